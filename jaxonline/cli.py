@@ -25,7 +25,7 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.store.filesystem import is_url
 from jaxonline.store.output_paths import check_distinct, check_file, check_folder, run_all_steps, write_text
-from jaxonline.study.files.templates import EXAMPLES, write_new
+from jaxonline.study.files.templates import EXAMPLES, write_study_template
 from jaxonline.study.ready import STUDY_GROUPS, load_study, study_commands, study_title
 
 UsageError: Any = typer.BadParameter.__base__  # of options; typer keeps the name to itself
@@ -277,7 +277,7 @@ def _new(
 ) -> None:
     """Write a study file to start from, with comments."""
     with _refusing("jaxonline new", ("name", "out", "from")):
-        written = write_new(name, out, source)
+        written = write_study_template(name, out, source)
     typer.echo(f"{', '.join(map(str, written))} written\nPlay it: jaxonline run {written[0]}")
 
 

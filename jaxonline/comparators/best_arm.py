@@ -1,5 +1,7 @@
 """The best arm, or the best expert, in hindsight."""
 
+from typing import ClassVar
+
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
@@ -20,6 +22,8 @@ class BestArm:
         >>> best.best_loss(np.array([3.0, 2.0, 5.0])).item(), best.best_predictor(np.array([3.0, 2.0, 5.0])).item()
         (2.0, 1)
     """
+
+    label: ClassVar[str] = "the best arm"
 
     def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, "K"]:
         """The losses of one round.

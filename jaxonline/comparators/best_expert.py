@@ -1,6 +1,6 @@
 """The best expert in hindsight, where experts give advice and a loss judges it."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
@@ -31,6 +31,7 @@ class BestExpert:
     """
 
     loss: AnyLoss = ZeroOne()
+    label: ClassVar[str] = "the best expert"
 
     def statistic(self, x: Float[Array, "K"], y: Any) -> Float[Array, "K"]:
         """The losses of all experts in one round.

@@ -1,6 +1,6 @@
 """Comparators that change: the best expert of each round, and the best sequence of experts with few switches."""
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, PyTree
@@ -43,6 +43,7 @@ class BestSegments:
     """
 
     n_segments: Count = static()
+    label: ClassVar[str] = "the best sequence of arms"
 
     def best_losses(
         self, X: PyTree, y: Float[np.ndarray, "T K"], rounds: Int[np.ndarray, "G"]
@@ -78,6 +79,8 @@ class BestOfEachRound:
         >>> float(comparator.best_loss(sums))
         0.25
     """
+
+    label: ClassVar[str] = "the best arm of each round"
 
     def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, ""]:
         """The smallest loss of one round.

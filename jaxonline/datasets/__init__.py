@@ -1,4 +1,4 @@
-"""Real data: a catalogue of sets, fetched or read from local files."""
+"""Real data sets: a catalogue of named sets, fetched once or read from local files."""
 
 from jaxonline.datasets.catalogue import DataSet, ar4, canonical_name, diabetes
 from jaxonline.datasets.digits import mnist

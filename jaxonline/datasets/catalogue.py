@@ -1,4 +1,4 @@
-"""The data sets that are known by name. scikit-learn is imported when a set that needs it is asked for."""
+"""The catalogue of named data sets. scikit-learn is imported only for the sets that need it."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,10 +13,10 @@ UCI = "https://archive.ics.uci.edu/static/public"
 
 
 class DataSet(NamedTuple):
-    """Instances and targets, in the order of the file.
+    """Instances and targets in the order of the file.
 
     Attributes:
-        name: what the set is called: as it was asked for, or its file's name.
+        name: the requested name, or the name of the file.
         X: instances [n, d], float64.
         y: targets [n], float64.
     """
@@ -27,23 +27,14 @@ class DataSet(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Where a set of the UCI repository comes from, and how its file is read.
+    """Origin and file format of a set of the UCI repository."""
 
-    Attributes:
-        words: a local file is recognised by one of these in its name or its folder's name.
-        shape: rows and columns of X.
-        origin: from where it is fetched.
-        target: column of the target.
-        drop: columns that are not of the instance.
-        impute: how gaps are filled unless something else is asked for.
-    """
-
-    words: tuple[str, ...]
-    shape: tuple[int, int]
+    words: tuple[str, ...]  # a local file matches if its name or its folder's name contains one of them
+    shape: tuple[int, int]  # of X
     origin: Archive | OpenML
-    target: int = -1
-    drop: tuple[int, ...] = ()
-    impute: str | None = None
+    target: int = -1  # column
+    drop: tuple[int, ...] = ()  # columns that are not features
+    impute: str | None = None  # default imputation of missing values
 
 
 SOURCES = {
@@ -58,8 +49,8 @@ SOURCES = {
         ("concrete",), (1030, 8),
         OpenML(44959, "sha256:9fc4c3dc20438434f430d97fc5d86ebc45c7e3a68abb7b6a985bdca7a309691e"),
     ),
-    # as in the published experiments: mean imputation; tomorrow's minimum is the target, station, date, today's maximum
-    # and tomorrow's are left out (today's by accident: an imputer drops the dates, and columns 0 and 1 go after that)
+    # As in the published experiments: mean imputation; the target is tomorrow's minimum; station, date, today's maximum
+    # and tomorrow's maximum are dropped (today's by accident: the imputer drops the dates, then columns 0 and 1 go).
     "Bias correction": Source(
         ("bias",), (7752, 20),
         Archive(
@@ -68,7 +59,7 @@ SOURCES = {
         ),
         drop=(0, 1, 2, -2), impute="mean",
     ),
-    # as in the published experiments: the first column, the lever's position, is the target
+    # As in the published experiments: the target is the first column, the lever's position.
     "Naval": Source(
         ("naval", "cbm"), (11934, 17),
         Archive(
@@ -82,22 +73,19 @@ ALIASES = {"ar4": "AR(4)", "bias": "Bias correction", "bias-correction": "Bias c
 
 
 def canonical_name(name: str) -> str | None:
-    """The usual spelling of a known set: "AR(4)" or a key of `SOURCES`; None for other names.
+    """Return the canonical spelling of a known set, "AR(4)" or a key of `SOURCES`, and None for other names.
 
     Example:
         >>> from jaxonline.datasets import canonical_name
         >>> canonical_name("airfoil"), canonical_name("Bias"), canonical_name("mine")
         ('Airfoil', 'Bias correction', None)
     """
-    usual = {key.lower(): key for key in ("AR(4)", *SOURCES)} | ALIASES
-    return usual.get(name.lower())
+    spellings = {key.lower(): key for key in ("AR(4)", *SOURCES)} | ALIASES
+    return spellings.get(name.lower())
 
 
 def diabetes() -> tuple[np.ndarray, np.ndarray]:
-    """Scikit-learn's diabetes data: ten measurements of 442 patients and the progression of the disease.
-
-    Returns:
-        X [442, 10] and y [442], float64, measurements centred and of length 1 per column.
+    """Load scikit-learn's diabetes data: X [442, 10], centred and of length 1 per column, and y [442], both float64.
 
     Example:
         >>> from jaxonline.datasets import diabetes
@@ -106,9 +94,9 @@ def diabetes() -> tuple[np.ndarray, np.ndarray]:
         ((442, 10), (442,))
     """
     folder = Path(*find_spec("sklearn").submodule_search_locations) / "datasets" / "data"  # type: ignore[union-attr]
-    try:  # two small files, for which all of scikit-learn, and pandas with it, would be imported
+    try:  # read the two small files directly: importing scikit-learn would also import pandas
         X, y = (np.loadtxt(folder / f"diabetes_{part}.csv.gz") for part in ("data_raw", "target"))
-    except OSError:  # a version that keeps them elsewhere
+    except OSError:  # another version of scikit-learn keeps them elsewhere
         from sklearn.datasets import load_diabetes
 
         X, y = map(np.asarray, load_diabetes(return_X_y=True, scaled=False))
@@ -116,9 +104,9 @@ def diabetes() -> tuple[np.ndarray, np.ndarray]:
 
 
 def ar4(n_rounds: int = 5000, seed: int = 41) -> DataSet:
-    """The published AR(4) series: y_t = .5 y_(t-1) - .3 y_(t-2) + .2 y_(t-3) + .1 y_(t-4) + e_t after four zeros.
+    """The published AR(4) series y_t = .5 y_(t-1) - .3 y_(t-2) + .2 y_(t-3) + .1 y_(t-4) + e_t after four zeros.
 
-    Innovations are normal numbers of NumPy's legacy generator, as published. An instance holds the four previous
+    The innovations are normal numbers of NumPy's legacy generator, as published. An instance holds the four previous
     values, oldest first. (Rokhlin and Gurtovaya 2025, Eq. 32, lists the lags in the reversed order.)
 
     Raises:

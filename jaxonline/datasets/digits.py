@@ -1,4 +1,4 @@
-"""MNIST: 70,000 images of handwritten digits, from a local file or from OpenML through scikit-learn."""
+"""MNIST: 70,000 images of handwritten digits, from a local file or from OpenML."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,36 +12,32 @@ SHAPE = 70_000, 784
 
 
 def mnist(data: str | Path | Sequence[str | Path] | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """The images and their digits, 60,000 for training first, as in the original files.
+    """Load MNIST: X [70000, 784], the pixels, and y [70000], the digits, both uint8, 60,000 training images first.
 
     Args:
-        data: folders and files in which to look, one or several, before the folder that the environment variable
-            JAXONLINE_DATA names: for an .npz with X and y whose name holds "mnist", or which is named itself. Where
-            there is none, the set is fetched from OpenML.
-
-    Returns:
-        X [70000, 784], the pixels, and y [70000], the digits, both uint8.
+        data: folders and files to search before the folder of JAXONLINE_DATA, for an .npz file with X and y that has
+            "mnist" in its name or is given itself. Without a match the set is fetched from OpenML.
 
     Raises:
-        ValueError: the file holds something else.
+        ValueError: the file does not hold MNIST.
         OSError: there is no file, and OpenML cannot be reached.
     """
-    found = [
+    matches = [
         file
-        for place in search_paths(data)
-        for file in data_files(place)
-        if file.suffix == ".npz" and ("mnist" in file.stem.lower() or file == place)
+        for path in search_paths(data)
+        for file in data_files(path)
+        if file.suffix == ".npz" and ("mnist" in file.stem.lower() or file == path)
     ]
-    if found:
-        X, y = read_arrays(found[0])
-        where = str(found[0])
+    if matches:
+        X, y = read_arrays(matches[0])
+        origin = str(matches[0])
     else:
         import sklearn.datasets
 
         X, y = sklearn.datasets.fetch_openml(
             "mnist_784", version=1, return_X_y=True, as_frame=False, parser="liac-arff"
         )
-        where = "OpenML"
+        origin = "OpenML"
     X, y = np.asarray(X), np.asarray(y, np.int64)
     if (
         X.shape != SHAPE
@@ -51,6 +47,6 @@ def mnist(data: str | Path | Sequence[str | Path] | None = None) -> tuple[np.nda
         or not set(np.unique(y)) == set(range(10))
     ):
         raise ValueError(
-            f"MNIST: must be X {SHAPE} of pixels from 0 to 255 and y of digits (got {X.shape} from {where})"
+            f"MNIST: must be X {SHAPE} of pixels from 0 to 255 and y of digits (got {X.shape} from {origin})"
         )
     return X.astype(np.uint8), y.astype(np.uint8)

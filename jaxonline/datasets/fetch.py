@@ -1,6 +1,4 @@
-"""Data sets from the network, verified and kept in the user's cache: archives of the UCI repository through pooch,
-sets of OpenML through scikit-learn. Both libraries are imported when something is fetched.
-"""
+"""Fetch data sets, verify them and cache them per user. pooch and scikit-learn are imported when a set is fetched."""
 
 import hashlib
 import io
@@ -16,95 +14,80 @@ from jaxonline.store.atomic_files import DAMAGED_ARCHIVE_ERRORS, write_atomicall
 if TYPE_CHECKING:
     import pandas as pd
 
-_AGAIN = "delete it, and it is fetched again"
+_REFETCH_ADVICE = "delete it, and it is fetched again"
 
 
 class Archive(NamedTuple):
-    """A file in a zip archive. One of its two checksums is known, and verified whenever the file is used.
-
-    Attributes:
-        url: of the archive.
-        member: the file in it.
-        member_hash: "sha256:..." of the file.
-        archive_hash: "md5:..." of the archive.
-    """
+    """A file in a zip archive of the UCI repository, verified by one of two checksums on every use."""
 
     url: str
-    member: str
-    member_hash: str | None = None
-    archive_hash: str | None = None
+    member: str  # path of the file in the archive
+    member_hash: str | None = None  # "sha256:..." of the file
+    archive_hash: str | None = None  # "md5:..." of the archive
 
 
 class OpenML(NamedTuple):
-    """A set of OpenML, whose client verifies OpenML's own checksum.
+    """A set of OpenML, whose client verifies OpenML's own checksum."""
 
-    Attributes:
-        number: of the set.
-        numbers_hash: "sha256:..." of its numbers, as `checksum` makes it.
-    """
-
-    number: int
-    numbers_hash: str
+    number: int  # identifier of the set
+    numbers_hash: str  # "sha256:..." of its numbers (`checksum`)
 
 
 def fetch_file(name: str, archive: Archive) -> Path:
-    """The file of the set `name`, fetched once, and verified whenever it is asked for.
+    """Return the path of the file of set `name`; fetch it once and verify it on every call.
 
     Raises:
         OSError: it cannot be fetched.
-        ValueError: it is not the one expected. What was fetched just now is deleted; what was kept is named.
+        ValueError: its checksum is wrong. A file just fetched is deleted; a file from the cache is named.
     """
     import pooch
 
     pooch.get_logger().setLevel("WARNING")
-    kept = _cache() / f"{name.lower().replace(' ', '-')}.zip"
-    was_there = kept.exists()
+    zip_path = _cache() / f"{name.lower().replace(' ', '-')}.zip"
+    was_cached = zip_path.exists()
     try:
-        if not was_there:
-            pooch.retrieve(archive.url, archive.archive_hash, fname=kept.name, path=kept.parent)
-        content = _verified(kept, archive)
+        if not was_cached:
+            pooch.retrieve(archive.url, archive.archive_hash, fname=zip_path.name, path=zip_path.parent)
+        content = _read_verified(zip_path, archive)
     except OSError as error:
         raise _unreachable(name, archive.url, error) from error
     except DAMAGED_ARCHIVE_ERRORS as error:
-        if was_there:
-            raise ValueError(f"{name}: {error}; {kept} was damaged; {_AGAIN}") from None
-        kept.unlink(missing_ok=True)
+        if was_cached:
+            raise ValueError(f"{name}: {error}; {zip_path} was damaged; {_REFETCH_ADVICE}") from None
+        zip_path.unlink(missing_ok=True)
         raise ValueError(f"{name}: {error}") from None
-    file = kept.with_name(f"{kept.name}.unzip") / archive.member
+    file = zip_path.with_name(f"{zip_path.name}.unzip") / archive.member
     if not file.is_file() or file.read_bytes() != content:
         if file.exists():
-            warnings.warn(f"{name}: {file} was damaged; it is taken from {kept} again", RuntimeWarning, stacklevel=2)
+            warnings.warn(
+                f"{name}: {file} was damaged; it is extracted from {zip_path} again", RuntimeWarning, stacklevel=2
+            )
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(file, content)
     return file
 
 
-def _verified(kept: Path, archive: Archive) -> bytes:
-    """The file in an archive, whose checksum and that of the archive are the ones expected."""
-    content = kept.read_bytes()
+def _read_verified(zip_path: Path, archive: Archive) -> bytes:
+    """Read a file from an archive and verify the checksums."""
+    content = zip_path.read_bytes()
     if archive.archive_hash is not None:
-        _check(f"the archive of {archive.url}", content, archive.archive_hash)
-    with zipfile.ZipFile(io.BytesIO(content)) as opened:
-        content = opened.read(archive.member)
+        _verify_checksum(f"the archive of {archive.url}", content, archive.archive_hash)
+    with zipfile.ZipFile(io.BytesIO(content)) as zip_file:
+        content = zip_file.read(archive.member)
     if archive.member_hash is not None:
-        _check(archive.url, content, archive.member_hash)
+        _verify_checksum(archive.url, content, archive.member_hash)
     return content
 
 
-def _check(what: str, content: bytes, wanted: str) -> None:
-    kind, digits = wanted.split(":")
-    got = hashlib.new(kind, content).hexdigest()
-    if got != digits:
-        raise ValueError(f"the {kind} checksum of {what} must be {digits} (got {got})")
+def _verify_checksum(label: str, content: bytes, expected: str) -> None:
+    kind, digits = expected.split(":")
+    actual = hashlib.new(kind, content).hexdigest()
+    if actual != digits:
+        raise ValueError(f"the {kind} checksum of {label} must be {digits} (got {actual})")
 
 
 def fetch_openml(name: str, source: OpenML) -> tuple[np.ndarray, np.ndarray]:
-    """X and y of the set `name`.
-
-    Raises:
-        OSError: it cannot be fetched.
-        ValueError: its numbers are not the ones expected.
-    """
+    """Fetch X and y of set `name` from OpenML; raise a ValueError if the checksum of the numbers is wrong."""
     import sklearn.datasets
 
     try:
@@ -114,24 +97,19 @@ def fetch_openml(name: str, source: OpenML) -> tuple[np.ndarray, np.ndarray]:
     except OSError as error:
         raise _unreachable(name, f"OpenML, number {source.number}", error) from error
     except DAMAGED_ARCHIVE_ERRORS as error:
-        raise ValueError(f"{name}: {error}; {_cache() / 'openml'} was damaged; {_AGAIN}") from None
+        raise ValueError(f"{name}: {error}; {_cache() / 'openml'} was damaged; {_REFETCH_ADVICE}") from None
     X, y = np.asarray(bunch.data, float), np.asarray(bunch.target, float)
-    got = f"sha256:{checksum(X, y)}"
-    if got != source.numbers_hash:
+    actual = f"sha256:{checksum(X, y)}"
+    if actual != source.numbers_hash:
         raise ValueError(
-            f"{name}: the checksum of the numbers from OpenML must be {source.numbers_hash} (got {got}); "
-            f"{_cache() / 'openml'} was damaged; {_AGAIN}"
+            f"{name}: the checksum of the numbers from OpenML must be {source.numbers_hash} (got {actual}); "
+            f"{_cache() / 'openml'} was damaged; {_REFETCH_ADVICE}"
         )
     return X, y
 
 
 def fetch_by_name(name: str, version: int | None = None) -> tuple["pd.DataFrame", str | None]:
-    """Any set of OpenML, by its name: its columns, and the one that is its target, if it says so.
-
-    Raises:
-        OSError: it cannot be fetched.
-        ValueError: there is none of that name, or it cannot be read.
-    """
+    """Fetch any OpenML set by name: its columns, and the name of its target column or None."""
     import sklearn.datasets
 
     try:
@@ -148,7 +126,7 @@ def fetch_by_name(name: str, version: int | None = None) -> tuple["pd.DataFrame"
 
 
 def checksum(X: np.ndarray, y: np.ndarray) -> str:
-    """Sha256 of the numbers of a data set to seven digits, whatever file they came in: rows of (X, y) as float32.
+    """Sha256 of the numbers (X, y) of a data set as float32 rows, whatever the file format.
 
     Example:
         >>> import numpy as np
@@ -165,8 +143,8 @@ def _cache() -> Path:
     return Path(pooch.os_cache("jaxonline"))
 
 
-def _unreachable(name: str, where: str, error: OSError) -> OSError:
+def _unreachable(name: str, origin: str, error: OSError) -> OSError:
     return OSError(
-        f"{name} is in none of the folders given and cannot be fetched from {where} ({error}): fetch it elsewhere and "
-        f"name its folder with data"
+        f"{name} is in none of the given folders and cannot be fetched from {origin} ({error}); download it elsewhere "
+        "and give its folder as data"
     )

@@ -1,4 +1,4 @@
-"""Loading a data set: by name or from a file, from the folders given, from the user's cache or from the network."""
+"""Load a data set by name or from a file: from given folders, the user's cache or the network."""
 
 import os
 from collections.abc import Sequence
@@ -24,22 +24,20 @@ def load(
     target: str | int | None = None,
     impute: Literal["mean", "median"] | None = None,
 ) -> DataSet:
-    """Load a data set by name, or from a file.
+    """Load a data set by name or from a file.
 
     Args:
-        name: "AR(4)", a set of the UCI repository (Airfoil, Concrete, Bias correction or Naval, in capitals or not; the
-            result is called as it is spelled here), the path of a file, or the name (without ending) of a file in
-            `data` (called as the file is). Files are .npz with X and y, .csv, or columns of text, with or without a
-            header; columns of dates or words are left out, with a warning.
-        data: folders and files in which to look, one or several, before the folder that the environment variable
-            JAXONLINE_DATA names. A set of the UCI repository that is not there is fetched, verified, and kept in the
-            user's cache. A file that is there must have its columns, and may have fewer rows.
-        target: the column that is the target, by name or number; the last one by default. Files of columns only.
-        impute: the number of each column that fills its gaps.
+        name: "AR(4)", a set of the UCI repository (Airfoil, Concrete, Bias correction or Naval, in any case), the path
+            of a file, or the name without ending of a file in `data`. Files are .npz with X and y, .csv, or columns of
+            text, with or without a header; columns of dates or words are left out with a warning.
+        data: folders and files to search before the folder of the environment variable JAXONLINE_DATA. A set of the UCI
+            repository that is not there is fetched, verified and cached. A local file of it may have fewer rows.
+        target: name or number of the target column, for files of columns; the last one by default.
+        impute: fill missing values with this statistic of their column.
 
     Raises:
-        ValueError: there is no such set; a cell is empty (named by row and column) and no imputation is asked for; a
-            file cannot be read as numbers; a checksum or shape is not the one expected.
+        ValueError: there is no such set; a cell is empty (named by row and column) without `impute`; a file cannot be
+            read as numbers; a checksum or shape is wrong.
         OSError: a set cannot be fetched.
 
     Example:
@@ -56,67 +54,64 @@ def load(
     if target is not None:
         good = isinstance(target, str | int | np.integer) and not isinstance(target, bool)
         check.instance("target", target, good, "the name or the number of a column")
-    places = search_paths(data)
+    paths = search_paths(data)
     key = canonical_name(str(name))
     if key == "AR(4)":
         return ar4()._replace(name=str(name))
     if key is not None:
-        return DataSet(str(name), *_known(key, places, target, impute))
+        return DataSet(str(name), *_load_known(key, paths, target, impute))
     path = Path(name)
     if not path.is_file():
-        matches = [file for place in places for file in data_files(place) if file.stem.lower() == str(name).lower()]
+        matches = [file for folder in paths for file in data_files(folder) if file.stem.lower() == str(name).lower()]
         if not matches:
-            where = ", ".join(map(str, [path.resolve(), *places]))
+            searched = ", ".join(map(str, [path.resolve(), *paths]))
             known = f"must be a file (.npz, .csv, text) or one of AR(4), {', '.join(SOURCES)}"
             advice = (
                 did_you_mean(str(name), ("AR(4)", *SOURCES)) or "; give the path of the file, or its folder as data"
             )
-            raise ArgumentError("name", f"{known} (got {str(name)!r}, looked for in {where}){advice}")
+            raise ArgumentError("name", f"{known} (got {str(name)!r}, searched {searched}){advice}")
         path = matches[0]
     return DataSet(path.stem, *to_arrays(path, read_table(path, target), impute))
 
 
 def is_local(name: str | Path, data: str | Path | Sequence[str | Path] | None = None) -> bool:
-    """Whether `load` finds a set without fetching it: in the folders given, or because it needs no file.
-
-    Raises:
-        ValueError: `data` names what does not exist.
+    """Whether `load` finds a set without fetching it: in the given folders, or because it needs no file.
 
     Example:
         >>> from jaxonline.datasets import is_local
         >>> is_local("AR(4)")
         True
     """
-    source, places = SOURCES.get(canonical_name(str(name)) or ""), search_paths(data)
-    return source is None or _local(source, places) is not None
+    source, paths = SOURCES.get(canonical_name(str(name)) or ""), search_paths(data)
+    return source is None or _local_file(source, paths) is not None
 
 
 def search_paths(data: str | Path | Sequence[str | Path] | None) -> list[Path]:
-    """The folders and files given, and the folder that JAXONLINE_DATA names."""
+    """Return the given folders and files and the folder of JAXONLINE_DATA."""
     given = (
         [data] if isinstance(data, str | Path) else list(data or ()) if isinstance(data, Sequence | None) else [data]
     )
-    for place in given:
-        check.instance("data", place, isinstance(place, str | Path), "a folder, a file, or a list of them")
-    places = [Path(place) for place in (*given, os.environ.get("JAXONLINE_DATA")) if place]
-    for place in places:
-        if not place.exists():
-            raise ArgumentError("data", f"must name folders and files that exist (got '{place}')")
-    return places
+    for path in given:
+        check.instance("data", path, isinstance(path, str | Path), "a folder, a file, or a list of them")
+    paths = [Path(path) for path in (*given, os.environ.get("JAXONLINE_DATA")) if path]
+    for path in paths:
+        if not path.exists():
+            raise ArgumentError("data", f"must name folders and files that exist (got '{path}')")
+    return paths
 
 
-def data_files(place: Path) -> list[Path]:
-    """The files of numbers in a folder, or the file itself."""
-    inside = [place] if place.is_file() else [file for depth in ("*", "*/*", "*/*/*") for file in place.glob(depth)]
-    return sorted(file for file in inside if file.suffix in SUFFIXES and file.is_file())
+def data_files(path: Path) -> list[Path]:
+    """List the data files in a folder (three levels deep), or the file itself."""
+    files = [path] if path.is_file() else [file for depth in ("*", "*/*", "*/*/*") for file in path.glob(depth)]
+    return sorted(file for file in files if file.suffix in SUFFIXES and file.is_file())
 
 
-def _known(
-    name: str, places: Sequence[Path], target: str | int | None, impute: str | None
+def _load_known(
+    name: str, paths: Sequence[Path], target: str | int | None, impute: str | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """X and y of a set of the catalogue, from a local file or else from the network."""
+    """Load X and y of a set of the catalogue from a local file, or else from the network."""
     source = SOURCES[name]
-    local = _local(source, places)
+    local = _local_file(source, paths)
     if local is None and isinstance(source.origin, OpenML):
         return fetch_openml(name, source.origin)
     file = fetch_file(name, source.origin) if local is None else local  # type: ignore[arg-type]
@@ -129,25 +124,22 @@ def _known(
 
 def _read(source: Source, file: Path, target: str | int | None, impute: str | None) -> tuple[np.ndarray, np.ndarray]:
     drop: tuple[int, ...] = ()
-    if file.suffix != ".npz" and n_columns(file) == source.shape[1] + 1 + len(source.drop):  # as it comes from UCI
+    if file.suffix != ".npz" and n_columns(file) == source.shape[1] + 1 + len(source.drop):  # the original file of UCI
         drop, impute = source.drop, impute or source.impute
         target = source.target if target is None else target
     return to_arrays(file, read_table(file, target, drop), impute)
 
 
-def _local(source: Source, places: Sequence[Path]) -> Path | None:
-    """The file that is most likely the set's: by its own name, or else by its folder's; as at UCI, or else the largest.
+def _local_file(source: Source, paths: Sequence[Path]) -> Path | None:
+    """Return the local file of a set or None, ranked by its name, folder, original name at UCI and size."""
+    original_name = Path(source.origin.member).name if isinstance(source.origin, Archive) else ""
 
-    (A folder as unpacked from UCI's archive also holds descriptions.)
-    """
-    at_uci = Path(source.origin.member).name if isinstance(source.origin, Archive) else ""
-
-    def rank(place: Path, file: Path) -> int:
-        folders = "" if place.is_file() else str(file.relative_to(place).parent)
+    def rank(path: Path, file: Path) -> int:
+        folders = "" if path.is_file() else str(file.relative_to(path).parent)
         named = [any(word in text.lower() for word in source.words) for text in (file.stem, folders, file.parent.name)]
-        original = file.name == at_uci
+        original = file.name == original_name
         return 0 if named[0] else 1 if named[1] and original else 2 if named[1] else 3 if named[2] and original else 4
 
-    ranked = [(rank(place, file), -file.stat().st_size, file) for place in places for file in data_files(place)]
-    found = [entry for entry in ranked if entry[0] < 4]
-    return min(found)[-1] if found else None
+    ranked = [(rank(path, file), -file.stat().st_size, file) for path in paths for file in data_files(path)]
+    matches = [entry for entry in ranked if entry[0] < 4]
+    return min(matches)[-1] if matches else None

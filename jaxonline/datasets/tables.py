@@ -1,7 +1,6 @@
-"""Reading a table of numbers from a file: .npz with X and y, .csv with or without a header, columns of text, Parquet.
+"""Read a table of numbers from a file: .npz with X and y, .csv with or without a header, columns of text, Parquet.
 
-A table is a pandas DataFrame of float64, its target in the last column, NaN where a cell is empty. pandas is imported
-when a file is read.
+A table is a pandas DataFrame of float64 with the target in its last column and NaN for empty cells.
 """
 
 import io
@@ -31,22 +30,17 @@ _QUOTED = re.compile(r'(?<![^\s,;])"[^"]*"')
 def read_table(
     path: Path, target: str | int | None = None, drop: Sequence[str | int] = (), positive: str | None = None
 ) -> "pd.DataFrame":
-    """Read a file; `target` is the name or the number of a column (-1, the last one, by default).
+    """Read a file; `target` is the name or the number of a column (the last one by default), y for an .npz file.
 
-    Columns of dates or words are left out, with a warning. An .npz file has its targets as y. With `positive`, targets
-    are 1 where they are that word or number, else -1.
-
-    Raises:
-        ValueError: there is no such column; a cell is no number; the first row is neither numbers nor names; the file
-            is empty, damaged, or of another kind.
-        OSError: it cannot be read.
+    Columns of dates or words are left out with a warning. With `positive`, targets are 1 where they equal that word or
+    number, else -1. Raises a ValueError that names the path, and the row and column of a bad cell.
     """
     if path.suffix not in SUFFIXES:
         raise ValueError(f"{path}: must end in one of {', '.join(SUFFIXES)} (got {path.suffix!r})")
     if path.suffix == ".npz":
         table = _read_npz(path)
         if positive is not None:
-            table["y"] = _classes(path, table["y"].map(str), positive)
+            table["y"] = _binary_targets(path, table["y"].map(str), positive)
         return table
     return select_columns(path, _read_cells(path), target, drop, positive)
 
@@ -54,91 +48,90 @@ def read_table(
 def select_columns(
     path: Path, cells: "pd.DataFrame", target: str | int | None, drop: Sequence[str | int], positive: str | None = None
 ) -> "pd.DataFrame":
-    """The columns of numbers among cells of text, and the target; `path` says whose they are."""
+    """Select the numeric columns and the target from cells of text; `path` is for error messages."""
     import pandas as pd
 
     names = list(cells.columns)
-    at = _column(path, names, -1 if target is None else target)
-    dropped = {_column(path, names, column, "drop") for column in drop}
+    target_index = _column_index(path, names, -1 if target is None else target)
+    dropped = {_column_index(path, names, column, "drop") for column in drop}
     numbers, words = [], []
-    for j in [j for j in range(len(names)) if j != at and j not in dropped]:
+    for j in [j for j in range(len(names)) if j != target_index and j not in dropped]:
         if _has_words_only(cells.iloc[:, j]):
             words.append(repr(names[j]))
         else:
             numbers.append(_numbers(path, cells.iloc[:, j]))
     if words:
-        warnings.warn(f"{path}: dates or words instead of numbers in column {', '.join(words)}: left out", stacklevel=3)
+        warnings.warn(f"{path}: column {', '.join(words)} holds dates or words and is left out", stacklevel=3)
     if not numbers:
-        raise ValueError(f"{path}: must have a column of numbers besides the target (got none)")
-    of_rows = cells.iloc[:, at]
-    return pd.concat(
-        [*numbers, _numbers(path, of_rows) if positive is None else _classes(path, of_rows, positive)], axis=1
-    )
+        raise ValueError(f"{path}: must have a numeric column besides the target (got none)")
+    targets = cells.iloc[:, target_index]
+    y = _numbers(path, targets) if positive is None else _binary_targets(path, targets, positive)
+    return pd.concat([*numbers, y], axis=1)
 
 
 def text_cells(frame: "pd.DataFrame") -> "pd.DataFrame":
-    """The cells of a frame as text, gaps empty."""
+    """Convert the cells of a frame to text; missing values become empty strings."""
     plain: Any = frame.astype(object).map(lambda cell: int(cell) if isinstance(cell, bool | np.bool_) else cell)
     texts = plain.where(frame.notna(), "").map(str).apply(lambda column: column.str.strip())
     return texts.set_axis([str(name) for name in frame.columns], axis=1).reset_index(drop=True)
 
 
-def _classes(path: Path, cells: Any, positive: str) -> "pd.Series":
-    """1 where a cell is `positive`, as a word or as a number, else -1."""
-    gaps = cells.str.lower().isin(MISSING)
-    if gaps.any():
-        raise ValueError(f"{path}: row {int(np.argmax(gaps)) + 1} has no target (column {cells.name!r})")
+def _binary_targets(path: Path, cells: Any, positive: str) -> "pd.Series":
+    """Return 1 where a cell equals `positive`, as a word or as a number, else -1."""
+    missing = cells.str.lower().isin(MISSING)
+    if missing.any():
+        raise ValueError(f"{path}: row {int(np.argmax(missing)) + 1} has no target (column {cells.name!r})")
     if _is_filled(positive) and _is_number(positive):
         same = cells.map(lambda cell: _is_number(cell) and float(cell) == float(positive))
     else:
         same = cells == positive
     if same.all() or not same.any():
-        some = ", ".join(map(repr, dict.fromkeys(cells.head(1000)))) if not same.any() else ""
-        words = "all" if same.all() else "none"
-        known = f"; there are {some[:100]}{did_you_mean(positive, list(cells.unique()))}" if some else ""
-        has = f"{words} of the targets in {path} {'have' if same.all() else 'has'} it"
-        raise ArgumentError("positive", f"must be a value of some targets (got {positive!r}); {has}{known}")
+        values = ", ".join(map(repr, dict.fromkeys(cells.head(1000)))) if not same.any() else ""
+        share = "all targets" if same.all() else "no target"
+        known = f"; there are {values[:100]}{did_you_mean(positive, list(cells.unique()))}" if values else ""
+        reason = f"{share} in {path} {'have' if same.all() else 'has'} this value"
+        raise ArgumentError("positive", f"must be a value of some targets (got {positive!r}); {reason}{known}")
     return same.map({True: 1.0, False: -1.0})
 
 
 def n_columns(path: Path) -> int:
-    """The number of columns of a file of columns."""
+    """Number of columns of a text file."""
     return _read_cells(path).shape[1]
 
 
 def to_arrays(path: Path, table: "pd.DataFrame", impute: str | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """X and y without gaps: imputed column by column with "mean" or "median", or an error that names the cell."""
+    """Convert a table to X and y; fill missing values with "mean" or "median" of the column, or raise an error."""
     values, names = table.to_numpy(float), list(table.columns)
     if np.isinf(values).any():
-        raise ValueError(_first(path, names, np.isinf(values), "an infinite number", "correct it"))
+        raise ValueError(_describe_cells(path, names, np.isinf(values), "an infinite number", "correct it"))
     missing = np.isnan(values)
     if missing.any():
         if impute is None:
-            advice = "ask for impute='mean' or 'median', or complete the file"
-            raise ValueError(_first(path, names, missing, "no number", advice))
+            advice = "give impute='mean' or 'median', or complete the file"
+            raise ValueError(_describe_cells(path, names, missing, "no number", advice))
         empty = missing.all(axis=0)
         if empty.any():
-            raise ValueError(f"{path}: column {names[int(np.argmax(empty))]!r} has no number at all")
+            raise ValueError(f"{path}: column {names[int(np.argmax(empty))]!r} has no number")
         fill = {"mean": np.nanmean, "median": np.nanmedian}[impute](values, axis=0)
         values = np.where(missing, fill, values)
     return values[:, :-1], values[:, -1]
 
 
-def _first(path: Path, names: Sequence[str], where: np.ndarray, what: str, advice: str) -> str:
-    row, column = (int(i) for i in np.argwhere(where)[0])
+def _describe_cells(path: Path, names: Sequence[str], mask: np.ndarray, problem: str, advice: str) -> str:
+    row, column = (int(i) for i in np.argwhere(mask)[0])
     return (
-        f"{path}: {what} in row {row + 1}, column {names[column]!r} ({int(where.sum())} such cells; rows are counted "
-        f"from 1, without the header): {advice}"
+        f"{path}: {problem} in row {row + 1}, column {names[column]!r} ({int(mask.sum())} such cells; rows are counted "
+        f"from 1, without the header); {advice}"
     )
 
 
 def read_arrays(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """The arrays X and y of an .npz file, whatever they hold."""
-    with path.open("rb") as opened:
+    """Read the arrays X and y of an .npz file."""
+    with path.open("rb") as stream:
         try:
-            with np.load(opened, allow_pickle=False) as file:
+            with np.load(stream, allow_pickle=False) as file:
                 names, arrays = file.files, {name: file[name] for name in ("X", "y") if name in file.files}
-        except (*DAMAGED_ARCHIVE_ERRORS, TypeError, OSError) as error:  # TypeError: an .npy file, of one array
+        except (*DAMAGED_ARCHIVE_ERRORS, TypeError, OSError) as error:  # TypeError: an .npy file
             raise ValueError(f"{path}: must be an .npz file that is not damaged ({error})") from None
     if len(arrays) < 2:
         raise ValueError(f"{path}: must hold the arrays X and y (got {', '.join(names) or 'none'})")
@@ -159,7 +152,7 @@ def _read_npz(path: Path) -> "pd.DataFrame":
 
 
 def _read_cells(path: Path) -> "pd.DataFrame":
-    """The cells of a file as text without surrounding blanks, under the names of its header or 0, 1, 2, ..."""
+    """Read a file as stripped text cells; column names are those of its header or 0, 1, 2, ..."""
     import pandas as pd
 
     if path.suffix == ".parquet":
@@ -174,21 +167,19 @@ def _read_cells(path: Path) -> "pd.DataFrame":
         raise ValueError(f"{path}: must have at least one row (got an empty file)")
     unquoted = _QUOTED.sub("", first)
     separator = next((mark for mark in (",", ";", "\t") if mark in unquoted), r"\s+")
-    try:  # engine="python" tells an empty cell, "", from one that a short row lacks, NaN
+    try:  # engine="python" distinguishes an empty cell, "", from a missing cell of a short row, NaN
         cells = pd.read_csv(
             io.StringIO(text), sep=separator, engine="python",
             header=None, dtype=str, keep_default_na=False, skipinitialspace=True,
         )  # fmt: skip
     except pd.errors.ParserError as error:
-        lengths = r".*Expected (\d+) fields in line (\d+), saw (\d+).*"
-        message = re.sub(lengths, r"line \2 has \3 cells, the first one has \1", str(error))
-        raise ValueError(f"{path}: {message}") from None
+        raise ValueError(f"{path}: the rows must have the same number of cells ({error})") from None
     for j in range(cells.shape[1]):
         cells[j] = cells[j].str.strip()
     names, numbered = list(cells.iloc[0]), [str(j) for j in range(cells.shape[1])]
-    # names of columns, also if they are mere numbers, as pandas writes them
-    headed = not all(map(_is_number, names)) or (names == numbered and len(names) > 3)
-    if headed:
+    # The first row holds names, also if these are the numbers that pandas writes.
+    has_header = not all(map(_is_number, names)) or (names == numbered and len(names) > 3)
+    if has_header:
         cells = cells.drop(index=0).set_axis(names, axis=1).reset_index(drop=True)
     else:
         cells.columns = numbered
@@ -198,23 +189,24 @@ def _read_cells(path: Path) -> "pd.DataFrame":
     if len(short):
         row, n_cells = short[0], cells.iloc[short[0]].notna().sum()
         raise ValueError(f"{path}: row {row + 1} must have {cells.shape[1]} cells, as the first one (got {n_cells})")
-    if headed:
+    if has_header:
         _check_header(path, names, list(cells.iloc[0]))
     return cells
 
 
 def _check_header(path: Path, names: Sequence[str], below: Sequence[str]) -> None:
-    """Check that a first row that is taken for names is no row of data: none of them is a number or a date.
+    """Check that a header row is not a row of data: none of its names is a number or a date.
 
-    Columns that pandas numbered may stand beside others, where there are many of them, or a word stands above a number.
+    Columns numbered by pandas are allowed if there are many of them, or if a word stands above a number.
     """
-    odd = [name for name in names if _is_filled(name) and (_is_number(name) or _DATE.fullmatch(name))]
+    numeric = [name for name in names if _is_filled(name) and (_is_number(name) or _DATE.fullmatch(name))]
     pairs = zip(names, below, strict=True)
-    above = any(name not in odd and _is_filled(cell) and _is_number(cell) for name, cell in pairs)
-    if odd and not (odd == [str(j) for j in range(len(odd))] and (above or len(odd) > 3)):
+    word_above_number = any(name not in numeric and _is_filled(cell) and _is_number(cell) for name, cell in pairs)
+    numbered = numeric == [str(j) for j in range(len(numeric))] and (word_above_number or len(numeric) > 3)
+    if numeric and not numbered:
         raise ValueError(
-            f"{path}: the first row must be numbers or the names of columns (got {quote(names)}); if it is data, write "
-            f"a row of names above it; if it is names, change {odd[0]!r}"
+            f"{path}: the first row must hold numbers or column names (got {quote(names)}); if it is data, add a row "
+            f"of names above it; if it holds names, change {numeric[0]!r}"
         )
 
 
@@ -236,22 +228,21 @@ def _read_parquet(path: Path) -> "pd.DataFrame":
     return frame
 
 
-def _column(path: Path, names: Sequence[str], wanted: str | int, argument: str = "target") -> int:
-    if isinstance(wanted, str) and wanted in names:
-        return list(names).index(wanted)
+def _column_index(path: Path, names: Sequence[str], column: str | int, argument: str = "target") -> int:
+    if isinstance(column, str) and column in names:
+        return list(names).index(column)
     try:
-        at = int(wanted)
+        index = int(column)
     except ValueError:
-        hint = did_you_mean(wanted, names)
-        known = f"its columns are {', '.join(names)}{hint}"
-        raise ValueError(f"{argument}: {path} has no column {wanted!r}; {known}") from None
-    if not -len(names) <= at < len(names):
-        raise ValueError(f"{argument}: {path} has no column {at}; it has {len(names)} columns, counted from 0")
-    return at % len(names)
+        known = f"its columns are {', '.join(names)}{did_you_mean(column, names)}"
+        raise ValueError(f"{argument}: {path} has no column {column!r}; {known}") from None
+    if not -len(names) <= index < len(names):
+        raise ValueError(f"{argument}: {path} has no column {index}; it has {len(names)} columns, counted from 0")
+    return index % len(names)
 
 
 def _numbers(path: Path, cells: "pd.Series") -> "pd.Series":
-    """A column as float64 (each number as Python reads it), NaN for a gap, or an error that names the cell."""
+    """Convert a column to float64 (as Python reads each number), NaN for a missing value; errors name the cell."""
     filled = cells.mask(cells.str.lower().isin(MISSING))
     try:
         return filled.astype(float)
@@ -263,7 +254,7 @@ def _numbers(path: Path, cells: "pd.Series") -> "pd.Series":
 
 
 def _has_words_only(cells: "pd.Series") -> bool:
-    """Whether all cells that are not empty hold a date or a word; "1,5", say, is neither."""
+    """Whether all cells that are not empty hold a date or a word; "1,5", for example, is neither."""
     filled = [cell for cell in cells if _is_filled(cell)]
     return bool(filled) and all(not _is_number(cell) and _DATE_OR_WORD.fullmatch(cell) for cell in filled)
 

@@ -41,6 +41,7 @@ class CleanRegret:
         CleanRegret()
     """
 
+    label: ClassVar[str] = "regret"
     learner_on_copies: ClassVar[bool] = False
     comparator_on_copies: ClassVar[bool] = False
     on_expected_outcomes: ClassVar[bool] = False
@@ -59,6 +60,7 @@ class NoisyRegret:
         True
     """
 
+    label: ClassVar[str] = "regret on noisy copies"
     learner_on_copies: ClassVar[bool] = True
     comparator_on_copies: ClassVar[bool] = True
     on_expected_outcomes: ClassVar[bool] = False
@@ -75,6 +77,7 @@ class NoisyLearnerRegret:
         (True, False)
     """
 
+    label: ClassVar[str] = "regret of predictions on noisy copies"
     learner_on_copies: ClassVar[bool] = True
     comparator_on_copies: ClassVar[bool] = False
     on_expected_outcomes: ClassVar[bool] = False
@@ -98,6 +101,7 @@ class PseudoRegret:
         [1.8, 1.8]
     """
 
+    label: ClassVar[str] = "pseudo-regret"
     learner_on_copies: ClassVar[bool] = False
     comparator_on_copies: ClassVar[bool] = False
     on_expected_outcomes: ClassVar[bool] = True

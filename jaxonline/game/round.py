@@ -27,9 +27,11 @@ from jaxonline.game.specs import check_declared, said
 from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, traits_of
 from jaxonline.linalg.programs import exact_products
 from jaxonline.losses import Loss, Squared
+from jaxonline.losses.actions import ARM_LOSSES
 from jaxonline.losses.base import as_loss, check_outcomes
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
+from jaxonline.parameters.short_repr import short_repr
 from jaxonline.parameters.signatures import members_of
 from jaxonline.parameters.struct import set_field, struct
 from jaxonline.parameters.types import Component
@@ -111,6 +113,10 @@ class Game:
             problem = f"must have expected_outcome for regret={name}() (got {type(self.environment).__name__})"
             raise ArgumentError("environment", problem)
         try_feedback(self.feedback, self.specs, self.dtype)
+
+    def __repr__(self) -> str:
+        note = "  # outcomes are losses of arms: lower is better" if isinstance(self.loss, ARM_LOSSES) else ""
+        return f"{short_repr(self)}{note}"
 
     @property
     def specs(self) -> Specs:

@@ -1,18 +1,12 @@
-"""Learners: one paper's algorithm is one file.
+"""Learners: each file is the algorithm of one paper.
 
-Gradient descent: `gradient`, with `step_sizes`; `exponentiated_gradient`, `online_newton_step`, and
-`gradient_bandit`, which sees the loss of its move only. Classifiers: `perceptron`, also `kernel_perceptron`,
-`voted_perceptron` and `p_norm_perceptron`; `winnow`, `passive_aggressive`. Forecasters of the squared loss: `vaw`, also
-over the kernels of a dictionary (`multikernel`, `raker`, `omkl_gf`). Experts, in `experts/`: `halving` and
-`weighted_majority` vote; combiners are `ewa`, `fixed_share`, `follow_the_leader`, `follow_the_regularized_leader`,
-`boa`, `ml_poly`, `ml_prod`, of which `over_advice`, `hedge`, `drawn_expert` and `label_efficient_hedge` make learners;
-`follow_the_perturbed_leader`; `aggregating`; `truncated` for any learner over advice. Learners that see the loss of
-their arm only, in `bandits/`: `explore_then_commit`, `epsilon_greedy`, `ucb1`, `kl_ucb`, `moss`, `thompson`, `exp3`,
-`exp3_ix`, `exp3_p`; with contexts `exp4`, `lin_ucb`, `lin_thompson`. Kernels: `kernel_gradient`, and on noisy data
-`noisy_kernel` (any noise) and `surrogate_kernel` (Gaussian noise); `featured` for any learner in feature space.
-A few attributes of each instance: `attributes/aer`, `attributes/baseline`. `doubling` plays learners for a known
-horizon without knowing it. `offline` plays learners of full information over whole sequences, in blocks, and
-`attributes/streams` AER and AERR over many at once; `batch_conversion` makes one predictor of all their hypotheses.
+`gradient`: gradient descent, with `step_sizes`, and `gradient_bandit` from the loss of the move only. `linear`:
+classifiers, and `vaw`, the forecaster for the squared loss. `kernels`: kernel gradient descent and perceptron, many
+kernels (`multikernel`, `raker`, `omkl_gf`), and noisy instances (`noisy_kernel`, `surrogate_kernel`). `experts`:
+combiners, learners built on them (such as `over_advice` and `hedge`), `aggregating`, and votes (`halving`,
+`weighted_majority`). `bandits`: learners that observe the loss of one arm, with contexts in `exp4`, `lin_ucb` and
+`lin_thompson`. `attributes`: learners that observe a few attributes of each instance. `wrappers`: an unknown horizon
+(`doubling`), feature maps (`with_features`), one predictor from all hypotheses (`batch_conversion`).
 """
 
 from jaxonline.learners.attributes.aer import aer, aerr

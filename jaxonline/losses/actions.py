@@ -64,3 +64,6 @@ class ExpectedLoss:
         """The losses of all arms, whatever the weights."""
         del y_hat
         return as_floating(y)
+
+
+ARM_LOSSES = (ArmLoss, ExpectedLoss)  # with these, outcomes are losses

@@ -1,7 +1,9 @@
-"""Games, learners and comparators in readable words: classes with their parameters, arrays shortened."""
+"""One readable line for games, learners, environments and their parts: the `__repr__` of every struct."""
 
 import dataclasses
+import functools
 import itertools
+import re
 import types
 from collections.abc import Mapping
 from typing import Any
@@ -9,94 +11,117 @@ from typing import Any
 import jax
 import numpy as np
 
-ENTRIES = 6  # of a vector
-LONGEST = 500  # of all words
+MAX_ENTRIES = 6  # of a vector or a list
+MAX_MAPPING_ENTRIES = 30
+MAX_CHARACTERS = 500
+MAX_DEPTH = 8
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def short_repr(value: Any) -> str:
-    """One line: classes with their parameters, arrays shortened, functions by name.
+    """An object in one line: classes with their parameters, large arrays by dtype and shape, functions by name.
 
-    Fields that are None are left out, and functions that are as by default.
+    It leaves out fields that are None, that are derived from others, and static functions with their default.
 
     Example:
         >>> import numpy as np
         >>> import jaxonline as jo
         >>> from jaxonline.parameters.short_repr import short_repr
         >>> short_repr(jo.noise.laplace(0.2))
-        'Noise(covariance=0.2, law=laplace, factor=0.4472136)'
+        "Noise(covariance=0.2, law='laplace')"
         >>> short_repr({"a": np.zeros((442, 10)), "b": np.array([0.5, 1.0])})
-        '{a: array of 442 x 10, b: [0.5 1.0]}'
+        '{a: float64[442, 10], b: [0.5, 1.0]}'
     """
-    words = _words(value, depth=8)
-    return words if len(words) <= LONGEST else f"{words[: LONGEST - 2]} …"
+    line = _format(value, MAX_DEPTH)
+    return line if len(line) <= MAX_CHARACTERS else f"{line[: MAX_CHARACTERS - 2]} …"
 
 
-def _words(value: Any, depth: int) -> str:
+def _format(value: Any, depth: int) -> str:
     if depth <= 0:
         return "…"
-    if isinstance(value, np.ndarray | np.generic | jax.Array):
-        return _array(value)
+    if isinstance(value, np.ndarray | np.generic | jax.Array | jax.ShapeDtypeStruct):
+        return _format_array(value)
     if isinstance(value, type):
         return value.__name__
     if dataclasses.is_dataclass(value):
-        shown = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if _told(field, value)}
-        return _call(type(value).__name__, shown, depth)
+        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if _shows(field, value)}
+        return _format_call(type(value).__name__, fields, depth)
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return _call(type(value).__name__, value._asdict(), depth)  # type: ignore[attr-defined]
+        if _is_functions(value):  # an optimizer of optax
+            return _format(value[-1], depth)
+        return _format_call(type(value).__name__, value._asdict(), depth)  # type: ignore[attr-defined]
     if isinstance(value, list | tuple):
-        inside = ", ".join(_words(each, depth - 1) for each in value[:ENTRIES])
-        return f"[{inside}{', …' * (len(value) > ENTRIES)}]"
+        entries = ", ".join(_format(entry, depth - 1) for entry in value[:MAX_ENTRIES])
+        return f"[{entries}{', …' * (len(value) > MAX_ENTRIES)}]"
     if isinstance(value, Mapping):
-        some = itertools.islice(value.items(), 5 * ENTRIES)
-        inside = ", ".join(f"{name}: {_words(each, depth - 1)}" for name, each in some)
-        return f"{{{inside}{', …' * (len(value) > 5 * ENTRIES)}}}"
+        items = itertools.islice(value.items(), MAX_MAPPING_ENTRIES)
+        entries = ", ".join(f"{key}: {_format(entry, depth - 1)}" for key, entry in items)
+        return f"{{{entries}{', …' * (len(value) > MAX_MAPPING_ENTRIES)}}}"
+    if isinstance(value, functools.partial) and (value.args or value.keywords):
+        return _format_call(_format(value.func, depth - 1), dict(enumerate(value.args)) | value.keywords, depth)
+    if isinstance(value, functools.partial):
+        return _format(value.func, depth)
     if isinstance(value, types.FunctionType):
-        return _function(value, depth)
+        return _format_function(value, depth)
     if isinstance(value, float):
         return str(float(f"{value:.7g}"))
-    if isinstance(value, str | int | complex | None):
+    if isinstance(value, int | complex | None):
         return str(value)
-    if type(value).__repr__ is object.__repr__:  # says no more than where it is
-        return _call(type(value).__name__, getattr(value, "__dict__", {}), depth - 2)
+    if callable(value) and hasattr(value, "__wrapped__"):  # a compiled function
+        return _format(value.__wrapped__, depth - 1)
+    if type(value).__repr__ is object.__repr__:
+        return _format_call(type(value).__name__, getattr(value, "__dict__", {}), depth - 2)
     try:
-        return " ".join(repr(value).split())
-    except Exception:  # what someone's own class says of itself decides no number
+        return _ADDRESS.sub("", " ".join(repr(value).split()))
+    except Exception:  # a user's class may raise anything here
         return type(value).__name__
 
 
-def _call(name: str, parts: Mapping[str, Any], depth: int) -> str:
-    return f"{name}({', '.join(f'{key}={_words(each, depth - 1)}' for key, each in parts.items())})"
+def _format_call(name: str, arguments: Mapping[Any, Any], depth: int) -> str:
+    words = (
+        ("" if isinstance(key, int) else f"{key}=") + _format(value, depth - 1) for key, value in arguments.items()
+    )
+    return f"{name}({', '.join(words)})"
 
 
-def _told(field: Any, value: Any) -> bool:
-    own = getattr(value, field.name)
-    plain = isinstance(own, str | int | float)
-    return own is not None and (plain or not (field.metadata.get("static") and own is field.default))
+def _shows(field: Any, owner: Any) -> bool:
+    value = getattr(owner, field.name, None)
+    is_default_function = (
+        field.metadata.get("static") and value is field.default and not isinstance(value, str | int | float)
+    )
+    return value is not None and field.init and not is_default_function
 
 
-def _array(value: Any) -> str:
+def _format_array(value: Any) -> str:
     if jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
         return "key"
-    if value.ndim > 1 or value.size > ENTRIES:
-        return f"array of {' x '.join(map(str, value.shape))}"
+    is_known = not isinstance(value, jax.core.Tracer | jax.ShapeDtypeStruct)
+    if value.ndim > 1 or value.size > MAX_ENTRIES or not is_known:
+        return f"{value.dtype}[{', '.join(map(str, value.shape))}]"
     array = np.asarray(value)
-    if array.ndim == 0:
-        return _words(array.item(), depth=1) if array.dtype == float else str(array[()])
-    return f"[{' '.join(map(str, array))}]"
+    entries = [f"{float(f'{entry:.7g}')}" if array.dtype.kind == "f" else str(entry) for entry in array.ravel()]
+    return f"[{', '.join(entries)}]" if array.ndim else entries[0]
 
 
-def _function(value: types.FunctionType, depth: int) -> str:
-    """Its name, and of one that another one made, the name of that and the numbers that it was made of."""
+def _format_function(value: types.FunctionType, depth: int) -> str:
+    """The function's name; of a closure, the name of the function that made it, with its numbers as arguments."""
     name = value.__qualname__.split(".<locals>")[0]
     if "<locals>" not in value.__qualname__ or name == "<lambda>":
         return name
     cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
-    numbers = {}
+    arguments = {}
     for key, cell in cells:
         try:
             content = cell.cell_contents
-        except ValueError:  # not there yet
+        except ValueError:  # not bound yet
             continue
-        if isinstance(content, bool | int | float | str | np.ndarray | jax.Array):
-            numbers[key] = content
-    return _call(name, numbers, depth)
+        if _is_functions(content) or isinstance(content, bool | int | float | str | np.ndarray | jax.Array):
+            arguments[key] = content
+    if list(arguments) == ["tx"]:  # optax wraps optimizers
+        return _format(arguments["tx"], depth)
+    return _format_call(name, arguments, depth)
+
+
+def _is_functions(value: Any) -> bool:
+    return isinstance(value, tuple) and all(isinstance(entry, types.FunctionType) for entry in value) and bool(value)

@@ -15,6 +15,7 @@ import numpy as np
 
 from jaxonline.parameters import check
 from jaxonline.parameters.closures import Portable, make_portable
+from jaxonline.parameters.short_repr import short_repr
 from jaxonline.parameters.validation import check_fields
 
 T = TypeVar("T")
@@ -55,7 +56,7 @@ def struct(cls: type[T]) -> type[T]:
         [2.0, 4.0]
     """
     _check_fields(cls)
-    cls = dataclasses.dataclass(frozen=True, eq=False)(cls)
+    cls = dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
     fields = dataclasses.fields(cls)  # type: ignore[arg-type]
     leaves = [field.name for field in fields if not field.metadata.get("static")]
     statics = [field.name for field in fields if field.metadata.get("static")]
@@ -77,6 +78,8 @@ def struct(cls: type[T]) -> type[T]:
 
     jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
     cls.__getstate__, cls.__setstate__ = _get_state, _set_state  # type: ignore[attr-defined]
+    if cls.__repr__ is object.__repr__:
+        cls.__repr__ = short_repr  # type: ignore[assignment]
     return cls
 
 

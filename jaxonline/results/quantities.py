@@ -1,4 +1,7 @@
-"""What is measured, in words."""
+"""Names of measured quantities for people."""
+
+from collections.abc import Mapping
+from typing import Any
 
 LABELS = {
     "regret": "regret",
@@ -8,12 +11,34 @@ LABELS = {
 }
 
 
-def label_of(quantity: str) -> str:
-    """A quantity in words.
+def label_of(quantity: str, meta: Mapping[str, Any] | None = None) -> str:
+    """A quantity in words, for titles, axes and column heads.
+
+    Args:
+        quantity: "regret", "comparator_loss", or the name of a measure.
+        meta: of the result; with it, the regret is named in full, with its comparator.
 
     Example:
         >>> from jaxonline.results.quantities import label_of
         >>> label_of("cumulative_loss"), label_of("largest_loss")
         ('cumulative loss', 'largest loss')
+        >>> label_of("regret", {"regret_label": "pseudo-regret against the best arm (loss)"})
+        'pseudo-regret against the best arm (loss)'
+        >>> label_of("regret"), label_of("regret", {})
+        ('regret', 'regret against the best in hindsight')
     """
+    if quantity == "regret" and meta is not None:
+        notion = "pseudo-regret against the best" if meta.get("regret") == "PseudoRegret" else None
+        return meta.get("regret_label") or notion or "regret against the best in hindsight"
     return LABELS.get(quantity, quantity.replace("_", " "))
+
+
+def short_label_of(quantity: str, meta: Mapping[str, Any]) -> str:
+    """The label of a quantity for a column head: the regret without its comparator.
+
+    Example:
+        >>> from jaxonline.results.quantities import short_label_of
+        >>> short_label_of("regret", {"regret": "PseudoRegret"})
+        'pseudo-regret'
+    """
+    return "pseudo-regret" if quantity == "regret" and meta.get("regret") == "PseudoRegret" else label_of(quantity)

@@ -348,7 +348,7 @@ class Result:
     ) -> "pandas.DataFrame":
         """A tidy table: one row for each learner and recorded round (and, of a measure that is a vector, entry).
 
-        Columns: learner, round, (entry,) quantity, mean, standard_error, low, high, runs (how many are in the mean).
+        Columns: learner, round, (entry,) quantity, label, mean, standard_error, low, high, runs (in the mean).
 
         Args:
             quantity: as in `mean`; by default the regret, or the cumulative loss where there is no comparator.
@@ -373,7 +373,7 @@ class Result:
         interval: ConfidenceInterval | None = None,
     ) -> str:
         """The table at the horizon, learners from the best to the worst, in GitHub's Markdown; see `to_latex`."""
-        return summary.at_the_horizon(self, quantity, bounds, interval=interval, strong=True).markdown()
+        return summary.at_the_horizon(self, quantity, bounds, interval=interval, for_paper=True).markdown()
 
     def to_latex(
         self,
@@ -391,7 +391,7 @@ class Result:
             bounds: what a theorem promises, by learner.
             interval: as in `ranking`.
         """
-        return summary.at_the_horizon(self, quantity, bounds, interval=interval, strong=True).latex()
+        return summary.at_the_horizon(self, quantity, bounds, interval=interval, for_paper=True).latex()
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Any:
         """Mean against rounds with interval bands, and bounds; see `jaxonline.results.report.curves.plot_result`."""

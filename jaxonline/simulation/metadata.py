@@ -7,6 +7,7 @@ from importlib import metadata
 from typing import Any
 
 from jaxonline.game import Entrant, Game
+from jaxonline.losses.actions import ARM_LOSSES
 from jaxonline.parameters.short_repr import short_repr
 from jaxonline.simulation.sweeps import Team
 
@@ -19,6 +20,7 @@ def in_words(game: Game, comparator: Any, learners: Any, teams: Sequence[Team]) 
     return {
         "game": short_repr(game),
         "comparator": None if comparator is None else short_repr(comparator),
+        **({} if comparator is None else {"regret_label": regret_label(game, comparator)}),
         "learners": {
             name: short_repr(learner) + (f" through {short_repr(item.feedback)}" if isinstance(item, Entrant) else "")
             for team, item in zip(teams, given, strict=True)
@@ -26,6 +28,24 @@ def in_words(game: Game, comparator: Any, learners: Any, teams: Sequence[Team]) 
         },
         "versions": dict(versions()),
     }
+
+
+def regret_label(game: Game, comparator: Any) -> str:
+    """The regret that a study measures, for titles and axes.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> from jaxonline.simulation.metadata import regret_label
+        >>> arms, loss = jo.environments.BernoulliArms([0.2, 0.8]), jo.losses.ArmLoss()
+        >>> regret_label(jo.Game(arms, jo.Bandit(), loss=loss, regret=jo.game.PseudoRegret()), jo.BestArm())
+        'pseudo-regret against the best arm (loss)'
+        >>> regret_label(jo.Game(jo.environments.LinearModel([1.0]), jo.FullInformation()), jo.L2Ball(1.0))
+        'regret against the best in hindsight'
+    """
+    best = getattr(comparator, "label", "the best")
+    hindsight = "" if game.regret.on_expected_outcomes else " in hindsight"
+    unit = " (loss)" if isinstance(game.loss, ARM_LOSSES) else ""
+    return f"{getattr(game.regret, 'label', 'regret')} against {best}{hindsight}{unit}"
 
 
 @functools.cache

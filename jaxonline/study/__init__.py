@@ -1,7 +1,6 @@
-"""Studies: `Study`, its `Context` and `Report`; `Comparison` and `BestOf`, what most are made of; `Benchmark`,
-many learners in many games; `ready` ones.
+"""Studies: `Study` with its `Context` and `Report`, `Comparison`, `BestOf`, `Benchmark`, study files and ready studies.
 
-They are loaded when they are first used, so that the command line can list its commands at once.
+Modules are loaded on first use, so that the command line starts fast.
 """
 
 import importlib
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from jaxonline.study.study import Context, Report, Study
     from jaxonline.study.tuning import BestOf
 
-_HOMES = {
+_MODULES = {
     "Benchmark": "benchmarking", "BestOf": "tuning", "ComparisonResult": "comparison", "Comparison": "comparison",
     "Context": "study", "Report": "study", "Study": "study", "StudyFile": "files.study_file",
     "StudyFileError": "files.reading", "Task": "benchmarking", "benchmark": "benchmarking",
@@ -41,6 +40,6 @@ __all__ = [
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        if name not in _HOMES:
+        if name not in _MODULES:
             raise AttributeError(f"module 'jaxonline.study' has no attribute {name!r}")
-        return getattr(importlib.import_module(f"jaxonline.study.{_HOMES[name]}"), name)
+        return getattr(importlib.import_module(f"jaxonline.study.{_MODULES[name]}"), name)

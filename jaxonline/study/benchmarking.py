@@ -1,4 +1,4 @@
-"""Many learners in many games: each game a paired study with a store of its own, all of them one table of ranks."""
+"""Benchmarks: many learners in many games, one paired study and one store per game, and one table of ranks."""
 
 import dataclasses
 import os
@@ -9,6 +9,7 @@ from typing import Any
 from jaxonline.game import Entrant, Game, Learner
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.short_repr import short_repr
 from jaxonline.results import Result, Standings
 from jaxonline.simulation import Checkpoint
 from jaxonline.simulation.progress import Progress
@@ -18,16 +19,12 @@ from jaxonline.study.study import Context, file_name
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """A game of a benchmark, with what the game alone does not say.
+    """A game of a benchmark with its comparator and horizon.
 
     Attributes:
         game: the game.
-        comparator: for the regret, as in `simulate`; without one cumulative losses are compared.
-        n_rounds: the horizon, that of the benchmark by default.
-
-    Raises:
-        TypeError: a game that is none.
-        ValueError: `n_rounds` below 1.
+        comparator: comparator of the regret, as in `simulate`; without one, cumulative losses are compared.
+        n_rounds: the horizon; that of the benchmark by default.
 
     Example:
         >>> import jaxonline as jo
@@ -50,21 +47,13 @@ class Task:
 Matches = dict[str, tuple[Task, dict[str, Any]]]  # by game: its task, and the learners that can play it
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Benchmark:
-    """Learners and the games in which they are compared.
-
-    Attributes:
-        games: by name, a `Game` or a `Task`.
-        learners: by name, as in `simulate`; or functions of the task that make one, for learners whose numbers are
-            those of a game (its number of arms, its horizon).
-        gaps: whether a learner that cannot play a game is left out there; by default it is refused.
-        quantity: what is compared, as in `Standings`.
-        level: of the statements, as in `Standings`.
+    """Learners and the games in which they are compared; the attributes are the arguments of `benchmark`.
 
     Raises:
-        TypeError: games or learners that are no dictionary, or something that is neither.
-        ValueError: no game or no learner; names of games that are the same as names of files.
+        TypeError: `games` or `learners` is not a dictionary of these.
+        ValueError: there is no game or no learner, or two names of games make the same file name.
 
     Example:
         >>> import jaxonline as jo
@@ -85,31 +74,27 @@ class Benchmark:
     level: float = 0.95
 
     def __post_init__(self):
-        for name, value, what in (("games", self.games, "game"), ("learners", self.learners, "learner")):
-            check.instance(name, value, isinstance(value, Mapping), f"a dictionary of {what}s by name")
+        for name, value in (("games", self.games), ("learners", self.learners)):
+            check.instance(name, value, isinstance(value, Mapping), f"a dictionary of {name} by name")
             if not value:
                 raise ArgumentError(name, "must have at least one entry (got none)")
         for name, game in self.games.items():
             check.instance(f"games[{name!r}]", game, isinstance(game, Game | Task), "a Game or a Task")
         for name in self.games:
             if not file_name(check.text("games' name", name)).strip(".") or "/" in name:
-                raise ArgumentError("games", f"must have names that can be names of files (got {name!r})")
+                raise ArgumentError("games", f"must have names that are valid file names (got {name!r})")
         distinct("games", map(file_name, self.games))
         check.flag("gaps", self.gaps)
         check.number("level", self.level, gt=0.0, lt=1.0)
 
-    def run(self, context: Context, *, n_runs: int, n_rounds: int, **options: Any) -> Standings:
-        """Check every learner against every game, then play the games one after the other.
+    __repr__ = short_repr
 
-        Args:
-            context: of the study; the checkpoint holds a folder for each game.
-            n_runs: of each learner in each game.
-            n_rounds: the horizon of games that have none of their own.
-            **options: of `simulate`.
+    def run(self, context: Context, *, n_runs: int, n_rounds: int, **options: Any) -> Standings:
+        """Check every learner against every game, then run the games one after the other; see `benchmark`.
 
         Raises:
-            TypeError, ValueError: a learner that cannot play a game, where there are to be no gaps; a game that
-                nobody, or a learner that none can play; what `simulate` raises.
+            TypeError, ValueError: a learner does not fit a game and `gaps` is False; no learner fits a game, or no game
+                a learner; or an error of `simulate`.
         """
         matches, gaps = self.match_learners(n_rounds)
         results: dict[str, Result] = {}
@@ -122,50 +107,44 @@ class Benchmark:
         return Standings(results, gaps, self.quantity, self.level)
 
     def match_learners(self, n_rounds: int) -> tuple[Matches, dict[tuple[str, str], str]]:
-        """By game its task and the learners that can play it; and by game and learner, why the others cannot.
-
-        Raises:
-            TypeError, ValueError: as in `run`, before anything is played.
-        """
+        """Return for each game its task and learners, and for each (game, learner) that do not fit the reason."""
         check.count("n_rounds", n_rounds)
-        found: Matches = {}
+        matches: Matches = {}
         gaps: dict[tuple[str, str], str] = {}
-        for game, given in self.games.items():
-            task = given if isinstance(given, Task) else Task(given)
+        for game, entry in self.games.items():
+            task = entry if isinstance(entry, Task) else Task(entry)
             task = dataclasses.replace(task, n_rounds=task.n_rounds or n_rounds)
-            found[game] = task, {}
+            matches[game] = task, {}
             for name, learner in self.learners.items():
                 try:
-                    item = _made(learner, task)
+                    item = _build_learner(learner, task)
                     as_team(task.game, name, item)
                 except (TypeError, ValueError) as error:
                     if not self.gaps:
                         kind = TypeError if isinstance(error, TypeError) else ValueError
-                        words = f"learner {name!r} does not fit the game {game!r}"
-                        raise kind(f"{words}; pass gaps=True to leave such cells empty ({error})") from error
-                    gaps |= {(game, each): str(error) for each in _members(name, learner)}
+                        message = f"learners: {name!r} does not fit the game {game!r}: {error}"
+                        raise kind(f"{message}; gaps=True leaves such cells empty") from error
+                    gaps |= {(game, label): str(error) for label in _result_names(name, learner)}
                 else:
-                    found[game][1][name] = item
-            if not found[game][1]:
-                why = next(reason for (of, _), reason in gaps.items() if of == game)
-                raise ArgumentError(
-                    "games", f"must each have a learner that can play it (got none for {game!r}); {why}"
-                )
+                    matches[game][1][name] = item
+            if not matches[game][1]:
+                reason = next(reason for (other, _), reason in gaps.items() if other == game)
+                raise ArgumentError("games", f"must each fit at least one learner (got none for {game!r}); {reason}")
         for name, learner in self.learners.items():
-            if not any(name in learners for _, learners in found.values()):
-                why = gaps[next(iter(found)), _members(name, learner)[0]]
-                raise ArgumentError("learners", f"must each be able to play a game (got {name!r}, which is not); {why}")
-        return found, gaps
+            if not any(name in learners for _, learners in matches.values()):
+                reason = gaps[next(iter(matches)), _result_names(name, learner)[0]]
+                raise ArgumentError("learners", f"must each fit at least one game (got {name!r}); {reason}")
+        return matches, gaps
 
 
-def _made(given: Any, task: Task) -> Any:
-    """The learner of a task."""
-    return given if isinstance(given, Learner | Entrant | Sweep) or not callable(given) else given(task)
+def _build_learner(entry: Any, task: Task) -> Any:
+    """Build the learner of a task."""
+    return entry if isinstance(entry, Learner | Entrant | Sweep) or not callable(entry) else entry(task)
 
 
-def _members(name: str, given: Any) -> list[str]:
-    """What an entry's learners are called in results."""
-    learner = given.learner if isinstance(given, Entrant) else given
+def _result_names(name: str, entry: Any) -> list[str]:
+    """Return the names of the learners of an entry in results."""
+    learner = entry.learner if isinstance(entry, Entrant) else entry
     return [f"{name}[{label}]" for label in learner.labels] if isinstance(learner, Sweep) else [name]
 
 
@@ -184,34 +163,31 @@ def benchmark(
     cluster: Any = None,
     **options: Any,
 ) -> Standings:
-    """Compare learners on many games: ranks in each, and which learners differ. (How fast they run: `benchmarks/`.)
+    """Compare learners on many games: ranks in each game, and which learners differ.
 
-    In a game all learners meet the same instances and noise, as in `simulate`; differences are paired, and corrected
+    In each game all learners meet the same instances and noise, as in `simulate`. Differences are paired and corrected
     for the number of pairs in all games together (`Standings`).
 
     Args:
         games: by name, a `Game`, or a `Task`: a game with its comparator and horizon.
-        learners: by name, as in `simulate`; or functions that make a learner for a `Task`, whose `n_rounds` is set.
-        n_runs: of each learner in each game.
-        n_rounds: the horizon of games that have none of their own.
-        key: a seed, from 0 to 2^32 - 1; each game is played as `simulate` plays it alone with this key.
-        gaps: whether a learner that cannot play a game is left out there; by default it is refused before anything is
-            played.
-        quantity: what is compared after the last round: by default the regret, or the cumulative loss of games without
-            a comparator.
-        level: with this probability all statements that two learners differ in a game are right.
+        learners: learners by name, as in `simulate`, or functions from a `Task`, whose `n_rounds` is set, to a learner.
+        n_runs: runs of each learner in each game.
+        n_rounds: the horizon of games without one of their own.
+        key: seed from 0 to 2^32 - 1; each game gives the same numbers as `simulate` with this key.
+        gaps: leave out learners in games that they cannot play, instead of raising an error.
+        quantity: quantity compared after the last round: the regret by default, or the cumulative loss without
+            comparator.
+        level: probability that all statements that two learners differ in a game are right.
         progress: as in `simulate`.
-        checkpoint: a folder or a URL, from which an interrupted benchmark goes on: one store for each game, by name.
+        checkpoint: folder or URL with one store per game; an interrupted benchmark resumes from it.
         cluster: as in `simulate`.
-        **options: others of `simulate`, for all games.
+        **options: other arguments of `simulate`, for all games.
 
     Returns:
-        `Standings`: prints as a table; `plot`, `html`, `to_pandas`, `to_latex`, `to_markdown`, and the `Result` of
-        every game.
+        `Standings`, which prints as a table and contains the `Result` of every game.
 
     Raises:
-        TypeError, ValueError: a learner that does not fit a game (without `gaps`), a game that nobody can play; what
-            `simulate` raises.
+        TypeError, ValueError: as in `Benchmark.run`.
 
     Example:
         >>> import jaxonline as jo
@@ -222,12 +198,13 @@ def benchmark(
         ...     "UCB1": jo.learners.UCB1(),
         ...     "EXP3": lambda task: jo.learners.EXP3.over_horizon(2, task.n_rounds),
         ... }
-        >>> found = jo.benchmark({"easy": arms(0.1, 0.9), "hard": arms(0.4, 0.5)}, learners, n_runs=16, n_rounds=200)
-        >>> found.learners, found.ranks[:, 0].tolist(), found.differ("easy", "UCB1", "EXP3")
+        >>> games = {"easy": arms(0.1, 0.9), "hard": arms(0.4, 0.5)}
+        >>> standings = jo.benchmark(games, learners, n_runs=16, n_rounds=200)
+        >>> standings.learners, standings.ranks[:, 0].tolist(), standings.differ("easy", "UCB1", "EXP3")
         (('UCB1', 'EXP3'), [1.0, 2.0], True)
     """
     if isinstance(checkpoint, os.PathLike):
         checkpoint = Path(checkpoint)
     context = Context(checkpoint=checkpoint, seed=check.seed("key", key), progress=progress, cluster=cluster)
-    played = Benchmark(games, learners, gaps, quantity, level)
-    return played.run(context, n_runs=n_runs, n_rounds=n_rounds, **options)
+    suite = Benchmark(games, learners, gaps, quantity, level)
+    return suite.run(context, n_runs=n_runs, n_rounds=n_rounds, **options)

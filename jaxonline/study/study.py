@@ -1,7 +1,6 @@
-"""A study is one noun: its fields are its parameters, and `run(context)` makes a report.
+"""Studies: a `Study` declares its parameters as fields, runs in a `Context` and returns a `Report`.
 
-The fields are the same in Python and on the command line, where their descriptions and ranges are the help and the
-errors. A `Context` is everything that is not mathematics.
+The command line makes options, help and errors from the fields.
 """
 
 import contextlib
@@ -36,18 +35,15 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Context:
-    """Everything of a study that is not mathematics.
+    """The settings of a study that do not belong to its mathematics.
 
     Attributes:
-        out: the folder for what the study writes.
-        checkpoint: a folder or URL for what was computed, from which an interrupted study goes on, or a `Checkpoint`.
+        out: output folder of the study.
+        checkpoint: a `Checkpoint`, or a folder or URL; an interrupted study resumes from it.
         mesh: the devices; all by default.
-        seed: of all randomness, from 0 to 2^32 - 1.
+        seed: seed of all randomness, from 0 to 2^32 - 1.
         progress: as in `simulate`.
-        cluster: as in `simulate`, where blocks are played by workers of a cluster.
-
-    Raises:
-        ValueError: a seed out of its range.
+        cluster: as in `simulate`; workers of a cluster compute the blocks.
 
     Example:
         >>> from jaxonline.study import Context
@@ -73,35 +69,35 @@ class Context:
         check_progress(self.progress)
 
     def simulate(self, game: Any, learners: Any, **options: Any) -> Result:
-        """`simulate` with the context's seed, devices, progress and checkpoint: once in each part of a study."""
-        own = {"key": self.seed, "mesh": self.mesh, "progress": self.progress, "checkpoint": self.checkpoint}
-        own |= {"cluster": self.cluster} if self.cluster is not None else {}
-        return simulate(game, learners, **own, **options)
+        """Call `simulate` with the context's seed, devices, progress and checkpoint, once per part of a study."""
+        settings = {"key": self.seed, "mesh": self.mesh, "progress": self.progress, "checkpoint": self.checkpoint}
+        settings |= {"cluster": self.cluster} if self.cluster is not None else {}
+        return simulate(game, learners, **settings, **options)
 
     @contextlib.contextmanager
     def parts(self, total: int) -> Iterator[Callable[[str], "Context"]]:
-        """`with context.parts(2) as part`: `part(name)` is the context of the next part, with a checkpoint of its own.
+        """Split a study: in `with context.parts(2) as part`, `part(name)` is the next part, with its own checkpoint.
 
         Example:
             >>> from pathlib import Path
             >>> from jaxonline.study import Context
-            >>> with Context(checkpoint=Path("kept"), progress=lambda *each: print(*each)).parts(2) as part:
+            >>> with Context(checkpoint=Path("store"), progress=lambda *entry: print(*entry)).parts(2) as part:
             ...     folders = [part(name).checkpoint.as_posix() for name in ("noise 0.1", "noise 0.2")]
             1 2 noise 0.1
             2 2 noise 0.2
             >>> folders
-            ['kept/noise-0.1', 'kept/noise-0.2']
+            ['store/noise-0.1', 'store/noise-0.2']
         """
-        before: list[str] = []
+        started: list[str] = []
         with Reporter(self.progress, total) as reporter:
 
             def finish() -> None:
-                if before:
-                    reporter.advance(before[-1])
+                if started:
+                    reporter.advance(started[-1])
 
             def part(name: str) -> Context:
                 finish()
-                before.append(name)
+                started.append(name)
                 folder = self.checkpoint
                 if folder is not None:
                     folder = (Checkpoint.of(folder) if isinstance(folder, str) else folder) / folder_name(name)
@@ -111,30 +107,30 @@ class Context:
             finish()
 
     def compute_once(self, inputs: Any, compute: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-        """What `compute` makes of the inputs, from the checkpoint where it is there."""
+        """Return the arrays that `compute` makes of the inputs, from the checkpoint if they are there."""
         if self.checkpoint is None:
             return compute()
         with Checkpoint.of(self.checkpoint).open({"inputs": inputs}) as store:
-            kept = store.read_numbers()
-            if kept is None:
-                kept = compute()
-                store.write_numbers(kept)
-        return kept
+            numbers = store.read_numbers()
+            if numbers is None:
+                numbers = compute()
+                store.write_numbers(numbers)
+        return numbers
 
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What a study found.
+    """The tables, figures, sentences and results of a study.
 
     Attributes:
-        tables: by name, each a file of numbers.
-        figures: functions that draw, by name.
-        sentences: what the numbers say.
-        results: of the simulations, by name.
-        numbers: for JSON; the tables by default.
-        shown: the tables for people; all by default.
-        bounds: what a theorem promises at each recorded round, by name of the result and by learner: for the page.
-        page: other parts of the page (`results.report.page.html_page`): configuration, commands, about.
+        tables: tables by name, each written as a file.
+        figures: functions that draw a figure, by name.
+        sentences: conclusions from the numbers.
+        results: results of simulations by name.
+        numbers: numbers for JSON; the tables by default.
+        shown: the tables to print; all by default.
+        bounds: for the page, the regret bound at each recorded round, by name of the result and by learner.
+        page: other arguments of `results.report.page.html_page`: configuration, commands, about.
 
     Example:
         >>> import sys, tempfile
@@ -168,35 +164,30 @@ class Report:
 
     def __post_init__(self):
         kinds = (("tables", Table, "a dictionary of tables"), ("results", Result, "a dictionary of results"))
-        for name, kind, wanted in kinds:
+        for name, kind, expected in kinds:
             value = getattr(self, name)
-            good = isinstance(value, Mapping) and all(isinstance(each, kind) for each in value.values())
-            check.instance(name, value, good, wanted)
-        good = isinstance(self.figures, Mapping) and all(map(callable, self.figures.values()))
-        check.instance("figures", self.figures, good, "a dictionary of functions that draw")
+            valid = isinstance(value, Mapping) and all(isinstance(entry, kind) for entry in value.values())
+            check.instance(name, value, valid, expected)
+        valid = isinstance(self.figures, Mapping) and all(map(callable, self.figures.values()))
+        check.instance("figures", self.figures, valid, "a dictionary of functions that draw")
 
     def show(self, console: Any) -> None:
-        """Print tables and sentences on a console of rich."""
+        """Print tables and sentences on a rich console."""
         for table in self._for_people():
             console.print(table)
         for sentence in self.sentences:
             console.print(sentence, markup=False, highlight=False)
 
     def json(self) -> str:
-        """The numbers as strict JSON."""
+        """Return the numbers as strict JSON."""
         return strict_json({name: t.rows for name, t in self.tables.items()} if self.numbers is None else self.numbers)
 
     def html(self, title: str = "", **parts: Any) -> str:
-        """One self-contained HTML page: sentences, results, tables and figures.
-
-        Args:
-            title: of the page; by default that of the first table.
-            **parts: others of `results.report.page.html_page`, beside those in `page`.
-        """
+        """Return one HTML page; `parts` are other arguments of `results.report.page.html_page`."""
         return self._page(title, {name: _png(draw()) for name, draw in self.figures.items()}, **parts)
 
     def latex(self) -> str:
-        r"""The tables for people as tables of LaTeX, which need the package booktabs.
+        r"""Return the printed tables as LaTeX, which requires the package booktabs.
 
         Example:
             >>> from jaxonline.results.report.tables import Table
@@ -219,11 +210,7 @@ class Report:
         return "% \\usepackage{booktabs}\n" + "\n".join(table.floating() for table in self._for_people())
 
     def save(self, folder: str | Path) -> list[Path]:
-        """Write NAME.csv, NAME.png, NAME.zarr, numbers.json and the page report.html, in a folder made for them.
-
-        Returns:
-            What is in the folder.
-        """
+        """Write NAME.csv, NAME.png, NAME.zarr, numbers.json and report.html to a folder; return the written paths."""
         folder = Path(folder)
         texts = {f"{name}.csv": table.csv() for name, table in self.tables.items()} | {"numbers.json": self.json()}
         paths = [folder / name for name in texts]
@@ -259,27 +246,29 @@ def _png(figure: "Figure") -> bytes:
 
 
 def folder_name(name: str) -> str:
-    """A name as that of one folder, for each name another one: blanks are dashes, and most signs are in percent.
+    """Encode a name as a folder name, distinct for distinct names: blanks become dashes, most signs become %XX.
 
     Example:
         >>> from jaxonline.study.study import folder_name
         >>> folder_name("two copies"), folder_name("two-copies"), folder_name("../x")
         ('two-copies', 'two%2Dcopies', '%2E.%2Fx')
     """
-    kept = re.sub(r"^\.|[^\w .+,=()]", lambda sign: "".join(f"%{byte:02X}" for byte in sign[0].encode()), name)
-    return kept.replace(" ", "-")
+    encoded = re.sub(r"^\.|[^\w .+,=()]", lambda sign: "".join(f"%{byte:02X}" for byte in sign[0].encode()), name)
+    return encoded.replace(" ", "-")
 
 
 def file_name(name: str) -> str:
-    """A name as that of a file or folder: runs of other signs than letters, digits and _.+/ are dashes."""
+    """Convert a name to that of a file or folder: signs other than letters, digits and _.+/ become dashes."""
     return re.sub(r"[^\w.+/]+", "-", name).strip("-")
 
 
 class Study(pydantic.BaseModel):
-    """Fields with ranges and descriptions, and `run`. A study that is made anew says what is wrong in one line.
+    """Base class of studies: declare fields with ranges and descriptions, a `title`, and `run`.
+
+    An invalid field raises an error of one line.
 
     Raises:
-        ValueError: a field out of its range, or one that the study does not have.
+        ValueError: a field is out of its range or unknown.
 
     Example:
         >>> from typing import ClassVar
@@ -311,11 +300,17 @@ class Study(pydantic.BaseModel):
 
     @abstractmethod
     def run(self, context: Context) -> Report:
-        """Play the study."""
+        """Run the study."""
+
+
+TYPE_WORDS = {  # by the first word of an error type of pydantic
+    "int": "a valid integer", "float": "a valid number", "bool": "a valid boolean", "string": "a valid string",
+    "tuple": "a valid tuple", "path": "a valid path", "finite": "a finite number",
+}  # fmt: skip
 
 
 def _argument_error(error: Any, fields: Mapping[str, Any]) -> ValueError:
-    """The field, what it must be, and what it was."""
+    """Convert an error of pydantic to an `ArgumentError` of the field."""
     name, context = str(error["loc"][0]) if error["loc"] else "fields", error.get("ctx", {})
     if error["type"] == "extra_forbidden":
         return ArgumentError("fields", f"must be among {', '.join(fields)} (got {name}){did_you_mean(name, fields)}")
@@ -323,21 +318,22 @@ def _argument_error(error: Any, fields: Mapping[str, Any]) -> ValueError:
         return context["error"]
     if error["type"] == "too_short":
         return ArgumentError(name, f"must be at least {context['min_length']} (got {context['actual_length']} of them)")
+    if error["type"] == "multiple_of":
+        return ArgumentError(name, f"must be a multiple of {context['multiple_of']} (got {error['input']})")
     limits = Limits(**{limit: value for limit, value in context.items() if limit in Limits._fields})
-    wanted = limits.words or context.get("expected")
-    wanted = wanted or error["msg"].partition(",")[0].removeprefix("Input should be ")
-    return ArgumentError(name, f"must be {wanted} (got {error['input']})")
+    expected = limits.words or context.get("expected") or TYPE_WORDS.get(error["type"].partition("_")[0], "valid")
+    return ArgumentError(name, f"must be {expected} (got {error['input']})")
 
 
-def _items(value: Any) -> Any:
-    """Lists with commas, one or several, as items."""
+def _split_commas(value: Any) -> Any:
+    """Split texts at commas."""
     texts = (value,) if isinstance(value, str) else value
     if isinstance(texts, list | tuple) and all(isinstance(text, str) for text in texts):
-        return [part.strip() for text in texts for part in text.split(",") if part.strip()]
+        return [item.strip() for text in texts for item in text.split(",") if item.strip()]
     return value
 
 
-Items = pydantic.BeforeValidator(_items)
+Items = pydantic.BeforeValidator(_split_commas)
 Words = Annotated[tuple[str, ...], Items]
 Numbers = Annotated[tuple[float, ...], Items]
 NotNegative = Annotated[tuple[Annotated[float, pydantic.Field(ge=0)], ...], Items]
@@ -349,28 +345,22 @@ Names = Annotated[
 
 
 def select_by_name(field: str, names: Sequence[str], known: Mapping[str, Any]) -> dict[str, Any]:
-    """What a field names, in the order in which it is known; all of it where the field is empty.
+    """Select the entries of `known` that a field names, in their order; all of them if the field is empty.
 
-    A name with a comma that is not known is a list of names.
-
-    Raises:
-        ValueError: an unknown name.
+    An unknown name with a comma is a list of names. Unknown names raise a ValueError.
     """
-    names = [part for name in names for part in ([name] if name in known else _items(name))]
+    names = [item for name in names for item in ([name] if name in known else _split_commas(name))]
     unknown = [name for name in names if name not in known]
     if unknown:
-        one = unknown[0]
-        raise ArgumentError(field, f"must be of {', '.join(map(repr, known))} (got {one!r}){did_you_mean(one, known)}")
-    return {name: each for name, each in known.items() if not names or name in names}
+        name = unknown[0]
+        raise ArgumentError(
+            field, f"must be among {', '.join(map(repr, known))} (got {name!r}){did_you_mean(name, known)}"
+        )
+    return {name: value for name, value in known.items() if not names or name in names}
 
 
 def load_set(name: str, data: Sequence[str], **options: Any) -> datasets.DataSet:
-    """`datasets.load` for the fields `sets` and `data` of a study; of folders that are given nothing is fetched.
-
-    Raises:
-        ValueError: the set is not in the folders, or what `datasets.load` raises.
-        OSError: no folder is given, and the set cannot be fetched.
-    """
+    """Call `datasets.load` for the fields `sets` and `data` of a study; fetch only if `data` is empty."""
     local = datasets.is_local(name, data)
     if data and not local:
         raise ArgumentError("data", f"must hold {name} (got {', '.join(map(str, data))}); without data it is fetched")

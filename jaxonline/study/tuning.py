@@ -1,4 +1,4 @@
-"""Choosing a step size by playing: in other runs than those that are reported."""
+"""Choice of a step size by simulation, in other runs than those that are reported."""
 
 import dataclasses
 import time
@@ -21,12 +21,12 @@ from jaxonline.simulation.tuning_trials import to_judge
 from jaxonline.study.study import Context
 
 RUNS = ("pilot", "third", "halving")
-Simulate = Callable[[Context, Mapping[str, Any], int], Result]  # learners for so many rounds
-Makers = Mapping[str, Callable[[Any], Any]]  # of learners from their steps
+Simulate = Callable[[Context, Mapping[str, Any], int], Result]  # (context, learners, n_rounds)
+Makers = Mapping[str, Callable[[Any], Any]]  # functions from a step to a learner
 
 
 def check_etas(name: str, etas: Any) -> None:
-    """Check that step sizes are a dictionary of numbers above 0, with something in it."""
+    """Check that step sizes are a non-empty dictionary of positive numbers."""
     check.instance(name, etas, Mapping, "a dictionary of step sizes")
     if not etas:
         raise ArgumentError(name, "must have at least one entry (got none)")
@@ -37,31 +37,30 @@ def check_etas(name: str, etas: Any) -> None:
 def best_step(
     game: Game, make: Callable[[Any], Any], etas: Sequence[float], context: Context, n_runs: int, n_rounds: int
 ) -> Tuned:
-    """Of a few steps eta / sqrt(t) the one with the least mean loss, by `jaxonline.tune`; no warning of an edge."""
+    """Return the step eta / sqrt(t) with the least mean loss by `jaxonline.tune`, without its warning of an edge."""
     sizes = {"n_runs": n_runs, "n_rounds": n_rounds, "key": context.seed}
-    where = {"mesh": context.mesh, "progress": context.progress, "checkpoint": context.checkpoint}
+    options = {"mesh": context.mesh, "progress": context.progress, "checkpoint": context.checkpoint}
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "eta = .* that was tried", RuntimeWarning)  # `Tuned.at_edge` says so
-        return tune(game, lambda eta: make(InverseSqrt(eta)), {"eta": list(etas)}, **sizes, **where)
+        warnings.filterwarnings("ignore", "eta = .* that was tried", RuntimeWarning)  # reported as `Tuned.at_edge`
+        return tune(game, lambda eta: make(InverseSqrt(eta)), {"eta": list(etas)}, **sizes, **options)
 
 
-def _others(context: Context) -> Context:
-    """With the next seed, after the last one the first: for other runs."""
+def _with_next_seed(context: Context) -> Context:
+    """Return the context with the next seed (after the last one, the first)."""
     return dataclasses.replace(context, seed=(context.seed + 1) % 2**32)
 
 
 @dataclasses.dataclass(frozen=True)
 class BestOf:
-    """Of a few steps eta / sqrt(t), for every learner the one with the least mean loss.
+    """Choice, for every learner, of the step eta / sqrt(t) with the least mean loss among a few candidates.
 
     Attributes:
-        etas: what is tried, by label.
-        runs: those that choose: "pilot", runs of their own over a quarter of the rounds; "third", the first third of
-            the runs, and the others are reported; or "halving", as many runs of their own as the better steps need
-            (`jaxonline.tune`), over a quarter of the rounds. The first plays the learners side by side, once for each
-            step, by the programs that play the reported runs; the others each learner as a sweep over the steps; the
-            last on this machine, also where a cluster plays the runs that are reported.
-        also_report: with "third", labels of steps that are reported as well, as learners of that name.
+        etas: candidates by label.
+        runs: the runs that choose. "pilot": separate runs over a quarter of the rounds, all learners side by side for
+            each step, with the compiled programs of the reported runs. "third": the first third of the runs, as a sweep
+            over the steps; the other runs are reported. "halving": as many separate runs over a quarter of the rounds
+            as `jaxonline.tune` needs, on this machine also if a cluster computes the reported runs.
+        also_report: with "third", labels of steps that are also reported, as learners of that name.
     """
 
     etas: Mapping[str, float]
@@ -76,7 +75,7 @@ class BestOf:
             check.choice("also_report", label, self.etas)
 
     def at_edge(self, chosen: Mapping[str, float]) -> tuple[str, ...]:
-        """The learners whose step is the smallest or the largest that was tried, where there were two or more.
+        """Return the learners whose step is the smallest or the largest of two or more candidates.
 
         Example:
             >>> from jaxonline.study import BestOf
@@ -84,72 +83,72 @@ class BestOf:
             ('other',)
         """
         settings = self._settings
-        places = {name: settings.index({"eta": float(eta)}) for name, eta in chosen.items()}
-        return tuple(name for name, place in places.items() if at_edge(settings, place))
+        indices = {name: settings.index({"eta": float(eta)}) for name, eta in chosen.items()}
+        return tuple(name for name, index in indices.items() if at_edge(settings, index))
 
-    def choose(self, play: Simulate, learners: Makers, context: Context, n_rounds: int) -> dict[str, Tuned]:
-        """For each learner the step with the least mean loss, in runs of another seed over a quarter of the rounds."""
-        with _others(context).parts(len(self.etas)) as part:
-            return self._least(play, learners, part, n_rounds)
+    def choose(self, simulate: Simulate, learners: Makers, context: Context, n_rounds: int) -> dict[str, Tuned]:
+        """Choose for each learner the step with the least mean loss in pilot runs over a quarter of the rounds."""
+        with _with_next_seed(context).parts(len(self.etas)) as part:
+            return self._choose_in_pilot_runs(simulate, learners, part, n_rounds)
 
     def run(
-        self, game: Game, play: Simulate, learners: Makers, context: Context, n_runs: int, n_rounds: int
+        self, game: Game, simulate: Simulate, learners: Makers, context: Context, n_runs: int, n_rounds: int
     ) -> tuple[Result, dict[str, float], dict[str, Tuned]]:
-        """The result of the learners with their best steps, the steps of all that it has, and what chose them."""
+        """Return the result of the learners with their best steps, the steps by learner, and the searches."""
         check.count("n_runs", n_runs, ge=3 if self.runs == "third" else 1)
         if self.runs == "third":
-            return self._third(play, learners, context, n_runs, n_rounds)
+            return self._run_and_choose_in_third(simulate, learners, context, n_runs, n_rounds)
         if self.runs == "pilot":
-            with _others(context).parts(len(self.etas) + 1) as part:
-                tuned = self._least(play, learners, part, n_rounds)
+            with _with_next_seed(context).parts(len(self.etas) + 1) as part:
+                tuned = self._choose_in_pilot_runs(simulate, learners, part, n_rounds)
                 final = dataclasses.replace(part("best"), seed=context.seed)
-                result = play(final, {name: each.learner for name, each in tuned.items()}, n_rounds)
+                result = simulate(final, {name: search.learner for name, search in tuned.items()}, n_rounds)
         else:
             with context.parts(len(learners) + 1) as part:
                 horizon = max(n_rounds // 4, 1)
-                etas = [each["eta"] for each in self._settings]
+                etas = [setting["eta"] for setting in self._settings]
                 tuned = {
                     name: best_step(game, make, etas, part(f"steps of {name}"), n_runs, horizon)
                     for name, make in learners.items()
                 }
-                result = play(part("best"), {name: each.learner for name, each in tuned.items()}, n_rounds)
+                result = simulate(part("best"), {name: search.learner for name, search in tuned.items()}, n_rounds)
         etas = list(self.etas.values())
-        return result, {name: etas[each.chosen] for name, each in tuned.items()}, tuned
+        return result, {name: etas[search.chosen] for name, search in tuned.items()}, tuned
 
-    def _least(self, play, learners, part, n_rounds):
+    def _choose_in_pilot_runs(self, simulate, learners, part, n_rounds):
         began, horizon, losses = time.perf_counter(), max(n_rounds // 4, 1), []
         for label, eta in self.etas.items():
             pilots = {name: make(InverseSqrt(eta)) for name, make in learners.items()}
-            losses.append(to_judge(play(part(f"eta {label}"), pilots, horizon), "cumulative_loss"))
-        n_runs = max(each.shape[1] for each in losses)  # where precision decides, not all steps need as many
+            losses.append(to_judge(simulate(part(f"eta {label}"), pilots, horizon), "cumulative_loss"))
+        n_runs = max(array.shape[1] for array in losses)  # with a precision, steps need different numbers of runs
         values = np.stack(
-            [np.pad(each, ((0, 0), (0, n_runs - each.shape[1])), constant_values=np.nan) for each in losses]
+            [np.pad(array, ((0, 0), (0, n_runs - array.shape[1])), constant_values=np.nan) for array in losses]
         )
         seconds = time.perf_counter() - began
         return {
-            name: self._tuned(values[:, i], make, horizon, seconds) for i, (name, make) in enumerate(learners.items())
+            name: self._search(values[:, i], make, horizon, seconds) for i, (name, make) in enumerate(learners.items())
         }
 
-    def _third(self, play, learners, context, n_runs, n_rounds):
+    def _run_and_choose_in_third(self, simulate, learners, context, n_runs, n_rounds):
         began = time.perf_counter()
         sweeps = {
             name: sweep({label: make(InverseSqrt(eta)) for label, eta in self.etas.items()})
             for name, make in learners.items()
         }
-        found, choosing, reporting = play(context, sweeps, n_rounds), slice(None, n_runs // 3), slice(n_runs // 3, None)
+        result, choosing, reporting = simulate(context, sweeps, n_rounds), slice(n_runs // 3), slice(n_runs // 3, None)
         seconds, members, etas, tuned = time.perf_counter() - began, {}, {}, {}
         for name, make in learners.items():
-            own = {label: f"{name}[{label}]" for label in self.etas}
-            values = to_judge(found.select(*own.values(), runs=choosing), "cumulative_loss")
-            tuned[name] = self._tuned(values, make, n_rounds, seconds)
+            labels = {label: f"{name}[{label}]" for label in self.etas}
+            values = to_judge(result.select(*labels.values(), runs=choosing), "cumulative_loss")
+            tuned[name] = self._search(values, make, n_rounds, seconds)
             best = list(self.etas)[tuned[name].chosen]
             for new, label in (*((label, label) for label in self.also_report), (name, best)):
-                members[new], etas[new] = found.learners.index(own[label]), self.etas[label]
-        return selected(found, list(members.values()), reporting, list(members)), etas, tuned
+                members[new], etas[new] = result.learners.index(labels[label]), self.etas[label]
+        return selected(result, list(members.values()), reporting, list(members)), etas, tuned
 
-    def _tuned(self, losses: np.ndarray, make: Callable[[Any], Any], n_rounds: int, seconds: float) -> Tuned:
-        """All steps in all runs [S, R]: a search of one rung."""
-        chosen, rungs = successive_halving(lambda some, runs: losses[some][:, runs], [losses.shape])
+    def _search(self, losses: np.ndarray, make: Callable[[Any], Any], n_rounds: int, seconds: float) -> Tuned:
+        """Search the losses of all steps in all runs [S, R] in a single rung."""
+        chosen, rungs = successive_halving(lambda steps, runs: losses[steps][:, runs], [losses.shape])
         learner = make(InverseSqrt(list(self.etas.values())[chosen]))
         sizes = {"n_rounds": n_rounds, "rounds": losses.size * n_rounds, "seconds": seconds}
         return Tuned(self._settings, chosen, rungs, learner, "cumulative_loss", **sizes)

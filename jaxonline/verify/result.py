@@ -5,12 +5,15 @@ import math
 
 import numpy as np
 
+from jaxonline.results.report.columns import Number, Text
+from jaxonline.results.report.tables import Table
+
 UNBIASED, BIASED, UNDECIDED = "unbiased", "biased", "undecided"
 RESPECTED, VIOLATED = "respected", "violated"
 BOUND = "the bound"  # what 1 means where a bound is checked
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Verification:
     """The outcome of a check.
 
@@ -95,6 +98,26 @@ class Verification:
             f"false alarms {self.level:g}",
         ]
         return f"{self.verdict}: {'; '.join([found, *self.notes])}\n  {'; '.join(filter(None, worth))}"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """The same as a table with one row, and the notes below it."""
+        is_bound = self.unit_name == BOUND
+        row = {
+            "verdict": self.verdict, "value": 1 + self.bias if is_bound else self.bias, "half_width": self.half_width,
+            "unit": f"{self.unit_name} ({self.unit:.4g})", "method": self.method, "samples": self.samples,
+            "detectable": self.detectable, "level": self.level,
+        }  # fmt: skip
+        columns = (
+            Text("verdict"), Number("value", "value / bound" if is_bound else "bias", "{:.4g}"),
+            Number("half_width", "half-width", "{:.2g}"), Text("unit", "in units of"), Text("method"),
+            Number("samples", form="{:,}"),
+            *(() if is_bound else (Number("detectable", "minimum\ndetectable bias", "{:.2g}"),)),
+            Number("level", "false alarms", "{:g}"),
+        )  # fmt: skip
+        assumption = (f"valid if {self.assumption}",) if self.assumption else ()
+        return Table("Verification", [row], columns, caption="; ".join((*self.notes, *assumption)))._repr_html_()
 
 
 def target_unit(target: np.ndarray, root_mean_square: float) -> tuple[float, str]:

@@ -46,7 +46,7 @@ def of_games():
             yield row(lambda stream=stream, loss=loss: jo.Game(stream, FULL, loss), ValueError, "y: must be -1 or +1")
     yield from thing("learner", lambda learner: jo.play(GAME, learner, KEY, 3), learners.Perceptron, losses.Squared())
     yield from thing("game", lambda game: jo.play(game, LEARNER, KEY, 3), STREAM, jo.Game)
-    yield from rows("key", lambda key: jo.play(GAME, LEARNER, key, 3), TypeError, None, 0, "0", 1.5, X, MASKED)
+    yield from rows("key", lambda key: jo.play(GAME, LEARNER, key, 3), TypeError, None, "0", 1.5, X, MASKED)
     yield from count("n_rounds", lambda n: jo.play(GAME, LEARNER, KEY, n))
     yield from rows(
         "feedback", lambda each: jo.play(GAME, jo.Entrant(LEARNER, each), KEY, 3), TypeError, None, 3.0, STREAM
@@ -127,7 +127,7 @@ def of_feedbacks():
         learner = jo.GradientLearner(estimator, 0.1)
         for each in bad:
             both = {"good": LEARNER, "this one": jo.Entrant(learner, each)}
-            yield row(lambda both=both: simulate(learners=both), TypeError, "learner 'this one' (GradientLearner)")
+            yield row(lambda both=both: simulate(learners=both), TypeError, "learners['this one']")
     known = jo.GradientLearner(estimators.KnownCovariance(), 0.1)
     yield row(lambda: simulate(learners=jo.Entrant(known, COPIES)), ValueError, "covariance")
     few = jo.Entrant(jo.GradientLearner(estimators.AttributeGradient(2), 0.1), feedback.Attributes(1))

@@ -16,8 +16,8 @@ import jaxonline as jo
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.signatures import Limits, Parameter
 from jaxonline.study import load_study_file
-from jaxonline.study.files.building import Builder
-from jaxonline.study.files.catalogue import HEADINGS, catalogue, fitting, named
+from jaxonline.study.files.builder import Builder
+from jaxonline.study.files.catalogue import HEADINGS, catalogue, entries_of, find_entry
 from jaxonline.study.files.reading import SourceFile, StudyFileError
 
 ROOMS = ("learners", "environments", "feedback", "losses", "estimators", "kernels", "comparators", "bounds")
@@ -72,9 +72,9 @@ def test_every_entry_has_a_kind_a_line_and_a_name_of_its_own():
     assert catalogue()["AttributeGradient"].kind == "estimator"
     assert catalogue()["ChasingNoise"].kind == "adversary"
     assert catalogue()["cost_aware"].product is catalogue()["FiniteDistribution"].product
-    assert named("exp3.OVER_horizon").name == "EXP3.over_horizon"
+    assert find_entry("exp3.OVER_horizon").name == "EXP3.over_horizon"
     with pytest.raises(ValueError, match="did you mean 'GradientLearner'"):
-        named("GradientLerner")
+        find_entry("GradientLerner")
 
 
 def test_what_is_a_function_of_python_is_said_to_be():
@@ -85,7 +85,7 @@ def test_what_is_a_function_of_python_is_said_to_be():
 def test_components_have_something_that_fits():
     for name, entry in catalogue().items():
         for parameter in entry.parameters:
-            assert not parameter.kinds or fitting(parameter.kinds), f"{name}.{parameter.name}"
+            assert not parameter.kinds or entries_of(parameter.kinds), f"{name}.{parameter.name}"
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def value_for(parameter: Parameter):
         for _ in range((parameter.dimensions or 1) - 1):
             value = [value, value]
         return value
-    names = fitting(parameter.kinds)
+    names = entries_of(parameter.kinds)
     plain = next((name for name in names if name not in PYTHON_ONLY), None)
     if "components" in parameter.takes:
         return [table_for(plain)]
@@ -140,7 +140,7 @@ def python_only() -> set[str]:
     for _ in range(2):
         for name, entry in catalogue().items():
             needed = [each for each in entry.parameters if each.required]
-            if any(p.in_python_only or (p.kinds and set(fitting(p.kinds)) <= known) for p in needed):
+            if any(p.in_python_only or (p.kinds and set(entries_of(p.kinds)) <= known) for p in needed):
                 known.add(name)
     return known
 

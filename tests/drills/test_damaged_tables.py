@@ -51,7 +51,7 @@ def test_a_positive_number_is_compared_as_one(tmp_path):
     text = "a,y\n1,1\n2,1.0\n3,0\n4,1e0\n"
     for positive in ("1", "1.0"):
         assert [y for _, y in table_of(tmp_path, text, positive=positive)] == [1.0, 1.0, -1.0, 1.0]
-    with pytest.raises(ValueError, match=r"positive: .*got 'na'.; none of the targets in .* has it"):
+    with pytest.raises(ValueError, match=r"positive: .*got 'na'.; no target in .* has this value"):
         table_of(tmp_path, text, positive="na")
 
 

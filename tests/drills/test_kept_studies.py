@@ -66,7 +66,7 @@ def test_a_run_that_is_interrupted_says_how_it_goes_on(tmp_path, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("jaxonline.study.files.commands.play_in", interrupted)
+    monkeypatch.setattr("jaxonline.study.files.commands.run_in_folder", interrupted)
     done = call("run", write(tmp_path / "arms.toml", ARMS), "--out", tmp_path / "out")
     assert done.exit_code == 130
     assert "the same command goes on" in done.stderr

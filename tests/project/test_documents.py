@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 import jaxonline
 from jaxonline import cli
-from jaxonline.study.files.templates import write_new
+from jaxonline.study.files.templates import write_study_template
 from jaxonline.study.ready import load_study, study_commands
 
 PAGES = [
@@ -78,7 +78,7 @@ def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path):
     before = ""
     if "[the README](../README.md):" in text_of(page):  # with what is defined there
         before = next(code for _, code in blocks("README.md")).partition("result =")[0]
-    write_new("bandits", str(tmp_path / "bandits.toml"))
+    write_study_template("bandits", str(tmp_path / "bandits.toml"))
     run_python(before + "\n".join(to_run(page)), tmp_path)
 
 

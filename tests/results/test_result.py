@@ -160,7 +160,7 @@ def test_the_figure(tmp_path, failed):
 )
 def test_the_figure_says_how_many_runs_are_in_the_means(failed, overflowed, runs):
     figure = made_up(failed=failed, overflowed=overflowed).plot(level=0.9)
-    assert figure.axes[0].get_title() == f"mean of {runs}, 90% simultaneous bands"
+    assert figure.axes[0].get_title() == f"mean of {runs}, 90 % simultaneous bands"
 
 
 @pytest.mark.parametrize(

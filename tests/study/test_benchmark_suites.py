@@ -1,4 +1,4 @@
-"""Many learners in many games: ranks, letters corrected for all games together, gaps, interruptions; two suites."""
+"""Benchmarks: ranks, letters corrected for all games together, gaps, interruptions; and the two suites."""
 
 import itertools
 import re
@@ -21,7 +21,7 @@ GAMES = ("first", "second", "third")
 
 
 def made(shifts, noise=1.0, runs=30, seed=0, names=None, failed=()):
-    """A result whose learners have these means, with noise that is common to all and noise of each."""
+    """Make a result whose learners have these means, with common noise and noise of each learner."""
     rng = np.random.default_rng(seed)
     shifts = np.asarray(shifts, float)
     loss = shifts[:, None, None] + 5.0 * rng.normal(size=(1, runs, 1)) + noise * rng.normal(size=(len(shifts), runs, 1))
@@ -35,7 +35,7 @@ def made(shifts, noise=1.0, runs=30, seed=0, names=None, failed=()):
 
 
 def standings(**options):
-    """Three games of three learners: clear, close, and one whose differences stand only if it is alone."""
+    """Three games of three learners: clear, close, and one with differences that are significant only alone."""
     shifts = ([3.0, 2.0, 1.0], [1.0, 1.1, 1.2], [1.6, 1.0, 1.1])
     return Standings(
         {game: made(each, seed=i) for i, (game, each) in enumerate(zip(GAMES, shifts, strict=True))}, **options
@@ -47,67 +47,67 @@ def standings(**options):
 
 
 def rejected(p_values, alpha):
-    """Holm's procedure as it is written: the smallest against alpha / m, the next against alpha / (m - 1), ..."""
-    found = set()
+    """Holm's procedure: compare the smallest with alpha / m, the next with alpha / (m - 1), ..."""
+    rejections = set()
     for step, (pair, p) in enumerate(sorted(p_values.items(), key=lambda item: item[1])):
         if p >= alpha / (len(p_values) - step):
             break
-        found.add(pair)
-    return found
+        rejections.add(pair)
+    return rejections
 
 
 @pytest.mark.parametrize("level", [0.95, 0.6])
 def test_learners_differ_by_paired_tests_corrected_for_all_games_together(level):
-    found = standings(level=level)
+    table = standings(level=level)
     p_values = {}
-    for game, result in found.results.items():
+    for game, result in table.results.items():
         for i, j in itertools.combinations(range(3), 2):
             losses = result.cumulative_loss[:, :, -1]
             p_values[game, result.learners[i], result.learners[j]] = stats.ttest_rel(losses[i], losses[j]).pvalue
     wanted = rejected(p_values, 1 - level)
     assert 0 < len(wanted) < len(p_values)
-    assert {pair for pair in p_values if found.differ(*pair)} == wanted
+    assert {pair for pair in p_values if table.differ(*pair)} == wanted
     alone = {game: rejected({pair: p for pair, p in p_values.items() if pair[0] == game}, 0.05) for game in GAMES}
-    if level == 0.95:  # a game alone would have said more
+    if level == 0.95:  # without the correction for other games there are more
         assert wanted < set().union(*alone.values())
     for (game, first, second), _ in p_values.items():
-        letters = {row["learner"]: set(row["letters"]) for row in found.rows if row["game"] == game}
+        letters = {row["learner"]: set(row["letters"]) for row in table.rows if row["game"] == game}
         assert bool(letters[first] & letters[second]) != ((game, first, second) in wanted)
 
 
 @pytest.mark.long
-def test_of_equal_learners_hardly_any_benchmark_says_that_two_differ():
-    """False alarms in 5 % of 1,000 benchmarks of 4 games at most: above 73 of them, with probability 0.001 at most.
+def test_equal_learners_differ_in_at_most_five_per_cent_of_benchmarks():
+    """More than 73 false alarms in 1,000 benchmarks of 4 games have a probability of at most 0.001.
 
-    Corrected in each game alone it would be some 15 %."""
+    Correction in each game alone would give about 15 %."""
     wrong = 0
     for seed in range(1000):
         games = {str(game): made([1.0] * 3, runs=10, seed=4 * seed + game) for game in range(4)}
-        found = Standings(games)
-        wrong += any((p < 0.05).any() for p in found.p_values.values())
+        table = Standings(games)
+        wrong += any((p < 0.05).any() for p in table.p_values.values())
     assert stats.binom.sf(73, 1000, 0.05) < 0.001
     assert 20 < wrong <= 73
 
 
-def test_ranks_ties_and_gaps():
+def test_ranks_handle_ties_failures_and_gaps():
     equal = made([2.0, 1.0, 2.0, 9.0], noise=0.0)
     failed = made([1.0, 0.0, 2.0, 3.0], failed=[(1, run) for run in range(30)] + [(0, 4)])
     short = made([2.0, 1.0], names=("d", "b"))
-    found = Standings({"equal": equal, "failed": failed, "short": short}, {("short", "a"): "it has other moves"})
-    assert found.learners == ("a", "b", "c", "d")
+    table = Standings({"equal": equal, "failed": failed, "short": short}, {("short", "a"): "it has other moves"})
+    assert table.learners == ("a", "b", "c", "d")
     # b failed in every run of the second game and is last there
     wanted = [[2.5, 1, np.nan], [1, 4, 1], [2.5, 2, np.nan], [4, 3, 2]]
     wanted[0][1] = 1
-    np.testing.assert_array_equal(found.ranks, wanted)
-    np.testing.assert_allclose(found.mean_rank, [1.75, 2.0, 2.25, 3.0])
-    text = repr(found)
+    np.testing.assert_array_equal(table.ranks, wanted)
+    np.testing.assert_allclose(table.mean_rank, [1.75, 2.0, 2.25, 3.0])
+    text = repr(table)
     assert re.search(r"^a +1.75 +2.5 b +1 a\* +–$", text, re.MULTILINE)
     assert re.search(r"^b +2.00 +1 a +4\* +1 a$", text, re.MULTILINE)
     assert "a does not play short: it has other moves." in text
     assert "b in failed: 30 of 30 runs came to NaN or infinity" in text.replace("\n", " ")
     assert "* is a rank of some of the runs" in text.replace("\n", " ")
     with pytest.raises(ValueError, match=r"learners: .*got 'a'"):
-        found.differ("short", "a", "b")
+        table.differ("short", "a", "b")
 
 
 def test_control_variates_count_as_in_the_ranking_of_a_game():
@@ -118,13 +118,13 @@ def test_control_variates_count_as_in_the_ranking_of_a_game():
         ("a", "b"), np.arange(40), np.array([9]),
         {"cumulative_loss": loss, "queries": 0 * loss, "control_variate": control},
     )  # fmt: skip
-    found = Standings({"game": result})
-    np.testing.assert_array_equal(found.p_values["game"], result.ranking("cumulative_loss").p_values)
-    assert found.differ("game", "a", "b")
+    table = Standings({"game": result})
+    np.testing.assert_array_equal(table.p_values["game"], result.ranking("cumulative_loss").p_values)
+    assert table.differ("game", "a", "b")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# How it is shown
+# Output
 
 
 def many(n_games, names=None):
@@ -132,36 +132,36 @@ def many(n_games, names=None):
 
 
 @pytest.mark.parametrize("n_games", [1, 6, 20])
-def test_it_prints_in_80_columns_with_every_game(n_games):
-    found = many(n_games, names=("a" * 40, "b", "η = 0.1"))
-    text = repr(found)
+def test_standings_print_in_80_columns_with_every_game(n_games):
+    table = many(n_games, names=("a" * 40, "b", "η = 0.1"))
+    text = repr(table)
     assert max(map(len, text.splitlines())) <= 80
-    assert len(re.findall(r"^b +2\.00 ", text, re.MULTILINE)) == len(found.tables())
-    shown = [column.key for table in found.tables() for column in table.shown[2:]]
-    assert shown == list(found.games)
+    assert len(re.findall(r"^b +2\.00 ", text, re.MULTILINE)) == len(table.tables())
+    shown = [column.key for table in table.tables() for column in table.shown[2:]]
+    assert shown == list(table.games)
     assert sum(text.count(f" {rank} {letter}") for rank, letter in ("1a", "2b", "3c")) == 3 * n_games
 
 
 def test_formats_have_every_cell(tmp_path):
-    found = standings()
-    frame = found.to_pandas()
+    table = standings()
+    frame = table.to_pandas()
     assert len(frame) == 9
     assert set(frame.columns) >= {"game", "learner", "rank", "letters", "mean", "low", "high", "runs", "failed"}
     first = frame[(frame.game == "first") & (frame.learner == "c")].iloc[0]
     assert (first["rank"], first.letters) == (1.0, "a")
-    assert first["mean"] == found.results["first"].cumulative_loss[2].mean()
+    assert first["mean"] == table.results["first"].cumulative_loss[2].mean()
     wide, narrow = (standings(level=level).to_pandas().iloc[0] for level in (0.99, 0.9))
     assert wide.low < first.low < narrow.low < first["mean"] < narrow.high < first.high < wide.high
-    assert "| c | " in found.to_markdown()
-    assert found.to_latex().count(r"\\") == 4
-    page = found.html()
+    assert "| c | " in table.to_markdown()
+    assert table.to_latex().count(r"\\") == 4
+    page = table.html()
     assert "Means behind the ranks" in " ".join(Tags(page).words)
     assert "data:image/png" in page
-    assert found.table.csv().splitlines()[0].startswith("learner,mean_rank,rank in first,letters in first")
+    assert table.table.csv().splitlines()[0].startswith("learner,mean_rank,rank in first,letters in first")
 
 
 @pytest.mark.parametrize("style", ["screen", "paper"])
-def test_the_picture_has_every_cell_inside(style, tmp_path):
+def test_the_figure_contains_every_cell(style, tmp_path):
     games = {f"game {i}": made([1.0, 2.0], seed=i, names=("a", "b" * 30)) for i in range(5)}
     figure = Standings(games, {("game 0", "late"): "no"}).plot(tmp_path / "deep" / "ranks.png", style=style)
     assert (tmp_path / "deep" / "ranks.png").stat().st_size > 5000
@@ -177,17 +177,17 @@ def test_the_picture_has_every_cell_inside(style, tmp_path):
         assert not one.padded(-2).overlaps(other.padded(-2))
 
 
-def test_nasty_names():
+def test_names_are_escaped_in_html_and_on_a_terminal():
     result = made(np.arange(float(len(NASTY))), names=NASTY)
-    found = Standings(dict.fromkeys(NASTY, result))
-    page = found.table.html()
+    table = Standings(dict.fromkeys(NASTY, result))
+    page = table.table.html()
     Tags(page)
     assert "<script>alert" not in page
-    assert "\x1b" not in repr(found)
+    assert "\x1b" not in repr(table)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Playing
+# Benchmarks
 
 
 def arms(*means):
@@ -212,8 +212,7 @@ def same(first, second):
         np.testing.assert_array_equal(first.results[game].regret, second.results[game].regret)
 
 
-def test_each_game_is_a_paired_study(played):
-    """As `simulate` plays it alone, learners on the same losses of arms."""
+def test_each_game_equals_a_simulation_with_the_same_key(played):
     alone = {"UCB1": LEARNERS["UCB1"], "wide": jo.learners.UCB1(10.0)}
     for name, task in BANDITS.items():
         wanted = jo.simulate(task.game, alone, comparator=task.comparator, key=3, **SIZES)
@@ -222,7 +221,7 @@ def test_each_game_is_a_paired_study(played):
     assert jo.cite(played).keys == ("jaxonline", "auer2002finite")
 
 
-def test_an_interrupted_benchmark_goes_on(played, tmp_path):
+def test_an_interrupted_benchmark_resumes(played, tmp_path):
     class Killed(BaseException):
         pass
 
@@ -236,11 +235,11 @@ def test_an_interrupted_benchmark_goes_on(played, tmp_path):
     finished = {path: path.stat().st_mtime_ns for path in blocks.rglob("*") if path.is_file()}
     assert len(stores.finished(tmp_path / "easy")) == 3  # two learners and the comparator
     assert finished
-    found = jo.benchmark(BANDITS, LEARNERS, **SIZES, key=3, checkpoint=str(tmp_path))
-    same(found, played)
-    assert finished == {path: path.stat().st_mtime_ns for path in finished}, "the first game was not played again"
+    table = jo.benchmark(BANDITS, LEARNERS, **SIZES, key=3, checkpoint=str(tmp_path))
+    same(table, played)
+    assert finished == {path: path.stat().st_mtime_ns for path in finished}, "the first game is not computed again"
     same(jo.benchmark(BANDITS, LEARNERS, **SIZES, key=3, checkpoint=jo.Checkpoint(tmp_path)), played)
-    with pytest.raises(ValueError, match="another study"):
+    with pytest.raises(ValueError, match=r"checkpoint|study"):
         jo.benchmark(BANDITS, LEARNERS, **SIZES, key=4, checkpoint=tmp_path)
 
 
@@ -251,9 +250,9 @@ DESCENT = jo.GradientLearner(jo.estimators.FullGradient(), 0.1)
 MIXED = {"easy": BANDITS["easy"], "regression": REGRESSION}
 
 
-def test_a_learner_that_does_not_fit_is_refused_or_a_gap():
+def test_a_learner_that_does_not_fit_raises_an_error_or_leaves_a_gap():
     learners = {"UCB1": LEARNERS["UCB1"], "sgd": jo.sweep({0.1: DESCENT})}
-    with pytest.raises((TypeError, ValueError), match=r"learner 'sgd' does not fit the game 'easy'.*gaps=True"):
+    with pytest.raises((TypeError, ValueError), match=r"'sgd' .*'easy'.*gaps=True"):
         jo.benchmark(MIXED, learners, **SIZES)
     matches, gaps = Benchmark(MIXED, learners, gaps=True).match_learners(40)
     assert {game: list(those) for game, (_, those) in matches.items()} == {
@@ -265,11 +264,11 @@ def test_a_learner_that_does_not_fit_is_refused_or_a_gap():
 
 
 @pytest.mark.long
-def test_a_benchmark_with_gaps():
-    found = jo.benchmark(MIXED, {"UCB1": LEARNERS["UCB1"], "descent": DESCENT}, **SIZES, gaps=True)
-    np.testing.assert_array_equal(found.ranks, [[1, np.nan], [np.nan, 1]])
-    assert "regret or cumulative loss" in found.title
-    assert "descent does not play easy: " in repr(found)
+def test_gaps_are_nan_ranks_with_a_reason():
+    table = jo.benchmark(MIXED, {"UCB1": LEARNERS["UCB1"], "descent": DESCENT}, **SIZES, gaps=True)
+    np.testing.assert_array_equal(table.ranks, [[1, np.nan], [np.nan, 1]])
+    assert "regret or cumulative loss" in table.title
+    assert "descent does not play easy: " in repr(table)
 
 
 @pytest.mark.parametrize(
@@ -279,24 +278,24 @@ def test_a_benchmark_with_gaps():
         (BANDITS, {}, {}, "learners: .*got none"),
         ([BANDITS], LEARNERS, {}, "games: must be a dictionary of games by name"),
         ({"a": 3}, LEARNERS, {}, r"games\['a'\]: .*got 3"),
-        ({"a b": REGRESSION, "a-b": REGRESSION}, LEARNERS, {}, "games: .*got 'a-b'"),
+        ({"a b": REGRESSION, "a-b": REGRESSION}, LEARNERS, {}, "games.*got 'a-b'"),
         ({"../a": BANDITS["easy"]}, LEARNERS, {}, "games: .*got '../a'"),
         ({"..": BANDITS["easy"]}, LEARNERS, {}, "games: .*got '..'"),
         (BANDITS, LEARNERS, {"key": -1}, "key: .*got -1"),
         (BANDITS, LEARNERS, {"level": 2.0}, "level: .*got 2"),
         (BANDITS, LEARNERS, {"gaps": 1}, "gaps: .*got 1"),
-        (BANDITS, {"three": 3}, {}, "learner 'three' does not fit the game 'easy'.*got 3"),
-        ({"r": REGRESSION}, LEARNERS, {"gaps": True}, "games: .*got none for"),
+        (BANDITS, {"three": 3}, {}, "learners: 'three' .*'easy'.*got 3"),
+        ({"r": REGRESSION}, LEARNERS, {"gaps": True}, "games: .*got none for 'r'"),
         (BANDITS, {**LEARNERS, "sgd": DESCENT}, {"gaps": True},
-         "learners: .*got 'sgd', which is not"),
+         "learners: .*got 'sgd'"),
     ],
 )  # fmt: skip
-def test_bad_input(games, learners, options, words):
+def test_invalid_arguments_raise_errors_with_their_names(games, learners, options, words):
     with pytest.raises((TypeError, ValueError), match=words):
         jo.benchmark(games, learners, **SIZES, **options)
 
 
-def test_bad_standings():
+def test_invalid_standings_raise_errors():
     result = made([1.0, 2.0])
     with pytest.raises(ValueError, match=r"results: .*got none"):
         Standings({})
@@ -314,8 +313,7 @@ def test_bad_standings():
 # The suites
 
 
-def test_the_arms_of_the_textbooks():
-    """Every game has one best arm, and the number of arms of the papers."""
+def test_textbook_bandits_have_one_best_arm_and_the_printed_numbers_of_arms():
     suite = load_study("textbook-bandits")()
     games, learners, _ = suite.entries()
     sizes = [task.game.specs[1].shape[0] for task in games.values()]
@@ -327,9 +325,9 @@ def test_the_arms_of_the_textbooks():
 
 
 @pytest.mark.long
-def test_the_bandits_of_the_textbooks(tmp_path):
+def test_the_report_of_textbook_bandits_is_saved_with_its_results(tmp_path):
     suite = load_study("textbook-bandits")(runs=16, rounds=400, games=["Auer 1", "Auer 3"])
-    report = suite.run(Context(seed=1, checkpoint=tmp_path / "kept"))
+    report = suite.run(Context(seed=1, checkpoint=tmp_path / "store"))
     frame = {(row["game"], row["learner"]): row for row in report.tables["means"].rows}
     assert len(frame) == 16
     assert frame["Auer 1", "Thompson sampling"]["mean"] < frame["Auer 1", "EXP3"]["mean"]
@@ -337,31 +335,30 @@ def test_the_bandits_of_the_textbooks(tmp_path):
     assert names == {
         "ranks.csv", "means.csv", "numbers.json", "figure.png", "Auer-1.zarr", "Auer-3.zarr", "report.html",
     }  # fmt: skip
-    assert {path.name for path in (tmp_path / "kept").iterdir()} == {"Auer-1", "Auer-3"}
+    assert {path.name for path in (tmp_path / "store").iterdir()} == {"Auer-1", "Auer-3"}
 
 
-def test_noisy_regression_on_what_can_be_had(monkeypatch):
-    """Sets that cannot be fetched are left out and named; one that is asked for is an error."""
+def test_unavailable_sets_are_left_out_unless_they_are_requested(monkeypatch):
     module = "jaxonline.study.ready.suites.noisy_regression"
 
-    def away(name, *rest):
+    def unreachable(name, *rest):
         if name in ("diabetes", "breast cancer"):
             return real_set(name)
         raise OSError(f"{name} cannot be fetched (from far away)")
 
-    monkeypatch.setattr(f"{module}.real_set", away)
+    monkeypatch.setattr(f"{module}.real_set", unreachable)
     study = load_study("noisy-regression")
     games, learners, sentences = study(runs=4, rounds=20).entries()
     assert list(games) == ["diabetes", "breast cancer"]
-    assert sentences[0] == "2 of 8 sets were played."
-    assert sentences[1] == "Left out: Airfoil, of the UCI repository: Airfoil cannot be fetched."
+    assert "2 of 8 sets" in sentences[0]
+    assert "Airfoil" in sentences[1]
     assert len(sentences) == 1 + 6
     assert len(SETS) == 8
     assert len(learners) == 5
     X = np.asarray(games["breast cancer"].game.environment.X)
     assert X.shape == (569, 30)
     np.testing.assert_allclose(np.linalg.norm(X, axis=1).max(), 1.0, rtol=1e-6)
-    with pytest.raises(OSError, match=r"sets: Airfoil: Airfoil cannot be fetched"):
+    with pytest.raises(OSError, match=r"sets: Airfoil"):
         study(sets=["diabetes", "Airfoil"]).entries()
 
 
@@ -371,7 +368,7 @@ def test_sets_of_openml_are_found_in_a_folder_or_fetched_by_name(tmp_path, monke
     (tmp_path / "houses.csv").write_text("a,b,value\n1,2,3\n4,5,6\n")
     X, y = real_set("houses", [str(tmp_path)])
     assert (X.tolist(), y.tolist()) == ([[1.0, 2.0], [4.0, 5.0]], [3.0, 6.0])
-    with pytest.raises(ValueError, match=r"data: .*got .*; without data it is fetched"):
+    with pytest.raises(ValueError, match=r"data: must hold cpu_act"):
         real_set("cpu_act", [str(tmp_path)])
     asked = []
 
@@ -386,13 +383,13 @@ def test_sets_of_openml_are_found_in_a_folder_or_fetched_by_name(tmp_path, monke
 
 
 @pytest.mark.long
-def test_each_learner_has_its_own_step_in_each_set(tmp_path):
-    """Those that `jo.tune` chooses, said below the table; with eta given all have that one, and nothing is said."""
+def test_each_learner_has_the_step_of_tune_in_each_set(tmp_path):
+    """The steps are in the sentences of the report, unless eta is given."""
     study = load_study("noisy-regression")
     sizes = {"runs": 8, "rounds": 200, "sets": ["diabetes", "breast cancer"], "only": ["two noisy copies"]}
     suite = study(**sizes)
     report = suite.run(Context(seed=2, checkpoint=tmp_path))
-    said = [each for each in report.sentences if each.startswith("two noisy copies: ")]
+    lines = [sentence for sentence in report.sentences if sentence.startswith("two noisy copies: ")]
     for name, task in suite.entries().games.items():
 
         def make(eta):
@@ -400,22 +397,22 @@ def test_each_learner_has_its_own_step_in_each_set(tmp_path):
 
         with warnings.catch_warnings(action="ignore"):
             tuned = jo.tune(task.game, make, {"eta": ETAS}, n_runs=8, n_rounds=200, key=2)
-        assert re.search(rf"[:;] {tuned.choice['eta']:g}(, the (smallest|largest))? in {name}[;.]", said[0])
+        assert re.search(rf"[:;] {tuned.choice['eta']:g}(, the (smallest|largest))? in {name}[;.]", lines[0])
         alone = jo.simulate(
             task.game, {"two noisy copies": tuned.learner}, n_runs=8, n_rounds=200, key=2, comparator=task.comparator
         )
         np.testing.assert_array_equal(alone.regret, report.results[name].regret)
-    assert len(said) == 1
+    assert len(lines) == 1
     assert {path.name for path in tmp_path.iterdir()} == {
         "diabetes", "breast-cancer", "steps-of-two-noisy-copies-in-diabetes",
         "steps-of-two-noisy-copies-in-breast-cancer",
     }  # fmt: skip
-    assert not [each for each in study(**sizes, eta=0.5).run(Context(seed=2)).sentences if "eta" in each]
+    sentences = study(**sizes, eta=0.5).run(Context(seed=2)).sentences
+    assert not [sentence for sentence in sentences if "eta" in sentence]
 
 
 @pytest.mark.long
-def test_noisy_regression_ranks_what_is_known(tmp_path):
-    """On the set that comes with scikit-learn clean data are best and the naive learner is worst."""
+def test_clean_data_rank_first_and_the_naive_learner_last_on_diabetes(tmp_path):
     report = load_study("noisy-regression")(runs=32, rounds=1000, sets=["diabetes"]).run(Context(seed=2))
     order = [row["learner"] for row in report.tables["means"].rows]
     assert (order[0], order[-1]) == ("full information", "one noisy copy, naive")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import jaxonline as jo
+from jaxonline.parameters.warning_classes import SkewedRunsWarning
 from jaxonline.results import Result
 from jaxonline.results.report.tables import Table
 from jaxonline.simulation.blocks import default_mesh
@@ -58,90 +59,90 @@ def test_a_report_on_disk(plain, tmp_path):
 
 
 @pytest.mark.parametrize("tune", [0.3, {"two copies": 0.3, "naive": 0.3}])
-def test_fixed_steps_and_bounds(plain, tune):
+def test_fixed_steps_set_etas_bounds_and_rows(plain, tune):
     bounds = {"naive": lambda eta, rounds: eta * rounds}
-    with pytest.raises(ValueError, match=r"bounds: .*got 'somebody else'"):
+    with pytest.raises(ValueError, match=r"bounds .*got 'somebody else'"):
         Comparison(GAME, MAKERS, bounds={"somebody else": bounds["naive"]})
-    about = {"data": "four points"}
-    comparison = Comparison(GAME, MAKERS, jo.L2Ball(2.0), bounds, tune, about, growth_start=1 / 2)
-    found = comparison.run(Context(seed=5, mesh=ONE), **SIZES)
-    same_bits(found.result, plain)
-    assert found.etas == {"two copies": 0.3, "naive": 0.3}
-    assert {name: bound.tolist() for name, bound in found.bounds.items()} == {"naive": [0.3 * 16, 0.3 * 32, 0.3 * 64]}
-    row = found.rows()[1]
+    labels = {"data": "four points"}
+    comparison = Comparison(GAME, MAKERS, jo.L2Ball(2.0), bounds, tune, labels, growth_start=1 / 2)
+    outcome = comparison.run(Context(seed=5, mesh=ONE), **SIZES)
+    same_bits(outcome.result, plain)
+    assert outcome.etas == {"two copies": 0.3, "naive": 0.3}
+    assert {name: bound.tolist() for name, bound in outcome.bounds.items()} == {"naive": [0.3 * 16, 0.3 * 32, 0.3 * 64]}
+    row = outcome.rows()[1]
     assert list(row)[:3] == ["data", "eta", "learner"]
     assert (row["data"], row["eta"], row["bound"]) == ("four points", 0.3, pytest.approx(0.3 * 64))
-    assert found.growth_from == 32
+    assert outcome.growth_from == 32
     assert row["slope"] == plain.growth(32)["naive"].exponent
-    assert found.slope_rounds == "rounds 32 to 64"
-    curve = found.curves()["learners"]["naive"]
+    assert outcome.slope_rounds == "rounds 32 to 64"
+    curve = outcome.curves()["learners"]["naive"]
     np.testing.assert_array_equal(curve["regret"], plain.mean().mean[1])
     assert curve["growth"] == plain.growth(32)["naive"]._asdict()
 
 
-def test_learners_as_they_are_and_a_comparator_that_is_a_function(plain):
+def test_the_comparator_may_be_a_function_of_the_rounds(plain):
     learners = {name: make(jo.InverseSqrt(0.3)) for name, make in MAKERS.items()}
-    found = Comparison(GAME, learners, lambda rounds: 2.0 * rounds).run(Context(seed=5, mesh=ONE), **SIZES)
-    np.testing.assert_array_equal(found.result.cumulative_loss, plain.cumulative_loss)
-    np.testing.assert_array_equal(found.result.comparator_loss[0, 0], [32.0, 64.0, 128.0])
-    assert found.etas == found.bounds == {}
+    outcome = Comparison(GAME, learners, lambda rounds: 2.0 * rounds).run(Context(seed=5, mesh=ONE), **SIZES)
+    np.testing.assert_array_equal(outcome.result.cumulative_loss, plain.cumulative_loss)
+    np.testing.assert_array_equal(outcome.result.comparator_loss[0, 0], [32.0, 64.0, 128.0])
+    assert outcome.etas == outcome.bounds == {}
 
 
-def test_the_best_of_pilot_runs():
-    """The least mean loss over a quarter of the rounds, in runs with another seed, learner by learner."""
+def test_pilot_runs_choose_the_least_mean_loss_of_each_learner():
+    """Pilot runs have another seed and a quarter of the rounds."""
     tune = BestOf({"small": 0.003, "good": 0.3, "large": 30.0})
-    found = Comparison(GAME, MAKERS, tune=tune).run(Context(seed=5, mesh=ONE), **SIZES)
+    outcome = Comparison(GAME, MAKERS, tune=tune).run(Context(seed=5, mesh=ONE), **SIZES)
     losses = []
     for eta in tune.etas.values():
         learners = {name: make(jo.InverseSqrt(eta)) for name, make in MAKERS.items()}
         sizes = SIZES | {"n_rounds": 16, "record_at": [16]}
         losses.append(jo.simulate(GAME, learners, key=6, mesh=ONE, **sizes).cumulative_loss[:, :, -1].mean(axis=1))
     best = np.argmin(losses, axis=0)
-    assert found.etas == {name: list(tune.etas.values())[i] for name, i in zip(MAKERS, best, strict=True)}
-    assert found.at_edge == tuple(name for name, eta in found.etas.items() if eta != 0.3)
-    learners = {name: make(jo.InverseSqrt(found.etas[name])) for name, make in MAKERS.items()}
+    assert outcome.etas == {name: list(tune.etas.values())[i] for name, i in zip(MAKERS, best, strict=True)}
+    assert outcome.at_edge == tuple(name for name, eta in outcome.etas.items() if eta != 0.3)
+    learners = {name: make(jo.InverseSqrt(outcome.etas[name])) for name, make in MAKERS.items()}
     again = jo.simulate(GAME, learners, key=5, mesh=ONE, **SIZES)
-    np.testing.assert_array_equal(found.result.cumulative_loss, again.cumulative_loss)
+    np.testing.assert_array_equal(outcome.result.cumulative_loss, again.cumulative_loss)
 
 
 @pytest.mark.long
-def test_the_best_of_a_third_of_the_runs():
-    """Chosen in runs 0 and 1, reported in runs 2 to 5, beside the step that is asked for."""
+def test_a_third_of_the_runs_chooses_and_the_others_are_reported():
+    """Runs 0 and 1 choose, runs 2 to 5 are reported, together with the step of `also_report`."""
     etas = {"small": 0.003, "good": 0.3, "large": 30.0}
     tune = BestOf(etas, runs="third", also_report=("small",))
     one = {"best": MAKERS["two copies"]}
     bound = lambda eta, rounds: eta * rounds  # noqa: E731
     comparison = Comparison(GAME, one, jo.L2Ball(2.0), dict.fromkeys(("small", "best"), bound), tune)
-    found = comparison.run(Context(seed=5, mesh=ONE), **SIZES)
+    outcome = comparison.run(Context(seed=5, mesh=ONE), **SIZES)
     learners = jo.sweep({label: one["best"](jo.InverseSqrt(eta)) for label, eta in etas.items()})
     whole = jo.simulate(GAME, {"each": learners}, key=5, mesh=ONE, comparator=jo.L2Ball(2.0), **SIZES)
     best = list(etas)[int(np.argmin(whole.regret[:, :2, -1].mean(axis=1)))]
-    assert found.result.learners == ("small", "best")
-    assert found.etas == {"small": 0.003, "best": etas[best]}
-    assert found.at_edge == (() if best == "good" else ("best",))
-    assert found.result.runs.tolist() == [2, 3, 4, 5]
-    same_bits(found.result, whole.select("each[small]", f"each[{best}]", runs=slice(2, None)))
-    assert {name: curve[-1] for name, curve in found.bounds.items()} == {"small": 0.003 * 64, "best": etas[best] * 64}
+    assert outcome.result.learners == ("small", "best")
+    assert outcome.etas == {"small": 0.003, "best": etas[best]}
+    assert outcome.at_edge == (() if best == "good" else ("best",))
+    assert outcome.result.runs.tolist() == [2, 3, 4, 5]
+    same_bits(outcome.result, whole.select("each[small]", f"each[{best}]", runs=slice(2, None)))
+    assert {name: curve[-1] for name, curve in outcome.bounds.items()} == {"small": 0.003 * 64, "best": etas[best] * 64}
 
 
 @pytest.mark.long
-def test_the_best_by_halving_is_that_of_tune(tmp_path):
-    """`jo.tune` with the study's key, over a quarter of the rounds; it goes on where it was interrupted."""
+def test_halving_chooses_the_step_of_tune_and_resumes(tmp_path):
+    """`jo.tune` has the study's key and a quarter of the rounds."""
     etas = {"small": 0.003, "good": 0.3, "other": 0.1, "large": 30.0}
     comparison = Comparison(GAME, MAKERS, tune=BestOf(etas, runs="halving"))
-    found = comparison.run(Context(seed=5, mesh=ONE), **SIZES)
+    outcome = comparison.run(Context(seed=5, mesh=ONE), **SIZES)
     for name, maker in MAKERS.items():
-        own = jo.tune(
+        search = jo.tune(
             GAME, lambda eta, maker=maker: maker(jo.InverseSqrt(eta)), {"eta": list(etas.values())}, key=5, mesh=ONE,
             n_runs=6, n_rounds=16,
         )  # fmt: skip
-        assert [len(rung.settings) for rung in own.rungs] == [4, 2]
-        assert found.etas[name] == own.choice["eta"]
-        assert found.tuned[name].rounds == own.rounds == 16 * (4 * 2 + 2 * 4)
-        np.testing.assert_array_equal(found.tuned[name].rungs[1].of.mean, own.rungs[1].of.mean)
-    learners = {name: make(jo.InverseSqrt(found.etas[name])) for name, make in MAKERS.items()}
+        assert [len(rung.settings) for rung in search.rungs] == [4, 2]
+        assert outcome.etas[name] == search.choice["eta"]
+        assert outcome.tuned[name].rounds == search.rounds == 16 * (4 * 2 + 2 * 4)
+        np.testing.assert_array_equal(outcome.tuned[name].rungs[1].of.mean, search.rungs[1].of.mean)
+    learners = {name: make(jo.InverseSqrt(outcome.etas[name])) for name, make in MAKERS.items()}
     reported = jo.simulate(GAME, learners, key=5, mesh=ONE, **SIZES)
-    np.testing.assert_array_equal(found.result.cumulative_loss, reported.cumulative_loss)
+    np.testing.assert_array_equal(outcome.result.cumulative_loss, reported.cumulative_loss)
 
     def stop(done, total, what):
         if what.startswith("best"):
@@ -151,49 +152,48 @@ def test_the_best_by_halving_is_that_of_tune(tmp_path):
         comparison.run(Context(seed=5, mesh=ONE, checkpoint=tmp_path, progress=stop), **SIZES)
     seen = []
     context = Context(seed=5, mesh=ONE, checkpoint=tmp_path, progress=lambda *at: seen.append(at))
-    assert comparison.run(context, **SIZES).etas == found.etas
+    assert comparison.run(context, **SIZES).etas == outcome.etas
     assert not any("rung 1: " in what for _, _, what in seen)
-    with pytest.raises(ValueError, match="tune needs a number of runs to choose by halving, and a precision gives no"):
+    with pytest.raises(ValueError, match=r"tune .*precision"):
         comparison.run(Context(), **SIZES, precision=jo.Precision(0.1))
 
 
 @pytest.mark.long
-def test_pilot_runs_are_a_plain_grid_of_tune():
-    """The same runs, those of the next seed, at the same steps, and the same choice."""
+def test_pilot_runs_equal_a_grid_of_tune_with_the_next_seed():
     etas = {"small": 0.003, "good": 0.3, "large": 30.0}
-    found = Comparison(GAME, MAKERS, tune=BestOf(etas)).run(Context(seed=5, mesh=ONE), **SIZES)
+    outcome = Comparison(GAME, MAKERS, tune=BestOf(etas)).run(Context(seed=5, mesh=ONE), **SIZES)
     for name, maker in MAKERS.items():
-        own = jo.tune(
+        search = jo.tune(
             GAME, lambda eta, maker=maker: maker(jo.InverseSqrt(eta)), {"eta": list(etas.values())}, key=5, runs_key=6,
             n_runs=6, n_rounds=16, rungs=1, mesh=ONE,
         )  # fmt: skip
-        assert own.choice == found.tuned[name].choice == {"eta": found.etas[name]}
-        assert own.rounds == found.tuned[name].rounds == 16 * 3 * 6
-        np.testing.assert_allclose(own.rungs[0].of.mean, found.tuned[name].rungs[0].of.mean, rtol=1e-6)
+        assert search.choice == outcome.tuned[name].choice == {"eta": outcome.etas[name]}
+        assert search.rounds == outcome.tuned[name].rounds == 16 * 3 * 6
+        np.testing.assert_allclose(search.rungs[0].of.mean, outcome.tuned[name].rungs[0].of.mean, rtol=1e-6)
 
 
-def test_skewed_runs_are_said_in_a_sentence(plain, monkeypatch):
-    found = Comparison(GAME, MAKERS, jo.L2Ball(2.0), tune=0.3).run(Context(seed=5, mesh=ONE), **SIZES)
-    assert found.skewed_learners == ()
-    assert skewness_sentences({"noise 0.3": found}) == []
+def test_skewed_learners_are_named_in_a_sentence(plain, monkeypatch):
+    outcome = Comparison(GAME, MAKERS, jo.L2Ball(2.0), tune=0.3).run(Context(seed=5, mesh=ONE), **SIZES)
+    assert outcome.skewed_learners == ()
+    assert skewness_sentences({"noise 0.3": outcome}) == []
     monkeypatch.setattr("jaxonline.results.statistics.means.skewness", lambda values: np.full(len(values), 99.0))
-    assert found.skewed_learners == ("two copies", "naive")
-    (said,) = skewness_sentences({"noise 0.3": found})
-    assert said.endswith("understates the longer side: two copies (noise 0.3); naive (noise 0.3).")
-    with pytest.warns(RuntimeWarning, match="skewed over the runs"):
-        found.rows()
+    assert outcome.skewed_learners == ("two copies", "naive")
+    (sentence,) = skewness_sentences({"noise 0.3": outcome})
+    assert "two copies (noise 0.3); naive (noise 0.3)" in sentence
+    with pytest.warns(SkewedRunsWarning):
+        outcome.rows()
     with warnings.catch_warnings(action="error"), ignore_skewness_warnings():
-        found.rows()
+        outcome.rows()
 
 
-def test_steps_at_the_edge_of_what_was_tried():
+def test_at_edge_names_learners_with_an_extreme_step():
     tune = BestOf({"0.1": 0.1, "0.3": 0.3, "1": 1.0})
     assert tune.at_edge({"a": 0.1, "b": 0.3, "c": 1.0}) == ("a", "c")
-    assert BestOf({"0.1": 0.1}).at_edge({"a": 0.1}) == (), "of one step there is no choice"
+    assert BestOf({"0.1": 0.1}).at_edge({"a": 0.1}) == (), "one candidate is no choice"
 
 
-def test_the_step_that_is_reported_beside_may_be_the_best():
-    """It is then there twice, by two names."""
+def test_an_also_reported_step_may_be_the_best():
+    """The learner is then reported under both names."""
     losses = np.arange(12.0).reshape(2, 6, 1)
 
     def play(context, learners, horizon):
@@ -210,27 +210,27 @@ def test_the_step_that_is_reported_beside_may_be_the_best():
 
 
 @pytest.mark.parametrize("tune", [BestOf({"0.1": 0.1}).run, BestOf({"0.1": 0.1}).choose])
-def test_pilot_runs_of_the_last_seed_are_those_of_the_first(tune):
-    class Asked(Exception):
+def test_the_pilot_seed_after_the_last_seed_is_zero(tune):
+    class Called(Exception):
         pass
 
     def play(context, learners, horizon):
         assert (context.seed, horizon) == (0, 4)
-        raise Asked
+        raise Called
 
     sizes = {"n_rounds": 16} if tune.__name__ == "choose" else {"n_runs": 6, "n_rounds": 16}
     game = () if tune.__name__ == "choose" else (GAME,)
-    with pytest.raises(Asked):
+    with pytest.raises(Called):
         tune(*game, play, MAKERS, Context(seed=2**32 - 1), **sizes)
 
 
-def test_other_ways_to_choose():
-    with pytest.raises(ValueError, match=r"runs: .*got 'half'"):
+def test_unknown_runs_of_best_of_raise_an_error():
+    with pytest.raises(ValueError, match=r"runs .*got 'half'"):
         BestOf({"a": 1.0}, runs="half")
 
 
-def test_an_interrupted_study_goes_on(tmp_path):
-    """With the same bits, and without playing again what was finished."""
+def test_an_interrupted_comparison_resumes_with_the_same_bits(tmp_path):
+    """Finished parts are not computed again."""
     tune = BestOf({"small": 0.003, "good": 0.3})
     comparison = Comparison(GAME, {"naive": MAKERS["naive"]}, tune=tune)
     whole = comparison.run(Context(seed=5, mesh=ONE), **SIZES)

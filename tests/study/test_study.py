@@ -1,4 +1,4 @@
-"""Studies: their fields, their context with its parts, and what every ready study promises."""
+"""Studies: fields, context, parts, and the properties of every ready study."""
 
 import inspect
 from typing import ClassVar
@@ -50,36 +50,35 @@ def test_errors_of_fields_are_one_line(fields, message):
         Ranges(**fields)
 
 
-def test_lists_may_have_commas_but_names_of_learners_keep_theirs():
+def test_lists_split_at_commas_but_names_of_learners_do_not():
     study = Ranges(noises=["0.1,0.2", "0.3"], sets="a, b", only="one copy, averaged")
     assert study.noises == (0.1, 0.2, 0.3)
     assert study.sets == ("a", "b")
     assert study.only == ("one copy, averaged",)
 
 
-def test_a_study_does_not_change():
+def test_a_study_is_frozen():
     with pytest.raises(ValueError, match="frozen"):
         Ranges().runs = 4
 
 
-def test_what_a_field_names():
+def test_select_by_name_returns_the_named_entries():
     known = {"a": 1, "b": 2}
     assert select_by_name("only", (), known) == known
     assert select_by_name("only", ("b",), known) == {"b": 2}
-    with pytest.raises(ValueError, match=r"only: .*got 'c'"):
+    with pytest.raises(ValueError, match=r"only .*got 'c'"):
         select_by_name("only", ("a", "c"), known)
 
 
 def test_names_may_be_listed_with_commas():
-    """A name that has a comma itself is a name."""
     known = {"UCB1": 1, "EXP3": 2, "one, two": 3}
     assert list(select_by_name("only", ("EXP3,UCB1",), known)) == ["UCB1", "EXP3"]
     assert list(select_by_name("only", ("one, two", "UCB1"), known)) == ["UCB1", "one, two"]
-    with pytest.raises(ValueError, match=r"only: .*got 'EXP4'"):
+    with pytest.raises(ValueError, match=r"only .*got 'EXP4'"):
         select_by_name("only", ("UCB1,EXP4",), known)
 
 
-def test_a_study_that_cannot_be_played_is_refused_when_it_is_made():
+def test_an_abstract_study_raises_an_error_on_construction():
     class Nothing(Study):
         title: ClassVar[str] = "Nothing."
 
@@ -104,7 +103,7 @@ def test_a_ready_study_describes_itself(name):
 # Context and report
 
 
-def test_parts_report_fractions_and_have_checkpoints_of_their_own(tmp_path):
+def test_parts_report_fractions_and_have_own_checkpoints(tmp_path):
     seen = []
     with Context(checkpoint=tmp_path, progress=lambda *at: seen.append(at)).parts(2) as part:
         first = part("noise 0.1, long")
@@ -126,8 +125,7 @@ def test_parts_report_fractions_and_have_checkpoints_of_their_own(tmp_path):
         assert part("a").checkpoint == jo.Checkpoint(tmp_path / "a", "1", 5.0)
 
 
-def test_parts_stay_inside_and_apart(tmp_path):
-    """Whatever a learner is called, its folder is directly in that of the study, and no other one's."""
+def test_parts_have_distinct_folders_directly_in_the_checkpoint(tmp_path):
     names = [
         "a b",
         "a-b",
@@ -152,12 +150,12 @@ def test_parts_stay_inside_and_apart(tmp_path):
     assert not any(set(folder.name) & set('\\/:*?"<>|') for folder in folders)
 
 
-def test_a_bad_seed():
+def test_a_negative_seed_raises_an_error():
     with pytest.raises(ValueError, match=r"seed: .*got -1"):
         Context(seed=-1)
 
 
-def test_what_was_computed_is_kept(tmp_path):
+def test_compute_once_computes_once_per_checkpoint(tmp_path):
     context, calls = Context(checkpoint=tmp_path / "part"), []
 
     def compute():
@@ -169,7 +167,7 @@ def test_what_was_computed_is_kept(tmp_path):
     assert list(first) == list(second) == ["a/b", "c"]
     for name, numbers in first.items():
         np.testing.assert_array_equal(numbers, second[name])
-    with pytest.raises(ValueError, match="holds another study"):
+    with pytest.raises(ValueError, match="study"):
         context.compute_once(np.arange(3), compute)
     assert Context().compute_once(0, compute)
     assert len(calls) == 2

@@ -1,1 +1,1 @@
-"""Learners that play an arm and see its loss only."""
+"""Bandit learners: they pull one arm in each round and observe only its loss."""

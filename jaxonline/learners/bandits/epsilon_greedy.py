@@ -5,10 +5,9 @@ from typing import Annotated, Any
 import jax.numpy as jnp
 from jaxtyping import Array, Key
 
-from jaxonline.game.defaults import LearnerDefaults
-from jaxonline.game.protocols import Draw, Specs
+from jaxonline.game.protocols import Draw
 from jaxonline.learners.bandits.arm_sampling import draw_arm
-from jaxonline.learners.bandits.tally import Tally, arm_indicator, first_argmin
+from jaxonline.learners.bandits.tally import Tally, TallyPolicy, arm_indicator, first_argmin
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Count, Interval, NonNegative, PositiveFloat
@@ -17,23 +16,21 @@ from jaxonline.parameters.validation import validate_arguments
 
 @cites("auer2002finite")
 @struct
-class EpsilonGreedy(LearnerDefaults):
-    """Pulls the arm with the smallest mean loss and, with probability epsilon_t, one drawn uniformly from all.
+class EpsilonGreedy(TallyPolicy):
+    """Epsilon-greedy policy: pulls the arm with the smallest mean loss or, with probability epsilon_t, a random arm.
 
-    epsilon_t = min(1, epsilon / t^power) in round t = 1, 2, ... The mean of an arm never pulled counts as 0; of several
-    with the smallest mean it is the first.
+    In round t = 1, 2, ... epsilon_t = min(1, epsilon / t^power). A random arm is uniform over all arms. An arm that was
+    never pulled has the mean 0; ties go to the first arm.
 
     Args:
-        epsilon: the probability of a uniform draw in round 1, and in all rounds with `power` 0.
-        power: of t; 0 for a constant epsilon, 1 for the rate of Theorem 3 (`decreasing`).
+        epsilon: probability of a random arm in round 1, and in all rounds if `power` is 0.
+        power: exponent of t: 0 for a constant epsilon, 1 for the rate of Theorem 3 (`decreasing`).
 
     Example:
-        >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.game import Specs
-        >>> from jaxonline.learners import EpsilonGreedy
-        >>> learner = EpsilonGreedy(epsilon=0.3)
-        >>> draw = learner.predict(jax.random.key(0), learner.init(None, Specs((), jnp.zeros(3))), ())
-        >>> [round(p, 3) for p in draw.probabilities.tolist()]
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
+        >>> learner = jo.learners.EpsilonGreedy(epsilon=0.3)
+        >>> state = learner.init(None, jo.game.Specs((), jnp.zeros(3)))
+        >>> [round(p, 3) for p in learner.predict(jax.random.key(0), state, ()).probabilities.tolist()]
         [0.8, 0.1, 0.1]
     """
 
@@ -45,23 +42,14 @@ class EpsilonGreedy(LearnerDefaults):
     def decreasing(
         cls, n_arms: Count, gap: Annotated[float, Interval(gt=0, le=1)], c: PositiveFloat = 6.0
     ) -> "EpsilonGreedy":
-        """epsilon_t = min(1, c K / (d^2 t)), where d is at most the gap between the best arm and the second.
+        """Set epsilon_t = min(1, c K / (gap^2 t)), where `gap` is at most the gap between the two best arms.
 
-        With c > 5 the probability of a worse arm in round t is at most c / (d^2 t) + o(1/t), Theorem 3.
+        If c > 5 the probability of a worse arm in round t is at most c / (gap^2 t) + o(1/t) (Theorem 3).
         """
         return cls(float(c) * n_arms / gap**2, power=1.0)
 
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
-        """No pulls, the state.
-
-        Raises:
-            ValueError: outcomes are not vectors.
-        """
-        del key
-        return Tally.empty(specs)
-
     def predict(self, key: Key[Array, ""], state: Tally, x: Any) -> Draw:
-        """An arm drawn from (1 - epsilon_t) [best so far] + epsilon_t / K."""
+        """Draw an arm from (1 - epsilon_t) [best so far] + epsilon_t / K."""
         del x
         n_arms, dtype = len(state.pulls), state.totals.dtype
         t = state.rounds + 1
@@ -70,6 +58,6 @@ class EpsilonGreedy(LearnerDefaults):
         return draw_arm(key, jnp.where(greedy, 1.0 - epsilon, 0.0) + epsilon / n_arms)
 
     def update(self, key: Key[Array, ""] | None, state: Tally, oracle: Any) -> tuple[Tally, tuple]:
-        """One more pull."""
+        """Add the pull and its loss to the tally."""
         del key
         return state.add(oracle.move.arm, oracle.loss()), ()

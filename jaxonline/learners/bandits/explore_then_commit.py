@@ -1,4 +1,4 @@
-"""Explore, then commit: Robbins (1952); Lattimore and Szepesvari (2020), Algorithm 1."""
+"""Explore-then-commit: Robbins (1952); Lattimore and Szepesvari (2020), Algorithm 1."""
 
 from typing import Annotated, Any
 
@@ -6,9 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from jaxonline.game.defaults import LearnerDefaults
-from jaxonline.game.protocols import Specs
-from jaxonline.learners.bandits.tally import Tally, first_argmin
+from jaxonline.learners.bandits.tally import Tally, TallyPolicy, first_argmin
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Ge, Number
@@ -16,17 +14,16 @@ from jaxonline.parameters.types import Ge, Number
 
 @cites("robbins1952some", "lattimore2020bandit")
 @struct
-class ExploreThenCommit(LearnerDefaults):
-    """Pulls the arms in turn, m times each, and then for ever the one with the smallest mean loss.
+class ExploreThenCommit(TallyPolicy):
+    """Explore-then-commit policy: pulls each arm m times in turn, then always the arm with the smallest mean loss.
 
-    The first of several. `bounds.explore_then_commit` has its theorem, for every m.
+    Ties go to the first arm. `bounds.explore_then_commit` is the theorem, for every m.
 
     Args:
         pulls_each: m, the number of pulls of each arm.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> game = jo.Game(jo.environments.BernoulliArms([1.0, 0.0]), jo.Bandit(), loss=jo.losses.ArmLoss())
         >>> learner = jo.learners.ExploreThenCommit(pulls_each=2)
         >>> jo.play(game, learner, jax.random.key(0), n_rounds=7)[1].y_hat.tolist()
@@ -35,23 +32,14 @@ class ExploreThenCommit(LearnerDefaults):
 
     pulls_each: Annotated[Number, Ge(1)]
 
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
-        """No pulls, the state.
-
-        Raises:
-            ValueError: outcomes are not vectors.
-        """
-        del key
-        return Tally.empty(specs)
-
     def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
-        """The next arm in turn, or the one it is committed to."""
+        """Return the next arm in turn, or after the exploration the arm with the smallest mean."""
         del key, x
         turn = jnp.sum(state.pulls, dtype=jnp.int32) % len(state.pulls)
         return jnp.where(self._explores(state), turn, first_argmin(state.means))
 
     def update(self, key: Key[Array, ""] | None, state: Tally, oracle: Any) -> tuple[Tally, tuple]:
-        """Losses count while it explores."""
+        """Add the pull to the tally during the exploration; keep the tally afterwards."""
         del key
         after, explores = state.add(oracle.move, oracle.loss()), self._explores(state)
         return jax.tree.map(lambda new, old: jnp.where(explores, new, old), after, state), ()

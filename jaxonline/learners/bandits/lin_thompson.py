@@ -16,22 +16,18 @@ from jaxonline.parameters.types import NonNegative, Positive
 @cites("agrawal2013thompson")
 @struct
 class LinThompson(RidgeBandit):
-    """Draws w~ from N(w, width^2 P) and pulls the arm with the smallest <w~, x_k>; an instance is the features [K, d].
+    """Thompson sampling for linear bandits: draws w~ from N(w, width^2 P), pulls the arm with the smallest <w~, x_k>.
 
-    P and w are those of ridge regression on the losses of the arms pulled, as in `LinUCB`; with Gaussian noise of the
-    standard deviation `width` and the prior N(0, width^2 / regularizer I) that is the posterior. The draw is w + width
-    L z with P = L L' (Cholesky) and standard normal z. Of several arms with the smallest value it is the first.
+    An instance is the features of the arms [K, d]. P and w are those of ridge regression, as in `LinUCB`. If the noise
+    is Gaussian with the standard deviation `width` and the prior is N(0, width^2 / regularizer I), this distribution is
+    the posterior. The draw is w + width L z with P = L L' (Cholesky) and a standard normal z. Ties go to the first arm.
 
     Args:
         width: v, the factor of the standard deviation.
         regularizer: lambda.
 
-    Raises:
-        ValueError: at `init`, instances that are not matrices with a row for each arm.
-
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> environment = jo.environments.ContextualLinearArms([1.0, -1.0], n_arms=4, noise_std=0.1)
         >>> game = jo.Game(environment, jo.Bandit(), loss=jo.losses.ArmLoss())
         >>> state, history = jo.play(game, jo.learners.LinThompson(width=0.1), jax.random.key(0), n_rounds=200)
@@ -43,7 +39,7 @@ class LinThompson(RidgeBandit):
     regularizer: Positive = 1.0
 
     def predict(self, key: Key[Array, ""], state: VAWState, x: Float[Array, "K d"]) -> Int[Array, ""]:
-        """The arm that is best under the draw."""
+        """Return the best arm under the draw."""
         L, _ = cholesky_and_inverse(state.inverse)
         z = random.normal(key, state.w.shape, x.dtype)
         return first_argmin(product(x, state.w + jnp.asarray(self.width, x.dtype) * product(L, z)))

@@ -1,7 +1,4 @@
-"""LinUCB: Li, Chu, Langford and Schapire (2010), Algorithm 1 with one parameter for all arms; OFUL's law of regret.
-
-Abbasi-Yadkori, Pal and Szepesvari (2011) give the width with which the bounds hold.
-"""
+"""LinUCB: Li, Chu, Langford and Schapire (2010), Algorithm 1, with one parameter vector for all arms."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
@@ -18,22 +15,18 @@ from jaxonline.parameters.types import NonNegative, Positive
 @cites("li2010contextual", "abbasi2011improved")
 @struct
 class LinUCB(RidgeBandit):
-    """Pulls the arm with the smallest <w, x_k> - width sqrt(x_k' P x_k); an instance is the arms' features [K, d].
+    """LinUCB policy for linear bandits: pulls the arm with the smallest <w, x_k> - width sqrt(x_k' P x_k).
 
-    P = (regularizer I + sum of x x')^-1 and w = P sum of loss x over the arms pulled, online ridge regression
-    (`VAW`), by one rank-one update a round (Sherman and Morrison). In float32 that drifts: by less than 1e-3 of
-    the predictions in 10^5 rounds with d = 5. Of several arms with the smallest index it is the first.
+    An instance is the features of the arms [K, d]. P = (regularizer I + sum of x x')^-1 and w = P sum of loss x over
+    the arms pulled: online ridge regression (`VAW`), with one rank-one update in each round (Sherman and Morrison). In
+    float32 the predictions drift by less than 1e-3 of their size in 10^5 rounds with d = 5. Ties go to the first arm.
 
     Args:
-        width: alpha, the factor of the standard deviation.
+        width: alpha, factor of the standard deviation; see Abbasi-Yadkori, Pal and Szepesvari (2011) for regret bounds.
         regularizer: lambda.
 
-    Raises:
-        ValueError: at `init`, instances that are not matrices with a row for each arm.
-
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> environment = jo.environments.ContextualLinearArms([1.0, -1.0], n_arms=4, noise_std=0.1)
         >>> game = jo.Game(environment, jo.Bandit(), loss=jo.losses.ArmLoss())
         >>> state, history = jo.play(game, jo.learners.LinUCB(width=0.5), jax.random.key(0), n_rounds=200)
@@ -45,7 +38,7 @@ class LinUCB(RidgeBandit):
     regularizer: Positive = 1.0
 
     def predict(self, key: Key[Array, ""] | None, state: VAWState, x: Float[Array, "K d"]) -> Int[Array, ""]:
-        """The arm with the smallest lower bound."""
+        """Return the arm with the smallest lower bound."""
         del key
         variances = jnp.sum(product(x, state.inverse) * x, axis=1)
         width = jnp.asarray(self.width, x.dtype)

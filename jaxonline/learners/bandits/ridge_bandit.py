@@ -1,4 +1,4 @@
-"""What linear bandits learn: online ridge regression on the features of the arms that were pulled."""
+"""Online ridge regression on the features of the arms that were pulled, the state of linear bandits."""
 
 from typing import Any
 
@@ -12,24 +12,21 @@ from jaxonline.parameters.types import NonNegative, Positive
 
 
 class RidgeBandit(LearnerDefaults):
-    """An instance is the arms' features [K, d]; a subclass, with these two numbers, has `predict`."""
+    """Base of linear bandits. An instance is the features of the arms [K, d]; a subclass has `predict`."""
 
     width: NonNegative
     regularizer: Positive
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> VAWState:
-        """P = I / lambda, w = 0.
-
-        Raises:
-            ValueError: instances are not matrices with a row for each arm.
-        """
+        """Return P = I / lambda and w = 0; raise a ValueError if instances are not matrices with a row for each arm."""
         del key
         shape, arms = getattr(specs.instance, "shape", ()), getattr(specs.outcome, "shape", None)
         if len(shape) != 2 or shape[:1] != arms:
-            raise ArgumentError("instances", f"must be features [arms, d] of the arms {arms} (got {specs.instance})")
+            problem = f"must be features [arms, d] for outcomes of shape {arms} (got {specs.instance})"
+            raise ArgumentError("instances", problem)
         return initial_state(shape[1], self.regularizer, specs.outcome.dtype)
 
     def update(self, key: Key[Array, ""] | None, state: VAWState, oracle: Any) -> tuple[VAWState, tuple]:
-        """Absorb the features of the arm pulled, and its loss."""
+        """Absorb the features and the loss of the arm pulled."""
         del key
         return absorb(state, oracle.x[oracle.move][:, None], oracle.loss()[None])[0], ()

@@ -1,21 +1,22 @@
-"""What index policies remember: how often each arm was pulled, and the losses it had."""
+"""The state of index policies: the number of pulls and the losses of each arm."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, Key
 
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
-from jaxonline.learners.experts.over_advice import n_experts
+from jaxonline.learners.experts.vectors import vector_length
 
 
 class Tally(NamedTuple):
-    """Pulls and losses of K arms. The sums are compensated (Kahan), so that means stay right for a million pulls.
+    """Pulls and losses of K arms. The sums are compensated (Kahan), so that means stay accurate over a million pulls.
 
     Attributes:
-        pulls: of each arm [K].
-        totals: sums of the losses of each arm [K].
-        corrections: what rounding has added to the sums [K].
+        pulls: numbers of pulls [K].
+        totals: sums of the losses [K].
+        corrections: the rounding errors in the sums [K].
     """
 
     pulls: Int[Array, "K"]
@@ -24,17 +25,13 @@ class Tally(NamedTuple):
 
     @classmethod
     def empty(cls, specs: Specs) -> "Tally":
-        """No pulls, for as many arms as the outcome has entries.
-
-        Raises:
-            ValueError: outcomes are not vectors.
-        """
-        n_arms = n_experts("outcomes", specs.outcome)
+        """Return the tally before the first pull; raise a ValueError if outcomes are not vectors."""
+        n_arms = vector_length("outcomes", specs.outcome)
         zeros = jnp.zeros(n_arms, specs.outcome.dtype)
         return cls(jnp.zeros(n_arms, jnp.int32), zeros, zeros)
 
     def add(self, arm: Int[Array, ""], loss: Float[Array, ""]) -> "Tally":
-        """One more pull, of `arm`."""
+        """Return the tally after one more pull of `arm`."""
         pulled = arm_indicator(arm, len(self.pulls))
         term = loss - self.corrections
         totals = self.totals + term
@@ -46,34 +43,48 @@ class Tally(NamedTuple):
 
     @property
     def rounds(self) -> Float[Array, ""]:
-        """The number of rounds played."""
+        """The number of rounds so far."""
         return jnp.sum(self.pulls, dtype=jnp.int32).astype(self.totals.dtype)
 
     @property
-    def counts(self) -> Float[Array, "K"]:
-        """The pulls as numbers to divide by: 1 for an arm never pulled."""
+    def positive_pulls(self) -> Float[Array, "K"]:
+        """The numbers of pulls as divisors: 1 for an arm that was never pulled."""
         return jnp.maximum(self.pulls, 1).astype(self.totals.dtype)
 
     @property
     def sums(self) -> Float[Array, "K"]:
-        """The sums of the losses of each arm."""
+        """The corrected sums of the losses."""
         return self.totals - self.corrections
 
     @property
     def means(self) -> Float[Array, "K"]:
-        """The mean losses, 0 for an arm never pulled."""
-        return self.sums / self.counts
+        """The mean losses; 0 for an arm that was never pulled."""
+        return self.sums / self.positive_pulls
 
-    def smallest(self, index: Float[Array, "K"]) -> Int[Array, ""]:
-        """The first arm that was never pulled; where all were, the first arm of the smallest index."""
+    def unpulled_or_argmin(self, index: Float[Array, "K"]) -> Int[Array, ""]:
+        """Return the first arm that was never pulled; if there is none, the first arm with the smallest index."""
         return first_argmin(jnp.where(self.pulls == 0, -jnp.inf, index))
 
 
+class TallyPolicy(LearnerDefaults):
+    """Base of a policy whose state is a `Tally`; a subclass has `predict`."""
+
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
+        """Return the state before the first pull; raise a ValueError if outcomes are not vectors."""
+        del key
+        return Tally.empty(specs)
+
+    def update(self, key: Key[Array, ""] | None, state: Tally, oracle: Any) -> tuple[Tally, tuple]:
+        """Add the pull and its loss to the tally."""
+        del key
+        return state.add(oracle.move, oracle.loss()), ()
+
+
 def arm_indicator(arm: Int[Array, ""], n_arms: int) -> Array:
-    """Which of the arms it is [K]."""
+    """Return a vector [K] that is True at the arm."""
     return jnp.arange(n_arms, dtype=arm.dtype) == arm
 
 
 def first_argmin(values: Float[Array, "K"]) -> Int[Array, ""]:
-    """The arm with the smallest value, the first one of several."""
+    """Return the first arm with the smallest value."""
     return jnp.argmin(values).astype(jnp.int32)

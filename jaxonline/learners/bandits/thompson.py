@@ -6,10 +6,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int, Key
 
 from jaxonline import random
-from jaxonline.game.defaults import LearnerDefaults
-from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
-from jaxonline.learners.bandits.tally import Tally, first_argmin
+from jaxonline.learners.bandits.tally import Tally, TallyPolicy, first_argmin
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Ge, Number, Positive
@@ -17,21 +15,20 @@ from jaxonline.parameters.types import Ge, Number, Positive
 
 @cites("thompson1933likelihood", "agrawal2012analysis")
 @struct
-class BernoulliThompson(LearnerDefaults):
-    """Draws the mean loss of each arm from its posterior, a beta law, and pulls the arm with the smallest draw.
+class BernoulliThompson(TallyPolicy):
+    """Thompson sampling with a beta prior: draws a mean loss for each arm, pulls the arm with the smallest draw.
 
     The posterior after n pulls with s losses of 1 is Beta(prior_ones + s, prior_zeros + n - s). A loss between 0 and 1
-    is first made 0 or 1 by a toss of that probability (Agrawal and Goyal 2012, Algorithm 2). The draws are exact: see
-    `jaxonline.random.fast_beta`. The regret divided by ln T tends to the constant of Lai and Robbins
-    (`bounds.lai_robbins`). Losses known beforehand are held to [0, 1].
+    is replaced by 1 with that probability, and else by 0 (Agrawal and Goyal 2012, Algorithm 2). The draws are exact
+    (`jaxonline.random.fast_beta`). The regret divided by ln T tends to the constant of Lai and Robbins
+    (`bounds.lai_robbins`). Losses known in advance must lie in [0, 1].
 
     Args:
-        prior_ones: losses of 1 in the prior; 1 for the uniform prior.
-        prior_zeros: losses of 0 in the prior; 1 for the uniform prior.
+        prior_ones: number of losses of 1 in the prior; 1 for the uniform prior.
+        prior_zeros: number of losses of 0 in the prior; 1 for the uniform prior.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> game = jo.Game(jo.environments.BernoulliArms([0.1, 0.9]), jo.Bandit(), loss=jo.losses.ArmLoss())
         >>> history = jo.play(game, jo.learners.BernoulliThompson(), jax.random.key(0), n_rounds=100)[1]
         >>> bool(history.y_hat.mean() < 0.2)
@@ -43,17 +40,8 @@ class BernoulliThompson(LearnerDefaults):
 
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
-        """No pulls, the state; its losses are 0 or 1.
-
-        Raises:
-            ValueError: outcomes are not vectors.
-        """
-        del key
-        return Tally.empty(specs)
-
     def predict(self, key: Key[Array, ""], state: Tally, x: Any) -> Int[Array, ""]:
-        """The arm with the smallest draw."""
+        """Return the arm with the smallest draw."""
         del x
         ones, dtype = state.sums, state.totals.dtype
         zeros = state.pulls.astype(dtype) - ones
@@ -61,7 +49,7 @@ class BernoulliThompson(LearnerDefaults):
         return first_argmin(random.fast_beta(key, a, b))
 
     def update(self, key: Key[Array, ""], state: Tally, oracle: Any) -> tuple[Tally, tuple]:
-        """One more pull, with the loss 0 or 1."""
+        """Add the pull to the tally, with a random loss of 0 or 1 whose mean is the loss."""
         loss = oracle.loss()
         toss = random.uniform(key, (), loss.dtype) < loss
         return state.add(oracle.move, toss.astype(loss.dtype)), ()
@@ -69,21 +57,19 @@ class BernoulliThompson(LearnerDefaults):
 
 @cites("thompson1933likelihood", "agrawal2013further")
 @struct
-class GaussianThompson(LearnerDefaults):
-    """Draws the mean loss of each arm from its posterior, a normal law, and pulls the arm with the smallest draw.
+class GaussianThompson(TallyPolicy):
+    """Thompson sampling with a Gaussian prior: draws a mean loss for each arm, pulls the arm with the smallest draw.
 
-    The prior of a mean is N(prior_mean, prior_std^2), and losses are taken to have the standard deviation noise_std
-    about it. With the defaults the posterior after n pulls is N(sum of losses / (n + 1), 1 / (n + 1)), that of Agrawal
-    and Goyal (2013), which needs no Gaussian losses, but losses in [0, 1].
+    The default posterior after n pulls is N(sum of losses / (n + 1), 1 / (n + 1)), as in Agrawal and Goyal (2013).
+    Their theorem assumes losses in [0, 1], not Gaussian losses.
 
     Args:
-        noise_std: the standard deviation of losses about their mean.
-        prior_mean: of the mean loss of an arm.
-        prior_std: of the mean loss of an arm.
+        noise_std: standard deviation of the losses of an arm about their mean.
+        prior_mean: mean of the prior of an arm's mean loss.
+        prior_std: standard deviation of that prior.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> arms = jo.environments.GaussianArms([0.0, 2.0], std=1.0)
         >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss())
         >>> learner = jo.learners.GaussianThompson(noise_std=1.0, prior_std=10.0)
@@ -95,25 +81,11 @@ class GaussianThompson(LearnerDefaults):
     prior_mean: Number = 0.0
     prior_std: Positive = 1.0
 
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
-        """No pulls, the state.
-
-        Raises:
-            ValueError: outcomes are not vectors.
-        """
-        del key
-        return Tally.empty(specs)
-
     def predict(self, key: Key[Array, ""], state: Tally, x: Any) -> Int[Array, ""]:
-        """The arm with the smallest draw."""
+        """Return the arm with the smallest draw."""
         del x
         dtype = state.totals.dtype
         noise, prior = jnp.asarray(self.noise_std, dtype) ** -2, jnp.asarray(self.prior_std, dtype) ** -2
         precision = prior + noise * state.pulls.astype(dtype)
         mean = (prior * jnp.asarray(self.prior_mean, dtype) + noise * state.sums) / precision
         return first_argmin(mean + random.normal(key, mean.shape, dtype) / jnp.sqrt(precision))
-
-    def update(self, key: Key[Array, ""] | None, state: Tally, oracle: Any) -> tuple[Tally, tuple]:
-        """One more pull."""
-        del key
-        return state.add(oracle.move, oracle.loss()), ()

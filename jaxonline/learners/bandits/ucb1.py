@@ -5,10 +5,8 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Key
 
-from jaxonline.game.defaults import LearnerDefaults
-from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
-from jaxonline.learners.bandits.tally import Tally
+from jaxonline.learners.bandits.tally import Tally, TallyPolicy
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import NonNegative
@@ -16,18 +14,17 @@ from jaxonline.parameters.types import NonNegative
 
 @cites("auer2002finite")
 @struct
-class UCB1(LearnerDefaults):
-    """Pulls the arm with the smallest lower confidence bound, mean - sqrt(2 ln t / n).
+class UCB1(TallyPolicy):
+    """Upper confidence bound policy (UCB1): pulls the arm with the smallest mean loss - sqrt(2 ln t / n).
 
-    n counts the pulls of the arm so far, t those of all. Each arm is pulled once at first; of several with the smallest
-    bound it is the first. `bounds.ucb1` is Theorem 1, for losses in [0, 1]; losses known beforehand are held to that.
+    n is the number of pulls of the arm, t that of all arms. The first K pulls are one of each arm; ties go to the first
+    arm. Theorem 1 (`bounds.ucb1`) assumes losses in [0, 1]; losses known in advance must lie there.
 
     Args:
-        exploration: the 2 below the root. For Gaussian losses of variance s^2, 8 s^2 is the same.
+        exploration: the factor 2 under the root. The equivalent for Gaussian losses of variance s^2 is 8 s^2.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> game = jo.Game(jo.environments.BernoulliArms([1.0, 0.0]), jo.Bandit(), loss=jo.losses.ArmLoss())
         >>> jo.play(game, jo.learners.UCB1(), jax.random.key(0), n_rounds=12)[1].y_hat.tolist()
         [0, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1]
@@ -37,22 +34,8 @@ class UCB1(LearnerDefaults):
 
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
-        """No pulls, the state.
-
-        Raises:
-            ValueError: outcomes are not vectors.
-        """
-        del key
-        return Tally.empty(specs)
-
     def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
-        """The arm with the smallest bound."""
+        """Return the arm with the smallest bound."""
         del key, x
         growth = jnp.asarray(self.exploration, state.totals.dtype) * jnp.log(jnp.maximum(state.rounds, 1.0))
-        return state.smallest(state.means - jnp.sqrt(growth / state.counts))
-
-    def update(self, key: Key[Array, ""] | None, state: Tally, oracle: Any) -> tuple[Tally, tuple]:
-        """One more pull."""
-        del key
-        return state.add(oracle.move, oracle.loss()), ()
+        return state.unpulled_or_argmin(state.means - jnp.sqrt(growth / state.positive_pulls))

@@ -1,1 +1,1 @@
-"""Experts: combiners, from the experts' losses to their weights; learners that are made of them; learners that vote."""
+"""Prediction with expert advice: combiners, which weigh experts by their losses, and learners built on them."""

@@ -1,4 +1,4 @@
-"""Vovk's aggregating algorithm: Vovk (1990); Cesa-Bianchi and Lugosi (2006), sections 3.5, 3.6."""
+"""Vovk's aggregating algorithm: Vovk (1990); Cesa-Bianchi and Lugosi (2006), sections 3.5 and 3.6."""
 
 from typing import Any, NamedTuple
 
@@ -9,9 +9,10 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Key
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
-from jaxonline.learners.experts.label_range import check_range, in_range
-from jaxonline.learners.experts.late_start import after_a_round, before_round_1, unless_first
-from jaxonline.learners.experts.over_advice import AnyLoss, losses_of, n_experts
+from jaxonline.learners.experts.label_range import check_range, nan_outside
+from jaxonline.learners.experts.late_start import initial_flag, next_flag, zero_before_start
+from jaxonline.learners.experts.over_advice import AnyLoss, expert_losses
+from jaxonline.learners.experts.vectors import vector_length
 from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.losses import Squared
 from jaxonline.parameters import check
@@ -26,7 +27,7 @@ class AggregatingState(NamedTuple):
 
     Attributes:
         losses: cumulative losses of the experts [K].
-        started: whether a round has been played, for a late start; else None.
+        started: whether round 1 is over; None without a late start.
     """
 
     losses: Float[Array, "K"]
@@ -36,34 +37,29 @@ class AggregatingState(NamedTuple):
 @cites("vovk1990aggregating", "cesabianchi2006prediction")
 @struct
 class Aggregating(LearnerDefaults):
-    """The aggregating algorithm: its regret is at most ln(K) / eta. Instances are experts' predictions.
+    """Aggregating algorithm of Vovk: prediction with expert advice, with regret at most ln(K) / eta.
 
-    With the generalised loss g(y) = -ln(sum_k w_k e^(-eta loss(x_k, y))) / eta of the experts, the prediction f is
-    such that loss(f, y) - g(y) is the same at both ends of the range of labels. That is what makes loss(f, y) <= g(y)
-    for every y, where the loss is eta-mixable. For the squared loss it is, on [0, 1],
-    1/2 + ln(sum e^(-eta L - eta (x-1)^2) / sum e^(-eta L - eta x^2)) / (2 eta), clipped; for another loss f is found
-    by bisection.
+    An instance is the predictions of the experts. Their generalised loss is
+    g(y) = -ln(sum_k w_k e^(-eta loss(x_k, y))) / eta. The prediction f makes loss(f, y) - g(y) equal at both ends of
+    the range of labels. Then loss(f, y) <= g(y) for every y if the loss is eta-mixable. For the squared loss on [0, 1]
+    f is 1/2 + ln(sum e^(-eta L - eta (x-1)^2) / sum e^(-eta L - eta x^2)) / (2 eta), clipped; for other losses it is
+    found by bisection. After a label outside the range all numbers are NaN; `aggregate` raises an error instead.
 
     Args:
-        low: the least label (and prediction).
-        high: the largest label, above `low`.
-        loss: of predictions in [low, high], convex; the squared loss by default.
-        eta: a rate at which the loss is mixable; None for the squared loss, which is mixable up to
-            2 / (high - low)^2. (The logarithmic loss on [0, 1] is mixable up to 1.)
-        late_start: as in the published experiments: predict 0 in round 1, and leave its losses out.
-
-    A label outside the range makes everything after it NaN (`aggregate` refuses it).
+        low: smallest label and prediction.
+        high: largest label and prediction, above `low`.
+        loss: convex loss of predictions in [low, high].
+        eta: rate for which the loss is mixable. None, for the squared loss only, is its largest rate,
+            2 / (high - low)^2. The logarithmic loss on [0, 1] is mixable up to 1.
+        late_start: predict 0 in round 1 and ignore its losses, as in the published experiments.
 
     Raises:
-        ValueError: `high` is not above `low`; no `eta` for another loss; one above 2 / (high - low)^2 for the squared
-            loss.
+        ValueError: `high` is not above `low`; `eta` is missing, or above 2 / (high - low)^2 for the squared loss.
 
     Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxonline.game import Specs
-        >>> from jaxonline.learners import Aggregating
-        >>> rule, x = Aggregating(0.0, 1.0), jnp.array([0.0, 1.0])
-        >>> round(float(rule.predict(None, rule.init(None, Specs(x, x[0])), x)), 3)
+        >>> import jax.numpy as jnp, jaxonline as jo
+        >>> learner, x = jo.learners.Aggregating(0.0, 1.0), jnp.array([0.0, 1.0])
+        >>> round(float(learner.predict(None, learner.init(None, jo.game.Specs(x, x[0])), x)), 3)
         0.5
     """
 
@@ -78,67 +74,60 @@ class Aggregating(LearnerDefaults):
         if isinstance(self.loss, Squared):
             _check_rate_of_squared_loss(self.eta, self.low, self.high)
         elif self.eta is None:
-            raise ArgumentError(
-                "eta",
-                f"must be given for {type(self.loss).__name__} (got None), as a rate at which it is "
-                "mixable; only for the squared loss there is a default",
-            )
+            problem = f"must be given for {type(self.loss).__name__} (got None); pass a rate for which it is mixable"
+            raise ArgumentError("eta", problem)
 
     @property
     def traits(self) -> LearnerTraits:
-        """The loss that judges the experts, and the range of the labels."""
+        """The loss of the experts and the range of the labels."""
         return LearnerTraits(loss=self.loss, label_range=(self.low, self.high))
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> AggregatingState:
-        """No losses.
-
-        Raises:
-            ValueError: instances are not vectors.
-        """
+        """Return zero losses, one for each entry of the instance; raise a ValueError if instances are not vectors."""
         del key
-        losses = jnp.zeros(n_experts("instances", specs.instance), specs.instance.dtype)
-        return AggregatingState(losses, before_round_1(self.late_start))
+        losses = jnp.zeros(vector_length("instances", specs.instance), specs.instance.dtype)
+        return AggregatingState(losses, initial_flag(self.late_start))
 
     def predict(self, key: Key[Array, ""] | None, state: AggregatingState, x: Float[Array, "K"]) -> Float[Array, ""]:
-        """The substitution function of the generalised losses at both ends of the range."""
+        """Return the prediction from the generalised losses at both ends of the range."""
         del key
         low, high, eta = self._constants(x.dtype)
 
-        def minus_eta_g(y):  # up to a constant that both ends share
-            return jax.nn.logsumexp(-eta * (state.losses + losses_of(self.loss, x, y)))
+        def minus_eta_g(y):  # up to a constant that is the same at both ends
+            return jax.nn.logsumexp(-eta * (state.losses + expert_losses(self.loss, x, y)))
 
         gap = minus_eta_g(high) - minus_eta_g(low)
         if isinstance(self.loss, Squared):
             prediction = jnp.clip((low + high) / 2.0 + gap / (2.0 * eta * (high - low)), low, high)
         else:
-            prediction = self._balanced(gap / eta, low, high)
-        return unless_first(state.started, prediction)
+            prediction = self._solve_for_prediction(gap / eta, low, high)
+        return zero_before_start(state.started, prediction)
 
     def update(
         self, key: Key[Array, ""] | None, state: AggregatingState, oracle: Any
     ) -> tuple[AggregatingState, tuple]:
-        """L += losses."""
+        """Add the losses to the state."""
         del key
         low, high, _ = self._constants(oracle.x.dtype)
-        losses = unless_first(state.started, losses_of(self.loss, oracle.x, in_range(oracle.y, low, high)))
-        return AggregatingState(state.losses + losses, after_a_round(state.started)), ()
+        losses = zero_before_start(state.started, expert_losses(self.loss, oracle.x, nan_outside(oracle.y, low, high)))
+        return AggregatingState(state.losses + losses, next_flag(state.started)), ()
 
     def weights(self, state: AggregatingState) -> Float[Array, "K"]:
-        """The weights of the next round, before its predictions are known."""
+        """Return the weights of the next round, before its predictions are known."""
         return softmax_weights(-self._constants(state.losses.dtype)[2] * state.losses)
 
     def _constants(self, dtype: Any) -> tuple[Array, Array, Array]:
         low, high = jnp.asarray(self.low, dtype), jnp.asarray(self.high, dtype)
         return low, high, 2.0 / (high - low) ** 2 if self.eta is None else jnp.asarray(self.eta, dtype)
 
-    def _balanced(self, gap: Array, low: Array, high: Array) -> Float[Array, ""]:
-        """f with loss(f, low) - loss(f, high) = gap, which rises with f, by bisection to the last bit."""
+    def _solve_for_prediction(self, gap: Array, low: Array, high: Array) -> Float[Array, ""]:
+        """Solve loss(f, low) - loss(f, high) = gap, which increases with f, by bisection to the last bit."""
 
         def halve(_, ends):
             below, above = ends
             f = 0.5 * (below + above)
-            right = self.loss(f, low) - self.loss(f, high) < gap
-            return jnp.where(right, f, below), jnp.where(right, above, f)
+            too_low = self.loss(f, low) - self.loss(f, high) < gap
+            return jnp.where(too_low, f, below), jnp.where(too_low, above, f)
 
         below, above = jax.lax.fori_loop(0, 2 + jnp.finfo(low.dtype).nmant, halve, (low, high))
         return jnp.where(jnp.isnan(gap), gap, 0.5 * (below + above))

@@ -1,11 +1,9 @@
-"""Bernstein online aggregation, with adaptive rates: Wintenberger (2017), as in the `opera` package."""
-
-from typing import Any
+"""Bernstein online aggregation with adaptive rates: Wintenberger (2017), as in the `opera` package."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline.learners.experts.second_order import INITIAL, SecondOrderState, second_order_start
+from jaxonline.learners.experts.second_order import INITIAL_RATE, SecondOrderCombiner, SecondOrderState
 from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
@@ -14,29 +12,24 @@ from jaxonline.parameters.types import Positive
 
 @cites("wintenberger2017optimal")
 @struct
-class BOA:
-    """Weights proportional to n exp(n G), G the regrets less a Bernstein penalty.
+class BOA(SecondOrderCombiner):
+    """Bernstein online aggregation (BOA): weights proportional to n exp(n G), with rates n and penalised regrets G.
 
     Args:
-        initial: of rates, ranges and sums of squares.
+        initial: initial value of rates, ranges and sums of squares.
 
     Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxonline.learners import BOA
-        >>> boa = BOA()
+        >>> import jax.numpy as jnp, jaxonline as jo
+        >>> boa = jo.learners.BOA()
         >>> state = boa.update(boa.init(2, jnp.float32), jnp.array([1.0, 0.0]), 0.25)
         >>> bool(boa.weights(state)[1] > 0.5)
         True
     """
 
-    initial: Positive = INITIAL
-
-    def init(self, n_experts: int, dtype: Any) -> SecondOrderState:
-        """Equal rates, no regret."""
-        return second_order_start(n_experts, dtype, self.initial)
+    initial: Positive = INITIAL_RATE
 
     def weights(self, state: SecondOrderState) -> Float[Array, "K"]:
-        """The weights of the next round."""
+        """Return the weights of the next round."""
         return softmax_weights(jnp.log(state.rates) + state.rates * state.regrets)
 
     def update(self, state: SecondOrderState, losses: Float[Array, "K"], own_loss: ArrayLike) -> SecondOrderState:

@@ -1,12 +1,9 @@
-"""What a combiner of experts is: it weighs K experts by their losses, whatever they predict and under any loss.
-
-Learners are made of a combiner: `OverAdvice` (the experts predict, and a loss judges them), `Hedge` (their losses are
-seen as they are), `EXP3` (only the loss of the arm played is seen).
-"""
+"""Combiners: weights of K experts from their losses, for learners such as `OverAdvice`, `Hedge` and `EXP3`."""
 
 from typing import Annotated, Any, Protocol, runtime_checkable
 
-from jaxtyping import Array, Float, PyTree
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Float, PyTree
 
 from jaxonline.game.protocols import Learner
 from jaxonline.parameters import check
@@ -15,26 +12,36 @@ from jaxonline.parameters.types import Component, Convert
 
 @runtime_checkable
 class Combiner(Protocol):
-    """Weights of experts as three pure functions.
-
-    A combiner whose theorem needs losses in a range states it as learners do: `traits = LearnerTraits(loss_range=...)`.
-    """
+    """Weights of experts as three pure functions; `traits = LearnerTraits(loss_range=...)` declares assumed losses."""
 
     def init(self, n_experts: int, dtype: Any) -> PyTree:
-        """The state before round 1."""
+        """Return the state before round 1."""
         ...
 
     def weights(self, state: PyTree) -> Float[Array, "K"]:
-        """The weights of the next round: not negative, and their sum is 1."""
+        """Return the weights of the next round, which are not negative and have the sum 1."""
         ...
 
     def update(self, state: PyTree, losses: Float[Array, "K"], own_loss: Float[Array, ""]) -> PyTree:
-        """The next state, from the losses of the experts and that of the move made of them."""
+        """Return the next state, from the losses of the experts and the loss of the move."""
         ...
 
 
+class SumsCombiner:
+    """Base of a combiner whose state is the vector of cumulative losses [K]; a subclass has `weights`."""
+
+    def init(self, n_experts: int, dtype: Any) -> Float[Array, "K"]:
+        """Return zeros."""
+        return jnp.zeros(n_experts, dtype)
+
+    def update(self, state: Float[Array, "K"], losses: Float[Array, "K"], own_loss: ArrayLike) -> Float[Array, "K"]:
+        """Add the losses to the state."""
+        del own_loss
+        return state + losses
+
+
 def require_combiner(combiner: Any, name: str, wanted: str = "a combiner (init, weights, update)") -> Any:
-    """The combiner, or a TypeError for anything else, such as a learner made of one."""
+    """Return the combiner; raise a TypeError for any other object, also for a learner that is built on one."""
     return check.instance(name, combiner, isinstance(combiner, Combiner) and not isinstance(combiner, Learner), wanted)
 
 

@@ -19,21 +19,19 @@ from jaxonline.parameters.validation import validate_arguments
 @cites("herbster1998tracking", "cesabianchi2006prediction")
 @struct
 class FixedShare:
-    """Exponential weights of which a part is shared out again after each round, so that another expert can take over.
+    """Fixed share: exponential weights that track a best expert that changes.
 
     v = w exp(-eta loss), then w = (1 - share) v + share sum(v) / K. These are exponential weights on all sequences of
-    experts, whose prior has the expert of a round redrawn uniformly with probability `share`. The state is the vector
-    of logarithms of the weights [K]. (In the paper the share of an expert goes to the K - 1 others, share' =
-    share (K - 1) / K.)
+    experts; their prior redraws the expert of a round uniformly with probability `share`. The state is the logarithms
+    of the weights [K]. In the paper the share of an expert goes to the K - 1 others: share' = share (K - 1) / K.
 
     Args:
-        eta: the rate of the weights.
-        share: the part that is shared out; 0 for exponential weights.
+        eta: rate of the weights.
+        share: fraction that is redistributed after each round; 0 for exponential weights.
 
     Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxonline.learners import FixedShare
-        >>> rule = FixedShare(eta=1.0, share=0.1)
+        >>> import jax.numpy as jnp, jaxonline as jo
+        >>> rule = jo.learners.FixedShare(eta=1.0, share=0.1)
         >>> state = rule.update(rule.init(2, jnp.float32), jnp.array([1000.0, 0.0]), 0.0)
         >>> [f"{weight:.2f}" for weight in rule.weights(state)]  # the first expert keeps share / K
         ['0.05', '0.95']
@@ -48,12 +46,9 @@ class FixedShare:
     def over_horizon(
         cls, n_experts: CountFrom2, n_rounds: Annotated[int, Ge(2), Horizon()], n_switches: NonNegativeInt
     ) -> "FixedShare":
-        """The rate and the share of `bounds.fixed_share`, for regret to all sequences with at most so many switches.
+        """Set the rate and the share of `bounds.fixed_share`, for sequences with at most m = `n_switches` < T switches.
 
-        share = m / (T - 1) and eta = sqrt(8 ((m + 1) ln K + (T - 1) H(share)) / T), H the binary entropy.
-
-        Raises:
-            ValueError: `n_switches` is above T - 1.
+        share = m / (T - 1) and eta = sqrt(8 ((m + 1) ln K + (T - 1) H(share)) / T), where H is the binary entropy.
         """
         if n_switches >= n_rounds:
             raise ArgumentError("n_switches", f"must be below n_rounds, {n_rounds} (got {n_switches})")
@@ -62,15 +57,15 @@ class FixedShare:
         return cls(float(np.sqrt(8.0 * information / n_rounds)), share)
 
     def init(self, n_experts: int, dtype: Any) -> Float[Array, "K"]:
-        """Equal weights."""
+        """Return equal weights."""
         return jnp.full(n_experts, -jnp.log(jnp.asarray(n_experts, dtype)))
 
     def weights(self, state: Float[Array, "K"]) -> Float[Array, "K"]:
-        """The weights of the next round."""
+        """Return the weights of the next round."""
         return softmax_weights(state)
 
     def update(self, state: Float[Array, "K"], losses: Float[Array, "K"], own_loss: ArrayLike) -> Float[Array, "K"]:
-        """ln w = ln((1 - share) v + share / K), for v of the sum 1."""
+        """Return ln w = ln((1 - share) v + share / K), where v has the sum 1."""
         del own_loss
         eta, share = (jnp.asarray(number, state.dtype) for number in (self.eta, self.share))
         log_v = jax.nn.log_softmax(state - eta * losses)
@@ -78,5 +73,5 @@ class FixedShare:
 
 
 def binary_entropy(p: float) -> float:
-    """-p ln p - (1 - p) ln(1 - p), on the host."""
+    """Return -p ln p - (1 - p) ln(1 - p), computed on the host."""
     return float(-sum(q * np.log(q) for q in (p, 1.0 - p) if q > 0))

@@ -1,4 +1,4 @@
-"""Ranges of labels, and of losses, that a learner was promised."""
+"""Ranges of labels and losses that a learner assumes."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike
@@ -7,24 +7,24 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 
 
-def in_range(y: Array, low: Array, high: Array) -> Array:
-    """`y` where it is in [low, high], NaN elsewhere."""
+def nan_outside(y: Array, low: Array, high: Array) -> Array:
+    """Return `y`, with NaN for values outside [low, high]."""
     return jnp.where((y >= low) & (y <= high), y, jnp.nan)
 
 
-def unit_losses(y: Array) -> Array:
-    """Losses from 0 to 1 as they are, others as NaN."""
-    return in_range(y, jnp.zeros((), y.dtype), jnp.ones((), y.dtype))
+def nan_outside_unit(losses: Array) -> Array:
+    """Return the losses, with NaN for values outside [0, 1]."""
+    return nan_outside(losses, jnp.zeros((), losses.dtype), jnp.ones((), losses.dtype))
 
 
 def check_range(low: ArrayLike, high: ArrayLike) -> None:
-    """Check that `high` is above `low`."""
-    ends = check.concrete_array(low), check.concrete_array(high)
-    if ends[0] is not None and ends[1] is not None and not (ends[1] > ends[0]).all():
-        raise ArgumentError("high", f"must be above low (got low={ends[0]:g} and high={ends[1]:g})")
+    """Raise a ValueError if `high` is not above `low`."""
+    least, most = check.concrete_array(low), check.concrete_array(high)
+    if least is not None and most is not None and not (most > least).all():
+        raise ArgumentError("high", f"must be above low (got low={least:g} and high={most:g})")
 
 
-def width(low: float, high: float) -> float:
-    """The width of a range."""
+def range_width(low: float, high: float) -> float:
+    """Return high - low; raise a ValueError if it is not above 0."""
     check_range(low, high)
     return float(high - low)

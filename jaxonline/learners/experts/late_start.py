@@ -1,22 +1,19 @@
-"""The start of the experiments published by Rokhlin and Gurtovaya (2025): predict 0 in round 1, leave its losses out.
-
-A learner that may start so carries whether it has started, None where it starts at once.
-"""
+"""Late start, as in Rokhlin and Gurtovaya (2025): the learner predicts 0 in round 1 and ignores its losses."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 
-def before_round_1(late_start: bool) -> Bool[Array, ""] | None:
-    """Nothing has been played."""
+def initial_flag(late_start: bool) -> Bool[Array, ""] | None:
+    """Return the flag before round 1."""
     return jnp.asarray(False) if late_start else None
 
 
-def unless_first(started: Bool[Array, ""] | None, value: Float[Array, "..."]) -> Float[Array, "..."]:
-    """`value`, and 0 in the first round of a late start."""
+def zero_before_start(started: Bool[Array, ""] | None, value: Float[Array, "..."]) -> Float[Array, "..."]:
+    """Return `value`, or 0 in round 1 of a late start."""
     return value if started is None else jnp.where(started, value, 0.0)
 
 
-def after_a_round(started: Bool[Array, ""] | None) -> Bool[Array, ""] | None:
-    """Something has been played."""
+def next_flag(started: Bool[Array, ""] | None) -> Bool[Array, ""] | None:
+    """Return the flag after a round."""
     return None if started is None else jnp.asarray(True)

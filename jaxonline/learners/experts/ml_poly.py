@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline.learners.experts.second_order import INITIAL
+from jaxonline.learners.experts.second_order import INITIAL_RATE
 from jaxonline.learners.experts.weights import divide_by_sum
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
@@ -17,7 +17,7 @@ class MLPolyState(NamedTuple):
 
     Attributes:
         regrets: cumulative regrets R [K].
-        rates: the learning rates n [K].
+        rates: learning rates n [K].
         largest_square: M, the largest squared instantaneous regret.
     """
 
@@ -29,29 +29,28 @@ class MLPolyState(NamedTuple):
 @cites("gaillard2014second")
 @struct
 class MLPoly:
-    """Weights proportional to n max(R, 0), uniform when all are 0.
+    """ML-Poly: weights proportional to n max(R, 0) with rates n and regrets R; uniform if all are 0.
 
     Args:
-        initial: of the rates. (R's `opera` starts at e^700.)
+        initial: initial value of the rates; e^700 in R's `opera`.
 
     Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxonline.learners import MLPoly
-        >>> rule = MLPoly()
+        >>> import jax.numpy as jnp, jaxonline as jo
+        >>> rule = jo.learners.MLPoly()
         >>> state = rule.update(rule.init(2, jnp.float32), jnp.array([1.0, 0.0]), 0.25)
         >>> rule.weights(state).tolist()
         [0.0, 1.0]
     """
 
-    initial: Positive = INITIAL
+    initial: Positive = INITIAL_RATE
 
     def init(self, n_experts: int, dtype: Any) -> MLPolyState:
-        """Equal rates, no regret."""
+        """Return equal rates and zero regrets."""
         zeros = jnp.zeros(n_experts, dtype)
         return MLPolyState(zeros, zeros + jnp.asarray(self.initial, dtype), jnp.zeros((), dtype))
 
     def weights(self, state: MLPolyState) -> Float[Array, "K"]:
-        """The weights of the next round."""
+        """Return the weights of the next round."""
         return divide_by_sum(state.rates * jnp.maximum(state.regrets, 0.0))
 
     def update(self, state: MLPolyState, losses: Float[Array, "K"], own_loss: ArrayLike) -> MLPolyState:

@@ -1,21 +1,23 @@
-"""What the combiners with second-order rates share: BOA and ML-Prod, and the start of ML-Poly."""
+"""State and initial values of the combiners with second-order rates: BOA, ML-Prod and ML-Poly."""
 
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, Float
 
-INITIAL = 2.0**-20
+from jaxonline.parameters.types import Positive
+
+INITIAL_RATE = 2.0**-20
 
 
 class SecondOrderState(NamedTuple):
-    """State of `BOA` and `MLProd`, everything per expert [K].
+    """State of `BOA` and `MLProd`, for each expert [K].
 
     Attributes:
-        regrets: the (regularised, for ML-Prod logarithmic) cumulative regrets.
-        rates: the learning rates.
+        regrets: cumulative regrets, regularised (BOA) or logarithmic (ML-Prod).
+        rates: learning rates.
         squares: sums of squared instantaneous regrets.
-        largest: the largest absolute instantaneous regrets.
+        largest: largest absolute instantaneous regrets.
     """
 
     regrets: Float[Array, "K"]
@@ -24,7 +26,12 @@ class SecondOrderState(NamedTuple):
     largest: Float[Array, "K"]
 
 
-def second_order_start(n_experts: int, dtype: Any, initial: ArrayLike) -> SecondOrderState:
-    """No regret; equal rates, squares and largest regrets."""
-    first = jnp.full(n_experts, jnp.asarray(initial, dtype))
-    return SecondOrderState(jnp.zeros(n_experts, dtype), first, first, first)
+class SecondOrderCombiner:
+    """Base of `BOA` and `MLProd`; a subclass has `weights` and `update`."""
+
+    initial: Positive
+
+    def init(self, n_experts: int, dtype: Any) -> SecondOrderState:
+        """Return zero regrets; rates, squares and largest regrets have the value `initial`."""
+        first = jnp.full(n_experts, jnp.asarray(self.initial, dtype))
+        return SecondOrderState(jnp.zeros(n_experts, dtype), first, first, first)

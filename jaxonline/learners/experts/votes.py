@@ -1,4 +1,4 @@
-"""What the learners that count votes share: experts predict the classes -1 and +1, and an instance is their advice."""
+"""Weighted votes of experts that predict the classes -1 and +1; an instance is their advice."""
 
 from typing import NamedTuple
 
@@ -10,18 +10,18 @@ class VoteInfo(NamedTuple):
     """Diagnostics of one update.
 
     Attributes:
-        mistake: whether the vote had the wrong sign, or none.
+        mistake: whether the vote has the wrong sign or is 0.
     """
 
     mistake: Bool[Array, ""]
 
 
 def vote(weights: Float[Array, "K"], advice: Float[Array, "K"]) -> Float[Array, ""]:
-    """The weighted mean of the experts' signs, from -1 to 1. Equal weights of both sides give exactly 0."""
-    for_it, against = (jnp.sum(jnp.where(side, weights, 0.0)) for side in (advice > 0, advice < 0))
-    return (for_it - against) / jnp.sum(weights)
+    """Return the weighted mean of the signs, in [-1, 1]; equal weights of both signs give exactly 0."""
+    positive, negative = (jnp.sum(jnp.where(side, weights, 0.0)) for side in (advice > 0, advice < 0))
+    return (positive - negative) / jnp.sum(weights)
 
 
-def wrong(advice: Float[Array, "..."], y: Float[Array, ""]) -> Bool[Array, "..."]:
-    """Where the sign of an advice is not that of the label; an advice of 0 has no sign."""
+def is_mistake(advice: Float[Array, "..."], y: Float[Array, ""]) -> Bool[Array, "..."]:
+    """Return whether the sign of the advice differs from that of the label, as for an advice of 0."""
     return y * advice <= 0.0

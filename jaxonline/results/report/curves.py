@@ -1,5 +1,6 @@
 """The figure of a result: mean against rounds with bands, and bounds. Matplotlib is imported when it is drawn."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,7 @@ DASHES: tuple[Any, ...] = ("-", (0, (2.6, 1.1)), (0, (0.9, 0.9)))
 MARKERS = "osD^vPX"
 TOLD_APART = 7 * len(DASHES)  # yellow is not seen on white
 BOUND = "theorem's bound"
+LABEL_COLUMNS = {"screen": 60, "paper": 26}  # characters in a line of an axis label
 BEST = 7  # of more than can be told apart, so many are named
 
 
@@ -93,9 +95,9 @@ def plot_result(
     paper, two = style == "paper", bool(bounds) and style != "paper" and len(result.rounds) > 1
     figure = ResultFigure(figsize=(sizes.width * (1.6 if two else 1), curves.height(paper)), layout="constrained")
     panels = figure.subplots(1, 2 if two else 1, squeeze=False)[0]
-    what = figure_words(label_of(quantity))
+    what = textwrap.fill(figure_words(label_of(quantity, result.meta)), LABEL_COLUMNS[style])
     words = f"mean of {_runs(result, estimate.n_runs)}" if len(result.runs) > 1 else "one run"
-    words += f", {level:.0%} simultaneous bands" if np.isfinite(estimate.low).any() else ""
+    words += f", {100 * level:.6g} % simultaneous bands" if np.isfinite(estimate.low).any() else ""
     if len(result.rounds) == 1:
         curves.draw_points(panels[0], bounds, what)
         words = words.replace("simultaneous bands", "intervals")

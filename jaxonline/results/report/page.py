@@ -195,9 +195,8 @@ def _chart(result: Any, bounds: Mapping[str, Any]) -> str:
     banded = any("low" in each for each in data["quantities"])
     if banded:
         first = data["quantities"][0]["label"]
-        words += (
-            f"; {LEVEL:.0%} bands, of the {first} for the whole curve of a learner, of other quantities for each round"
-        )
+        words += f"; {100 * LEVEL:g} % bands, of the {first} for the whole curve of a learner, "
+        words += "of other quantities for each round"
     words += "; dashed and thin, where switched on: what a theorem promises" if data["bounds"] else ""
     words += f"; the best {DRAWN} learners, without {left_out:,} others" if left_out else ""
     words += "."
@@ -225,7 +224,7 @@ def chart_data(result: Any, bounds: Mapping[str, Any]) -> dict[str, Any]:
             continue
         with warnings.catch_warnings(action="ignore", category=SkewedRunsWarning):  # `Result.mean` gives them
             estimate = of.bands(name, LEVEL) if name == first else of.mean(name, LEVEL)
-        curve = {"label": label_of(name), "mean": _rounded(estimate.mean)}
+        curve = {"label": label_of(name, result.meta), "mean": _rounded(estimate.mean)}
         if np.isfinite(estimate.low).any():
             curve |= {"low": _rounded(estimate.low), "high": _rounded(estimate.high)}
         curves.append(curve)

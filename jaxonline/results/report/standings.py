@@ -202,8 +202,8 @@ class Standings:
     def means(self) -> Table:
         """The means behind the ranks, game by game."""
         columns = (
-            Text("learner"), Measured("mean", f"mean\n({self.level:.0%})"), Text("letters", "same letter:\nalike"),
-            *LEFT_OUT,
+            Text("learner"), Measured("mean", f"mean\n({100 * self.level:.6g} %)"),
+            Text("letters", "same letter:\nalike"), *LEFT_OUT,
         )  # fmt: skip
         return Table(f"Means behind the ranks: {self._what}", self.rows, columns, group="game", headed=True)
 
@@ -363,7 +363,9 @@ class Standings:
     @property
     def _what(self) -> str:
         """What is compared, in words."""
-        return " or ".join(dict.fromkeys(label_of(self._quantity(game)) for game in self.games))
+        return " or ".join(
+            dict.fromkeys(label_of(self._quantity(game), result.meta) for game, result in self.results.items())
+        )
 
     def _quantity(self, game: str) -> str:
         return quantity_of(self.results[game], self.quantity)

@@ -1,5 +1,6 @@
 """The figure of learners in many games. Matplotlib is imported when it is drawn."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -53,8 +54,10 @@ def plot_ranks(
     width, height = 0.62 * em * max(widths) + 0.3 * em, 2.2 * em
     rows, columns = len(names), len(heads)
     most = max(head.count("\n") + 1 for head in heads)
+    total = left + width * (columns + 1)
+    heading_lines = textwrap.wrap(figure_words(heading), max(int(total / (0.6 * em)), 12))
     figure = ResultFigure(
-        figsize=(left + width * (columns + 1), height * rows + 1.3 * em * most + (3.5 * em if heading else 1.5 * em)),
+        figsize=(total, height * rows + 1.3 * em * (most + len(heading_lines)) + (2.2 * em if heading else 1.5 * em)),
         layout="constrained",
     )
     axes = figure.subplots()
@@ -73,7 +76,7 @@ def plot_ranks(
     axes.tick_params(length=0, labeltop=True, labelbottom=False)
     axes.spines[:].set_visible(False)
     if heading:
-        figure.suptitle(figure_words(heading), fontsize=sizes.font)
+        figure.suptitle("\n".join(heading_lines), fontsize=sizes.font)
     return write_figure(figure, path)
 
 

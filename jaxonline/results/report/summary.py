@@ -10,7 +10,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.warning_classes import SkewedRunsWarning
 from jaxonline.results import parts
-from jaxonline.results.quantities import label_of
+from jaxonline.results.quantities import label_of, short_label_of
 from jaxonline.results.report.columns import Known, Measured, Number, Text
 from jaxonline.results.report.formats import html_words, in_notebook, plain, readable, shortened
 from jaxonline.results.report.tables import LEFT_OUT, Table, check_bounds
@@ -52,9 +52,10 @@ def title_of(result: Any, quantity: str) -> str:
     n_learners, horizon = len(result.learners), int(result.rounds[-1])
     learners = "one learner" if n_learners == 1 else f"{n_learners:,} learners"
     rounds = "one round" if horizon == 1 else f"{horizon:,} rounds"
-    against = result.meta.get("comparator") if quantity == "regret" else None
-    words = f"{learners}, {runs_in_words(len(result.runs))} of {rounds}: {label_of(quantity)}"
-    return plain(f"{words} against {against}" if against else words)
+    comparator = result.meta.get("comparator") if quantity == "regret" else None
+    title = f"{learners}, {runs_in_words(len(result.runs))} of {rounds}: {label_of(quantity, result.meta)}"
+    has_parameters = comparator and not comparator.endswith("()")
+    return plain(f"{title}, {comparator}" if has_parameters else title)
 
 
 def at_the_horizon(
@@ -65,7 +66,7 @@ def at_the_horizon(
     level: float = 0.95,
     interval: ConfidenceInterval | None = None,
     most: int | None = None,
-    strong: bool = False,
+    for_paper: bool = False,
     letters: bool = False,
 ) -> Table:
     r"""The table of learners after the last round, from the smallest mean to the largest.
@@ -77,8 +78,9 @@ def at_the_horizon(
         level: of the intervals.
         interval: of the means, and of the tests of the ranking; as in `Result.ranking`.
         most: so many learners, the best ones.
-        strong: the best learner is marked where the ranking says that it differs from each of the others.
-        letters: it is, and so are all others that differ, by letters as in `Result.ranking`.
+        for_paper: the column heads name the regret in full, since a tabular has no title, and the best learner is
+            bold if it differs from each of the others.
+        letters: learners that differ have no common letter, as in `Result.ranking`.
 
     Example:
         >>> import numpy as np
@@ -103,10 +105,11 @@ def at_the_horizon(
     last = parts.at_rounds(result, slice(-1, None), quantity, "cumulative_loss", "queries", CONTROL, HALF_DIFFERENCE)
     if last.measures.get(quantity, last.cumulative_loss).ndim > 3:
         raise ArgumentError("quantity", f"must be a number in each round (got {quantity!r}, which is a vector)")
-    horizon, head = int(result.rounds[-1]), label_of(quantity)
+    horizon, head = int(result.rounds[-1]), short_label_of(quantity, result.meta)
+    label = label_of(quantity, result.meta) if for_paper else head
     with warnings.catch_warnings(action="ignore", category=SkewedRunsWarning):  # `Result.mean` gives them
         of, queries = last.mean(quantity, level, interval), last.mean("queries", level)
-        ranked = (strong or letters) and len(result.learners) > 1 and len(result.runs) > 1
+        ranked = (for_paper or letters) and len(result.learners) > 1 and len(result.runs) > 1
         ranking = last.ranking(quantity, level, interval) if ranked else None
     reduced = quantity in SUMS[:2] and (CONTROL in result.measures or HALF_DIFFERENCE in result.measures)
     reduction = last.variance_reduction(quantity) if reduced else None
@@ -126,7 +129,7 @@ def at_the_horizon(
     columns = [
         Text("learner"),
         *([] if quantity == "queries" else [Number("queries_per_round", "queries\n/round", readable)]),
-        Measured(quantity, f"{head}\n({100 * level:.6g} %)" if len(result.runs) > 1 else head),
+        Measured(quantity, f"{label}\n({100 * level:.6g} %)" if len(result.runs) > 1 else label),
         Known("per_round", f"{head}\n/round", readable),
         Known("bound", "theorem's\nbound", readable),
         Known("variance_reduction", "variance\nreduction", readable),
@@ -193,6 +196,6 @@ def to_pandas(
     columns: dict[str, Any] = {"learner": np.array(result.learners, object)[at[0]], "round": result.rounds[at[1]]}
     if len(at) > 2:
         columns["entry"] = at[2] if len(at) == 3 else [",".join(map(str, entry)) for entry in at[2:].T]
-    columns["quantity"] = quantity
+    columns |= {"quantity": quantity, "label": label_of(quantity, result.meta)}
     columns |= {name: getattr(of, name).ravel() for name in ("mean", "standard_error", "low", "high")}
     return pandas.DataFrame(columns | {"runs": np.broadcast_to(of.n_runs, of.mean.shape).ravel()})

@@ -75,7 +75,7 @@ def rows_at_the_horizon(
     ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Table:
     r"""Rows, and the columns that are shown of them.
 
@@ -184,8 +184,12 @@ class Table:
             lines.append("</tr>")
         return "\n".join([*lines, "</tbody>", "</table>", ""])
 
+    def __repr__(self) -> str:
+        return "\n".join(filter(None, (plain(self.title), self.text(), plain(self.caption))))
+
     def _repr_html_(self) -> str:
-        return in_notebook(self.html())
+        caption = f"<p>{html_words(self.caption)}</p>" if self.caption else ""
+        return in_notebook(f"{self.html()}{caption}")
 
     def text(self, width: int = 100) -> str:
         """The columns as plain text of so many columns at most: what does not fit is shortened or left out."""

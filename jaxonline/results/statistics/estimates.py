@@ -130,7 +130,7 @@ def ranking(result: Any, quantity: str, level: float, interval: ConfidenceInterv
     last = None if taken_out is None else taken_out[:, :, -1]
     at_horizon = values(result, quantity, rounds=LAST)[:, :, 0]
     tests = (interval or Student()).after(result.rounds[-1])
-    return rank(result.learners, at_horizon, label_of(quantity), level, of, last, tests)
+    return rank(result.learners, at_horizon, label_of(quantity, result.meta), level, of, last, tests)
 
 
 def paired_difference(

@@ -39,10 +39,12 @@ class Ranking(NamedTuple):
     def table(self) -> Table:
         """The learners, their means, and which of them differ."""
         columns = (
-            Text("learner"), Measured("mean", f"{self.quantity}\n({self.level:.0%})"),
+            Text("learner"), Measured("mean", f"mean\n({100 * self.level:.6g} %)"),
             Text("letters", "same letter:\nno difference seen"),
         )  # fmt: skip
-        caption = f"Learners without a common letter differ ({self.tests} with Holm's correction, {self.level:.0%})."
+        caption = (
+            f"Learners without a common letter differ ({self.tests} with Holm's correction, {100 * self.level:.6g} %)."
+        )
         return Table(f"Ranking by {self.quantity}", self.rows, columns, caption=caption)
 
     def differ(self, first: str, second: str) -> bool:
@@ -51,8 +53,7 @@ class Ranking(NamedTuple):
         return bool(self.p_values[i, j] < 1 - self.level)
 
     def __repr__(self) -> str:
-        table = self.table
-        return f"{table.title}\n{table.text()}\n{table.caption}"
+        return repr(self.table)
 
     def _repr_html_(self) -> str:
         return self.table._repr_html_()

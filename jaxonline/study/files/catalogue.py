@@ -24,7 +24,7 @@ from jaxonline.losses import Loss
 from jaxonline.parameters.signatures import Parameter, members_of, parameters_of
 from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.study.files.data import data_stream
-from jaxonline.study.files.descriptions import described_parameters, first_line
+from jaxonline.study.files.docstrings import documented_parameters, first_line
 
 PACKAGES = (
     "learners", "environments", "feedback", "feedback.noise", "losses", "estimators", "estimators.dictionary",
@@ -75,12 +75,12 @@ class Entry:
 def catalogue() -> dict[str, Entry]:
     """Every entry by name, those of a kind together."""
     data = _entry("data", "environment", data_stream, DataStream, "study.files.data")
-    entries = [*_of_packages(), *_of_optax(), data]
+    entries = [*_package_entries(), *_optax_entries(), data]
     order = list(HEADINGS)
     return {entry.name: entry for entry in sorted(entries, key=lambda e: (order.index(e.kind), e.name.lower()))}
 
 
-def named(name: str) -> Entry:
+def find_entry(name: str) -> Entry:
     """The entry of that name, in capitals or not.
 
     Raises:
@@ -102,7 +102,7 @@ def named(name: str) -> Entry:
 
 
 @functools.cache
-def fitting(kinds: tuple[Any, ...]) -> dict[str, Entry]:
+def entries_of(kinds: tuple[Any, ...]) -> dict[str, Entry]:
     """The entries that may stand where a component of these kinds is asked for."""
 
     def fits(entry: Entry, kind: Any) -> bool:
@@ -134,11 +134,13 @@ def kind_of(value: type) -> str:
     return next(kinds, "part").removeprefix("hindsight ")
 
 
-def _of_packages() -> Iterator[Entry]:
+def _package_entries() -> Iterator[Entry]:
     seen: set[str] = set()
     for package in PACKAGES:
         for name, value in _exports(importlib.import_module(f"jaxonline.{package}")):
-            of: Any = _of_class if inspect.isclass(value) else _of_function if inspect.isfunction(value) else None
+            of: Any = (
+                _class_entries if inspect.isclass(value) else _function_entries if inspect.isfunction(value) else None
+            )
             if of is not None and name not in seen:
                 entries = list(of(name, value, package))
                 seen |= {entry.name for entry in entries}
@@ -153,11 +155,11 @@ def _exports(module: types.ModuleType) -> list[tuple[str, Any]]:
 
 def _entry(name: str, kind: str, make: Any, product: type | None, package: str, *owners: type) -> Entry:
     variable = any(each.kind is each.VAR_KEYWORD for each in inspect.signature(make).parameters.values())
-    parameters = described_parameters(make, *owners)
+    parameters = documented_parameters(make, *owners)
     return Entry(name, kind, make, product, first_line(make), parameters, package, variable)
 
 
-def _of_class(name: str, value: type, package: str) -> Iterator[Entry]:
+def _class_entries(name: str, value: type, package: str) -> Iterator[Entry]:
     """The class, if it is one that users construct, and its other constructors."""
     if not is_component(value):
         return
@@ -170,7 +172,7 @@ def _of_class(name: str, value: type, package: str) -> Iterator[Entry]:
                 yield _entry(f"{name}.{method}", kind, make, value, package, value)
 
 
-def _of_function(name: str, value: Callable[..., Any], package: str) -> Iterator[Entry]:
+def _function_entries(name: str, value: Callable[..., Any], package: str) -> Iterator[Entry]:
     """A function that makes a component, or a bound."""
     if package == "bounds":
         yield _entry(name, "bound", value, None, package)
@@ -189,7 +191,7 @@ def is_component(value: type) -> bool:
     )  # fmt: skip
 
 
-def _of_optax() -> Iterator[Entry]:
+def _optax_entries() -> Iterator[Entry]:
     """Optimisers, whose learning rate is 1 here; schedules; and projections that have a radius."""
     import optax
 
@@ -201,7 +203,7 @@ def _of_optax() -> Iterator[Entry]:
                 continue
             arguments = list(inspect.signature(value).parameters)
             wanted = {
-                "optimizer": arguments[:1] == ["learning_rate"] and _is_made_of_a_rate(value),
+                "optimizer": arguments[:1] == ["learning_rate"] and _needs_only_a_rate(value),
                 "schedule": name.endswith(("schedule", "decay")), "projection": arguments == ["tree", "scale"],
             }  # fmt: skip
             parameters = () if kind == "projection" else _plain_parameters(value)
@@ -210,7 +212,7 @@ def _of_optax() -> Iterator[Entry]:
                 yield Entry(name, kind, make.get(kind, value), None, first_line(value), parameters, "optax")
 
 
-def own_entry(name: str, value: Callable[..., Any]) -> Entry:
+def user_entry(name: str, value: Callable[..., Any]) -> Entry:
     """What is known of a class or a function of the user's: its annotations; a parameter without one takes anything."""
     return _entry(name, "part", value, value if isinstance(value, type) else None, "")
 
@@ -221,7 +223,7 @@ def _plain_parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
     return tuple(each for each in given if each.required or each.takes & {"number", "integer", "flag", "array"})
 
 
-def _is_made_of_a_rate(make: Callable[..., Any]) -> bool:
+def _needs_only_a_rate(make: Callable[..., Any]) -> bool:
     """Whether an optimiser of optax needs nothing but a learning rate, and is not about to be removed."""
     try:
         with warnings.catch_warnings(action="error"):

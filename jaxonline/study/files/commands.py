@@ -8,16 +8,16 @@ from typing import Any
 
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.store.output_paths import write_text
-from jaxonline.study.files.differences import differing, in_a_line, results_compared, table_of
+from jaxonline.study.files.differences import compare_results, differences_table, find_differences, format_differences
 from jaxonline.study.files.folder import (
     StudyFolder,
-    look_into,
-    play_in,
-    progress_in_words,
-    report_in,
-    warnings_in_a_line,
+    folder_report,
+    format_progress,
+    print_short_warnings,
+    read_folder,
+    run_in_folder,
 )
-from jaxonline.study.files.listing import everything, one
+from jaxonline.study.files.listing import describe_name, list_everything
 from jaxonline.study.files.study_file import load_study_file
 from jaxonline.study.study import Report
 
@@ -32,10 +32,10 @@ def run_file(
         raise ArgumentError("workers", f"must be at least 1 (got {workers})")
     began = time.perf_counter()
     folder = out if out is not None else Path("results") / Path(file).stem
-    with warnings_in_a_line():
+    with print_short_warnings():
         study = load_study_file(file, **{key: value for key, value in overrides.items() if value is not None})
         try:
-            report, written = play_in(study, folder, workers if cluster is None else cluster)
+            report, written = run_in_folder(study, folder, workers if cluster is None else cluster)
         except KeyboardInterrupt:
             print(f"Interrupted; what is finished is in {folder}, and the same command goes on.", file=sys.stderr)
             raise
@@ -54,7 +54,7 @@ def show_folder(console: Any, folder: str) -> None:
             draw().savefig(path, dpi=150)
         return paths
 
-    _with_report(console, folder, show, "drawn")
+    _write_from_report(console, folder, show, "drawn")
 
 
 def report_folder(console: Any, folder: str) -> None:
@@ -64,52 +64,52 @@ def report_folder(console: Any, folder: str) -> None:
         texts = {"report.html": report.html(), "tables.tex": report.latex()}
         return [write_text(found.folder / name, text) for name, text in texts.items()]
 
-    _with_report(console, folder, write, "written")
+    _write_from_report(console, folder, write, "written")
 
 
-def _with_report(console: Any, folder: str, make: Callable[[StudyFolder, Report], list[Path]], done: str) -> None:
+def _write_from_report(console: Any, folder: str, make: Callable[[StudyFolder, Report], list[Path]], done: str) -> None:
     """Make files of what a study has found so far, and say which, and how far it is."""
-    found = look_into(folder)
-    with warnings_in_a_line():
-        report = report_in(found)
+    found = read_folder(folder)
+    with print_short_warnings():
+        report = folder_report(found)
         if report is None:
-            console.print(f"{folder}: {progress_in_words(found)}.", markup=False, highlight=False)
+            console.print(f"{folder}: {format_progress(found)}.", markup=False, highlight=False)
             return
         paths = make(found, report)
     if not found.finished:
-        console.print(f"Not finished: {progress_in_words(found)}.", markup=False, highlight=False)
+        console.print(f"Not finished: {format_progress(found)}.", markup=False, highlight=False)
     console.print(f"{', '.join(map(str, paths))} {done}", markup=False, highlight=False)
 
 
 def diff_folders(console: Any, first: str, second: str) -> None:
     """Say what differs between two studies: configurations, versions, results."""
-    both = look_into(first), look_into(second)
-    names = _short(first, second)
-    configured = differing(both[0].study, both[1].study)
+    both = read_folder(first), read_folder(second)
+    names = _short_names(first, second)
+    configured = find_differences(both[0].study, both[1].study)
     if configured:
         console.print("What differs in the configurations:")
-        console.print(table_of(configured, *names))
+        console.print(differences_table(configured, *names))
     else:
         console.print("The configurations are the same.")
-    versions = differing(both[0].versions, both[1].versions)
+    versions = find_differences(both[0].versions, both[1].versions)
     if versions:
-        console.print(f"Versions: {in_a_line(versions)}", markup=False, highlight=False)
+        console.print(f"Versions: {format_differences(versions)}", markup=False, highlight=False)
     _compare(console, both, names)
 
 
 def _compare(console: Any, both: tuple[StudyFolder, StudyFolder], names: tuple[str, str]) -> None:
     for found in both:
         if found.result is None or not found.finished:
-            words = f"{found.folder} is not finished: {progress_in_words(found)}."
+            words = f"{found.folder} is not finished: {format_progress(found)}."
             console.print(words, markup=False, highlight=False)
     if both[0].result is not None and both[1].result is not None:
-        table, alone = results_compared(both[0].result, both[1].result, (both[0].study, both[1].study), names)
+        table, alone = compare_results(both[0].result, both[1].result, (both[0].study, both[1].study), names)
         console.print(table)
         for words in alone:
             console.print(words, markup=False, highlight=False)
 
 
-def _short(first: str, second: str) -> tuple[str, str]:
+def _short_names(first: str, second: str) -> tuple[str, str]:
     """Names of two folders, as short as they differ."""
     names = Path(first).name, Path(second).name
     return (str(first), str(second)) if names[0] == names[1] else names
@@ -117,5 +117,5 @@ def _short(first: str, second: str) -> tuple[str, str]:
 
 def list_names(console: Any, name: str | None) -> None:
     """Print everything that a study file can name, or what one of it takes."""
-    for part in everything() if name is None else one(name):
+    for part in list_everything() if name is None else describe_name(name):
         console.print(part, markup=False, highlight=False)

@@ -9,36 +9,39 @@ from jaxonline.parameters import check
 from jaxonline.results import Result
 from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.results.statistics import difference_of_means, mean_over_runs
-from jaxonline.study.files.positions import KeyPath
-from jaxonline.study.files.reading import key_in_words
+from jaxonline.study.files.key_lines import KeyPath
+from jaxonline.study.files.reading import format_key
 
 # what decides which instances, outcomes and noise a run meets
-OF_THE_RUNS = ("game", "seed", "rounds")
+INSTANCE_KEYS = ("game", "seed", "rounds")
 
 
-def differing(first: Any, second: Any, at: KeyPath = ()) -> dict[KeyPath, tuple[Any, Any]]:
+def find_differences(first: Any, second: Any, at: KeyPath = ()) -> dict[KeyPath, tuple[Any, Any]]:
     """Where two configurations differ: both values by the key; None where one has no such key.
 
     Example:
-        >>> from jaxonline.study.files.differences import differing
-        >>> differing({"a": 1, "b": {"c": 2}}, {"a": 1, "b": {"c": 3}})
+        >>> from jaxonline.study.files.differences import find_differences
+        >>> find_differences({"a": 1, "b": {"c": 2}}, {"a": 1, "b": {"c": 3}})
         {('b', 'c'): (2, 3)}
     """
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         found: dict[KeyPath, tuple[Any, Any]] = {}
         for key in {**first, **second}:
-            found |= differing(first.get(key), second.get(key), (*at, key))
+            found |= find_differences(first.get(key), second.get(key), (*at, key))
         return found
     return {} if first == second else {at: (first, second)}
 
 
-def in_a_line(found: Mapping[KeyPath, tuple[Any, Any]], most: int = 6) -> str:
+def format_differences(found: Mapping[KeyPath, tuple[Any, Any]], most: int = 6) -> str:
     """Differences as "game.noise.covariance (was 0.1, is 0.2)", the first few of them."""
-    words = [f"{key_in_words(at)} (was {_told(was)}, is {_told(now)})" for at, (was, now) in list(found.items())[:most]]
+    words = [
+        f"{format_key(at)} (was {_format_setting(was)}, is {_format_setting(now)})"
+        for at, (was, now) in list(found.items())[:most]
+    ]
     return "; ".join(words) + (" ..." if len(found) > most else "")
 
 
-def _told(value: Any) -> str:
+def _format_setting(value: Any) -> str:
     if value is None:
         return "absent"
     if isinstance(value, Mapping):
@@ -46,13 +49,16 @@ def _told(value: Any) -> str:
     return check.quote(value)
 
 
-def table_of(found: Mapping[KeyPath, tuple[Any, Any]], first: str, second: str) -> Table:
+def differences_table(found: Mapping[KeyPath, tuple[Any, Any]], first: str, second: str) -> Table:
     """Differences as a table."""
-    rows = [{"key": key_in_words(at), "first": _told(was), "second": _told(now)} for at, (was, now) in found.items()]
+    rows = [
+        {"key": format_key(at), "first": _format_setting(was), "second": _format_setting(now)}
+        for at, (was, now) in found.items()
+    ]
     return Table("", rows, (Text("key"), Text("first", first), Text("second", second)))
 
 
-def results_compared(
+def compare_results(
     first: Result, second: Result, studies: tuple[Mapping[str, Any], Mapping[str, Any]], names: tuple[str, str]
 ) -> tuple[Table, list[str]]:
     """The learners that both have: their means at the last common round, and the difference with its interval.
@@ -72,7 +78,7 @@ def results_compared(
     quantity, last = "regret" if both else "cumulative_loss", int(rounds[-1])
     parts = [each.values(quantity)[..., list(each.rounds).index(last)] for each in (first, second)]
     shared = np.intersect1d(first.runs, second.runs)
-    paired = len(shared) > 1 and all(studies[0].get(key) == studies[1].get(key) for key in OF_THE_RUNS)
+    paired = len(shared) > 1 and all(studies[0].get(key) == studies[1].get(key) for key in INSTANCE_KEYS)
     if paired:
         parts = [part[:, np.searchsorted(each.runs, shared)] for part, each in zip(parts, (first, second), strict=True)]
     rows = []

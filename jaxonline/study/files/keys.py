@@ -9,7 +9,7 @@ from jaxonline.parameters.signatures import Parameter
 from jaxonline.parameters.types import Component, Ge, Gt, Interval, Seed, Vector
 from jaxonline.simulation import Precision
 from jaxonline.simulation.recording import SPACINGS
-from jaxonline.study.files.descriptions import described_parameters
+from jaxonline.study.files.docstrings import documented_parameters
 from jaxonline.study.tuning import RUNS
 
 LARGEST_SIZE = 1_000_000_000  # runs, or rounds
@@ -84,7 +84,7 @@ class TuneKeys:
 
 def _keys(*makers: Callable[..., Any]) -> dict[str, Parameter]:
     """By name; a file leaves a key out instead of giving nothing."""
-    given = (parameter for make in makers for parameter in described_parameters(make))
+    given = (parameter for make in makers for parameter in documented_parameters(make))
     return {each.name: each._replace(takes=each.takes - {"nothing"}) for each in given}
 
 

@@ -19,41 +19,41 @@ from typing_extensions import TypedDict
 from jaxonline.parameters import check
 from jaxonline.parameters.signatures import Limits, Parameter, format_limit
 from jaxonline.parameters.suggest import did_you_mean
-from jaxonline.study.files.catalogue import HEADINGS, Entry, catalogue, fitting
-from jaxonline.study.files.positions import KeyPath
+from jaxonline.study.files.catalogue import HEADINGS, Entry, catalogue, entries_of
+from jaxonline.study.files.key_lines import KeyPath
 
-WORDS = {
+TYPE_NAMES = {
     "number": "a number", "integer": "an integer", "flag": "true or false", "text": "a text",
     "texts": "a list of texts", "array": "a list of numbers", "seed": "a seed, an integer from 0 to 2^32 - 1",
     "function": "a function MODULE:NAME", "components": "a list", "table": "a table",
 }  # fmt: skip
 MAX_DIMENSIONS = 4  # of an array
-LARGEST_FLOAT = int(np.finfo(float).max)
-OWN_NAME = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
-_OUTSIDE = {"greater_than", "greater_than_equal", "less_than", "less_than_equal"}
+MAX_FLOAT = int(np.finfo(float).max)
+USER_NAME_PATTERN = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
+_RANGE_ERRORS = {"greater_than", "greater_than_equal", "less_than", "less_than_equal"}
 _TAGS = {bool: "flag", int: "integer", float: "float", str: "text", list: "list", dict: "table", type(None): "nothing"}
 
 
-class Built(NamedTuple):
+class BuiltObject(NamedTuple):
     """An object, and its configuration with all defaults filled in."""
 
     value: Any
     resolved: Any
 
 
-def invalid(words: str, at: KeyPath = ()) -> ValidationError:
+def validation_error(words: str, at: KeyPath = ()) -> ValidationError:
     """An error with words of our own, at a key below the value that is validated."""
     error = PydanticCustomError("study", "{words}", {"words": words})
     return ValidationError.from_exception_data("study", [InitErrorDetails(type=error, loc=at, input=None)])
 
 
-def keys_to(error: Mapping[str, Any]) -> KeyPath:
+def error_keys(error: Mapping[str, Any]) -> KeyPath:
     """The keys that lead to an error of pydantic, without the members of unions."""
     return tuple(part for part in error["loc"] if not str(part).startswith("\0"))
 
 
 def type_of(parameter: Parameter) -> Any:
-    """The type of what a file gives for a parameter; validating it makes a `Built`."""
+    """The type of what a file gives for a parameter; validating it makes a `BuiltObject`."""
     takes, limits = parameter.takes, pydantic.Field(**cast(dict[str, Any], parameter.limits.given))
     integer, number = Annotated[int, limits], Annotated[float, limits]
     component = Annotated[Any, ComponentType(parameter.kinds)]
@@ -82,31 +82,33 @@ def _tag(value: Any) -> str:
     return f"\0{_TAGS.get(type(value))}"
 
 
-def _validate(parameter: Parameter, value: Any, handler: Any) -> Built:
+def _validate(parameter: Parameter, value: Any, handler: Any) -> BuiltObject:
     """The object of one parameter, or an error in our words."""
     _check_size(value)
     try:
         result = handler(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        if keys_to(first) or first["type"] == "study":
+        if error_keys(first) or first["type"] == "study":
             raise
         limits = parameter.limits
-        if first["type"] in _OUTSIDE:
-            raise invalid(f"must be {limits.words} (got {format_limit(value)})") from None
+        if first["type"] in _RANGE_ERRORS:
+            raise validation_error(f"must be {limits.words} (got {format_limit(value)})") from None
         hint = "; a list of values, one learner for each, may only stand in a learner" * isinstance(value, list)
         suggestion = did_you_mean(value, parameter.choices)
-        raise invalid(f"must be {takes_in_words(parameter)} (got {check.quote(value)}){suggestion}{hint}") from None
-    return result if isinstance(result, Built) else Built(result, value)
+        raise validation_error(
+            f"must be {format_accepted(parameter)} (got {check.quote(value)}){suggestion}{hint}"
+        ) from None
+    return result if isinstance(result, BuiltObject) else BuiltObject(result, value)
 
 
 def _check_size(value: Any, at: KeyPath = ()) -> None:
-    if type(value) is int and abs(value) > LARGEST_FLOAT:
-        raise invalid("must be finite (got an integer that is too large)", at)
+    if type(value) is int and abs(value) > MAX_FLOAT:
+        raise validation_error("must be finite (got an integer that is too large)", at)
 
 
-def _unzipped(items: list[Built]) -> Built:
-    return Built([item.value for item in items], [item.resolved for item in items])
+def _unzipped(items: list[BuiltObject]) -> BuiltObject:
+    return BuiltObject([item.value for item in items], [item.resolved for item in items])
 
 
 class _PlainType:
@@ -139,20 +141,20 @@ class ArrayType(_PlainType):
 
     def _array(self, value: list[Any], at: KeyPath) -> np.ndarray:
         if not value:
-            raise invalid("must hold at least one number (got none)", at)
+            raise validation_error("must hold at least one number (got none)", at)
         if all(isinstance(item, list) for item in value) and len(at) < MAX_DIMENSIONS:
             rows = [self._array(item, (*at, i)) for i, item in enumerate(value)]
             wrong = next((i for i, row in enumerate(rows) if row.shape != rows[0].shape), None)
             if wrong is not None:
                 words = f"must be as long as the first, {len(rows[0])} (got {len(rows[wrong])})"
-                raise invalid(words, (*at, wrong))
+                raise validation_error(words, (*at, wrong))
             return np.array(rows)
         for i, item in enumerate(value):
             if type(item) not in (int, float) or item != item:
-                raise invalid(f"must be a number (got {check.quote(item)})", (*at, i))
+                raise validation_error(f"must be a number (got {check.quote(item)})", (*at, i))
             _check_size(item, (*at, i))
             if self.limits.exclude(item):
-                raise invalid(f"must be {self.limits.words} (got {format_limit(item)})", (*at, i))
+                raise validation_error(f"must be {self.limits.words} (got {format_limit(item)})", (*at, i))
         return np.array(value, float)
 
 
@@ -161,18 +163,18 @@ class FunctionType(_PlainType):
 
     def __init__(self, kinds: tuple[Any, ...]):
         self.kinds = kinds
-        self.json_schema = {"kinds": kinds} if kinds else {"type": "string", "pattern": OWN_NAME}
+        self.json_schema = {"kinds": kinds} if kinds else {"type": "string", "pattern": USER_NAME_PATTERN}
 
-    def build(self, value: str, info: Any) -> Built:
+    def build(self, value: str, info: Any) -> BuiltObject:
         """The validated value; pydantic calls it."""
         if ":" in value:
-            return Built(info.context.load(value), value)
+            return BuiltObject(info.context.load(value), value)
         entry = catalogue().get(value)
-        if entry is not None and not isinstance(entry.make, type) and value not in fitting(self.kinds):
-            return Built(entry.make, value)
+        if entry is not None and not isinstance(entry.make, type) and value not in entries_of(self.kinds):
+            return BuiltObject(entry.make, value)
         if self.kinds:
             return ComponentType(self.kinds).build(value, info)
-        raise invalid(f"must be a function, written MODULE:NAME (got {value!r})")
+        raise validation_error(f"must be a function, written MODULE:NAME (got {value!r})")
 
 
 class ComponentType(_PlainType):
@@ -182,11 +184,11 @@ class ComponentType(_PlainType):
         self.kinds, self.anything = kinds, anything
         self.json_schema = {} if anything else {"kinds": kinds}
 
-    def build(self, value: Any, info: Any) -> Built:
+    def build(self, value: Any, info: Any) -> BuiltObject:
         """The validated value; pydantic calls it."""
         if self.anything and not (isinstance(value, dict) and "type" in value):
-            return Built(value, value)
-        return info.context.made(value, self.kinds)
+            return BuiltObject(value, value)
+        return info.context.construct(value, self.kinds)
 
 
 @functools.cache
@@ -199,7 +201,7 @@ def table_model(parameters: Iterable[Parameter], type_name: str = "", open_ended
     """The model of a table with these keys, and with a type if it has a name."""
     fields: dict[str, Any] = {"type": Literal[type_name]} if type_name else {}
     for parameter in parameters:
-        default = as_toml(parameter.default)
+        default = to_toml(parameter.default)
         more = {"default": default} if type(default) in (bool, int, float, str) and default != float("inf") else {}
         kind = Annotated[
             type_of(parameter),
@@ -215,17 +217,17 @@ def _sentence(words: str) -> str | None:
     return words[:1].upper() + words[1:] or None
 
 
-def takes_in_words(parameter: Parameter) -> str:
+def format_accepted(parameter: Parameter) -> str:
     """What a parameter takes: "a number above 0", "an estimator or a number"."""
     if parameter.choices:
         return f"one of {', '.join(map(repr, parameter.choices))}"
     words = [article_of(parameter.kinds)] if "component" in parameter.takes else []
-    words += [WORDS[taken] for taken in WORDS if taken in parameter.takes]
+    words += [TYPE_NAMES[taken] for taken in TYPE_NAMES if taken in parameter.takes]
     limits = f" {parameter.limits.words}" if parameter.limits.words and parameter.takes & {"number", "integer"} else ""
     return (" or ".join(words) or "anything") + limits
 
 
-def as_toml(value: Any) -> Any:
+def to_toml(value: Any) -> Any:
     """An object as the tables, numbers and texts of a study file; functions by their names."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
@@ -234,10 +236,10 @@ def as_toml(value: Any) -> Any:
     if isinstance(value, jax.Array | np.ndarray):
         return np.asarray(value).tolist()
     if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
-        return [as_toml(item) for item in value]
+        return [to_toml(item) for item in value]
     if dataclasses.is_dataclass(value):
         fields = [field.name for field in dataclasses.fields(value) if field.init]
-        return {"type": type(value).__name__} | {name: as_toml(getattr(value, name)) for name in fields}
+        return {"type": type(value).__name__} | {name: to_toml(getattr(value, name)) for name in fields}
     return getattr(value, "__name__", "the default")
 
 

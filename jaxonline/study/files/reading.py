@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from jaxonline.parameters import check
-from jaxonline.study.files.positions import KeyPath, lines_of_json, lines_of_toml
+from jaxonline.study.files.key_lines import KeyPath, lines_of_json, lines_of_toml
 
 if sys.version_info >= (3, 14):
     import tomllib
 else:
     import tomli as tomllib
 
-LARGEST = 5_000_000  # bytes
-LONGEST = 600  # what is said of an error
+MAX_FILE_BYTES = 5_000_000  # bytes
+MAX_MESSAGE_CHARACTERS = 600  # what is said of an error
 SUFFIXES = (".toml", ".json")
 
 
@@ -51,20 +51,22 @@ class SourceFile:
         """In which the file is: other files are looked for from there."""
         return self.path.resolve().parent
 
-    def wrong(self, at: KeyPath, words: str) -> StudyFileError:
+    def error_at(self, at: KeyPath, words: str) -> StudyFileError:
         """What is wrong with a key, or with what is closest to it that is there."""
         known = next((at[:n] for n in range(len(at), 0, -1) if at[:n] in self.lines), None)
         place = str(self.path) if known is None else f"{self.path}:{self.lines[known]}"
-        message = " ".join((f"{key_in_words(at)}: {words}" if at else words).split())
-        return StudyFileError(f"{place}: {message if len(message) <= LONGEST else message[: LONGEST - 4] + ' ...'}")
+        message = " ".join((f"{format_key(at)}: {words}" if at else words).split())
+        if len(message) > MAX_MESSAGE_CHARACTERS:
+            message = f"{message[: MAX_MESSAGE_CHARACTERS - 4]} ..."
+        return StudyFileError(f"{place}: {message}")
 
 
-def key_in_words(path: KeyPath) -> str:
+def format_key(path: KeyPath) -> str:
     """A key as TOML writes it.
 
     Example:
-        >>> from jaxonline.study.files.reading import key_in_words
-        >>> key_in_words(("learners", "two copies", "means", 1))
+        >>> from jaxonline.study.files.reading import format_key
+        >>> format_key(("learners", "two copies", "means", 1))
         'learners."two copies".means[1]'
     """
     words = ""
@@ -77,7 +79,7 @@ def key_in_words(path: KeyPath) -> str:
     return words.removeprefix(".")
 
 
-def read(path: str | os.PathLike[str]) -> SourceFile:
+def read_source(path: str | os.PathLike[str]) -> SourceFile:
     """Read a study file, TOML or JSON.
 
     Raises:
@@ -87,8 +89,8 @@ def read(path: str | os.PathLike[str]) -> SourceFile:
     if path.suffix not in SUFFIXES:
         raise StudyFileError(f"{path}: must end in .toml or .json")
     try:
-        if path.stat().st_size > LARGEST:
-            raise StudyFileError(f"{path}: must be below {LARGEST // 10**6} MB; put data in a file of its own")
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise StudyFileError(f"{path}: must be below {MAX_FILE_BYTES // 10**6} MB; put data in a file of its own")
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise StudyFileError(f"{path}: cannot be read ({(error.strerror or str(error)).lower()})") from None
@@ -96,7 +98,7 @@ def read(path: str | os.PathLike[str]) -> SourceFile:
         line = error.object[: error.start].count(b"\n") + 1
         raise StudyFileError(f"{path}:{line}: must be UTF-8") from None
     try:
-        data = tomllib.loads(text) if path.suffix == ".toml" else _json(text)
+        data = tomllib.loads(text) if path.suffix == ".toml" else _parse_json(text)
         date = next(_dates(data), None)
     except tomllib.TOMLDecodeError as error:
         raise _syntax_error(path, "TOML", error.msg, error.lineno) from None
@@ -110,7 +112,7 @@ def read(path: str | os.PathLike[str]) -> SourceFile:
         raise StudyFileError(f"{path}:1: must be a table of keys (got {check.quote(data)})")
     source = SourceFile(path, data, text)
     if date is not None:
-        raise source.wrong(date[0], f"must be no date or time (got {date[1]}); write it as a string")
+        raise source.error_at(date[0], f"must be no date or time (got {date[1]}); write it as a string")
     return source
 
 
@@ -126,7 +128,7 @@ def _dates(value: Any, at: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
         yield from _dates(each, (*at, key))
 
 
-def _json(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = sorted({key for key, _ in pairs if sum(key == other for other, _ in pairs) > 1})
         if twice:

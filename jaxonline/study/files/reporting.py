@@ -9,13 +9,14 @@ import numpy as np
 from jaxonline.bounds import RegretBound
 from jaxonline.learners import Constant, InverseSqrt
 from jaxonline.results import Result
+from jaxonline.results.quantities import label_of
 from jaxonline.results.report.tables import LEFT_OUT, REGRET, Interval, Number, Table, Text
 from jaxonline.results.statistics.estimates import learners_with_skewed_runs
 from jaxonline.results.tuned import Tuned
 from jaxonline.study.comparison import ignore_skewness_warnings
 from jaxonline.study.study import Report
 
-LOSS = (
+LOSS_COLUMNS = (
     Text("learner"),
     Number("queries_per_round", "queries\n/round", "{:.2f}"),
     Interval("cumulative_loss", "loss\n(95 %)", "{:.4g}"),
@@ -23,7 +24,7 @@ LOSS = (
 )
 
 
-def report_of(
+def build_report(
     result: Result,
     title: str,
     bounds: Mapping[str, tuple[Any, Any]] | None = None,
@@ -37,11 +38,13 @@ def report_of(
         bounds: by learner, what a theorem promises, and the learner's step.
         tuned: by learner, what chose its step.
     """
-    curves = {name: bound_on(*each, result.rounds) for name, each in (bounds or {}).items() if name in result.learners}
+    curves = {
+        name: bound_curve(*each, result.rounds) for name, each in (bounds or {}).items() if name in result.learners
+    }
     lines = {name: curve for name, curve in curves.items() if np.isfinite(curve).all()}
     promised = {name: float(curve[-1]) for name, curve in curves.items() if np.isfinite(curve[-1])}
     quantity = "regret" if result.comparator_loss is not None else "cumulative_loss"
-    further = [name for name in result.measures if name in _further(result)]
+    further = [name for name in result.measures if name in _scalar_measures(result)]
     with ignore_skewness_warnings():
         table = _table(result, title, quantity, promised, further)
         of = result.mean(quantity)
@@ -75,15 +78,15 @@ def report_of(
         with ignore_skewness_warnings():
             return result.plot(quantity=quantity, bounds=lines or None, title=title or None)
 
-    figures = {"figure": draw} | {f"figure-{each}": _drawing(result, each) for each in further}
+    figures = {"figure": draw} | {f"figure-{each}": _plot_later(result, each) for each in further}
     return Report({"table": table}, figures, sentences, {"result": result}, numbers, bounds={"result": lines})
 
 
-def _drawing(result: Result, quantity: str) -> Any:
+def _plot_later(result: Result, quantity: str) -> Any:
     return lambda: result.plot(quantity=quantity)
 
 
-def _further(result: Result) -> set[str]:
+def _scalar_measures(result: Result) -> set[str]:
     """Measures beside losses and queries that are a number."""
     plain = {name for name, values in result.measures.items() if values.ndim == 3}
     return {name for name in plain - {"cumulative_loss", "queries"} if " " not in name and not name.startswith("_")}
@@ -97,6 +100,7 @@ def _table(result: Result, title: str, quantity: str, bounds: dict[str, float], 
     sized = f"{runs} of {result.rounds[-1]:,} rounds"
     title = f"{title} ({sized})" if title else sized
     if quantity == "regret":
+        title = f"{title}: {label_of(quantity, result.meta)}"
         rows = [row | more for row, more in zip(result.table(bounds), beside, strict=True)]
         shown = [each for each in REGRET if each.key != "bound" or bounds]
         return Table(title, rows, (*shown, *columns))
@@ -110,10 +114,10 @@ def _table(result: Result, title: str, quantity: str, bounds: dict[str, float], 
         }
         for i, name in enumerate(result.learners)
     ]  # fmt: skip
-    return Table(title, rows, (*LOSS, *LEFT_OUT, *columns))
+    return Table(title, rows, (*LOSS_COLUMNS, *LEFT_OUT, *columns))
 
 
-def bound_on(bound: Any, step: Any, rounds: np.ndarray) -> np.ndarray:
+def bound_curve(bound: Any, step: Any, rounds: np.ndarray) -> np.ndarray:
     """A bound after each of the rounds; NaN where it is not known; NaN or inf where such steps are promised nothing."""
     if hasattr(bound, "inverse_sqrt_step") and isinstance(step, InverseSqrt):
         return np.asarray(bound.inverse_sqrt_step(float(np.asarray(step.eta)), rounds), float)

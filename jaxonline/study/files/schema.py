@@ -7,13 +7,13 @@ from typing import Any
 from jaxonline.parameters.signatures import Parameter
 from jaxonline.store.output_paths import write_text
 from jaxonline.study.files import keys
-from jaxonline.study.files.catalogue import Entry, fitting
-from jaxonline.study.files.models import OWN_NAME, model_of, names_of, table_model
+from jaxonline.study.files.catalogue import Entry, entries_of
+from jaxonline.study.files.models import USER_NAME_PATTERN, model_of, names_of, table_model
 
-SEVERAL = "--several"  # ends the names of definitions in which a list stands for several learners
-OWN = {"type": "string", "pattern": OWN_NAME}
-ARRAY = {"type": "array", "minItems": 1, "items": {"anyOf": [{"type": "number"}, {"$ref": "#/$defs/numbers"}]}}
-ETA = {"type": "number", "exclusiveMinimum": 0}
+GRID_SUFFIX = "--several"  # ends the names of definitions in which a list stands for several learners
+USER_NAME = {"type": "string", "pattern": USER_NAME_PATTERN}
+ARRAY_SCHEMA = {"type": "array", "minItems": 1, "items": {"anyOf": [{"type": "number"}, {"$ref": "#/$defs/numbers"}]}}
+ETA_SCHEMA = {"type": "number", "exclusiveMinimum": 0}
 
 
 SCHEMA_TITLE = "A study of jaxonline"
@@ -42,13 +42,13 @@ def schema() -> dict[str, Any]:
     defs = _Definitions()
     top = defs.table(keys.STUDY)
     tune = defs.table(keys.TUNE)
-    tune["properties"]["best_of"] = _list_of(ETA)
-    etas = {"type": "object", "additionalProperties": ETA, "not": {"required": ["best_of"]}}
+    tune["properties"]["best_of"] = _list_of(ETA_SCHEMA)
+    etas = {"type": "object", "additionalProperties": ETA_SCHEMA, "not": {"required": ["best_of"]}}
     rounds = {"type": "integer", "minimum": 1}
-    learner = defs.component(("learner",), SEVERAL)
+    learner = defs.component(("learner",), GRID_SUFFIX)
     more = {
         "precision": defs.table(keys.PRECISION), "game": defs.table(keys.GAME),
-        "record_at": {"anyOf": [rounds, _list_of(rounds)]}, "tune": {"anyOf": [ETA, tune, etas]},
+        "record_at": {"anyOf": [rounds, _list_of(rounds)]}, "tune": {"anyOf": [ETA_SCHEMA, tune, etas]},
         "learners": {"type": "object", "minProperties": 1, "additionalProperties": learner},
         "bounds": {"type": "object", "additionalProperties": defs.component(("bound",))},
     }  # fmt: skip
@@ -68,7 +68,7 @@ class _Definitions:
     """Collects the definitions of entries and kinds: also with lists of values, where they stand in a learner."""
 
     def __init__(self) -> None:
-        self.all: dict[str, Any] = {"numbers": ARRAY}
+        self.all: dict[str, Any] = {"numbers": ARRAY_SCHEMA}
 
     def table(self, parameters: dict[str, Parameter]) -> dict[str, Any]:
         """A table with known keys."""
@@ -93,11 +93,11 @@ class _Definitions:
         name = f"one-of-{'-or-'.join(names_of(kinds))}{several}".replace(" ", "-")
         if name not in self.all:
             self.all[name] = {}  # a component may contain its own kind
-            entries = fitting(kinds)
+            entries = entries_of(kinds)
             bare = [entry.name for entry in entries.values() if not any(p.required for p in entry.parameters)]
             tables = [self.entry(entry, several) for entry in entries.values()]
-            own = {"type": "object", "required": ["type"], "properties": {"type": OWN}}
-            self.all[name] = {"anyOf": [*([{"enum": bare}] if bare else []), OWN, *tables, own]}
+            own = {"type": "object", "required": ["type"], "properties": {"type": USER_NAME}}
+            self.all[name] = {"anyOf": [*([{"enum": bare}] if bare else []), USER_NAME, *tables, own]}
         return {"$ref": f"#/$defs/{name}"}
 
     def entry(self, entry: Entry, several: str) -> dict[str, Any]:

@@ -16,12 +16,12 @@ from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.simulation.sweeps import as_team
 from jaxonline.study.comparison import Comparison
 from jaxonline.study.files import keys
-from jaxonline.study.files.assembling import StudyReader
-from jaxonline.study.files.building import Builder
-from jaxonline.study.files.positions import KeyPath
-from jaxonline.study.files.reading import SourceFile, read
-from jaxonline.study.files.reporting import report_of
-from jaxonline.study.files.watching import Watch, WatchedPrecision
+from jaxonline.study.files.builder import Builder
+from jaxonline.study.files.key_lines import KeyPath
+from jaxonline.study.files.progress_line import ProgressLine, ShownPrecision
+from jaxonline.study.files.reading import SourceFile, read_source
+from jaxonline.study.files.reporting import build_report
+from jaxonline.study.files.study_reader import StudyReader
 from jaxonline.study.study import Context, Report
 from jaxonline.study.tuning import BestOf
 
@@ -52,18 +52,18 @@ class StudyFile(NamedTuple):
     def run(self, context: Context) -> Report:
         """Play the study, with the seed of the file."""
         options = dict(self.options)
-        if options["precision"] is not None and isinstance(context.progress, Watch):
-            options["precision"] = WatchedPrecision.of(options["precision"], context.progress.looked)
-        with _said_of_keys(self.source):
+        if options["precision"] is not None and isinstance(context.progress, ProgressLine):
+            options["precision"] = ShownPrecision.of(options["precision"], context.progress.show_width)
+        with _errors_at_arguments(self.source):
             found = self.comparison.run(dataclasses.replace(context, seed=self.seed), **options)
-        return report_of(found.result, self.title, self.bounds_on(found.etas), found.tuned)
+        return build_report(found.result, self.title, self.bounds_on(found.etas), found.tuned)
 
-    def watch(self) -> Watch:
+    def watch(self) -> ProgressLine:
         """The progress of this study."""
         if isinstance(self.comparison.tune, BestOf):  # which plays more
-            return Watch()
+            return ProgressLine()
         rounds = sum(map(len, self.families.values())) * self.options["n_rounds"]
-        return Watch(rounds, self.options["n_runs"] if self.options["precision"] is None else None)
+        return ProgressLine(rounds, self.options["n_runs"] if self.options["precision"] is None else None)
 
     def bounds_on(self, etas: Mapping[str, float]) -> dict[str, tuple[Any, Any]]:
         """Of every learner with a bound: the bound, and its step."""
@@ -72,7 +72,7 @@ class StudyFile(NamedTuple):
             steps[learner] = InverseSqrt(eta)
         if self.comparison.tune is None:
             for name, item in self.comparison.learners.items():
-                for team_name, learner in _members(name, item):
+                for team_name, learner in _named_learners(name, item):
                     steps[team_name] = getattr(learner, "step_size", None)
         return {
             name: (bound, steps.get(name)) for entry, bound in self.promised.items() for name in self.families[entry]
@@ -89,34 +89,34 @@ class StudyFile(NamedTuple):
         for name, item in self.comparison.learners.items():
             entry = entries.get(name) or next(e for n, e in entries.items() if n.startswith(f"{name}["))
             at: KeyPath = ("learners", entry)
-            with _said_at(self.source, at):
+            with _errors_at_key(self.source, at):
                 team = as_team(game, name, item if tune is None else item(InverseSqrt(1.0)))
             for i, measure in enumerate(self.options["measures"]):
-                with _said_at(self.source, ("measures", i)):
+                with _errors_at_key(self.source, ("measures", i)):
                     measure.init(team.record)
 
 
 @contextlib.contextmanager
-def _said_at(source: SourceFile, at: KeyPath) -> Iterator[None]:
+def _errors_at_key(source: SourceFile, at: KeyPath) -> Iterator[None]:
     """What is wrong inside is said of a key."""
     try:
         yield
     except (ValueError, TypeError, ArithmeticError) as error:
-        raise source.wrong(at, str(error)) from error
+        raise source.error_at(at, str(error)) from error
 
 
 @contextlib.contextmanager
-def _said_of_keys(source: SourceFile) -> Iterator[None]:
+def _errors_at_arguments(source: SourceFile) -> Iterator[None]:
     """What `simulate` says of an argument is said of the key of that name."""
     try:
         yield
     except (ArgumentError, ArgumentTypeError) as error:
         if error.argument not in source.data:
             raise
-        raise source.wrong((error.argument,), error.problem) from error
+        raise source.error_at((error.argument,), error.problem) from error
 
 
-def _members(name: str, item: Any) -> Iterator[tuple[str, Any]]:
+def _named_learners(name: str, item: Any) -> Iterator[tuple[str, Any]]:
     learner = item.learner if isinstance(item, Entrant) else item
     if hasattr(learner, "labels"):
         yield from ((f"{name}[{label}]", each) for label, each in zip(learner.labels, learner.learners, strict=True))
@@ -156,7 +156,7 @@ def load_study_file(path: str | os.PathLike[str], **overrides: Any) -> StudyFile
         >>> list(study.run(Context()).results["result"].learners)
         ['explore[epsilon=0.1]', 'explore[epsilon=0.2]']
     """
-    source = read(path)
+    source = read_source(path)
     for key, value in overrides.items():
         _check_override(key, value)
         if key in source.data:  # a wrong value of the file is an error, also where another one replaces it

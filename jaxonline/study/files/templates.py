@@ -19,9 +19,9 @@ EXAMPLES = {
     "few-attributes": "a few attributes of each instance, and labels that cost",
     "own-data": "your own CSV file, and your own learner",
 }
-BESIDE = {"own-data": {"my_data.csv": "my_data.csv", "my_learner.py": "my_learner.py.txt"}}
-READY = {"quickstart": "noisy-measurements"}  # a ready study that is such a file
-SHIPPED = Path(__file__).parents[1] / "examples"
+EXTRA_FILES = {"own-data": {"my_data.csv": "my_data.csv", "my_learner.py": "my_learner.py.txt"}}
+READY_EXAMPLES = {"quickstart": "noisy-measurements"}  # a ready study that is such a file
+EXAMPLES_FOLDER = Path(__file__).parents[1] / "examples"
 
 
 def example_text(name: str) -> str:
@@ -34,14 +34,14 @@ def example_text(name: str) -> str:
         raise ArgumentError(
             "name", f"must be one of {', '.join(EXAMPLES)} (got {name!r}){did_you_mean(name, EXAMPLES)}"
         )
-    return _text(f"{name}.toml")
+    return _read_example(f"{name}.toml")
 
 
-def _text(file: str) -> str:
-    return (SHIPPED / file).read_text(encoding="utf-8")
+def _read_example(file: str) -> str:
+    return (EXAMPLES_FOLDER / file).read_text(encoding="utf-8")
 
 
-def write_new(name: str, out: str | None = None, source: str | None = None) -> list[Path]:
+def write_study_template(name: str, out: str | None = None, source: str | None = None) -> list[Path]:
     """Write an example, and the files that it needs beside it, where none of them is yet.
 
     Args:
@@ -53,14 +53,14 @@ def write_new(name: str, out: str | None = None, source: str | None = None) -> l
         ValueError: there is no such example or ready study, or the file does not end in .toml.
         FileExistsError: a file is there; the schema beside it is replaced.
     """
-    if source in READY:
-        name = READY[source]
-    text = example_text(name) if source is None or source in READY else _ready_text(source)
+    if source in READY_EXAMPLES:
+        name = READY_EXAMPLES[source]
+    text = example_text(name) if source is None or source in READY_EXAMPLES else _ready_text(source)
     path = Path(f"{source or name}.toml" if out is None else out)
     if path.suffix != ".toml":
         raise ArgumentError("out", f"must end in .toml (got '{path}')")
     files = {path: text if text.startswith("#:schema") else f"#:schema {SCHEMA}\n{text}"}
-    files |= {path.parent / file: _text(shipped) for file, shipped in BESIDE.get(name, {}).items()}
+    files |= {path.parent / file: _read_example(shipped) for file, shipped in EXTRA_FILES.get(name, {}).items()}
     for each in files:
         if each.exists():
             raise FileExistsError(f"{each}: exists already; give another name with --out")
@@ -72,10 +72,10 @@ def write_new(name: str, out: str | None = None, source: str | None = None) -> l
 
 def _ready_text(name: str) -> str:
     """A classical game, with its defaults, as a file."""
-    known = (*READY, *STUDY_GROUPS["play"])
+    known = (*READY_EXAMPLES, *STUDY_GROUPS["play"])
     if name not in STUDY_GROUPS["play"]:
         raise ArgumentError("from", f"must be one of {', '.join(known)} (got {name!r}){did_you_mean(name, known)}")
-    from jaxonline.study.files.writing import written_study
+    from jaxonline.study.files.writing import study_to_toml
 
     study = load_study(name)()
     if not hasattr(study, "setting"):
@@ -83,7 +83,7 @@ def _ready_text(name: str) -> str:
             "from", f"must be a study of learners in one game (got {name!r}, which cannot be written as a file)"
         )
     setting, record_at = study.setting(), study._record_at()
-    return written_study(
+    return study_to_toml(
         setting.game, setting.learners, rounds=study.rounds, runs=study.runs, title=study.title.rstrip("."),
         comparator=setting.comparator, measures=setting.measures, record_at=record_at,
         remark=f"The study of `jaxonline play {name}`, without its bounds (`jaxonline list bounds`).",

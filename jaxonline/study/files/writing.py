@@ -12,14 +12,14 @@ from jaxonline.game import Entrant, Game
 from jaxonline.parameters.closures import intern_functions
 from jaxonline.parameters.signatures import Parameter
 from jaxonline.study.files import keys
-from jaxonline.study.files.catalogue import catalogue, fitting
-from jaxonline.study.files.models import as_toml
-from jaxonline.study.files.reading import key_in_words
+from jaxonline.study.files.catalogue import catalogue, entries_of
+from jaxonline.study.files.models import to_toml
+from jaxonline.study.files.reading import format_key
 
-MOST_NUMBERS = 2000  # in a file
+MAX_NUMBERS = 2000  # in a file
 
 
-def written_study(
+def study_to_toml(
     game: Game,
     learners: Mapping[str, Any],
     *,
@@ -52,9 +52,9 @@ def written_study(
 
     Example:
         >>> import jaxonline as jo
-        >>> from jaxonline.study.files.writing import written_study
+        >>> from jaxonline.study.files.writing import study_to_toml
         >>> game = jo.Game(jo.environments.BernoulliArms([0.2, 0.8]), jo.Bandit(), loss=jo.losses.ArmLoss())
-        >>> print(written_study(game, {"a": jo.learners.UCB1(4.0)}, rounds=50, runs=9, comparator=jo.BestArm()))
+        >>> print(study_to_toml(game, {"a": jo.learners.UCB1(4.0)}, rounds=50, runs=9, comparator=jo.BestArm()))
         rounds = 50
         runs = 9
         comparator = "BestArm"
@@ -72,25 +72,27 @@ def written_study(
     top: dict[str, Any] = {"title": title} if title else {}
     top |= {"rounds": rounds, "runs": runs} | ({"seed": seed} if seed else {})
     top |= {"record_at": record_at} if record_at != keys.STUDY["record_at"].default else {}
-    top |= {"comparator": _form(comparator, rounds)} if comparator is not None else {}
-    top |= {"measures": [_form(each, rounds) for each in measures]} if measures else {}
-    defaults = {name: as_toml(each.default) for name, each in keys.GAME.items() if not each.required}
+    top |= {"comparator": _component_to_toml(comparator, rounds)} if comparator is not None else {}
+    top |= {"measures": [_component_to_toml(each, rounds) for each in measures]} if measures else {}
+    defaults = {name: to_toml(each.default) for name, each in keys.GAME.items() if not each.required}
     tables = {"game": {
-        name: _form(getattr(game, name), rounds) for name in keys.GAME
-        if name not in defaults or as_toml(getattr(game, name)) != defaults[name]
+        name: _component_to_toml(getattr(game, name), rounds) for name in keys.GAME
+        if name not in defaults or to_toml(getattr(game, name)) != defaults[name]
     }}  # fmt: skip
     for name, item in learners.items():
         learner = item.learner if isinstance(item, Entrant) else item
-        form = _form(learner, rounds)
-        own = {"feedback": _form(item.feedback, rounds)} if isinstance(item, Entrant) else {}
-        tables[key_in_words(("learners", name))] = ({"type": form} if isinstance(form, str) else form) | own
-    lines = [f"# {line}" for line in remark.splitlines()] + [f"{key} = {_toml(value)}" for key, value in top.items()]
+        form = _component_to_toml(learner, rounds)
+        own = {"feedback": _component_to_toml(item.feedback, rounds)} if isinstance(item, Entrant) else {}
+        tables[format_key(("learners", name))] = ({"type": form} if isinstance(form, str) else form) | own
+    lines = [f"# {line}" for line in remark.splitlines()] + [
+        f"{key} = {_format_toml(value)}" for key, value in top.items()
+    ]
     for header, table in tables.items():
-        lines += ["", f"[{header}]", *(f"{key_in_words((key,))} = {_toml(value)}" for key, value in table.items())]
+        lines += ["", f"[{header}]", *(f"{format_key((key,))} = {_format_toml(value)}" for key, value in table.items())]
     return "\n".join(lines) + "\n"
 
 
-def _form(value: Any, rounds: int) -> Any:
+def _component_to_toml(value: Any, rounds: int) -> Any:
     """A component: its name, or a table with what is not the default."""
     entry = catalogue().get(type(value).__name__)
     if entry is None or entry.product is not type(value) or not dataclasses.is_dataclass(value):
@@ -101,48 +103,48 @@ def _form(value: Any, rounds: int) -> Any:
     for parameter in entry.parameters:
         own = getattr(value, parameter.name)
         horizon = "horizon" in parameter.takes and np.ndim(own) == 0 and float(np.asarray(own)) == rounds
-        if not horizon and (parameter.required or not _same(own, parameter.default)):
-            table[parameter.name] = _argument(own, parameter, rounds)
+        if not horizon and (parameter.required or not _equals_default(own, parameter.default)):
+            table[parameter.name] = _argument_to_toml(own, parameter, rounds)
     return entry.name if len(table) == 1 else table
 
 
-def _same(value: Any, default: Any) -> bool:
-    return value is default or (as_toml(value) == as_toml(default) and as_toml(value) != "the default")
+def _equals_default(value: Any, default: Any) -> bool:
+    return value is default or (to_toml(value) == to_toml(default) and to_toml(value) != "the default")
 
 
-def _argument(value: Any, parameter: Parameter, rounds: int) -> Any:
+def _argument_to_toml(value: Any, parameter: Parameter, rounds: int) -> Any:
     """What stands for an argument in a file."""
     if isinstance(value, jax.Array | np.ndarray | np.generic):
-        if np.size(value) > MOST_NUMBERS:
+        if np.size(value) > MAX_NUMBERS:
             words = f"{parameter.name} has {np.size(value):,} numbers"
             raise ValueError(f"{words}; put them in a file of data")
-        return _numbers(np.asarray(value))
+        return _array_to_toml(np.asarray(value))
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
-        return [_argument(each, parameter, rounds) for each in value]
+        return [_argument_to_toml(each, parameter, rounds) for each in value]
     if dataclasses.is_dataclass(value):
-        return _form(value, rounds)
-    for name, entry in fitting(parameter.kinds).items():
+        return _component_to_toml(value, rounds)
+    for name, entry in entries_of(parameter.kinds).items():
         plain_one = entry.package == "optax" and not any(each.required for each in entry.parameters)
         if plain_one and intern_functions(entry.make()) is intern_functions(value):
             return name
     raise ValueError(f"{parameter.name}: has no name in study files, so the study cannot be written as a file")
 
 
-def _numbers(array: np.ndarray) -> Any:
+def _array_to_toml(array: np.ndarray) -> Any:
     """Numbers in the fewest digits that are these numbers in their precision."""
     if array.ndim:
-        return [_numbers(each) for each in array]
+        return [_array_to_toml(each) for each in array]
     return float(str(array)) if np.issubdtype(array.dtype, np.floating) else array.item()
 
 
-def _toml(value: Any) -> str:
+def _format_toml(value: Any) -> str:
     """A value in a line."""
     if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{key_in_words((key,))} = {_toml(each)}' for key, each in value.items())} }}"
+        return f"{{ {', '.join(f'{format_key((key,))} = {_format_toml(each)}' for key, each in value.items())} }}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_toml, value))}]"
+        return f"[{', '.join(map(_format_toml, value))}]"
     if isinstance(value, float):
         return repr(value)
     return json.dumps(value, ensure_ascii=False)

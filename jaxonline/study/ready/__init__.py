@@ -1,11 +1,10 @@
-"""Ready studies, one file each (a large one has a second one for its figures), loaded when used."""
+"""Ready studies, one module each with further modules for figures and data, imported on use."""
 
 import ast
 import importlib.util
 from typing import Any
 
-# by what is written before their names: `jaxonline NAME`, `jaxonline reproduce NAME`, `jaxonline play NAME`,
-# `jaxonline benchmark NAME`
+# By command group: `jaxonline NAME`, `jaxonline reproduce NAME`, `jaxonline play NAME`, `jaxonline benchmark NAME`
 STUDY_GROUPS = {
     "": {"quickstart": "jaxonline.study.ready.quickstart:Quickstart"},
     "reproduce": {
@@ -34,26 +33,26 @@ STUDY_GROUPS = {
 
 
 def study_commands() -> dict[str, str]:
-    """Of every study, by name: what is written after `jaxonline` to play it."""
+    """Return for every study its command after `jaxonline`, by name."""
     return {name: f"{group} {name}".strip() for group, studies in STUDY_GROUPS.items() for name in studies}
 
 
-def _place(name: str) -> tuple[str, str]:
-    """The module and the class of a study."""
+def _location(name: str) -> tuple[str, str]:
+    """Return the module and the class of a study."""
     module, _, study = next(studies[name] for studies in STUDY_GROUPS.values() if name in studies).partition(":")
     return module, study
 
 
 def load_study(name: str) -> Any:
-    """The study of that name, a class."""
-    module, study = _place(name)
+    """Return the class of the study of that name."""
+    module, study = _location(name)
     return getattr(importlib.import_module(module), study)
 
 
 def study_title(name: str) -> str:
-    """The title of that study, read from its source: to load a study takes seconds."""
-    module, study = _place(name)
+    """Return the title of a study from its source, since importing a study takes seconds."""
+    module, study = _location(name)
     loader: Any = importlib.util.find_spec(module).loader  # type: ignore[union-attr]
     classes = (node for node in ast.parse(loader.get_source(module)).body if isinstance(node, ast.ClassDef))
-    fields = (node for each in classes if each.name == study for node in each.body if isinstance(node, ast.AnnAssign))
+    fields = (node for cls in classes if cls.name == study for node in cls.body if isinstance(node, ast.AnnAssign))
     return next(ast.literal_eval(node.value) for node in fields if ast.unparse(node.target) == "title" and node.value)

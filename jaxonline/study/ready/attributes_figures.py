@@ -1,4 +1,4 @@
-"""The figures of the study on a few attributes."""
+"""Figures of the study of few attributes."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ ALL_PIXELS = "ridge", "Lasso", "gradient descent"
 
 
 def images(X: np.ndarray, y: np.ndarray, n_attributes: int, seed: int) -> "Figure":
-    """Fig. 1: six threes and fives, whole, and as the pixels that a learner sees of each."""
+    """Fig. 1: six threes and fives, whole and as the pixels that a learner sees."""
     from matplotlib.figure import Figure
 
     rng = np.random.default_rng([seed, 35])
@@ -23,18 +23,18 @@ def images(X: np.ndarray, y: np.ndarray, n_attributes: int, seed: int) -> "Figur
     for column, panels in zip(chosen, figure.subplots(2, 6).T, strict=True):
         whole = X[column].astype(float)
         seen = np.full(X.shape[1], np.nan)
-        places = rng.choice(X.shape[1], size=n_attributes, replace=False)
-        seen[places] = whole[places]
+        pixels = rng.choice(X.shape[1], size=n_attributes, replace=False)
+        seen[pixels] = whole[pixels]
         for axes, image in zip(panels, (whole, seen), strict=True):
             axes.set_facecolor("#c8d4e0")
             axes.imshow(image.reshape(28, 28), cmap="gray", vmin=0, vmax=255, interpolation="nearest")
             axes.set(xticks=[], yticks=[])
-    figure.suptitle(f"Six images, and {n_attributes} pixels of each: all that a learner sees")
+    figure.suptitle(f"Six images, and the {n_attributes} pixels of each that a learner sees")
     return figure
 
 
 def prefixes(curves: dict[str, np.ndarray], n_attributes: int) -> "Figure":
-    """Fig. 2: squared test error on "3 vs 5" against examples, and against attributes: mean and deviation."""
+    """Fig. 2: squared test error on "3 vs 5" against examples and attributes, mean and standard deviation."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11.0, 4.4), layout="constrained")
@@ -42,8 +42,8 @@ def prefixes(curves: dict[str, np.ndarray], n_attributes: int) -> "Figure":
         for colour, (name, errors) in zip(
             COLOURS, ((n, e) for n, e in curves.items() if n != "examples"), strict=False
         ):
-            each = 784 if name in ALL_PIXELS else n_attributes
-            n = curves["examples"] * (1 if unit == "examples" else each)
+            n_pixels = 784 if name in ALL_PIXELS else n_attributes
+            n = curves["examples"] * (1 if unit == "examples" else n_pixels)
             mean, spread = errors.mean(axis=0), errors.std(axis=0)
             axes.plot(n, mean, "o-", ms=3, color=colour, label=name)
             axes.fill_between(n, mean - spread, mean + spread, color=colour, alpha=0.2, lw=0)
@@ -55,7 +55,7 @@ def prefixes(curves: dict[str, np.ndarray], n_attributes: int) -> "Figure":
 
 
 def price(rows: Sequence[dict[str, Any]]) -> "Figure":
-    """Squared test error against money: AER, and everything of fewer patients."""
+    """Squared test error against money, for AER and for all measurements of fewer patients."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 4.4), layout="constrained")

@@ -1,7 +1,7 @@
-"""Digits of MNIST in pairs: the splits, the learners, and the choice of their parameters by cross-validation.
+"""Learning pairs of MNIST digits: splits, learners, and the choice of parameters by cross-validation.
 
-Everything that is chosen (means of pixels, which of them are constant, parameters) is chosen on the training part.
-All pairs share their shapes, padded, so that each learner is one program.
+Means, constant pixels and parameters depend only on the training part. All pairs have one padded shape, so that each
+learner is one compiled program.
 """
 
 import functools
@@ -22,33 +22,27 @@ from jaxonline.linalg.programs import exact_products
 from jaxonline.simulation.halving import least
 
 D = 784
-TEST = 10  # a part in ten
-N_ROWS = 13_824  # of the training part of any pair, rounded up: 9/10 of the 15,170 ones and sevens
-DESCENTS = 50  # of the Baseline
-SWEEPS = 300, 3000  # of Lasso's coordinate descent, at most, for each penalty: in cross-validation, and after it
-GAP = 1e-3, 1e-6  # of its duality, as a part of the mean of y^2, at which it stops
+TEST_DIVISOR = 10  # a tenth of the images is the test part
+N_ROWS = 13_824  # padded training rows of any pair; at most 9/10 of the 15,170 ones and sevens
+N_DESCENT_STEPS = 50  # of the Baseline
+MAX_SWEEPS = 300, 3000  # of Lasso by coordinate descent for each penalty: in cross-validation, and after it
+DUALITY_GAPS = 1e-3, 1e-6  # at which it stops, relative to the mean of y^2
 
 
 Pairs = tuple[tuple[float, ...], ...]
 
 
 class Grids(NamedTuple):
-    """The parameters that cross-validation chooses from.
+    """The parameters of cross-validation, by learner, and its number of folds."""
 
-    Attributes:
-        ridge: penalties alpha of |Xw - y|^2 / n + alpha |w|^2.
-        lasso: penalties alpha of |Xw - y|^2 / (2 n) + alpha |w|_1, falling; they lead to the same w as radii.
-        baseline: radii of the l1 ball.
-        descent: pairs of a step size and a radius of the l2 ball, for online gradient descent.
-        aer: pairs of a regulariser lambda and a radius of the l1 ball.
-        aerr: pairs of a step size and a radius of the l2 ball.
-        folds: of the cross-validation.
-    """
-
+    # penalties alpha of |Xw - y|^2 / n + alpha |w|^2
     ridge: tuple[float, ...] = (1e-3, 3e-3, 1e-2, 3e-2)
+    # falling penalties alpha of |Xw - y|^2 / (2 n) + alpha |w|_1, which give the same w as radii
     lasso: tuple[float, ...] = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
-    baseline: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 8.0)
+    baseline: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 8.0)  # radii of the l1 ball
+    # online gradient descent: pairs of a step size and a radius of the l2 ball
     descent: Pairs = ((3e-4, 4.0), (1e-3, 4.0), (3e-3, 4.0), (1e-2, 4.0))
+    # AER: pairs of a regulariser lambda and a radius of the l1 ball; AERR: of a step size and a radius of the l2 ball
     aer: Pairs = ((8.0, 4.0), (8.0, 8.0), (8.0, 16.0), (16.0, 4.0), (16.0, 8.0))
     aerr: Pairs = ((1e-5, 0.5), (1e-5, 1.0), (1e-5, 4.0), (2e-5, 0.5), (2e-5, 1.0))
     folds: int = 10
@@ -62,54 +56,39 @@ QUICK = Grids(
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A training and a test part of the images of two digits, the first of which is -1.
+    """Training and test images of two digits, with label -1 for the first digit."""
 
-    Attributes:
-        X: training images, live pixels first [n, 784].
-        y: -1 or +1 [n].
-        X_test: as X.
-        y_test: as y.
-        live: the number of pixels that learners play with.
-        folds: the rows of each fold, one after the other.
-    """
-
-    X: Float[np.ndarray, "n 784"]
+    X: Float[np.ndarray, "n 784"]  # live pixels first
     y: Float[np.ndarray, "n"]
     X_test: Float[np.ndarray, "m 784"]
     y_test: Float[np.ndarray, "m"]
-    live: int
-    folds: list[Int[np.ndarray, "size"]]
+    live: int  # number of pixels that learners use
+    folds: list[Int[np.ndarray, "size"]]  # consecutive rows
 
     def errors(self, w: Float[np.ndarray, "... 784"]) -> np.ndarray:
-        """Mean squared error and part of wrong signs on the test part [..., 2]."""
+        """Mean squared error and share of wrong signs on the test part [..., 2]."""
         values = np.asarray(w) @ self.X_test.T
         squared = np.mean((values - self.y_test) ** 2, axis=-1)
         return np.stack([squared, np.mean(np.sign(values) != self.y_test, axis=-1)], axis=-1)
 
     @functools.cached_property
     def moments(self) -> list["PixelMoments"]:
-        """From all pixels of each fold."""
+        """Moments of all pixels of each fold."""
         return [full_moments(self, fold) for fold in self.folds]
 
 
 def split_pair(
     X: np.ndarray, y: np.ndarray, pair: tuple[int, int], seed: tuple[int, ...], folds: int, centred: bool
 ) -> Split:
-    """Nine tenths of the images of two digits for training, chosen at random.
+    """Split the images of two digits at random, nine tenths for training.
 
-    Args:
-        X: the pixels of all images, from 0 to 255; here they go from 0 to 1.
-        y: their digits.
-        pair: of the digits.
-        seed: of the split.
-        folds: how many.
-        centred: whether the training mean of each pixel is taken off, and pixels are left out that are constant in
-            the training part.
+    Pixels are scaled from [0, 255] to [0, 1]. With `centred`, the training mean of each pixel is subtracted, and pixels
+    that are constant in the training part are left out.
     """
     rng = np.random.default_rng([*seed, *pair])
     order = rng.permutation(np.flatnonzero((y == pair[0]) | (y == pair[1])))
     pixels, label = X[order], np.where(y[order] == pair[0], -1.0, 1.0).astype(np.float32)
-    n_test = len(order) // TEST
+    n_test = len(order) // TEST_DIVISOR
     live = D
     if centred:
         train = pixels[n_test:]
@@ -124,19 +103,19 @@ def split_pair(
     return Split(values[n_test:], label[n_test:], values[:n_test], label[:n_test], live, np.array_split(rows, folds))
 
 
-class Found(NamedTuple):
-    """What a learner found: w [784], its parameters, and the function that plays it on the first t rows."""
+class TrainedLearner(NamedTuple):
+    """A trained learner: w [784], its parameters, and a function that trains it on the first t rows."""
 
     w: Float[np.ndarray, "784"]
     parameters: tuple[float, ...]
     prefixes: Callable[[tuple[int, ...]], np.ndarray]
 
 
-def _chosen(split: Split, w: np.ndarray, parameters: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
-    """The parameters with the least mean squared error on the folds, from hypotheses [folds, parameters, 784]."""
+def _best_parameters(split: Split, w: np.ndarray, parameters: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
+    """Return the parameters with the least mean squared error on the folds, for hypotheses [folds, parameters, 784]."""
     errors = [
-        np.mean((np.asarray(of) @ split.X[fold].T - split.y[fold]) ** 2, axis=1)
-        for of, fold in zip(w, split.folds, strict=True)
+        np.mean((np.asarray(hypotheses) @ split.X[fold].T - split.y[fold]) ** 2, axis=1)
+        for hypotheses, fold in zip(w, split.folds, strict=True)
     ]
     return parameters[least(np.mean(errors, axis=0))]
 
@@ -146,59 +125,54 @@ def _chosen(split: Split, w: np.ndarray, parameters: Sequence[tuple[float, ...]]
 
 
 class PixelMoments(NamedTuple):
-    """Sums, or means, of x x' [784, 784] and of y x [784], seen or estimated."""
+    """Sums, or means, of x x' [784, 784] and of y x [784], observed or estimated."""
 
     A: np.ndarray
     b: np.ndarray
 
     def mean(self, n: int) -> "PixelMoments":
-        """The means, from the sums over n rows."""
-        return PixelMoments(*((part / n).astype(np.float32) for part in self))
+        """Divide the sums by the number of rows."""
+        return PixelMoments(*((sums / n).astype(np.float32) for sums in self))
 
-    def without(self, other: "PixelMoments") -> "PixelMoments":
-        """The sums over the rows that are not in `other`."""
+    def subtract(self, other: "PixelMoments") -> "PixelMoments":
+        """Subtract the sums of other rows."""
         return PixelMoments(self.A - other.A, self.b - other.b)
 
 
 def by_moments(
     split: Split, solve: Callable[[PixelMoments, tuple[float, ...], bool], np.ndarray], grid: tuple[float, ...],
     parts: list[PixelMoments], moments: Callable[[np.ndarray], PixelMoments],
-) -> Found:  # fmt: skip
-    """A learner that sees moments only: its parameter from `grid`, and its hypothesis.
+) -> TrainedLearner:  # fmt: skip
+    """Train a learner that sees only moments; `parts` are the sums over each fold, `moments(rows)` sums over rows.
 
-    Args:
-        split: the images.
-        solve: of means, hypotheses [parameters, 784]; with less care where they are not `final`.
-        grid: the parameters.
-        parts: the sums over each fold.
-        moments: the sums over rows.
+    `solve` maps means to hypotheses [parameters, 784], less precisely if they are not `final`.
     """
-    total = PixelMoments(*(np.sum(each, axis=0) for each in zip(*parts, strict=True)))
+    total = PixelMoments(*(np.sum(arrays, axis=0) for arrays in zip(*parts, strict=True)))
     n = len(split.y)
     candidates = [
-        solve(total.without(part).mean(n - len(fold)), grid, False)
+        solve(total.subtract(part).mean(n - len(fold)), grid, False)
         for part, fold in zip(parts, split.folds, strict=True)
     ]
-    (best,) = _chosen(split, np.stack(candidates), [(each,) for each in grid])
+    (best,) = _best_parameters(split, np.stack(candidates), [(parameter,) for parameter in grid])
 
-    def after(sums: PixelMoments, n: int) -> np.ndarray:
+    def train(sums: PixelMoments, n: int) -> np.ndarray:
         return solve(sums.mean(n), (best,), True)[0]
 
     def prefixes(ends: tuple[int, ...]) -> np.ndarray:
-        found, sums, begin = [], PixelMoments(np.zeros((D, D)), np.zeros(D)), 0
+        hypotheses, sums, begin = [], PixelMoments(np.zeros((D, D)), np.zeros(D)), 0
         for end in ends:
             more = moments(np.arange(begin, end))
             sums, begin = PixelMoments(sums.A + more.A, sums.b + more.b), end
-            found.append(after(sums, end))
-        return np.stack(found)
+            hypotheses.append(train(sums, end))
+        return np.stack(hypotheses)
 
-    return Found(after(total, n), (best,), prefixes)
+    return TrainedLearner(train(total, n), (best,), prefixes)
 
 
 def full_moments(split: Split, rows: np.ndarray) -> PixelMoments:
-    """Sums from all pixels of rows one after the other."""
-    X, y = (of[rows[0] : rows[-1] + 1] for of in (split.X, split.y))
-    return PixelMoments(X.T @ X, X.T @ y)  # of one array with itself: half the operations
+    """Sums over consecutive rows with all pixels."""
+    X, y = (array[rows[0] : rows[-1] + 1] for array in (split.X, split.y))
+    return PixelMoments(X.T @ X, X.T @ y)  # BLAS computes X.T @ X with half the operations
 
 
 def solve_ridge(means: PixelMoments, alphas: tuple[float, ...], final: bool) -> np.ndarray:
@@ -208,17 +182,17 @@ def solve_ridge(means: PixelMoments, alphas: tuple[float, ...], final: bool) -> 
 
     live = means.A.diagonal() > 0
     A, b, w = means.A[np.ix_(live, live)], means.b[live], np.zeros((len(alphas), D), np.float32)
-    for to, alpha in zip(w, alphas, strict=True):
+    for row, alpha in zip(w, alphas, strict=True):
         shifted = A.copy()
         shifted.flat[:: len(b) + 1] += alpha
-        to[live] = cho_solve(cho_factor(shifted, overwrite_a=True, check_finite=False), b, check_finite=False)
+        row[live] = cho_solve(cho_factor(shifted, overwrite_a=True, check_finite=False), b, check_finite=False)
     return w
 
 
 def solve_lasso(means: PixelMoments, alphas: tuple[float, ...], final: bool) -> np.ndarray:
-    """argmin w'Aw / 2 - w'b + alpha |w|_1, by scikit-learn's coordinate descent down the path of falling alpha.
+    """argmin w'Aw / 2 - w'b + alpha |w|_1, by scikit-learn's coordinate descent along falling alpha.
 
-    It takes rows, of which it only uses the number and the mean of y^2 where their moments are given: here, one.
+    With given moments, scikit-learn uses only the number of rows and the mean of y^2: a single row here.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import lasso_path
@@ -228,13 +202,13 @@ def solve_lasso(means: PixelMoments, alphas: tuple[float, ...], final: bool) -> 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         options: dict[str, Any] = {"alphas": np.array(alphas), "precompute": A, "Xy": b, "check_input": False}
-        _, path, _ = lasso_path(*row, **options, tol=GAP[final], max_iter=SWEEPS[final])
+        _, path, _ = lasso_path(*row, **options, tol=DUALITY_GAPS[final], max_iter=MAX_SWEEPS[final])
     w[:] = path.T
     return w
 
 
 def solve_baseline(means: PixelMoments, radii: tuple[float, ...], final: bool, cone: bool) -> np.ndarray:
-    """argmin w'Aw - 2 w'b over the l1 ball, by descent from 0; with `cone`, A is first made positive semi-definite."""
+    """argmin w'Aw - 2 w'b over the l1 ball, by descent from 0; `cone` first makes A positive semi-definite."""
     del final
     from scipy.linalg import eigh
     from scipy.sparse.linalg import eigsh
@@ -250,8 +224,8 @@ def solve_baseline(means: PixelMoments, radii: tuple[float, ...], final: bool, c
         options: dict[str, Any] = {"v0": np.ones(D, A.dtype), "tol": 1e-2, "return_eigenvectors": False}
         largest = abs(eigsh(A, k=1, **options)[0])
     curvature = 2.1 * largest
-    arrays = (jnp.asarray(of, jnp.float32) for of in (A, means.b, np.array(radii), curvature))
-    return np.asarray(_descend(*arrays, DESCENTS))
+    arrays = (jnp.asarray(array, jnp.float32) for array in (A, means.b, np.array(radii), curvature))
+    return np.asarray(_descend(*arrays, N_DESCENT_STEPS))
 
 
 @partial(jax.jit, static_argnames=("n_steps",))
@@ -261,16 +235,16 @@ def _descend(A, b, radii, curvature, n_steps):
 
 
 def pair_moments(split: Split, n_attributes: int, seed: tuple[int, ...]) -> Callable[[np.ndarray], PixelMoments]:
-    """Sums of the Baseline's moments over rows: k/2 pairs of live pixels of each, which are drawn once for each row."""
+    """Sums of the Baseline's moments over rows, from k/2 random pairs of live pixels that are fixed for each row."""
     d, half = split.live, n_attributes // 2
     rng = np.random.default_rng([*seed, 1])
     pairs = rng.integers(d * d, size=(len(split.y), half))
-    while len(again := np.flatnonzero(_repeats(pairs))):  # the pairs of a row are different
-        pairs[again] = rng.integers(d * d, size=(len(again), half))
+    while len(repeated := np.flatnonzero(_has_repeats(pairs))):  # the pairs of a row are distinct
+        pairs[repeated] = rng.integers(d * d, size=(len(repeated), half))
 
     def moments(rows: np.ndarray) -> PixelMoments:
         i, j = pairs[rows] // d, pairs[rows] % d
-        x_i, x_j = (split.X[rows[:, None], of].astype(float) for of in (i, j))
+        x_i, x_j = (split.X[rows[:, None], indices].astype(float) for indices in (i, j))
         A = np.bincount((i * D + j).ravel(), (x_i * x_j).ravel() * d * d / n_attributes, D * D).reshape(D, D)
         y = split.y[rows][:, None] * d / n_attributes
         b = np.bincount(i.ravel(), (y * x_i).ravel(), D) + np.bincount(j.ravel(), (y * x_j).ravel(), D)
@@ -279,7 +253,7 @@ def pair_moments(split: Split, n_attributes: int, seed: tuple[int, ...]) -> Call
     return moments
 
 
-def _repeats(pairs: np.ndarray) -> np.ndarray:
+def _has_repeats(pairs: np.ndarray) -> np.ndarray:
     ordered = np.sort(pairs, axis=1)
     return (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
 
@@ -288,51 +262,53 @@ def _repeats(pairs: np.ndarray) -> np.ndarray:
 # Online: AER, AERR, and gradient descent that sees all pixels
 
 
-class Playing(Protocol):
-    """Averaged hypotheses [ends, streams, parameters, 784] after some of the rounds of streams of rows."""
+class StreamLearner(Protocol):
+    """Function to averaged hypotheses [ends, streams, parameters, 784] after some rounds of streams of rows."""
 
     def __call__(
         self, X: jax.Array, y: jax.Array, rows: np.ndarray, parameters: Pairs, ends: tuple[int, ...]
     ) -> Float[ArrayLike, "ends S G 784"]: ...
 
 
-def by_streams(split: Split, play: Playing, grid: Pairs) -> Found:
-    """An online learner: its parameters from the grid, and the averaged hypothesis after all rows, in their order.
+def by_streams(split: Split, run_streams: StreamLearner, grid: Pairs) -> TrainedLearner:
+    """Train an online learner: its parameters from the grid, and the averaged hypothesis after all rows.
 
-    All rows are played with all parameters beside the folds, which takes less time than to play them afterwards.
+    All rows are run with all parameters together with the folds, which is faster than afterwards.
     """
     n = len(split.y)
     X, y = np.zeros((N_ROWS, D), np.float32), np.zeros(N_ROWS, np.float32)
     X[:n], y[:n] = split.X, split.y
     device = jnp.asarray(X), jnp.asarray(y)
 
-    def on(rows: list[np.ndarray], parameters: Pairs, ends: tuple[int, ...]) -> np.ndarray:
+    def run(rows: list[np.ndarray], parameters: Pairs, ends: tuple[int, ...]) -> np.ndarray:
         padded = np.zeros((len(rows), N_ROWS), np.int32)
-        for to, of in zip(padded, rows, strict=True):
-            to[: len(of)] = of
-        return np.asarray(play(*device, padded, parameters, ends))
+        for row, indices in zip(padded, rows, strict=True):
+            row[: len(indices)] = indices
+        return np.asarray(run_streams(*device, padded, parameters, ends))
 
-    everything = np.arange(n)
-    training = [np.setdiff1d(everything, fold, assume_unique=True) for fold in split.folds]
+    all_rows = np.arange(n)
+    training = [np.setdiff1d(all_rows, fold, assume_unique=True) for fold in split.folds]
     shortest = min(map(len, training))
-    played = on([*training, everything], grid, (shortest, n))
-    best = _chosen(split, played[0, :-1], grid)
-    return Found(played[1, -1, grid.index(best)], best, lambda ends: on([everything], (best,), ends)[:, 0, 0])
+    hypotheses = run([*training, all_rows], grid, (shortest, n))
+    best = _best_parameters(split, hypotheses[0, :-1], grid)
+    return TrainedLearner(
+        hypotheses[1, -1, grid.index(best)], best, lambda ends: run([all_rows], (best,), ends)[:, 0, 0]
+    )
 
 
-def few_pixels(law: str, n_attributes: int, dimension: int, seed: int) -> Playing:
-    """AER or AERR. All folds see the same coordinates in the same round."""
+def few_pixels(algorithm: str, n_attributes: int, dimension: int, seed: int) -> StreamLearner:
+    """AER or AERR; all folds see the same coordinates in the same round."""
     key = jax.random.key(seed)[None]
 
-    def play(X: jax.Array, y: jax.Array, rows: np.ndarray, parameters: Pairs, ends: tuple[int, ...]) -> jax.Array:
+    def run(X: jax.Array, y: jax.Array, rows: np.ndarray, parameters: Pairs, ends: tuple[int, ...]) -> jax.Array:
         rates, radii = np.array(parameters).T
-        return play_streams(law, X, y, rows, key, rates, radii, n_attributes, ends, dimension)  # type: ignore[arg-type]
+        return play_streams(algorithm, X, y, rows, key, rates, radii, n_attributes, ends, dimension)  # type: ignore[arg-type]
 
-    return play
+    return run
 
 
 def all_pixels(X: jax.Array, y: jax.Array, rows: np.ndarray, parameters: Pairs, ends: tuple[int, ...]) -> jax.Array:
-    """Online gradient descent with all attributes: what `GradientLearner(FullGradient())` plays."""
+    """Online gradient descent with all attributes, as `GradientLearner(FullGradient())`."""
     steps, radii = jnp.array(parameters, X.dtype).T
     return _gradient_descent(X, y, rows, steps[None], radii[None], jnp.array(ends, jnp.int32))
 
@@ -340,25 +316,25 @@ def all_pixels(X: jax.Array, y: jax.Array, rows: np.ndarray, parameters: Pairs, 
 @jax.jit
 @exact_products()
 def _gradient_descent(X, y, rows, steps, radii, ends):
-    def play_round(t, now):
-        w, total = now  # [S, G, 784]
+    def run_round(t, state):
+        w, total = state  # [S, G, 784]
         x, error = X[rows[:, t]], jnp.einsum("sgd,sd->sg", w, X[rows[:, t]]) - y[rows[:, t]][:, None]
         w = w - (2 * steps * error)[..., None] * x[:, None]
         norm = jnp.linalg.norm(w, axis=-1)
         w = w * jnp.minimum(1.0, radii / jnp.where(norm > 0, norm, 1.0))[..., None]
         return w, total + w
 
-    def play_until(state, until):
-        t, now = state
-        now = jax.lax.fori_loop(t, until, play_round, now)
-        return (until, now), now[1] / until.astype(X.dtype)
+    def run_until(carry, end):
+        t, state = carry
+        state = jax.lax.fori_loop(t, end, run_round, state)
+        return (end, state), state[1] / end.astype(X.dtype)
 
     zeros = jnp.zeros((len(rows), steps.shape[1], X.shape[1]), X.dtype)
-    return jax.lax.scan(play_until, (jnp.int32(0), (zeros, zeros)), ends)[1]
+    return jax.lax.scan(run_until, (jnp.int32(0), (zeros, zeros)), ends)[1]
 
 
-def learn(name: str, split: Split, grids: Grids, n_attributes: int, seed: tuple[int, ...]) -> Found:
-    """Play one of `LEARNERS`."""
+def learn(name: str, split: Split, grids: Grids, n_attributes: int, seed: tuple[int, ...]) -> TrainedLearner:
+    """Train one of `LEARNERS`."""
     stream = int(np.random.default_rng([*seed, 2]).integers(2**31))
     if name in ("ridge", "Lasso"):
         solve, grid = (solve_ridge, grids.ridge) if name == "ridge" else (solve_lasso, grids.lasso)
@@ -369,8 +345,8 @@ def learn(name: str, split: Split, grids: Grids, n_attributes: int, seed: tuple[
         return by_moments(split, solve, grids.baseline, [moments(fold) for fold in split.folds], moments)
     if name == "gradient descent":
         return by_streams(split, all_pixels, grids.descent)
-    law, grid = ("aer", grids.aer) if name == "AER" else ("aerr", grids.aerr)
-    return by_streams(split, few_pixels(law, n_attributes, split.live, stream), grid)
+    algorithm, grid = ("aer", grids.aer) if name == "AER" else ("aerr", grids.aerr)
+    return by_streams(split, few_pixels(algorithm, n_attributes, split.live, stream), grid)
 
 
 LEARNERS = ("ridge", "Lasso", "gradient descent", "AER", "AERR", "Baseline", "Baseline, cone")

@@ -1,7 +1,7 @@
-"""How the two printed medians that AER and Lasso do not have here may have come about: other parameters, more looks.
+"""Possible explanations of two printed medians that AER and Lasso do not reach: other parameters, more attributes.
 
-Paper C prints 0.222 for Lasso, which sees all pixels: twice what ridge has, and twice what Lasso has here. And 0.320
-for AER, which has more here after one pass with four pixels of each image.
+Paper C prints 0.222 for Lasso, which sees all pixels: twice the value of ridge, and of Lasso here. It prints 0.320 for
+AER, which has more here after one pass with four pixels of each image.
 """
 
 from typing import Any
@@ -18,38 +18,30 @@ from jaxonline.study.ready import attributes_mnist as digits
 
 RADII = (1.0, 2.0, 2.5, 3.0, 4.0, 8.0, 16.0)
 PENALTIES = tuple(np.geomspace(0.3, 1e-4, 24).tolist())
-PARAMETERS = (8.0, 8.0)  # lambda and radius that cross-validation chooses most often
+PARAMETERS = (8.0, 8.0)  # lambda and radius, the most frequent choice of cross-validation
 PASSES = (1, 2, 4)
-MORE = 8  # attributes, in one pass
+MANY_ATTRIBUTES = 8  # in one pass
 
 
 def explain(
     X: np.ndarray, y: np.ndarray, pairs: tuple[tuple[int, int], ...], seed: tuple[int, ...], context: Context
 ) -> Table:
-    """Medians over pairs of one split, on centred pixels: Lasso by radius, AER by passes and attributes.
-
-    Args:
-        X: the pixels of all images.
-        y: their digits.
-        pairs: of digits.
-        seed: of the split.
-        context: of the study.
-    """
-    found = []
+    """Medians over pairs of one split, on centred pixels: Lasso by radius, AER by passes and attributes."""
+    results = []
     with context.parts(len(pairs)) as part:
         for pair in pairs:
 
             def compute(pair: tuple[int, int] = pair) -> dict[str, np.ndarray]:
                 split = digits.split_pair(X, y, pair, seed, 10, centred=True)
                 with threadpool_limits(1):
-                    return {"lasso": by_radius(split), "aer": by_looks(split, (*seed, *pair))}
+                    return {"lasso": by_radius(split), "aer": by_passes(split, (*seed, *pair))}
 
-            found.append(part("{}-{}".format(*pair)).compute_once(("printed", pair, seed), compute))
+            results.append(part("{}-{}".format(*pair)).compute_once(("printed", pair, seed), compute))
     names = [f"Lasso, radius {radius:g}" for radius in RADII]
     names += [f"AER, {4 * passes} pixels of each image in {passes} passes" for passes in PASSES]
     names[-len(PASSES)] = "AER, 4 pixels of each image"
-    names.append(f"AER, {MORE} pixels of each image")
-    medians = np.median([np.concatenate([each["lasso"], each["aer"]]) for each in found], axis=0).tolist()
+    names.append(f"AER, {MANY_ATTRIBUTES} pixels of each image")
+    medians = np.median([np.concatenate([errors["lasso"], errors["aer"]]) for errors in results], axis=0).tolist()
     rows: list[dict[str, Any]] = [
         {"learner": name, "squared": squared, "classification": 100 * wrong}
         for name, (squared, wrong) in zip(names, medians, strict=True)
@@ -64,28 +56,28 @@ COLUMNS = (
 
 
 def by_radius(split: digits.Split) -> np.ndarray:
-    """Test errors of Lasso [radii, 2]: the path is linear between penalties, nearly."""
+    """Test errors of Lasso [radii, 2]; the path is nearly linear between penalties."""
     n = len(split.y)
     means = digits.full_moments(split, np.arange(n)).mean(n)
     w = digits.solve_lasso(means, PENALTIES, False)
     norms = np.abs(w).sum(axis=1)
-    at = np.stack([np.interp(RADII, norms, w[:, i]) for i in range(w.shape[1])], axis=1)
-    return split.errors(at)
+    at_radii = np.stack([np.interp(RADII, norms, w[:, i]) for i in range(w.shape[1])], axis=1)
+    return split.errors(at_radii)
 
 
-def by_looks(split: digits.Split, seed: tuple[int, ...]) -> np.ndarray:
-    """Test errors of AER after 1, 2, 4 passes with 4 attributes, and after one with 8 [4, 2]."""
+def by_passes(split: digits.Split, seed: tuple[int, ...]) -> np.ndarray:
+    """Test errors of AER after 1, 2, 4 passes with 4 attributes, and after one pass with 8 [4, 2]."""
     n, rng = len(split.y), np.random.default_rng([*seed, 3])
     X, y = np.zeros((digits.N_ROWS, digits.D), np.float32), np.zeros(digits.N_ROWS, np.float32)
     X[:n], y[:n] = split.X, split.y
     data, key = (jnp.asarray(X), jnp.asarray(y)), jax.random.key(int(rng.integers(2**31)))[None]
     rate, radius = np.array(PARAMETERS)[:, None]
 
-    def play(n_attributes: int, passes: int, ends: tuple[int, ...]) -> np.ndarray:
+    def run(n_attributes: int, passes: int, ends: tuple[int, ...]) -> np.ndarray:
         rows = np.zeros((1, passes * digits.N_ROWS), np.int32)
         rows[0, : passes * n] = np.concatenate([rng.permutation(n) for _ in range(passes)])
         w = play_streams("aer", *data, rows, key, rate, radius, n_attributes, ends, split.live)
         return np.asarray(w)[:, 0, 0]
 
-    several = play(4, PASSES[-1], tuple(n * passes for passes in PASSES))
-    return split.errors(np.concatenate([several, play(MORE, 1, (n,))]))
+    several = run(4, PASSES[-1], tuple(n * passes for passes in PASSES))
+    return split.errors(np.concatenate([several, run(MANY_ATTRIBUTES, 1, (n,))]))

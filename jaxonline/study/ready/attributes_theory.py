@@ -1,4 +1,4 @@
-"""Beyond the images: the lower bounds of paper C as experiments, and measurements of patients that have a price."""
+"""The lower bounds of paper C as experiments, and measurements of patients that have a price."""
 
 import itertools
 from collections.abc import Callable, Mapping
@@ -22,8 +22,8 @@ from jaxonline.study import Context
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-REGULARIZERS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # in units of d / 16, for the hidden attribute
-POOL = 200_000  # examples from which the runs of the hidden attribute draw theirs
+REGULARIZERS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # for the hidden attribute, in units of d / 16
+POOL = 200_000  # examples from which the runs of the hidden attribute draw
 
 
 class Findings(NamedTuple):
@@ -35,7 +35,7 @@ class Findings(NamedTuple):
 
 
 def explore(context: Context, *, quick: bool) -> Findings:
-    """The hidden attribute, three bits, and the price of measurements."""
+    """Run the hidden attribute, three bits, and the price of measurements."""
     from jaxonline.study.ready import attributes_figures as figures
 
     hidden = hidden_attribute(context.seed, quick=quick)
@@ -61,7 +61,7 @@ HIDDEN_COLUMNS = (
 def hidden_attribute(seed: int, *, quick: bool) -> list[dict[str, Any]]:
     """Examples until the mean excess risk of AER's averaged hypothesis is below eps, beside the lower bound.
 
-    The regulariser is the one of `REGULARIZERS` that needs fewest. None where `POOL` examples are not enough.
+    The regulariser is the best of `REGULARIZERS`. None if `POOL` examples are not enough.
     """
     cases = [(8, 2, 0.05), (16, 2, 0.05), (16, 4, 0.05), (16, 2, 0.025)]
     cases += [] if quick else [(32, 2, 0.05), (32, 4, 0.05), (32, 8, 0.05), (16, 4, 0.025), (16, 4, 0.0125)]
@@ -75,12 +75,12 @@ def hidden_case(seed: int, d: int, k: int, eps: float, runs: int) -> dict[str, A
     ends = tuple(int(n) for n in np.unique(np.geomspace(100, POOL, 40).round()))
     radius, keys = 2 * eps**0.5, jax.random.split(jax.random.key(seed + 1), runs)
     rates = np.array(REGULARIZERS) * d / 16
-    found = play_streams("aer", X, y, order, keys, rates, np.full(len(rates), radius), k, ends)
+    hypotheses = play_streams("aer", X, y, order, keys, rates, np.full(len(rates), radius), k, ends)
     best = np.zeros(d)
     best[int(j)] = radius
-    excess = np.sum((np.asarray(found, float) - best) ** 2, axis=-1).mean(axis=1)  # [ends, rates]
+    excess = np.sum((np.asarray(hypotheses, float) - best) ** 2, axis=-1).mean(axis=1)  # [ends, rates]
     within = excess < eps
-    first = [ends[int(np.argmax(one))] if one.any() else None for one in within.T]
+    first = [ends[int(np.argmax(column))] if column.any() else None for column in within.T]
     examples = min((n for n in first if n is not None), default=None)
     bound = bounds.hidden_attribute_examples(d, k, eps)
     ratio = examples / bound if examples and bound else None
@@ -100,7 +100,7 @@ def _draw_hidden(environment: HiddenAttribute, key: jax.Array) -> tuple[jax.Arra
 
 
 def three_bits_row(seed: int) -> dict[str, float]:
-    """The best error of predictors that see any two attributes, and that of AER, which learns from two of each."""
+    """The least error of predictors that see two attributes, and that of AER, which learns from two of each."""
     stream = three_bits()
     X, y = np.asarray(stream.X, float), np.asarray(stream.y, float)
     order = np.random.default_rng(seed).integers(len(y), size=(1, 200_000))
@@ -121,7 +121,7 @@ def three_bits_row(seed: int) -> dict[str, float]:
 # Measurements with a price
 
 BUDGETS = (150, 300, 600, 1200, 2400, 4800, 9600)
-PATIENTS_K = 4
+ATTRIBUTES_PER_VISIT = 4
 PRICE_COLUMNS = (
     Number("budget", "bought", "{:,.0f}"), Number("patients", "patients", "{:,.0f}"),
     Interval("ridge", "all of fewer\npatients", "{:.3f}"),
@@ -133,17 +133,17 @@ RATES, RADII = (1.0, 3.0, 10.0), (0.5, 1.0, 2.0)
 
 
 def price_of_measurements(seed: int, splits: int) -> list[dict[str, Any]]:
-    """Scikit-learn's breast cancer data, where each measurement of a patient costs 1: squared test error against money.
+    """Squared test error against money on scikit-learn's breast cancer data, where each measurement costs 1.
 
-    "Buy everything" takes all 30 measurements of as many patients as the money pays, and ridge; once all patients of
-    the training part are paid there is nothing more to buy. AER buys 4 measurements at each visit of a patient, pass
-    after pass. Measurements are standardised by the training part's means and deviations for both, which neither pays.
-    Parameters are the best on average over the first half of the splits, numbers those of the other half.
+    "Buy everything" buys all 30 measurements of as many patients as it can pay, at most the training part, for ridge.
+    AER buys 4 measurements at each visit of a patient, pass after pass. Both use measurements standardised by means and
+    deviations of the training part, for which neither pays. The first half of the splits chooses the parameters, the
+    other half is reported.
     """
     X, y = _patients()
     n, d = X.shape
     n_train = n - n // 4
-    rounds = max(BUDGETS) // PATIENTS_K
+    rounds = max(BUDGETS) // ATTRIBUTES_PER_VISIT
     data, labels, orders, tests = [], [], [], []
     for split in range(splits):
         rng = np.random.default_rng([seed, split])
@@ -156,28 +156,28 @@ def price_of_measurements(seed: int, splits: int) -> list[dict[str, Any]]:
         labels.append(y[train])
         tests.append((scaled[test], y[test]))
     parameters = np.array([(rate, radius) for rate in RATES for radius in RADII])
-    played = play_streams(
+    averages = play_streams(
         "aer", np.concatenate(data), np.concatenate(labels), np.stack(orders),
         jax.random.split(jax.random.key(seed), splits), parameters[:, 0],
-        parameters[:, 1], PATIENTS_K,
-        tuple(budget // PATIENTS_K for budget in BUDGETS),
+        parameters[:, 1], ATTRIBUTES_PER_VISIT,
+        tuple(budget // ATTRIBUTES_PER_VISIT for budget in BUDGETS),
     )  # fmt: skip
 
     rows = []
-    for budget, of_aer in zip(BUDGETS, np.asarray(played, float), strict=True):
+    for budget, hypotheses in zip(BUDGETS, np.asarray(averages, float), strict=True):
         patients = min(budget // d, n_train)
-        aer = np.array([_errors(w, *test) for w, test in zip(of_aer, tests, strict=True)])
+        aer = np.array([_errors(w, *test) for w, test in zip(hypotheses, tests, strict=True)])
         ridge = np.array([
             _errors(np.stack([_ridge(A[:patients], b[:patients], alpha) for alpha in PENALTIES]), *test)
             for A, b, test in zip(data, labels, tests, strict=True)
         ])  # fmt: skip
         half = splits // 2
-        judged = {"ridge": ridge[half:, least(ridge[:half].mean(0))], "aer": aer[half:, least(aer[:half].mean(0))]}
-        judged["difference"] = judged["aer"] - judged["ridge"]
+        errors = {"ridge": ridge[half:, least(ridge[:half].mean(0))], "aer": aer[half:, least(aer[:half].mean(0))]}
+        errors["difference"] = errors["aer"] - errors["ridge"]
         row: dict[str, Any] = {"budget": budget, "patients": patients}
-        for name, each in judged.items():
-            found = mean_over_runs(each[None])
-            row |= {name: found.mean[0], f"{name}_low": found.low[0], f"{name}_high": found.high[0]}
+        for name, values in errors.items():
+            estimate = mean_over_runs(values[None])
+            row |= {name: estimate.mean[0], f"{name}_low": estimate.low[0], f"{name}_high": estimate.high[0]}
         low, high = row["difference_low"], row["difference_high"]
         row["wins"] = "AER" if high < 0 else "all" if low > 0 else "open"
         rows.append(row)
@@ -200,5 +200,5 @@ def _errors(w: np.ndarray, X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _winner(rows: list[dict[str, Any]]) -> str:
-    parts = [f"{row['budget']:,}: {row['wins']}" for row in rows]
-    return f"Who wins for how many measurements of patients (95 %, each for itself): {'; '.join(parts)}."
+    winners = [f"{row['budget']:,}: {row['wins']}" for row in rows]
+    return f"Better learner by number of measurements (95 % each): {'; '.join(winners)}."

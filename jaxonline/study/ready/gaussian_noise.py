@@ -1,13 +1,14 @@
-"""Kernel learners under Gaussian noise, as the noise grows: Algorithms 1 and 2, averages of copies, clean instances.
+"""Kernel learners under growing Gaussian noise: Algorithms 1 and 2, averages of copies, clean instances.
 
-Instances on a disc, a target in the RKHS of the Gaussian kernel exp(-|x - x'|^2), squared loss. Algorithm 2 (paper B,
-section 6) and Algorithm 1 (paper A) are unbiased; those that take a copy, or a mean of copies, for the instance are
-not. Steps are eta / sqrt(t); every learner's eta is chosen from one grid, on runs of its own, by losses on clean
-instances, which no learner sees. "Algorithm 1" is tuned to the true noise besides. "Algorithm 1, told bounds" uses
-nothing that a learner could not know: bounds on |x|, on the noise and on |y|, and losses on noisy copies.
+Instances are on a disc, the target is in the RKHS of the Gaussian kernel exp(-|x - x'|^2), the loss is squared.
+Algorithm 2 (paper B, section 6) and Algorithm 1 (paper A) are unbiased; learners that use a copy or a mean of copies as
+the instance are not. Steps are eta / sqrt(t); every learner's eta is chosen from one grid, in separate runs, by losses
+on clean instances, which no learner sees. "Algorithm 1" is tuned to the true noise besides. "Algorithm 1, told bounds"
+uses only bounds on |x|, on the noise and on |y|, and losses on noisy copies.
 """
 
 import dataclasses
+import itertools
 import math
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -26,26 +27,26 @@ from jaxonline.study.ready.gaussian_noise_figure import plot
 from jaxonline.study.ready.gaussian_noise_problem import (
     ALGORITHM_1,
     ALGORITHM_2,
+    BOUND_TUNED,
     CLEAN,
     MEANS,
     NAIVE,
     NOISY,
     SEGMENTS_PER_PASS,
-    TOLD,
     Problem,
     standardised,
 )
 from jaxonline.study.study import Names, NotNegative, Positive, Words, load_set, select_by_name
 
 TWO_FEATURES = "Fourier, 2 copies"
-ON_SETS = (CLEAN, ALGORITHM_2, ALGORITHM_1, NAIVE, *MEANS, TWO_FEATURES)
+REAL_SET_LEARNERS = (CLEAN, ALGORITHM_2, ALGORITHM_1, NAIVE, *MEANS, TWO_FEATURES)
 
 
 class GaussianNoise(Study):
-    """All learners at all noises; at one noise for longer, Algorithm 1 for many passes; on real sets with noise.
+    """All learners at all noises, at one noise for longer horizons, and on real sets with noise.
 
-    Real sets are in `data`, where that is given, or in the folder that the environment variable JAXONLINE_DATA names;
-    without `data` they are fetched, or where that fails skipped, and the report says so.
+    Real sets are read from `data` or the folder of JAXONLINE_DATA. Without `data` they are fetched; a set that cannot
+    be fetched is skipped, and the report says so.
     """
 
     title: ClassVar[str] = (
@@ -53,23 +54,23 @@ class GaussianNoise(Study):
     )
     runs: int = Field(24, ge=2, le=1_000_000, description="Runs of each learner.")
     rounds: int = Field(4096, ge=128, le=2**20, multiple_of=4 * SEGMENTS_PER_PASS, description="The horizon.")
-    only: Names = Field((), description="Learners to play; by default all.")
-    data: Path | None = Field(None, description="Folder of the real sets, before the folder JAXONLINE_DATA.")
+    only: Names = Field((), description="Learners, named as in the table; by default all.")
+    data: Path | None = Field(None, description="Folder of the real sets, searched before JAXONLINE_DATA.")
     sets: Words = Field(("Airfoil", "Concrete"), description="Real sets.")
     noises: NotNegative = Field(
         (0.0, 0.1, 0.2, 0.3, 0.45, 0.6),
         min_length=1,
-        description="Noises per coordinate; Algorithm 2 needs less than width / sqrt(2).",
+        description="Standard deviations of the noise; Algorithm 2 needs less than width / sqrt(2).",
     )
-    shown_noise: float = Field(0.3, ge=0, description="The noise that is played for longer.")
+    shown_noise: float = Field(0.3, ge=0, description="The noise with a longer horizon.")
     etas: Positive = Field(
-        (0.0006, 0.002, 0.006, 0.02, 0.06, 0.2, 0.6, 2.0), min_length=1, description="Steps to choose from."
+        (0.0006, 0.002, 0.006, 0.02, 0.06, 0.2, 0.6, 2.0), min_length=1, description="Candidate steps."
     )
     passes: int = Field(5, ge=1, le=1000, description="Passes of Algorithm 1 over the rows.")
     frequencies: int = Field(100, ge=1, le=100_000, description="Frequencies of the Fourier features.")
     width: float = Field(1.0, gt=0, description="Width of the kernel.")
     disc: float = Field(0.5, gt=0, description="Radius of the disc.")
-    radius: float = Field(2.0, gt=0, description="Norm of the target, and radius of the ball.")
+    radius: float = Field(2.0, gt=0, description="Norm of the target and radius of the ball.")
     label_noise: float = Field(0.1, ge=0, description="Noise of the labels.")
     real_noises: NotNegative = Field(
         (0.25, 0.5), min_length=1, description="Noises of real sets, in standard deviations of a column."
@@ -89,48 +90,48 @@ class GaussianNoise(Study):
         problem, (sets, skipped) = self.problem(context.seed), self._real_sets(context.seed)
         longer = [name for name in (ALGORITHM_1, TWO_FEATURES) if name in names]
         short, steps = self.rounds // 4, BestOf({f"{eta:g}": eta for eta in self.etas})
-        with context.parts(len(self.noises) + 2 + sum(len(own.noises) for own in sets)) as part:
+        with context.parts(len(self.noises) + 2 + sum(len(data.noises) for data in sets)) as part:
 
-            def play(own: Problem, noise: float, names: Any, rounds: int, tune: Any = steps) -> ComparisonResult:
-                context = part(f"{own.name}, noise {noise:.3g}, {rounds:,} rounds")
-                return own.run(context, noise, names, tune, n_runs=self.runs, n_rounds=rounds)
+            def run(data: Problem, noise: float, names: Any, rounds: int, tune: Any = steps) -> ComparisonResult:
+                context = part(f"{data.name}, noise {noise:.3g}, {rounds:,} rounds")
+                return data.run(context, noise, names, tune, n_runs=self.runs, n_rounds=rounds)
 
             by_noise = [
-                play(problem, each, [n for n in names if n != CLEAN or each == 0.0], short) for each in self.noises
+                run(problem, noise, [n for n in names if n != CLEAN or noise == 0.0], short) for noise in self.noises
             ]
-            at_one = [play(problem, self.shown_noise, names, self.rounds)]
+            at_one = [run(problem, self.shown_noise, names, self.rounds)]
             if longer:
-                at_one.append(play(problem, self.shown_noise, longer, self.passes * self.rounds, at_one[0].etas))
-            own_names = [name for name in ON_SETS if name in names]
-            rows = {own.name: min(len(own.y), self.rounds) for own in sets}
-            real = {o.name: [play(o, each, own_names, rows[o.name]) for each in o.noises] for o in sets}
+                at_one.append(run(problem, self.shown_noise, longer, self.passes * self.rounds, at_one[0].etas))
+            real_names = [name for name in REAL_SET_LEARNERS if name in names]
+            rows = {data.name: min(len(data.y), self.rounds) for data in sets}
+            real = {data.name: [run(data, s, real_names, rows[data.name]) for s in data.noises] for data in sets}
         zero = {problem.name: problem.regret_of_zero(short)}
-        zero |= {own.name: own.regret_of_zero(rows[own.name]) for own in sets}
-        everything = [*by_noise, *at_one, *(each for own in real.values() for each in own)]
-        results = {
-            "results/{data}, noise {noise:.3g}, {rounds} rounds".format(**p.labels): p.result for p in everything
-        }
-        table = Table("Kernel learners under Gaussian noise", [row for each in everything for row in each.rows()])
+        zero |= {data.name: data.regret_of_zero(rows[data.name]) for data in sets}
+        comparisons = [*by_noise, *at_one, *itertools.chain.from_iterable(real.values())]
+        label = "results/{data}, noise {noise:.3g}, {rounds} rounds"
+        results = {label.format(**compared.labels): compared.result for compared in comparisons}
+        table_rows = [row for compared in comparisons for row in compared.rows()]
+        table = Table("Kernel learners under Gaussian noise", table_rows)
         biased, limit = better_than_both(at_one[0]), self.width / math.sqrt(2)
         return Report(
             {"table": table},
             {"figure": lambda: plot(by_noise, at_one, zero["disc"], biased, shown_noise=self.shown_noise, limit=limit)},
-            [*self._sentences(problem, at_one, zero), *biased, *_remarks(everything), *skipped],
+            [*self._sentences(problem, at_one, zero), *biased, *_remarks(comparisons), *skipped],
             results,
             {
                 "settings": self._settings(context.seed),
-                "geometry": [problem.geometry(each) for each in self.noises],
+                "geometry": [problem.geometry(noise) for noise in self.noises],
                 "regret_of_zero": zero,
-                "by_noise": [_numbers(each) for each in by_noise],
+                "by_noise": [_numbers(compared) for compared in by_noise],
                 "shown": _numbers(at_one[0]),
                 "long": _numbers(at_one[1]) if longer else None,
-                "real": {name: [_numbers(each) for each in own] for name, own in real.items()},
+                "real": {name: [_numbers(compared) for compared in own] for name, own in real.items()},
             },
             self._tables(by_noise, at_one, real),
         )
 
     def problem(self, seed: int) -> Problem:
-        """Instances uniform on a disc, y = a k(c, x) - a k(-c, x) + noise, with a target of the norm `radius`."""
+        """Instances uniform on a disc, y = a k(c, x) - a k(-c, x) + noise, with a target of norm `radius`."""
         generator = np.random.default_rng(seed)
         distance = self.disc * np.sqrt(generator.uniform(size=self.rounds))
         angle = generator.uniform(0.0, 2.0 * math.pi, self.rounds)
@@ -142,74 +143,84 @@ class GaussianNoise(Study):
         return Problem("disc", X, y, kernel, self.radius, self.noises, self.frequencies, points, a, self.passes)
 
     def real_set(self, name: str, seed: int) -> Problem:
-        """A real set, in a random order.
+        """Load a real set in a random order.
 
-        Raises:
-            ValueError: `data` does not exist, or the set is not in it; or noise for which there is no surrogate kernel.
-            OSError: the set is not there and cannot be fetched.
+        Raises a ValueError if it is not in the given `data`, or without surrogate kernel, and an OSError if it cannot
+        be fetched.
         """
         _, X, y = load_set(name, () if self.data is None else (str(self.data),))
         limit = self.real_width * math.sqrt(X.shape[1] / 2)
         _check_surrogate("real_noises", max(self.real_noises), f"real_width sqrt({X.shape[1]} / 2)", limit)
         order = np.random.default_rng(seed).permutation(len(y))
-        noises = tuple(each / math.sqrt(X.shape[1]) for each in self.real_noises)
+        noises = tuple(noise / math.sqrt(X.shape[1]) for noise in self.real_noises)
         kernel = Gaussian(self.real_width)
         return Problem(name, *standardised(X[order], y[order]), kernel, self.real_radius, noises, self.frequencies)
 
     def _real_sets(self, seed: int) -> tuple[list[Problem], list[str]]:
-        found, skipped = [], []
+        problems, skipped = [], []
         for name in self.sets:
             try:
-                found.append(self.real_set(name, seed))
+                problems.append(self.real_set(name, seed))
             except OSError as error:
                 skipped.append(f"{name} is skipped: {error}")
-        return found, skipped
+        return problems, skipped
 
     def _settings(self, seed: int) -> dict[str, Any]:
-        own = "runs", "rounds", "noises", "shown_noise", "width", "disc", "radius", "label_noise", "etas", "frequencies"
-        own += "real_width", "real_radius"
-        settings = self.model_dump(include=set(own))
+        fields = (
+            "runs",
+            "rounds",
+            "noises",
+            "shown_noise",
+            "width",
+            "disc",
+            "radius",
+            "label_noise",
+            "etas",
+            "frequencies",
+        )
+        fields += "real_width", "real_radius"
+        settings = self.model_dump(include=set(fields))
         settings |= {"rounds_by_noise": self.rounds // 4, "passes_of_algorithm_1": self.passes, "seed": seed}
         return settings | {"real_noises_in_deviations": self.real_noises}
 
     def _tables(
         self, by_noise: list[ComparisonResult], at_one: list[ComparisonResult], real: dict[str, list[ComparisonResult]]
     ) -> list[Table]:
-        """One noise with slopes and bounds, one table for each horizon; regret by noise; a round on real sets."""
+        """Tables: one noise with slopes and bounds for each horizon; regret by noise; regret per round on real sets."""
         title = "noise {:g}: regret, and the slope of its logarithm over {}"
-        tables = [Table(title.format(self.shown_noise, each.slope_rounds), each.rows(), COLUMNS) for each in at_one]
-        tables[0] = dataclasses.replace(tables[0], caption=KNOWS)
-        labels = {f"{noise:g}": each for noise, each in zip(self.noises, by_noise, strict=True)}
+        tables = [Table(title.format(self.shown_noise, own.slope_rounds), own.rows(), COLUMNS) for own in at_one]
+        tables[0] = dataclasses.replace(tables[0], caption=CAPTION)
+        labels = {f"{noise:g}": compared for noise, compared in zip(self.noises, by_noise, strict=True)}
         tables.append(_across(f"regret after {self.rounds // 4:,} rounds, by noise", labels, "{:.0f}"))
         if real:
             labels = {
-                f"{name}\nnoise {relative:g} sd": each
+                f"{name}\nnoise {relative:g} sd": compared
                 for name, own in real.items()
-                for relative, each in zip(self.real_noises, own, strict=True)
+                for relative, compared in zip(self.real_noises, own, strict=True)
             }
             tables.append(_across("regret per round on real sets, one pass", labels, "{:.3f}", per_round=True))
         return tables
 
     def _sentences(self, problem: Problem, at_one: list[ComparisonResult], zero: dict[str, float]) -> list[str]:
-        """The target's geometry, whose slopes fit a square root or a line, equal queries, and the predictor 0."""
-        at, shown = problem.geometry(self.shown_noise), at_one[0].result
-        found, fitted = shown.growth(at_one[0].growth_from), at_one[0].slope_rounds
-        root = [name for name, growth in found.items() if growth.low <= 0.5]
-        line = [name for name, growth in found.items() if growth.low <= 1.0 <= growth.high]
-        zeros = ", ".join(f"{name} {each:,.0f}" for name, each in zero.items())
+        """Sentences on the target's geometry, learners with slopes 1/2 or 1, equal queries, and the predictor 0."""
+        geometry, result = problem.geometry(self.shown_noise), at_one[0].result
+        growths, rounds = result.growth(at_one[0].growth_from), at_one[0].slope_rounds
+        root = [name for name, growth in growths.items() if growth.low <= 0.5]
+        line = [name for name, growth in growths.items() if growth.low <= 1.0 <= growth.high]
+        zeros = ", ".join(f"{name} {regret:,.0f}" for name, regret in zero.items())
         sentences = [
-            f"Target: beta = {math.degrees(at['angle']):.0f} degrees; at noise {at['noise']:g} "
-            f"R = {at['constant']:.3f} and W = {at['W']:.3f} ({at['W_sharp']:.3f} by the angle alone, "
-            f"{at['W_printed']:.3f} as printed).",
-            f"Slope compatible with at most 1/2 over {fitted}: {', '.join(root) or 'none'}.",
-            f"Slope compatible with 1 over {fitted}: {', '.join(line) or 'none'}.",
+            f"Target: beta = {math.degrees(geometry['angle']):.0f} degrees; at noise {geometry['noise']:g} "
+            f"R = {geometry['constant']:.3f} and W = {geometry['W']:.3f} ({geometry['W_sharp']:.3f} by the angle, "
+            f"{geometry['W_printed']:.3f} as printed).",
+            f"Slope compatible with at most 1/2 over {rounds}: {', '.join(root) or 'none'}.",
+            f"Slope compatible with 1 over {rounds}: {', '.join(line) or 'none'}.",
             f"Regret of the predictor 0: {zeros}.",
         ]
-        if {ALGORITHM_2, "mean of 2 copies"} <= set(shown.learners):
-            pair = shown.paired_difference(ALGORITHM_2, "mean of 2 copies")
+        if {ALGORITHM_2, "mean of 2 copies"} <= set(result.learners):
+            pair = result.paired_difference(ALGORITHM_2, "mean of 2 copies")
             ends = f"{pair.mean[-1]:.1f} [{pair.low[-1]:.1f}, {pair.high[-1]:.1f}]"
-            equal = f"At two queries a round, Algorithm 2's regret minus that of the mean of 2 copies: {ends}."
-            sentences.insert(3, equal)
+            difference = f"At two queries a round, Algorithm 2's regret minus that of the mean of 2 copies: {ends}."
+            sentences.insert(3, difference)
         risks = at_one[-1].result.meta["overflow_probability"]
         if risks.get(ALGORITHM_1):
             sentences.append(f"Algorithm 1 runs out of storage with probability {risks[ALGORITHM_1]:.1g} in a run.")
@@ -227,63 +238,64 @@ COLUMNS = (
 )
 
 
-KNOWS = (
-    "Steps are chosen in other runs, by losses on clean instances, which no learner sees. Algorithm 1's laws are made "
-    "for the moments of the copies at this noise. 'Told bounds': laws for bounds on |x|, |y| and the noise, and a step "
-    "chosen by losses on noisy copies."
+CAPTION = (
+    "Steps are chosen in other runs, by losses on clean instances, which no learner sees. Algorithm 1's distributions "
+    "are made for the moments of the copies at this noise, those of 'told bounds' for bounds on |x|, |y|, the noise; "
+    "its step is chosen by losses on noisy copies."
 )
-UNBIASED = (CLEAN, ALGORITHM_2, ALGORITHM_1, TOLD)
+UNBIASED_LEARNERS = (CLEAN, ALGORITHM_2, ALGORITHM_1, BOUND_TUNED)
 
 
-def better_than_both(played: ComparisonResult) -> list[str]:
-    """Which biased learners have a smaller regret than Algorithms 1 and 2 at the horizon, in a sentence if any."""
-    result, found = played.result, []
+def better_than_both(compared: ComparisonResult) -> list[str]:
+    """Return a sentence on biased learners with less regret than Algorithms 1 and 2 at the horizon, if any."""
+    result, better = compared.result, []
     both = [name for name in (ALGORITHM_2, ALGORITHM_1) if name in result.learners]
     for name in result.learners if len(both) == 2 else ():
-        pairs = [] if name in UNBIASED else [result.paired_difference(name, other) for other in both]
+        pairs = [] if name in UNBIASED_LEARNERS else [result.paired_difference(name, other) for other in both]
         if pairs and all(pair.high[-1] < 0 for pair in pairs):
             least = max(pairs, key=lambda pair: pair.mean[-1])
             ends = f"{-least.mean[-1]:.1f} [{-least.high[-1]:.1f}, {-least.low[-1]:.1f}]"
             copies = result.mean("queries").mean[result.learners.index(name), -1] / result.rounds[-1]
-            found.append(f"{name} ({copies:.3g} queries a round) by {ends} or more")
-    if not found:
+            better.append(f"{name} ({copies:.3g} queries a round) by {ends} or more")
+    if not better:
         return []
-    where = f"noise {played.labels['noise']:g}, {result.rounds[-1]:,} rounds"
-    return [f"Biased, and yet better than Algorithms 1 and 2 at this horizon ({where}): {'; '.join(found)}."]
+    setting = f"noise {compared.labels['noise']:g}, {result.rounds[-1]:,} rounds"
+    return [f"Biased learners with less regret than Algorithms 1 and 2 ({setting}): {'; '.join(better)}."]
 
 
-def _remarks(everything: list[ComparisonResult]) -> list[str]:
-    """Where a step that was chosen is the smallest or the largest tried, and where runs are skewed."""
-    places = {"{data} {noise:.3g}, {rounds:,} rounds".format(**played.labels): played for played in everything}
-    edge = format_places({place: played.at_edge for place, played in places.items()})
+def _remarks(comparisons: list[ComparisonResult]) -> list[str]:
+    """Sentences on steps at the edge of the candidates, and on skewed runs."""
+    label = "{data} {noise:.3g}, {rounds:,} rounds"
+    by_label = {label.format(**compared.labels): compared for compared in comparisons}
+    edge = format_places({label: compared.at_edge for label, compared in by_label.items()})
     return [
-        f"Step at the edge of those tried, so that a better one may lie beyond: {edge}.",
-        *skewness_sentences(places),
+        f"The step is at the edge of the candidates, and a better one may lie beyond, for: {edge}.",
+        *skewness_sentences(by_label),
     ]
 
 
-def _check_surrogate(name: str, noise: float, words: str, limit: float) -> None:
-    """Algorithm 2 needs a surrogate kernel."""
+def _check_surrogate(name: str, noise: float, formula: str, limit: float) -> None:
+    """Check that Algorithm 2 has a surrogate kernel."""
     if noise >= limit:
-        raise ArgumentError(name, f"must be below {words} = {limit:.3g} (got {noise:g})")
+        raise ArgumentError(name, f"must be below {formula} = {limit:.3g} (got {noise:g})")
 
 
 def _numbers(compared: ComparisonResult) -> dict[str, Any]:
-    """For JSON: `growth` is the slope over the second half of the rounds."""
-    found = compared.curves()
-    for name, numbers in found["learners"].items():
+    """Numbers for JSON; `growth` is the slope over the second half of the rounds."""
+    curves = compared.curves()
+    for name, numbers in curves["learners"].items():
         numbers["eta"] = compared.etas[name]
-    return {"noise": compared.labels["noise"], "growth_from": compared.growth_from} | found
+    return {"noise": compared.labels["noise"], "growth_from": compared.growth_from} | curves
 
 
-def _across(title: str, plays: dict[str, ComparisonResult], form: str, per_round: bool = False) -> Table:
-    """Learners down, noises across."""
+def _across(title: str, comparisons: dict[str, ComparisonResult], form: str, per_round: bool = False) -> Table:
+    """Make a table with a row for each learner and a column for each noise."""
     rows, labels = [], []
-    for label, played in plays.items():
-        for row in played.rows():
+    for label, compared in comparisons.items():
+        for row in compared.rows():
             scale = row["rounds"] if per_round else 1
             rows.append({"learner": row["learner"]} | {key: row[key] / scale for key in ("regret", "low", "high")})
             labels.append(label)
-    found = across(rows, "learner", labels, "regret")
-    found.sort(key=lambda row: (CLEAN, *NOISY).index(row["learner"]))
-    return Table(title, found, (Text("learner"), *(Interval(label, form=form) for label in plays)))
+    wide = across(rows, "learner", labels, "regret")
+    wide.sort(key=lambda row: (CLEAN, *NOISY).index(row["learner"]))
+    return Table(title, wide, (Text("learner"), *(Interval(label, form=form) for label in comparisons)))

@@ -1,4 +1,4 @@
-"""The figure of the study of kernel learners under Gaussian noise."""
+"""Figure of the study of kernel learners under Gaussian noise."""
 
 import textwrap
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from jaxonline.results.report.plotting import COLOURS, band, log_log, tidy
 from jaxonline.results.statistics import Estimate
 from jaxonline.study import ComparisonResult
 from jaxonline.study.comparison import ignore_skewness_warnings
-from jaxonline.study.ready.gaussian_noise_problem import ALGORITHM_1, ALGORITHM_2, CLEAN, NAIVE, TOLD
+from jaxonline.study.ready.gaussian_noise_problem import ALGORITHM_1, ALGORITHM_2, BOUND_TUNED, CLEAN, NAIVE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,7 @@ STYLES = {  # colour, line, marker
     CLEAN: ("#000000", "-", "s"),
     ALGORITHM_2: (COLOURS[0], "-", "o"),
     ALGORITHM_1: (COLOURS[5], "-", "D"),
-    TOLD: (COLOURS[5], "--", "d"),
+    BOUND_TUNED: (COLOURS[5], "--", "d"),
     NAIVE: (COLOURS[3], "-", "v"),
     "mean of 2 copies": (COLOURS[4], "-", "^"),
     "mean of 5 copies": (COLOURS[4], "--", "^"),
@@ -41,15 +41,10 @@ def plot(
     shown_noise: float,
     limit: float,
 ) -> "Figure":
-    """Regret against the noise, regret against rounds at one noise with the bounds, and slopes with intervals.
+    """Plot regret against the noise, regret against rounds at one noise with the bounds, and slopes with intervals.
 
-    Args:
-        by_noise: learners at several noises.
-        at_one: at the noise that is shown: for more rounds, and where there are such learners, for many passes.
-        zero: the regret of the predictor 0 after the rounds of `by_noise`.
-        notes: sentences that must not be missing below the title.
-        shown_noise: the noise of `at_one`.
-        limit: the noise from which on there is no surrogate kernel.
+    `zero` is the regret of the predictor 0 after the rounds of `by_noise`, `limit` the noise above which there is no
+    surrogate kernel. `at_one` are results at `shown_noise`: a longer horizon, and many passes.
     """
     from matplotlib.figure import Figure
 
@@ -57,7 +52,7 @@ def plot(
     panels = figure.subplots(1, 3, width_ratios=(1.0, 1.15, 1.0))
     titles = (
         f"(a) after {by_noise[0].result.rounds[-1]:,} rounds, as the noise grows",
-        f"(b) noise {shown_noise:g}; dashed: what the theorems promise",
+        f"(b) noise {shown_noise:g}; dashed: regret bounds",
         f"(c) slopes at noise {shown_noise:g}, {at_one[0].slope_rounds}",
     )
     for axes, title in zip(panels, titles, strict=True):
@@ -79,31 +74,33 @@ def plot(
 
 
 def _noise_panel(axes: "Axes", by_noise: Sequence[ComparisonResult], zero: float, limit: float) -> None:
-    noises = [played.labels["noise"] for played in by_noise]
+    noises = [compared.labels["noise"] for compared in by_noise]
     for name, (colour, ls, marker) in STYLES.items():
         own = {p.labels["noise"]: p.result.select(name).mean() for p in by_noise if name in p.result.learners}
         if own and name == CLEAN:
             axes.axhline(next(iter(own.values())).mean[0, -1], color=colour, ls=ls, lw=1.2)
         elif own:
-            ends = Estimate(*(np.array([part[:, -1] for part in parts]).T for parts in zip(*own.values(), strict=True)))
+            ends = Estimate(
+                *(np.array([field[:, -1] for field in fields]).T for fields in zip(*own.values(), strict=True))
+            )
             band(axes, list(own), ends, 0, color=colour, alpha=0.18, ls=ls, marker=marker, ms=4.5, lw=1.6)
     small = {"textcoords": "offset points", "fontsize": 8, "color": "0.4"}
     axes.axhline(zero, color="0.5", ls=(0, (1, 2)), lw=1.2)
     axes.annotate("always predict 0", (0.0, zero), xytext=(0, 4), **small)
     axes.axvline(limit, color="0.5", lw=1.0)
-    where = {"xycoords": ("data", "axes fraction"), "xytext": (-3, 0), "ha": "right"}
-    axes.annotate("no surrogate kernel\nbeyond", (limit, 0.02), **where, **small)
+    position = {"xycoords": ("data", "axes fraction"), "xytext": (-3, 0), "ha": "right"}
+    axes.annotate("no surrogate kernel\nbeyond", (limit, 0.02), **position, **small)
     axes.set(yscale="log", xlabel="noise (standard deviation of a coordinate)", ylabel="regret")
     axes.set_xticks(noises, [f"{noise:g}" for noise in noises])
     axes.yaxis.set_major_formatter("{x:,g}")
 
 
 def _rounds_panel(axes: "Axes", at_one: Sequence[ComparisonResult]) -> None:
-    plays = {name: played for played in at_one for name in played.result.learners}
+    by_name = {name: compared for compared in at_one for name in compared.result.learners}
     for name, (colour, ls, marker) in STYLES.items():
-        if name not in plays:
+        if name not in by_name:
             continue
-        result, bound = plays[name].result, plays[name].bounds.get(name)
+        result, bound = by_name[name].result, by_name[name].bounds.get(name)
         line = {"color": colour, "ls": ls, "marker": marker, "ms": 3.5, "lw": 1.6, "label": name}
         band(axes, result.rounds, result.select(name).bands(), 0, alpha=0.18, **line)
         if bound is not None:
@@ -123,17 +120,17 @@ def _rounds_panel(axes: "Axes", at_one: Sequence[ComparisonResult]) -> None:
 
 
 def _slope_panel(axes: "Axes", shown: ComparisonResult) -> None:
-    """All slopes over the same rounds."""
-    found = sorted(shown.rows(), key=lambda row: list(STYLES).index(row["learner"]))
-    for at, row in enumerate(found):
+    """Plot all slopes over the same rounds."""
+    rows = sorted(shown.rows(), key=lambda row: list(STYLES).index(row["learner"]))
+    for position, row in enumerate(rows):
         colour, _, marker = STYLES[row["learner"]]
-        axes.plot([row["slope_low"], row["slope_high"]], [at, at], color=colour, lw=2.5, alpha=0.6)
-        axes.plot(row["slope"], at, marker, color=colour, ms=6)
+        axes.plot([row["slope_low"], row["slope_high"]], [position, position], color=colour, lw=2.5, alpha=0.6)
+        axes.plot(row["slope"], position, marker, color=colour, ms=6)
     for slope, text in ((0.5, "square root"), (1.0, "linear")):
         axes.axvline(slope, color="0.35", lw=1.0, ls="--")
         axes.annotate(text, (slope, 0.985), xycoords=("data", "axes fraction"), xytext=(4, 0), va="top", fontsize=8,
                       textcoords="offset points", color="0.35")  # fmt: skip
-    axes.set_yticks(range(len(found)), [row["learner"] for row in found], fontsize=8)
+    axes.set_yticks(range(len(rows)), [row["learner"] for row in rows], fontsize=8)
     axes.invert_yaxis()
     axes.set(xlabel="slope of log regret against log rounds", xlim=(-0.1, 1.2))
     axes.set_xticks([0.0, 0.25, 0.5, 0.75, 1.0])

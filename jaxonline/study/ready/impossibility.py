@@ -1,9 +1,9 @@
-"""One noisy copy is not enough: Theorem 3 played by the learners of the library, in both of its worlds.
+"""One noisy copy is not enough: Theorem 3 by simulation of the learners of this library, in both of its worlds.
 
 In the world without noise instances are 3e or -e; in the one with noise they are e and a noisy copy is 3e or -e. A
-learner that takes one copy a round and is not told the noise plays the same in both, in law, and so its regret against
-linear predictors is at least `unavoidable_regret` times T in one of them. Learners that take two copies, or are told
-the covariance, can tell the worlds apart.
+learner that takes one copy a round and does not know the noise has the same distribution of plays in both, so that its
+regret against linear predictors is at least `unavoidable_regret` times T in one of them. Learners that take two copies,
+or know the covariance, can distinguish the worlds.
 
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), Theorem 3.
 """
@@ -37,34 +37,33 @@ from jaxonline.study.ready.impossibility_figure import plot_impossibility
 from jaxonline.study.study import Names, select_by_name
 
 SECOND_MOMENT = 5.0  # of a copy
-ONE, TOLD, TWO = "one copy", "one copy, covariance told", "two copies"
+ONE, COVARIANCE_KNOWN, TWO = "one copy", "one copy, covariance told", "two copies"
 MEAN, OTHER = "mean of copies as if clean", "one copy, not a linear predictor"
-KINDS = {ONE: COLOURS[3], TOLD: COLOURS[1], TWO: COLOURS[0], MEAN: COLOURS[5], OTHER: COLOURS[4]}  # with colours
+KIND_COLOURS = {ONE: COLOURS[3], COVARIANCE_KNOWN: COLOURS[1], TWO: COLOURS[0], MEAN: COLOURS[5], OTHER: COLOURS[4]}
 WORLDS: tuple[str, str] = ("without_noise", "with_noise")
 LINEAR, SUBLINEAR, UNDECIDED = "linear", "sublinear", "undecided"
-RULE = (  # slopes are those of `Result.growth`: of the rounds after an eighth of the horizon
-    "linear: in one of the worlds the whole interval of the slope is above 3/4. sublinear: in both of them it "
-    "reaches down to 1/2 and ends below 3/4, or the regret is not above 0. undecided: neither."
+RULE = (  # slopes are those of `Result.growth` over the rounds after an eighth of the horizon
+    "linear: in one world the interval of the slope is above 3/4. sublinear: in both worlds it reaches down to 1/2 and "
+    "ends below 3/4, or the regret is at most 0. undecided: otherwise."
 )
-_ALIKE = "one copy", "two copies"  # whose hypotheses are compared between the worlds
-_BLOCK = 128  # runs: two blocks for the default number of runs, so that two cores are busy
-_SEGMENTS = 80  # of the horizon, each of which ends with a possible recorded round
+_COMPARED = "one copy", "two copies"  # learners whose hypotheses are compared between the worlds
+_BLOCK_RUNS = 128  # two blocks for the default number of runs, one for each of two cores
+_SEGMENTS = 80  # of the horizon; recorded rounds are ends of segments
 _ADAM = optax.adam(1.0)
 
 
 class Impossibility(Study):
-    """Regret against the best linear predictor of a ball, in both worlds.
+    """Regret against the best linear predictor of a ball, e/5 or e, in both worlds.
 
-    The covariance is revealed to learners of kind `TOLD` alone: the feedback of the others hides it. The best
-    predictors are e/5 and e.
+    Only the feedback of learners of kind `COVARIANCE_KNOWN` reveals the covariance.
     """
 
     title: ClassVar[str] = (
-        "Two worlds that one noisy copy does not tell apart: linear regret in one of them, but not with two copies."
+        "Two worlds that one noisy copy cannot distinguish: linear regret in one of them, but not with two copies."
     )
     runs: int = Field(256, ge=2, le=1_000_000, description="Runs of each learner in each world.")
     rounds: int = Field(3000, ge=16, le=100_000_000, description="The horizon.")
-    only: Names = Field((), description="Learners to play; by default all.")
+    only: Names = Field((), description="Learners, named as in the table; by default all.")
     radius: float = Field(2.0, gt=1, description="Radius of the balls of learners and comparator.")
     alike_rounds: int = Field(
         400, ge=1, le=100_000_000, description="Rounds after which hypotheses are compared between the worlds."
@@ -74,56 +73,55 @@ class Impossibility(Study):
     def run(self, context: Context) -> Report:
         segment = max(1, self.rounds // _SEGMENTS)
         record_at = (segment * np.unique(np.geomspace(1, self.rounds // segment, 24).round().astype(int))).tolist()
-        options = {"record_at": record_at, "block_size": min(_BLOCK, self.runs)}
-        games, told = _as_one_program(False), _as_one_program(True)
+        options = {"record_at": record_at, "block_size": min(_BLOCK_RUNS, self.runs)}
+        games, informed_games = _as_one_program(False), _as_one_program(True)
         worlds, alike, kinds = {}, {}, {}
         with (
-            jax.numpy_dtype_promotion("standard"),  # parts of optax do not run under a stricter one
+            jax.numpy_dtype_promotion("standard"),  # parts of optax fail under stricter rules
             warnings.catch_warnings(),
             context.parts(2) as part,
         ):
-            warnings.filterwarnings("ignore", "the loss of the game is")  # it is meant: see `entries`
-            for world, game, open_game in zip(WORLDS, games, told, strict=True):
-                entries = select_by_name("only", self.only, self.entries(open_game.feedback))
+            warnings.filterwarnings("ignore", "the loss of the game is")  # intended: see `entries`
+            for world, game, informed_game in zip(WORLDS, games, informed_games, strict=True):
+                entries = select_by_name("only", self.only, self.entries(informed_game.feedback))
                 kinds = {name: kind for name, (kind, _) in entries.items()}
-                compared = Comparison(game, {name: own for name, (_, own) in entries.items()}, L2Ball(self.radius))
-                worlds[world] = compared.run(part(world), n_runs=self.runs, n_rounds=self.rounds, **options)
-            for name in _ALIKE:
+                comparison = Comparison(
+                    game, {name: entry for name, (_, entry) in entries.items()}, L2Ball(self.radius)
+                )
+                worlds[world] = comparison.run(part(world), n_runs=self.runs, n_rounds=self.rounds, **options)
+            for name in _COMPARED:
                 if name in kinds:
                     learner, rounds = self.entries(None)[name][1], min(self.rounds, self.alike_rounds)
-                    alike[name] = _alike(games, learner, rounds, self.runs, jax.random.key(context.seed))
+                    alike[name] = _compare_hypotheses(games, learner, rounds, self.runs, jax.random.key(context.seed))
         unavoidable = unavoidable_regret(self.radius)
         rows = _rows(worlds, kinds, unavoidable)
         title = f"Regret a round against linear predictors, {self.runs:,} runs of {self.rounds:,} rounds"
         growth = f"Slope of log regret against log rounds, {worlds[WORLDS[0]].slope_rounds}, with 95 % intervals"
-        results = {world: found.result for world, found in worlds.items()}
+        results = {world: compared.result for world, compared in worlds.items()}
         return Report(
             {"table": Table(title, rows)},
-            {"figure": lambda: plot_impossibility(results, kinds, KINDS, unavoidable, OTHER)},
+            {"figure": lambda: plot_impossibility(results, kinds, KIND_COLOURS, unavoidable, OTHER)},
             [
                 RULE,
-                *(_sentence(name, each) for name, each in alike.items()),
-                *skewness_sentences({world.replace("_", " "): found for world, found in worlds.items()}),
+                *(_sentence(name, test) for name, test in alike.items()),
+                *skewness_sentences({world.replace("_", " "): compared for world, compared in worlds.items()}),
             ],
             results,
             {
                 "unavoidable": unavoidable, "rule": RULE, "table": rows, "alike": alike,
-                "worlds": {world: found.curves() for world, found in worlds.items()},
+                "worlds": {world: compared.curves() for world, compared in worlds.items()},
             },
             [Table(title, rows, REGRETS, group="kind"), Table(growth, rows, GROWTHS, group="kind")],
         )  # fmt: skip
 
-    def entries(self, told: Any) -> dict[str, tuple[str, Any]]:
-        """The learners of the study by name, each with its kind.
+    def entries(self, informed: Any) -> dict[str, tuple[str, Any]]:
+        """Return the learners by name, each with its kind; `informed` is the feedback that reveals the covariance.
 
         Left out are learners that need other answers than copies (full information, attributes, experts; VAW and online
-        ridge read the instance itself), `MeanOfCopies(1)`, which is `NaiveCopy`, and `SurrogateKernel`, which is for
-        Gaussian noise and takes two copies. Losses other than the squared one are what the learner descends; it is
-        judged by the squared loss like all others. "constant steps" are eta / sqrt(T). "Algorithm 1" takes one copy
-        and a geometric number of others, two in the mean.
-
-        Args:
-            told: the feedback of those that are told the covariance.
+        ridge read the instance), `MeanOfCopies(1)`, which is `NaiveCopy`, and `SurrogateKernel`, which is for Gaussian
+        noise and takes two copies. Learners may descend another loss; the regret is always of the squared loss.
+        "constant steps" are eta / sqrt(T). "Algorithm 1" takes one copy and a geometric number of others, two in the
+        mean.
         """
         radius, n_rounds = self.radius, self.rounds
 
@@ -135,8 +133,8 @@ class Impossibility(Study):
                 kernel, NaiveCopy(), step_size=InverseSqrt(0.05), n_rounds=n_rounds, radius=radius
             )
 
-        def informed(estimator: Any) -> Entrant:
-            return Entrant(gradient(estimator), told)
+        def gradient_informed(estimator: Any) -> Entrant:
+            return Entrant(gradient(estimator), informed)
 
         feature_map = estimators.DotProductFeatureMap(kernels.Linear(), estimators.FiniteDistribution([0.0, 1.0]))
         factor = (radius * SECOND_MOMENT**0.5 + 1.0) ** 2  # bounds E (<w, x~> - 1)^2
@@ -156,8 +154,8 @@ class Impossibility(Study):
             "one copy, exponential loss": (ONE, gradient(NaiveCopy(losses.Exponential()))),
             "one copy, hinge loss": (ONE, gradient(NaiveCopy(losses.SmoothedHinge(1.0)), 0.1)),
             "one copy, logistic loss": (ONE, gradient(NaiveCopy(losses.Logistic()), 0.3)),
-            "covariance told": (TOLD, informed(estimators.KnownCovariance())),
-            "told, as printed": (TOLD, informed(PrintedKnownCovariance())),
+            "covariance told": (COVARIANCE_KNOWN, gradient_informed(estimators.KnownCovariance())),
+            "told, as printed": (COVARIANCE_KNOWN, gradient_informed(PrintedKnownCovariance())),
             "two copies": (TWO, gradient(estimators.TwoCopies())),
             "two copies, averaged": (TWO, gradient(estimators.TwoCopies(), hypothesis="average")),
             "Algorithm 1, linear kernel": (
@@ -176,29 +174,30 @@ class Impossibility(Study):
 
 
 def _as_one_program(reveal_covariance: bool) -> tuple[Game, Game]:
-    """The two worlds, each drawn from two rows (with noise, twice the same), so that they are compiled once."""
+    """Return the two worlds with instances drawn from two rows, so that they share a compiled program."""
     pair = indistinguishable_pair(reveal_covariance=reveal_covariance)
     x = pair.with_noise.environment.X
     twice = DataStream(jnp.concatenate([x, x]), jnp.ones(2, x.dtype), order="iid")
     return pair.without_noise, replace(pair.with_noise, environment=twice)
 
 
-def _alike(games: Any, learner: learners.GradientLearner, rounds: int, n_runs: int, key: jax.Array) -> dict[str, Any]:
-    """Whether the hypotheses of a learner, at e, have the same law in both worlds.
+def _compare_hypotheses(
+    games: Any, learner: learners.GradientLearner, rounds: int, n_runs: int, key: jax.Array
+) -> dict[str, Any]:
+    """Test whether the hypotheses of a learner, at e, have the same distribution in both worlds.
 
-    The means without and with noise, their difference with its interval, and the p-value of the two-sample
-    Kolmogorov-Smirnov test, small where the laws differ.
+    Returns their means, the difference with its interval, and the p-value of the two-sample Kolmogorov-Smirnov test.
     """
     from scipy import stats
 
     without, with_noise = (
         np.asarray(_hypotheses(game, learner, rounds, n_runs, jax.random.fold_in(key, i)), float)
-        for i, game in enumerate(games)  # keys of their own: the two samples are independent
+        for i, game in enumerate(games)  # separate keys make the two samples independent
     )
     gap, test = difference_of_means(with_noise, without), stats.ks_2samp(with_noise, without)
     means = float(without.mean()), float(with_noise.mean())
-    found = {"rounds": rounds, "means": means, "difference": gap.mean, "low": gap.low, "high": gap.high}
-    return found | {"p_value": float(test.pvalue)}  # type: ignore[attr-defined]
+    numbers = {"rounds": rounds, "means": means, "difference": gap.mean, "low": gap.low, "high": gap.high}
+    return numbers | {"p_value": float(test.pvalue)}  # type: ignore[attr-defined]
 
 
 @jax.jit(static_argnames=("rounds", "n_runs"))
@@ -213,11 +212,10 @@ def _hypotheses(
 
 
 def verdict(upper: Sequence[float], growths: Sequence[Growth]) -> str:
-    """`RULE`: linear, sublinear or undecided, from the numbers of the two worlds.
+    """Apply `RULE`: linear, sublinear or undecided.
 
-    Args:
-        upper: upper ends of the intervals of the regret at the horizon.
-        growths: slopes with their intervals; NaN where there is no power law.
+    `upper` are upper ends of the intervals of the final regret in both worlds, `growths` slopes, NaN without a power
+    law.
     """
     if any(growth.low > 0.75 for growth in growths):
         return LINEAR
@@ -226,31 +224,31 @@ def verdict(upper: Sequence[float], growths: Sequence[Growth]) -> str:
 
 
 def _rows(worlds: Mapping[str, ComparisonResult], kinds: Mapping[str, str], unavoidable: float) -> list[dict[str, Any]]:
-    """The table at the horizon, one row for each learner: regrets a round and slopes of both worlds, and a verdict.
+    """Return one row for each learner at the horizon: regrets a round and slopes of both worlds, and a verdict.
 
-    "larger" is that of the two regrets with the larger mean. "unavoidable" is for the kind of the theorem.
+    "larger" is the regret of the world with the larger mean. "unavoidable" is for the kind of the theorem.
     """
-    found = []
+    rows = []
     for pair in zip(*(worlds[world].rows() for world in WORLDS), strict=True):
-        each: dict[str, Any] = dict(zip(WORLDS, pair, strict=True))
+        by_world: dict[str, Any] = dict(zip(WORLDS, pair, strict=True))
         name = pair[0]["learner"]
-        most = max(WORLDS, key=lambda world: each[world]["regret"])
-        horizon = int(worlds[most].result.rounds[-1])
+        larger = max(WORLDS, key=lambda world: by_world[world]["regret"])
+        horizon = int(worlds[larger].result.rounds[-1])
         row: dict[str, Any] = {
             "learner": name,
             "kind": kinds[name],
-            "copies_per_round": each[most]["queries_per_round"],
+            "copies_per_round": by_world[larger]["queries_per_round"],
         }
-        for column, world in (*((world, world) for world in WORLDS), ("larger", most)):
-            row[column] = each[world]["regret"] / horizon
-            row |= {f"{column}_{end}": each[world][end] / horizon for end in ("low", "high")}
+        for column, world in (*((world, world) for world in WORLDS), ("larger", larger)):
+            row[column] = by_world[world]["regret"] / horizon
+            row |= {f"{column}_{end}": by_world[world][end] / horizon for end in ("low", "high")}
         row["unavoidable"] = unavoidable if kinds[name] == ONE else None
-        growths = [Growth(*(one[f"slope{end}"] for end in ("", "_low", "_high"))) for one in pair]
+        growths = [Growth(*(own[f"slope{end}"] for end in ("", "_low", "_high"))) for own in pair]
         for world, growth in zip(WORLDS, growths, strict=True):
             row |= {f"{world}_slope{end}": value for end, value in zip(("", "_low", "_high"), growth, strict=True)}
-        row["verdict"] = verdict([one["high"] for one in pair], growths)
-        found.append(row | {what: sum(one[what] for one in pair) for what in ("failed", "overflowed")})
-    return found
+        row["verdict"] = verdict([own["high"] for own in pair], growths)
+        rows.append(row | {key: sum(own[key] for own in pair) for key in ("failed", "overflowed")})
+    return rows
 
 
 REGRETS = (
@@ -269,7 +267,7 @@ GROWTHS = (
 
 
 def _sentence(name: str, alike: Mapping[str, Any]) -> str:
-    """What a learner plays in both worlds, in words."""
+    """Format the comparison of a learner's hypotheses."""
     return (
         "{name}: mean hypothesis after {rounds} rounds {means[0]:.3f} e without noise, {means[1]:.3f} e with; "
         "difference {difference:.3f} [{low:.3f}, {high:.3f}], Kolmogorov-Smirnov p = {p_value:.2g}"

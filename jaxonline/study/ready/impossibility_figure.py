@@ -1,4 +1,4 @@
-"""The figure of the study of one and two copies: four panels."""
+"""Figure of the study of one and two copies."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TITLES = "without noise: x is 3e or -e, and so is every copy", "with noise: x is e, a copy of it is 3e or -e"
-_NEAR = 0.07  # regrets a round that are closer share a label
+_LABEL_DISTANCE = 0.07  # closer regrets a round share a label
 
 
-class Shown(NamedTuple):
-    """Learners and their kinds, colours of kinds, the unavoidable regret a round, the kind that is not linear."""
+class LearnerKinds(NamedTuple):
+    """Kinds of learners, colours of kinds, the unavoidable regret a round, and the kind that is not linear."""
 
     kinds: Mapping[str, str]
     colours: Mapping[str, str]
@@ -37,27 +37,26 @@ def plot_impossibility(
     unavoidable: float,
     not_linear: str,
 ) -> "Figure":
-    """Regret against rounds in both worlds, regret a round by learner, and what one copy cannot reach.
+    """Plot regret against rounds in both worlds, final regret by learner, and what one copy cannot reach.
 
-    Args:
-        results: of the world without noise, then of the one with noise.
-        kinds: by learner.
-        colours: by kind.
-        unavoidable: the regret a round that no learner with one copy avoids in both worlds.
-        not_linear: the kind of learners that are no linear predictors.
+    `results` are those of the world without noise, then with noise; `unavoidable` is the regret a round that no learner
+    with one copy avoids in both; learners of the kind `not_linear` are no linear predictors.
     """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(14.5, 11.0), layout="constrained")
     figure.get_layout_engine().set(h_pad=0.12, w_pad=0.1)  # type: ignore[union-attr]
-    panels, shown = figure.subplots(2, 2, height_ratios=(1, 1.15)), Shown(kinds, colours, unavoidable, not_linear)
+    panels, shown = (
+        figure.subplots(2, 2, height_ratios=(1, 1.15)),
+        LearnerKinds(kinds, colours, unavoidable, not_linear),
+    )
     first = next(iter(results.values()))
     rounds = first.rounds
-    estimates, bands = ([getattr(one, what)() for one in results.values()] for what in ("mean", "bands"))
+    estimates, bands = ([getattr(result, method)() for result in results.values()] for method in ("mean", "bands"))
     titles = (
         *TITLES,
-        "the larger of the two is what the theorem is about",
-        "what one world is spared the other one pays",
+        "final regret in both worlds; the theorem bounds the larger",
+        "trade-off between the two worlds",
     )
     for axes, title in zip(panels.ravel(), titles, strict=True):
         tidy(axes, title=title)
@@ -66,26 +65,26 @@ def plot_impossibility(
     limits = [axes.get_ylim() for axes in panels[0]]
     for axes in panels[0]:
         axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits) * 4)
-    lines = {kind: {"color": of, "lw": 2} for kind, of in colours.items() if kind in kinds.values()}
+    lines = {kind: {"color": colour, "lw": 2} for kind, colour in colours.items() if kind in kinds.values()}
     lines[f"unavoidable in one of the worlds: {unavoidable:.3f} t"] = {"color": "black", "ls": "--", "lw": 1.3}
     for label, line in (lines | {"slope 1/2": {"color": "0.6", "lw": 1.0}}).items():
         panels[0, 0].plot([], [], label=label, **line)
     panels[0, 0].legend(frameon=False, fontsize=9, loc="upper left")
-    ends = [Estimate(*(part[:, -1] / (rounds[-1] if i < 4 else 1) for i, part in enumerate(e))) for e in estimates]
+    ends = [Estimate(*(f[:, -1] / (rounds[-1] if i < 4 else 1) for i, f in enumerate(e))) for e in estimates]
     _dots(panels[1, 0], shown, ends)
     _trade_off(panels[1, 1], shown, np.stack([end.mean for end in ends]))
     runs = f"{len(first.runs):,} runs of {rounds[-1]:,} rounds"
     figure.suptitle(
-        f"Two worlds in which one noisy copy has the same law: regret against linear predictors, {runs}\n"
+        f"Two worlds in which one noisy copy has the same distribution: regret against linear predictors, {runs}\n"
         "95 % intervals; above, bands that are simultaneous over rounds"
     )
     return figure
 
 
-def _curves(axes: "Axes", shown: Shown, rounds: np.ndarray, estimate: Estimate) -> None:
-    """Regret against rounds with bands, on logarithmic axes; what is not above 0 is left out."""
+def _curves(axes: "Axes", shown: LearnerKinds, rounds: np.ndarray, estimate: Estimate) -> None:
+    """Plot regret against rounds with bands on logarithmic axes; values of 0 or less are left out."""
     for mean, low, high, kind in zip(*estimate[:1], estimate.low, estimate.high, shown.kinds.values(), strict=True):
-        mean, low, high = (np.where(part > 0, part, np.nan) for part in (mean, low, high))
+        mean, low, high = (np.where(values > 0, values, np.nan) for values in (mean, low, high))
         axes.plot(rounds, mean, color=shown.colours[kind], lw=1.5, zorder=3)
         axes.fill_between(rounds, low, high, color=shown.colours[kind], alpha=0.2, lw=0)
     axes.plot(rounds, shown.unavoidable * rounds, color="black", ls="--", lw=1.3, zorder=4)
@@ -95,23 +94,23 @@ def _curves(axes: "Axes", shown: Shown, rounds: np.ndarray, estimate: Estimate) 
     _label_ends(axes, shown, rounds[-1], estimate.mean[:, -1])
 
 
-def _label_ends(axes: "Axes", shown: Shown, horizon: float, ends: Float[np.ndarray, "L"]) -> None:
-    """Names beside the ends of the curves that can be seen, pushed apart where they would overlap."""
-    seen = np.flatnonzero(ends > 0)
+def _label_ends(axes: "Axes", shown: LearnerKinds, horizon: float, ends: Float[np.ndarray, "L"]) -> None:
+    """Label the visible ends of the curves, pushed apart where labels would overlap."""
+    visible = np.flatnonzero(ends > 0)
     top = -np.inf
-    for group in sorted(_groups(np.log10(ends[seen])[:, None], 0.06), key=lambda group: ends[seen[group[0]]]):
-        text, colour = _label(shown, [int(seen[i]) for i in group])
-        end = float(np.mean(np.log10(ends[seen[group]])))
+    for group in sorted(_groups(np.log10(ends[visible])[:, None], 0.06), key=lambda group: ends[visible[group[0]]]):
+        text, colour = _label(shown, [int(visible[i]) for i in group])
+        end = float(np.mean(np.log10(ends[visible[group]])))
         half = 0.08 * (1 + text.count("\n"))
-        at, top = max(end, top + half), max(end, top + half) + half
+        height, top = max(end, top + half), max(end, top + half) + half
         axes.annotate(
-            text, (horizon, 10**end), xytext=(horizon * 1.25, 10**at), va="center", fontsize=8, color=colour,
+            text, (horizon, 10**end), xytext=(horizon * 1.25, 10**height), va="center", fontsize=8, color=colour,
             annotation_clip=False, arrowprops={"arrowstyle": "-", "color": "0.75", "lw": 0.7, "shrinkA": 0},
         )  # fmt: skip
 
 
 def _groups(points: Float[np.ndarray, "n k"], near: float) -> list[list[int]]:
-    """Points by neighbourhood: each joins the first group whose first point is near, or opens one."""
+    """Group points by distance: each joins the first group whose first point is near, or starts one."""
     groups: list[list[int]] = []
     for i, point in enumerate(points):
         group = next((g for g in groups if np.linalg.norm(points[g[0]] - point) < near), None)
@@ -119,23 +118,31 @@ def _groups(points: Float[np.ndarray, "n k"], near: float) -> list[list[int]]:
     return groups
 
 
-def _label(shown: Shown, group: list[int]) -> tuple[str, str]:
-    """The name of a group of learners, and its colour."""
+def _label(shown: LearnerKinds, group: list[int]) -> tuple[str, str]:
+    """Return the label of a group of learners and its colour."""
     names = [list(shown.kinds)[i] for i in group]
     kinds = {shown.kinds[name] for name in names}
     text = "\n".join(names) if len(names) < 3 else f"{names[0]} and {len(names) - 1} more"
     return text, shown.colours[kinds.pop()] if len(kinds) == 1 else "0.3"
 
 
-def _dots(axes: "Axes", shown: Shown, ends: list[Estimate]) -> None:
-    """Regret a round with its interval in both worlds, by learner."""
-    at = -np.arange(len(shown.kinds), dtype=float)
+def _dots(axes: "Axes", shown: LearnerKinds, ends: list[Estimate]) -> None:
+    """Plot the final regret a round of every learner with its interval in both worlds."""
+    positions = -np.arange(len(shown.kinds), dtype=float)
     for end, filled in zip(ends, (False, True), strict=True):
         for i, kind in enumerate(shown.kinds.values()):
             width = [[end.mean[i] - end.low[i]], [end.high[i] - end.mean[i]]]
             face = shown.colours[kind] if filled else "white"
             axes.errorbar(
-                end.mean[i], at[i], xerr=width, fmt="o", ms=6.5, color=shown.colours[kind], mfc=face, mew=1.5, capsize=2
+                end.mean[i],
+                positions[i],
+                xerr=width,
+                fmt="o",
+                ms=6.5,
+                color=shown.colours[kind],
+                mfc=face,
+                mew=1.5,
+                capsize=2,
             )
     for filled, text in ((False, "without noise"), (True, "with noise")):
         axes.plot([], [], "o", ms=6.5, color="0.3", mfc="0.3" if filled else "white", mew=1.5, label=text)
@@ -144,20 +151,20 @@ def _dots(axes: "Axes", shown: Shown, ends: list[Estimate]) -> None:
     axes.legend(
         frameon=False, fontsize=9, loc="lower left" if min(end.mean.min() for end in ends) > -0.3 else "upper left"
     )
-    axes.set_yticks(at, list(shown.kinds), fontsize=9)
+    axes.set_yticks(positions, list(shown.kinds), fontsize=9)
     for label, kind in zip(axes.get_yticklabels(), shown.kinds.values(), strict=True):
         label.set_color(shown.colours[kind])
     axes.set_xlabel("regret a round at the horizon")
 
 
-def _trade_off(axes: "Axes", shown: Shown, means: Float[np.ndarray, "2 L"]) -> None:
-    """One regret against the other, and the pairs that no linear predictor with one copy can reach."""
-    # with one copy and m the mean of the hypotheses, the regrets a round are at least F1(m) and F2(m)
+def _trade_off(axes: "Axes", shown: LearnerKinds, means: Float[np.ndarray, "2 L"]) -> None:
+    """Plot one regret against the other, and the pairs that no linear predictor with one copy can reach."""
+    # With one copy and mean hypothesis m, the regrets a round are at least F1(m) and F2(m).
     w = np.linspace(0.2, 1.0, 200)
     first = np.mean([(multiple * w - 1) ** 2 for multiple in SCATTERED], axis=0) - 0.8
     second = (w - 1) ** 2
-    most = 0.78
-    axes.fill_between(np.append(first, most), np.append(second, 0.0), color="0.9", lw=0, zorder=0)
+    limit = 0.78
+    axes.fill_between(np.append(first, limit), np.append(second, 0.0), color="0.9", lw=0, zorder=0)
     axes.plot(first, second, color="black", lw=1.3)
     balance = shown.unavoidable, shown.unavoidable
     axes.plot(*balance, "*", color="black", ms=12, zorder=2)
@@ -165,17 +172,17 @@ def _trade_off(axes: "Axes", shown: Shown, means: Float[np.ndarray, "2 L"]) -> N
         f"least larger regret:\n({balance[0]:.3f}, {balance[1]:.3f})", balance,
         xytext=(-28, -66), textcoords="offset points", fontsize=9, arrowprops={"arrowstyle": "-", "color": "0.4"},
     )  # fmt: skip
-    text = "out of reach\nfor linear predictors that take\none copy and know no more"
+    text = "out of reach for linear\npredictors with one copy"
     axes.text(0.42, 0.03, text, color="0.35", fontsize=9)
     linear = [i for i, kind in enumerate(shown.kinds.values()) if kind != shown.not_linear]
     for i in linear:
         axes.plot(*means[:, i], "o", color=shown.colours[list(shown.kinds.values())[i]], ms=7, alpha=0.85, zorder=3)
-    for group in _groups(means[:, linear].T, _NEAR):
+    for group in _groups(means[:, linear].T, _LABEL_DISTANCE):
         text, colour = _label(shown, [linear[i] for i in group])
         x, y = means[:, [linear[i] for i in group]].max(axis=1)
         axes.annotate(
             text, (x, y), xytext=(7, 5), textcoords="offset points", fontsize=8.5, color=colour,
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 1.0},
         )  # fmt: skip
-    axes.set(xlim=(-0.03, most), ylim=(-0.03, most), aspect="equal")
+    axes.set(xlim=(-0.03, limit), ylim=(-0.03, limit), aspect="equal")
     axes.set(xlabel="regret a round without noise", ylabel="regret a round with noise")

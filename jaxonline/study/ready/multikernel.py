@@ -1,7 +1,7 @@
-"""The published table of multi-kernel online least squares, and what it should have been.
+"""Table 2 of Rokhlin and Gurtovaya (2025) on multi-kernel online least squares, as printed and corrected.
 
-Rokhlin and Gurtovaya (2025), Table 2, names its experts after Vovk, Azoury and Warmuth; its numbers are those of
-online ridge at both levels (erratum E17). Both are computed here, from the same features.
+The table names its experts after Vovk, Azoury and Warmuth; its numbers are those of online ridge at both levels
+(erratum E17). Both are computed here from the same features.
 """
 
 import re
@@ -28,20 +28,19 @@ SETS = ("AR(4)", "Airfoil", "Concrete")
 
 
 def parse_seeds(text: str) -> list[int]:
-    """Seeds from text: "5" is the first five seeds, "0,3" or "0-4" name them ("7," is seed 7 alone).
+    """Parse seeds: "5" is the first five seeds, "0,3" or "0-4" name them ("7," is seed 7 alone).
 
-    Raises:
-        ValueError: the text is none of these, a seed is above 2^32 - 1, or they are more than `MAX_SEEDS`.
+    Raises a ValueError for other text, a seed above 2^32 - 1, or more than `MAX_SEEDS`.
     """
-    parts = [re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip()) for part in text.split(",") if part.strip()]
-    ranges = [range(int(part[1]), int(part[2] or part[1]) + 1) for part in parts if part]
+    matches = [re.fullmatch(r"(\d+)(?:-(\d+))?", item.strip()) for item in text.split(",") if item.strip()]
+    ranges = [range(int(match[1]), int(match[2] or match[1]) + 1) for match in matches if match]
     if re.fullmatch(r"\s*\d+\s*", text):
         ranges = [range(int(text))]
-    if None in parts or not any(ranges):
+    if None in matches or not any(ranges):
         raise ArgumentError("seeds", f'must be a number as "5" or a list as "0,1,2" or "0-4" (got {text!r})')
-    if max(each.stop for each in ranges) > 2**32 or sum(each.stop - each.start for each in ranges) > MAX_SEEDS:
+    if max(span.stop for span in ranges) > 2**32 or sum(span.stop - span.start for span in ranges) > MAX_SEEDS:
         raise ArgumentError("seeds", f"must be at most {MAX_SEEDS}, each below 2^32 (got {text!r})")
-    return [seed for each in ranges for seed in each]
+    return [seed for span in ranges for seed in span]
 
 
 def _seeds(value: Any) -> Any:
@@ -49,47 +48,49 @@ def _seeds(value: Any) -> Any:
     return parse_seeds(",".join(texts)) if texts and all(isinstance(text, str) for text in texts) else value
 
 
-def _places(value: Any) -> list[str]:
-    """Items one by one: each may be a list with commas, unless it is a path."""
+def _split_items(value: Any) -> list[str]:
+    """Split items at commas, unless an item is a path."""
     items = [value] if isinstance(value, str | Path) else value
-    parts = [[str(item)] if Path(item).exists() else str(item).split(",") for item in items]
-    return [part.strip() for group in parts for part in group if part.strip()]
+    groups = [[str(item)] if Path(item).exists() else str(item).split(",") for item in items]
+    return [item.strip() for group in groups for item in group if item.strip()]
 
 
-Places = Annotated[tuple[str, ...], BeforeValidator(_places)]
+Items = Annotated[tuple[str, ...], BeforeValidator(_split_items)]
 
 
 class MultiKernelTable(Study):
-    """The table's numbers, with features drawn as published by NumPy's legacy generator, in float64.
+    """The numbers of the table, with features of NumPy's legacy generator as published, in float64.
 
-    With `draws`, many more of them drawn by JAX: which differences of the table are real? (200 take some minutes.)
+    `draws` draws many more features with JAX to test which differences of the table are significant (200 take minutes).
     """
 
     title: ClassVar[str] = (
-        "Table 2 of the multi-kernel paper beside ours: online ridge, which was published, and VAW, which was meant."
+        "Table 2 of the multi-kernel paper beside ours: with online ridge, as published, and with VAW."
     )
-    data: Places = Field((), description="Folders and files of data, before the folder JAXONLINE_DATA.")
-    sets: Places = Field(
+    data: Items = Field((), description="Folders and files of data, searched before JAXONLINE_DATA.")
+    sets: Items = Field(
         (),
-        description="Sets, e.g. AR(4),Airfoil, or files (.npz with X and y, .csv); by default those of data, or three.",
+        description="Sets such as AR(4),Airfoil, or files (.npz with X and y, .csv); by default data, or three.",
     )
     seeds: Annotated[tuple[int, ...], BeforeValidator(_seeds)] = Field(
         (0, 1, 2, 3, 4),
         min_length=1,
-        description="Of the dictionaries: how many from 0 on, or a list or range: 5, 0,1,2, 0-4.",
+        description="Seeds of the dictionaries: their number, a list or a range: 5, 0,1,2, 0-4.",
     )
     forward: bool = Field(False, description="Figures for true VAW instead of online ridge.")
     target: str | int | None = Field(None, description="Column of the target in CSV files, by name or number.")
     impute: Literal["mean", "median"] | None = Field(None, description="Fill gaps with the column's mean or median.")
-    draws: int = Field(0, ge=0, le=1_000_000, description="Draws of the features by jax, to compare algorithms.")
-    sampler: Literal["correct", "published"] = Field("correct", description="Of OMKL-GF: correct or published.")
-    dtype: Literal["float64", "float32"] = Field("float64", description="float64, or float32 to see the drift.")
+    draws: int = Field(0, ge=0, le=1_000_000, description="Draws of the features by JAX, to compare algorithms.")
+    sampler: Literal["correct", "published"] = Field("correct", description="Sampler of OMKL-GF.")
+    dtype: Literal["float64", "float32"] = Field(
+        "float64", description="float64, or float32 to show its rounding errors."
+    )
 
     def run(self, context: Context) -> Report:
-        loaded, rough = self.load_sets(), self.dtype == "float32"
-        with jax.enable_x64(True), context.parts(len(loaded) * (1 + rough + (self.draws > 0))) as part:
-            results = [self.run_set(each, part(each.name), self.dtype) for each in loaded]
-            exact = [self.run_set(each, part(f"{each.name} in float64"), "float64") for each in loaded if rough]
+        loaded, is_float32 = self.load_sets(), self.dtype == "float32"
+        with jax.enable_x64(True), context.parts(len(loaded) * (1 + is_float32 + (self.draws > 0))) as part:
+            results = [self.run_set(data, part(data.name), self.dtype) for data in loaded]
+            exact = [self.run_set(data, part(f"{data.name} in float64"), "float64") for data in loaded if is_float32]
             draws = [
                 many.draw_many(name, *scaled(X, y), part(f"{name}, draws"), n_draws=self.draws)
                 for name, X, y in loaded
@@ -97,40 +98,40 @@ class MultiKernelTable(Study):
             ]
         kind = "vaw" if self.forward else "ridge"
         tables = {"table": Table("multi-kernel online least squares", _rows(results))}
-        drawn = {"running": lambda: figures.running(results, kind), "weights": lambda: figures.weights(results, kind)}
+        plots = {"running": lambda: figures.running(results, kind), "weights": lambda: figures.weights(results, kind)}
         if draws:
             tables["draws"] = Table("mean squared errors over the draws", many.interval_rows(draws))
             tables["differences"] = Table("differences over the draws", many.differences(draws))
-            drawn["draws"] = lambda: figures.draws(draws)
-        lines = [line for each in zip(results, exact, strict=False) for line in drift(*each)]
+            plots["draws"] = lambda: figures.draws(draws)
+        lines = [line for pair in zip(results, exact, strict=False) for line in drift(*pair)]
         lines += many.summary(tables["differences"].rows) if draws else []
         return Report(
-            tables, drawn, lines, numbers={each.name: each.by_algorithm() for each in results}, shown=[_shown(results)]
+            tables,
+            plots,
+            lines,
+            numbers={result.name: result.by_algorithm() for result in results},
+            shown=[_shown(results)],
         )
 
     def load_sets(self) -> list[datasets.DataSet]:
-        """The sets asked for: `sets`; or the files in `data`; or AR(4), Airfoil and Concrete.
-
-        Raises:
-            ValueError: two sets of the same name, or what `load_set` raises.
-        """
+        """Load the sets in `sets`, or the files in `data`, or AR(4), Airfoil and Concrete; names must be distinct."""
         loaded: list[datasets.DataSet] = []
-        for name in self.sets or [place for place in self.data if Path(place).is_file()] or SETS:
-            own = datasets.canonical_name(str(name)) is not None
-            loaded.append(load_set(name, self.data, target=None if own else self.target, impute=self.impute))
+        for name in self.sets or [path for path in self.data if Path(path).is_file()] or SETS:
+            is_known = datasets.canonical_name(str(name)) is not None
+            loaded.append(load_set(name, self.data, target=None if is_known else self.target, impute=self.impute))
             if loaded[-1].name in [other.name for other in loaded[:-1]]:
                 raise ArgumentError("sets", f"must have different names (got {loaded[-1].name!r} twice)")
         return loaded
 
     def run_set(self, data: datasets.DataSet, context: Context, dtype: str) -> SetResult:
-        """All algorithms on one set, with a dictionary for each seed."""
+        """Run all algorithms on one set with a dictionary for each seed."""
         X, y = scaled(data.X, data.y)
         frequencies = np.stack([Dictionary.published(seed, X.shape[1]).frequencies for seed in self.seeds])
         return run_set_once(context, data.name, X, y, frequencies, key=self.seeds[0], sampler=self.sampler, dtype=dtype)
 
 
 def _rows(results: Sequence[SetResult]) -> list[dict[str, Any]]:
-    """One row for each set, algorithm and forecaster: MSE x 1000, as printed, mean and deviation over seeds."""
+    """Return one row for each set, algorithm and forecaster: MSE x 1000, as printed, mean and deviation over seeds."""
     return [
         {
             "set": result.name, "algorithm": name, "forecaster": forecaster,
@@ -140,21 +141,21 @@ def _rows(results: Sequence[SetResult]) -> list[dict[str, Any]]:
             "seeds": len(mse),
         }
         for result in results
-        for name, of in result.by_algorithm().items()
-        for forecaster, mse in of.items()
+        for name, errors in result.by_algorithm().items()
+        for forecaster, mse in errors.items()
     ]  # fmt: skip
 
 
 def _shown(results: Sequence[SetResult]) -> Table:
-    """For each set what was printed, ours with online ridge, and true VAW."""
+    """Return a table of each set as printed, with online ridge, and with true VAW."""
     rows = [
         {
             "group": f"{result.name}: {result.shape[0]:,} rounds, d = {result.shape[1]}",
             "algorithm": name, "printed": printed(result.name)[name], "vaw": None,
         }
-        | {"vaw" if forecaster == "vaw" else "ridge": 1e3 * float(mse.mean()) for forecaster, mse in of.items()}
+        | {"vaw" if forecaster == "vaw" else "ridge": 1e3 * float(mse.mean()) for forecaster, mse in errors.items()}
         for result in results
-        for name, of in result.by_algorithm().items()
+        for name, errors in result.by_algorithm().items()
     ]  # fmt: skip
     columns = (
         Text("algorithm", "set, algorithm"),
@@ -165,14 +166,14 @@ def _shown(results: Sequence[SetResult]) -> Table:
     return Table("mean squared error x 1000, mean over the seeds", rows, columns, group="group", headed=True)
 
 
-def drift(rough: SetResult, exact: SetResult) -> list[str]:
-    """What float32 does to the mean squared errors of the table. (OMKL-GF draws other numbers.)"""
+def drift(inexact: SetResult, exact: SetResult) -> list[str]:
+    """Return a sentence on the effect of float32 on the table, except OMKL-GF, whose draws differ."""
     gaps = {
         which: abs(mse.mean() / exact.mse[which].mean() - 1)
-        for which, mse in rough.mse.items()
+        for which, mse in inexact.mse.items()
         if which[0] != "OMKL-GF" and exact.mse[which].mean() > 0
     }
     worst = max(gaps, key=lambda which: gaps[which], default=None)
     if worst is None:
         return []
-    return [f"{rough.name}: float32 moves the table by up to {gaps[worst]:.1e} of its values ({', '.join(worst)})"]
+    return [f"{inexact.name}: float32 changes the table by up to {gaps[worst]:.1e} of its values ({', '.join(worst)})"]

@@ -1,7 +1,7 @@
-"""The published table averages five draws of the random features. With many draws: which of its differences are real?
+"""Significance of the differences in the published multi-kernel table, which averages five draws of the features.
 
-The data sets are fixed; what varies is the features (and OMKL-GF's own draws), the same for all algorithms of a draw,
-so that differences are paired.
+The data are fixed; the features (and OMKL-GF's own draws) are random, the same for all algorithms of a draw, so that
+differences are paired.
 """
 
 import itertools
@@ -25,7 +25,7 @@ PUBLISHED_DRAWS = 5
 
 
 class Draws(NamedTuple):
-    """Mean squared errors of many draws on one data set, by algorithm and forecaster: one number a draw [D]."""
+    """Mean squared errors on one data set, by algorithm and forecaster: one number per draw [D]."""
 
     name: str
     mse: dict[tuple[str, str], np.ndarray]
@@ -35,18 +35,10 @@ def draw_many(
     name: str, X: Float[np.ndarray, "T d"], y: Float[np.ndarray, "T"], context: Context | None = None, *,
     n_draws: int = 200, together: int = 5,
 ) -> Draws:  # fmt: skip
-    """Play all algorithms with `n_draws` dictionaries drawn by JAX. Draw i has the key `fold_in(seed, i)`.
+    """Run all algorithms with `n_draws` dictionaries drawn by JAX, `together` at once.
 
-    Args:
-        name: of the set.
-        X: instances, scaled as in `scaled`.
-        y: targets in [0, 1].
-        context: of the study; seed 0 and no checkpoint by default.
-        n_draws: at least 2.
-        together: draws played at once.
-
-    Raises:
-        ValueError: `n_draws` below 2, targets outside [0, 1].
+    Draw i has key `fold_in(seed, i)`. X and y are scaled as in `scaled`; the context has seed 0 and no checkpoint by
+    default. Raises a ValueError if `n_draws` is below 2 or a target is outside [0, 1].
     """
     check.count("n_draws", n_draws, ge=2)
     context = context or Context()
@@ -56,41 +48,38 @@ def draw_many(
         draw = jax.jit(jax.vmap(lambda k: Dictionary.draw(k, published_kernels(), X.shape[1], 50).frequencies))
         for first in firsts:
             keys = jax.vmap(lambda i: jax.random.fold_in(root, i))(jnp.arange(first, first + together))
-            own = jax.random.fold_in(jax.random.fold_in(root, n_draws), first)
-            rows.append(run_set_once(part(f"draw {first}"), name, X, y, np.asarray(draw(keys)), key=own).mse)
+            omkl_key = jax.random.fold_in(jax.random.fold_in(root, n_draws), first)
+            rows.append(run_set_once(part(f"draw {first}"), name, X, y, np.asarray(draw(keys)), key=omkl_key).mse)
     return Draws(name, {which: np.concatenate([row[which] for row in rows])[:n_draws] for which in rows[0]})
 
 
 def intervals(draws: Draws, level: float = 0.95) -> dict[tuple[str, str], Estimate]:
     """Mean over draws with its interval, by algorithm and forecaster."""
-    found = mean_over_runs(np.stack(list(draws.mse.values())), level)
-    return {which: Estimate(*(part[i] for part in found)) for i, which in enumerate(draws.mse)}
+    estimate = mean_over_runs(np.stack(list(draws.mse.values())), level)
+    return {which: Estimate(*(field[i] for field in estimate)) for i, which in enumerate(draws.mse)}
 
 
 def interval_rows(studies: Sequence[Draws]) -> list[dict[str, Any]]:
-    """`intervals` as a table, with the standard deviation of one draw."""
+    """Return the rows of `intervals` with the standard deviation of one draw."""
     return [
         {"set": draws.name, "algorithm": algorithm, "forecaster": forecaster}
-        | {name: float(getattr(found, name)) for name in ("mean", "low", "high")}
+        | {name: float(getattr(estimate, name)) for name in ("mean", "low", "high")}
         | {"deviation": float(draws.mse[algorithm, forecaster].std(ddof=1))}
         for draws in studies
-        for (algorithm, forecaster), found in intervals(draws).items()
+        for (algorithm, forecaster), estimate in intervals(draws).items()
     ]
 
 
 def differences(studies: Sequence[Draws], level: float = 0.95) -> list[dict[str, Any]]:
-    """All pairs of algorithms on all sets and for both forecasters, with simultaneous intervals.
+    """Compare all pairs of algorithms on all sets and for both forecasters, with simultaneous intervals.
 
-    Student's t intervals of paired differences with Bonferroni's correction: all of them hold together with
-    probability `level` at least (as far as means over draws are normal).
+    Student's t intervals of paired differences with Bonferroni's correction hold together with probability `level` at
+    least (if means over draws are normal).
 
     Returns:
         Rows: the set's name, the forecaster, the better and the worse algorithm by mean; the mean of worse - better
-        with its limits; the share of draws in which `better` is better; the chance that means over five draws are in
-        the other order; whether the interval excludes 0.
-
-    Raises:
-        ValueError: `level` is not between 0 and 1.
+            with its limits; the share of draws in which `better` is better; the probability that means over five draws
+            have the other order; whether the interval excludes 0.
     """
     pairs = [
         (draws, forecaster, pair)
@@ -103,7 +92,7 @@ def differences(studies: Sequence[Draws], level: float = 0.95) -> list[dict[str,
         gap = draws.mse[_column(b, forecaster)] - draws.mse[_column(a, forecaster)]
         if gap.mean() < 0:
             a, b, gap = b, a, -gap
-        mean, _, low, high, _ = (float(part[0]) for part in mean_over_runs(gap[None], level, together=len(pairs)))
+        mean, _, low, high, _ = (float(field[0]) for field in mean_over_runs(gap[None], level, together=len(pairs)))
         deviation = float(gap.std(ddof=1))
         wrong = float(stats.norm.sf(mean * math.sqrt(PUBLISHED_DRAWS) / deviation)) if deviation > 0 else 0.0
         row = {"name": draws.name, "forecaster": forecaster, "better": a, "worse": b, "mean": mean, "low": low}
@@ -112,19 +101,19 @@ def differences(studies: Sequence[Draws], level: float = 0.95) -> list[dict[str,
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A few lines on `differences`: which of the table are real, and which five draws cannot tell."""
+    """Summarise `differences`: which are significant, and which five draws cannot resolve."""
     lines = []
     for name, forecaster in dict.fromkeys((row["name"], row["forecaster"]) for row in rows):
-        mine = [row for row in rows if (row["name"], row["forecaster"]) == (name, forecaster)]
-        real = f"{sum(row['real'] for row in mine)} of {len(mine)} differences are real"
+        own = [row for row in rows if (row["name"], row["forecaster"]) == (name, forecaster)]
+        real = f"{sum(row['real'] for row in own)} of {len(own)} differences are significant"
         lines.append(f"{name}, {forecaster}: {real} (simultaneous 95 % intervals)")
-        for row in mine:
+        for row in own:
             order, ends = "{better} < {worse}".format(**row), [1e3 * row[end] for end in ("mean", "low", "high")]
             if not row["real"]:
                 lines.append("  not resolved: {} by {:.4f} ({:.4f} .. {:.4f})e-3".format(order, *ends))
             elif row["misleading"] > 0.025:
                 chance = f"five draws show the other order with probability {row['misleading']:.0%}"
-                lines.append(f"  real, but {chance}: {order}")
+                lines.append(f"  significant, but {chance}: {order}")
     return lines
 
 

@@ -1,4 +1,4 @@
-"""The figures of the multi-kernel study."""
+"""Figures of the multi-kernel study."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ NAMES = {"ridge": "online ridge (as published)", "vaw": "true VAW"}
 
 
 def running(results: Sequence[SetResult], forecaster: str = "ridge") -> "Figure":
-    """Mean squared error up to each round, averaged over dictionaries, one panel a set; forecaster "ridge" or "vaw"."""
+    """Plot the mean squared error up to each round, averaged over dictionaries, one panel per set."""
     figure, panels = _panels(f"Running mean squared error, experts: {NAMES[forecaster]}", len(results))
     for axes, result in zip(panels, results, strict=True):
         tidy(axes, "round", title=result.name)
@@ -28,14 +28,14 @@ def running(results: Sequence[SetResult], forecaster: str = "ridge") -> "Figure"
             rounds = np.arange(1, len(curve) + 1)[len(curve) // 100 :]
             axes.plot(rounds, 1e3 * curve[rounds - 1], color=COLOURS[i], label=algorithm, lw=1.5)
             positive |= bool((curve[rounds - 1] > 0).any())
-        log_log(axes, linear_y=not positive)  # all errors are 0 where all targets are equal
+        log_log(axes, linear_y=not positive)  # all errors are 0 if all targets are equal
     panels[0].set_ylabel("mean squared error up to the round, x 1000")
     panels[-1].legend(frameon=False, fontsize=8)
     return figure
 
 
 def weights(results: Sequence[SetResult], forecaster: str = "ridge") -> "Figure":
-    """Weights of the kernels after the last round (first dictionary), one panel a set; forecaster "ridge" or "vaw"."""
+    """Plot the weights of the kernels after the last round (first dictionary), one panel per set."""
     figure, panels = _panels(f"Final weights, experts: {NAMES[forecaster]}", len(results))
     for axes, result in zip(panels, results, strict=True):
         tidy(axes, "kernel", title=result.name)
@@ -47,23 +47,23 @@ def weights(results: Sequence[SetResult], forecaster: str = "ridge") -> "Figure"
 
 
 def draws(studies: Sequence[Draws]) -> "Figure":
-    """Mean over many draws with 95 % intervals, the middle 90 % of single draws, and the printed number."""
-    words = (
+    """Plot means over many draws with 95 % intervals, the middle 90 % of single draws, and the printed number."""
+    title = (
         "Blue: online ridge; red: true VAW; crosses: as printed (5 draws)\n"
         "thick: 90 % of single draws; thin: 95 % interval of the mean (Student's, each alone)"
     )
-    figure, panels = _panels(words, len(studies))
-    for axes, one in zip(panels, studies, strict=True):
-        tidy(axes, "MSE x 1000", title=f"{one.name}, {len(next(iter(one.mse.values())))} draws")
-        for (algorithm, forecaster), found in intervals(one).items():
-            true, in_print = forecaster == "vaw", printed(one.name)[algorithm]
-            at, colour = ALGORITHMS.index(algorithm) + (0.2 if true else -0.1), COLOURS[3 if true else 0]
-            spread = 1e3 * np.quantile(one.mse[algorithm, forecaster], [0.05, 0.95])
-            axes.plot(spread, [at, at], color=colour, alpha=0.35, lw=5, solid_capstyle="butt")
-            axes.plot([1e3 * found.low, 1e3 * found.high], [at, at], color=colour, lw=2)
-            axes.plot(1e3 * found.mean, at, "o", color=colour, ms=3)
-            if in_print is not None and not true:
-                axes.plot(in_print, at, "x", color="black", ms=6)
+    figure, panels = _panels(title, len(studies))
+    for axes, study in zip(panels, studies, strict=True):
+        tidy(axes, "MSE x 1000", title=f"{study.name}, {len(next(iter(study.mse.values())))} draws")
+        for (algorithm, forecaster), estimate in intervals(study).items():
+            is_vaw, in_print = forecaster == "vaw", printed(study.name)[algorithm]
+            y, colour = ALGORITHMS.index(algorithm) + (0.2 if is_vaw else -0.1), COLOURS[3 if is_vaw else 0]
+            spread = 1e3 * np.quantile(study.mse[algorithm, forecaster], [0.05, 0.95])
+            axes.plot(spread, [y, y], color=colour, alpha=0.35, lw=5, solid_capstyle="butt")
+            axes.plot([1e3 * estimate.low, 1e3 * estimate.high], [y, y], color=colour, lw=2)
+            axes.plot(1e3 * estimate.mean, y, "o", color=colour, ms=3)
+            if in_print is not None and not is_vaw:
+                axes.plot(in_print, y, "x", color="black", ms=6)
         log_log(axes, linear_y=True)
         axes.set_yticks(range(len(ALGORITHMS)), ALGORITHMS if axes is panels[0] else [""] * len(ALGORITHMS))
         axes.invert_yaxis()

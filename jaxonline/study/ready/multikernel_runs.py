@@ -1,4 +1,4 @@
-"""All algorithms of the multi-kernel paper played on one data set, with several dictionaries of random features."""
+"""All algorithms of the multi-kernel paper on one data set, with several dictionaries of random features."""
 
 import functools
 import operator
@@ -23,8 +23,8 @@ from jaxonline.study import Context
 
 COMBINERS = ("VAW2", "VAW2-truncated", "EWA", "Aggregating", "BOA", "ML-Poly", "ML-Prod")
 BEST = "best-expert"
-LENGTH, WIDTH = 8192, 8  # sets are padded to at least so many rounds, and to a multiple of so many coordinates
-MOST_PADDED = 2**24  # forecasts of all kernels: where they are more, rounds that nobody plays would take up memory
+MIN_ROUNDS, WIDTH_MULTIPLE = 8192, 8  # padding: minimum of rounds, and multiple of coordinates
+MAX_PADDED_FORECASTS = 2**24  # above it, rounds are not padded, to save memory
 DESCENT = ("Raker", "OMKL-GF")
 ALGORITHMS = (*COMBINERS, BEST, *DESCENT)
 # Table 2 as printed, MSE x 1000
@@ -38,32 +38,24 @@ PUBLISHED = {
 
 
 class SetResult(NamedTuple):
-    """The numbers of one data set. The keys are an algorithm and "ridge" or "vaw" ("ogd" for Raker and OMKL-GF).
-
-    Attributes:
-        name: of the set.
-        shape: of its instances.
-        mse: mean squared error of each dictionary [S].
-        running: mean squared error up to each round, averaged over dictionaries [T].
-        weights: of the kernels after the last round, first dictionary [N].
-    """
+    """Numbers of one data set by algorithm and forecaster: "ridge", "vaw", or "ogd" for Raker and OMKL-GF."""
 
     name: str
-    shape: tuple[int, int]
-    mse: dict[tuple[str, str], np.ndarray]
-    running: dict[tuple[str, str], np.ndarray]
-    weights: dict[tuple[str, str], np.ndarray]
+    shape: tuple[int, int]  # of its instances
+    mse: dict[tuple[str, str], np.ndarray]  # mean squared error of each dictionary [S]
+    running: dict[tuple[str, str], np.ndarray]  # mean squared error up to each round, mean over dictionaries [T]
+    weights: dict[tuple[str, str], np.ndarray]  # of the kernels after the last round, first dictionary [N]
 
     def by_algorithm(self) -> dict[str, dict[str, np.ndarray]]:
-        """The mean squared errors {algorithm: {forecaster: [S]}}, in the order of the table."""
-        found: dict[str, dict[str, np.ndarray]] = {algorithm: {} for algorithm in ALGORITHMS}
+        """Return the mean squared errors {algorithm: {forecaster: [S]}} in the order of the table."""
+        errors: dict[str, dict[str, np.ndarray]] = {algorithm: {} for algorithm in ALGORITHMS}
         for (algorithm, forecaster), mse in self.mse.items():
-            found[algorithm][forecaster] = mse
-        return found
+            errors[algorithm][forecaster] = mse
+        return errors
 
 
 def printed(name: str) -> dict[str, float | None]:
-    """Of a set: Table 2 as printed, by algorithm."""
+    """Return the printed column of Table 2 of a set by algorithm."""
     numbers = PUBLISHED.get(datasets.canonical_name(name) or name, (None,) * len(ALGORITHMS))
     return dict(zip(ALGORITHMS, numbers, strict=True))
 
@@ -71,22 +63,22 @@ def printed(name: str) -> dict[str, float | None]:
 def run_set_once(
     context: Context, name: str, X: np.ndarray, y: np.ndarray, frequencies: np.ndarray, **options: Any
 ) -> SetResult:
-    """`run_set`, or its numbers from the context's checkpoint."""
+    """Return `run_set`, from the context's checkpoint if it is there."""
 
     def compute() -> dict[str, np.ndarray]:
-        found = run_set(name, X, y, frequencies, **options)
-        parts = {part: getattr(found, part) for part in ("mse", "running", "weights")}
-        return {"/".join((part, *which)): of for part, numbers in parts.items() for which, of in numbers.items()}
+        result = run_set(name, X, y, frequencies, **options)
+        fields = {field: getattr(result, field) for field in ("mse", "running", "weights")}
+        return {"/".join((field, *which)): array for field, arrays in fields.items() for which, array in arrays.items()}
 
-    found: dict[str, dict] = {"mse": {}, "running": {}, "weights": {}}
+    numbers_by_field: dict[str, dict] = {"mse": {}, "running": {}, "weights": {}}
     for path, numbers in context.compute_once((X, y, frequencies, options), compute).items():
-        part, *which = path.split("/")
-        found[part][tuple(which)] = numbers
-    return SetResult(name, X.shape, **found)
+        field, *which = path.split("/")
+        numbers_by_field[field][tuple(which)] = numbers
+    return SetResult(name, X.shape, **numbers_by_field)
 
 
 def scaled(X: Float[np.ndarray, "n d"], y: Float[np.ndarray, "n"]) -> tuple[np.ndarray, np.ndarray]:
-    """As published: X divided by its largest row norm, y mapped onto [0, 1] (Eqs. 33 and 34); equal targets onto 0."""
+    """Scale as published: X by its largest row norm, y to [0, 1] (Eqs. 33 and 34); equal targets to 0."""
     norm, width = float(np.linalg.norm(X, axis=1).max()), float(np.ptp(y))
     return X / (norm or 1.0), (y - y.min()) / (width or 1.0)
 
@@ -101,54 +93,51 @@ def run_set(
     sampler: str = "correct",
     dtype: str = "float64",
 ) -> SetResult:
-    """Play all algorithms on one set, with S dictionaries of N kernels.
+    """Run all algorithms on one set with S dictionaries of N kernels; targets must be in [0, 1].
 
-    Args:
-        name: of the set.
-        X: instances.
-        y: targets in [0, 1].
-        frequencies: of the dictionaries.
-        key: of OMKL-GF's draws, a seed or a key.
-        sampler: of OMKL-GF.
-        dtype: "float64" (enabled inside this call only) or "float32".
-
-    Raises:
-        ValueError: targets outside [0, 1], or an unknown `sampler`.
+    `key` is a seed or a key of OMKL-GF's draws, `sampler` its sampler. float64 is enabled only inside this call.
     """
     if ((y < 0) | (y > 1)).any():
         raise ArgumentError("targets", f"must be in [0, 1] (got {y.min():g} to {y.max():g})")
     with jax.enable_x64(dtype == "float64"):
         run_key = jax.random.key(key) if isinstance(key, int | np.integer) else key
-        arrays = [jnp.asarray(of, working_dtype(dtype)) for of in _padded(frequencies, X, y)]
+        arrays = [jnp.asarray(array, working_dtype(dtype)) for array in _padded(frequencies, X, y)]
         predictions, weights = _run_set(*arrays, n=len(y), key=run_key, sampler=sampler)
-    losses = {which: (of.astype(float) - y) ** 2 for which, of in predictions.items()}
+    losses = {which: (array.astype(float) - y) ** 2 for which, array in predictions.items()}
     rounds = np.arange(1, len(y) + 1)
     return SetResult(
         name, X.shape,
         {which: loss.mean(axis=1) for which, loss in losses.items()},
         {which: loss.mean(axis=0).cumsum() / rounds for which, loss in losses.items()},
-        {which: of[0] for which, of in weights.items()},
+        {which: array[0] for which, array in weights.items()},
     )  # fmt: skip
 
 
 def _padded(frequencies, X, y):
-    """The same with more rounds and coordinates, zeros: sets of most sizes have one shape, and so the same programs."""
+    """Pad rounds and coordinates with zeros, so that most sets share a shape and its compiled programs."""
     (n, d), (S, N) = X.shape, frequencies.shape[:2]
-    length = max(LENGTH, 1 << (n - 1).bit_length())
-    after, beside = (0, length - n if S * N * length <= MOST_PADDED else 0), (0, -d % WIDTH)
-    return np.pad(frequencies, [(0, 0)] * 3 + [beside]), np.pad(X, (after, beside)), np.pad(y, after)
+    length = max(MIN_ROUNDS, 1 << (n - 1).bit_length())
+    extra_rounds, extra_coordinates = (
+        (0, length - n if S * N * length <= MAX_PADDED_FORECASTS else 0),
+        (0, -d % WIDTH_MULTIPLE),
+    )
+    return (
+        np.pad(frequencies, [(0, 0)] * 3 + [extra_coordinates]),
+        np.pad(X, (extra_rounds, extra_coordinates)),
+        np.pad(y, extra_rounds),
+    )
 
 
 def _run_set(frequencies, X, y, *, n, key, sampler):
-    """Of the first n rounds: predictions [S, n] and final weights [S, N], by algorithm and forecaster."""
+    """Return predictions [S, n] of the first n rounds and final weights [S, N], by algorithm and forecaster."""
     S, N, *shape = frequencies.shape
     jobs, gather = expert_jobs(Dictionary(frequencies.reshape(S * N, *shape)), X, y, jnp.ones((), X.dtype), n)
     descents = [lambda: _raker(frequencies, X, y, n), lambda: _omkl_gf(frequencies, X, y, n, key, sampler)]
-    raker, omkl_gf, *parts = in_parallel([*descents, *jobs])
-    results = {(name, "ogd"): of for name, of in zip(DESCENT, (raker, omkl_gf), strict=True)}
+    raker, omkl_gf, *job_results = in_parallel([*descents, *jobs])
+    results = {(name, "ogd"): result for name, result in zip(DESCENT, (raker, omkl_gf), strict=True)}
 
-    # both kinds of experts go through one loop: first S sequences of online ridge, then S of VAW
-    both = np.concatenate([of.reshape(-1, S, N) for of in gather(parts)], axis=1)
+    # One loop for both kinds of experts: first S sequences of online ridge, then S of VAW.
+    both = np.concatenate([forecasts.reshape(-1, S, N) for forecasts in gather(job_results)], axis=1)
     experts = jnp.asarray(both)
     combine = [lambda rule=rule: _combine(rule, experts, y, n) for rule in _rules().values()]
     second, *combined = jax.tree.map(np.asarray, in_parallel([lambda: _second_level(experts, y, n), *combine]))
@@ -161,13 +150,13 @@ def _run_set(frequencies, X, y, *, n, key, sampler):
     clipped = np.clip(both[:n], 0.0, 1.0)
     best = np.argmin(np.sum((clipped - np.asarray(y)[:n, None, None]) ** 2, axis=0), axis=1)
     alone = clipped[:, np.arange(len(best)), best].T
-    predictions = {which: np.asarray(of[0])[:, :n] for which, of in results.items()}
+    predictions = {which: np.asarray(result[0])[:, :n] for which, result in results.items()}
     predictions |= {(BEST, "ridge"): alone[:S], (BEST, "vaw"): alone[S:]}
-    return predictions, {which: np.asarray(of[1]) for which, of in results.items()}
+    return predictions, {which: np.asarray(result[1]) for which, result in results.items()}
 
 
 def _rules() -> dict[str, Any]:
-    """The combiners besides VAW, as published."""
+    """The published combiners besides VAW."""
     return {
         "EWA": Truncated(learners.OverAdvice(learners.EWA.over_range(0.0, 1.0), late_start=True)),
         "Aggregating": Truncated(learners.Aggregating(0.0, 1.0, late_start=True)),
@@ -177,19 +166,17 @@ def _rules() -> dict[str, Any]:
     }
 
 
-_quickly = jitted(
-    functools.partial(fast_compile_options, optimised=True)
-)  # one program a rule, which runs for a tenth of a second
+_fast_jit = jitted(functools.partial(fast_compile_options, optimised=True))  # each program runs for 0.1 s
 
 
-@_quickly
+@_fast_jit
 def _combine(rule, experts, y, n):
     return jax.vmap(lambda Z: play_sequence(rule, Z, y, None, n)[0], in_axes=1)(experts)
 
 
-@_quickly
+@_fast_jit
 def _second_level(experts, y, n):
-    """VAW over experts as they are, and over truncated ones: forecasts and final weights of each."""
+    """VAW over plain and over truncated experts: forecasts and final weights of each."""
 
     def play(low, high, Z):
         forecasts, state = scan_blocks(lambda z: jnp.clip(z, low, high), Z, y, 1.0, BLOCK, n)
@@ -201,13 +188,13 @@ def _second_level(experts, y, n):
 
 @jax.jit
 def _raker(frequencies, X, y, n):
-    return jax.vmap(lambda one: play_sequence(learners.Raker(Dictionary(one)), X, y, None, n)[0])(frequencies)
+    return jax.vmap(lambda draw: play_sequence(learners.Raker(Dictionary(draw)), X, y, None, n)[0])(frequencies)
 
 
 @jax.jit(static_argnames=("sampler",))
 def _omkl_gf(frequencies, X, y, n, key, sampler):
-    def play(s, one):
-        learner = learners.OMKLGF(Dictionary(one), sampler=sampler)
+    def play(s, draw):
+        learner = learners.OMKLGF(Dictionary(draw), sampler=sampler)
         return play_sequence(learner, X, y, jax.random.fold_in(key, s), n)[0]
 
     return jax.vmap(play)(jnp.arange(len(frequencies)), frequencies)

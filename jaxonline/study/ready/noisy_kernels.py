@@ -1,7 +1,7 @@
-"""Algorithm 1 at work: regret and bound for every loss and two kernels, and what the law of the copies is worth.
+"""Algorithm 1 on noisy copies: regret and bound for every loss and two kernels, by distribution of the copies.
 
 Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), Theorems 1, 2 and 4 with
-the paper's law of the numbers of copies, and with better laws.
+the paper's distribution of the numbers of copies, and with better ones.
 """
 
 import math
@@ -24,7 +24,7 @@ from jaxonline.study.ready.noisy_kernels_cases import BEST, THEOREM, Case, short
 from jaxonline.study.ready.noisy_kernels_figures import laws_figure, losses_figure
 from jaxonline.study.study import AboveOne, Items, Positive, Words, select_by_name
 
-KERNELS: dict[str, tuple[Any, float]] = {  # with good laws of the paper, p of 1.5, 2, 3, 5
+KERNELS: dict[str, tuple[Any, float]] = {  # with a good p of 1.5, 2, 3, 5 of the paper's distribution
     "exponential kernel": (kernels.ExponentialKernel(), 2.0),
     "Gaussian kernel": (kernels.Gaussian(2.0), 3.0),
 }
@@ -40,28 +40,31 @@ Overheads = Annotated[tuple[Annotated[float, Field(ge=0), AllowInfNan(True)], ..
 class NoisyKernels(Study):
     """Passes over instances in a ball of radius 1/2, with Gaussian noise on every copy.
 
-    Steps are eta / sqrt(t), the theorem's (with the anytime form of its bound) beside the best of a few, which is
-    chosen in a third of the runs and reported in the others. The laws of the numbers of copies and the theorem's step
-    use bounds on E|x~|^2 and on |y|, which are told to the learner and are sharp here; the best step is chosen by
-    losses on clean instances, which no learner sees.
+    Steps are eta / sqrt(t): the theorem's (with the anytime form of its bound), and the best candidate, which a third
+    of the runs chooses and the others report. The distributions of the copies and the theorem's step use bounds on
+    E|x~|^2 and on |y|, which are sharp here; losses on clean instances, which no learner sees, choose the best step.
     """
 
     title: ClassVar[str] = (
-        "Algorithm 1 on noisy copies: regret and bound for every loss and two kernels, and what better laws are worth."
+        "Algorithm 1 on noisy copies: regret and bound for every loss and two kernels, by distribution of the copies."
     )
     runs: int = Field(72, ge=4, le=1_000_000, description="Runs of each learner; a third of them chooses the step.")
     rounds: int = Field(3000, ge=16, le=1_000_000, description="The horizon.")
-    kernels: Words = Field((), description="Kernels to play; by default all.")
-    losses: Words = Field((), description="Losses to play; by default all.")
-    ps: AboveOne = Field((1.5, 2.0, 3.0, 5.0), description="Parameters of the paper's law, for the squared loss.")
-    overheads: Overheads = Field((math.inf, 0.5), description="Overheads of the best laws, for the squared loss.")
+    kernels: Words = Field((), description="Kernels; by default all.")
+    losses: Words = Field((), description="Losses; by default all.")
+    ps: AboveOne = Field(
+        (1.5, 2.0, 3.0, 5.0), description="Parameters of the paper's distribution, for the squared loss."
+    )
+    overheads: Overheads = Field(
+        (math.inf, 0.5), description="Overheads of the best distributions, for the squared loss."
+    )
     etas: Positive = Field(
         (0.0015, 0.005, 0.015, 0.05, 0.15, 0.5, 1.5),
         min_length=1,
-        description="Steps tried beside the theorem's, in units of the radius.",
+        description="Candidate steps beside the theorem's, in units of the radius.",
     )
-    instances: int = Field(400, ge=2, le=1_000_000, description="Instances.")
-    dimension: int = Field(3, ge=2, le=10_000, description="Their dimension.")
+    instances: int = Field(400, ge=2, le=1_000_000, description="Number of instances.")
+    dimension: int = Field(3, ge=2, le=10_000, description="Dimension of the instances.")
     noise_variance: float = Field(0.02, gt=0, description="Variance of the noise on each coordinate.")
     radius: float = Field(1.0, gt=0, description="Radius of the ball of predictors.")
 
@@ -71,35 +74,40 @@ class NoisyKernels(Study):
         parameters = [("geometric", p) for p in self.ps] + [("best", overhead) for overhead in self.overheads]
         chosen_losses = select_by_name("losses", self.losses, LOSSES)
         cells = [Case(name, loss, "geometric", p) for name, (_, p) in chosen_kernels.items() for loss in chosen_losses]
-        laws = [Case(name, "squared", *each) for name in chosen_kernels for each in parameters]
+        laws = [Case(name, "squared", *law) for name in chosen_kernels for law in parameters]
         cases = dict.fromkeys(case for name in chosen_kernels for case in (*cells, *laws) if case.kernel == name)
         with context.parts(len(cases)) as part:
             sizes = {"n_runs": self.runs, "n_rounds": self.rounds, "record_at": 16}
-            played = {c: self.comparison(c, context.seed).run(part(c.name), **sizes) for c in cases}
-        zero = {case: self.regret_of_zero(case, each.result, context.seed) for case, each in played.items()}
-        rows = {case: [row | {"predictor_0": zero[case][-1]} for row in each.rows()] for case, each in played.items()}
+            results = {case: self.comparison(case, context.seed).run(part(case.name), **sizes) for case in cases}
+        zero = {case: self.regret_of_zero(case, own.result, context.seed) for case, own in results.items()}
+        rows = {case: [row | {"predictor_0": zero[case][-1]} for row in own.rows()] for case, own in results.items()}
         numbers: dict[Case, dict[str, Any]] = {
-            case: {**_numbers(each), "predictor_0": zero[case]} for case, each in played.items()
+            case: {**_numbers(own), "predictor_0": zero[case]} for case, own in results.items()
         }
         settings = {"n_instances": self.instances, "p": {name: p for name, (_, p) in chosen_kernels.items()}}
         settings |= self.model_dump(include={"dimension", "noise_variance", "radius", "etas"})
         titles = (
-            "Algorithm 1 with the paper's law: regret at the horizon (95 % intervals)",
-            "The same for other laws of the number of copies, squared loss",
+            "Algorithm 1 with the paper's distribution: regret at the horizon (95 % intervals)",
+            "Other distributions of the number of copies, squared loss",
         )
-        kernel, loss, p, law = Text("kernel"), Text("loss"), Number("parameter", "p", "{:g}"), Text("law")
+        kernel, loss, p, law = (
+            Text("kernel"),
+            Text("loss"),
+            Number("parameter", "p", "{:g}"),
+            Text("law", "distribution"),
+        )
         left_out = sum(row["failed"] + row["overflowed"] for pair in rows.values() for row in pair)
-        risk = max((max(each["overflow_probability"].values()) for each in numbers.values()), default=0.0)
-        caption = f"runs left out (failed, out of storage): {left_out}; "
-        caption += f"a run is out of storage with probability {risk:.1g} at most. {SAID}"
+        risk = max((max(own["overflow_probability"].values()) for own in numbers.values()), default=0.0)
+        caption = f"excluded runs (failed, out of storage): {left_out}; "
+        caption += f"a run is out of storage with probability at most {risk:.1g}. {STEP_CAPTION}"
         return Report(
             {"table": Table("Algorithm 1", [_csv_row(row) for case in (*cells, *laws) for row in rows[case]])},
             {
-                "regret": lambda: losses_figure({case: played[case] for case in cells}, zero),
-                "laws": lambda: laws_figure({case: played[case] for case in laws}, zero),
+                "regret": lambda: losses_figure({case: results[case] for case in cells}, zero),
+                "laws": lambda: laws_figure({case: results[case] for case in laws}, zero),
             },
-            self._sentences(played, rows),
-            results={f"results/{case.name}": compared.result for case, compared in played.items()},
+            self._sentences(results, rows),
+            results={f"results/{case.name}": compared.result for case, compared in results.items()},
             numbers={
                 "settings": settings,
                 "losses": {name: {c.loss: numbers[c] for c in cells if c.kernel == name} for name in chosen_kernels},
@@ -113,25 +121,25 @@ class NoisyKernels(Study):
             ],
         )
 
-    def _sentences(self, played: dict[Case, ComparisonResult], rows: dict[Case, list[dict[str, Any]]]) -> list[str]:
-        """Steps at the edge of the grid, what slopes are, and where nothing is learned."""
-        edge = [f"{case.name} ({each.etas[BEST]:.3g})" for case, each in played.items() if each.at_edge]
-        tried = f"{min(self.etas) * self.radius:g} to {max(self.etas) * self.radius:g} and the theorem's"
-        fitted = next((each.slope_rounds for each in played.values()), "the last rounds")
+    def _sentences(self, results: dict[Case, ComparisonResult], rows: dict[Case, list[dict[str, Any]]]) -> list[str]:
+        """Sentences on steps at the edge of the grid, slopes, and learners that are worse than the predictor 0."""
+        edge = [f"{case.name} ({own.etas[BEST]:.3g})" for case, own in results.items() if own.at_edge]
+        candidates = f"{min(self.etas) * self.radius:g} to {max(self.etas) * self.radius:g} and the theorem's"
+        rounds = next((own.slope_rounds for own in results.values()), "the last rounds")
         worse = [case.name for case, (_, best) in rows.items() if best["low"] > best["predictor_0"]]
         zeros = {f"{c.kernel}, {c.loss} loss": f"{pair[0]['predictor_0']:.1f}" for c, pair in rows.items()}
         zeros = "; ".join(f"{name} {value}" for name, value in zeros.items())
         return [
-            f"Best step at the edge of what was tried, {tried}, so that a better one may lie beyond: "
+            f"The best step is at the edge of the candidates, {candidates}, and a better one may lie beyond, for: "
             f"{'; '.join(edge) or 'none'}.",
-            f"Slopes: of log mean regret against log rounds, least squares over {fitted}, with 95 % intervals.",
+            f"Slopes: of log mean regret against log rounds, least squares over {rounds}, with 95 % intervals.",
             f"Regret of the predictor 0: {zeros}.",
-            f"Worse than it even with the best step: {'; '.join(worse) or 'none'}.",
-            *skewness_sentences({case.name: each for case, each in played.items()}),
+            f"Worse than the predictor 0 even with the best step: {'; '.join(worse) or 'none'}.",
+            *skewness_sentences({case.name: own for case, own in results.items()}),
         ]
 
     def comparison(self, case: Case, seed: int) -> Comparison:
-        """Algorithm 1 in one case: the theorem's step, and the best tried, in the runs in which none was chosen."""
+        """Compare the theorem's step and the best candidate of Algorithm 1 in one case."""
         loss, kernel = LOSSES[case.loss], KERNELS[case.kernel][0]
         X, y = self.problem(loss.kind, seed)
         law, y_bound = noise.gaussian(self.noise_variance), float(np.abs(y).max())
@@ -149,9 +157,9 @@ class NoisyKernels(Study):
         )
         length = estimators.GradientLength.for_loss(loss, length_law, factors)
         bound = bounds.noisy_kernel(feature_map, length, self.radius, copy_moment, self.rounds, y_bound)
-        own = math.sqrt(2 / bound.G) * self.radius  # minimises the anytime form of the bound
+        theorem_step = math.sqrt(2 / bound.G) * self.radius  # minimises the anytime form of the bound
         storage = Storage.for_horizon(feature_map, length, self.dimension, self.rounds)
-        etas = {THEOREM: own} | {f"{eta:g}": eta * self.radius for eta in self.etas}
+        etas = {THEOREM: theorem_step} | {f"{eta:g}": eta * self.radius for eta in self.etas}
         queries = feature_map.expected_queries() * (1.0 + length.series.law.mean())
         return Comparison(
             Game(DataStream(X, y), NoisyCopies(law), loss=loss),
@@ -163,15 +171,15 @@ class NoisyKernels(Study):
         )
 
     def regret_of_zero(self, case: Case, result: Result, seed: int) -> np.ndarray:
-        """Of the predictor 0, which asks for nothing, at the recorded rounds of a case [G]."""
+        """Regret of the predictor 0, without queries, at the recorded rounds of a case [G]."""
         loss, (_, y) = LOSSES[case.loss], self.problem(LOSSES[case.loss].kind, seed)
-        of_rows = np.cumsum(np.asarray(loss(np.zeros(len(y)), y), float))
+        row_losses = np.cumsum(np.asarray(loss(np.zeros(len(y)), y), float))
         passes, rest = np.divmod(result.rounds, len(y))
-        best = np.asarray(result.comparator_loss)[0, 0]  # the rows come in one order: it is the same in all runs
-        return passes * of_rows[-1] + np.where(rest > 0, of_rows[rest - 1], 0.0) - best
+        best = np.asarray(result.comparator_loss)[0, 0]  # the same in all runs, since the order of rows is fixed
+        return passes * row_losses[-1] + np.where(rest > 0, row_losses[rest - 1], 0.0) - best
 
     def problem(self, kind: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Instances, and targets: numbers of [-1/2, 1/2] for "regression", or +1 and -1 of which 1 in 20 is wrong."""
+        """Instances, and targets: in [-1/2, 1/2] for "regression", else +1 and -1 with 5 % errors."""
         rng = np.random.default_rng(seed)
         directions = rng.normal(size=(self.instances, self.dimension))
         lengths = 0.5 * rng.uniform(size=self.instances) ** (1 / self.dimension)
@@ -183,9 +191,9 @@ class NoisyKernels(Study):
         return X, np.where((f > 0) != wrong, 1.0, -1.0)
 
 
-SAID = (
-    "The theorem's step is told bounds on E|x~|^2 and |y|; the best step is chosen by losses on clean instances, in a "
-    "third of the runs, and reported in the others"
+STEP_CAPTION = (
+    "The theorem's step uses bounds on E|x~|^2 and |y|; a third of the runs chooses the best step by losses on clean "
+    "instances, and the others report it"
 )
 
 
@@ -207,9 +215,9 @@ def _csv_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _row(case: Case, own: dict[str, Any], best: dict[str, Any]) -> dict[str, Any]:
-    """The theorem's step and the best side by side, in words."""
-    words = {"kernel": case.kernel.removesuffix(" kernel"), "law": case.law_name, "bound": own["bound"]}
-    return best | words | {"own": own["regret"], "own_low": own["low"], "own_high": own["high"]}
+    """One row of the printed table: the theorem's step beside the best one."""
+    labels = {"kernel": case.kernel.removesuffix(" kernel"), "law": case.law_name, "bound": own["bound"]}
+    return best | labels | {"own": own["regret"], "own_low": own["low"], "own_high": own["high"]}
 
 
 def _numbers(compared: ComparisonResult) -> dict[str, Any]:

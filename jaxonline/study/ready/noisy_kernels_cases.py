@@ -1,4 +1,4 @@
-"""The cases of the study of Algorithm 1: a kernel, a loss and a distribution of the numbers of copies."""
+"""Cases of the study of Algorithm 1: a kernel, a loss and a distribution of the numbers of copies."""
 
 import math
 from typing import NamedTuple
@@ -7,10 +7,10 @@ THEOREM, BEST = "the theorem's step", "the best step tried"
 
 
 class Case(NamedTuple):
-    """A kernel (a key of `KERNELS`), a loss (of `LOSSES`), and a law of the numbers of copies.
+    """A kernel (a key of `KERNELS`), a loss (of `LOSSES`), and a distribution of the numbers of copies.
 
-    The parameter of the law "geometric" is p; that of "best" is the overhead (what an estimate costs in copies;
-    infinity where copies cost nothing).
+    The parameter of "geometric" is p; that of "best" is the overhead: the cost of an estimate in copies, infinite if
+    copies are free.
     """
 
     kernel: str
@@ -20,17 +20,17 @@ class Case(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The case in words."""
+        """The label of the case."""
         return "{}, {} loss, {} law {:g}".format(*self)
 
     @property
     def law_name(self) -> str:
-        """The law in a word."""
+        """The label of the distribution."""
         if self.law == "geometric":
             return f"p = {self.parameter:g}"
         return "best" if math.isinf(self.parameter) else f"best, overhead {self.parameter:g}"
 
 
 def short(number: float) -> str:
-    """A bound, which may be huge."""
+    """Format a bound, which may be huge."""
     return f"{number:,.0f}" if number < 1e6 else f"{number:.0e}"

@@ -1,4 +1,4 @@
-"""The figures of the study of Algorithm 1."""
+"""Figures of the study of Algorithm 1."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -20,20 +20,18 @@ Cases = Mapping[Case, ComparisonResult]
 
 @ignore_skewness_warnings()
 def losses_figure(cells: Cases, zero: Mapping[Case, np.ndarray]) -> "Figure":
-    """A panel for each kernel and loss: regret against rounds with both steps, and what the theorem promises.
+    """Plot regret against rounds with both steps and the theorem's bound, a panel for each kernel and loss.
 
-    Args:
-        cells: what was played.
-        zero: the regret of the predictor 0 at the recorded rounds.
+    `zero` is the regret of the predictor 0 at the recorded rounds.
     """
     from matplotlib.figure import Figure
 
-    kernels, losses = (list(dict.fromkeys(each)) for each in list(zip(*cells, strict=True))[:2])
+    kernels, losses = (list(dict.fromkeys(column)) for column in list(zip(*cells, strict=True))[:2])
     figure = Figure(figsize=(14.0, 7.4), layout="constrained")
     panels = figure.subplots(len(kernels), len(losses), sharex=True, sharey=True, squeeze=False)
-    for axes, (case, played) in zip(panels.ravel(), cells.items(), strict=True):
+    for axes, (case, compared) in zip(panels.ravel(), cells.items(), strict=True):
         tidy(axes, title=f"{case.loss} loss\n{case.kernel}, {case.law_name}")
-        _regret_panel(axes, played, zero[case])
+        _regret_panel(axes, compared, zero[case])
     for axes in panels[:, 0]:
         axes.set_ylabel("regret")
     for axes in panels[-1]:
@@ -47,18 +45,18 @@ def losses_figure(cells: Cases, zero: Mapping[Case, np.ndarray]) -> "Figure":
     return figure
 
 
-def _regret_panel(axes: "Axes", played: ComparisonResult, zero: np.ndarray) -> None:
-    result, bound = played.result, played.bounds[THEOREM]
+def _regret_panel(axes: "Axes", compared: ComparisonResult, zero: np.ndarray) -> None:
+    result, bound = compared.result, compared.bounds[THEOREM]
     estimate, rounds = result.bands(), np.asarray(result.rounds, float)
     log_log(axes)
     for i, (name, colour) in enumerate(((THEOREM, COLOURS[0]), (BEST, COLOURS[3]))):
         band(axes, rounds, estimate, i, color=colour, lw=1.8, label=name)
     axes.plot(rounds, zero, color="0.25", ls=(0, (1, 1.5)), lw=1.6, label="predictor 0")
     axes.plot(rounds, bound, color=COLOURS[0], ls="--", lw=1.3)
-    found = result.growth(played.growth_from)[BEST]
+    growth = result.growth(compared.growth_from)[BEST]
     axes.plot(rounds, estimate.mean[1, -1] * 0.5 * np.sqrt(rounds / rounds[-1]), color="0.6", lw=0.8)
     text = (
-        f"slope {found.exponent:.2f} ({found.low:.2f} .. {found.high:.2f})\n"
+        f"slope {growth.exponent:.2f} ({growth.low:.2f} .. {growth.high:.2f})\n"
         f"bound at the end {short(bound[-1])}"
     )  # fmt: skip
     axes.annotate(text, (0.97, 0.03), xycoords="axes fraction", ha="right", fontsize=8, color="0.25")
@@ -67,11 +65,9 @@ def _regret_panel(axes: "Axes", played: ComparisonResult, zero: np.ndarray) -> N
 
 @ignore_skewness_warnings()
 def laws_figure(laws: Cases, zero: Mapping[Case, np.ndarray]) -> "Figure":
-    """For each kernel: regret against queries a round, and regret per round against the queries spent so far.
+    """Plot regret against queries a round, and regret per round against queries so far, by kernel and distribution.
 
-    Args:
-        laws: what was played.
-        zero: the regret of the predictor 0 at the recorded rounds.
+    `zero` is the regret of the predictor 0 at the recorded rounds.
     """
     from matplotlib.figure import Figure
 
@@ -79,16 +75,16 @@ def laws_figure(laws: Cases, zero: Mapping[Case, np.ndarray]) -> "Figure":
     figure = Figure(figsize=(11.5, 8.2), layout="constrained")
     panels = figure.subplots(len(kernels), 2, squeeze=False)
     for (left, right), kernel in zip(panels, kernels, strict=True):
-        own = {case: played for case, played in laws.items() if case.kernel == kernel}
+        own = {case: compared for case, compared in laws.items() if case.kernel == kernel}
         tidy(left, "queries a round", "regret at the horizon", f"{kernel}, squared loss, the best step tried")
-        tidy(right, "queries spent", "regret per round so far", "at equal cost: further down and left is better")
-        nothing, horizon = next((zero[case][-1], played.result.rounds[-1]) for case, played in own.items())
+        tidy(right, "queries spent", "regret per round so far", "at equal cost: lower left is better")
+        nothing, horizon = next((zero[case][-1], compared.result.rounds[-1]) for case, compared in own.items())
         left.axhline(nothing, color="0.25", ls=(0, (1, 1.5)), lw=1.6, label="predictor 0, no queries")
         right.axhline(nothing / horizon, color="0.25", ls=(0, (1, 1.5)), lw=1.6, label="predictor 0")
         for law, colour in (("geometric", "0.35"), ("best", COLOURS[0])):
-            _frontier(left, {case: played for case, played in own.items() if case.law == law}, colour)
-        for i, (case, played) in enumerate(own.items()):
-            result, geometric = played.result, case.law == "geometric"
+            _frontier(left, {case: compared for case, compared in own.items() if case.law == law}, colour)
+        for i, (case, compared) in enumerate(own.items()):
+            result, geometric = compared.result, case.law == "geometric"
             spent, regret = result.mean("queries").mean[1], result.mean().mean[1] / result.rounds
             shade = str(0.1 + 0.17 * i) if geometric else COLOURS[(0, 1, 3)[i % 3]]
             right.plot(spent, regret, color=shade, lw=1.3 if geometric else 2.0, label=case.law_name)
@@ -98,9 +94,7 @@ def laws_figure(laws: Cases, zero: Mapping[Case, np.ndarray]) -> "Figure":
         log_log(right)
         left.legend(frameon=False, fontsize=9)
         right.legend(frameon=False, fontsize=8, ncols=2, loc="lower left")
-    figure.suptitle(
-        "What the law of the number of copies is worth: 95 % intervals; steps chosen by clean losses in other runs"
-    )
+    figure.suptitle("Distributions of the number of copies: 95 % intervals; steps chosen by clean losses in other runs")
     return figure
 
 
@@ -108,13 +102,13 @@ def _frontier(axes: "Axes", own: Cases, colour: str) -> None:
     if not own:
         return
     means, lows, highs = np.transpose([
-        [each.mean[1, -1], each.low[1, -1], each.high[1, -1]]
-        for each in (played.result.mean() for played in own.values())
+        [estimate.mean[1, -1], estimate.low[1, -1], estimate.high[1, -1]]
+        for estimate in (compared.result.mean() for compared in own.values())
     ])  # fmt: skip
-    queries = [played.labels["expected_queries_per_round"] for played in own.values()]
-    label = "the paper's: (p-1)/p^(n+1)" if next(iter(own)).law == "geometric" else "the best for a price"
+    queries = [compared.labels["expected_queries_per_round"] for compared in own.values()]
+    label = "the paper's: (p-1)/p^(n+1)" if next(iter(own)).law == "geometric" else "best for a price"
     line = {"color": colour, "marker": "o", "ms": 5, "lw": 1.4, "capsize": 3, "label": label}
     axes.errorbar(queries, means, (highs - lows) / 2, **line)
     for x, y, case in zip(queries, means, own, strict=True):
-        beside = (5, -13) if case.law_name == "best" else (5, 6)
-        axes.annotate(case.law_name, (x, y), xytext=beside, textcoords="offset points", fontsize=8, color=colour)
+        offset = (5, -13) if case.law_name == "best" else (5, 6)
+        axes.annotate(case.law_name, (x, y), xytext=offset, textcoords="offset points", fontsize=8, color=colour)

@@ -1,4 +1,4 @@
-"""The first study: linear prediction from noisy medical measurements, five learners side by side."""
+"""The quickstart: linear prediction from noisy medical measurements, five learners side by side."""
 
 from typing import Any, ClassVar
 
@@ -19,11 +19,11 @@ from jaxonline.study.study import Names, select_by_name
 
 
 class Quickstart(Study):
-    """Scikit-learn's diabetes data, Gaussian noise on every measurement, shuffled passes.
+    """Five learners on shuffled passes over scikit-learn's diabetes data with Gaussian noise on every measurement.
 
-    Instances are scaled to unit variance per column and then to |x| <= 1, targets to mean zero and |y| <= 1. The noise
-    has twice the mean square of a measurement after scaling. Bounds are paper B's Theorems 1 and 2, corrected (errata
-    E10 and E11), for steps eta / sqrt(t).
+    Columns have unit variance, instances are then scaled to |x| <= 1, targets to mean zero and |y| <= 1. The noise has
+    twice the mean square of a scaled measurement. Bounds are those of paper B's Theorems 1 and 2, corrected (errata E10
+    and E11), for steps eta / sqrt(t).
     """
 
     title: ClassVar[str] = "Regret of five learners on noisy medical measurements, with intervals and bounds."
@@ -32,7 +32,7 @@ class Quickstart(Study):
     radius: float = Field(1.5, gt=0, description="Radius of the ball of predictors.")
     noise_variance: float = Field(0.04, gt=0, description="Variance of the noise on each measurement.")
     eta: float = Field(0.5, gt=0, description="Steps are eta / sqrt(t), the same for all learners.")
-    only: Names = Field((), description="Learners to play; by default all.")
+    only: Names = Field((), description="Learners, named as in the table; by default all.")
 
     def run(self, context: Context) -> Report:
         X, y = diabetes()
@@ -40,17 +40,17 @@ class Quickstart(Study):
         X = X / np.linalg.norm(X, axis=1).max()
         y = y - y.mean()
         y = y / np.abs(y).max()
-        n_rounds, radius, law = self.passes * len(y), self.radius, noise.gaussian(self.noise_variance)
+        n_rounds, radius, measurement_noise = self.passes * len(y), self.radius, noise.gaussian(self.noise_variance)
 
         def learner(estimator: Any) -> Any:
             return lambda step: GradientLearner(estimator, step_size=step, radius=radius)
 
-        clean, noisy = bounds.moment_bounds(X, y), bounds.moment_bounds(X, y, law)
-        told = (noisy.x_fourth, noisy.y_second, noisy.covariance_norm)
-        promised = {
+        clean, noisy = bounds.moment_bounds(X, y), bounds.moment_bounds(X, y, measurement_noise)
+        moments = (noisy.x_fourth, noisy.y_second, noisy.covariance_norm)
+        theorems = {
             "full information": bounds.full_information(radius, clean.x_second, clean.y_second, n_rounds),
             "two noisy copies": bounds.two_copies(radius, noisy.x_second, noisy.y_second, n_rounds),
-            "known covariance": bounds.known_covariance(radius, *told, n_rounds),
+            "known covariance": bounds.known_covariance(radius, *moments, n_rounds),
         }
         full = learner(estimators.FullGradient())
         learners = {
@@ -60,20 +60,20 @@ class Quickstart(Study):
             "known covariance, as printed": learner(PrintedKnownCovariance()),
             "one noisy copy, naive": learner(estimators.NaiveCopy()),
         }
-        played = select_by_name("only", self.only, learners)
-        found = Comparison(
-            Game(DataStream(X, y, order="shuffled"), NoisyCopies(law, reveal_covariance=True)),
-            played,
+        selected = select_by_name("only", self.only, learners)
+        comparison = Comparison(
+            Game(DataStream(X, y, order="shuffled"), NoisyCopies(measurement_noise, reveal_covariance=True)),
+            selected,
             L2Ball(radius),
-            {name: bound.inverse_sqrt_step for name, bound in promised.items() if name in played},
+            {name: bound.inverse_sqrt_step for name, bound in theorems.items() if name in selected},
             tune=self.eta,
         ).run(context, n_runs=self.runs, n_rounds=n_rounds)
-        rows = found.result.table({name: bound[-1] for name, bound in found.bounds.items()})
-        words = "Linear prediction when every measurement is noisy (diabetes data, regret on the clean data)"
+        rows = comparison.result.table({name: bound[-1] for name, bound in comparison.bounds.items()})
+        title = "Linear prediction when every measurement is noisy (diabetes data, regret on the clean data)"
         return Report(
             {"table": Table(f"{self.runs:,} runs of {n_rounds:,} rounds, regret on the clean data", rows, REGRET)},
-            {"figure": lambda: found.result.plot(bounds=found.bounds, title=words)},
-            results={"result": found.result},
-            numbers=found.curves(),
-            bounds={"result": found.bounds},
+            {"figure": lambda: comparison.result.plot(bounds=comparison.bounds, title=title)},
+            results={"result": comparison.result},
+            numbers=comparison.curves(),
+            bounds={"result": comparison.bounds},
         )

@@ -1,8 +1,8 @@
-"""Variance against expected queries: the paper's geometric law of N, and the laws made for the series at hand.
+"""Variance against expected queries: the paper's geometric distribution of N, and distributions optimised for a loss.
 
-From noisy copies of a number X, a series estimator makes an unbiased estimate of l'(E X). The geometric law of Lemma 1
-(Cesa-Bianchi, Shalev-Shwartz, Shamir, COLT 2010) has one parameter p: fewer copies, or less variance. Laws made for
-the loss need less of both, and so does an expansion about a guess of E X. All numbers here are exact.
+From noisy copies of a number X, a series estimator estimates l'(E X) without bias. The geometric distribution of Lemma
+1 (Cesa-Bianchi, Shalev-Shwartz, Shamir, COLT 2010) has one parameter p. Optimised distributions have less variance and
+fewer queries, and so has an expansion about a guess of E X. All numbers are exact.
 """
 
 import math
@@ -32,30 +32,29 @@ LOSSES: dict[str, Any] = {
     "logistic": Logistic(),
 }
 GEOMETRIC = "geometric"
-OPTIMAL_LAW_STYLES = {  # the other laws of `variance_table`: colour, marker, name in the figure
+OPTIMAL_LAW_STYLES = {  # other distributions of `variance_table`: colour, marker, label
     "minimum variance": (COLOURS[1], "o", "minimum variance"),
     "cost-aware": (COLOURS[0], "s", "cost-aware"),
     "minimum variance, constant outside": (COLOURS[4], "D", "minimum variance,\n$\\gamma_0$ outside the draw"),
     "cost-aware, constant outside": (COLOURS[5], "^", "cost-aware,\n$\\gamma_0$ outside the draw"),
 }
-_EDGE = 0.88  # times radius^2: closer to infinite variance, terms matter whose coefficients float64 cannot hold
+_MAX_SHARE = 0.88  # of radius^2; beyond it, float64 cannot hold the coefficients of relevant terms
 
 
 class Variance(Study):
-    """The exact variance and expected queries of every law for every loss, about 0 and about a guess of E X.
+    """The exact variance and expected queries of every distribution for every loss, about 0 and about a guess of E X.
 
-    Raises:
-        ValueError: when it is played, for E X^2 at (or all but at) the edge of a disc of convergence.
+    Running it raises a ValueError for E X^2 at (or almost at) the edge of a disc of convergence.
 
     Example:
         >>> from jaxonline.study.ready.variance import Variance
-        >>> rows = Variance(mean=1.0, noise_variance=0.25, guess=0.9).found()["squared", 0.0]
+        >>> rows = Variance(mean=1.0, noise_variance=0.25, guess=0.9).compute()["squared", 0.0]
         >>> [(row.p, round(row.variance, 3)) for row in rows if row.law == "geometric"][:4]
         [(1.1, 56.5), (1.25, 27.25), (1.5, 18.5), (2.0, 16.0)]
     """
 
     title: ClassVar[str] = (
-        "Variance of series estimators against expected queries, for every loss and law of the number of copies."
+        "Variance of series estimators against expected queries, by loss and distribution of the number of copies."
     )
     mean: float = Field(1.5, description="E X.")
     noise_variance: float = Field(0.5, gt=0, description="Var X.")
@@ -65,49 +64,49 @@ class Variance(Study):
     )
 
     def run(self, context: Context) -> Report:
-        found = self.found()
+        rows_by_case = self.compute()
         rows = [
             {"loss": loss, "centre": centre, "law": row.law, "p": None if math.isnan(row.p) else row.p}
             | {name: getattr(row, name) for name in ("expected_queries", "second_moment", "variance")}
-            for (loss, centre), laws in found.items()
-            for row in laws
+            for (loss, centre), estimators in rows_by_case.items()
+            for row in estimators
         ]
-        title = f"E X = {self.mean:g}, Var X = {self.noise_variance:g}: laws of the number of copies"
+        title = f"E X = {self.mean:g}, Var X = {self.noise_variance:g}: distributions of the number of copies"
         return Report(
             {"table": Table(title, rows)},
-            {"figure": lambda: plot_variance(self, found)},
-            shown=[self.side_by_side(found)],
+            {"figure": lambda: plot_variance(self, rows_by_case)},
+            shown=[self.side_by_side(rows_by_case)],
         )
 
-    def found(self) -> dict[tuple[str, float], list[VarianceRow]]:
-        """The numbers, by loss (a key of `LOSSES`) and point of expansion (0 and the guess)."""
+    def compute(self) -> dict[tuple[str, float], list[VarianceRow]]:
+        """Return the rows by loss (a key of `LOSSES`) and point of expansion (0 and the guess)."""
         if self.guess == 0.0:
-            raise ArgumentError("guess", "must not be 0, which is the first point of expansion (got 0)")
+            raise ArgumentError("guess", "must not be 0, the first point of expansion (got 0)")
         try:
-            return {(name, centre): self.laws(name, centre, self.ps) for name in LOSSES for centre in (0.0, self.guess)}
+            return {(name, centre): self.rows(name, centre, self.ps) for name in LOSSES for centre in (0.0, self.guess)}
         except ValueError as error:
             raise ArgumentError("mean", f"must fit noise_variance, guess and ps ({error})") from error
 
-    def side_by_side(self, found: "Found") -> Table:
-        """For each loss and law, both points of expansion."""
+    def side_by_side(self, rows_by_case: "RowsByCase") -> Table:
+        """Return a table with one row for each loss and distribution, and columns for both points of expansion."""
         rows = []
         for loss in LOSSES:
-            for pair in zip(found[loss, 0.0], found[loss, self.guess], strict=True):
+            for pair in zip(rows_by_case[loss, 0.0], rows_by_case[loss, self.guess], strict=True):
                 law = f"{pair[0].law}, p = {pair[0].p:g}" if pair[0].law == GEOMETRIC else pair[0].law
                 row: dict[str, Any] = {"loss": loss, "law": law}
-                for place, one in zip(("zero", "guess"), pair, strict=True):
-                    row |= {f"queries_{place}": one.expected_queries, f"variance_{place}": one.variance}
+                for place, estimator in zip(("zero", "guess"), pair, strict=True):
+                    row |= {f"queries_{place}": estimator.expected_queries, f"variance_{place}": estimator.variance}
                 rows.append(row)
         columns = [
-            Number(f"{what}_{place}", f"{what},\nabout {centre:g}", "{:.4g}")
+            Number(f"{quantity}_{place}", f"{quantity},\nabout {centre:g}", "{:.4g}")
             for place, centre in (("zero", 0.0), ("guess", self.guess))
-            for what in ("queries", "variance")
+            for quantity in ("queries", "variance")
         ]
         title = f"E X = {self.mean:g}, Var X = {self.noise_variance:g}: expected queries, variance of the estimate"
-        return Table(title, rows, (Text("law", "loss, law"), *columns), group="loss", headed=True)
+        return Table(title, rows, (Text("law", "loss,\ndistribution"), *columns), group="loss", headed=True)
 
-    def laws(self, loss: str, centre: float, ps: Sequence[float]) -> list[VarianceRow]:
-        """The numbers of one loss about one point."""
+    def rows(self, loss: str, centre: float, ps: Sequence[float]) -> list[VarianceRow]:
+        """Return the rows of one loss about one point."""
         return variance_table([LOSSES[loss]], self.mean, self.second_moment(0.0), ps=ps, centre=centre)
 
     def second_moment(self, centre: float) -> float:
@@ -115,11 +114,11 @@ class Variance(Study):
         return self.noise_variance + (self.mean - centre) ** 2
 
 
-Found = dict[tuple[str, float], list[VarianceRow]]
+RowsByCase = dict[tuple[str, float], list[VarianceRow]]
 
 
-def plot_variance(study: Variance, found: Found) -> "Figure":
-    """A panel for each loss: a curve for the geometric law over p, a marker for each law made for the series.
+def plot_variance(study: Variance, rows_by_case: RowsByCase) -> "Figure":
+    """Draw a panel for each loss: a curve for the geometric distribution over p, a marker for each optimised one.
 
     Solid and filled: expansion about 0. Dashed and hollow: about the guess.
     """
@@ -128,20 +127,20 @@ def plot_variance(study: Variance, found: Found) -> "Figure":
     figure = Figure(figsize=(12.0, 7.4), layout="constrained")
     panels = figure.subplots(2, 3).ravel()
     for i, (axes, name) in enumerate(zip(panels, LOSSES, strict=False)):
-        _panel(axes, study, name, found)
+        _panel(axes, study, name, rows_by_case)
         tidy(axes, "expected queries E N" if i > 1 else "", "variance of the estimate" if i in (0, 3) else "", name)
     _legend(panels[5], study)
     figure.suptitle(
         f"Estimating l'(E X) without bias from noisy copies of X: E X = {study.mean:g}, Var X = "
-        f"{study.noise_variance:g}. Down and to the left is better"
+        f"{study.noise_variance:g}. Lower left is better"
     )
     return figure
 
 
-def _panel(axes: "Axes", study: Variance, name: str, found: Found) -> None:
+def _panel(axes: "Axes", study: Variance, name: str, rows_by_case: RowsByCase) -> None:
     loss = LOSSES[name]
     for centre in (0.0, study.guess):
-        rows = found[name, centre]
+        rows = rows_by_case[name, centre]
         about_zero = centre == 0.0
         queries, variances = _curve(study, name, centre)
         axes.plot(queries, variances, color="0.35", ls="-" if about_zero else "--", lw=1.6, zorder=1)
@@ -164,25 +163,25 @@ def _panel(axes: "Axes", study: Variance, name: str, found: Found) -> None:
     if limit < max(study.ps):
         axes.axvspan(0.25, 1 / (limit - 1), color=COLOURS[3], alpha=0.15, lw=0)
         axes.annotate(
-            f"about 0, geometric law:\ninfinite variance\nfor p ≥ {limit:.3g}", (0.02, 0.98), va="top",
+            f"about 0, geometric distribution:\ninfinite variance\nfor p ≥ {limit:.3g}", (0.02, 0.98), va="top",
             xycoords="axes fraction", fontsize=8, color=COLOURS[3],
         )  # fmt: skip
     axes.set_xticks([0.3, 1, 3, 10], ["0.3", "1", "3", "10"])
 
 
 def _curve(study: Variance, name: str, centre: float) -> tuple[Sequence[float], Sequence[float]]:
-    """Expected queries and variance of the geometric law, as far as the variance is finite."""
+    """Expected queries and finite variances of the geometric distribution."""
     ps = 1.0 + np.geomspace(min(study.ps) - 1.0, max(study.ps) - 1.0, 60)
-    ps = ps[ps * study.second_moment(centre) <= _EDGE * LOSSES[name].radius(centre) ** 2]
-    rows = [row for row in study.laws(name, centre, ps.tolist()) if row.law == GEOMETRIC]
+    ps = ps[ps * study.second_moment(centre) <= _MAX_SHARE * LOSSES[name].radius(centre) ** 2]
+    rows = [row for row in study.rows(name, centre, ps.tolist()) if row.law == GEOMETRIC]
     return [row.expected_queries for row in rows], [row.variance for row in rows]
 
 
 def _legend(axes: "Axes", study: Variance) -> None:
-    """In a panel of its own: what lines and markers mean."""
+    """Draw the legend in a panel of its own."""
     axes.set_axis_off()
-    words = f"geometric law, p from {min(study.ps):g} to {max(study.ps):g} (Lemma 1)"
-    axes.plot([], [], color="0.35", lw=1.6, marker=".", ms=7, label=words)
+    label = f"geometric distribution, p from {min(study.ps):g} to {max(study.ps):g} (Lemma 1)"
+    axes.plot([], [], color="0.35", lw=1.6, marker=".", ms=7, label=label)
     for colour, marker, text in OPTIMAL_LAW_STYLES.values():
         axes.plot([], [], marker, color=colour, ms=7.5, label=text)
     axes.plot([], [], " ", label=" ")
@@ -191,4 +190,6 @@ def _legend(axes: "Axes", study: Variance) -> None:
         (study.guess, "--", "white", "dashed, hollow"),
     ):
         axes.plot([], [], color="0.35", ls=ls, marker="o", mfc=face, label=f"{style}: series about {centre:g}")
-    axes.legend(loc="center left", frameon=False, fontsize=10, title="law of the number N of copies", alignment="left")
+    axes.legend(
+        loc="center left", frameon=False, fontsize=10, title="distribution of N, the number of copies", alignment="left"
+    )

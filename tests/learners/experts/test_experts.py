@@ -271,7 +271,7 @@ def test_losses_outside_the_range_of_the_theorem(make):
     for row in ([0.0, 1.5], [-0.1, 1.0]):
         game = jo.Game(jo.environments.DataStream(None, np.array([row])), feedback, loss=loss)
         for combiner in (EWA(0.5), FixedShare(0.5, 0.1), FollowTheRegularizedLeader(0.5)):
-            with pytest.raises(ValueError, match=rf"that {make.__name__} plays, must be at least 0 and at most 1"):
+            with pytest.raises(ValueError, match=rf"for {make.__name__}.: must be at least 0 and at most 1"):
                 jo.game.bind(game, make(combiner))
         jo.game.bind(game, make(BOA()))
 

@@ -88,7 +88,7 @@ def test_an_interval_only_where_there_are_runs_to_make_it():
     assert one.get_title() == "one run"
     some = made_result(n_runs=5, failed=tuple((0, run) for run in range(1, 5))).plot().axes[0]
     assert len(some.collections) == 2
-    assert some.get_title() == "mean of 1 to 5 of 5 runs, 95% simultaneous bands"
+    assert some.get_title() == "mean of 1 to 5 of 5 runs, 95 % simultaneous bands"
 
 
 def test_of_one_round_learners_are_points():
@@ -98,7 +98,7 @@ def test_of_one_round_learners_are_points():
     assert [tick.get_text() for tick in axes[0].get_yticklabels()] == [f"learner {i}" for i in range(9)]
     points = [line for line in axes[0].get_lines() if line.get_marker() == "o"]
     assert [line.get_xdata()[0] for line in points] == result.mean().mean[:, 0].tolist()
-    assert axes[0].get_xlabel() == "regret after 100 rounds"
+    assert axes[0].get_xlabel() == "regret against the best in hindsight after 100 rounds"
 
 
 def test_by_default_the_loss_where_there_is_no_comparator():

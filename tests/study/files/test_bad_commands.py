@@ -88,7 +88,7 @@ FIELDS = {
         "--eta -0.5": "--eta: must be above 0 (got -0.5",
         "--noise-variance x": "--noise-variance: must be a valid number",
         "--only ": "--only: must not be empty",
-        "--only nobody": "--only: must be of",
+        "--only nobody": "--only: must be among",
     },
     "reproduce variance": {
         "--ps 1": "--ps: must be above 1 (got 1",
@@ -100,7 +100,7 @@ FIELDS = {
         "--noise-variance 0": "--noise-variance: must be above 0",
     },
     "reproduce noisy-kernels": {
-        "--kernels nonsense": "--kernels: must be of 'exponential kernel', 'Gaussian kernel' (got 'nonsense'",
+        "--kernels nonsense": "--kernels: must be among 'exponential kernel', 'Gaussian kernel' (got 'nonsense'",
         "--losses sqared": "did you mean 'squared'?",
         "--ps 1.0": "--ps: must be above 1 (got 1.0",
         "--overheads -1": "--overheads: must be at least 0 (got -1",
@@ -117,7 +117,7 @@ FIELDS = {
         "--noises 0,0.8": "--noises: must be below width / sqrt(2) = 0.707 (got 0.8",
         "--noises -0.1": "--noises: must be at least 0 (got -0.1",
         "--shown-noise 0.8": "--shown-noise: must be below width / sqrt(2) = 0.707 (got 0.8",
-        "--only nobody": "--only: must be of",
+        "--only nobody": "--only: must be among",
         "--data nowhere": "--data: must name folders and files that exist (got 'nowhere'",
         "--data folder": "--data: must hold Airfoil (got folder",
         "--sets Airfol": "did you mean 'Airfoil'?",
@@ -125,7 +125,7 @@ FIELDS = {
     "reproduce impossibility": {
         "--radius 1": "--radius: must be above 1 (got 1",
         "--rounds 15": "--rounds: must be at least 16 (got 15",
-        "--only nobody": "--only: must be of",
+        "--only nobody": "--only: must be among",
         "--only two-copies": "did you mean 'two copies'?",
     },
     "reproduce multikernel": {

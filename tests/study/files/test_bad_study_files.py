@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from jaxonline.cli import app
 from jaxonline.study import StudyFileError, load_study_file
-from jaxonline.study.files.positions import lines_of_json, lines_of_toml
-from jaxonline.study.files.reading import key_in_words
+from jaxonline.study.files.key_lines import lines_of_json, lines_of_toml
+from jaxonline.study.files.reading import format_key
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_lines_of_toml_and_json():
     found = lines_of_toml(text)
     expected = {("x.y",): 2, ("z",): 5, ("z", "w"): 5, ("t", 0, "u"): 7, ("t", 1, "u"): 9, ("t", 1, "u", 2): 10}
     assert expected.items() <= found.items()
-    assert key_in_words(("t", 1, "u", "a b")) == 't[1].u."a b"'
+    assert format_key(("t", 1, "u", "a b")) == 't[1].u."a b"'
 
 
 WRONG = [

@@ -101,4 +101,4 @@ def test_a_folder_that_is_damaged_is_said_to_be(tmp_path):
     for key in ('"study"', '"runs"', '"rounds"', '"learners"', '"file"'):
         (tmp_path / "configuration.json").write_text(json.dumps(whole).replace(key, key.replace('"', '"~', 1)))
         done = call("show", tmp_path)
-        assert (done.exit_code, "configuration.json is damaged" in done.stderr) == (2, True), key
+        assert (done.exit_code, "configuration.json: is damaged" in done.stderr) == (2, True), key

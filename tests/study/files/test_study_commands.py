@@ -13,9 +13,9 @@ from study_files import toml
 import jaxonline as jo
 from jaxonline.results import Result
 from jaxonline.study.files import folder as folders
-from jaxonline.study.files.differences import differing, results_compared
-from jaxonline.study.files.reporting import bound_on, report_of
-from jaxonline.study.files.watching import Watch, WatchedPrecision
+from jaxonline.study.files.differences import compare_results, find_differences
+from jaxonline.study.files.progress_line import ProgressLine, ShownPrecision
+from jaxonline.study.files.reporting import bound_curve, build_report
 
 pytestmark = pytest.mark.fast_compile  # what is compared is compiled in this module
 
@@ -150,11 +150,11 @@ def test_commands_that_repeat_a_study(played, tmp_path, monkeypatch):
         (tmp_path / "out dir", ".", f"'{file}' --out ."),
     ):
         monkeypatch.chdir(here)
-        page = folders.report_in(folders.look_into(place)).page
+        page = folders.folder_report(folders.read_folder(place)).page
         assert page["commands"][0] == f"jaxonline run {expected} --runs 8 --rounds 40 --seed 0"
         assert page["configuration"] == "title = 'Münzen'"
     file.unlink()
-    page = folders.report_in(folders.look_into(".")).page
+    page = folders.folder_report(folders.read_folder(".")).page
     assert page["commands"][0] == "jaxonline run study.toml --out . --runs 8 --rounds 40 --seed 0"
 
 
@@ -274,25 +274,25 @@ def test_diff_of_two_seeds_and_of_the_same_runs(played, tmp_path):
 def test_a_bound_that_promises_nothing(played):
     """For falling steps (infinity), or for steps that are neither: a dash, a sentence, and no line."""
     rounds = np.array([10, 20])
-    falling = bound_on(jo.bounds.exponentiated_gradient(3, 1.0, 20), jo.InverseSqrt(0.3), rounds)
+    falling = bound_curve(jo.bounds.exponentiated_gradient(3, 1.0, 20), jo.InverseSqrt(0.3), rounds)
     assert np.isposinf(falling).all()
     promised = jo.bounds.gradient_descent(1.0, 4.0, 20)
-    assert np.isnan(bound_on(promised, jo.learners.InverseTime(0.3), rounds)).all()
-    np.testing.assert_array_equal(bound_on(promised, None, rounds), [np.nan, promised.value])
+    assert np.isnan(bound_curve(promised, jo.learners.InverseTime(0.3), rounds)).all()
+    np.testing.assert_array_equal(bound_curve(promised, None, rounds), [np.nan, promised.value])
     result = Result.load(played[0] / "out" / "result.zarr")
     first, second, third = result.learners
     bounds = {
         first: (jo.bounds.exponentiated_gradient(3, 1.0, 20), jo.InverseSqrt(0.3)), second: (promised, object()),
         third: (promised, jo.learners.Constant(0.1)),
     }  # fmt: skip
-    found = report_of(result, "", bounds)
+    found = build_report(result, "", bounds)
     assert [row["bound"] is None for row in found.tables["table"].rows] == [True, True, False]
     heads, _, *rows = [line.split("|") for line in found.tables["table"].markdown().splitlines()]
     at = next(i for i, head in enumerate(heads) if "bound" in head)
     assert [row[at].strip() for row in rows] == ["-", "-", f"{promised.constant_step(0.1, result.rounds)[-1]:,.0f}"]
     assert found.sentences[-1] == f"Nothing is promised for the steps of {first}, {second}."
     assert list(found.bounds["result"]) == [third]
-    nothing = report_of(result, "", {first: bounds[first]})
+    nothing = build_report(result, "", {first: bounds[first]})
     assert "bound" not in nothing.tables["table"].markdown()
 
 
@@ -307,7 +307,7 @@ def test_differences_are_paired_where_runs_are_the_same():
     small = 0.01 * rng.normal(size=(1, 40, 1))
     first, second = result(base), result((base + 0.1 + small)[:, 10:], np.arange(10, 40))
     study = {"game": {}, "seed": 0, "rounds": 5}
-    paired = results_compared(first, second, (study, study), ("x", "y"))[0].rows[0]
+    paired = compare_results(first, second, (study, study), ("x", "y"))[0].rows[0]
     assert paired["differs"] == "yes"
     difference = (0.1 + small)[0, 10:, 0]
     assert paired["difference"] == pytest.approx(difference.mean())
@@ -315,25 +315,25 @@ def test_differences_are_paired_where_runs_are_the_same():
 
     low, high = stats.t.interval(0.95, 29, difference.mean(), stats.sem(difference))
     assert (paired["low"], paired["high"]) == (pytest.approx(low), pytest.approx(high))
-    apart = results_compared(first, second, (study, {**study, "seed": 1}), ("x", "y"))[0].rows[0]
+    apart = compare_results(first, second, (study, {**study, "seed": 1}), ("x", "y"))[0].rows[0]
     test = stats.ttest_ind(second.cumulative_loss[0, :, 0], first.cumulative_loss[0, :, 0], equal_var=False)
     interval = test.confidence_interval(0.95)
     assert (apart["low"], apart["high"]) == (pytest.approx(interval.low), pytest.approx(interval.high))
     assert apart["differs"] == ""
     other = Result(("b",), first.runs, first.rounds, first.measures)
     with pytest.raises(ValueError, match="no learner in common"):
-        results_compared(first, other, (study, study), ("x", "y"))
-    assert differing({"a": [1]}, {"a": [1], "b": None}) == {}
+        compare_results(first, other, (study, study), ("x", "y"))
+    assert find_differences({"a": [1]}, {"a": [1], "b": None}) == {}
     nothing = result(np.full((1, 3, 1), np.nan))
-    assert np.isnan(results_compared(first, nothing, (study, {}), ("x", "y"))[0].rows[0]["difference"])
+    assert np.isnan(compare_results(first, nothing, (study, {}), ("x", "y"))[0].rows[0]["difference"])
 
 
 def test_progress_in_a_line(capsys):
-    watch = Watch(rounds=100, runs=10, every=0.0)
+    watch = ProgressLine(rounds=100, runs=10, every=0.0)
     assert watch.line(2.0, 1, 4, "EXP3") == " 25 %  125 rounds/s  0:06 left  EXP3"
-    with Watch(rounds=100, every=0.0) as watch:
+    with ProgressLine(rounds=100, every=0.0) as watch:
         watch(1, 4, "EXP3")
-        watch.looked(8, "3 %", "2 %")
+        watch.show_width(8, "3 %", "2 %")
         assert watch.line(2.0, 1, 4, "EXP3") == " 25 %  100 rounds/s  0:06 left  +-3 %, wanted 2 %  EXP3"
         watch(2, 4, "EXP3\x1b]0;owned\x07")
     said = capsys.readouterr().err.splitlines()
@@ -345,7 +345,7 @@ def test_progress_in_a_line(capsys):
 def test_a_watched_precision_is_the_same_and_tells():
     told = []
     precision = jo.Precision(0.5, relative=True, quantity="cumulative_loss", least_runs=2)
-    watched = WatchedPrecision.of(precision, lambda *each: told.append(each))
+    watched = ShownPrecision.of(precision, lambda *each: told.append(each))
     loss = np.random.default_rng(0).normal(5.0, 1.0, size=(1, 50, 1))
     result = Result(("a",), np.arange(50), np.array([3]), {"cumulative_loss": loss, "queries": 0 * loss})
     assert watched.excess(result) == precision.excess(result)

@@ -8,8 +8,8 @@ import pytest
 
 import jaxonline as jo
 from jaxonline.study import Context, load_study_file
-from jaxonline.study.files.templates import EXAMPLES, write_new
-from jaxonline.study.files.writing import written_study
+from jaxonline.study.files.templates import EXAMPLES, write_study_template
+from jaxonline.study.files.writing import study_to_toml
 from jaxonline.study.ready import STUDY_GROUPS, load_study
 from jaxonline.study.ready.quickstart import Quickstart
 
@@ -21,7 +21,7 @@ SMALL = {"noisy-kernels": 20, "few-attributes": 40}  # rounds
 def example(tmp_path, monkeypatch):
     """An example as `jaxonline new` writes it, read."""
     monkeypatch.chdir(tmp_path)
-    return lambda name, **overrides: load_study_file(write_new(name)[0], **overrides)
+    return lambda name, **overrides: load_study_file(write_study_template(name)[0], **overrides)
 
 
 def test_every_example_can_be_read(example):
@@ -65,7 +65,7 @@ def test_the_first_example_is_the_quickstart(example):
 @pytest.mark.parametrize("name", [name for name in STUDY_GROUPS["play"] if name != "forecasts"])
 def test_a_classical_game_is_written_and_read_again(name, tmp_path):
     """Game and learners are the same: structure, and every number in float32."""
-    file = write_new("", str(tmp_path / "game.toml"), source=name)[0]
+    file = write_study_template("", str(tmp_path / "game.toml"), source=name)[0]
     study, setting = load_study_file(file), load_study(name)().setting()
     pairs = [(study.comparison.game, setting.game), (study.comparison.learners, dict(setting.learners))]
     for found, expected in pairs:
@@ -78,10 +78,10 @@ def test_a_classical_game_is_written_and_read_again(name, tmp_path):
 
 def test_what_cannot_be_written_is_said(tmp_path):
     with pytest.raises(ValueError, match="y has 7,000 numbers; put them in a file of data"):
-        write_new("", str(tmp_path / "game.toml"), source="forecasts")
+        write_study_template("", str(tmp_path / "game.toml"), source="forecasts")
     with pytest.raises(ValueError, match=r"from: must be one of quickstart, experts, .*got 'expert'.* did you mean"):
-        write_new("", str(tmp_path / "game.toml"), source="expert")
+        write_study_template("", str(tmp_path / "game.toml"), source="expert")
     game = jo.Game(jo.environments.BernoulliArms([0.2, 0.8]), jo.FullInformation(), loss=jo.losses.ExpectedLoss())
     doubling = jo.learners.Doubling(lambda n_rounds: jo.learners.Hedge(jo.learners.EWA(n_rounds**-0.5)))
     with pytest.raises(ValueError, match="learner_for: has no name in study files"):
-        written_study(game, {"doubling": doubling}, rounds=9, runs=2)
+        study_to_toml(game, {"doubling": doubling}, rounds=9, runs=2)

@@ -152,11 +152,11 @@ def test_a_set_is_a_file_of_its_name_and_no_results_of_the_study(folder, monkeyp
         ({"file": "own.csv", "version": 1}, "environment.version: must be left out beside file (got 1"),
         (
             {"set": "diabetes", "positive": 7777},
-            "environment.positive: must be a value of some targets (got '7777'); none of the targets in diab",
+            "environment.positive: must be a value of some targets (got '7777'); no target in diab",
         ),
         (
             {"set": "diabetes", "positive": "ill"},
-            "environment.positive: must be a value of some targets (got 'ill'); none of the targets in diab",
+            "environment.positive: must be a value of some targets (got 'ill'); no target in diab",
         ),
         ({"set": "diabete"}, "environment.set: must be one of diabetes, AR(4), Airfoil"),
         ({"set": "own"}, "environment.set: must be one of diabetes, AR(4), Airfoil"),

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from jaxonline.cli import app
 from jaxonline.study.files import keys
 from jaxonline.study.files.catalogue import catalogue
-from jaxonline.study.files.schema import SEVERAL, schema_text
-from jaxonline.study.files.templates import EXAMPLES, example_text, write_new
+from jaxonline.study.files.schema import GRID_SUFFIX, schema_text
+from jaxonline.study.files.templates import EXAMPLES, example_text, write_study_template
 
 SCHEMA = json.loads(schema_text())
 
@@ -23,8 +23,8 @@ def test_the_command_and_new_files_have_it(tmp_path):
     done = CliRunner().invoke(app, ["schema"])
     assert (done.exit_code, json.loads(done.stdout)) == (0, SCHEMA)
     assert CliRunner().invoke(app, ["schema", "--out", str(tmp_path / "own.json")]).exit_code == 0
-    write_new("bandits", str(tmp_path / "bandits.toml"))
-    write_new("experts", str(tmp_path / "experts.toml"))  # the same schema again
+    write_study_template("bandits", str(tmp_path / "bandits.toml"))
+    write_study_template("experts", str(tmp_path / "experts.toml"))  # the same schema again
     for name in ("own.json", "study.schema.json"):
         assert json.loads((tmp_path / name).read_text()) == SCHEMA
     first = (tmp_path / "bandits.toml").read_text().splitlines()[0]
@@ -32,7 +32,7 @@ def test_the_command_and_new_files_have_it(tmp_path):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "study.schema.json").write_text("{}")
     with pytest.raises(FileExistsError, match="is no schema of study files"):
-        write_new("bandits", str(tmp_path / "other" / "bandits.toml"))
+        write_study_template("bandits", str(tmp_path / "other" / "bandits.toml"))
     assert not (tmp_path / "other" / "bandits.toml").exists()
 
 
@@ -40,13 +40,13 @@ def test_it_has_every_key_and_every_name_that_a_file_can_reach():
     assert set(SCHEMA["properties"]) == set(keys.STUDY)
     assert sorted(SCHEMA["required"]) == ["game", "learners", "rounds"]
     names = {
-        name.removesuffix(SEVERAL) for name, each in SCHEMA["$defs"].items() if "type" in each.get("properties", {})
+        name.removesuffix(GRID_SUFFIX) for name, each in SCHEMA["$defs"].items() if "type" in each.get("properties", {})
     }
     assert names <= set(catalogue())
     unreachable = {name for name in catalogue() if name not in names}
     assert unreachable == {"AttributePairs", "PolynomialSequenceEstimator", "PolynomialSequenceEstimator.for_sequence",
                            "StudentCoordinates", "bernstein", "chebyshev"} & unreachable  # fmt: skip
-    learner = SCHEMA["$defs"]["GradientLearner" + SEVERAL]["properties"]
+    learner = SCHEMA["$defs"]["GradientLearner" + GRID_SUFFIX]["properties"]
     assert learner["radius"]["anyOf"][0] == {"type": "number", "exclusiveMinimum": 0}
     assert learner["hypothesis"]["default"] == "last"
     references = [part.split('"')[0] for part in json.dumps(SCHEMA).split('"#/$defs/')[1:]]

@@ -10,7 +10,7 @@ from jaxonline.comparators import best_segments
 from jaxonline.study import Context
 from jaxonline.study.ready import STUDY_GROUPS, load_study
 from jaxonline.study.ready.games.forecasts import FORECASTERS, forecasts
-from jaxonline.study.ready.games.perceptron import labelled
+from jaxonline.study.ready.games.perceptron import load_labelled
 
 SMALL = {
     "experts": {"experts": 4},
@@ -30,13 +30,13 @@ def rows(name, *, runs=8, rounds=60, **fields):
     return {row["learner"]: row for row in report.tables["table"].rows}, report
 
 
-def test_the_games_are_those_of_the_command_line():
+def test_every_game_of_the_command_line_is_tested():
     assert set(SMALL) == set(STUDY_GROUPS["play"])
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", SMALL)
-def test_a_game_keeps_to_its_theorems(name, tmp_path):
+def test_regret_is_below_the_bound_of_every_game(name, tmp_path):
     """The lower end of the 95 % interval of every learner that has a bound is below it, at 60 rounds."""
     with jax.numpy_dtype_promotion("standard" if name == "convex" else "strict"):  # for Adam of optax
         found, report = rows(name, **SMALL[name])
@@ -48,7 +48,7 @@ def test_a_game_keeps_to_its_theorems(name, tmp_path):
     assert names == {path.name for path in report.save(tmp_path)}
 
 
-def test_against_the_contrary_adversary_every_round_is_a_mistake():
+def test_deterministic_learners_err_in_every_round_against_contrary_labels():
     found, report = rows("mistakes", experts=2, labels="contrary", rounds=30)
     assert {row["mean"] for row in found.values()} == {30.0}
     assert all(row["bound"] is None for row in found.values())
@@ -56,7 +56,7 @@ def test_against_the_contrary_adversary_every_round_is_a_mistake():
 
 
 @pytest.mark.long
-def test_the_leader_is_always_wrong_where_two_experts_alternate():
+def test_follow_the_leader_has_linear_regret_if_two_experts_alternate():
     """It loses every round but the first two at most; exponential weights keep to their bound for every sequence."""
     found, _ = rows("experts", experts=3, losses="alternating", only=["follow the leader", "exponential weights"])
     assert found["follow the leader"]["low"] >= 60 / 2 - 2
@@ -74,7 +74,7 @@ def mean_losses(losses, eta, share=0.0):
 
 
 @pytest.mark.long
-def test_forecasters_of_a_real_series():
+def test_regret_of_forecasters_equals_that_of_a_numpy_loop():
     """A thousand days: the mean regret over 64 runs, without any switch of the comparator and with four, is that of a
     NumPy loop, within 6 standard errors, of less than 0.3 (the regrets are 12 and 10); bounds hold, with the interval,
     and that of exponential weights is no more than 3 times what is lost. Tuned to 20 switches, fixed share loses more
@@ -104,7 +104,7 @@ def test_forecasters_of_a_real_series():
     assert mean_losses(losses, late.eta, 20 / (T - 1)) - best > regrets["exponential weights", 0]
 
 
-def test_the_forecasts_look_back_only():
+def test_forecasts_use_only_previous_days():
     """By hand on day 30 of the series, as scaled."""
     values, predictions = forecasts()
     t = 30 + 20
@@ -118,8 +118,8 @@ def test_the_forecasts_look_back_only():
 
 
 @pytest.mark.parametrize(("name", "size"), [("cancer", (569, 31)), ("digits", (357, 65))])
-def test_real_data_have_labels_and_at_most_unit_length(name, size):
-    X, y = labelled(name)
+def test_real_data_have_signed_labels_and_at_most_unit_length(name, size):
+    X, y = load_labelled(name)
     assert X.shape[0] == size[0]
     assert X.shape[1] <= size[1]
     assert np.linalg.norm(X, axis=1).max() == pytest.approx(1.0)
@@ -135,18 +135,18 @@ def test_real_data_have_labels_and_at_most_unit_length(name, size):
         ("forecasts", {"switches": 40}, "switches: .*got 40 and 60 rounds"),
         ("forecasts", {"rounds": 1028}, "rounds: must be at most 1,027"),
         ("mistakes", {"labels": "nonsense"}, "labels: .*got nonsense"),
-        ("experts", {"only": ["nobody"]}, "only: must be of 'exponential weights'"),
+        ("experts", {"only": ["nobody"]}, "only: must be among 'exponential weights'"),
     ],
 )
-def test_bad_fields_are_named(name, fields, message):
+def test_invalid_fields_raise_errors_with_their_names(name, fields, message):
     with pytest.raises(ValueError, match=f"^{message}"):
         rows(name, **fields)
 
 
-def test_skewed_runs_are_said_below_the_table(monkeypatch):
+def test_skewed_runs_are_reported_with_distribution_free_intervals(monkeypatch):
     monkeypatch.setattr("jaxonline.results.statistics.means.skewness", lambda values: np.full(len(values), 99.0))
     report = rows("mistakes", experts=2, labels="contrary", rounds=30)[1]
-    assert sum("Note: the " in sentence and " is skewed" in sentence for sentence in report.sentences) == 1
+    assert sum("is skewed" in sentence for sentence in report.sentences) == 1
     (bounded,) = (sentence for sentence in report.sentences if "lies between 0 and 1" in sentence)
     names = report.results["result"].learners
     of = report.results["result"].mean("mistakes", interval=jo.intervals.Bounded(0, 1))

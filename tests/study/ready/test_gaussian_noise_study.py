@@ -13,7 +13,14 @@ import jaxonline as jo
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.study import BestOf, ComparisonResult, Context
 from jaxonline.study.ready.gaussian_noise import GaussianNoise, better_than_both
-from jaxonline.study.ready.gaussian_noise_problem import ALGORITHM_1, ALGORITHM_2, CLEAN, NAIVE, NOISY, TOLD
+from jaxonline.study.ready.gaussian_noise_problem import (
+    ALGORITHM_1,
+    ALGORITHM_2,
+    BOUND_TUNED,
+    CLEAN,
+    NAIVE,
+    NOISY,
+)
 
 CONTEXT = Context(mesh=default_mesh(jax.devices()[:1]))
 SMALL = GaussianNoise(runs=2, rounds=128, noises=[0.0, 0.3], etas=[0.06, 0.6])
@@ -48,7 +55,7 @@ def check(report, names, folder):
             assert numbers["eta"] in found["settings"]["etas"]
             assert set(numbers["growth"]) == {"exponent", "low", "high"}
             assert len(numbers["regret"]) == len(numbers["queries"]) == len(each["rounds"])
-            assert (numbers["bound"] is not None) == (name in (ALGORITHM_1, TOLD, ALGORITHM_2))
+            assert (numbers["bound"] is not None) == (name in (ALGORITHM_1, BOUND_TUNED, ALGORITHM_2))
     queries = {name: numbers["queries"][-1] / 128 for name, numbers in found["shown"]["learners"].items()}
     exact = {CLEAN: 1, ALGORITHM_2: 2, NAIVE: 1, "mean of 2 copies": 2, "mean of 5 copies": 5, "mean of 20 copies": 20}
     assert {name: queries[name] for name in exact if name in names} == {n: q for n, q in exact.items() if n in names}
@@ -67,13 +74,13 @@ def check(report, names, folder):
 
 
 @pytest.mark.long
-def test_numbers_a_table_and_a_figure(tmp_path):
+def test_a_small_study_writes_numbers_table_and_figure(tmp_path):
     study = Absent(**SMALL.model_dump() | {"only": FEW})
     check(study.run(CONTEXT), FEW, tmp_path)
 
 
 @pytest.mark.long
-def test_all_learners(tmp_path):
+def test_a_study_of_all_learners_writes_numbers_table_and_figure(tmp_path):
     check(Absent(**SMALL.model_dump()).run(CONTEXT), (CLEAN, *NOISY), tmp_path)
 
 
@@ -87,7 +94,7 @@ def test_all_learners(tmp_path):
         ({"only": "nobody"}, "only: .*got 'nobody'"),
     ],
 )
-def test_bad_fields(fields, message):
+def test_invalid_fields_raise_errors_with_their_names(fields, message):
     with pytest.raises(ValueError, match=message):
         GaussianNoise(**fields).run(CONTEXT)
 
@@ -109,7 +116,7 @@ def kernel_descent(X, y, radius, eta):
 
 
 @pytest.mark.long
-def test_without_noise_algorithm_2_is_kernel_gradient_descent():
+def test_algorithm_2_without_noise_equals_kernel_gradient_descent():
     """Two copies that are the instance itself: the same losses as the clean learner's and as a NumPy loop's."""
     problem = SMALL.problem(0)
     names = (CLEAN, ALGORITHM_2)
@@ -138,16 +145,16 @@ def test_algorithm_2_beats_one_copy_and_the_mean_of_two_under_noise():
     assert growths[ALGORITHM_2]["slope_high"] < growths[NAIVE]["slope_low"]
 
 
-def test_what_is_told_bounds_is_told_no_more():
-    """Its laws are the same at every noise up to the largest, and for other rows with the same longest one and the same
-    largest label; Algorithm 1 itself is tuned to both."""
+def test_the_bound_tuned_learner_depends_only_on_the_bounds():
+    """Its distributions are the same at every noise up to the largest, and for other rows of the same maxima; those of
+    Algorithm 1 are not."""
     problem = SMALL.problem(0)
     longest, largest = np.argmax((problem.X**2).sum(axis=1)), np.argmax(np.abs(problem.y))
     X, y = 0.5 * problem.X, 0.5 * problem.y
     X[longest], y[largest] = problem.X[longest], problem.y[largest]
     others = dataclasses.replace(problem, X=X, y=y)
     step = jo.InverseSqrt(0.1)
-    for name, alike in ((TOLD, True), (ALGORITHM_1, False)):
+    for name, alike in ((BOUND_TUNED, True), (ALGORITHM_1, False)):
         first, *rest = (
             [np.asarray(leaf) for leaf in jax.tree.leaves(own.makers(noise)[name](step))]
             for own, noise in ((problem, 0.3), (problem, 0.0), (others, 0.3))
@@ -158,13 +165,13 @@ def test_what_is_told_bounds_is_told_no_more():
 
 
 @pytest.mark.long
-def test_steps_are_chosen_by_losses_on_copies_where_no_more_is_told():
+def test_losses_on_copies_choose_the_step_of_the_bound_tuned_learner():
     """And by those on clean instances for the others, in runs of another seed over a quarter of the rounds."""
-    problem, names = GaussianNoise(rounds=512).problem(0), (NAIVE, TOLD)
+    problem, names = GaussianNoise(rounds=512).problem(0), (NAIVE, BOUND_TUNED)
     tune, sizes = BestOf({f"{eta:g}": eta for eta in (0.02, 0.2, 2.0)}), {"n_runs": 6, "n_rounds": 512}
     found = problem.run(CONTEXT, 0.45, names, tune, **sizes)
     game = jo.Game(jo.environments.DataStream(problem.X, problem.y), jo.NoisyCopies(jo.noise.gaussian(0.45**2)))
-    for name, notion in ((NAIVE, jo.game.CleanRegret()), (TOLD, jo.game.NoisyLearnerRegret())):
+    for name, notion in ((NAIVE, jo.game.CleanRegret()), (BOUND_TUNED, jo.game.NoisyLearnerRegret())):
         learners = {f"{eta:g}": problem.makers(0.45)[name](jo.InverseSqrt(eta)) for eta in tune.etas.values()}
         judged, pilot = jo.replace(game, regret=notion), {"n_runs": 6, "n_rounds": 128, "record_at": 1, "key": 1}
         losses = jo.simulate(judged, learners, mesh=CONTEXT.mesh, **pilot).cumulative_loss[:, :, -1].mean(axis=1)
@@ -183,7 +190,7 @@ def compared(**regrets):
     return ComparisonResult(result, {}, {}, {"noise": 0.3}, 0.5)
 
 
-def test_a_biased_learner_that_is_better_is_named():
+def test_a_biased_learner_better_than_both_algorithms_is_named():
     """With its smaller lead over the two algorithms; one between the two is not."""
     (said,) = better_than_both(compared(Algorithm_2=5.0, Algorithm_1=9.0, one_copy=7.0, mean_of_20_copies=3.0))
     assert "mean of 20 copies (1 queries a round) by 2.0 [2.0, 2.0] or more" in said
@@ -192,7 +199,7 @@ def test_a_biased_learner_that_is_better_is_named():
     assert better_than_both(compared(Algorithm_2=5.0, mean_of_20_copies=3.0)) == [], "nothing to compare it with"
 
 
-def test_bounds_are_against_the_target_which_the_best_in_hindsight_beats_by_little():
+def test_bounds_are_against_the_target_and_not_the_best_in_hindsight():
     problem = GaussianNoise(rounds=256).problem(0)
     rounds = np.array([64, 256, 512])
     losses = problem.target_losses(rounds)
@@ -212,7 +219,7 @@ def test_bounds_are_against_the_target_which_the_best_in_hindsight_beats_by_litt
     assert (promised.radius, promised.G) == pytest.approx((W, G), rel=1e-6)
 
 
-def test_noise_up_to_the_limit_of_the_surrogate_kernel():
+def test_noise_above_the_limit_of_the_surrogate_kernel_raises_an_error():
     assert 2 * max(GaussianNoise().noises) ** 2 < GaussianNoise().width ** 2
     problem, sizes = SMALL.problem(0), {"n_runs": 2, "n_rounds": 128}
     with pytest.raises(ValueError, match="must have 2 \\* \\(largest eigenvalue\\) below the squared width 1"):
@@ -222,7 +229,7 @@ def test_noise_up_to_the_limit_of_the_surrogate_kernel():
 
 
 @pytest.mark.parametrize(("name", "shape"), [("Airfoil", (1503, 5)), ("Concrete", (1030, 8))])
-def test_real_data(name, shape, data_folder):
+def test_real_sets_are_standardised(name, shape, data_folder):
     problem = GaussianNoise(data=data_folder).real_set(name, 0)
     assert problem.X.shape == shape
     assert (problem.X**2).sum(axis=1).mean() == pytest.approx(1.0, rel=1e-9)
@@ -230,7 +237,7 @@ def test_real_data(name, shape, data_folder):
 
 
 @pytest.mark.long
-def test_a_problem_without_a_known_target():
+def test_a_problem_without_target_has_no_bounds():
     """As real sets are: no theorem speaks of it, and the learners' regret is below that of the predictor 0."""
     known = SMALL.problem(0)
     problem = dataclasses.replace(known, points=None, coefficients=None)
@@ -242,7 +249,7 @@ def test_a_problem_without_a_known_target():
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["Airfoil", "Concrete"])
-def test_real_data_is_played(name, data_folder):
+def test_a_real_set_runs_with_finite_regret(name, data_folder):
     problem = GaussianNoise(data=data_folder).real_set(name, 0)
     etas = {ALGORITHM_2: 0.6, NAIVE: 0.6}
     played = problem.run(CONTEXT, problem.noises[1], tuple(etas), etas, n_runs=2, n_rounds=512)

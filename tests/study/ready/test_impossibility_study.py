@@ -12,7 +12,18 @@ from jaxonline.environments.adversaries import indistinguishable_pair
 from jaxonline.results.statistics import Growth
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.study import Context
-from jaxonline.study.ready.impossibility import KINDS, MEAN, ONE, OTHER, RULE, TOLD, TWO, WORLDS, Impossibility, verdict
+from jaxonline.study.ready.impossibility import (
+    COVARIANCE_KNOWN,
+    KIND_COLOURS,
+    MEAN,
+    ONE,
+    OTHER,
+    RULE,
+    TWO,
+    WORLDS,
+    Impossibility,
+    verdict,
+)
 
 CONSTANT = (1 - 1 / np.sqrt(5)) ** 2
 CONTEXT = Context(mesh=default_mesh(jax.devices()[:1]))
@@ -43,7 +54,7 @@ def table(found) -> dict[str, dict]:
 
 
 @pytest.mark.long
-def test_two_of_the_learners(few, tmp_path):
+def test_one_copy_has_linear_regret_and_two_copies_do_not(few, tmp_path):
     """One copy pays linearly in one of the worlds, where its hypotheses are those of the other; two copies do not.
     Seen with so few runs: the gap of the hypotheses is 0.8, ten times the half-width of its interval."""
     found = json.loads(few.json())
@@ -55,10 +66,10 @@ def test_two_of_the_learners(few, tmp_path):
     assert two["larger_high"] < CONSTANT
     assert found["alike"]["two copies"]["difference"] > 0.5 > 0.1 > abs(found["alike"]["one copy"]["difference"])
     assert few.sentences[0] == RULE
-    assert few.sentences[1].startswith("one copy: mean hypothesis after 200 rounds 0.1")
+    assert few.sentences[1].startswith("one copy: ")
     few.save(tmp_path)
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
-    assert [table.title for table in few.shown][1].startswith("Slope of log regret against log rounds, rounds ")
+    assert [table.title for table in few.shown][1].startswith("Slope")
     assert all(len(table.rows) == 2 for table in few.shown)
 
 
@@ -67,10 +78,10 @@ def of_kind(table, *kinds):
 
 
 @pytest.mark.long
-def test_what_is_written(report, found, table, tmp_path):
+def test_the_report_writes_table_numbers_and_figure(report, found, table, tmp_path):
     """Names are unique, both worlds have all curves, the table on file is that of the JSON, and a figure is there."""
     assert len(table) == len(found["table"]) == 19
-    assert {row["kind"] for row in found["table"]} == set(KINDS)
+    assert {row["kind"] for row in found["table"]} == set(KIND_COLOURS)
     for world in WORLDS:
         curves = found["worlds"][world]
         assert curves["runs"] == RUNS
@@ -89,26 +100,26 @@ def test_what_is_written(report, found, table, tmp_path):
 
 
 @pytest.mark.long
-def test_copies_are_charged(table):
+def test_copies_per_round_are_counted(table):
     """One, two, twenty; Algorithm 1 draws a random number of them with mean 2."""
-    for name, row in of_kind(table, ONE, TOLD, OTHER).items():
+    for name, row in of_kind(table, ONE, COVARIANCE_KNOWN, OTHER).items():
         assert row["copies_per_round"] == 1.0, name
     assert table["two copies"]["copies_per_round"] == 2.0
     assert table["mean of 20 copies"]["copies_per_round"] == 20.0
     assert 1.9 < table["Algorithm 1, linear kernel"]["copies_per_round"] < 2.1
 
 
-def test_only_the_told_are_told():
+def test_only_informed_learners_see_the_covariance():
     """The others play through a feedback that hides the covariance."""
     hidden, told = indistinguishable_pair(), indistinguishable_pair(reveal_covariance=True)
     known = Impossibility(rounds=50).entries(told.with_noise.feedback)
     assert not any(game.feedback.reveal_covariance for game in hidden)
     for name, (kind, learner) in known.items():
-        assert (getattr(learner, "feedback", None) is not None) == (kind == TOLD), name
+        assert (getattr(learner, "feedback", None) is not None) == (kind == COVARIANCE_KNOWN), name
 
 
 @pytest.mark.long
-def test_one_copy_pays_in_one_of_the_worlds(found, table):
+def test_one_copy_exceeds_the_unavoidable_regret_in_one_world(found, table):
     """The lower end of the larger regret is above the constant (1 - 1/sqrt 5)^2, for every learner of the kind, and no
     other row claims the constant. The nearest, hinge loss, is 3.5 standard errors above it."""
     assert found["unavoidable"] == pytest.approx(CONSTANT, rel=1e-7)
@@ -146,7 +157,7 @@ DERIVATIVES = {  # of the losses at the prediction a for the label 1, in SciPy
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", DERIVATIVES)
-def test_where_one_copy_leads(found, name):
+def test_one_copy_converges_to_the_best_weights_for_its_copies(found, name):
     """To the w that is best for the copies 3 and -1 with label 1, in both worlds. Hypotheses of mean m and variance v
     have the regrets 5 ((m - 1/5)^2 + v) and (m - 1)^2 + v a round, from which m follows without v; from the second half
     of the rounds to 0.03, four standard errors of the noisiest, logistic loss. w = 1/5 is right for the squared loss
@@ -165,11 +176,11 @@ def test_where_one_copy_leads(found, name):
 
 
 @pytest.mark.long
-def test_learners_that_know_more_pay_in_neither(table):
+def test_learners_with_more_information_have_sublinear_regret_in_both_worlds(table):
     """Two copies and the covariance told: the upper end of the larger regret is below the constant, and growth is
     sublinear. Not so the gradient as printed, which is biased (erratum E11), and the mean of n copies: they lead to
     w = 1/3 and w = 1/(1 + 4/n), and so to a regret of 4/9 and (4/(n + 4))^2 a round."""
-    able = [name for name in of_kind(table, TWO, TOLD) if name != "told, as printed"]
+    able = [name for name in of_kind(table, TWO, COVARIANCE_KNOWN) if name != "told, as printed"]
     assert len(able) == 4
     for name in able:
         assert table[name]["larger_high"] < 0.7 * CONSTANT, name
@@ -182,7 +193,7 @@ def test_learners_that_know_more_pay_in_neither(table):
 
 
 @pytest.mark.long
-def test_predictors_that_are_not_linear_escape(table):
+def test_an_affine_predictor_has_negative_regret(table):
     """Against linear predictors, whose least loss is 4/5 a round without noise, an affine one has a negative regret."""
     affine = table["one copy, affine kernel"]
     assert affine["without_noise_high"] < -0.7
@@ -191,13 +202,13 @@ def test_predictors_that_are_not_linear_escape(table):
 
 
 @pytest.mark.long
-def test_the_linear_kernel_is_the_gradient_learner(table):
+def test_the_linear_kernel_equals_the_gradient_learner(table):
     for world in WORLDS:
         assert table["one copy, linear kernel"][world] == pytest.approx(table["one copy"][world], rel=1e-4)
 
 
 @pytest.mark.long
-def test_a_learner_with_one_copy_plays_alike(found):
+def test_hypotheses_of_one_copy_have_one_distribution_in_both_worlds(found):
     """Over 16 runs a world: the means of its hypotheses differ by less than 0.1, nine standard errors, and their laws
     are not told apart by Kolmogorov and Smirnov (false alarm 1e-4). Those of two copies are, at 1/5 and 1."""
     one, two = found["alike"]["one copy"], found["alike"]["two copies"]
@@ -231,7 +242,7 @@ ROOT, LINE, MIXED, BETWEEN = (
         ((BETWEEN, ROOT), (9, 9), "undecided"),
     ],
 )
-def test_the_rule_of_the_verdict(growths, upper, wanted):
+def test_verdict_applies_the_rule(growths, upper, wanted):
     assert verdict(upper, growths) == wanted
     assert verdict(upper[::-1], growths[::-1]) == wanted
 
@@ -241,10 +252,10 @@ def test_the_rule_of_the_verdict(growths, upper, wanted):
     [
         ({"runs": 1}, "runs: .*got 1"),
         ({"rounds": 15}, "rounds: .*got 15"),
-        ({"only": ("one copy", "nobody")}, "only: must be of 'one copy', .*'nobody'"),
+        ({"only": ("one copy", "nobody")}, "only: must be among 'one copy', .*'nobody'"),
     ],
 )
-def test_bad_fields(fields, message):
+def test_invalid_fields_raise_errors_with_their_names(fields, message):
     with pytest.raises(ValueError, match=message) as error:
         Impossibility(**fields).run(CONTEXT)
     assert "\n" not in str(error.value)

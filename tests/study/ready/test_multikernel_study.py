@@ -59,7 +59,7 @@ def found(context=None, **fields):
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", some(SETS, "Concrete"))
-def test_the_published_table_to_the_last_digit(tables, name):
+def test_the_published_table_is_reproduced_to_its_last_digit(tables, name):
     column, found = SETS.index(name), tables(name)[name]
     assert list(found) == [*RIDGE, "Raker", "OMKL-GF"]
     for algorithm in RIDGE:
@@ -75,7 +75,7 @@ def test_the_published_table_to_the_last_digit(tables, name):
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", some(["one kernel", "duplicates", "constant features", "one round"], "one round"))
-def test_edges_of_the_study(kind):
+def test_degenerate_sets_give_finite_numbers(kind):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 2)), rng.uniform(size=40)
     frequencies = rng.normal(size=(1, 4, 3, 2))
@@ -104,7 +104,7 @@ def problem(T=25, d=2):
     return scaled(rng.normal(size=(T, d)), rng.uniform(size=T))
 
 
-def test_scaling():
+def test_scaled_maps_rows_and_targets_to_the_unit_interval():
     X, y = scaled(np.array([[3.0, 4.0], [0.0, -1.0]]), np.array([5.0, -5.0]))
     assert (X.tolist(), y.tolist()) == ([[0.6, 0.8], [0.0, -0.2]], [1.0, 0.0])
     X, y = scaled(np.zeros((1, 2)), np.array([5.0]))
@@ -112,7 +112,7 @@ def test_scaling():
 
 
 @pytest.mark.long
-def test_float32_drift():
+def test_float32_differs_by_less_than_1e_4():
     """Asked for, float32 is off by less than 1e-4 on a short series, and is not float64."""
     frequencies = np.stack([Dictionary.published(seed, 2).frequencies for seed in (0, 2)])
     exact, rough = (run_set("a", *problem(), frequencies, dtype=dtype).mse for dtype in ("float64", "float32"))
@@ -122,7 +122,7 @@ def test_float32_drift():
 
 
 @pytest.mark.long
-def test_draws_and_differences():
+def test_draws_are_reproducible_and_differences_paired():
     """Draws are reproducible (OMKL-GF's own but for the number asked for), and paired."""
     four = draw_many("a", *problem(), n_draws=4, together=2)
     three = draw_many("a", *problem(), n_draws=3, together=2)
@@ -161,7 +161,7 @@ def files(tmp_path, monkeypatch):
 
 
 @pytest.mark.long
-def test_files_and_fields(files):
+def test_sets_are_read_from_files_with_target_and_imputation(files):
     """.npz and CSV, a target by name, gaps imputed when asked for, equal targets, names as keys, both columns."""
     report = MultiKernelTable(data=[files / "mine.npz"], seeds="0,2").run(Context())
     table = json.loads(report.json())
@@ -178,13 +178,13 @@ def test_files_and_fields(files):
         for forecaster, mse in columns.items():
             np.testing.assert_allclose(other["yours"][algorithm][forecaster], mse, rtol=1e-9)
     assert {mse for of in other["flat"].values() for values in of.values() for mse in values} == {0.0}
-    with pytest.raises(ValueError, match=r"no number in row 3, column 'depth' \(1 such cells.*impute='mean'"):
+    with pytest.raises(ValueError, match=r"row 3, column 'depth' .*impute='mean'"):
         found(sets="gaps", **fields)
     assert np.isfinite(found(sets="gaps", impute="mean", **fields)["gaps"]["EWA"]["vaw"]).all()
 
 
 @pytest.mark.long
-def test_an_interrupted_study_goes_on(files):
+def test_an_interrupted_study_resumes_with_the_same_numbers(files):
     """Sets that are done are read from the checkpoint; the numbers are the same."""
     fields = {"data": files, "sets": ["mine", "flat"], "seeds": "0,2"}
     calls = []
@@ -201,19 +201,19 @@ def test_an_interrupted_study_goes_on(files):
 
 
 @pytest.mark.long
-def test_float32_and_draws_in_the_report(files):
+def test_the_report_contains_drift_and_draws(files):
     """The drift is said, and the draws have tables and a figure."""
     study = MultiKernelTable(data=files, sets="mine", seeds="0,2", dtype="float32", draws=3)
     report = study.run(Context())
-    assert report.sentences[0].startswith("mine: float32 moves the table by up to ")
-    assert "differences are real" in report.sentences[1]
+    assert report.sentences[0].startswith("mine: ")
+    assert "significant" in report.sentences[1]
     assert list(report.tables) == ["table", "draws", "differences"]
     assert len(report.tables["differences"].rows) == 90
     assert len(report.figures["draws"]().axes) == 1
 
 
 @pytest.mark.long
-def test_the_float32_configuration_is_left_alone():
+def test_the_x64_configuration_does_not_change():
     forecasts = run_set("a", np.ones((3, 1)), np.ones(3), np.zeros((1, 1, 1, 1)))
     assert forecasts.mse["EWA", "vaw"].dtype == np.float64
     assert jnp.zeros(1).dtype == jnp.float32
@@ -239,12 +239,12 @@ def test_the_float32_configuration_is_left_alone():
         ),
     ],
 )
-def test_bad_arguments(call, message):
+def test_invalid_arguments_raise_errors(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 
 
-def test_seeds():
+def test_seeds_are_parsed_from_numbers_lists_and_ranges():
     texts = ("3", "0,4", "2-4", "7,")
     assert [parse_seeds(text) for text in texts] == [[0, 1, 2], [0, 4], [2, 3, 4], [7]]
     assert MultiKernelTable(seeds=["0", "2-3"]).seeds == MultiKernelTable(seeds=[0, 2, 3]).seeds == (0, 2, 3)

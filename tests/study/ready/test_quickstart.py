@@ -36,7 +36,7 @@ def check(report, learners, folder):
     assert result.rounds[-1] == 442
 
 
-def test_a_table_a_figure_and_the_numbers(tmp_path):
+def test_a_small_quickstart_writes_table_figure_and_numbers(tmp_path):
     learners = [LEARNERS[i] for i in (1, 4)]
     mesh = default_mesh(jax.devices()[:1])
     report = Quickstart(runs=8, passes=1, only=learners).run(Context(mesh=mesh))
@@ -45,12 +45,12 @@ def test_a_table_a_figure_and_the_numbers(tmp_path):
 
 
 @pytest.mark.long
-def test_all_learners_in_the_table(tmp_path):
+def test_the_table_has_all_learners(tmp_path):
     check(Quickstart(runs=8, passes=1).run(Context()), LEARNERS, tmp_path)
 
 
 @pytest.mark.long
-def test_the_figure_makes_its_point():
+def test_regret_is_linear_for_the_naive_learner_and_sublinear_for_unbiased_ones():
     """What rounds t/2 to t add to the regret, against what rounds t/4 to t/2 added: more than 1.7 times as much for
     the biased learners (linear growth: 2), less than 1.35 times for the unbiased ones (a square root: 1.41); false
     alarm 1e-6 for each learner. The unbiased ones are below their bounds."""

@@ -1,1 +1,1 @@
-"""The classical games of online learning, one file each: `jaxonline play NAME`."""
+"""The classical games of online learning, one module each, run by `jaxonline play NAME`."""

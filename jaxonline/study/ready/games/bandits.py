@@ -1,4 +1,4 @@
-"""Bandits: pseudo-regret of the classical algorithms on arms whose means are given."""
+"""Stochastic bandits: pseudo-regret of the classical algorithms on arms with given means."""
 
 from typing import Any, ClassVar, Literal
 
@@ -27,34 +27,33 @@ from jaxonline.simulation.measures import Switches
 from jaxonline.study.ready.games.classical import Bound, ClassicalGame, Setting
 from jaxonline.study.study import Numbers
 
-STD = 0.25  # of Gaussian losses
+STD = 0.25  # standard deviation of Gaussian losses
 
 
 class Bandits(ClassicalGame):
-    """Arms with random losses, of which only that of the arm that was pulled is seen.
+    """Arms with random losses; the learner sees only the loss of the pulled arm.
 
-    Losses are 0 or 1 ("bernoulli"), or Gaussian with a standard deviation of 1/4; then only learners play that need no
-    losses in [0, 1].
+    Losses are 0 or 1 ("bernoulli"), or Gaussian with standard deviation 1/4, for learners that do not need [0, 1].
     """
 
-    title: ClassVar[str] = "Bandits: pseudo-regret to the best arm."
+    title: ClassVar[str] = "Bandits: pseudo-regret against the best arm."
     on_logarithmic_axes: ClassVar[bool] = True
     rounds: int = Field(10_000, ge=2, le=100_000_000, description="The horizon.")
     means: Numbers = Field((0.1, 0.2, 0.3, 0.4, 0.5), min_length=2, description="Mean losses of the arms.")
-    law: Literal["bernoulli", "gaussian"] = Field("bernoulli", description="Of the losses of an arm.")
+    law: Literal["bernoulli", "gaussian"] = Field("bernoulli", description="Distribution of the losses of an arm.")
 
     def setting(self) -> Setting:
         means, T = np.asarray(self.means), self.rounds
         gaps, K = means - means.min(), len(means)
         if not gaps.any():
             raise ArgumentError("means", f"must not all be equal (got {', '.join(map(str, self.means))})")
-        first = max(1, round((T / K) ** (2 / 3)))
-        commits = f"explore {first} times, then commit"
-        learners: dict[str, Any] = {commits: ExploreThenCommit(first), "epsilon-greedy, 0.1": EpsilonGreedy(0.1)}
-        promised: dict[str, Bound] = {}
-        if first * K <= T:
+        pulls = max(1, round((T / K) ** (2 / 3)))
+        committing = f"explore {pulls} times, then commit"
+        learners: dict[str, Any] = {committing: ExploreThenCommit(pulls), "epsilon-greedy, 0.1": EpsilonGreedy(0.1)}
+        theorem_bounds: dict[str, Bound] = {}
+        if pulls * K <= T:
             std = STD if self.law == "gaussian" else 0.5
-            promised[commits] = lambda t: float(bounds.explore_then_commit(gaps, first, T, std))
+            theorem_bounds[committing] = lambda t: float(bounds.explore_then_commit(gaps, pulls, T, std))
         if self.law == "gaussian":
             environment: Any = GaussianArms(means, STD)
             learners["Thompson sampling"] = GaussianThompson(STD)
@@ -65,16 +64,16 @@ class Bandits(ClassicalGame):
                 "UCB1": UCB1(), "KL-UCB": KLUCB(), "MOSS": MOSS(T), "Thompson sampling": BernoulliThompson(),
                 "EXP3": EXP3.over_horizon(K, T), "EXP3-IX": EXP3IX.over_horizon(K, T),
             }  # fmt: skip
-            promised |= {
+            theorem_bounds |= {
                 "UCB1": lambda t: float(bounds.ucb1(gaps, t)),
                 "MOSS": lambda t: float(bounds.moss(K, T)),
                 "EXP3": lambda t: float(bounds.exp3(K, T)),
             }
             sentences = [
-                f"Lai and Robbins: no consistent learner has less than {rate:.2f} ln t in the long run, which is the "
-                f"rate of KL-UCB and Thompson sampling ({rate * np.log(T):.1f} at ln T; so early, less is possible).",
+                f"Lai and Robbins: asymptotically every consistent learner has at least {rate:.2f} ln t, the rate of "
+                f"KL-UCB and Thompson sampling ({rate * np.log(T):.1f} at the horizon; at finite t less is possible).",
                 "The bounds of explore-then-commit, MOSS and EXP3 are those at the horizon.",
             ]
         game = Game(environment, Bandit(), loss=ArmLoss(), regret=PseudoRegret())
         limits = (-1.0, 1.0) if self.law == "bernoulli" else None
-        return Setting(game, learners, promised, sentences, BestArm(), [Switches()], limits=limits)
+        return Setting(game, learners, theorem_bounds, sentences, BestArm(), [Switches()], limits=limits)

@@ -1,4 +1,4 @@
-"""What the classical games share: learners in one environment, a quantity with its interval, and a theorem."""
+"""Base class of the classical games: learners in one environment, a quantity with its interval, and a theorem."""
 
 import warnings
 from abc import abstractmethod
@@ -20,41 +20,30 @@ Bound = Callable[[int], float]
 
 
 class Setting(NamedTuple):
-    """A classical game with everything that is played in it.
-
-    Attributes:
-        game: the game.
-        learners: by name.
-        bounds: by learner, what its theorem promises after t rounds.
-        sentences: the theorems.
-        comparator: as in `simulate`.
-        measures: as in `simulate`; a number of each becomes a column of the table, with its interval.
-        quantity: what is drawn and bounded, "regret" or a measure.
-        limits: the least and the largest value that the quantity can have in one round, where it has.
-    """
+    """A classical game with its learners, bounds and measures."""
 
     game: Game
     learners: Mapping[str, Any]
-    bounds: Mapping[str, Bound]
-    sentences: Sequence[str]
+    bounds: Mapping[str, Bound]  # the bound after t rounds, by learner
+    sentences: Sequence[str]  # the theorems
     comparator: Any = None
-    measures: Sequence[Any] = ()
-    quantity: str = "regret"
-    limits: tuple[float, float] | None = None
+    measures: Sequence[Any] = ()  # as in `simulate`; each number becomes a column of the table
+    quantity: str = "regret"  # the plotted and bounded quantity: "regret" or a measure
+    limits: tuple[float, float] | None = None  # of the quantity in one round, if it is bounded
 
 
 class ClassicalGame(Study):
-    """Runs and rounds, and `setting`: all else of a game is there."""
+    """A game declares `setting`; runs, rounds and the report are the same for all games."""
 
     title: ClassVar[str] = ""
     on_logarithmic_axes: ClassVar[bool] = False
     runs: int = Field(256, ge=2, le=1_000_000, description="Runs of each learner.")
     rounds: int = Field(1000, ge=2, le=100_000_000, description="The horizon.")
-    only: Names = Field((), description="Learners to play, named as in the table; by default all.")
+    only: Names = Field((), description="Learners, named as in the table; by default all.")
 
     @abstractmethod
     def setting(self) -> Setting:
-        """The game, its learners and their theorems."""
+        """Return the game, its learners and their theorems."""
 
     def run(self, context: Context) -> Report:
         setting = self.setting()
@@ -66,10 +55,11 @@ class ClassicalGame(Study):
         bounds = {name: bound for name, bound in setting.bounds.items() if name in learners}
         curves = {name: np.array([bound(int(t)) for t in result.rounds]) for name, bound in bounds.items()}
         title = f"{self.title.rstrip('.')}: {self.runs:,} runs of {self.rounds:,} rounds"
-        with warnings.catch_warnings(record=True) as said:  # of skewed runs: a remark below the table
+        with warnings.catch_warnings(record=True) as caught:  # warnings of skewed runs become remarks
             warnings.simplefilter("always", RuntimeWarning)
             table = Table(title, _rows(result, setting, curves), _columns(setting, result))
-        remarks = [*dict.fromkeys(f"Note: {each.message}." for each in said), *_whatever_the_law(result, setting)]
+        remarks = [f"Note: {message}." for message in dict.fromkeys(str(warning.message) for warning in caught)]
+        remarks += _distribution_free_intervals(result, setting)
         return Report(
             {"table": table},
             {"figure": lambda: result.plot(quantity=setting.quantity, bounds=curves or None)},
@@ -78,39 +68,40 @@ class ClassicalGame(Study):
         )
 
     def _record_at(self) -> Any:
-        """About 40 rounds, of which all are ends of one of 200 equal segments."""
+        """Return about 40 rounds, each the end of one of 200 equal segments."""
         if not self.on_logarithmic_axes:
             return min(40, self.rounds)
         segment = max(1, self.rounds // 200)
         return (segment * np.unique(np.geomspace(1, self.rounds // segment, 40).round().astype(int))).tolist()
 
 
-def _whatever_the_law(result: Result, setting: Setting) -> list[str]:
-    """For skewed runs of a bounded quantity, the interval that leans on the bounds alone."""
+def _distribution_free_intervals(result: Result, setting: Setting) -> list[str]:
+    """Return a sentence with the distribution-free intervals of skewed learners, if the quantity is bounded."""
     names = learners_with_skewed_runs(result, setting.quantity)
     if not names or setting.limits is None:
         return []
-    of = result.select(*names).mean(setting.quantity, interval=Bounded(*setting.limits))
-    found = [f"{name} {of.low[i, -1]:,.1f} to {of.high[i, -1]:,.1f}" for i, name in enumerate(names)]
-    least, most = setting.limits
+    estimate = result.select(*names).mean(setting.quantity, interval=Bounded(*setting.limits))
+    intervals = [f"{name} {estimate.low[i, -1]:,.1f} to {estimate.high[i, -1]:,.1f}" for i, name in enumerate(names)]
+    low, high = setting.limits
     return [
-        f"Note: the {setting.quantity} of a round lies between {least:g} and {most:g}, and with nothing else assumed "
-        f"the 95 % intervals are {'; '.join(found)}."
+        f"Note: the {setting.quantity} of a round lies between {low:g} and {high:g}; the 95 % intervals without "
+        f"further assumptions are {'; '.join(intervals)}."
     ]
 
 
 def _rows(result: Result, setting: Setting, curves: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
-    """One row for each learner at the horizon: the quantity with its interval, its bound, what else is measured."""
-    of = result.mean(setting.quantity)
-    others = {measure.name: result.mean(measure.name) for measure in _others(setting, result)}
+    """Return one row for each learner at the horizon: quantity, bound and other measures, with intervals."""
+    estimate = result.mean(setting.quantity)
+    others = {measure.name: result.mean(measure.name) for measure in _other_measures(setting, result)}
     return [
         {
-            "learner": name, "mean": float(of.mean[i, -1]), "low": float(of.low[i, -1]), "high": float(of.high[i, -1]),
+            "learner": name,
+            "mean": float(estimate.mean[i, -1]), "low": float(estimate.low[i, -1]), "high": float(estimate.high[i, -1]),
             "bound": float(curves[name][-1]) if name in curves else None,
             **{
-                key + end: float(part[i, -1])
+                key + end: float(values[i, -1])
                 for key, other in others.items()
-                for end, part in (("", other.mean), ("_low", other.low), ("_high", other.high))
+                for end, values in (("", other.mean), ("_low", other.low), ("_high", other.high))
             },
             "failed": int(result.failed[i]), "overflowed": int(result.overflowed[i]),
         }
@@ -119,11 +110,13 @@ def _rows(result: Result, setting: Setting, curves: Mapping[str, np.ndarray]) ->
 
 
 def _columns(setting: Setting, result: Result) -> tuple[Text, ...]:
-    others = [Interval(each.name, each.name.replace("_", " "), "{:.1f}") for each in _others(setting, result)]
-    what = setting.quantity.replace("_", " ")
-    promised = [Number("bound", "theorem's\nbound", "{:,.1f}")] if setting.bounds else []
-    return (Text("learner"), Interval("mean", f"{what}\n(95 %)", "{:.2f}"), *promised, *others, *LEFT_OUT)
+    names = [measure.name for measure in _other_measures(setting, result)]
+    others = [Interval(name, name.replace("_", " "), "{:.1f}") for name in names]
+    quantity = setting.quantity.replace("_", " ")
+    bounds = [Number("bound", "theorem's\nbound", "{:,.1f}")] if setting.bounds else []
+    return (Text("learner"), Interval("mean", f"{quantity}\n(95 %)", "{:.2f}"), *bounds, *others, *LEFT_OUT)
 
 
-def _others(setting: Setting, result: Result) -> list[Any]:
-    return [each for each in setting.measures if each.name != setting.quantity and result.values(each.name).ndim == 3]
+def _other_measures(setting: Setting, result: Result) -> list[Any]:
+    others = (measure for measure in setting.measures if measure.name != setting.quantity)
+    return [measure for measure in others if result.values(measure.name).ndim == 3]

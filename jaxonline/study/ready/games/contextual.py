@@ -1,4 +1,4 @@
-"""Contextual bandits: arms with features, whose mean losses are linear in them."""
+"""Contextual bandits: arms with features and linear mean losses."""
 
 from typing import ClassVar
 
@@ -15,16 +15,16 @@ from jaxonline.study.ready.games.classical import ClassicalGame, Setting
 
 
 class Contextual(ClassicalGame):
-    """In each round every arm shows its features; its mean loss is their inner product with weights nobody knows.
+    """Arms whose mean loss is the inner product of their features, shown in each round, with unknown weights.
 
-    The regret is to the arm with the smallest mean loss of each round.
+    The comparator is the arm with the smallest mean loss of each round.
     """
 
-    title: ClassVar[str] = "Contextual bandits: pseudo-regret to the best arm of each round."
+    title: ClassVar[str] = "Contextual bandits: pseudo-regret against the best arm of each round."
     arms: int = Field(5, ge=2, le=10_000, description="Arms in each round.")
     dimension: int = Field(5, ge=1, le=1000, description="Features of an arm.")
     noise_std: float = Field(0.1, ge=0, description="Standard deviation of the noise on losses.")
-    width: float = Field(0.5, gt=0, description="Of the learners' confidence sets.")
+    width: float = Field(0.5, gt=0, description="Width of the learners' confidence sets.")
 
     def setting(self) -> Setting:
         weights = np.linspace(-1.0, 1.0, self.dimension) if self.dimension > 1 else np.ones(1)
@@ -36,6 +36,6 @@ class Contextual(ClassicalGame):
             "linear Thompson sampling": LinThompson(self.width),
             "EXP3, blind to features": EXP3(0.01),
         }
-        sentences = ["A learner that does not look at features has linear regret here: no arm is best for long."]
+        sentences = ["A learner that ignores the features has linear regret here: no arm is best for long."]
         game = Game(environment, Bandit(), loss=ArmLoss(), regret=PseudoRegret())
         return Setting(game, learners, {}, sentences, BestOfEachRound())

@@ -1,4 +1,4 @@
-"""Prediction with expert advice: regret to the best one, against coins, a gap, walks, or what defeats leaders."""
+"""Prediction with expert advice: regret to the best expert for stochastic, drifting and adversarial losses."""
 
 from typing import ClassVar, Literal
 
@@ -24,19 +24,18 @@ from jaxonline.study.ready.games.classical import ClassicalGame, Setting
 
 
 class Experts(ClassicalGame):
-    """K experts, whose losses from 0 to 1 are all seen after each round; learners follow one of them.
+    """K experts with losses in [0, 1] that are all revealed after each round; learners follow one expert.
 
-    "coins": all losses are fair coins, where no learner has less regret than about sqrt(T ln K / 2). "gap": one expert
-    has a smaller mean. "walk": losses are random walks. "alternating": two experts are right in turns, so that the
-    leader is always wrong.
+    "coins": fair coins, where every learner has a regret of about sqrt(T ln K / 2). "gap": one expert has a smaller
+    mean. "walk": random walks. "alternating": two experts alternate so that the leader is always wrong.
     """
 
-    title: ClassVar[str] = "Following experts: regret to the best one."
-    experts: int = Field(10, ge=2, le=100_000, description="Their number.")
-    losses: Literal["coins", "gap", "walk", "alternating"] = Field("coins", description="Where losses come from.")
+    title: ClassVar[str] = "Expert advice: regret against the best expert."
+    experts: int = Field(10, ge=2, le=100_000, description="Number of experts.")
+    losses: Literal["coins", "gap", "walk", "alternating"] = Field("coins", description="Generator of the losses.")
 
     def environment(self) -> Environment:
-        """Of the losses."""
+        """Return the environment of the losses."""
         K, T = self.experts, self.rounds
         if self.losses == "walk":
             return RandomWalkExperts(K, step=0.05)
@@ -50,7 +49,7 @@ class Experts(ClassicalGame):
     def setting(self) -> Setting:
         K, T = self.experts, self.rounds
         weights, perturbed, regularized = (
-            of(K, T) for of in (bounds.exponential_weights, bounds.perturbed_leader, bounds.regularized_leader)
+            bound(K, T) for bound in (bounds.exponential_weights, bounds.perturbed_leader, bounds.regularized_leader)
         )
         learners = {
             "exponential weights": DrawnExpert(EWA(weights.eta)),
@@ -60,17 +59,21 @@ class Experts(ClassicalGame):
             "regularized leader": DrawnExpert(FollowTheRegularizedLeader(regularized.eta)),
             "follow the leader": DrawnExpert(FollowTheLeader()),
         }
-        promised = {
+        theorem_bounds = {
             "exponential weights": lambda t: bounds.exponential_weights(K, t, weights.eta).value,
             "perturbed leader": lambda t: bounds.perturbed_leader(K, t, perturbed.eta).value,
             "regularized leader": lambda t: bounds.regularized_leader(K, t, regularized.eta).value,
         }
         sentences = [
-            f"Exponential weights: at most sqrt(T ln K / 2) = {weights.value:.1f} in expectation, for every sequence.",
-            "Following the leader has no such bound"
-            + (", and the leader is wrong here." if self.losses == "alternating" else ": try --losses alternating."),
+            f"Exponential weights: a regret of at most sqrt(T ln K / 2) = {weights.value:.1f} in expectation, always.",
+            "Follow-the-leader has no such bound"
+            + (
+                ", and the leader is always wrong here."
+                if self.losses == "alternating"
+                else ": try --losses alternating."
+            ),
         ]
         return Setting(
-            Game(self.environment(), FullInformation(), loss=ArmLoss()), learners, promised, sentences, BestArm(),
+            Game(self.environment(), FullInformation(), loss=ArmLoss()), learners, theorem_bounds, sentences, BestArm(),
             limits=(-1.0, 1.0),
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Experts on a real series: forecasters of tomorrow's volume of trade, of which another one may be best for a while."""
+"""Prediction with expert advice on a real series: forecasts of tomorrow's trading volume."""
 
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,20 +16,20 @@ from jaxonline.losses import ArmLoss
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.study.ready.games.classical import Bound, ClassicalGame, Setting
 
-DAYS, PAST = 1047, 20  # of the series; that a forecast may look back
+DAYS, PAST = 1047, 20  # days of the series, and days that a forecast uses
 
 
 class RealSeries(ClassicalGame):
-    """The logarithm of Google's daily volume of trade, from August 2004 on, scaled to [0, 1]: a sample of matplotlib's.
+    """Logarithm of Google's daily trading volume from August 2004 on, scaled to [0, 1] (sample data of matplotlib).
 
-    Seven forecasters predict the next day from the days before; the loss is the distance to the value. Learners follow
-    one of them. Regret is to the best sequence of forecasters with so many switches; without any, to the best of them.
+    Seven forecasters predict the next day; the loss is the absolute error. Learners follow one forecaster. The
+    comparator is the best sequence of forecasters with the given number of switches.
     """
 
-    title: ClassVar[str] = "Forecasters of a real series: regret to the best sequence of them."
-    runs: int = Field(64, ge=2, le=1_000_000, description="Runs of each learner, which draws whom it follows.")
-    rounds: int = Field(1000, ge=2, le=DAYS - PAST, description="Days.")
-    switches: int = Field(4, ge=0, le=500, description="How often the comparator may change.")
+    title: ClassVar[str] = "Forecasters of a real series: regret against the best sequence of forecasters."
+    runs: int = Field(64, ge=2, le=1_000_000, description="Runs of each learner; the draws of forecasters differ.")
+    rounds: int = Field(1000, ge=2, le=DAYS - PAST, description="The horizon in days.")
+    switches: int = Field(4, ge=0, le=500, description="Switches of the comparator.")
 
     def setting(self) -> Setting:
         T, m = self.rounds, self.switches
@@ -46,20 +46,20 @@ class RealSeries(ClassicalGame):
             "ML-Poly": DrawnExpert(MLPoly()),
             "follow the leader": DrawnExpert(FollowTheLeader()),
         }
-        promised: dict[str, Bound] = {"fixed share": lambda t: tracking.value}
+        theorem_bounds: dict[str, Bound] = {"fixed share": lambda t: tracking.value}
         if m == 0:
-            promised["exponential weights"] = lambda t: bounds.exponential_weights(K, t, weights.eta).value
+            theorem_bounds["exponential weights"] = lambda t: bounds.exponential_weights(K, t, weights.eta).value
         best = int(losses.sum(axis=0).argmin())
         sentences = [
             f"The best forecaster, {list(FORECASTERS)[best]}, loses {losses[:, best].mean():.3f} a day; a random one "
             f"{losses.mean():.3f}.",
-            f"Fixed share, tuned to T and {m} switches: at most {tracking.value:.1f} at the horizon, for every series.",
+            f"Fixed share, tuned to T and {m} switches: a regret of at most {tracking.value:.1f}, for every series.",
         ]
         game = Game(DataStream(None, losses), FullInformation(), loss=ArmLoss())
-        return Setting(game, learners, promised, sentences, BestSegments(m + 1), limits=(-1.0, 1.0))
+        return Setting(game, learners, theorem_bounds, sentences, BestSegments(m + 1), limits=(-1.0, 1.0))
 
 
-# from the days before, the last one last [n, PAST]
+# Functions of the previous days in order [n, PAST].
 FORECASTERS: dict[str, Any] = {
     "the day before": lambda past: past[:, -1],
     "the line through two days": lambda past: np.clip(2 * past[:, -1] - past[:, -2], 0, 1),
@@ -72,7 +72,7 @@ FORECASTERS: dict[str, Any] = {
 
 
 def forecasts() -> tuple[np.ndarray, np.ndarray]:
-    """The values of 1,027 days, and the forecasts of each of them [1027, 7], all from 0 to 1."""
+    """Return the values of 1,027 days and the seven forecasts of each [1027, 7], all in [0, 1]."""
     import matplotlib
 
     with np.load(Path(matplotlib.get_data_path(), "sample_data", "goog.npz")) as file:

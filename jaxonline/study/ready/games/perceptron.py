@@ -1,4 +1,4 @@
-"""Linear classifiers that learn from mistakes: the perceptron and its kin, on data with a margin and on real data."""
+"""Online linear classification: the perceptron and its variants on separable and on real data."""
 
 from typing import Any, ClassVar, Literal
 
@@ -16,42 +16,42 @@ from jaxonline.study.ready.games.classical import Bound, ClassicalGame, Setting
 
 
 class Perceptrons(ClassicalGame):
-    """Mistakes of linear classifiers, which are told every label.
+    """Mistakes of linear classifiers, which see every label.
 
-    "separable": a unit vector separates the labels with the margin, and instances have a length of at most 1. "cancer"
-    and "digits": scikit-learn's breast cancer data, and its digits 3 and 8, in shuffled passes; columns have unit
-    variance, a constant 1 is added, and instances are then scaled to a length of at most 1.
+    "separable": a unit vector separates instances of length at most 1 with the margin. "cancer" and "digits": shuffled
+    passes over scikit-learn's breast cancer data, or its digits 3 and 8; columns have unit variance, a constant 1 is
+    added, and instances are scaled to a length of at most 1.
     """
 
-    title: ClassVar[str] = "Mistakes of the perceptron and its kin."
-    data: Literal["separable", "cancer", "digits"] = Field("separable", description="What is to be classified.")
-    margin: float = Field(0.1, gt=0, le=1, description="Of the separable data, whose instances have |x| <= 1.")
-    dimension: int = Field(10, ge=2, le=100_000, description="Of the separable data.")
+    title: ClassVar[str] = "Mistakes of the perceptron and its variants."
+    data: Literal["separable", "cancer", "digits"] = Field("separable", description="Data to classify.")
+    margin: float = Field(0.1, gt=0, le=1, description="Margin of the separable data, where |x| <= 1.")
+    dimension: int = Field(10, ge=2, le=100_000, description="Dimension of the separable data.")
 
     def setting(self) -> Setting:
-        promised: dict[str, Bound] = {}
-        sentences = ["No margin is known of these data, and so no bound."]
+        theorem_bounds: dict[str, Bound] = {}
+        sentences = ["The margin of these data is unknown, so there is no bound."]
         if self.data == "separable":
             environment: Any = SeparableData(np.ones(self.dimension), margin=self.margin)
             limit = bounds.perceptron(1.0, self.margin)
-            room, promised = int(min(limit, self.rounds)) + 1, {"perceptron": lambda t: limit}
+            capacity, theorem_bounds = int(min(limit, self.rounds)) + 1, {"perceptron": lambda t: limit}
             sentences = [f"Novikoff: the perceptron makes at most (r / gamma)^2 = {limit:.0f} mistakes."]
         else:
-            environment, room = DataStream(*labelled(self.data), order="shuffled"), self.rounds
+            environment, capacity = DataStream(*load_labelled(self.data), order="shuffled"), self.rounds
         learners = {
             "perceptron": Perceptron(),
-            "voted perceptron": VotedPerceptron(room),
+            "voted perceptron": VotedPerceptron(capacity),
             "p-norm perceptron, p = 4": PNormPerceptron(4.0),
             "passive-aggressive I": PassiveAggressive("PA-I"),
             "passive-aggressive II": PassiveAggressive("PA-II"),
         }
         game = Game(environment, FullInformation(), loss=ZeroOne())
-        counted = {"measures": [Mistakes()], "quantity": "mistakes", "limits": (0.0, 1.0)}
-        return Setting(game, learners, promised, sentences, **counted)
+        options = {"measures": [Mistakes()], "quantity": "mistakes", "limits": (0.0, 1.0)}
+        return Setting(game, learners, theorem_bounds, sentences, **options)
 
 
-def labelled(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Instances of at most unit length, and labels -1 and +1, of "cancer" or "digits"."""
+def load_labelled(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Load instances of at most unit length, and labels -1 and +1, of "cancer" or "digits"."""
     from sklearn import datasets
 
     load: Any = datasets.load_breast_cancer if name == "cancer" else datasets.load_digits

@@ -1,4 +1,4 @@
-"""Tracking the best expert: the comparator may change a few times, and fixed share may follow."""
+"""Tracking the best expert: comparators that switch between experts, and fixed share."""
 
 from typing import ClassVar
 
@@ -16,16 +16,16 @@ from jaxonline.study.ready.games.classical import ClassicalGame, Setting
 
 
 class Tracking(ClassicalGame):
-    """One expert is good for a while, then another: regret to the best sequence of experts with so many switches.
+    """Experts of which one is good for a while, then another; the comparator is the best sequence with m switches.
 
-    The comparator is exact: by dynamic programming over all such sequences, run by run.
+    The comparator is exact, by dynamic programming in every run.
     """
 
-    title: ClassVar[str] = "Tracking experts: regret to the best sequence of experts."
+    title: ClassVar[str] = "Tracking experts: regret against the best sequence of experts."
     runs: int = Field(64, ge=2, le=1_000_000, description="Runs of each learner.")
-    experts: int = Field(5, ge=2, le=10_000, description="Their number.")
-    switches: int = Field(4, ge=1, le=10_000, description="How often the good expert changes.")
-    gap: float = Field(0.8, gt=0, le=1, description="Between the good expert's mean loss, (1 - gap) / 2, and 1/2.")
+    experts: int = Field(5, ge=2, le=10_000, description="Number of experts.")
+    switches: int = Field(4, ge=1, le=10_000, description="Switches of the good expert.")
+    gap: float = Field(0.8, gt=0, le=1, description="The good expert's mean loss is (1 - gap) / 2, the others' 1/2.")
 
     def setting(self) -> Setting:
         K, T, m = self.experts, self.rounds, self.switches
@@ -38,10 +38,10 @@ class Tracking(ClassicalGame):
             "exponential weights": Hedge(EWA(weights.eta)),
             "BOA": Hedge(BOA()),
         }
-        promised = {"fixed share": lambda t: bounds.fixed_share(K, T, m).value}
+        theorem_bounds = {"fixed share": lambda t: bounds.fixed_share(K, T, m).value}
         sentences = [
-            f"Fixed share, tuned to T and {m} switches: at most {bounds.fixed_share(K, T, m).value:.1f} at the "
-            "horizon, to every such sequence. Exponential weights promise nothing to sequences that switch."
+            f"Fixed share, tuned to T and {m} switches: a regret of at most {bounds.fixed_share(K, T, m).value:.1f} "
+            "against every such sequence. Exponential weights have no bound against switching sequences."
         ]
         game = Game(environment, FullInformation(), loss=ExpectedLoss())
-        return Setting(game, learners, promised, sentences, BestSegments(m + 1), limits=(-1.0, 1.0))
+        return Setting(game, learners, theorem_bounds, sentences, BestSegments(m + 1), limits=(-1.0, 1.0))

@@ -1,1 +1,1 @@
-"""Suites: the same learners in many games, and who is better where, each one command `jaxonline benchmark`."""
+"""Benchmark suites: the same learners in many games, run by `jaxonline benchmark NAME`."""

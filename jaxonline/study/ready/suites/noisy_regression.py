@@ -1,4 +1,4 @@
-"""Linear regression from noisy measurements on eight real data sets: what each estimator of the gradient is worth."""
+"""Linear regression from noisy measurements on eight real data sets: comparison of gradient estimators."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -40,23 +40,25 @@ ETAS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
 
 
 class NoisyRegression(Suite):
-    """Diabetes and breast cancer, which come with scikit-learn; Airfoil, Concrete and Bias correction of the UCI
-    repository; cpu_act, wine_quality and houses of OpenML.
+    """Noisy regression on eight real data sets.
 
-    What does not come with scikit-learn is looked for in the folders `data` and in that which JAXONLINE_DATA names, and
-    else fetched once. Sets that cannot be had are left out, and named below the table; one that is asked for by name is
-    an error then. Columns are centred and divided by their deviations, instances scaled to |x| <= 1, targets to mean 0
-    and |y| <= 1. The noise has the same mean square in all sets, spread evenly over the measurements of an instance.
-    Each learner has in each set the step that is best there in other runs, by successive halving.
+    Diabetes and breast cancer come with scikit-learn; Airfoil, Concrete and Bias correction are of the UCI repository;
+    cpu_act, wine_quality and houses of OpenML.
+
+    Data are searched in the folders `data` and in that of JAXONLINE_DATA, and otherwise fetched once. Unavailable sets
+    are left out and named below the table; a set requested by name raises an error instead. Columns are standardised,
+    instances scaled to |x| <= 1, targets to mean 0 and |y| <= 1. The noise has the same mean square in all sets, spread
+    evenly over the measurements of an instance. Each learner has its best step of each set, chosen in other runs by
+    successive halving.
     """
 
     title: ClassVar[str] = "Linear regression from noisy measurements on eight real data sets, five learners ranked."
-    sets: Names = Field((), description="Sets to play, named as in the table; by default all that can be had.")
-    data: Names = Field((), description="Folders and files in which to look for data; then nothing is fetched.")
+    sets: Names = Field((), description="Data sets, named as in the table; by default all that are available.")
+    data: Names = Field((), description="Folders and files to search for data; nothing is fetched then.")
     noise: float = Field(0.4, gt=0, description="Mean square of the noise on an instance.")
     radius: float = Field(1.5, gt=0, description="Radius of the ball of predictors.")
     eta: float | None = Field(
-        None, gt=0, description="Steps are eta / sqrt(t) for all learners; by default each has its own in each set."
+        None, gt=0, description="Step eta / sqrt(t) of all learners; by default chosen by learner and set."
     )
 
     def entries(self) -> Entries:
@@ -68,31 +70,31 @@ class NoisyRegression(Suite):
                 if self.sets:
                     kind = OSError if isinstance(error, OSError) else ValueError
                     raise kind(f"sets: {name}: {error}") from error
-                missing.append(f"Left out: {name}, {SETS[name]}: {str(error).partition(' (')[0]}.")
+                reason = "it cannot be fetched" if isinstance(error, OSError) else str(error)
+                missing.append(f"Left out: {name}, {SETS[name]}: {reason}.")
         step = InverseSqrt(self.eta or ETAS[0])
         learners = {name: make(step) for name, make in self._makers().items()}
-        return Entries(games, learners, [f"{len(games)} of {len(SETS)} sets were played.", *missing])
+        return Entries(games, learners, [f"{len(games)} of {len(SETS)} sets are available.", *missing])
 
-    def tuned(self, entries: Entries, context: Context) -> Entries:
-        """With its own step for each learner in each set."""
+    def tune(self, entries: Entries, context: Context) -> Entries:
+        """Choose a step for each learner in each set."""
         if self.eta is not None:
             return entries
         games, makers = entries.games, self._makers()
-        found: dict[str, dict[str, Tuned]] = {name: {} for name in entries.learners}
-        with context.parts(len(games) * len(found)) as part:
+        tuned: dict[str, dict[str, Tuned]] = {name: {} for name in entries.learners}
+        with context.parts(len(games) * len(tuned)) as part:
             for game, task in games.items():
-                for name, of_game in found.items():
-                    own = part(f"steps of {name} in {game}")
-                    of_game[game] = best_step(task.game, makers[name], ETAS, own, self.runs, self.rounds)
+                for name, by_game in tuned.items():
+                    step_context = part(f"steps of {name} in {game}")
+                    by_game[game] = best_step(task.game, makers[name], ETAS, step_context, self.runs, self.rounds)
 
-        def made(name: str) -> Callable[[Task], Any]:
-            return lambda task: next(found[name][game].learner for game in games if games[game].game is task.game)
+        def maker(name: str) -> Callable[[Task], Any]:
+            return lambda task: next(tuned[name][game].learner for game in games if games[game].game is task.game)
 
-        steps = (
-            f"Steps are eta / sqrt(t), and eta one of {', '.join(f'{eta:g}' for eta in ETAS)}, chosen in other runs:"
-        )
-        chosen_etas = [f"{name}: {_etas(of_game)}." for name, of_game in found.items()]
-        return Entries(games, {name: made(name) for name in found}, [*entries.sentences, steps, *chosen_etas])
+        candidates = ", ".join(f"{eta:g}" for eta in ETAS)
+        steps = f"Steps are eta / sqrt(t); eta is one of {candidates}, chosen in other runs:"
+        chosen_etas = [f"{name}: {_format_etas(by_game)}." for name, by_game in tuned.items()]
+        return Entries(games, {name: maker(name) for name in tuned}, [*entries.sentences, steps, *chosen_etas])
 
     def _task(self, X: np.ndarray, y: np.ndarray) -> Task:
         X, y = scaled_data(X - X.mean(axis=0), y, targets=True)
@@ -100,7 +102,7 @@ class NoisyRegression(Suite):
         return Task(Game(DataStream(X, y, order="shuffled"), copies), L2Ball(self.radius))
 
     def _makers(self) -> dict[str, Callable[[Any], Any]]:
-        """The learners, as functions of their steps."""
+        """Return for each learner a function from a step to the learner."""
         noisy = {
             "two noisy copies": estimators.TwoCopies(), "known covariance": estimators.KnownCovariance(),
             "mean of four copies": estimators.MeanOfCopies(4), "one noisy copy, naive": estimators.NaiveCopy(),
@@ -116,23 +118,23 @@ class NoisyRegression(Suite):
         }
 
 
-def _etas(found: Mapping[str, Tuned]) -> str:
-    """What was chosen in each set."""
+def _format_etas(tuned: Mapping[str, Tuned]) -> str:
+    """Format the chosen steps of each set."""
 
-    def said(tuned: Tuned) -> str:
-        eta = tuned.choice["eta"]
-        end = f", the {'smallest' if eta == ETAS[0] else 'largest'}" if tuned.at_edge else ""
-        return f"{eta:g}{end}"
+    def format_eta(search: Tuned) -> str:
+        eta = search.choice["eta"]
+        edge = f", the {'smallest' if eta == ETAS[0] else 'largest'}" if search.at_edge else ""
+        return f"{eta:g}{edge}"
 
-    return "; ".join(f"{said(tuned)} in {game}" for game, tuned in found.items())
+    return "; ".join(f"{format_eta(search)} in {game}" for game, search in tuned.items())
 
 
 def real_set(name: str, data: Sequence[str] = ()) -> tuple[np.ndarray, np.ndarray]:
-    """X and y of one of `SETS`.
+    """Load X and y of a set of `SETS`.
 
     Raises:
-        OSError: it is in none of the folders, and cannot be fetched.
-        ValueError: folders are given, and it is in none of them; it cannot be read.
+        OSError: it is in none of the folders and cannot be fetched.
+        ValueError: folders are given and do not contain it, or it cannot be read.
     """
     if name == "diabetes":
         return diabetes()
@@ -143,11 +145,11 @@ def real_set(name: str, data: Sequence[str] = ()) -> tuple[np.ndarray, np.ndarra
         return np.asarray(X, float), np.asarray(y, float)
     if canonical_name(name):
         return load_set(name, data)[1:]
-    if any(file.stem == name for place in search_paths(data) for file in data_files(place)):
+    if any(file.stem == name for path in search_paths(data) for file in data_files(path)):
         return load(name, data)[1:]
     if data:
         raise ArgumentError("data", f"must hold {name} (got {', '.join(map(str, data))}); without data it is fetched")
-    with warnings.catch_warnings():  # of scikit-learn, also where there was nothing to be invalid
+    with warnings.catch_warnings():  # scikit-learn also warns where there is no cache
         warnings.filterwarnings("ignore", "Invalid cache", RuntimeWarning)
         frame, target = fetch_by_name(name, version=1)
     return to_arrays(Path(name), select_columns(Path(name), text_cells(frame), target, ()))

@@ -1,4 +1,4 @@
-"""The arms of 0 and 1 on which textbooks and papers show bandits, and the classical algorithms on all of them."""
+"""Classical bandit algorithms on the Bernoulli arms of textbooks and papers."""
 
 from typing import Any, ClassVar
 
@@ -24,9 +24,8 @@ from jaxonline.study import Task
 from jaxonline.study.ready.suites.suite import Entries, Suite
 from jaxonline.study.study import Names, select_by_name
 
-# Probabilities of a reward of 1, as printed. Auer, Cesa-Bianchi and Fischer (2002), the distributions 1, 2, 3, 11, 12,
-# 13 and 14 of their experiments; Garivier and Cappe (2011), the scenario of low rewards; Chapelle and Li (2011), ten
-# arms with the gap 0.02
+# Printed probabilities of a reward of 1: Auer, Cesa-Bianchi and Fischer (2002), distributions 1, 2, 3, 11, 12, 13, 14;
+# Garivier and Cappe (2011), scenario of low rewards; Chapelle and Li (2011), ten arms with the gap 0.02.
 ARMS: dict[str, tuple[float, ...]] = {
     "Auer 1": (0.9, 0.6),
     "Auer 2": (0.9, 0.8),
@@ -41,23 +40,24 @@ ARMS: dict[str, tuple[float, ...]] = {
 
 
 class TextbookBandits(Suite):
-    """Nine games of two and ten arms whose rewards are 0 or 1, of Auer et al. (2002), Garivier and Cappe (2011), and
-    Chapelle and Li (2011). A loss is 1 less the reward, and regret is pseudo-regret.
+    """Nine Bernoulli bandits of Auer et al. (2002), Garivier and Cappe (2011), and Chapelle and Li (2011).
+
+    They have two or ten arms. A loss is 1 minus the reward, and regret is pseudo-regret.
     """
 
-    title: ClassVar[str] = "Eight bandit algorithms on the arms of the textbooks, ranked."
+    title: ClassVar[str] = "Eight bandit algorithms on the arms of textbooks, ranked."
     rounds: int = Field(10_000, ge=2, le=100_000_000, description="The horizon of every game.")
-    games: Names = Field((), description="Games to play, named as in the table; by default all.")
+    games: Names = Field((), description="Games, named as in the table; by default all.")
 
     def entries(self) -> Entries:
         learners: dict[str, Any] = {
-            "explore, then commit": lambda task: ExploreThenCommit(_first(task)),
+            "explore, then commit": lambda task: ExploreThenCommit(_pulls_before_commitment(task)),
             "epsilon-greedy, 0.1": EpsilonGreedy(0.1), "UCB1": UCB1(), "KL-UCB": KLUCB(),
             "MOSS": lambda task: MOSS(task.n_rounds), "Thompson sampling": BernoulliThompson(),
-            "EXP3": lambda task: EXP3.over_horizon(_K(task), task.n_rounds),
-            "EXP3-IX": lambda task: EXP3IX.over_horizon(_K(task), task.n_rounds),
+            "EXP3": lambda task: EXP3.over_horizon(_n_arms(task), task.n_rounds),
+            "EXP3-IX": lambda task: EXP3IX.over_horizon(_n_arms(task), task.n_rounds),
         }  # fmt: skip
-        sentences = ["Explore, then commit: (T / K)^(2/3) times each arm. MOSS and EXP3 are told the horizon T."]
+        sentences = ["Explore, then commit: (T / K)^(2/3) pulls of each arm. MOSS and EXP3 know the horizon T."]
         games = {name: _task(rewards) for name, rewards in select_by_name("games", self.games, ARMS).items()}
         return Entries(games, learners, sentences)
 
@@ -67,11 +67,11 @@ def _task(rewards: tuple[float, ...]) -> Task:
     return Task(game, BestArm())
 
 
-def _first(task: Task) -> int:
-    """How often each arm is explored."""
-    return max(1, round((task.n_rounds / _K(task)) ** (2 / 3)))  # type: ignore[operator]
+def _pulls_before_commitment(task: Task) -> int:
+    """Number of pulls of each arm before the commitment."""
+    return max(1, round((task.n_rounds / _n_arms(task)) ** (2 / 3)))  # type: ignore[operator]
 
 
-def _K(task: Task) -> int:
-    """How many arms a game has."""
+def _n_arms(task: Task) -> int:
+    """Number of arms of a game."""
     return task.game.specs[1].shape[0]

@@ -21,7 +21,7 @@ def lines_of_toml(text: str) -> dict[KeyPath, int]:
     What is no TOML ends the search: the lines before it are known.
 
     Example:
-        >>> from jaxonline.study.files.positions import lines_of_toml
+        >>> from jaxonline.study.files.key_lines import lines_of_toml
         >>> lines_of_toml('rounds = 5\\n[game]\\nnoise = {type = "gaussian"}')[("game", "noise", "type")]
         3
     """

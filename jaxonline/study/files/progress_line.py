@@ -11,7 +11,7 @@ from jaxonline.results.report.formats import plain
 from jaxonline.simulation import Precision
 
 
-class Watch:
+class ProgressLine:
     """The progress of a study: done, rounds a second, time left, and how wide intervals are where that decides.
 
     A progress function of `simulate`, to be entered.
@@ -22,8 +22,8 @@ class Watch:
         every: seconds between two lines where standard error is no terminal.
 
     Example:
-        >>> from jaxonline.study.files.watching import Watch
-        >>> watch = Watch(rounds=100, runs=10)
+        >>> from jaxonline.study.files.progress_line import ProgressLine
+        >>> watch = ProgressLine(rounds=100, runs=10)
         >>> watch.line(0.5, done=1, total=2, what="EXP3, blocks 1-2 of 4")
         ' 50 %  1,000 rounds/s  0:00 left  EXP3, blocks 1-2 of 4'
     """
@@ -37,7 +37,7 @@ class Watch:
         self._noted: list[str] = []
         self._live: Any = None
 
-    def __enter__(self) -> "Watch":
+    def __enter__(self) -> "ProgressLine":
         if sys.stderr.isatty():
             from rich.console import Console
             from rich.live import Live
@@ -77,7 +77,7 @@ class Watch:
             words.append(f"{int(left) // 60}:{int(left) % 60:02d} left")
         return "  ".join([*words, *self._noted, plain(what)])
 
-    def looked(self, runs: int, width: str, wanted: str) -> None:
+    def show_width(self, runs: int, width: str, wanted: str) -> None:
         """So many runs are played, and the widest half-width is not, or is, the one wanted."""
         if self._rounds is not None and self._of_a_piece is None and self._total:
             self._of_a_piece = self._rounds * runs / self._total
@@ -87,7 +87,7 @@ class Watch:
 
 
 @dataclasses.dataclass(frozen=True)
-class WatchedPrecision(Precision):
+class ShownPrecision(Precision):
     """A precision that tells someone whenever it is looked at.
 
     Args:
@@ -97,7 +97,7 @@ class WatchedPrecision(Precision):
     tell: Callable[[int, str, str], None] = print
 
     @classmethod
-    def of(cls, precision: Precision, tell: Callable[[int, str, str], None]) -> "WatchedPrecision":
+    def of(cls, precision: Precision, tell: Callable[[int, str, str], None]) -> "ShownPrecision":
         """The same precision."""
         return cls(**{each.name: getattr(precision, each.name) for each in dataclasses.fields(Precision)}, tell=tell)
 

@@ -12,21 +12,21 @@ from typing import Any
 
 from jaxonline.parameters.suggest import did_you_mean
 
-_NAME = re.compile(r"(?P<module>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):(?P<name>[A-Za-z_]\w*)")
+_PATTERN = re.compile(r"(?P<module>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):(?P<name>[A-Za-z_]\w*)")
 _IMPORTED: dict[str, tuple[Path, bytes]] = {}
 
 
-def load_own(folder: Path, written: str) -> Any:
+def load_user_object(folder: Path, written: str) -> Any:
     """The object that a module in the folder has under a name.
 
     Raises:
         ValueError: it is not written as MODULE:NAME, there is no such module in the folder, importing it fails, or it
             has no such name.
     """
-    match = _NAME.fullmatch(written)
+    match = _PATTERN.fullmatch(written)
     if match is None:
         raise ValueError(f"must be written MODULE:NAME, such as my_module:MyLearner (got {written!r})")
-    module = _imported(folder.resolve(), match["module"])
+    module = _import_module(folder.resolve(), match["module"])
     if not hasattr(module, match["name"]):
         public = [name for name in vars(module) if not name.startswith("_")]
         raise ValueError(
@@ -35,7 +35,7 @@ def load_own(folder: Path, written: str) -> Any:
     return getattr(module, match["name"])
 
 
-def _imported(folder: Path, name: str) -> Any:
+def _import_module(folder: Path, name: str) -> Any:
     file = folder.joinpath(*name.split(".")).with_suffix(".py")
     if not file.is_file() or folder not in file.resolve().parents:
         raise ValueError(f"must name a module in the folder of the study file (got {name!r}); there is no {file}")

@@ -20,7 +20,7 @@ def argument_sentences(value: Any) -> dict[str, str]:
     """What a docstring says of each argument.
 
     Example:
-        >>> from jaxonline.study.files.descriptions import argument_sentences
+        >>> from jaxonline.study.files.docstrings import argument_sentences
         >>> def step(eta, n):
         ...     '''A step.
         ...
@@ -36,7 +36,7 @@ def argument_sentences(value: Any) -> dict[str, str]:
     return {each.arg_name: " ".join((each.description or "").split()) for each in doc.params}
 
 
-def described_parameters(make: Callable[..., Any], *owners: type) -> tuple[Parameter, ...]:
+def documented_parameters(make: Callable[..., Any], *owners: type) -> tuple[Parameter, ...]:
     """The parameters that a study file can give, described by the docstring or by that of the owning class."""
     sentences: dict[str, str] = {}
     for value in (*owners, make):

@@ -11,9 +11,9 @@ from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.simulation import Precision
 from jaxonline.study.comparison import Comparison
 from jaxonline.study.files import grids, keys
-from jaxonline.study.files.building import Builder
-from jaxonline.study.files.models import Built, as_toml
-from jaxonline.study.files.positions import KeyPath
+from jaxonline.study.files.builder import Builder
+from jaxonline.study.files.key_lines import KeyPath
+from jaxonline.study.files.models import BuiltObject, to_toml
 from jaxonline.study.files.reading import SourceFile
 from jaxonline.study.tuning import BestOf
 
@@ -25,7 +25,7 @@ class StudyReader:
         self.source = source
         rounds = source.data.get("rounds")
         self.build = Builder(source, rounds if type(rounds) is int and rounds > 0 else 1)
-        defaults = {name: Built(each.default, as_toml(each.default)) for name, each in keys.STUDY.items()}
+        defaults = {name: BuiltObject(each.default, to_toml(each.default)) for name, each in keys.STUDY.items()}
         self.top = defaults | self.build.keys(keys.STUDY, source.data, ())
 
     def parts(self) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class StudyReader:
                 if both
                 else "or precision must be given (got neither); it says how many runs are made"
             )
-            raise self.source.wrong(("runs",), words)
+            raise self.source.error_at(("runs",), words)
         if "runs" in data:
             return data["runs"], None, {"runs": data["runs"]}
         most = data["precision"].get("most_runs", keys.PRECISION["most_runs"].default)
@@ -81,10 +81,10 @@ class StudyReader:
         given = self.build.keys(parameters, self.source.data[name], (name,))
         arguments = {key: built.value for key, built in given.items() if key not in beside}
         resolved = {
-            key: given[key].resolved if key in given else as_toml(parameter.default)
+            key: given[key].resolved if key in given else to_toml(parameter.default)
             for key, parameter in parameters.items()
         }
-        return self.build.called(name, make, arguments, (name,)), resolved
+        return self.build.call(name, make, arguments, (name,)), resolved
 
     def check_record_at(self) -> None:
         """Check the rounds that are recorded."""
@@ -92,8 +92,8 @@ class StudyReader:
         for i, t in enumerate(value if isinstance(value, list) else ()):
             if type(t) is not int or not 1 <= t <= horizon:
                 words = f"must be a round from 1 to {horizon} (got {check.quote(t)})"
-                raise self.source.wrong(("record_at", i), words)
-        self.top["record_at"] = Built(value, value)
+                raise self.source.error_at(("record_at", i), words)
+        self.top["record_at"] = BuiltObject(value, value)
 
     def tune(self) -> tuple[Any, Any]:
         """One eta, one for each learner, or a choice of the best."""
@@ -104,33 +104,33 @@ class StudyReader:
             eta = keys.STUDY["tune"]._replace(takes=frozenset({"number"}))
             etas = {name: self.build.value(eta, value, ("tune", name)).value for name, value in given.items()}
             if not etas:
-                raise self.source.wrong(("tune",), "must hold an eta for each learner, or best_of (got nothing)")
+                raise self.source.error_at(("tune",), "must hold an eta for each learner, or best_of (got nothing)")
             return etas, etas
         self.build.keys(keys.TUNE, given, ("tune",))
         if not isinstance(given["best_of"], list):
-            raise self.source.wrong(("tune", "best_of"), f"must be a list of numbers (got {given['best_of']})")
+            raise self.source.error_at(("tune", "best_of"), f"must be a list of numbers (got {given['best_of']})")
         grids.check_axis(self.build, ("tune", "best_of"), given["best_of"])
         etas = [float(eta) for eta in given["best_of"]]
         runs = given.get("runs", keys.TUNE["runs"].default)
-        return BestOf({grids.in_a_name(eta): eta for eta in etas}, runs), {"best_of": etas, "runs": runs}
+        return BestOf({grids.format_in_name(eta): eta for eta in etas}, runs), {"best_of": etas, "runs": runs}
 
     def learners(self, tuned: bool) -> tuple[dict[str, Any], dict[str, tuple[str, ...]], dict[str, Any]]:
         """Learners as `simulate` takes them (with `tuned`, functions of a step), by entry their names, and resolved."""
         tables = self.source.data["learners"]
         if not tables:
-            raise self.source.wrong(("learners",), "must hold at least one learner (got none)")
+            raise self.source.error_at(("learners",), "must hold at least one learner (got none)")
         learners: dict[str, Any] = {}
         families: dict[str, tuple[str, ...]] = {}
         resolved: dict[str, Any] = {}
         for entry, table in tables.items():
             at: KeyPath = ("learners", entry)
             if not entry.strip():
-                raise self.source.wrong(at, f"must have a name that is not empty (got {entry!r})")
-            points = grids.points(self.build, entry, table, at, len(resolved))
-            by_name = {grids.full_name(entry, point): point for point in points}
+                raise self.source.error_at(at, f"must have a name that is not empty (got {entry!r})")
+            points = grids.expand_grid(self.build, entry, table, at, len(resolved))
+            by_name = {grids.learner_name(entry, point): point for point in points}
             clash = next((name for name in by_name if name in resolved), None)
             if clash is not None:
-                raise self.source.wrong(
+                raise self.source.error_at(
                     at, f"must have another name, as another entry makes the same learner (got {clash!r})"
                 )
             feedback = None
@@ -139,11 +139,11 @@ class StudyReader:
             if tuned:
                 makes = {name: self.for_step(point.table, at) for name, point in by_name.items()}
                 built = {name: make(InverseSqrt(1.0)) for name, make in makes.items()}
-                own: dict[str, Any] = {name: _entered(make, feedback) for name, make in makes.items()}
+                own: dict[str, Any] = {name: _with_feedback(make, feedback) for name, make in makes.items()}
             else:
                 built = {name: self.build.component(point.table, at, ("learner",), ("feedback",))
                          for name, point in by_name.items()}  # fmt: skip
-                own = grids.swept(entry, built, by_name)
+                own = grids.group_into_sweeps(entry, built, by_name)
                 own = {name: Entrant(each, feedback.value) if feedback else each for name, each in own.items()}
             learners |= own
             families[entry] = tuple(by_name)
@@ -151,13 +151,13 @@ class StudyReader:
             resolved |= {name: each.resolved | beside for name, each in built.items()}
         return learners, families, resolved
 
-    def for_step(self, table: Any, at: KeyPath) -> Callable[[Any], Built]:
+    def for_step(self, table: Any, at: KeyPath) -> Callable[[Any], BuiltObject]:
         """A learner as a function of its step size, which `tune` gives."""
         table = {"type": table} if isinstance(table, str) else table
         if isinstance(table, dict) and "step_size" in table:
-            raise self.source.wrong((*at, "step_size"), "must be left out where tune gives it")
+            raise self.source.error_at((*at, "step_size"), "must be left out where tune gives it")
 
-        def make(step: Any) -> Built:
+        def make(step: Any) -> BuiltObject:
             own = {"type": "InverseSqrt", "eta": float(step.eta)}
             with_step = {**table, "step_size": own} if isinstance(table, dict) else table
             return self.build.component(with_step, at, ("learner",), ("feedback",))
@@ -168,21 +168,20 @@ class StudyReader:
         """Check that there is an eta for each learner, and for no other."""
         for name in etas:
             if name not in learners:
-                raise self.source.wrong(
-                    ("tune", name),
-                    f"must name a learner of this study (got {name!r}){did_you_mean(name, learners)}",
+                raise self.source.error_at(
+                    ("tune", name), f"must name a learner of this study (got {name!r}){did_you_mean(name, learners)}"
                 )
         for name in learners:
             if name not in etas:
-                raise self.source.wrong(("tune",), f"must have an eta for each learner (got none for {name!r})")
+                raise self.source.error_at(("tune",), f"must have an eta for each learner (got none for {name!r})")
 
-    def bounds(self, families: Mapping[str, tuple[str, ...]]) -> dict[str, Built]:
+    def bounds(self, families: Mapping[str, tuple[str, ...]]) -> dict[str, BuiltObject]:
         """Bounds by the name of an entry."""
         found = {}
         for name, table in (self.top["bounds"].value or {}).items():
             if name not in families:
                 known = ", ".join(map(repr, families))
-                raise self.source.wrong(
+                raise self.source.error_at(
                     ("bounds", name),
                     f"must name a learner of this study, {known} (got {name!r}){did_you_mean(name, families)}",
                 )
@@ -190,7 +189,7 @@ class StudyReader:
         return found
 
 
-def _entered(make: Callable[[Any], Built], feedback: Built | None) -> Callable[[Any], Any]:
+def _with_feedback(make: Callable[[Any], BuiltObject], feedback: BuiltObject | None) -> Callable[[Any], Any]:
     """A function of the step whose learner has its own feedback, if it has one."""
     if feedback is None:
         return lambda step: make(step).value

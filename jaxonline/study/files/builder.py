@@ -9,22 +9,22 @@ from pydantic_core import ValidationError
 from jaxonline.parameters import check
 from jaxonline.parameters.signatures import Parameter, members_of
 from jaxonline.parameters.suggest import did_you_mean
-from jaxonline.study.files.catalogue import PROTOCOLS, Entry, catalogue, fitting, own_entry
+from jaxonline.study.files.catalogue import PROTOCOLS, Entry, catalogue, entries_of, user_entry
+from jaxonline.study.files.key_lines import KeyPath
 from jaxonline.study.files.models import (
-    Built,
+    BuiltObject,
     article_of,
-    as_toml,
-    invalid,
-    keys_to,
+    error_keys,
+    format_accepted,
     model_of,
     noun_of,
     table_model,
-    takes_in_words,
+    to_toml,
+    validation_error,
     with_article,
 )
-from jaxonline.study.files.own_code import load_own
-from jaxonline.study.files.positions import KeyPath
 from jaxonline.study.files.reading import SourceFile, StudyFileError
+from jaxonline.study.files.user_code import load_user_object
 
 
 class Builder:
@@ -38,7 +38,7 @@ class Builder:
     def __init__(self, source: SourceFile, horizon: int):
         self.source, self.horizon = source, horizon
 
-    def component(self, value: Any, at: KeyPath, kinds: tuple[Any, ...], beside: tuple[str, ...] = ()) -> Built:
+    def component(self, value: Any, at: KeyPath, kinds: tuple[Any, ...], beside: tuple[str, ...] = ()) -> BuiltObject:
         """The object that a name, or a table with a type, stands for; the keys `beside` are left to the caller.
 
         Raises:
@@ -46,13 +46,15 @@ class Builder:
         """
         if isinstance(value, dict):
             value = {key: item for key, item in value.items() if key not in beside}
-        return self._located(at, lambda: self.made(value, kinds))
+        return self._located(at, lambda: self.construct(value, kinds))
 
-    def value(self, parameter: Parameter, value: Any, at: KeyPath) -> Built:
+    def value(self, parameter: Parameter, value: Any, at: KeyPath) -> BuiltObject:
         """The argument that a key stands for."""
         return self._located(at, lambda: self.table({parameter.name: value}, (parameter,))[parameter.name], 1)
 
-    def keys(self, parameters: Mapping[str, Parameter], table: Mapping[str, Any], at: KeyPath) -> dict[str, Built]:
+    def keys(
+        self, parameters: Mapping[str, Parameter], table: Mapping[str, Any], at: KeyPath
+    ) -> dict[str, BuiltObject]:
         """The values of a table whose keys are known; without those that are not given."""
         return self._located(
             at, lambda: self.table(table, tuple(parameters.values()), at[-1] if at else "a study file")
@@ -64,7 +66,7 @@ class Builder:
             return make()
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            raise self.wrong((*at, *keys_to(first)[skipped:]), first["msg"]) from error.__cause__
+            raise self.error_at((*at, *error_keys(first)[skipped:]), first["msg"]) from error.__cause__
 
     def table(
         self, table: Mapping[str, Any], parameters: tuple[Parameter, ...], name: Any = "", entry: Entry | None = None
@@ -77,41 +79,41 @@ class Builder:
             errors = error.errors(include_url=False)
         known = {each.name: each for each in parameters}
         first = next((each for each in errors if each["type"] == "extra_forbidden"), errors[0])
-        at, key = keys_to(first), str(first["loc"][-1])
+        at, key = error_keys(first), str(first["loc"][-1])
         if first["type"] == "extra_forbidden":
             what = f"{entry.name} has" if entry else f"{name} has"
             suggestion = did_you_mean(key, known)
-            raise invalid(f"unknown key{suggestion} ({what} {', '.join(known) or 'no keys'})", at)
+            raise validation_error(f"unknown key{suggestion} ({what} {', '.join(known) or 'no keys'})", at)
         if first["type"] == "missing":
-            words = f"({takes_in_words(known[key])}) for {entry.name}" if entry else f": {known[key].description}"
-            raise invalid(
+            words = f"({format_accepted(known[key])}) for {entry.name}" if entry else f": {known[key].description}"
+            raise validation_error(
                 f"needs {key} {words}" if at[:-1] or entry or name != "a study file" else f"{key} is missing{words}"
             )
-        raise invalid(first["msg"], at)
+        raise validation_error(first["msg"], at)
 
-    def made(self, value: Any, kinds: tuple[Any, ...]) -> Built:
+    def construct(self, value: Any, kinds: tuple[Any, ...]) -> BuiltObject:
         """The object of a name, or of a table with a type."""
         table = {"type": value} if isinstance(value, str) else value
         if not isinstance(table, dict):
-            raise invalid(
+            raise validation_error(
                 f"must be {article_of(kinds)}, by its name or as a table with a type (got {check.quote(value)})"
             )
         if not isinstance(table.get("type"), str):
             words = f"must say which {noun_of(kinds)} it is (got {check.quote(table.get('type'))})"
-            raise invalid(words, ("type",))
+            raise validation_error(words, ("type",))
         where = ("type",) if table is value else ()
         name, given = table["type"], {key: item for key, item in table.items() if key != "type"}
         if ":" in name:
             return self._own(name, given, where, kinds)
-        known = fitting(kinds)
+        known = entries_of(kinds)
         if name not in known:
             entry = catalogue().get(name)
             some = f" ({', '.join(known)})" if len(known) <= 8 and entry is None else ""
             other = f", which is {with_article(entry.kind)}" if entry else did_you_mean(name, known)
-            raise invalid(f"must be {article_of(kinds)}{some} (got {name!r}){other}", where)
+            raise validation_error(f"must be {article_of(kinds)}{some} (got {name!r}){other}", where)
         return self._construct(known[name], given)
 
-    def _construct(self, entry: Entry, given: Mapping[str, Any]) -> Built:
+    def _construct(self, entry: Entry, given: Mapping[str, Any]) -> BuiltObject:
         """The object that an entry makes from the keys of a table."""
         built = self.table({"type": entry.name, **given}, entry.parameters, entry=entry)
         del built["type"]
@@ -119,40 +121,40 @@ class Builder:
         for parameter in entry.parameters:
             if parameter.name in built:
                 continue
-            value, shown = parameter.default, as_toml(parameter.default)
+            value, shown = parameter.default, to_toml(parameter.default)
             if "horizon" in parameter.takes:
                 value, shown = float(self.horizon) if "number" in parameter.takes else self.horizon, self.horizon
             if "horizon" in parameter.takes or ("nothing" in parameter.takes and value is None):
-                built[parameter.name] = Built(value, shown)
+                built[parameter.name] = BuiltObject(value, shown)
             else:
                 resolved[parameter.name] = shown
-        arguments = {name: item.value if isinstance(item, Built) else item for name, item in built.items()}
-        resolved |= {name: item.resolved if isinstance(item, Built) else item for name, item in built.items()}
+        arguments = {name: item.value if isinstance(item, BuiltObject) else item for name, item in built.items()}
+        resolved |= {name: item.resolved if isinstance(item, BuiltObject) else item for name, item in built.items()}
         names = ["type", *(parameter.name for parameter in entry.parameters)]
         resolved = {name: resolved[name] for name in (*names, *resolved)}
         if entry.name == "data":
             arguments["folder"] = self.source.folder
-        value = call(entry.name, entry.make, arguments)
+        value = call_constructor(entry.name, entry.make, arguments)
         if entry.name == "data":
             resolved["sha256"] = _checksum(value)
-        return Built(value, resolved)
+        return BuiltObject(value, resolved)
 
-    def _own(self, name: str, given: dict[str, Any], where: KeyPath, kinds: tuple[Any, ...]) -> Built:
+    def _own(self, name: str, given: dict[str, Any], where: KeyPath, kinds: tuple[Any, ...]) -> BuiltObject:
         """An object of a module beside the study file: a class is constructed with the keys, anything else is taken."""
         loaded = self.load(name, where)
         if callable(loaded) and (isinstance(loaded, type) or given):
-            built = self._construct(own_entry(name, loaded), given)
+            built = self._construct(user_entry(name, loaded), given)
         elif given:
-            raise invalid(
+            raise validation_error(
                 f"must be left out, as {name} is an object already (got {check.quote(next(iter(given.values())))})",
                 (next(iter(given)),),
             )
         else:
-            built = Built(loaded, {"type": name})
+            built = BuiltObject(loaded, {"type": name})
         needed = members_of(PROTOCOLS[kinds[0]]) if len(kinds) == 1 and kinds[0] in PROTOCOLS else ()
         lacks = next((member for member in needed if not hasattr(built.value, member)), None)
         if lacks is not None:
-            raise invalid(
+            raise validation_error(
                 f"must be {article_of(kinds)}, with {', '.join(needed)} (got {name}, which has no {lacks})", where
             )
         return built
@@ -160,24 +162,24 @@ class Builder:
     def load(self, name: str, at: KeyPath = ()) -> Any:
         """The object that a module beside the study file has under a name."""
         try:
-            return load_own(self.source.folder, name)
+            return load_user_object(self.source.folder, name)
         except ValueError as error:
-            raise invalid(str(error), at) from None
+            raise validation_error(str(error), at) from None
 
-    def loaded(self, name: str, at: KeyPath) -> Any:
+    def load_at(self, name: str, at: KeyPath) -> Any:
         """As `load`; an error is one of a key in the file."""
         return self._located(at, lambda: self.load(name))
 
-    def called(self, name: str, make: Callable[..., Any], arguments: dict[str, Any], at: KeyPath) -> Any:
+    def call(self, name: str, make: Callable[..., Any], arguments: dict[str, Any], at: KeyPath) -> Any:
         """What a constructor makes; an error is one of a key in the file."""
-        return self._located(at, lambda: call(name, make, arguments))
+        return self._located(at, lambda: call_constructor(name, make, arguments))
 
-    def wrong(self, at: KeyPath, words: str) -> StudyFileError:
+    def error_at(self, at: KeyPath, words: str) -> StudyFileError:
         """What is wrong, with its place."""
-        return self.source.wrong(at, words)
+        return self.source.error_at(at, words)
 
 
-def call(name: str, make: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+def call_constructor(name: str, make: Callable[..., Any], arguments: dict[str, Any]) -> Any:
     """What a constructor makes; an error of an argument is one of the key of that name."""
     try:
         return make(**arguments)
@@ -186,10 +188,10 @@ def call(name: str, make: Callable[..., Any], arguments: dict[str, Any]) -> Any:
     except (ValueError, TypeError, OverflowError, OSError, ArithmeticError, MemoryError) as error:
         argument = getattr(error, "argument", None)
         if argument in arguments:
-            raise invalid(error.problem, (argument,)) from error  # type: ignore[union-attr]
-        raise invalid(f"{name}: {str(error) or type(error).__name__}") from error
+            raise validation_error(error.problem, (argument,)) from error  # type: ignore[union-attr]
+        raise validation_error(f"{name}: {str(error) or type(error).__name__}") from error
     except Exception as error:  # of code of the user's
-        raise invalid(f"{name}: {type(error).__name__}: {error}") from error
+        raise validation_error(f"{name}: {type(error).__name__}: {error}") from error
 
 
 def _checksum(stream: Any) -> str:

@@ -1,0 +1,48 @@
+"""Bases of learners whose outcomes are vectors with one entry for each expert or arm."""
+
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key, PyTree
+
+from jaxonline.game.defaults import LearnerDefaults
+from jaxonline.game.protocols import Specs
+from jaxonline.game.traits import LearnerTraits, traits_of
+from jaxonline.parameters.errors import ArgumentError
+
+
+def vector_length(name: str, spec: PyTree) -> int:
+    """Return the number of entries; raise a ValueError if instances or outcomes, as `name` says, are not vectors."""
+    shape = getattr(spec, "shape", None)
+    if shape is None or len(shape) != 1:
+        raise ArgumentError(name, f"must be vectors with an entry for each expert or arm (got shape {shape})")
+    return shape[0]
+
+
+class SumsLearner(LearnerDefaults):
+    """Base of a learner whose state is a vector of sums [K]; a subclass has `predict` and `update`."""
+
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Float[Array, "K"]:
+        """Return zeros, one for each entry of the outcome; raise a ValueError if outcomes are not vectors."""
+        del key
+        return jnp.zeros(vector_length("outcomes", specs.outcome), specs.outcome.dtype)
+
+
+class CombinerLearner(LearnerDefaults):
+    """Base of a learner that passes losses or estimates to a combiner; a subclass has `predict` and `update`."""
+
+    combiner: Any
+
+    @property
+    def traits(self) -> LearnerTraits:
+        """The traits of the combiner, with the range of losses that its theorem needs."""
+        return traits_of(self.combiner, LearnerTraits)
+
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
+        """Return the combiner's state for vectors of losses; raise a ValueError if outcomes are not vectors."""
+        del key
+        return self.combiner.init(vector_length("outcomes", specs.outcome), specs.outcome.dtype)
+
+    def weights(self, state: PyTree) -> Float[Array, "K"]:
+        """Return the combiner's weights of the next round."""
+        return self.combiner.weights(state)

@@ -1,0 +1,212 @@
+"""Games, learners and their parts print as one readable line, and results as small tables."""
+
+import functools
+
+import jax
+import numpy as np
+import optax
+import pytest
+from made_results import Tags, made_result
+from registry import LEARNERS
+
+import jaxonline as jo
+from jaxonline import bounds, comparators, environments, kernels, losses, noise, verify
+from jaxonline.parameters.short_repr import MAX_CHARACTERS, short_repr
+from jaxonline.study import Benchmark, Comparison, Context
+
+ROWS = environments.DataStream(np.ones((442, 10)), np.ones(442))
+ARMS = environments.BernoulliArms([0.2, 0.5, 0.8])
+BANDIT = jo.Game(ARMS, jo.Bandit(), loss=losses.ArmLoss(), regret=jo.game.PseudoRegret())
+
+PARTS = {
+    "data": (ROWS, "DataStream(X=float32[442, 10], y=float32[442], order='file')"),
+    "arms": (ARMS, "BernoulliArms(means=[0.2, 0.5, 0.8])"),
+    "noise": (noise.laplace(0.2), "Noise(covariance=0.2, law='laplace')"),
+    "correlated noise": (noise.gaussian(np.eye(3)), "Noise(covariance=float64[3, 3], law='gaussian')"),
+    "loss": (losses.Huber(0.5), "Huber(delta=0.5)"),
+    "kernel": (kernels.Gaussian(2.0), "Gaussian(width=2.0)"),
+    "comparator": (jo.L2Ball(2.0), "L2Ball(radius=2.0)"),
+    "bound": (bounds.gradient_descent(2.0, 4.0, 100), "RegretBound(value=40.0, step_size=0.1, G=4.0, radius=2.0, "
+              "diameter=4.0)"),
+    "feedback": (jo.NoisyCopies(noise.gaussian(0.1)), "NoisyCopies(noise=Noise(covariance=0.1, law='gaussian'), "
+                 "reveal_covariance=False, direct_products=False)"),
+    "learner": (jo.GradientLearner(jo.estimators.TwoCopies(), step_size=jo.InverseSqrt(0.1), radius=2.0),
+                "GradientLearner(estimator=TwoCopies(), step_size=InverseSqrt(eta=0.1), radius=2.0, "
+                "hypothesis='last')"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_of_a_game_prints_its_parameters(name):
+    part, line = PARTS[name]
+    assert repr(part) == str(part) == line
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_every_learner_prints_as_one_line_without_data_or_addresses(name):
+    entry = LEARNERS[name]()
+    for part in (entry.learner, entry.feedback, entry.loss, jo.Entrant(entry.learner, entry.feedback)):
+        assert repr(part).startswith(f"{type(part).__name__}(")
+        assert "\n" not in repr(part)
+        assert " at 0x" not in repr(part)
+        assert len(repr(part)) <= MAX_CHARACTERS
+
+
+BOUNDS = (
+    bounds.two_copies(1.0, 1.0, 1.0, 9), bounds.online_newton_step(1.0, 1.0, 1.0, 2, 9),
+    bounds.gradient_bandit(1.0, 1.0, 1.0, 2, 9), bounds.projected_gradient(2.0, 3.0, 100),
+    bounds.moment_bounds(np.ones((4, 2)), np.ones(4)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("bound", BOUNDS, ids=lambda bound: type(bound).__name__)
+def test_a_bound_prints_plain_numbers(bound):
+    assert "np." not in repr(bound)
+    assert "\n" not in repr(bound)
+
+
+def test_a_game_prints_without_its_data():
+    game = jo.Game(ROWS, jo.FullInformation())
+    assert repr(game) == f"Game(environment={ROWS}, feedback=FullInformation(), loss=Squared(), regret=CleanRegret())"
+
+
+def test_a_bandit_game_says_that_outcomes_are_losses():
+    assert "loss=ArmLoss(), regret=PseudoRegret())  # outcomes are losses of arms: lower is better" in repr(BANDIT)
+
+
+def test_an_optimizer_prints_its_numbers():
+    learner = jo.GradientLearner(jo.estimators.FullGradient(), 0.1, optimizer=optax.adam(1.0, b1=0.8))
+    assert "scale_by_adam(b1=0.8, " in repr(learner)
+
+
+def test_a_struct_prints_inside_a_compiled_function():
+    lines = []
+    jax.jit(lambda step: lines.append(repr(step)))(jo.InverseSqrt(0.5))
+    assert lines == ["InverseSqrt(eta=float32[])"]
+
+
+def test_a_struct_keeps_the_repr_of_its_author():
+    @jo.struct
+    class Own:
+        rate: float
+
+        def __repr__(self):
+            return "mine"
+
+    assert repr(Own(1.0)) == "mine"
+
+
+class Unprintable:
+    def __repr__(self):
+        raise RuntimeError("no words")
+
+
+class Plain:
+    def __init__(self):
+        self.rate, self.sizes = 0.1, np.zeros((4, 5))
+
+
+def test_one_line_of_any_object():
+    assert short_repr(Plain()) == "Plain(rate=0.1, sizes=float64[4, 5])"
+    assert short_repr(np.float32(0.1)) == short_repr(0.1) == "0.1"
+    assert short_repr(np.arange(3)) == "[0, 1, 2]"
+    assert short_repr(np.array([1 / 3])) == "[0.3333333]"
+    assert short_repr(jax.random.key(0)) == "key"
+    assert short_repr(np.sin) == "<ufunc 'sin'>"
+    assert short_repr(test_one_line_of_any_object) == "test_one_line_of_any_object"
+    assert short_repr(jax.jit(test_one_line_of_any_object)) == "test_one_line_of_any_object"
+    assert short_repr(functools.partial(test_one_line_of_any_object, 2, x=3)) == "test_one_line_of_any_object(2, x=3)"
+    assert short_repr(Plain) == "Plain"
+    assert short_repr(list(range(9))) == "[0, 1, 2, 3, 4, 5, …]"
+    assert len(short_repr(dict.fromkeys(range(99), "x" * 50))) <= MAX_CHARACTERS
+    assert short_repr([Unprintable()]) == "[Unprintable]"
+    again = Plain()
+    again.sizes = again
+    assert "…" in short_repr(again)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Which regret is shown
+
+
+LABELS = {
+    "bandit": (BANDIT, jo.BestArm(), "pseudo-regret against the best arm (loss)"),
+    "realised losses": (
+        jo.Game(ARMS, jo.Bandit(), loss=losses.ArmLoss()), jo.BestArm(),
+        "regret against the best arm in hindsight (loss)",
+    ),
+    "ball": (jo.Game(ROWS, jo.FullInformation()), jo.L2Ball(1.0), "regret against the best in hindsight"),
+    "noisy copies": (
+        jo.Game(ROWS, jo.NoisyCopies(noise.gaussian(0.1)), regret=jo.game.NoisyRegret()), jo.L2Ball(1.0),
+        "regret on noisy copies against the best in hindsight",
+    ),
+    "segments": (
+        jo.Game(ARMS, jo.FullInformation(), loss=losses.ExpectedLoss()), comparators.BestSegments(2),
+        "regret against the best sequence of arms in hindsight (loss)",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_the_label_names_the_regret_of_the_game(name):
+    from jaxonline.simulation.metadata import regret_label
+
+    game, comparator, label = LABELS[name]
+    assert regret_label(game, comparator) == label
+
+
+def test_tables_axes_latex_and_pandas_name_the_regret():
+    label = "pseudo-regret against the best arm (loss)"
+    result = jo.simulate(BANDIT, {"UCB1": jo.learners.UCB1(), "EXP3": jo.learners.EXP3(0.1)}, n_runs=4, n_rounds=20,
+                         comparator=jo.BestArm(), record_at=2)  # fmt: skip
+    assert result.meta["regret_label"] == label
+    assert label in repr(result).splitlines()[0]
+    assert label in " ".join(Tags(result._repr_html_()).words)
+    assert label in result.to_latex()
+    assert label in result.to_markdown()
+    assert set(result.to_pandas().label) == {label}
+    assert result.plot().axes[0].get_ylabel() == label
+    assert " ".join(result.plot(style="paper").axes[0].get_ylabel().split()) == label
+    assert label in repr(result.ranking())
+    assert label in repr(jo.results.Standings({"arms": result}))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Tables
+
+
+def test_tables_print_as_text_and_as_html():
+    table = made_result().ranking().table
+    assert repr(table).splitlines()[0] == table.title
+    assert "learner 0" in repr(table)
+    assert "<table>" in table._repr_html_()
+    assert table.caption in " ".join(Tags(table._repr_html_()).words)
+
+
+def test_a_verification_prints_as_two_lines_and_as_an_html_table():
+    verification = verify.unbiased(None, 0.5, support=[(0.5, 0.0), (0.5, 1.0)])
+    assert repr(verification) == str(verification)
+    assert len(repr(verification).splitlines()) == 2
+    page = Tags(verification._repr_html_())
+    assert {"unbiased", "enumeration"} <= set(page.words)
+
+
+def test_a_comparison_prints_as_one_line_and_its_outcome_as_a_table():
+    game = jo.Game(environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
+    comparison = Comparison(
+        game,
+        {"gradient": lambda step: jo.GradientLearner(jo.estimators.FullGradient(), step)},
+        jo.L2Ball(2.0),
+        tune=0.5,
+    )
+    assert " at 0x" not in repr(comparison)
+    assert "\n" not in repr(comparison)
+    compared = comparison.run(Context(), n_runs=2, n_rounds=6)
+    assert repr(compared) == repr(compared.result)
+    assert "<table>" in compared._repr_html_()
+
+
+def test_a_benchmark_prints_as_one_line():
+    line = repr(Benchmark({"arms": BANDIT}, {"own": lambda task: jo.learners.UCB1()}))
+    assert " at 0x" not in line
+    assert "\n" not in line
