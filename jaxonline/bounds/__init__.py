@@ -1,9 +1,8 @@
-"""Theorems as numbers: what a theorem promises, and the step size with which it promises it.
+"""Regret and mistake bounds of theorems as numbers, with the step sizes that they prescribe.
 
-Gradient descent and linear predictors: `linear`, with the `moments` of data and noise; `convex` for descent of other
-kinds, and `classifiers` for mistakes. Prediction with expert advice: `experts`. Arms: `bandits`. Kernels on noisy
-data: `noisy_kernels` (any noise) and `gaussian_noise`. Multi-kernel online least squares: `multikernel`. A
-few attributes of each instance: `attributes`.
+Linear predictors: `linear`, with `moments` of data and noise; other gradient descent: `convex`; mistakes of
+classifiers: `classifiers`; expert advice: `experts`; bandits: `bandits`; kernels on noisy data: `noisy_kernels` (any
+noise) and `gaussian_noise`; multi-kernel least squares: `multikernel`; a few attributes of each instance: `attributes`.
 """
 
 from jaxonline.bounds.attributes import (

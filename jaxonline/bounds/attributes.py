@@ -1,7 +1,8 @@
-"""Learning from k attributes of each instance: the theorems of paper C as numbers, with the constants of their proofs.
+"""Bounds for learning from k attributes of each instance, with the constants of the proofs.
 
-Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partially observed attributes" (ICML 2010), states
-Theorems 1 and 2 up to constants. Here are the proofs with every constant kept; for AERR, what the same argument gives.
+Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partially observed attributes" (ICML 2010; paper C),
+states Theorems 1 and 2 up to constants. These functions keep every constant; the bound of AERR follows by the same
+argument.
 """
 
 import math
@@ -29,14 +30,14 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 class StronglyConvexBound(NamedTuple):
-    """A bound on the expected regret of descent on loss + lambda |w|^2 / 2 with steps 1 / (lambda t).
+    """Bound on the expected regret of descent on loss + lambda |w|^2 / 2 with steps 1 / (lambda t).
 
     Attributes:
-        value: the bound on the regret at the horizon T with the regulariser below. The mean of w_1, ..., w_T has an
-            expected risk of at most that of any comparator and value / T.
+        value: bound at the horizon T for `regularizer`. The expected risk of the mean of w_1, ..., w_T is at most the
+            risk of any comparator plus value / T.
         regularizer: lambda.
-        G: the bound on the second moment of the estimate of the loss's gradient.
-        norm: of the comparator.
+        G: bound on the second moment of the estimate of the loss's gradient.
+        norm: norm of the comparator.
 
     Example:
         >>> from jaxonline.bounds import aer_regret
@@ -54,7 +55,7 @@ class StronglyConvexBound(NamedTuple):
     def value_for_regularizer(
         self, regularizer: PositiveFloat, rounds: Annotated[Numbers, Ge(1)]
     ) -> Float[np.ndarray, "..."]:
-        """The bound after each of `rounds` for any lambda: lambda T norm^2 / 2 + G (1 + log T) / lambda."""
+        """Bound after each of `rounds` for any lambda: lambda T norm^2 / 2 + G (1 + log T) / lambda."""
         regularizer, T = float(regularizer), np.asarray(rounds, float)
         return regularizer * T * self.norm**2 / 2 + self.G * (1 + np.log(T)) / regularizer
 
@@ -65,25 +66,19 @@ def aer_regret(
     dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, norm: PositiveFloat,
     n_rounds: Annotated[int, Ge(2), Horizon()], x_bound: PositiveFloat = 1.0, y_bound: PositiveFloat = 1.0,
 ) -> StronglyConvexBound:  # fmt: skip
-    """Paper C, Theorem 2: the expected regret of `learners.aer`, and the risk of its averaged hypothesis.
+    """Expected regret of `learners.aer`, and the risk of its averaged hypothesis (paper C, Theorem 2).
 
-    With z_t = 2 (y^ - y) v the regret is at most E sum <z_t, w_t - w*>, and steps 1 / (lambda t) make that at most
-
-        lambda T |w*|^2 / 2 - lambda/2 sum |w_t|^2 + sum |lambda w_t + z_t|^2 / (2 lambda t)
-            <= lambda T |w*|^2 / 2 + G (1 + log T) / lambda,
-
-    as |a + b|^2 <= 2 |a|^2 + 2 |b|^2 and w_1 = 0. Here E|z_t|^2 <= G = 8 (B x_bound + y_bound)^2 d^2 x_bound^2 / k: y^
-    and v are independent, |y^| <= B x_bound and E|v|^2 = (2 d / k) |x|^2. The theorem's lambda is not the best one for
-    these constants: `value_for_regularizer`.
+    With G = 8 (B x_bound + y_bound)^2 d^2 x_bound^2 / k. The theorem's lambda is not optimal for these constants; for
+    another lambda see `value_for_regularizer`.
 
     Args:
         dimension: d.
-        n_attributes: k, even.
-        radius: B, of the l1 ball.
-        norm: B_2, a bound on |w*|_2 for the comparator w*, at most `radius`.
-        n_rounds: the horizon T.
-        x_bound: on every |x_i|.
-        y_bound: on |y|.
+        n_attributes: k.
+        radius: B, radius of the l1 ball.
+        norm: B_2, bound on |w*|_2 of the comparator w*, at most `radius`.
+        n_rounds: horizon T.
+        x_bound: bound on every |x_i|.
+        y_bound: bound on |y|.
 
     Example:
         >>> from jaxonline.bounds import aer_regret
@@ -93,6 +88,11 @@ def aer_regret(
     """
     d, k, T, B, X, Y = dimension, n_attributes, n_rounds, radius, x_bound, y_bound
     norm = float(check.number("norm", norm, le=float(B)))
+    # With z_t = 2 (y^ - y) v the regret is at most E sum <z_t, w_t - w*>. With steps 1 / (lambda t) this is at most
+    #     lambda T |w*|^2 / 2 - lambda/2 sum |w_t|^2 + sum |lambda w_t + z_t|^2 / (2 lambda t)
+    #         <= lambda T |w*|^2 / 2 + G (1 + log T) / lambda,
+    # as |a + b|^2 <= 2 |a|^2 + 2 |b|^2 and w_1 = 0. E|z_t|^2 <= G because y^ and v are independent,
+    # |y^| <= B x_bound and E|v|^2 = (2 d / k) |x|^2.
     G = 8 * (B * X + Y) ** 2 * d**2 * X**2 / k
     regularizer = (B + 1) * d / norm * math.sqrt(math.log(T) / (T * k))
     bound = StronglyConvexBound(0.0, float(regularizer), float(G), norm)
@@ -105,19 +105,18 @@ def aerr_regret(
     dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, n_rounds: Rounds, x_bound: PositiveFloat = 1.0,
     y_bound: PositiveFloat = 1.0,
 ) -> RegretBound:  # fmt: skip
-    """The expected regret of `learners.aerr` against the l2 ball: radius sqrt(G T), with the step radius / sqrt(G T).
+    """Expected regret of `learners.aerr` against the l2 ball: radius sqrt(G T), with step size radius / sqrt(G T).
 
-    G = (8 d / k) x_bound^2 ((radius x_bound + y_bound)^2 + (2 / k) radius^2 x_bound^2): E|v|^2 = (2 d / k) |x|^2, and
-    each of the k/2 terms of y^ has the second moment |w|^2 |x|^2. The order is Hazan and Koren's (2012, Theorem 3.1),
-    sqrt(d / k) in place of AER's d / sqrt(k), where instances have bounded Euclidean length.
+    G = (8 d / k) x_bound^2 ((radius x_bound + y_bound)^2 + (2 / k) radius^2 x_bound^2). The order is that of Hazan and
+    Koren (2012, Theorem 3.1): sqrt(d / k) instead of AER's d / sqrt(k), for instances of bounded Euclidean length.
 
     Args:
         dimension: d.
-        n_attributes: k, even.
-        radius: of the l2 ball.
-        n_rounds: the horizon T.
-        x_bound: on |x|_2.
-        y_bound: on |y|.
+        n_attributes: k.
+        radius: radius of the l2 ball.
+        n_rounds: horizon T.
+        x_bound: bound on |x|_2.
+        y_bound: bound on |y|.
 
     Example:
         >>> from jaxonline.bounds import aerr_regret
@@ -125,6 +124,7 @@ def aerr_regret(
         80.0
     """
     d, k, B, X, Y = dimension, n_attributes, radius, x_bound, y_bound
+    # E|v|^2 = (2 d / k) |x|^2, and each of the k/2 terms of y^ has the second moment |w|^2 |x|^2.
     return gradient_descent(radius, 8 * d / k * X**2 * ((B * X + Y) ** 2 + 2 / k * B**2 * X**2), n_rounds)
 
 
@@ -133,34 +133,33 @@ def aerr_regret(
 def baseline_risk(
     dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, n_examples: Count, delta: OpenUnitFloat
 ) -> float:
-    """Paper C, Theorem 1: with probability 1 - delta, the risk of the Baseline's w is that of the best and this number.
+    """Excess risk of the Baseline's w over the best predictor, with probability 1 - delta (paper C, Theorem 1).
 
-    For |x_i| <= 1 and |y| <= 1, with delta in four parts, w the exact minimiser, and d, k, B, m for the arguments:
-
-    * |A - mean x x'| <= (d^2/k) sqrt(2 log(2 d^2/delta) / m) for every entry (Lemma 2);
-    * |b - mean y x| <= (d / sqrt(k)) sqrt(log(2 d/delta) / m) for every entry, by Hoeffding's inequality for all m k/2
-      pairs. (Lemma 3 has d sqrt(2) / k for d / sqrt(k), from |v_i| <= 2 d/k, which holds for k = 2, where the two are
-      the same, but not beyond: an index may be in several pairs; erratum E20.)
-    * risk - mean loss <= 4 (B + 1) B sqrt(2 log(2 d) / m) + (B + 1)^2 sqrt(log(1/delta) / (2 m)) for all w of the ball
-      (Rademacher), and mean loss - risk <= (B + 1)^2 sqrt(log(1/delta) / (2 m)) for the best one (Hoeffding).
+    For |x_i| <= 1, |y| <= 1 and the exact minimiser w. Lemma 3 is corrected for k > 2 (erratum E20).
 
     Args:
         dimension: d.
-        n_attributes: k, even.
-        radius: B, of the l1 ball.
+        n_attributes: k.
+        radius: B, radius of the l1 ball.
         n_examples: m.
-        delta: the probability that the bound does not hold.
+        delta: probability that the bound fails.
 
     Example:
         >>> from jaxonline.bounds import baseline_risk
         >>> baseline_risk(10, 2, 1.0, 10**6, 0.05) / baseline_risk(10, 2, 1.0, 4 * 10**6, 0.05)
         2.0
     """
-    d, k, m, B, part = dimension, n_attributes, n_examples, float(radius), float(delta) / 4
-    quadratic = B**2 * d**2 / k * math.sqrt(2 * math.log(2 * d**2 / part) / m)
-    linear = 2 * B * d / math.sqrt(k) * math.sqrt(math.log(2 * d / part) / m)
+    d, k, m, B, share = dimension, n_attributes, n_examples, float(radius), float(delta) / 4
+    # |A - mean x x'| <= (d^2/k) sqrt(2 log(2 d^2/delta) / m) for every entry (Lemma 2).
+    quadratic = B**2 * d**2 / k * math.sqrt(2 * math.log(2 * d**2 / share) / m)
+    # |b - mean y x| <= (d / sqrt(k)) sqrt(log(2 d/delta) / m) for every entry, by Hoeffding's inequality for all m k/2
+    # pairs. Lemma 3 has d sqrt(2) / k for d / sqrt(k), from |v_i| <= 2 d/k. That holds for k = 2, where both are equal,
+    # but not for k > 2, as an index may be in several pairs (erratum E20).
+    linear = 2 * B * d / math.sqrt(k) * math.sqrt(math.log(2 * d / share) / m)
+    # risk - mean loss <= complexity + deviation for all w of the ball (Rademacher), and
+    # mean loss - risk <= deviation for the best w (Hoeffding).
     complexity = 4 * (B + 1) * B * math.sqrt(2 * math.log(2 * d) / m)
-    deviation = (B + 1) ** 2 * math.sqrt(math.log(1 / part) / (2 * m))
+    deviation = (B + 1) ** 2 * math.sqrt(math.log(1 / share) / (2 * m))
     return 2 * (quadratic + linear) + complexity + 2 * deviation
 
 
@@ -169,14 +168,15 @@ def baseline_risk(
 def hidden_attribute_examples(
     dimension: Count, n_attributes: Count, eps: Annotated[float, Interval(gt=0, lt=1 / 16)]
 ) -> int:
-    """Paper C, Theorem 3: examples that any learner with k attributes of each needs on average to come within eps.
+    """Minimum number of examples for an excess risk of eps with k attributes of each example (paper C, Theorem 3).
 
-    (1/2) floor(d / (96 k eps)), rounded up, where the good attribute is hidden (`environments.HiddenAttribute`).
+    (1/2) floor(d / (96 k eps)), rounded up: any learner needs this many on average if the good attribute is hidden
+    (`environments.HiddenAttribute`).
 
     Args:
         dimension: d, at least 4 k.
         n_attributes: k.
-        eps: the excess risk.
+        eps: excess risk.
 
     Example:
         >>> from jaxonline.bounds import hidden_attribute_examples
@@ -186,5 +186,5 @@ def hidden_attribute_examples(
     d, k = dimension, n_attributes
     if d < 4 * k:
         raise ArgumentError("dimension", f"must be at least 4 n_attributes = {4 * k} (got {d})")
-    tests = d / (96 * k * float(eps)) * (1 + 1e-12)  # where it is a whole number, whatever rounding makes of it
+    tests = d / (96 * k * float(eps)) * (1 + 1e-12)  # rounding must not lower an integer
     return math.ceil(math.floor(tests) / 2)

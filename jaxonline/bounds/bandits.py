@@ -1,7 +1,7 @@
-"""Arms: what is promised of the pseudo-regret, upper bounds with the numbers they prescribe, and lower bounds.
+"""Upper and lower bounds on the pseudo-regret of bandits with K arms.
 
-Losses are in [0, 1] (but for `explore_then_commit`) and K is the number of arms. `gaps` are the mean losses of the arms
-less that of the best arm, a 0 for each best arm among them.
+Losses lie in [0, 1], except for `explore_then_commit`. `gaps` are the mean losses minus the smallest mean loss; the gap
+of a best arm is 0.
 """
 
 from typing import Annotated, Any
@@ -32,15 +32,15 @@ Gaps = Annotated[Float[ArrayLike, "K"], Ge(0), Convert(_gaps)]
 def explore_then_commit(
     gaps: Gaps, pulls_each: Count, n_rounds: Horizons, std: PositiveFloat = 0.5
 ) -> Float[np.ndarray, "..."]:
-    """m sum of gaps + (T - m K) sum of gap exp(-m gap^2 / (4 std^2)): Lattimore and Szepesvari (2020), Theorem 6.1.
+    """Regret bound of explore-then-commit: m sum of gaps + (T - m K) sum of gap exp(-m gap^2 / (4 std^2)).
 
-    For losses that are sub-Gaussian about their means with the parameter `std`, which is 1/2 for losses in [0, 1].
+    Lattimore and Szepesvari (2020), Theorem 6.1, for sub-Gaussian losses.
 
     Args:
-        gaps: of the arms [K].
-        pulls_each: m.
+        gaps: gaps of the arms [K].
+        pulls_each: m, pulls of each arm.
         n_rounds: T, one or several, at least m K.
-        std: the sub-Gaussian parameter of the losses.
+        std: sub-Gaussian parameter of the losses about their means; 1/2 for losses in [0, 1].
 
     Example:
         >>> from jaxonline.bounds import explore_then_commit
@@ -56,10 +56,12 @@ def explore_then_commit(
 @cites("auer2002finite")
 @validate_arguments
 def ucb1(gaps: Gaps, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
-    """8 ln T sum of 1/gap over the worse arms + (1 + pi^2/3) sum of gaps: Auer et al. (2002), Theorem 1.
+    """Regret bound of UCB1: 8 ln T sum of 1/gap over the worse arms + (1 + pi^2/3) sum of gaps.
+
+    Auer et al. (2002), Theorem 1.
 
     Args:
-        gaps: of the arms [K].
+        gaps: gaps of the arms [K].
         n_rounds: T, one or several.
 
     Example:
@@ -74,13 +76,14 @@ def ucb1(gaps: Gaps, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 @cites("lai1985asymptotically")
 @validate_arguments
 def lai_robbins(means: Annotated[Float[ArrayLike, "K"], Interval(gt=0, lt=1)]) -> float:
-    """The constant of Lai and Robbins (1985) for arms with losses of 0 and 1: sum of gap / kl(mean, least mean).
+    """Constant of Lai and Robbins (1985) for losses of 0 and 1: sum of gap / kl(mean, least mean).
 
-    The regret of every learner that is consistent (its regret grows less than any power of T, whatever the means) is at
-    least this constant times ln T (1 - o(1)), and that of `KLUCB` and `BernoulliThompson` at most so (1 + o(1)).
+    The regret of every consistent learner (its regret grows more slowly than any power of T, for all means) is at least
+    this constant times ln T (1 - o(1)); the regret of `KLUCB` and `BernoulliThompson` is at most the constant times ln
+    T (1 + o(1)).
 
     Args:
-        means: of the losses [K].
+        means: mean losses of the arms [K].
 
     Example:
         >>> from jaxonline.bounds import lai_robbins
@@ -96,11 +99,11 @@ def lai_robbins(means: Annotated[Float[ArrayLike, "K"], Interval(gt=0, lt=1)]) -
 @cites("audibert2009minimax")
 @validate_arguments
 def moss(n_arms: Count, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
-    """49 sqrt(K T) for every law of losses in [0, 1]: Audibert and Bubeck (2009), Theorem 5.
+    """Regret bound of MOSS: 49 sqrt(K T) for every distribution of losses (Audibert and Bubeck 2009, Theorem 5).
 
     Args:
         n_arms: K.
-        n_rounds: T, one or several, each with a learner that knows it.
+        n_rounds: T, one or several, each for a learner that knows it.
 
     Example:
         >>> from jaxonline.bounds import moss
@@ -113,14 +116,13 @@ def moss(n_arms: Count, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 @cites("auer2002nonstochastic")
 @validate_arguments
 def minimax(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
-    """From below: for every learner some arms, with losses of 0 and 1, cost min(sqrt(K T), T) / 20.
+    """Minimax lower bound on the regret of every learner, for some arms with losses 0 and 1: min(sqrt(K T), T) / 20.
 
-    Auer, Cesa-Bianchi, Freund and Schapire (2002), Theorem 5.1: it is the mean over the arms of the environment
-    `HiddenBestArm.over_horizon`.
+    Auer, Cesa-Bianchi, Freund and Schapire (2002), Theorem 5.1; the mean over the arms of `HiddenBestArm.over_horizon`.
 
     Args:
         n_arms: K.
-        n_rounds: T, one or several, each with an environment of its own.
+        n_rounds: T, one or several, each with its own environment.
 
     Example:
         >>> from jaxonline.bounds import minimax
@@ -134,11 +136,11 @@ def minimax(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 @cites("bubeck2012regret")
 @validate_arguments
 def exp3(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
-    """sqrt(2 T K ln K) for `EXP3.over_horizon`: Bubeck and Cesa-Bianchi (2012), Theorem 3.1.
+    """Regret bound of `EXP3.over_horizon`: sqrt(2 T K ln K) (Bubeck and Cesa-Bianchi 2012, Theorem 3.1).
 
     Args:
         n_arms: K.
-        n_rounds: T, one or several, each with a learner that knows it.
+        n_rounds: T, one or several, each for a learner that knows it.
 
     Example:
         >>> from jaxonline.bounds import exp3
@@ -151,14 +153,14 @@ def exp3(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 @cites("bubeck2012regret")
 @validate_arguments
 def exp4(n_experts: CountFrom2, n_arms: Count, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
-    """sqrt(2 T K ln N) against the best of N experts, for `EXP4.over_horizon`.
+    """Regret bound of `EXP4.over_horizon` against the best of N experts: sqrt(2 T K ln N).
 
     Bubeck and Cesa-Bianchi (2012), Theorem 4.2.
 
     Args:
         n_experts: N.
         n_arms: K.
-        n_rounds: T, one or several, each with a learner that knows it.
+        n_rounds: T, one or several, each for a learner that knows it.
 
     Example:
         >>> from jaxonline.bounds import exp4
@@ -171,14 +173,14 @@ def exp4(n_experts: CountFrom2, n_arms: Count, n_rounds: Horizons) -> Float[np.n
 @cites("neu2015explore")
 @validate_arguments
 def exp3_ix(n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat) -> Float[np.ndarray, "..."]:
-    """2 sqrt(2 K T ln K) + (sqrt(2 K T / ln K) + 1) ln(2 / delta) for `EXP3IX.over_horizon`: Neu (2015), Theorem 1.
+    """High-probability regret bound of `EXP3IX.over_horizon` against the best arm in hindsight (Neu 2015, Theorem 1).
 
-    A bound on the regret itself, against the best arm in hindsight, with probability 1 - delta or more.
+    2 sqrt(2 K T ln K) + (sqrt(2 K T / ln K) + 1) ln(2 / delta), with probability at least 1 - delta.
 
     Args:
         n_arms: K.
-        n_rounds: T, one or several, each with a learner that knows it.
-        delta: the probability that the bound does not hold.
+        n_rounds: T, one or several, each for a learner that knows it.
+        delta: probability that the bound fails.
 
     Example:
         >>> from jaxonline.bounds import exp3_ix
@@ -194,16 +196,16 @@ def exp3_ix(n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat) -> Flo
 def exp3_p(
     n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat, known: bool = True
 ) -> Float[np.ndarray, "..."]:
-    """5.15 sqrt(T K ln(K / delta)) for `EXP3P.over_horizon`: Bubeck and Cesa-Bianchi (2012), Theorem 3.3.
+    """High-probability regret bound of `EXP3P.over_horizon` against the best arm in hindsight.
 
-    A bound on the regret itself, against the best arm in hindsight, with probability 1 - delta or more.
+    5.15 sqrt(T K ln(K / delta)), with probability at least 1 - delta: Bubeck and Cesa-Bianchi (2012), Theorem 3.3.
 
     Args:
         n_arms: K.
-        n_rounds: T, one or several, each with a learner that knows it.
-        delta: the probability that the bound does not hold.
-        known: whether the learner was made for this delta; else, made for delta = 1, it keeps the bound
-            sqrt(T K / ln K) ln(1 / delta) + 5.15 sqrt(T K ln K) for all of them.
+        n_rounds: T, one or several, each for a learner that knows it.
+        delta: probability that the bound fails.
+        known: whether the learner was made for this delta. A learner made for delta = 1 has the bound sqrt(T K / ln K)
+            ln(1 / delta) + 5.15 sqrt(T K ln K) for all delta.
 
     Example:
         >>> from jaxonline.bounds import exp3_p

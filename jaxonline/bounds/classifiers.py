@@ -1,4 +1,4 @@
-"""Theorems on linear classifiers as numbers: mistakes on sequences that are separable, or nearly so."""
+"""Mistake bounds of linear classifiers on separable or nearly separable sequences."""
 
 import math
 from typing import Annotated, Literal
@@ -15,7 +15,7 @@ from jaxonline.parameters.validation import validate_arguments
 @cites("novikoff1962convergence")
 @validate_arguments
 def perceptron(radius: PositiveFloat, margin: PositiveFloat) -> float:
-    """Mistakes of `Perceptron` and `KernelPerceptron`: (r / gamma)^2, where |x| <= r and y <u, x> >= gamma, |u| = 1.
+    """Mistake bound of `Perceptron` and `KernelPerceptron`: (r / gamma)^2 for |x| <= r and y <u, x> >= gamma, |u| = 1.
 
     Novikoff (1962).
 
@@ -34,13 +34,13 @@ def perceptron(radius: PositiveFloat, margin: PositiveFloat) -> float:
 @cites("gentile2003robustness")
 @validate_arguments
 def p_norm_perceptron(p: Annotated[float, Ge(2)], radius: PositiveFloat, margin: PositiveFloat) -> float:
-    """Mistakes of `PNormPerceptron`: (p - 1) (r / gamma)^2, where |x|_p <= r and y <u, x> >= gamma, |u|_q = 1.
+    """Mistake bound of `PNormPerceptron`: (p - 1) (r / gamma)^2 for |x|_p <= r and y <u, x> >= gamma, |u|_q = 1.
 
     Gentile (2003); 1/p + 1/q = 1.
 
     Args:
-        p: of the norm.
-        radius: r, of the p-norm.
+        p: exponent of the norm.
+        radius: r, bound on the p-norm of instances.
         margin: gamma.
 
     Example:
@@ -57,11 +57,9 @@ def winnow(
     n_attributes: Count, n_relevant: Count, promotion: Annotated[float, Gt(1)] = 2.0,
     threshold: Annotated[float, Ge(1)] | None = None,
 ) -> float:  # fmt: skip
-    """Mistakes of `Winnow` on a disjunction of k of d attributes: (1 + a) k (1 + log_a theta) + a d / ((a - 1) theta).
+    """Mistake bound of `Winnow` on a disjunction of k of d attributes (Blum 1998).
 
-    2 + 3 k (1 + log2 d) for a = 2 and theta = d (Blum 1998). A promotion multiplies the weight of a relevant attribute
-    by a, while it is at most theta, and no demotion touches it: at most k (1 + log_a theta) promotions. They add at
-    most (a - 1) theta to the sum of weights, d at first, and demotions take (1 - 1/a) theta or more.
+    (1 + a) k (1 + log_a theta) + a d / ((a - 1) theta), which is 2 + 3 k (1 + log2 d) for a = 2 and theta = d.
 
     Args:
         n_attributes: d.
@@ -78,6 +76,9 @@ def winnow(
     if k > d:
         raise ArgumentError("n_relevant", f"must be at most n_attributes, {d} (got {k})")
     theta = d if threshold is None else threshold
+    # A promotion multiplies the weight of a relevant attribute by a while the weight is at most theta, and no demotion
+    # changes it: at most k (1 + log_a theta) promotions. Promotions add at most (a - 1) theta to the sum of weights,
+    # which starts at d; demotions subtract at least (1 - 1/a) theta.
     return (1.0 + a) * k * (1.0 + math.log(theta) / math.log(a)) + a * d / ((a - 1.0) * theta)
 
 
@@ -87,32 +88,32 @@ def passive_aggressive(
     variant: Literal["PA", "PA-I", "PA-II"], radius: PositiveFloat, norm: NonNegativeFloat,
     hinge_losses: Annotated[Vector, Ge(0)], C: PositiveFloat = 1.0,
 ) -> float:  # fmt: skip
-    """Sum of squared hinge losses of `PassiveAggressive` (PA, PA-II), or its mistakes (PA-I), against any u.
+    """Bound on the squared hinge losses of `PassiveAggressive` (PA, PA-II) or on its mistakes (PA-I), against any u.
 
-    Crammer et al. (2006), with |x| <= r and the hinge losses l of u. PA, Theorem 2, where they are 0: r^2 |u|^2.
-    PA-I, Theorem 4: max(r^2, 1/C) (|u|^2 + 2 C sum l). PA-II, Theorem 5: (r^2 + 1/(2 C)) (|u|^2 + 2 C sum l^2). A sum
-    of squares bounds the mistakes, too: each has a hinge loss of 1 or more.
+    Crammer et al. (2006), with |x| <= r and the hinge losses l of u. PA (Theorem 2, for l = 0): r^2 |u|^2. PA-I
+    (Theorem 4): max(r^2, 1/C) (|u|^2 + 2 C sum l). PA-II (Theorem 5): (r^2 + 1/(2 C)) (|u|^2 + 2 C sum l^2). A sum of
+    squares also bounds the mistakes, as a mistake has a hinge loss of at least 1.
 
     Args:
-        variant: of the algorithm.
+        variant: variant of the algorithm.
         radius: r.
         norm: |u|.
-        hinge_losses: of u, one a round.
-        C: the aggressiveness.
+        hinge_losses: hinge losses of u, one per round.
+        C: aggressiveness.
 
     Raises:
-        ValueError: losses of u that are not 0, for PA.
+        ValueError: a hinge loss of u is not 0 (PA only).
 
     Example:
         >>> from jaxonline.bounds import passive_aggressive
         >>> passive_aggressive("PA-I", radius=1.0, norm=2.0, hinge_losses=[0.0, 0.5], C=1.0)
         5.0
     """
-    square, own, losses = radius**2, norm**2, np.asarray(hinge_losses, float)
+    r2, u2, losses = radius**2, norm**2, np.asarray(hinge_losses, float)
     if variant == "PA-I":
-        return max(square, 1.0 / C) * (own + 2.0 * C * float(losses.sum()))
+        return max(r2, 1.0 / C) * (u2 + 2.0 * C * float(losses.sum()))
     if variant == "PA-II":
-        return (square + 1.0 / (2.0 * C)) * (own + 2.0 * C * float(np.sum(losses**2)))
+        return (r2 + 1.0 / (2.0 * C)) * (u2 + 2.0 * C * float(np.sum(losses**2)))
     if losses.any():
         raise ArgumentError("hinge_losses", f"must be 0 for PA (got {check.quote(losses)})")
-    return square * own
+    return r2 * u2

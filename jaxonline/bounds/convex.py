@@ -1,6 +1,6 @@
-"""Theorems on online convex optimisation as numbers, for every sequence of convex losses.
+"""Regret bounds of online convex optimisation, for every sequence of convex losses.
 
-Gradient descent from the centre of a ball is in `regret_bound`, with estimated gradients.
+For gradient descent from the centre of a ball, also with estimated gradients, see `regret_bound`.
 """
 
 import math
@@ -14,12 +14,12 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 class NewtonBound(NamedTuple):
-    """A bound on the regret of the online Newton step, and the parameters with which it is promised.
+    """Bound on the regret of the online Newton step, and the parameters that attain it.
 
     Attributes:
-        value: the bound at the horizon.
-        gamma: of `OnlineNewtonStep`.
-        epsilon: of `OnlineNewtonStep`.
+        value: bound at the horizon.
+        gamma: parameter of `OnlineNewtonStep`.
+        epsilon: parameter of `OnlineNewtonStep`.
     """
 
     value: float
@@ -28,12 +28,12 @@ class NewtonBound(NamedTuple):
 
 
 class BanditBound(NamedTuple):
-    """A bound on the expected regret of the gradient bandit, and the parameters with which it is promised.
+    """Bound on the expected regret of the gradient bandit, and the parameters that attain it.
 
     Attributes:
-        value: the bound at the horizon.
-        delta: of `GradientBandit`.
-        step_size: of `GradientBandit`.
+        value: bound at the horizon.
+        delta: parameter of `GradientBandit`.
+        step_size: parameter of `GradientBandit`.
     """
 
     value: float
@@ -44,10 +44,10 @@ class BanditBound(NamedTuple):
 @cites("zinkevich2003online")
 @validate_arguments
 def projected_gradient(diameter: PositiveFloat, gradient_bound: PositiveFloat, n_rounds: Rounds) -> RegretBound:
-    """Online gradient descent in a set of the diameter D, |g| <= G: D G sqrt(T), with the step D / (G sqrt(T)).
+    """Regret bound of online gradient descent in a set of diameter D, |g| <= G: D G sqrt(T), with step D / (G sqrt(T)).
 
-    Zinkevich (2003): D^2 / (2 step) + step G^2 T / 2, wherever in the set it begins. From the centre of a ball it is
-    half of that: `gradient_descent`.
+    Zinkevich (2003): D^2 / (2 step) + step G^2 T / 2 from any first hypothesis. From the centre of a ball it is half of
+    that: `gradient_descent`.
 
     Args:
         diameter: D.
@@ -68,17 +68,17 @@ def projected_gradient(diameter: PositiveFloat, gradient_bound: PositiveFloat, n
 def exponentiated_gradient(
     n_weights: CountFrom2, gradient_bound: PositiveFloat, n_rounds: Rounds, scale: PositiveFloat = 1.0
 ) -> RegretBound:
-    """Of `ExponentiatedGradient` with |g|_inf <= G: scale G sqrt(2 T ln n), with the step sqrt(2 ln n / T) / (scale G).
+    """Regret bound of `ExponentiatedGradient` for |g|_inf <= G: scale G sqrt(2 T ln n).
 
-    Kivinen and Warmuth (1997); Shalev-Shwartz (2012), Corollary 2.14. It grows with the logarithm of n. Any constant
-    step has a bound, falling ones have none, as the entropy of some weights relative to others may be of any size: what
-    an expert has lost by large steps in a bad first third of the rounds, small ones do not give back.
+    The step size is sqrt(2 ln n / T) / (scale G). Kivinen and Warmuth (1997); Shalev-Shwartz (2012), Corollary 2.14.
+    There is a bound for any constant step size but none for decreasing ones: the relative entropy of weights is
+    unbounded, so small late steps may not recover the weight that an expert lost by large early steps.
 
     Args:
         n_weights: n: the dimension, or twice the dimension for signed weights.
-        gradient_bound: G, of the largest entry.
+        gradient_bound: G, bound on the largest entry.
         n_rounds: T.
-        scale: of the weights, their sum.
+        scale: sum of the weights.
 
     Example:
         >>> from jaxonline.bounds import exponentiated_gradient
@@ -95,11 +95,10 @@ def online_newton_step(
     exp_concavity: PositiveFloat, gradient_bound: PositiveFloat, diameter: PositiveFloat, dimension: Count,
     n_rounds: Annotated[int, Ge(4), Horizon()],
 ) -> NewtonBound:  # fmt: skip
-    """Of `OnlineNewtonStep`, for alpha-exp-concave losses with |g| <= G: 5 (1/alpha + G D) d ln T.
+    """Regret bound of `OnlineNewtonStep` for alpha-exp-concave losses with |g| <= G: 5 (1/alpha + G D) d ln T.
 
-    With gamma = min(1 / (4 G D), alpha) / 2 and epsilon = 1 / (gamma D)^2: Hazan, Agarwal and Kale (2007), Theorem 2;
-    Hazan (2016), Theorem 4.5, for T of at least 4. The squared loss (y_hat - y)^2 with |y_hat - y| <= M is exp-concave
-    with alpha = 1 / (2 M^2).
+    gamma = min(1 / (4 G D), alpha) / 2 and epsilon = 1 / (gamma D)^2: Hazan, Agarwal and Kale (2007), Theorem 2; Hazan
+    (2016), Theorem 4.5. The squared loss (y_hat - y)^2 with |y_hat - y| <= M is exp-concave with alpha = 1 / (2 M^2).
 
     Args:
         exp_concavity: alpha.
@@ -125,22 +124,20 @@ def online_newton_step(
 def gradient_bandit(
     radius: PositiveFloat, loss_bound: PositiveFloat, lipschitz: PositiveFloat, dimension: Count, n_rounds: Rounds
 ) -> BanditBound:
-    """Of `GradientBandit`, for convex L-Lipschitz losses with |loss| <= C on the ball: 2 T^(3/4) sqrt(3 R d C L).
+    """Regret bound of `GradientBandit` for convex L-Lipschitz losses with |loss| <= C on the ball.
 
-    R d C sqrt(T) / delta + 3 delta L T with the best delta. The estimates have the norm d C / delta at most, which is
-    gradient descent with the step R delta / (d C sqrt(T)); smoothing costs delta L, and so do moving aside and the
-    smaller ball. Flaxman, Kalai and McMahan (2005), Theorem 2, for a ball, where C / r of the printed bound is not
-    needed.
+    2 T^(3/4) sqrt(3 R d C L): Flaxman, Kalai and McMahan (2005), Theorem 2, for a ball (the factor C / r of the printed
+    bound is not needed).
 
     Args:
         radius: R.
         loss_bound: C.
         lipschitz: L.
         dimension: d.
-        n_rounds: T, so many that delta is below R.
+        n_rounds: T, large enough for delta < R.
 
     Raises:
-        ValueError: too few rounds.
+        ValueError: there are too few rounds.
 
     Example:
         >>> from jaxonline.bounds import gradient_bandit
@@ -149,6 +146,9 @@ def gradient_bandit(
         (6000.0, 0.1, 0.000333)
     """
     R, C, L, d, T = radius, loss_bound, lipschitz, dimension, n_rounds
+    # The norm of the estimates is at most d C / delta, which is gradient descent with the step R delta / (d C sqrt(T)).
+    # Smoothing, the exploratory move and the smaller ball cost delta L each. This delta minimises the sum,
+    # R d C sqrt(T) / delta + 3 delta L T.
     delta = math.sqrt(R * d * C / (3.0 * L)) / T**0.25
     if delta >= R:
         least = (d * C / (3.0 * L * R)) ** 2

@@ -1,7 +1,4 @@
-"""Theorems on prediction with expert advice as numbers.
-
-Losses are in [0, 1], and the bounds are on the expected regret to the best of K experts unless they say otherwise.
-"""
+"""Bounds on the expected regret against the best of K experts, for losses in [0, 1] unless stated otherwise."""
 
 import math
 from typing import Annotated, NamedTuple
@@ -27,13 +24,13 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 class RateBound(NamedTuple):
-    """A bound on the expected regret with a rate eta, information / eta + eta variance t after t rounds.
+    """Bound information / eta + eta variance t on the expected regret after t rounds, with learning rate eta.
 
     Attributes:
-        eta: the rate.
-        n_rounds: the horizon.
-        information: what there is to learn, ln K for K experts.
-        variance: what a round costs.
+        eta: learning rate.
+        n_rounds: horizon.
+        information: complexity of the comparators, ln K for K experts.
+        variance: cost of a round.
 
     Example:
         >>> from jaxonline.bounds import exponential_weights
@@ -49,12 +46,12 @@ class RateBound(NamedTuple):
 
     @property
     def value(self) -> float:
-        """The bound at the horizon."""
+        """Bound at the horizon."""
         return self.information / self.eta + self.eta * self.variance * self.n_rounds
 
     @validate_arguments
     def at_rounds(self, rounds: Annotated[Numbers, Ge(0)]) -> Float[np.ndarray, "..."]:
-        """The bound after each of `rounds`, up to the horizon."""
+        """Bound after each of `rounds`, up to the horizon."""
         t = np.asarray(rounds, float)
         return self.information / self.eta + self.eta * self.variance * t
 
@@ -62,35 +59,33 @@ class RateBound(NamedTuple):
 @cites("littlestone1988learning")
 @validate_arguments
 def halving(n_experts: Count, best_mistakes: NonNegativeInt = 0) -> int:
-    """Mistakes of `Halving`: at most log2 K where the best expert never errs, else L (floor(log2 K) + 1) + log2 K.
+    """Mistake bound of `Halving`: log2 K if the best expert never errs, otherwise L (floor(log2 K) + 1) + log2 K.
 
-    Littlestone (1988); the lecture's first theorem. With L mistakes of the best expert, each time all experts have
-    erred the algorithm begins again: at most L times, after at most floor(log2 K) + 1 mistakes each.
+    Littlestone (1988).
 
     Args:
         n_experts: K.
-        best_mistakes: L.
+        best_mistakes: L, mistakes of the best expert.
 
     Example:
         >>> from jaxonline.bounds import halving
         >>> halving(1000), halving(1000, best_mistakes=2)
         (9, 29)
     """
-    doublings = n_experts.bit_length() - 1  # floor(log2 K): mistakes are whole numbers
+    # Whenever all experts have erred the algorithm restarts: at most L times, after at most floor(log2 K) + 1 mistakes.
+    doublings = n_experts.bit_length() - 1  # floor(log2 K): mistakes are integers
     return best_mistakes * (doublings + 1) + doublings
 
 
 @cites("littlestone1994weighted")
 @validate_arguments
 def weighted_majority(n_experts: Count, beta: OpenUnitFloat, best_mistakes: NonNegativeInt) -> float:
-    """Mistakes of `WeightedMajority`: (L ln(1/beta) + ln K) / ln(2 / (1 + beta)), for every sequence.
-
-    Littlestone and Warmuth (1994).
+    """Mistake bound of `WeightedMajority`: (L ln(1/beta) + ln K) / ln(2 / (1 + beta)) (Littlestone and Warmuth 1994).
 
     Args:
         n_experts: K.
-        beta: the factor of an expert's weight after a mistake.
-        best_mistakes: L, of the best expert.
+        beta: factor of an expert's weight after a mistake.
+        best_mistakes: L, mistakes of the best expert.
 
     Example:
         >>> from jaxonline.bounds import weighted_majority
@@ -103,15 +98,16 @@ def weighted_majority(n_experts: Count, beta: OpenUnitFloat, best_mistakes: NonN
 @cites("cesabianchi2006prediction")
 @validate_arguments
 def exponential_weights(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat | None = None) -> RateBound:
-    """Of `Hedge` and `DrawnExpert` with exponential weights: ln K / eta + eta T / 8.
+    """Regret bound of `Hedge` and `DrawnExpert` with exponential weights: ln K / eta + eta T / 8.
 
-    sqrt(T ln K / 2) with the best eta, sqrt(8 ln K / T). Cesa-Bianchi and Lugosi (2006), Theorem 2.2; for the weighted
-    mean of experts under any convex loss, too. (Erratum E18: the lecture prints the rate without its root.)
+    It is sqrt(T ln K / 2) for the best eta, sqrt(8 ln K / T), and also holds for the weighted mean of experts under
+    convex losses. Cesa-Bianchi and Lugosi (2006), Theorem 2.2. (Erratum E18: the lecture prints the rate without its
+    root.)
 
     Args:
         n_experts: K.
         n_rounds: T.
-        eta: the rate; the best one by default.
+        eta: learning rate; the best one by default.
 
     Example:
         >>> from jaxonline.bounds import exponential_weights
@@ -119,7 +115,7 @@ def exponential_weights(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFl
         >>> round(bound.value, 2), round(bound.eta, 4)
         (33.93, 0.1357)
     """
-    return _with_rate(eta, n_rounds, math.log(n_experts), 1.0 / 8.0)
+    return _rate_bound(eta, n_rounds, math.log(n_experts), 1.0 / 8.0)
 
 
 @cites("cesabianchi2006prediction")
@@ -127,10 +123,10 @@ def exponential_weights(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFl
 def fixed_share(
     n_experts: CountFrom2, n_rounds: Annotated[int, Ge(2), Horizon()], n_switches: NonNegativeInt
 ) -> RateBound:
-    """Of `FixedShare.over_horizon` to every sequence of experts with at most m switches.
+    """Regret bound of `FixedShare.over_horizon` against every sequence of experts with at most m switches.
 
-    sqrt(T/2 ((m + 1) ln K + (T - 1) H(m / (T - 1)))), H the binary entropy: Cesa-Bianchi and Lugosi (2006), Corollary
-    5.1, for share = m / (T - 1) of at most 1/2.
+    sqrt(T/2 ((m + 1) ln K + (T - 1) H(m / (T - 1)))) with the binary entropy H, for share = m / (T - 1) <= 1/2:
+    Cesa-Bianchi and Lugosi (2006), Corollary 5.1.
 
     Args:
         n_experts: K.
@@ -148,28 +144,28 @@ def fixed_share(
             "n_switches", f"must be at most half of the rounds after the first, {(T - 1) / 2:g} (got {m})"
         )
     information = (m + 1) * math.log(n_experts) + (T - 1) * binary_entropy(m / (T - 1))
-    return _with_rate(None, T, information, 1.0 / 8.0)
+    return _rate_bound(None, T, information, 1.0 / 8.0)
 
 
 @cites("kalai2005efficient", "hutter2005adaptive")
 @validate_arguments
 def perturbed_leader(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat | None = None) -> RateBound:
-    """Of `FollowThePerturbedLeader` with exponential perturbations: (H_K - 1) / eta + eta T, H_K = 1 + ... + 1/K.
+    """Regret bound of `FollowThePerturbedLeader` with exponential noise: (H_K - 1) / eta + eta T, H_K = 1 + ... + 1/K.
 
-    With eta = sqrt(ln K / T), the default, it is at most 2 sqrt(T ln K). Kalai and Vempala (2005), Hutter and Poland
-    (2005): being the leader of the next round costs at most E max Z - E Z = H_K - 1, over eta; and by the lack of
-    memory of Z the leader of this round is another one with probability eta at most.
+    At most 2 sqrt(T ln K) for the default rate. Kalai and Vempala (2005), Hutter and Poland (2005).
 
     Args:
         n_experts: K.
         n_rounds: T.
-        eta: the rate.
+        eta: learning rate; sqrt(ln K / T) by default.
 
     Example:
         >>> from jaxonline.bounds import perturbed_leader
         >>> round(perturbed_leader(10, 1000).value, 1)
         88.2
     """
+    # Choosing the leader of the next round costs at most (E max Z - E Z) / eta = (H_K - 1) / eta. As Z is memoryless,
+    # the leader of this round is another one with probability at most eta.
     rate = math.sqrt(math.log(n_experts) / n_rounds) if eta is None else float(eta)
     return RateBound(rate, n_rounds, float(np.sum(1.0 / np.arange(2, n_experts + 1))), 1.0)
 
@@ -177,35 +173,36 @@ def perturbed_leader(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat
 @cites("nesterov2009primal", "shalevshwartz2012online")
 @validate_arguments
 def regularized_leader(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat | None = None) -> RateBound:
-    """Of `FollowTheRegularizedLeader` with |w|^2 / 2: (1 - 1/K) / (2 eta) + eta K T / 2, or sqrt((K - 1) T).
+    """Regret bound of `FollowTheRegularizedLeader` with |w|^2 / 2: (1 - 1/K) / (2 eta) + eta K T / 2.
 
-    The regularizer is 1-strongly convex and has the range (1 - 1/K) / 2 on the simplex, and |loss|^2 <= K. By duality,
-    as in Nesterov (2009), with half of the second term of Shalev-Shwartz (2012), Theorem 2.11. For every sequence.
+    It is sqrt((K - 1) T) for the best eta and holds for every sequence. By duality, as in Nesterov (2009); the second
+    term is half that of Shalev-Shwartz (2012), Theorem 2.11.
 
     Args:
         n_experts: K.
         n_rounds: T.
-        eta: the rate; the best one by default.
+        eta: learning rate; the best one by default.
 
     Example:
         >>> from jaxonline.bounds import regularized_leader
         >>> round(regularized_leader(10, 1000).value, 1)
         94.9
     """
-    return _with_rate(eta, n_rounds, (1.0 - 1.0 / n_experts) / 2.0, n_experts / 2.0)
+    # The regularizer is 1-strongly convex with range (1 - 1/K) / 2 on the simplex, and |loss|^2 <= K.
+    return _rate_bound(eta, n_rounds, (1.0 - 1.0 / n_experts) / 2.0, n_experts / 2.0)
 
 
 @cites("cesabianchi2005minimizing", "cesabianchi2006prediction")
 @validate_arguments
 def label_efficient(n_experts: CountFrom2, n_rounds: Rounds, n_questions: Count) -> RateBound:
-    """Of `LabelEfficientHedge.over_horizon` with m questions expected: T sqrt(2 ln K / m).
+    """Regret bound of `LabelEfficientHedge.over_horizon` with m expected queries: T sqrt(2 ln K / m).
 
     Cesa-Bianchi, Lugosi and Stoltz (2005), Theorem 1; Cesa-Bianchi and Lugosi (2006), Theorem 6.1.
 
     Args:
         n_experts: K.
         n_rounds: T.
-        n_questions: m, at most T.
+        n_questions: m, the expected number of label queries, at most T.
 
     Example:
         >>> from jaxonline.bounds import label_efficient
@@ -215,16 +212,16 @@ def label_efficient(n_experts: CountFrom2, n_rounds: Rounds, n_questions: Count)
     T, m = n_rounds, n_questions
     if m > T:
         raise ArgumentError("n_questions", f"must be at most n_rounds, {T} (got {m})")
-    return _with_rate(None, T, math.log(n_experts), T / (2.0 * m))
+    return _rate_bound(None, T, math.log(n_experts), T / (2.0 * m))
 
 
 @cites("cesabianchi2006prediction")
 @validate_arguments
 def doubling(constant: PositiveFloat, n_rounds: Rounds) -> float:
-    """Of `Doubling`, with learners whose regret over every known horizon T is at most c sqrt(T).
+    """Regret bound of `Doubling` for learners whose regret over every known horizon T is at most c sqrt(T).
 
-    The sum of c sqrt(2^k) over its phases, which is at most sqrt(2) / (sqrt(2) - 1) c sqrt(T): Cesa-Bianchi and Lugosi
-    (2006), section 2.3.
+    The sum of c sqrt(2^k) over the phases, at most sqrt(2) / (sqrt(2) - 1) c sqrt(T): Cesa-Bianchi and Lugosi (2006),
+    2.3.
 
     Args:
         constant: c.
@@ -239,7 +236,7 @@ def doubling(constant: PositiveFloat, n_rounds: Rounds) -> float:
     return constant * sum(math.sqrt(2.0**k) for k in range(phases))
 
 
-def _with_rate(eta: float | None, n_rounds: int, information: float, variance: float) -> RateBound:
-    """With a rate, or with the best one: where both parts of the bound are equal at the horizon."""
+def _rate_bound(eta: float | None, n_rounds: int, information: float, variance: float) -> RateBound:
+    """Bound with rate eta, or with the best rate: both terms are equal at the horizon."""
     best = math.sqrt(information / (variance * n_rounds))
     return RateBound(best if eta is None else float(eta), n_rounds, information, variance)

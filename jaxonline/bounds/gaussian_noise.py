@@ -1,8 +1,8 @@
-"""Theorems on kernels under Gaussian noise (Cesa-Bianchi, Shalev-Shwartz, Shamir, NIPS workshop 2010, section 6).
+"""Regret bounds of kernels under Gaussian noise (Cesa-Bianchi, Shalev-Shwartz, Shamir, NIPS workshop 2010, section 6).
 
-Algorithm 2 is gradient descent in the surrogate RKHS, in a ball of radius W, with R = sqrt(k^(x, x)) for the norm of
-every feature vector. A comparator u = sum a_i k(x_i, .) of the original RKHS has there the counterpart
-u^ = sum a_i k^(x_i, .), and the theorems speak of the u with |u^| <= W.
+Algorithm 2 is gradient descent in a ball of radius W of the surrogate RKHS, where R = sqrt(k^(x, x)) is the norm of
+every feature vector. The counterpart of u = sum a_i k(x_i, .) there is u^ = sum a_i k^(x_i, .), and the theorems hold
+for all u with |u^| <= W.
 """
 
 import math
@@ -20,18 +20,16 @@ from jaxonline.parameters.validation import validate_arguments
 def surrogate_radius(
     radius: PositiveFloat, ratio: PositiveFloat, angle: Annotated[float, Interval(gt=0, le=math.pi / 2)]
 ) -> float:
-    """W = B_w ratio / sqrt(1 - cos beta): |u^| <= W for every u with |u| <= `radius` and beta_u >= `angle`.
+    """Radius W = B_w ratio / sqrt(1 - cos beta): |u^| <= W for every u with |u| <= `radius` and beta_u >= `angle`.
 
-    |u^|^2 <= ratio^2 (|u+|^2 + |u-|^2), u+ and u- being the parts with positive and with negative coefficients, and
-    |u|^2 = |u+|^2 + |u-|^2 - 2 |u+| |u-| cos beta_u. As 2 |u+| |u-| <= |u+|^2 + |u-|^2, the sum of squares is at most
-    |u|^2 / (1 - cos beta_u), with equality where |u+| = |u-|. The paper's Lemmas 5, 6 and 9 have 5 |u|^2 / sin^2 beta_u
-    ("designed for readability"): 2.5 times that for small angles, 5 times at the right angle. For a u that is known,
-    the norm itself is better still: `jaxonline.comparators.rkhs_norm` with the surrogate kernel.
+    The paper's Lemmas 5, 6 and 9 have 5 |u|^2 / sin^2 beta_u for |u|^2 / (1 - cos beta_u) ("designed for readability"),
+    which is larger by a factor of 2.5 for small angles and 5 at the right angle. For a known u the norm itself is a
+    better bound: `jaxonline.comparators.rkhs_norm` with the surrogate kernel.
 
     Args:
-        radius: B_w, of the ball of comparators in the original RKHS.
-        ratio: the root of the largest k^/k, which is sqrt(k^(x, x) / k(x, x)): `surrogate.constant()` for a Gaussian
-            kernel, more than that for a truncated radial kernel, where k(x, x) < 1.
+        radius: B_w, radius of the ball of comparators in the original RKHS.
+        ratio: root of the largest k^/k, which is sqrt(k^(x, x) / k(x, x)): `surrogate.constant()` for a Gaussian
+            kernel; larger for a truncated radial kernel, where k(x, x) < 1.
         angle: beta in radians (`jaxonline.comparators.positive_negative_angle`).
 
     Example:
@@ -40,6 +38,9 @@ def surrogate_radius(
         >>> round(surrogate_radius(1.0, 2.0, math.pi / 2), 6)
         2.0
     """
+    # Let u+ and u- be the parts with positive and negative coefficients. Then |u^|^2 <= ratio^2 (|u+|^2 + |u-|^2), and
+    # |u|^2 = |u+|^2 + |u-|^2 - 2 |u+| |u-| cos beta_u. As 2 |u+| |u-| <= |u+|^2 + |u-|^2, the sum of squares is at most
+    # |u|^2 / (1 - cos beta_u), with equality for |u+| = |u-|.
     return radius * ratio / (math.sqrt(2) * math.sin(angle / 2))
 
 
@@ -48,10 +49,10 @@ def surrogate_radius(
 def surrogate_kernel(
     radius: PositiveFloat, constant: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds
 ) -> RegretBound:
-    """Theorem 3: Algorithm 2 on two copies with Gaussian noise; E regret <= 2 W R (W R + B_y) sqrt(T).
+    """Regret bound of Algorithm 2 on two copies with Gaussian noise: E regret <= 2 W R (W R + B_y) sqrt(T) (Theorem 3).
 
-    It holds against every u with |u^| <= W (`surrogate_radius`), and for every kernel with a surrogate, with
-    G = 4 R^2 (W R + B_y)^2 (erratum E12).
+    It holds for every u with |u^| <= W (`surrogate_radius`) and every kernel with a surrogate, with G = 4 R^2 (W R +
+    B_y)^2 (erratum E12).
 
     Args:
         radius: W.
@@ -74,13 +75,13 @@ def surrogate_radial_kernel(
     radius: PositiveFloat, variance: PositiveFloat, c: PositiveFloat, dimension: Count, y_bound: PositiveFloat,
     n_rounds: Rounds,
 ) -> RegretBound:  # fmt: skip
-    """Theorem 5: Theorem 3 for (1 + r^2/d)^-1 cut at u = c/d (`Cauchy(d)`), with R = e^(sigma^2 c) of Lemma 7 (E13).
+    """Regret bound of Theorem 3 for `Cauchy(d)` cut at u = c/d, with R = e^(sigma^2 c) of Lemma 7 (Theorem 5, E13).
 
-    With the exact `surrogate.constant()` instead, which is smaller, it is `surrogate_kernel`.
+    `surrogate_kernel` with the exact, smaller `surrogate.constant()` is tighter.
 
     Args:
         radius: W.
-        variance: sigma^2, of the noise in every direction.
+        variance: sigma^2 of the noise in every direction.
         c: below d / (4 sigma^2).
         dimension: d.
         y_bound: B_y with E y~^2 <= B_y^2 in every round.

@@ -1,6 +1,6 @@
-"""Linear predictors and the squared loss: gradient descent on clean data, on two noisy copies, with the covariance.
+"""Regret bounds of gradient descent for linear predictors and the squared loss, on clean or noisy data.
 
-The last two are paper B's Theorems 1 and 2, corrected.
+`two_copies` and `known_covariance` are Theorems 1 and 2 of paper B, corrected.
 """
 
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
@@ -14,7 +14,7 @@ from jaxonline.parameters.validation import validate_arguments
 def full_information(
     radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds
 ) -> RegretBound:
-    """Online gradient descent on clean data: |x| <= x_bound, |y| <= y_bound (Zinkevich 2003).
+    """Regret bound of online gradient descent on clean data, |x| <= x_bound and |y| <= y_bound (Zinkevich 2003).
 
     G = 4 (radius x_bound + y_bound)^2 x_bound^2.
 
@@ -29,15 +29,15 @@ def full_information(
 @cites("cesabianchi2010learning")
 @validate_arguments
 def two_copies(radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds) -> RegretBound:
-    """Paper B, Theorem 1: two noisy copies a round; regret <= radius sqrt(G T) with step radius / sqrt(G T).
+    """Regret bound of gradient descent on two noisy copies a round: B_w sqrt(G T), with step size B_w / sqrt(G T).
 
-    G = 4 (B_w B + B_y)^2 B^2 (erratum E10).
+    Paper B, Theorem 1, with G = 4 (B_w B + B_y)^2 B^2 (erratum E10).
 
     Args:
-        radius: B_w, of the ball of hypotheses and comparators.
+        radius: B_w, radius of the ball of hypotheses and comparators.
         x_bound: B with E|x~|^2 <= B^2 in every round.
         y_bound: B_y with E y~^2 <= B_y^2 in every round.
-        n_rounds: the horizon T.
+        n_rounds: horizon T.
 
     Example:
         >>> from jaxonline.bounds import two_copies
@@ -53,17 +53,17 @@ def known_covariance(
     radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, covariance_norm: NonNegativeFloat,
     n_rounds: Rounds,
 ) -> RegretBound:  # fmt: skip
-    """Paper B, Theorem 2: one noisy copy and its noise's covariance; regret <= B_w sqrt(G T) with step B_w / sqrt(G T).
+    """Regret bound for one noisy copy and the covariance of its noise: B_w sqrt(G T), with step size B_w / sqrt(G T).
 
-    G = 8 B_w^2 B^4 + 8 B_y^2 B^2 + 8 B_w B_Sigma B (B_w B + B_y), for the gradient 2 (<w, x~> - y~) x~ - 2 Sigma w
-    (erratum E11).
+    Paper B, Theorem 2, with G = 8 B_w^2 B^4 + 8 B_y^2 B^2 + 8 B_w B_Sigma B (B_w B + B_y), for the gradient 2 (<w, x~>
+    - y~) x~ - 2 Sigma w (erratum E11).
 
     Args:
-        radius: B_w, of the ball of hypotheses and comparators.
+        radius: B_w, radius of the ball of hypotheses and comparators.
         x_bound: B with E|x~|^4 <= B^4 in every round (so that E|x~|^2 <= B^2).
         y_bound: B_y with E y~^2 <= B_y^2 in every round.
-        covariance_norm: B_Sigma, a bound on the spectral norm of the covariances.
-        n_rounds: the horizon T.
+        covariance_norm: B_Sigma, bound on the spectral norm of the covariances.
+        n_rounds: horizon T.
 
     Example:
         >>> from jaxonline.bounds import known_covariance

@@ -1,4 +1,4 @@
-"""The moments that the theorems ask for, of a data set with noise."""
+"""Moments of a data set with noise, as required by the bounds."""
 
 from typing import NamedTuple
 
@@ -12,12 +12,12 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 class MomentBounds(NamedTuple):
-    """The constants of paper B's theorems for a data set and its noise: each a bound over all rows.
+    """Constants of paper B's theorems for a data set and its noise; each is a bound over all rows.
 
     Attributes:
         x_second: B with E|x~|^2 <= B^2.
-        x_fourth: B with E|x~|^4 <= B^4 (it is never below `x_second`).
-        x_pair: P with E <x~, x~'>^2 <= P^2 for two copies (it is never above `x_second` squared).
+        x_fourth: B with E|x~|^4 <= B^4, at least `x_second`.
+        x_pair: P with E <x~, x~'>^2 <= P^2 for two copies, at most `x_second` squared.
         y_second: B_y with E y~^2 <= B_y^2.
         covariance_norm: spectral norm of the noise's covariance.
     """
@@ -34,38 +34,37 @@ def moment_bounds(
     X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"], noise: Noise | None = None,
     label_noise: Noise | None = None,
 ) -> MomentBounds:  # fmt: skip
-    """The constants that the theorems ask for, exactly, for `Noise` F z with independent symmetric coordinates.
+    """Exact constants of the theorems for a data set, with `Noise` F z of independent symmetric coordinates z.
 
-    E|x + n|^4 = |x|^4 + 4 x'Sx + 2 |x|^2 tr S + E|n|^4, E|n|^4 = (tr S)^2 + 2 tr S^2 + (kurtosis - 3) sum M_kk^2,
-    with S = F F' and M = F' F; E <x + n, x + n'>^2 = |x|^4 + 2 x'Sx + tr S^2.
+    E|x + n|^4 = |x|^4 + 4 x'Sx + 2 |x|^2 tr S + E|n|^4, E|n|^4 = (tr S)^2 + 2 tr S^2 + (kurtosis - 3) sum M_kk^2, with
+    S = F F' and M = F' F; E <x + n, x + n'>^2 = |x|^4 + 2 x'Sx + tr S^2.
 
     Args:
         X: instances [n, d].
         y: targets [n].
-        noise: law of the instances' noise, or None for clean instances.
-        label_noise: law of the labels' noise, or None for clean labels.
+        noise: distribution of the instances' noise, or None for clean instances.
+        label_noise: distribution of the labels' noise, or None for clean labels.
 
     Raises:
-        ValueError: if the fourth moment of the noise is infinite.
+        ValueError: the fourth moment of the noise is infinite.
 
     Example:
         >>> import numpy as np
-        >>> from jaxonline.bounds import moment_bounds
-        >>> from jaxonline.feedback.noise import gaussian
-        >>> moment_bounds(np.eye(2), 2 * np.ones(2), gaussian(4.0))[:4:3]  # B and B_y
+        >>> import jaxonline as jo
+        >>> jo.bounds.moment_bounds(np.eye(2), 2 * np.ones(2), jo.noise.gaussian(4.0))[:4:3]  # B and B_y
         (3.0, 2.0)
     """
-    X, y = (part.astype(float) for part in check.rows("X", X, "y", y))
+    X, y = (array.astype(float) for array in check.rows("X", X, "y", y))
     norms = (X**2).sum(axis=1)
     factor = np.zeros((X.shape[1],) * 2) if noise is None else noise.factor_matrix(X.shape[1])
     if noise is not None and not np.isfinite(noise.kurtosis):
         raise ArgumentError("noise", f"must have a finite fourth moment (got the kurtosis {noise.kurtosis})")
     S, M = factor @ factor.T, factor.T @ factor
     excess = 0.0 if noise is None else noise.kurtosis - 3
-    through = np.einsum("ni,ij,nj->n", X, S, X)
-    pair = norms**2 + 2 * through + np.sum(S * S)
-    of_noise = np.trace(S) ** 2 + 2 * np.sum(S * S) + excess * np.sum(np.diag(M) ** 2)
-    fourth = norms**2 + 4 * through + 2 * norms * np.trace(S) + of_noise
+    quadratic = np.einsum("ni,ij,nj->n", X, S, X)
+    pair = norms**2 + 2 * quadratic + np.sum(S * S)
+    noise_fourth = np.trace(S) ** 2 + 2 * np.sum(S * S) + excess * np.sum(np.diag(M) ** 2)
+    fourth = norms**2 + 4 * quadratic + 2 * norms * np.trace(S) + noise_fourth
     label_variance = 0.0 if label_noise is None else float(label_noise.factor_matrix(1)[0, 0]) ** 2
     return MomentBounds(
         float(np.sqrt(norms.max() + np.trace(S))),

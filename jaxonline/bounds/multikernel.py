@@ -1,13 +1,11 @@
-"""Theorems of multi-kernel online least squares as numbers: Rokhlin and Gurtovaya (2025).
+"""Regret bounds of multi-kernel online least squares (Rokhlin and Gurtovaya 2025).
 
-Theorem 1 is the bound of Vovk (2001) and Azoury and Warmuth (2001) in the features.
-
-All are bounds on the regret in half squared losses, sum (prediction - y)^2 / 2 less that of a comparator, for labels
-|y| <= Y. Theorems 1 to 3 hold in expectation over the random features, against functions f of an RKHS, through the
-weights of Lemma 1. In print the features are sqrt(2) cos(<omega, x> + b), m of them for each kernel; features divided
-by sqrt(m), as a `Dictionary` makes them, are the same algorithm with lambda m for lambda (`scaled=True`). For pairs
-(cos, sin) of m frequencies the weights are 2m and their squared norm is m instead of 2m at most, so that 2 |f|^2 / m of
-Lemma 1 becomes |f|^2 / m.
+The bounds are for half squared losses, sum (prediction - y)^2 / 2, and labels |y| <= Y. Theorem 1 is the bound of Vovk
+(2001) and Azoury and Warmuth (2001) in the features. Theorems 1 to 3 hold in expectation over the random features,
+against functions f of an RKHS, through the weights of Lemma 1. The paper's features are sqrt(2) cos(<omega, x> + b), m
+for each kernel. Features divided by sqrt(m), as in a `Dictionary`, give the same algorithm with lambda m for lambda
+(`scaled=True`). For pairs (cos, sin) of m frequencies there are 2m weights and their squared norm is at most m instead
+of 2m, so 2 |f|^2 / m of Lemma 1 becomes |f|^2 / m.
 """
 
 import dataclasses
@@ -24,12 +22,12 @@ from jaxonline.parameters.validation import check_fields, validate_arguments
 
 @dataclasses.dataclass(frozen=True)
 class Features:
-    """Random features of one kernel, as the theorems see them.
+    """Random features of one kernel, as used in the theorems.
 
     Attributes:
         frequencies: m.
         layout: "cosine", sqrt(2) cos(<omega, x> + b); or "pair", (cos, sin).
-        scaled: whether they are divided by sqrt(m).
+        scaled: whether the features are divided by sqrt(m).
 
     Example:
         >>> from jaxonline.bounds import Features
@@ -47,7 +45,7 @@ class Features:
 
     @property
     def weights(self) -> int:
-        """The number of features."""
+        """Number of features."""
         return self.frequencies * (2 if self.layout == "pair" else 1)
 
     @property
@@ -57,7 +55,7 @@ class Features:
 
     @validate_arguments
     def effective(self, regularizer: PositiveFloat) -> float:
-        """The regularizer of the same forecaster with features that are not scaled."""
+        """Regularizer of the same forecaster with unscaled features."""
         return regularizer * (self.frequencies if self.scaled else 1)
 
 
@@ -67,12 +65,12 @@ def vaw(
     w_norm: NonNegativeFloat, n_features: Count, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Horizons,
     regularizer: PositiveFloat = 1.0,
 ) -> Float[np.ndarray, "..."]:  # fmt: skip
-    """Of VAW against a fixed w: lambda/2 |w|^2 + m Y^2/2 ln(1 + rho^2 T/(lambda m)) (Eq. 11).
+    """Regret bound of VAW against a fixed w: lambda/2 |w|^2 + m Y^2/2 ln(1 + rho^2 T/(lambda m)) (Eq. 11).
 
     Args:
-        w_norm: Euclidean norm of the comparator.
+        w_norm: |w|.
         n_features: m.
-        x_bound: rho, of the norm of instances.
+        x_bound: rho, bound on the norm of instances.
         y_bound: Y.
         n_rounds: T, one or several.
         regularizer: lambda.
@@ -96,15 +94,12 @@ def concatenated(
     n_rounds: Horizons,
     regularizer: PositiveFloat = 1.0,
 ) -> Float[np.ndarray, "..."]:
-    """Theorem 1: VAW on the features of all kernels, against any f of the RKHS of k_1 + ... + k_N.
-
-    With T |f|^2/m for the features' error: the kernels' features are drawn independently and variances add, so that the
-    factor N of Lemma 2 is not needed.
+    """Regret bound of VAW on the features of all kernels, against any f of the RKHS of k_1 + ... + k_N (Theorem 1).
 
     Args:
         f_norm: norm of f.
         n_kernels: N.
-        features: of each kernel.
+        features: features of each kernel.
         y_bound: Y.
         n_rounds: T, one or several.
         regularizer: lambda.
@@ -115,10 +110,11 @@ def concatenated(
         1328
     """
     T = np.asarray(n_rounds, float)
+    # Features of different kernels are independent, so variances add; the factor N of Lemma 2 is not needed.
     approximation = features.variance / 2 * T
     weights = features.effective(regularizer) / 2
     energy = f_norm**2 / features.frequencies
-    return (weights + approximation) * energy + n_kernels * _logarithm(features, y_bound, T, regularizer)
+    return (weights + approximation) * energy + n_kernels * _log_term(features, y_bound, T, regularizer)
 
 
 @cites("rokhlin2025random")
@@ -133,17 +129,17 @@ def vaw2(
     combiner_regularizer: PositiveFloat | None = None,
     truncated: bool = False,
 ) -> Float[np.ndarray, "..."]:
-    """Theorem 2: VAW over the kernels' VAW forecasters, against any f of any one kernel's RKHS.
+    """Regret bound of VAW over the kernels' VAW forecasters, against any f of a single kernel's RKHS (Theorem 2).
 
     Args:
         f_norm: norm of f.
         n_kernels: N.
-        features: of each kernel.
+        features: features of each kernel.
         y_bound: Y.
         n_rounds: T, one or several.
         regularizer: lambda of the forecasters.
-        combiner_regularizer: lambda of the combiner, the same by default.
-        truncated: whether the combiner sees predictions truncated to [-Y, Y] (the remark after Eq. 28).
+        combiner_regularizer: lambda of the combiner; that of the forecasters by default.
+        truncated: whether predictions are truncated to [-Y, Y] before they are combined (the remark after Eq. 28).
 
     Example:
         >>> from jaxonline.bounds import Features, vaw2
@@ -151,11 +147,11 @@ def vaw2(
         [203, 158]
     """
     N, T, Y2 = n_kernels, np.asarray(n_rounds, float), y_bound**2
-    second = regularizer if combiner_regularizer is None else combiner_regularizer
-    largest = Y2 if truncated else 2 * Y2 * (T + 1) + 4 * _logarithm(features, y_bound, T, regularizer)
-    # Eq. 23 bounds |z|^2 <= Z^2 by the sum over experts, and drops N from the logarithm's denominator
-    growth = np.log1p(largest * T / second) if truncated else np.log1p(N * largest * T / second)
-    return _one_kernel(f_norm, features, y_bound, T, regularizer) + second / 2 + N * Y2 / 2 * growth
+    combiner = regularizer if combiner_regularizer is None else combiner_regularizer
+    largest = Y2 if truncated else 2 * Y2 * (T + 1) + 4 * _log_term(features, y_bound, T, regularizer)
+    # Eq. 23 bounds |z|^2 <= Z^2 by the sum over experts and drops N from the denominator of the logarithm
+    growth = np.log1p(largest * T / combiner) if truncated else np.log1p(N * largest * T / combiner)
+    return _one_kernel_regret(f_norm, features, y_bound, T, regularizer) + combiner / 2 + N * Y2 / 2 * growth
 
 
 @cites("rokhlin2025random")
@@ -168,13 +164,13 @@ def vaw_ewa(
     n_rounds: Horizons,
     regularizer: PositiveFloat = 1.0,
 ) -> Float[np.ndarray, "..."]:
-    """Theorem 3: EWA over the kernels' VAW forecasters truncated to [-Y, Y], against any f of any one kernel's RKHS.
+    """Regret bound of EWA over truncated VAW forecasters, against any f of a single kernel's RKHS (Theorem 3).
 
     Args:
         f_norm: norm of f.
         n_kernels: N.
-        features: of each kernel.
-        y_bound: Y.
+        features: features of each kernel.
+        y_bound: Y; predictions are truncated to [-Y, Y].
         n_rounds: T, one or several.
         regularizer: lambda of the forecasters.
 
@@ -184,15 +180,15 @@ def vaw_ewa(
         144
     """
     T = np.asarray(n_rounds, float)
-    return _one_kernel(f_norm, features, y_bound, T, regularizer) + ewa(n_kernels, y_bound)
+    return _one_kernel_regret(f_norm, features, y_bound, T, regularizer) + ewa(n_kernels, y_bound)
 
 
 @cites("rokhlin2025random")
 @validate_arguments
 def ewa(n_experts: Count, y_bound: PositiveFloat) -> float:
-    """Of EWA with eta = 1/(8 Y^2) against the best expert, predictions and labels in [-Y, Y]: 4 Y^2 ln N (Eq. 30).
+    """Regret bound of EWA with eta = 1/(8 Y^2) against the best expert, in [-Y, Y]: 4 Y^2 ln N (Eq. 30).
 
-    For a range of another place it is width^2 ln N: Y is half the width.
+    For an interval with another centre it is width^2 ln N: Y is half the width.
 
     Example:
         >>> from jaxonline.bounds import ewa
@@ -205,9 +201,9 @@ def ewa(n_experts: Count, y_bound: PositiveFloat) -> float:
 @cites("cesabianchi2006prediction")
 @validate_arguments
 def aggregating(n_experts: Count, y_bound: PositiveFloat) -> float:
-    """Of the aggregating algorithm with eta = 1/(2 Y^2) against the best expert, labels in [-Y, Y]: Y^2 ln N.
+    """Regret bound of the aggregating algorithm with eta = 1/(2 Y^2) against the best expert: Y^2 ln N.
 
-    Cesa-Bianchi and Lugosi (2006), Proposition 3.2, halved.
+    Labels lie in [-Y, Y]. Cesa-Bianchi and Lugosi (2006), Proposition 3.2, halved.
 
     Example:
         >>> from jaxonline.bounds import aggregating
@@ -217,14 +213,16 @@ def aggregating(n_experts: Count, y_bound: PositiveFloat) -> float:
     return y_bound**2 * math.log(n_experts)
 
 
-def _one_kernel(f_norm: float, features: Features, y_bound: float, T: np.ndarray, regularizer: float) -> np.ndarray:
+def _one_kernel_regret(
+    f_norm: float, features: Features, y_bound: float, T: np.ndarray, regularizer: float
+) -> np.ndarray:
     """(lambda/2 + T) |f|^2/m + m Y^2/2 ln(1 + 2T/lambda), which Theorems 2 and 3 share."""
     energy = f_norm**2 / features.frequencies
     first = (features.effective(regularizer) / 2 + features.variance / 2 * T) * energy
-    return first + _logarithm(features, y_bound, T, regularizer)
+    return first + _log_term(features, y_bound, T, regularizer)
 
 
-def _logarithm(features: Features, y_bound: float, T: np.ndarray, regularizer: float) -> np.ndarray:
+def _log_term(features: Features, y_bound: float, T: np.ndarray, regularizer: float) -> np.ndarray:
     """The regret of VAW against w = 0 in Eq. 12: (weights Y^2 / 2) ln(1 + rho^2 T / (lambda weights))."""
     norm2 = features.variance * features.frequencies
     growth = np.log1p(norm2 * T / (features.effective(regularizer) * features.weights))

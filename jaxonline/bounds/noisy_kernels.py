@@ -1,14 +1,13 @@
-"""Theorems of "Online learning of noisy data with kernels" (Cesa-Bianchi, Shalev-Shwartz, Shamir, COLT 2010).
+"""Regret bounds of "Online learning of noisy data with kernels" (Cesa-Bianchi, Shalev-Shwartz, Shamir, COLT 2010).
 
-The paper's B_w bounds |w|^2 and its B_x~ bounds E|x~|^2; here `radius` is the root of the first and `copy_moment` the
-second. Its step alpha_t = -g~ eta / sqrt(T) is the constant step eta / sqrt(T) of gradient descent, `step_size` of the
-bounds, so that eta = step_size sqrt(T).
+The paper's B_w bounds |w|^2 and its B_x~ bounds E|x~|^2; `radius` is sqrt(B_w) and `copy_moment` is B_x~. Its step
+alpha_t = -g~ eta / sqrt(T) is gradient descent with the constant step size eta / sqrt(T), `step_size` of the bounds.
 
-Regression losses: the factors of g~ are <w, Psi~> - y, with a second moment up to (sqrt(B_w B_Psi) + |y|)^2. Theorems 1
-and 2 are said to hold for regression "virtually identically" and Example 1 applies them, but nowhere in them is there
-a y. That is no bound: with labels +Y and -Y tossed by a fair coin every learner has a regret that grows with Y
-(erratum E19). Where labels are noisy, and each factor has one of its own, B_y with E y~^2 <= B_y^2 takes the place of
-|y|, in every bound here (`moment_bounds(...).y_second`); classification has clean labels.
+Regression losses: the factors of g~ are <w, Psi~> - y, with a second moment up to (sqrt(B_w B_Psi) + |y|)^2. The paper
+applies Theorems 1 and 2 to regression in Example 1 ("virtually identically"), but they do not contain y. With labels +Y
+and -Y of a fair coin the regret of every learner grows with Y, so that is no bound (erratum E19). If labels are noisy,
+with a new label for each factor, B_y with E y~^2 <= B_y^2 replaces |y| in every bound (`moment_bounds(...).y_second`).
+Classification has clean labels.
 """
 
 import math
@@ -39,17 +38,17 @@ Moment = Annotated[PositiveFloat, OrInfinity()]
 def unbiased_steps(
     radius: PositiveFloat, feature_moment: Moment, length_moment: Moment, n_rounds: Rounds
 ) -> RegretBound:
-    """Theorem 4: gradient descent on independent unbiased g~ and Psi~, E regret <= sqrt(B_w B_g B_Psi T).
+    """Regret bound of gradient descent on independent unbiased g~ and Psi~: sqrt(B_w B_g B_Psi T) (Theorem 4).
 
     Args:
-        radius: sqrt(B_w), of the ball of hypotheses and comparators.
+        radius: sqrt(B_w), radius of the ball of hypotheses and comparators.
         feature_moment: B_Psi >= E|Psi~|^2.
         length_moment: B_g >= E g~^2.
         n_rounds: T.
 
     Returns:
-        The bound with `step_size` sqrt(B_w / (B_g B_Psi T)), that is eta / sqrt(T), and G = B_g B_Psi; infinite, with
-        a step of 0, where a moment is beyond float64.
+        The bound with step size sqrt(B_w / (B_g B_Psi T)) = eta / sqrt(T) and G = B_g B_Psi. If a moment overflows
+        float64, the bound is infinite and the step size 0.
 
     Example:
         >>> from jaxonline.bounds import unbiased_steps
@@ -67,16 +66,15 @@ def unbiased_steps(
 def factor_moment(
     radius: PositiveFloat, feature_moment: PositiveFloat, y_bound: NonNegativeFloat = 0.0, centre: float = 0.0
 ) -> float:
-    """A bound on E (X - c)^2 for the factors X of g~: (radius sqrt(B_Psi) + B_y + |c|)^2.
+    """Bound on E (X - c)^2 for the factors X of g~: (radius sqrt(B_Psi) + B_y + |c|)^2; see `GradientLength.for_loss`.
 
-    In classification X = y <w, Psi~> with y = +1 or -1, whose square has no y: `y_bound` is 0. In regression X is
-    <w, Psi~> - y. It is what `GradientLength.for_loss` asks for.
+    In classification X = y <w, Psi~> with y = +1 or -1, so `y_bound` is 0. In regression X = <w, Psi~> - y.
 
     Args:
         radius: sqrt(B_w).
         feature_moment: B_Psi >= E|Psi~|^2.
-        y_bound: B_y, of |y| in regression, or of sqrt(E y~^2) where labels are noisy.
-        centre: c, about which the series of the loss is taken.
+        y_bound: B_y, a bound on |y| in regression, or on sqrt(E y~^2) if labels are noisy.
+        centre: c, point of expansion of the series of the loss.
 
     Example:
         >>> from jaxonline.bounds import factor_moment
@@ -97,22 +95,22 @@ def noisy_kernel(
     y_bound: NonNegativeFloat | None = None,
     pair_moment: float | None = None,
 ) -> RegretBound:
-    """Theorem 4 for Algorithm 1 with any laws of its random numbers, with the exact second moments of its estimates.
+    """Regret bound of Algorithm 1 with any distributions of its random numbers: Theorem 4 with exact second moments.
 
-    What the tables of the estimators leave out (`bias`, `truncation_bias`) is not in it.
+    It excludes the truncation errors of the estimators (`bias`, `truncation_bias`).
 
     Args:
         feature_map: Map_Estimate.
         gradient_length: Grad_Length_Estimate.
-        radius: sqrt(B_w), of the ball of hypotheses and comparators.
-        copy_moment: a bound on E|x~|^2 in every round (`moment_bounds(...).x_second ** 2`).
+        radius: sqrt(B_w), radius of the ball of hypotheses and comparators.
+        copy_moment: bound on E|x~|^2 in every round (`moment_bounds(...).x_second ** 2`).
         n_rounds: T.
-        y_bound: of |y|, or of sqrt(E y~^2) where labels are noisy; needed for regression losses.
-        pair_moment: a bound on E <x~, x~'>^2 (`moment_bounds(...).x_pair ** 2`), which only the Gaussian kernel's map
-            looks at; copy_moment^2 when None.
+        y_bound: bound on |y|, or on sqrt(E y~^2) if labels are noisy; required for regression losses.
+        pair_moment: bound on E <x~, x~'>^2 (`moment_bounds(...).x_pair ** 2`), used by the Gaussian kernel's map only;
+            copy_moment^2 when None.
 
     Raises:
-        ValueError: a second moment that is infinite, or a regression loss and no `y_bound`.
+        ValueError: a second moment is infinite, or `y_bound` is missing for a regression loss.
 
     Example:
         >>> from jaxonline.bounds import noisy_kernel
@@ -126,14 +124,14 @@ def noisy_kernel(
     """
     pairs = (pair_moment,) if isinstance(feature_map, GaussianFeatureMap) else ()
     feature_moment = feature_map.second_moment(copy_moment, *pairs)
-    series, y_bound = gradient_length.series, _y_bound(gradient_length.kind, y_bound)
+    series, y_bound = gradient_length.series, _require_y_bound(gradient_length.kind, y_bound)
 
     def length_moment() -> float:
         factors = factor_moment(radius, feature_moment, y_bound, host_float("centre", series.centre))
         drawn = replace(gradient_length, series=replace(series, constant=0.0)).second_moment(factors)
         return (abs(host_float("constant", series.constant)) + math.sqrt(drawn)) ** 2
 
-    return _bound(radius, feature_moment, length_moment, n_rounds)
+    return _theorem4(radius, feature_moment, length_moment, n_rounds)
 
 
 @cites("cesabianchi2010online")
@@ -148,26 +146,26 @@ def noisy_kernel_geometric(
     y_bound: NonNegativeFloat | None = None,
     centre: float = 0.0,
 ) -> RegretBound:
-    """Theorems 1 and 2: Algorithm 1 with the paper's law for all its random numbers; l'_+(sqrt((p-1) u)) sqrt(u T).
+    """Regret bound of Algorithm 1 with the paper's distribution: l'_+(sqrt((p-1) u)) sqrt(u T) (Theorems 1 and 2).
 
-    Here u = B_w p/(p-1) B_Psi, with B_Psi = p/(p-1) Q(p B_x~) for a dot-product kernel and
-    (p/(p-1))^2 I_0(2 sqrt(p) B_x~/width^2) exp(2 p B_x~/width^2) for the Gaussian one (errata E6, E7). With the exact
-    moments instead of Lemma 1's bound, `noisy_kernel` is never above it.
+    u = B_w p/(p-1) B_Psi, with B_Psi = p/(p-1) Q(p B_x~) for a dot-product kernel and (p/(p-1))^2 I_0(2 sqrt(p)
+    B_x~/width^2) exp(2 p B_x~/width^2) for the Gaussian kernel (errata E6, E7). `noisy_kernel`, with exact moments
+    instead of Lemma 1's bound, is never larger.
 
     Args:
-        kernel: with a series (Theorem 1), or a `Gaussian` (Theorem 2).
+        kernel: kernel with a power series (Theorem 1), or a `Gaussian` (Theorem 2).
         loss: a `SeriesLoss`.
-        p: of P(N = n) = (p-1)/p^(n+1).
-        radius: sqrt(B_w), of the ball of hypotheses and comparators.
-        copy_moment: B_x~, a bound on E|x~|^2 in every round.
+        p: parameter of P(N = n) = (p-1)/p^(n+1).
+        radius: sqrt(B_w), radius of the ball of hypotheses and comparators.
+        copy_moment: B_x~, bound on E|x~|^2 in every round.
         n_rounds: T.
-        y_bound: of |y|, or of sqrt(E y~^2) where labels are noisy; needed for regression losses, where l'_+ is taken
-            at sqrt((p-1) u) + sqrt(p) y_bound (E19).
-        centre: about which the series of the loss is taken; adds sqrt(p) |centre| in the same place.
+        y_bound: bound on |y|, or on sqrt(E y~^2) if labels are noisy; required for regression losses, for which l'_+ is
+            taken at sqrt((p-1) u) + sqrt(p) y_bound (E19).
+        centre: point of expansion of the series of the loss; adds sqrt(p) |centre| to the argument of l'_+.
 
     Raises:
         TypeError: `kernel` has no series and is not a `Gaussian`, or `loss` has no series.
-        ValueError: a second moment that is infinite, or a regression loss and no `y_bound`.
+        ValueError: a second moment is infinite, or `y_bound` is missing for a regression loss.
 
     Example:
         >>> from jaxonline.bounds import noisy_kernel_geometric
@@ -177,7 +175,7 @@ def noisy_kernel_geometric(
         >>> round(bound.value, 9)
         240.0
     """
-    y_bound = _y_bound(loss.kind, y_bound)
+    y_bound = _require_y_bound(loss.kind, y_bound)
     if isinstance(kernel, Gaussian):
         feature_moment = GaussianFeatureMap(kernel, Geometric(p)).second_moment(copy_moment)
     else:
@@ -186,10 +184,10 @@ def noisy_kernel_geometric(
     def length_moment() -> float:
         return lemma1_bound(loss, p, factor_moment(radius, feature_moment, y_bound, centre), centre)
 
-    return _bound(radius, feature_moment, length_moment, n_rounds)
+    return _theorem4(radius, feature_moment, length_moment, n_rounds)
 
 
-def _y_bound(kind: str, y_bound: float | None) -> float:
+def _require_y_bound(kind: str, y_bound: float | None) -> float:
     if kind == "classification":
         return 0.0
     if y_bound is None:
@@ -197,13 +195,13 @@ def _y_bound(kind: str, y_bound: float | None) -> float:
     return float(y_bound)
 
 
-def _bound(radius: float, feature_moment: float, length_moment: Callable[[], float], n_rounds: int) -> RegretBound:
-    """Theorem 4, with infinity where float64 ends."""
-    length = math.inf if math.isinf(feature_moment) else _or_infinite(length_moment)
+def _theorem4(radius: float, feature_moment: float, length_moment: Callable[[], float], n_rounds: int) -> RegretBound:
+    """Bound of Theorem 4, with inf for a moment that overflows float64."""
+    length = math.inf if math.isinf(feature_moment) else _finite_or_inf(length_moment)
     return unbiased_steps(radius, feature_moment, length, n_rounds)
 
 
-def _or_infinite(moment: Callable[[], float]) -> float:
+def _finite_or_inf(moment: Callable[[], float]) -> float:
     with np.errstate(over="ignore"):
         try:
             return float(moment())

@@ -1,4 +1,4 @@
-"""What the theorems on gradient descent promise: a bound at the horizon, and at every round of a run."""
+"""Regret bounds of projected gradient descent, at the horizon and after every round."""
 
 import math
 from typing import Annotated, NamedTuple
@@ -12,15 +12,15 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 class RegretBound(NamedTuple):
-    """A bound on the expected regret of projected gradient descent with E|g|^2 <= G and |w| <= radius.
+    """Bound on the expected regret of projected gradient descent with E|g|^2 <= G and |w| <= radius.
 
     Attributes:
-        value: the bound at the horizon with the step size below.
-        step_size: the constant step the theorem prescribes.
-        G: the bound on the second moment of the gradient estimate.
-        radius: of the ball, which holds learner and comparator; where it is another set, the largest distance of a
-            comparator from the first hypothesis.
-        diameter: the largest distance between two hypotheses, twice the radius of a ball.
+        value: bound at the horizon for `step_size`.
+        step_size: constant step size of the theorem.
+        G: bound on the second moment of the gradient estimate.
+        radius: radius of the ball of hypotheses and comparators; for another set, the largest distance of a comparator
+            from the first hypothesis.
+        diameter: largest distance between two hypotheses, twice the radius of a ball.
 
     Example:
         >>> from jaxonline.bounds import two_copies
@@ -37,18 +37,18 @@ class RegretBound(NamedTuple):
 
     @validate_arguments
     def constant_step(self, step_size: PositiveFloat, rounds: Annotated[Numbers, Ge(0)]) -> Float[np.ndarray, "..."]:
-        """The bound after each of `rounds` for any constant step: radius^2/(2 step) + step G t / 2.
+        """Bound on the expected regret after each of `rounds` for any constant step: radius^2/(2 step) + step G t / 2.
 
-        Zinkevich (2003), or paper B, Lemma 3. It is an expectation over the noise, at every t.
+        Zinkevich (2003); paper B, Lemma 3.
         """
         return self.radius**2 / (2 * step_size) + step_size * self.G * np.asarray(rounds, float) / 2
 
     @validate_arguments
     def inverse_sqrt_step(self, eta: PositiveFloat, rounds: Annotated[Numbers, Ge(0)]) -> Float[np.ndarray, "..."]:
-        """The bound after each of `rounds` for steps eta / sqrt(t): (diameter^2 / (2 eta) + eta G) sqrt(t).
+        """Bound after each of `rounds` for steps eta / sqrt(t): (diameter^2 / (2 eta) + eta G) sqrt(t).
 
-        Zinkevich (2003), Theorem 1: D^2/(2 step_t) + G/2 sum of steps, with sum of 1/sqrt(s) <= 2 sqrt(t). It is inf
-        where the diameter is: then nothing is promised for falling steps.
+        Zinkevich (2003), Theorem 1: D^2/(2 step_t) + G/2 sum of steps, and sum of 1/sqrt(s) <= 2 sqrt(t). It is inf if
+        the diameter is infinite: there is no bound for decreasing steps then.
         """
         t = np.asarray(rounds, float)
         if math.isinf(self.diameter):
@@ -59,14 +59,14 @@ class RegretBound(NamedTuple):
 @cites("zinkevich2003online", "cesabianchi2010online", "cesabianchi2010learning")
 @validate_arguments
 def gradient_descent(radius: PositiveFloat, G: PositiveFloat, n_rounds: Rounds) -> RegretBound:
-    """Projected gradient descent on estimates with E|g|^2 <= G: radius sqrt(G T), with the step radius / sqrt(G T).
+    """Regret bound of projected gradient descent with E|g|^2 <= G: radius sqrt(G T), with step size radius / sqrt(G T).
 
-    Zinkevich (2003); paper A, Lemma 3; paper B, Lemma 3: against any comparator of the ball, for convex losses.
+    For convex losses and any comparator of the ball: Zinkevich (2003); paper A, Lemma 3; paper B, Lemma 3.
 
     Args:
-        radius: of the ball of hypotheses and comparators, where the first hypothesis is the centre.
-        G: a bound on the second moment of the estimates.
-        n_rounds: the horizon T.
+        radius: radius of the ball of hypotheses and comparators; its centre is the first hypothesis.
+        G: bound on the second moment of the estimates.
+        n_rounds: horizon T.
 
     Example:
         >>> from jaxonline.bounds import gradient_descent

@@ -190,7 +190,7 @@ def _noisy_kernel(form: str, options: SamplingOptions) -> Verification:
 
 
 def _surrogate_change(learner, before, after):
-    change = after.at(learner.surrogate, _POINT) - before.at(learner.surrogate, _POINT)
+    change = after.evaluate(learner.surrogate, _POINT) - before.evaluate(learner.surrogate, _POINT)
     return -change / np.float32(NOW)
 
 

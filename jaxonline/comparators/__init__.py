@@ -1,10 +1,9 @@
-"""Comparators: the best fixed predictor in hindsight.
+"""Comparators: the best predictor in hindsight.
 
-A comparator of a simulation has two halves. `statistic(x, y)` is what a round adds to a sum (inside the simulation,
-any device); `best_loss(sums)` turns sums into the loss of the best fixed predictor (on the host, float64, batched over
-runs): `l2_ball`, `l1_ball`, `best_arm`, `best_expert`. Where no sums are enough, it is computed from instances and
-outcomes themselves: in an RKHS, `rkhs` and `kernel_choice`, with `rkhs_geometry` for lengths and angles of what they
-find; and where the comparator changes from round to round, `changing`.
+A comparator adds `statistic(x, y)` of every round to a sum (inside the simulation, on any device), and
+`best_loss(sums)` computes the loss of the best fixed predictor from the sums (on the host, in float64, batched over
+runs): `l2_ball`, `l1_ball`, `best_arm`, `best_expert`. Other comparators need all instances and outcomes: `rkhs` and
+`kernel_choice`, with `rkhs_geometry` for norms and angles. `time_varying` comparators change from round to round.
 """
 
 from jaxonline.comparators.best_arm import BestArm

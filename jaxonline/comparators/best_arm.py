@@ -1,4 +1,4 @@
-"""The best arm, or the best expert, in hindsight."""
+"""Comparator: the best arm, or the best expert, in hindsight."""
 
 from typing import ClassVar
 
@@ -11,9 +11,10 @@ from jaxonline.parameters.struct import struct
 
 @struct
 class BestArm:
-    """The arm (or the expert) with the smallest cumulative loss; outcomes are the vectors of the losses of all.
+    """Best arm (or expert) in hindsight: the one with the smallest cumulative loss.
 
-    Under `game.PseudoRegret` it is the one with the smallest expected loss.
+    Outcomes are vectors of the losses of all arms. Under `game.PseudoRegret` it is the arm with the smallest expected
+    loss.
 
     Example:
         >>> import numpy as np
@@ -26,10 +27,10 @@ class BestArm:
     label: ClassVar[str] = "the best arm"
 
     def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, "K"]:
-        """The losses of one round.
+        """Losses of all arms in one round.
 
         Raises:
-            TypeError: the outcome is no vector.
+            TypeError: the outcome is not a vector.
         """
         del x
         if getattr(y, "ndim", getattr(y, "shape", None) and len(y.shape)) != 1:
@@ -37,9 +38,9 @@ class BestArm:
         return y
 
     def best_loss(self, sums: Float[np.ndarray, "... K"]) -> Float[np.ndarray, "..."]:
-        """The smallest of the sums."""
+        """Smallest cumulative loss."""
         return np.asarray(sums).min(axis=-1)
 
     def best_predictor(self, sums: Float[np.ndarray, "... K"]) -> np.ndarray:
-        """The arm that has it."""
+        """Index of the best arm."""
         return np.asarray(sums).argmin(axis=-1)

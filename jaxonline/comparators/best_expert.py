@@ -1,4 +1,4 @@
-"""The best expert in hindsight, where experts give advice and a loss judges it."""
+"""Comparator: the best expert in hindsight, for experts that give advice."""
 
 from typing import Any, ClassVar
 
@@ -14,12 +14,12 @@ from jaxonline.parameters.struct import struct
 
 @struct
 class BestExpert:
-    """The expert with the smallest cumulative loss; an instance is the vector of the predictions of all.
+    """Best expert in hindsight: the one with the smallest cumulative loss.
 
-    (Where outcomes are the vectors of their losses, it is `BestArm`.)
+    Instances are vectors of the experts' predictions. If outcomes are vectors of the experts' losses, use `BestArm`.
 
     Args:
-        loss: `loss(prediction, y)`, that of the game; `ZeroOne()` by default, which counts mistakes.
+        loss: `loss(prediction, y)` of the game; the default `ZeroOne()` counts mistakes.
 
     Example:
         >>> import numpy as np
@@ -34,19 +34,19 @@ class BestExpert:
     label: ClassVar[str] = "the best expert"
 
     def statistic(self, x: Float[Array, "K"], y: Any) -> Float[Array, "K"]:
-        """The losses of all experts in one round.
+        """Losses of all experts in one round.
 
         Raises:
-            TypeError: the instance is no vector.
+            TypeError: the instance is not a vector.
         """
         if len(getattr(x, "shape", ())) != 1:
             raise ArgumentTypeError("instances", f"must be vectors of predictions for BestExpert (got {x})")
         return jax.vmap(lambda prediction: self.loss(prediction, y))(x)
 
     def best_loss(self, sums: Float[np.ndarray, "... K"]) -> Float[np.ndarray, "..."]:
-        """The smallest of the sums."""
+        """Smallest cumulative loss."""
         return np.asarray(sums).min(axis=-1)
 
     def best_predictor(self, sums: Float[np.ndarray, "... K"]) -> np.ndarray:
-        """The expert that has it."""
+        """Index of the best expert."""
         return np.asarray(sums).argmin(axis=-1)

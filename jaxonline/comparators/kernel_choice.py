@@ -1,4 +1,4 @@
-"""The best of several kernels in hindsight."""
+"""Comparator: the best of several kernels in hindsight."""
 
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
@@ -15,12 +15,12 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 class BestKernel(NamedTuple):
-    """The kernel whose ball holds the best predictor.
+    """Kernel whose ball contains the best predictor.
 
     Attributes:
-        index: of the kernel.
+        index: index of the kernel.
         best: its best predictor.
-        losses: the best predictor's cumulative loss for each kernel [N].
+        losses: cumulative loss of the best predictor of each kernel [N].
     """
 
     index: int
@@ -36,15 +36,14 @@ def best_kernel(
     radius: PositiveFloat,
     loss: AnyLoss = SQUARED,
 ) -> BestKernel:
-    """The best single kernel in hindsight, with the best predictor in its ball: the comparator of Theorems 2 and 3 of
-    Rokhlin and Gurtovaya (2025).
+    """Best kernel in hindsight, with the best predictor in its ball (Rokhlin and Gurtovaya 2025, Theorems 2 and 3).
 
     Args:
         kernels: at least one.
         X: instances.
         y: targets.
-        radius: of every kernel's ball.
-        loss: convex and twice differentiable, of `jaxonline.losses` or your own.
+        radius: radius of every kernel's ball.
+        loss: convex and twice differentiable, from `jaxonline.losses` or your own.
 
     Raises:
         ValueError: as `best_in_rkhs_ball`.

@@ -1,4 +1,4 @@
-"""The best linear predictor in an l1 ball for the squared loss, from sums over rounds, with a certificate."""
+"""Comparator: the best linear predictor in an l1 ball for the squared loss, with a duality gap."""
 
 from typing import ClassVar, NamedTuple
 
@@ -13,16 +13,16 @@ from jaxonline.parameters.types import Positive, PositiveFloat
 from jaxonline.parameters.validation import validate_arguments
 
 MAX_STEPS = 20_000
-BETWEEN_SOLVES = 25  # descents between two attempts to solve on the support
+STEPS_BETWEEN_SOLVES = 25  # descent steps between two solutions of the linear system on the support
 
 
 class L1Solution(NamedTuple):
-    """The best predictor of an l1 ball.
+    """Best predictor of an l1 ball.
 
     Attributes:
-        loss: its cumulative loss [...].
+        loss: cumulative loss [...].
         w: the predictor [..., d].
-        gap: of the duality [...]: the loss is at most this above the least.
+        gap: duality gap [...]: the loss exceeds the minimum by at most this.
     """
 
     loss: Float[np.ndarray, "..."]
@@ -32,13 +32,13 @@ class L1Solution(NamedTuple):
 
 @struct
 class L1Ball:
-    """The best linear predictor <w, x> with |w|_1 <= radius for the squared loss (the Lasso in its other form).
+    """Best linear predictor <w, x> with |w|_1 <= radius for the squared loss (constrained Lasso).
 
-    Accelerated descent finds the support, a linear system the predictor on it; the duality gap says how far from the
-    best the loss is at most, as a rule by rounding only (`best_in_l1_ball`).
+    Accelerated descent finds the support, and a linear system the predictor on it (`best_in_l1_ball`). The duality gap
+    is usually of the size of rounding.
 
     Args:
-        radius: of the ball.
+        radius: radius of the ball.
 
     Example:
         >>> import numpy as np
@@ -56,11 +56,11 @@ class L1Ball:
         return QuadraticSums(jnp.outer(x, x), y * x, y * y)
 
     def best_loss(self, sums: QuadraticSums) -> np.ndarray:
-        """The smallest cumulative squared loss [...] in the ball."""
+        """Smallest cumulative squared loss in the ball [...]."""
         return best_in_l1_ball(sums, float(np.asarray(self.radius))).loss
 
     def best_predictor(self, sums: QuadraticSums) -> np.ndarray:
-        """The predictor [..., d] that attains it (one of them, where several do)."""
+        """A predictor that attains it [..., d]."""
         return best_in_l1_ball(sums, float(np.asarray(self.radius))).w
 
 
@@ -68,77 +68,77 @@ class L1Ball:
 def best_in_l1_ball(sums: QuadraticSums, radius: PositiveFloat, tolerance: PositiveFloat = 1e-10) -> L1Solution:
     """Minimise yy - 2 <xy, w> + w' xx w over |w|_1 <= radius.
 
-    No w of the ball is better than w by more than the gap <g, w> + radius |g|_inf with g the gradient there (Frank and
-    Wolfe), and what is returned is the best that was met.
+    The loss of the returned w exceeds the minimum by at most the gap <g, w> + radius |g|_inf, where g is the gradient
+    at w (Frank and Wolfe).
 
     Args:
         sums: float64 statistics with any leading batch dimensions.
-        radius: of the ball.
-        tolerance: the gap, relative to yy, at which the search ends.
+        radius: radius of the ball.
+        tolerance: gap, relative to yy, at which the search stops.
 
     Example:
         >>> import numpy as np
         >>> from jaxonline.comparators import QuadraticSums, best_in_l1_ball
-        >>> found = best_in_l1_ball(QuadraticSums(np.eye(2), np.array([1.0, 0.8]), np.float64(2.0)), 1.0)
-        >>> found.w.round(12).tolist(), bool(found.gap < 1e-9)
+        >>> solution = best_in_l1_ball(QuadraticSums(np.eye(2), np.array([1.0, 0.8]), np.float64(2.0)), 1.0)
+        >>> solution.w.round(12).tolist(), bool(solution.gap < 1e-9)
         ([0.6, 0.4], True)
     """
-    xx, xy, yy = (np.asarray(part, np.float64) for part in sums)
+    xx, xy, yy = (np.asarray(array, np.float64) for array in sums)
     batch, d = xy.shape[:-1], xy.shape[-1]
-    rows = [
+    solutions = [
         _solve(*row, radius, tolerance)
         for row in zip(xx.reshape(-1, d, d), xy.reshape(-1, d), yy.reshape(-1), strict=True)
     ]
-    losses, predictors, gaps = (np.array([row[i] for row in rows]) for i in range(3))
+    losses, predictors, gaps = (np.array([solution[i] for solution in solutions]) for i in range(3))
     return L1Solution(losses.reshape(batch), predictors.reshape(*batch, d), gaps.reshape(batch))
 
 
 def _solve(
     xx: Float[np.ndarray, "d d"], xy: Float[np.ndarray, "d"], yy: float, radius: float, tolerance: float
 ) -> tuple[float, np.ndarray, float]:
-    """Loss, predictor and gap of one problem; NaN where the sums are not finite."""
+    """Loss, predictor and gap of one problem; NaN if the sums are not finite."""
     if not (np.isfinite(xx).all() and np.isfinite(xy).all() and np.isfinite(yy)):
         return np.nan, np.full_like(xy, np.nan), np.nan
     curvature = 2 * max(np.linalg.eigvalsh(xx)[-1], np.finfo(float).tiny)
 
-    def judged(w: np.ndarray) -> tuple[float, np.ndarray, float]:
+    def evaluate(w: np.ndarray) -> tuple[float, np.ndarray, float]:
         product = xx @ w
         gradient = 2 * (product - xy)
         gap = gradient @ w + radius * np.abs(gradient).max(initial=0.0)
         return float(yy - 2 * xy @ w + w @ product), w, max(float(gap), 0.0)
 
     w = z = np.zeros_like(xy)
-    momentum, best = 1.0, judged(w)
+    momentum, best = 1.0, evaluate(w)
     for step in range(MAX_STEPS):
         if best[2] <= tolerance * max(yy, np.finfo(float).tiny):
             break
         new = project(z - 2 * (xx @ z - xy) / curvature, radius)
-        if (z - new) @ (new - w) > 0:  # it turns round: begin anew, without momentum
+        if (z - new) @ (new - w) > 0:  # restart without momentum after a change of direction
             momentum = 1.0
-        following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-        z, w, momentum = new + (momentum - 1) / following * (new - w), new, following
-        if step % BETWEEN_SOLVES == 0:
-            tries = [judged(w), judged(_on_support(xx, xy, w, radius))]
-            best = min([best, *tries], key=lambda found: found[2])
+        next_momentum = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+        z, w, momentum = new + (momentum - 1) / next_momentum * (new - w), new, next_momentum
+        if step % STEPS_BETWEEN_SOLVES == 0:
+            candidates = [evaluate(w), evaluate(_solve_on_support(xx, xy, w, radius))]
+            best = min([best, *candidates], key=lambda candidate: candidate[2])
     return best
 
 
-def _on_support(xx: np.ndarray, xy: np.ndarray, w: np.ndarray, radius: float) -> np.ndarray:
-    """The best predictor with the support and the signs of w, as a linear system has it, brought into the ball."""
+def _solve_on_support(xx: np.ndarray, xy: np.ndarray, w: np.ndarray, radius: float) -> np.ndarray:
+    """Best predictor with the support and the signs of w, from a linear system, projected onto the ball."""
     support = np.flatnonzero(w)
-    signs, part = np.sign(w[support]), xx[np.ix_(support, support)]
-    free = np.linalg.lstsq(part, xy[support], rcond=None)[0]
+    signs, block = np.sign(w[support]), xx[np.ix_(support, support)]
+    free = np.linalg.lstsq(block, xy[support], rcond=None)[0]
     if np.abs(free).sum() > radius:
-        slope = np.linalg.lstsq(part, signs, rcond=None)[0]
+        slope = np.linalg.lstsq(block, signs, rcond=None)[0]
         rate = signs @ slope
         free = free - slope * ((signs @ free - radius) / rate) if rate > 0 else free
-    found = np.zeros_like(w)
-    found[support] = free
-    return project(found, radius)
+    solution = np.zeros_like(w)
+    solution[support] = free
+    return project(solution, radius)
 
 
 def project(w: Float[np.ndarray, "d"], radius: float) -> np.ndarray:
-    """The point of the l1 ball that is nearest to w (Duchi, Shalev-Shwartz, Singer and Chandra 2008)."""
+    """Project w onto the l1 ball (Duchi, Shalev-Shwartz, Singer and Chandra 2008)."""
     sizes = np.sort(np.abs(w))[::-1]
     if sizes.sum() <= radius:
         return w

@@ -1,4 +1,4 @@
-"""The best linear predictor in an l2 ball for the squared loss, exactly, from sums over rounds."""
+"""Comparator: the best linear predictor in an l2 ball for the squared loss, exactly, from sums over rounds."""
 
 from typing import Annotated, ClassVar, NamedTuple
 
@@ -28,13 +28,11 @@ class QuadraticSums(NamedTuple):
 
 @struct
 class L2Ball:
-    """The best linear predictor <w, x> with |w|_2 <= radius for the squared loss, exactly.
-
-    Eigendecomposition of sum x x' and the root of a one-dimensional secular equation (`best_in_l2_ball`).
+    """Best linear predictor <w, x> with |w|_2 <= radius for the squared loss, exactly (`best_in_l2_ball`).
 
     Args:
-        radius: of the ball; infinite for the unconstrained least squares predictor, which float32 sums
-            determine badly where instances are (nearly) linearly dependent: enable float64 for it.
+        radius: radius of the ball; inf for unconstrained least squares. Float32 sums determine that predictor badly if
+            instances are (nearly) linearly dependent; enable float64 for it.
 
     Example:
         >>> import numpy as np
@@ -52,11 +50,11 @@ class L2Ball:
         return QuadraticSums(jnp.outer(x, x), y * x, y * y)
 
     def best_loss(self, sums: QuadraticSums) -> np.ndarray:
-        """The smallest cumulative squared loss [...] in the ball."""
+        """Smallest cumulative squared loss in the ball [...]."""
         return best_in_l2_ball(sums, float(np.asarray(self.radius)))[0]
 
     def best_predictor(self, sums: QuadraticSums) -> np.ndarray:
-        """The predictor [..., d] that attains it (of least norm, where several do)."""
+        """Predictor that attains it [..., d]; of several, the one with the smallest norm."""
         return best_in_l2_ball(sums, float(np.asarray(self.radius)))[1]
 
 
@@ -66,13 +64,13 @@ def best_in_l2_ball(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Minimise yy - 2 <xy, w> + w' xx w over |w| <= radius.
 
-    With xx = Q diag(l) Q' and b = Q' xy, the solution is w = Q b / (l + mu), mu = 0 where that is inside the ball,
-    else the root of |b / (l + mu)| = radius. Newton's method on 1/|w(mu)| - 1/radius climbs to it monotonically
-    from the left.
+    With xx = Q diag(l) Q' and b = Q' xy, the solution is w = Q b / (l + mu), with mu = 0 if that is inside the ball,
+    and otherwise the root of |b / (l + mu)| = radius. Newton's method on 1/|w(mu)| - 1/radius increases to it
+    monotonically.
 
     Args:
         sums: float64 statistics with any leading batch dimensions.
-        radius: of the ball, which may be infinite.
+        radius: radius of the ball; may be inf.
 
     Returns:
         The loss [...] and the predictor [..., d].
@@ -84,14 +82,14 @@ def best_in_l2_ball(
         >>> float(loss), w.round(12).tolist()
         (3.0, [0.0, 1.0])
     """
-    xx, xy, yy = (np.asarray(part, np.float64) for part in sums)
-    bad = ~(np.isfinite(xx).all((-2, -1)) & np.isfinite(xy).all(-1) & np.isfinite(yy))
-    xx = np.where(bad[..., None, None], 0.0, xx)
+    xx, xy, yy = (np.asarray(array, np.float64) for array in sums)
+    not_finite = ~(np.isfinite(xx).all((-2, -1)) & np.isfinite(xy).all(-1) & np.isfinite(yy))
+    xx = np.where(not_finite[..., None, None], 0.0, xx)
     eigenvalues, vectors = np.linalg.eigh(xx)
     largest = np.maximum(eigenvalues[..., -1:], 0.0)
     flat = eigenvalues <= largest * xx.shape[-1] * np.finfo(np.float64).eps * 4
     eigenvalues = np.where(flat, 0.0, eigenvalues)
-    b = np.where(flat, 0.0, np.einsum("...ij,...i->...j", vectors, np.where(bad[..., None], 0.0, xy)))
+    b = np.where(flat, 0.0, np.einsum("...ij,...i->...j", vectors, np.where(not_finite[..., None], 0.0, xy)))
 
     def coordinates(mu):
         return np.divide(b, eigenvalues + mu, out=np.zeros_like(b), where=~flat)
@@ -100,18 +98,18 @@ def best_in_l2_ball(
     if np.isfinite(radius):
         outside = np.linalg.norm(coordinates(mu), axis=-1, keepdims=True) > radius
         start = np.maximum(np.linalg.norm(b, axis=-1, keepdims=True) / radius - largest, 0.0)
-        mu, climbing = np.where(outside, start, 0.0), outside  # each until it is there, whatever else is in the batch
+        mu, active = np.where(outside, start, 0.0), outside  # each stops on its own: no result depends on the batch
         for _ in range(100):
             w = coordinates(mu)
             norm = np.linalg.norm(w, axis=-1, keepdims=True)
             slope = np.sum(np.divide(w * w, eigenvalues + mu, out=np.zeros_like(w), where=~flat), -1, keepdims=True)
             step = norm**2 / np.where(slope > 0, slope, 1.0) * (norm / radius - 1.0)
-            move = np.where(climbing & (slope > 0), np.maximum(step, 0.0), 0.0)
+            move = np.where(active & (slope > 0), np.maximum(step, 0.0), 0.0)
             mu = mu + move
-            climbing = climbing & (move > 1e-14 * (mu + largest))
-            if not climbing.any():
+            active = active & (move > 1e-14 * (mu + largest))
+            if not active.any():
                 break
     w = coordinates(mu)
     loss = yy - 2 * np.sum(b * w, -1) + np.sum(eigenvalues * w * w, -1)
     predictor = np.einsum("...ij,...j->...i", vectors, w)
-    return np.where(bad, np.nan, loss), np.where(bad[..., None], np.nan, predictor)
+    return np.where(not_finite, np.nan, loss), np.where(not_finite[..., None], np.nan, predictor)

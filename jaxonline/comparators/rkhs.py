@@ -1,4 +1,4 @@
-"""The best predictor in a ball of an RKHS, for any loss, and its loss round by round.
+"""Comparator: the best predictor in a ball of an RKHS for any convex loss, also round by round.
 
 Computed on the host in float64. By the representer theorem the best f with |f| <= radius is sum a_i k(x_i, .), so the
 search is a convex problem over a ball of R^m. `best_in_l2_ball` solves it exactly for the squared loss; for other
@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float, Int
 from scipy import linalg
 
-from jaxonline.comparators.ball_solver import Parts, Solution, factorise, loss_terms, minimise
+from jaxonline.comparators.ball_solver import LossTerms, Solution, factorise, loss_terms, minimise
 from jaxonline.comparators.l2_ball import QuadraticSums, best_in_l2_ball
 from jaxonline.kernels.base import AnyKernel, Kernel
 from jaxonline.losses import Loss, Squared, ZeroOne
@@ -31,7 +31,7 @@ SQUARED = Squared()
 
 def _as_convex_loss(loss: Any, name: str) -> Loss:
     if isinstance(loss, ZeroOne):
-        raise ArgumentTypeError(name, "must be convex (got ZeroOne()); use a convex surrogate of it, such as Hinge()")
+        raise ArgumentTypeError(name, "must be convex (got ZeroOne()); use Hinge(), Logistic() or another convex loss")
     return as_loss(name, loss)
 
 
@@ -39,13 +39,13 @@ ConvexLoss = Annotated[Any, Component("loss"), Convert(_as_convex_loss)]
 
 
 class RKHSPredictor(NamedTuple):
-    """The best predictor f = sum a_i k(x_i, .) of a ball.
+    """Best predictor f = sum a_i k(x_i, .) of a ball.
 
     Attributes:
-        loss: its cumulative loss.
+        loss: cumulative loss of f.
         norm: |f|, at most the radius.
-        coefficients: a [n], of least length where several give the same f.
-        gap: no predictor of the ball has a cumulative loss below `loss - gap`.
+        coefficients: a [n]; of several vectors for the same f, the shortest.
+        gap: every predictor of the ball has a cumulative loss of at least `loss - gap`.
         kernel: k.
         X: the instances [n, d].
     """
@@ -58,7 +58,7 @@ class RKHSPredictor(NamedTuple):
     X: np.ndarray
 
     def predict(self, X: Float[ArrayLike, "m d"] | Sequence) -> np.ndarray:
-        """f at every row of `X`, [m] in float64.
+        """Values of f at every row of `X`, [m] in float64.
 
         Raises:
             ValueError: `X` is not a matrix of finite numbers.
@@ -75,22 +75,22 @@ def best_in_rkhs_ball(
     loss: ConvexLoss = SQUARED,
     tolerance: PositiveFloat = TOLERANCE,
 ) -> RKHSPredictor:
-    """Minimise sum l(f(x_t), y_t) over |f| <= radius in the RKHS of a kernel; n^3 operations.
+    """Best predictor in a ball of an RKHS: minimise sum l(f(x_t), y_t) over |f| <= radius, in O(n^3) operations.
 
     Args:
-        kernel: any kernel; a sum of kernels for the sum of their RKHS.
+        kernel: any kernel; a sum of kernels for the sum of their RKHSs.
         X: instances.
-        y: targets (+1 or -1 for the losses of a margin).
-        radius: of the ball.
-        loss: convex and twice differentiable, of `jaxonline.losses` or your own; the squared loss is solved exactly.
-        tolerance: of other losses: the gap is at most this share of the loss of f = 0.
+        y: targets (+1 or -1 for margin losses).
+        radius: radius of the ball.
+        loss: convex and twice differentiable, from `jaxonline.losses` or your own; the squared loss is solved exactly.
+        tolerance: for other losses, the gap relative to the loss of f = 0.
 
     Raises:
         TypeError: `loss` is not a loss, or the zero-one loss.
-        ValueError: shapes that do not match, entries that are not finite.
+        ValueError: the shapes do not match, or an entry is not finite.
 
     Warns:
-        RuntimeWarning: the gap is larger than asked for.
+        RuntimeWarning: the gap exceeds the tolerance.
 
     Example:
         >>> import numpy as np
@@ -104,14 +104,14 @@ def best_in_rkhs_ball(
         >>> round(best.loss, 6), best.coefficients.round(6).tolist(), best.gap < 1e-8
         (0.435243, [1.414214, -1.414214], True)
     """
-    X, y = (part.astype(float) for part in check.rows("X", X, "y", y))
+    X, y = (array.astype(float) for array in check.rows("X", X, "y", y))
     check_outcomes("y", y, loss)
     gram = gram_matrix(kernel, X)
     if isinstance(loss, Squared):
-        return RKHSPredictor(*_exactly(gram, y, float(radius)), kernel, X)
-    parts, factor = loss_terms(loss, y), factorise(gram, [len(y)])
-    solution = minimise(factor.matrix, parts, float(radius), float(tolerance))
-    _warn(solution, tolerance * parts(np.zeros(len(y)))[0].sum())
+        return RKHSPredictor(*_solve_squared_loss(gram, y, float(radius)), kernel, X)
+    terms, factor = loss_terms(loss, y), factorise(gram, [len(y)])
+    solution = minimise(factor.matrix, terms, float(radius), float(tolerance))
+    _warn_if_uncertain(solution, tolerance * terms(np.zeros(len(y)))[0].sum())
     coefficients = np.zeros(len(y))
     if len(solution.coordinates):
         coefficients = linalg.lstsq(factor.matrix.T, solution.coordinates, lapack_driver="gelsy")[0]  # type: ignore
@@ -121,22 +121,21 @@ def best_in_rkhs_ball(
 
 @struct
 class RKHSBall:
-    """The best predictor with |f| <= radius in the RKHS of a kernel, after some of the rounds of a game.
+    """Best predictor with |f| <= radius in the RKHS of a kernel, after some of the rounds of a game.
 
     Args:
         kernel: any kernel.
-        radius: of the ball.
-        loss: convex and twice differentiable, of `jaxonline.losses` or your own.
-        tolerance: the losses are right to this share of the loss of f = 0.
+        radius: radius of the ball.
+        loss: convex and twice differentiable, from `jaxonline.losses` or your own.
+        tolerance: error of the losses, relative to the loss of f = 0.
 
     Raises:
         TypeError: `loss` is not a loss, or the zero-one loss.
 
     Example:
         >>> import numpy as np
-        >>> from jaxonline.comparators import RKHSBall
-        >>> from jaxonline.kernels import Linear
-        >>> ball = RKHSBall(Linear(), radius=1.0)
+        >>> import jaxonline as jo
+        >>> ball = jo.RKHSBall(jo.kernels.Linear(), radius=1.0)
         >>> ball.best_losses(np.eye(2), np.array([3.0, 4.0]), rounds=[1, 2]).round(6).tolist()
         [4.0, 16.0]
     """
@@ -149,23 +148,18 @@ class RKHSBall:
     def best_losses(
         self, X: Float[ArrayLike, "T d"], y: Float[ArrayLike, "T"], rounds: Int[ArrayLike, "G"] | Sequence[int]
     ) -> Float[np.ndarray, "G"]:
-        """The smallest cumulative loss of the ball over the first t rows, for each t of `rounds`.
+        """Smallest cumulative loss of the ball over the first t rows, for each t of `rounds` (increasing, from 1 to T).
 
-        Each search begins at the best predictor of the rounds before. A row that comes again, as in a second pass over
-        data, counts twice and costs nothing: n distinct rows take n^3 operations.
-
-        Args:
-            X: instances.
-            y: targets.
-            rounds: rising, from 1 to T.
+        Each search starts at the best predictor of the rounds before. Repeated rows, as in a second pass over data,
+        count repeatedly but cost nothing: n distinct rows take O(n^3) operations.
 
         Raises:
-            ValueError: shapes that do not match, entries that are not finite, rounds that do not rise from 1 to T.
+            ValueError: the shapes do not match, an entry is not finite, or `rounds` do not increase from 1 to T.
 
         Warns:
-            RuntimeWarning: a gap is larger than asked for.
+            RuntimeWarning: a gap exceeds the tolerance.
         """
-        X, y = (part.astype(float) for part in check.rows("X", X, "y", y))
+        X, y = (array.astype(float) for array in check.rows("X", X, "y", y))
         check_outcomes("y", y, self.loss)
         ends = np.asarray(rounds)
         if (
@@ -176,27 +170,26 @@ class RKHSBall:
             or ends[-1] > len(y)
         ):
             raise ArgumentError("rounds", f"must rise from 1 to {len(y)} (got {check.quote(rounds)})")
-        rows, at = _distinct(np.column_stack([X, y])[: ends[-1]])
+        rows, index = _distinct_rows(np.column_stack([X, y])[: ends[-1]])
         X, y = rows[:, :-1], rows[:, -1]
-        seen = np.maximum.accumulate(at + 1)[ends - 1]  # how many distinct rows there are by then
+        n_distinct = np.maximum.accumulate(index + 1)[ends - 1]  # number of distinct rows so far
         radius, tolerance = float(np.asarray(self.radius)), float(np.asarray(self.tolerance))
-        parts = loss_terms(self.loss, y)
-        blocks = np.unique(seen).tolist()
+        terms = loss_terms(self.loss, y)
+        blocks = np.unique(n_distinct).tolist()
         factor = factorise(gram_matrix(self.kernel, X), blocks)
-        losses, last = np.zeros(len(ends)), None
-        for i, (end, number) in enumerate(zip(ends, seen, strict=True)):
-            times = np.bincount(at[:end], minlength=number)
-            weighted = _weighted(parts, times)
-            last = minimise(
-                factor.matrix[:number, : factor.columns[blocks.index(number)]], weighted, radius, tolerance, last
-            )
-            _warn(last, tolerance * weighted(np.zeros(number))[0].sum())
-            losses[i] = last.loss
+        losses, solution = np.zeros(len(ends)), None
+        for i, (end, n_rows) in enumerate(zip(ends, n_distinct, strict=True)):
+            counts = np.bincount(index[:end], minlength=n_rows)
+            weighted_terms = _weighted_terms(terms, counts)
+            matrix = factor.matrix[:n_rows, : factor.columns[blocks.index(n_rows)]]
+            solution = minimise(matrix, weighted_terms, radius, tolerance, solution)
+            _warn_if_uncertain(solution, tolerance * weighted_terms(np.zeros(n_rows))[0].sum())
+            losses[i] = solution.loss
         return losses
 
 
 def gram_matrix(kernel: Kernel, X: np.ndarray, X2: np.ndarray | None = None) -> np.ndarray:
-    """The kernel of every row of `X` with every row of `X2` (of `X` when None), in float64, exactly symmetric then."""
+    """Gram matrix of the rows of `X` with the rows of `X2` (of `X` if None, and then exactly symmetric), in float64."""
     with jax.enable_x64(True):
         gram = np.asarray(_gram(kernel, np.asarray(X, float), None if X2 is None else np.asarray(X2, float)), float)
     return (gram + gram.T) / 2 if X2 is None else gram
@@ -207,35 +200,35 @@ def _gram(kernel: Kernel, X: jax.Array, X2: jax.Array | None) -> jax.Array:
     return kernel.gram(X, X2)
 
 
-def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct rows in the order in which they come first, and which of them each row is."""
-    _, first, same = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    return rows[np.sort(first)], np.argsort(np.argsort(first))[same.ravel()]
+def _distinct_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct rows in the order of their first occurrence, and the index of the distinct row for each row."""
+    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    return rows[np.sort(first)], np.argsort(np.argsort(first))[inverse.ravel()]
 
 
-def _weighted(parts: Parts, times: np.ndarray) -> Parts:
-    """Losses of rows that count several times."""
-    return lambda values: tuple(times * part for part in parts(values))  # type: ignore[return-value]
+def _weighted_terms(terms: LossTerms, counts: np.ndarray) -> LossTerms:
+    """Multiply the loss terms of each row by the number of times that it occurs."""
+    return lambda values: tuple(counts * term for term in terms(values))  # type: ignore[return-value]
 
 
-def _exactly(gram: np.ndarray, y: np.ndarray, radius: float) -> tuple[float, float, np.ndarray, float]:
+def _solve_squared_loss(gram: np.ndarray, y: np.ndarray, radius: float) -> tuple[float, float, np.ndarray, float]:
     """Loss, norm, coefficients and gap for the squared loss, in the eigenbasis of the Gram matrix."""
     values, vectors = np.linalg.eigh(gram)
     values = np.where(values > len(y) * np.finfo(float).eps * values[-1], values, 0.0)
     root = np.sqrt(values)
-    numbers: tuple[Any, ...] = (np.diag(values), root * (vectors.T @ y), y @ y)
-    loss, w = best_in_l2_ball(QuadraticSums(*numbers), radius)
-    force = 2 * root * (root * w - vectors.T @ y)
-    gap = max(float(force @ w + radius * np.linalg.norm(force)), 0.0)
+    sums: tuple[Any, ...] = (np.diag(values), root * (vectors.T @ y), y @ y)
+    loss, w = best_in_l2_ball(QuadraticSums(*sums), radius)
+    gradient = 2 * root * (root * w - vectors.T @ y)
+    gap = max(float(gradient @ w + radius * np.linalg.norm(gradient)), 0.0)
     coefficients = vectors @ np.divide(w, root, out=np.zeros_like(w), where=root > 0)
     return float(loss), float(np.linalg.norm(w)), coefficients, gap
 
 
-def _warn(solution: Solution, allowed: float) -> None:
+def _warn_if_uncertain(solution: Solution, allowed: float) -> None:
     if solution.gap > allowed:
         warnings.warn(
-            f"the best predictor in the RKHS ball is certain to {solution.gap:.2g} only, {allowed:.2g} was asked for: "
-            "raise the tolerance",
+            f"the loss of the best predictor in the RKHS ball has an error of up to {solution.gap:.2g}, more than "
+            f"{allowed:.2g}; increase `tolerance`",
             RuntimeWarning,
             stacklevel=3,
         )

@@ -1,4 +1,4 @@
-"""Length and angle of elements sum a_i k(x_i, .) of an RKHS, from the Gram matrix, on the host, in float64."""
+"""Norms and angles of elements sum a_i k(x_i, .) of an RKHS, from the Gram matrix, in float64 on the host."""
 
 import math
 
@@ -13,10 +13,11 @@ from jaxonline.parameters.validation import validate_arguments
 
 @validate_arguments
 def rkhs_norm(kernel: AnyKernel, X: Float[ArrayLike, "n d"], coefficients: Float[ArrayLike, "n"]) -> float:
-    """The norm of sum a_i k(x_i, .).
+    """Norm of sum a_i k(x_i, .).
 
-    With a surrogate kernel it is the norm of the comparator's counterpart in the surrogate RKHS: the least radius W of
-    Algorithm 2 with which Theorem 3 of "Learning from noisy data under distributional assumptions" speaks of it.
+    With a surrogate kernel it is the norm of the comparator's counterpart in the surrogate RKHS: the smallest radius W
+    of Algorithm 2 for which Theorem 3 of "Learning from noisy data under distributional assumptions" covers that
+    comparator.
 
     Args:
         kernel: any kernel.
@@ -24,13 +25,12 @@ def rkhs_norm(kernel: AnyKernel, X: Float[ArrayLike, "n d"], coefficients: Float
         coefficients: a.
 
     Raises:
-        ValueError: shapes that do not match, entries that are not finite.
+        ValueError: the shapes do not match, or an entry is not finite.
 
     Example:
         >>> import numpy as np
-        >>> from jaxonline.comparators import rkhs_norm
-        >>> from jaxonline.kernels import Linear
-        >>> rkhs_norm(Linear(), np.eye(2), [3.0, 4.0])
+        >>> import jaxonline as jo
+        >>> jo.comparators.rkhs_norm(jo.kernels.Linear(), np.eye(2), [3.0, 4.0])
         5.0
     """
     X, a = check.rows("X", X, "coefficients", coefficients)
@@ -41,24 +41,23 @@ def rkhs_norm(kernel: AnyKernel, X: Float[ArrayLike, "n d"], coefficients: Float
 def positive_negative_angle(
     kernel: AnyKernel, X: Float[ArrayLike, "n d"], coefficients: Float[ArrayLike, "n"]
 ) -> float:
-    """beta_u, the angle between u+ = sum over a_i > 0 of a_i k(x_i, .) and u- = sum over a_i < 0 of |a_i| k(x_i, .).
+    """Angle beta_u between u+ = sum over a_i > 0 of a_i k(x_i, .) and u- = sum over a_i < 0 of |a_i| k(x_i, .).
 
-    Theorem 3 of "Learning from noisy data under distributional assumptions" (NIPS workshop 2010) compares with
-    u = u+ - u-, whose |u+|^2 + |u-|^2 is at most |u|^2 / (1 - cos beta_u); it is what `jaxonline.bounds.
-    surrogate_radius` needs. The angle belongs to the coefficients, not to u alone: where instances are (nearly)
-    dependent in the RKHS, other coefficients give the same u and another angle, and any of them may be taken.
+    `jaxonline.bounds.surrogate_radius` needs it: Theorem 3 of "Learning from noisy data under distributional
+    assumptions" (NIPS workshop 2010) compares with u = u+ - u-, and |u+|^2 + |u-|^2 <= |u|^2 / (1 - cos beta_u). The
+    angle depends on the coefficients: if instances are (nearly) dependent in the RKHS, other coefficients give the same
+    u and another valid angle.
 
     Args:
-        kernel: any kernel; the angle is at most pi/2 where it is nowhere negative.
+        kernel: any kernel; the angle is at most pi/2 if the kernel is non-negative.
         X: instances.
         coefficients: a.
 
     Returns:
-        Radians, from 0 to pi; pi/2 where u+ or u- is zero, as the paper has it (|u+|^2 + |u-|^2 = |u|^2 then, as at a
-        right angle).
+        Radians, from 0 to pi; pi/2 if u+ or u- is zero, as in the paper.
 
     Raises:
-        ValueError: shapes that do not match, entries that are not finite.
+        ValueError: the shapes do not match, or an entry is not finite.
 
     Example:
         >>> import numpy as np

@@ -1,4 +1,4 @@
-"""Sums of a comparator over a whole data set."""
+"""Cumulative statistic of a comparator over a data set."""
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +9,7 @@ from jaxonline.game.protocols import Comparator
 
 
 def cumulative_statistic(comparator: Comparator, X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"]) -> PyTree:
-    """The sums of a comparator over a whole data set, in float64 where that is enabled.
+    """Sum of the statistic of a comparator over a data set, in float64 if that is enabled.
 
     Example:
         >>> import numpy as np
@@ -18,5 +18,5 @@ def cumulative_statistic(comparator: Comparator, X: Float[ArrayLike, "n d"], y: 
         >>> float(ball.best_loss(cumulative_statistic(ball, np.eye(2), np.array([1.0, 2.0]))))
         0.0
     """
-    parts = jax.vmap(comparator.statistic)(jnp.asarray(X, float), jnp.asarray(y, float))
-    return jax.tree.map(lambda part: np.asarray(part, np.float64).sum(0), parts)
+    statistics = jax.vmap(comparator.statistic)(jnp.asarray(X, float), jnp.asarray(y, float))
+    return jax.tree.map(lambda leaf: np.asarray(leaf, np.float64).sum(0), statistics)

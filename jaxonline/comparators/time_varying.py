@@ -1,4 +1,4 @@
-"""Comparators that change: the best expert of each round, and the best sequence of experts with few switches."""
+"""Comparators that change over time: the best expert of each round, and sequences of experts with few switches."""
 
 from typing import ClassVar, NamedTuple
 
@@ -12,11 +12,11 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 class ExpertSequence(NamedTuple):
-    """What `best_segments` returns.
+    """Best sequence of experts, from `best_segments`.
 
     Attributes:
-        loss: of the best sequence.
-        experts: the expert of each round [T].
+        loss: cumulative loss of the sequence.
+        experts: expert of each round [T].
     """
 
     loss: float
@@ -25,10 +25,10 @@ class ExpertSequence(NamedTuple):
 
 @struct
 class BestSegments:
-    """The best sequence of experts (or arms) with at most k segments: regret to it is the switching regret.
+    """Best sequence of experts (or arms) with at most k segments, the comparator of the switching regret.
 
-    Outcomes are the vectors of the losses of all experts. It is computed exactly, by dynamic programming in time
-    T k K (`best_segments`); with one segment it is `BestArm`.
+    Outcomes are vectors of the losses of all experts. The sequence is exact, by dynamic programming in time T k K
+    (`best_segments`). With one segment it is `BestArm`.
 
     Args:
         n_segments: k; there are at most k - 1 switches.
@@ -48,28 +48,28 @@ class BestSegments:
     def best_losses(
         self, X: PyTree, y: Float[np.ndarray, "T K"], rounds: Int[np.ndarray, "G"]
     ) -> Float[np.ndarray, "G"]:
-        """The loss of the best sequence over the first t rounds, for each t of `rounds`.
+        """Loss of the best sequence over the first t rounds, for each t of `rounds`.
 
         Raises:
-            TypeError: outcomes are no vectors.
+            TypeError: the outcomes are not vectors.
         """
         del X
         if y.ndim != 2:
             raise ArgumentTypeError("outcomes", f"must be vectors of losses for BestSegments (got shape {y.shape[1:]})")
-        best, found = np.full((self.n_segments, y.shape[1]), np.inf), np.empty(len(y))
+        best, losses_so_far = np.full((self.n_segments, y.shape[1]), np.inf), np.empty(len(y))
         best[0] = 0.0
         for t, losses in enumerate(y):
             best[1:] = np.minimum(best[1:], best[:-1].min(axis=1, keepdims=True))
             best = best + losses
-            found[t] = best.min()
-        return found[np.asarray(rounds) - 1]
+            losses_so_far[t] = best.min()
+        return losses_so_far[np.asarray(rounds) - 1]
 
 
 @struct
 class BestOfEachRound:
-    """The best expert (or arm) of every round: regret to it is the dynamic regret.
+    """Best expert (or arm) of every round, the comparator of the dynamic regret.
 
-    Outcomes are the vectors of the losses of all experts; under `game.PseudoRegret` the expected ones.
+    Outcomes are vectors of the losses of all experts; under `game.PseudoRegret` the expected losses.
 
     Example:
         >>> import numpy as np
@@ -83,10 +83,10 @@ class BestOfEachRound:
     label: ClassVar[str] = "the best arm of each round"
 
     def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, ""]:
-        """The smallest loss of one round.
+        """Smallest loss of one round.
 
         Raises:
-            TypeError: the outcome is no vector.
+            TypeError: the outcome is not a vector.
         """
         del x
         if len(getattr(y, "shape", ())) != 1:
@@ -94,19 +94,16 @@ class BestOfEachRound:
         return y.min()
 
     def best_loss(self, sums: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
-        """Their sum."""
+        """Cumulative smallest loss."""
         return np.asarray(sums)
 
 
 @validate_arguments
 def best_segments(losses: Float[ArrayLike, "T K"], n_segments: Count) -> ExpertSequence:
-    """The best sequence of experts with at most k segments, by dynamic programming.
-
-    best[s, i] is the smallest loss so far of the sequences with at most s switches that end with expert i: in each
-    round it goes on with i, or comes from the best with one switch less.
+    """Compute the best sequence of experts with at most k segments, by dynamic programming.
 
     Args:
-        losses: of every round and expert.
+        losses: loss of every expert in every round [T, K].
         n_segments: k.
 
     Example:
@@ -115,21 +112,23 @@ def best_segments(losses: Float[ArrayLike, "T K"], n_segments: Count) -> ExpertS
         >>> loss, experts.tolist()
         (0.0, [0, 0, 1])
     """
+    # best[s, i]: smallest loss so far of the sequences with at most s switches that end with expert i. They continue
+    # with i, or come from the best sequence with one switch less.
     losses = np.asarray(losses, float)
     k = min(n_segments, len(losses))
     best = np.full((k, losses.shape[1]), np.inf)
     best[0] = 0.0
-    came_from = []  # the expert of the round before, where there was a switch; else -1
+    previous_experts = []  # the expert of the round before if there was a switch, otherwise -1
     for row in losses:
         switched = best[:-1].min(axis=1, keepdims=True)
         switch = switched < best[1:]
-        froms = np.where(switch, best[:-1].argmin(axis=1, keepdims=True), -1)
-        came_from.append(np.vstack([np.full_like(row, -1, dtype=int), froms]))
+        switched_from = np.where(switch, best[:-1].argmin(axis=1, keepdims=True), -1)
+        previous_experts.append(np.vstack([np.full_like(row, -1, dtype=int), switched_from]))
         best = np.vstack([best[:1], np.where(switch, switched, best[1:])]) + row
     s, expert = np.unravel_index(int(best.argmin()), best.shape)
     experts = np.empty(len(losses), int)
     for t in range(len(losses) - 1, -1, -1):
         experts[t] = expert
-        if came_from[t][s, expert] >= 0:
-            s, expert = s - 1, came_from[t][s, expert]
+        if previous_experts[t][s, expert] >= 0:
+            s, expert = s - 1, previous_experts[t][s, expert]
     return ExpertSequence(float(best.min()), experts)

@@ -1,10 +1,12 @@
-"""Unbiased estimators from limited information, as pure functions and small frozen classes.
+"""Unbiased estimators of gradients, functions of a mean, feature vectors and kernels from limited information.
 
-Of gradients: `gradients` (noisy copies), `attributes` and `attribute_pairs` (k attributes). Of functions of a mean,
-from a random number of copies: `series`, `sequences`, with their laws (`laws`) and exact moments (`series_moments`). Of
-kernels' feature maps: `feature_maps`, with exact moments (`feature_moments`) and the best laws (`best_laws`), and
-`noisy_features`, what is kept of a noisy instance; of the gradient's length: `gradient_length`. Of kernels:
-`surrogates`, `fourier`. `index_sampling` draws the coordinates that are asked for.
+* Gradients: `gradients` (noisy copies), `attributes` and `attribute_pairs` (k attributes of an instance).
+* Functions of a mean, from a random number of copies: `series` and `sequences`, with the distributions of that number
+  (`count_distributions`) and exact moments (`series_moments`).
+* Feature maps of kernels: `feature_maps`, with exact moments (`feature_moments`), optimal distributions
+  (`optimal_feature_maps`) and stored estimates (`noisy_features`); `gradient_length` for the derivative of the loss.
+* Kernels: `surrogates` under Gaussian noise; `fourier` and `dictionary` for random Fourier features.
+* `index_sampling` draws the coordinates to observe.
 """
 
 from jaxonline.estimators.attribute_pairs import AttributePairs

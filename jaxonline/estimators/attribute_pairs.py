@@ -1,4 +1,4 @@
-"""The moments x x' and x from a few attributes, whatever the hypothesis: what paper C's Baseline learns from.
+"""Unbiased estimates of x x' and x from a few attributes, independent of the hypothesis (paper C's Baseline).
 
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partially observed attributes" (ICML 2010),
 Algorithm 1, with errata E15 and E16.
@@ -24,8 +24,8 @@ class PairMoments(NamedTuple):
     """Estimates of the moments of an instance.
 
     Attributes:
-        A: [d, d], symmetric, of x x'; with negative eigenvalues in general (erratum E16).
-        v: [d], of x.
+        A: estimate of x x' [d, d]; symmetric, in general with negative eigenvalues (erratum E16).
+        v: estimate of x [d].
     """
 
     A: Float[Array, "d d"]
@@ -35,22 +35,22 @@ class PairMoments(NamedTuple):
 @cites("cesabianchi2010efficient")
 @struct
 class AttributePairs:
-    """x x' and x from k attributes: k/2 pairs (i, j), a uniform subset of [d] x [d] (paper C, Algorithm 1, Baseline).
+    """Unbiased x x' and x from k attributes: k/2 pairs (i, j), a uniform subset of [d] x [d] (paper C, Algorithm 1).
 
-    v_i and v_j get (d/k) x_i and (d/k) x_j; A_ij and A_ji get (d^2/k) x_i x_j. Both are unbiased.
+    v_i and v_j get (d/k) x_i and (d/k) x_j; A_ij and A_ji get (d^2/k) x_i x_j.
 
     Args:
-        n_attributes: k; at a call, k/2 must be at most d^2.
+        n_attributes: k; a call requires k/2 <= d^2.
 
     Raises:
-        ValueError: `n_attributes` is odd; at a call, it is too large.
+        ValueError: `n_attributes` is odd, or too large in a call.
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.estimators.attribute_pairs import AttributePairs
+        >>> from jaxonline.estimators import AttributePairs
         >>> pairs = AttributePairs(2)
-        >>> seen = pairs.choose(jax.random.key(0), d=3)
-        >>> pairs.moments(3, seen, jnp.ones(2)).A.shape
+        >>> indices = pairs.choose(jax.random.key(0), d=3)
+        >>> pairs.moments(3, indices, jnp.ones(2)).A.shape
         (3, 3)
         >>> mean = sum(p * moments.A for p, moments in pairs.support([1.0, 2.0]))
         >>> mean.round(12).tolist()
@@ -60,53 +60,48 @@ class AttributePairs:
     n_attributes: EvenCount = static()
 
     def __call__(self, key: Key[Array, ""], d: int, oracle: Any) -> PairMoments:
-        """The estimates, from `oracle.attributes(indices)`."""
-        seen = self.choose(key, d)
-        return self.moments(d, seen, oracle.attributes(seen))
+        """Estimate the moments from `oracle.attributes(indices)`."""
+        indices = self.choose(key, d)
+        return self.moments(d, indices, oracle.attributes(indices))
 
     def choose(self, key: Key[Array, ""], d: int) -> Int[Array, "k"]:
-        """The indices to look at: the first elements of all pairs, then the second ones."""
+        """Draw the indices to observe: the first elements of all pairs, then the second elements."""
         half = self.n_attributes // 2
         if half > d * d:
             raise ArgumentError("n_attributes", f"must be at most 2 d^2 = {2 * d * d} (got {self.n_attributes})")
         pairs = uniform_subset(key, d * d, half)
         return jnp.concatenate([pairs // d, pairs % d])
 
-    def moments(self, d: int, seen: Int[Array, "k"], values: Float[Array, "k"]) -> PairMoments:
-        """The estimates from the values of x at the chosen indices."""
+    def moments(self, d: int, indices: Int[Array, "k"], values: Float[Array, "k"]) -> PairMoments:
+        """Estimate the moments from the values of x at the indices."""
         k = self.n_attributes
-        first, second = seen[: k // 2], seen[k // 2 :]
+        first, second = indices[: k // 2], indices[k // 2 :]
         products = d * d / k * values[: k // 2] * values[k // 2 :]
         A = jnp.zeros((d, d), values.dtype).at[first, second].add(products)
-        return PairMoments(A + A.T, jnp.zeros(d, values.dtype).at[seen].add(d / k * values))
+        return PairMoments(A + A.T, jnp.zeros(d, values.dtype).at[indices].add(d / k * values))
 
     def support(self, x: ArrayLike) -> list[tuple[float, PairMoments]]:
-        """Every outcome with its probability and its estimates, in float64: for small d and k.
+        """Enumerate (probability, estimates) of every outcome in float64, for small d and k.
 
         Raises:
-            ValueError: if there are more than about a million outcomes.
+            ValueError: there are more than about a million outcomes.
         """
         x = np.asarray(x, float)
         d, half = len(x), self.n_attributes // 2
         check_enumerable(math.comb(d * d, half))
         pairs = np.array(list(itertools.combinations(range(d * d), half)), np.int32)
-        seen = np.concatenate([pairs // d, pairs % d], axis=1)
+        indices = np.concatenate([pairs // d, pairs % d], axis=1)
         with jax.enable_x64(True):
-            A, v = map(np.asarray, run_compiled(_all_moments, self, x, seen))
+            A, v = map(np.asarray, run_compiled(_all_moments, self, x, indices))
         return [(1 / len(pairs), PairMoments(*outcome)) for outcome in zip(A, v, strict=True)]
 
 
-def _all_moments(pairs: AttributePairs, x: Float[Array, "d"], seen: Int[Array, "m k"]) -> PairMoments:
-    return jax.vmap(lambda s: pairs.moments(len(x), s, x[s]))(seen)
+def _all_moments(pairs: AttributePairs, x: Float[Array, "d"], indices: Int[Array, "m k"]) -> PairMoments:
+    return jax.vmap(lambda row: pairs.moments(len(x), row, x[row]))(indices)
 
 
 def pair_loss(w: Float[Array, "d"], moments: PairMoments, y: ArrayLike) -> Float[Array, ""]:
-    """The estimate w'Aw - 2 y w'v + y^2 of the squared loss (<w, x> - y)^2 that the Baseline minimises (E15).
-
-    Args:
-        w: the hypothesis.
-        moments: of the instance.
-        y: the label.
+    """Estimate w'Aw - 2 y w'v + y^2 of the squared loss (<w, x> - y)^2, which the Baseline minimises (E15).
 
     Example:
         >>> import jax.numpy as jnp
@@ -120,6 +115,6 @@ def pair_loss(w: Float[Array, "d"], moments: PairMoments, y: ArrayLike) -> Float
 
 
 def project_psd(A: Float[Array, "d d"]) -> Float[Array, "d d"]:
-    """The positive semi-definite matrix that is nearest to a symmetric one (erratum E16)."""
+    """Project a symmetric matrix onto the positive semi-definite matrices (erratum E16)."""
     values, vectors = jnp.linalg.eigh(A)
     return (vectors * jnp.maximum(values, 0.0)[None, :]) @ vectors.T

@@ -1,11 +1,11 @@
-"""The gradient of the squared loss from a few attributes: k of the d coordinates of x, chosen at random.
+"""Unbiased gradient of the squared loss from k of the d attributes of x, chosen at random.
 
-The estimator first chooses indices and then looks; its value is a pure function of the indices and of what was seen
-there, so that `support` can enumerate every outcome.
+The estimator first chooses indices, then observes those attributes. Its value is a pure function of the indices and the
+observations, so `support` can enumerate every outcome.
 
 Sources: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partially observed attributes" (ICML 2010),
-Algorithm 2, with erratum E14; Hazan and Koren, "Linear regression with limited observation" (ICML 2012), for the l2
-law. The estimators of their Algorithm 1 are in `jaxonline.estimators.attribute_pairs`.
+Algorithm 2, with erratum E14; Hazan and Koren, "Linear regression with limited observation" (ICML 2012), for "l2". The
+estimators of Algorithm 1 of the former are in `jaxonline.estimators.attribute_pairs`.
 """
 
 import itertools
@@ -31,11 +31,11 @@ from jaxonline.parameters.struct import static, struct
 
 
 class AttributeIndices(NamedTuple):
-    """The indices that `AttributeGradient` chose.
+    """Indices that `AttributeGradient` observes.
 
     Attributes:
-        subset: [k/2], for the estimate of x: distinct.
-        weighted: [k/2], for the estimate of <w, x>: drawn with replacement.
+        subset: distinct indices for the estimate of x [k/2].
+        weighted: indices for the estimate of <w, x>, drawn with replacement [k/2].
     """
 
     subset: Int[Array, "half"]
@@ -45,26 +45,26 @@ class AttributeIndices(NamedTuple):
 @cites("cesabianchi2010efficient", arguments={"law=l2": ("hazan2012linear",)})
 @struct
 class AttributeGradient:
-    """The gradient 2 (<w, x> - y) x from k attributes of x: 2 (y^ - y) v, unbiased (paper C, Algorithm 2, AER).
+    """Unbiased gradient 2 (y^ - y) v of the squared loss from k attributes of x (AER: paper C, Algorithm 2).
 
-    v = (2/k) d sum over a uniform k/2-subset of x_j e_j, and y^ is the mean over k/2 indices i drawn from a law that
-    depends on w: by "l1", i ~ |w_i| / |w|_1 and sgn(w_i) |w|_1 x_i (AER); by "l2", i ~ w_i^2 / |w|^2 and
-    (|w|^2 / w_i) x_i (Hazan and Koren's AERR), which suits a bounded l2 norm. y^ = 0 while w = 0.
+    v = (2/k) d sum over a uniform k/2-subset of x_j e_j estimates x, and y^, a mean over k/2 random indices i,
+    estimates <w, x>. With "l1", i ~ |w_i| / |w|_1 and the term is sgn(w_i) |w|_1 x_i (AER). With "l2", i ~ w_i^2 /
+    |w|^2 and the term is (|w|^2 / w_i) x_i (Hazan and Koren's AERR), which suits a bounded l2 norm. y^ = 0 if w = 0.
 
     Args:
-        n_attributes: k; at a call, k/2 must be at most d.
-        law: of the indices for y^, see above. (Erratum E14: paper C prints another x in y^.)
+        n_attributes: k; a call requires k/2 <= d.
+        law: distribution of the indices for y^. (Erratum E14: paper C prints another x in y^.)
 
     Raises:
-        ValueError: `n_attributes` is odd; at a call, it is too large.
+        ValueError: `n_attributes` is odd, or too large in a call.
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.estimators.attributes import AttributeGradient
+        >>> from jaxonline.estimators import AttributeGradient
         >>> estimator = AttributeGradient(4)
         >>> w, x = jnp.array([0.5, 0.0, -0.5]), jnp.array([1.0, 2.0, 3.0])
-        >>> seen = estimator.choose(jax.random.key(0), w)
-        >>> estimator.gradient(w, 1.0, seen, x[seen.subset], x[seen.weighted]).shape
+        >>> indices = estimator.choose(jax.random.key(0), w)
+        >>> estimator.gradient(w, 1.0, indices, x[indices.subset], x[indices.weighted]).shape
         (3,)
         >>> support = estimator.support(w, x, 1.0)
         >>> len(support), sum(p * g for p, g in support).round(12).tolist()  # 2 (<w, x> - y) x = -4 x
@@ -76,17 +76,17 @@ class AttributeGradient:
     loss: ClassVar[Loss] = Squared()
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
-        """The estimate at w, from `oracle.attributes(indices)` and `oracle.label()`."""
-        seen = self.choose(key, w)
-        values = oracle.attributes(jnp.concatenate(seen))
+        """Estimate the gradient at w, from `oracle.attributes(indices)` and `oracle.label()`."""
+        indices = self.choose(key, w)
+        values = oracle.attributes(jnp.concatenate(indices))
         half = self.n_attributes // 2
-        return self.gradient(w, oracle.label(), seen, values[:half], values[half:])
+        return self.gradient(w, oracle.label(), indices, values[:half], values[half:])
 
     def choose(self, key: Key[Array, ""], w: Float[Array, "d"]) -> AttributeIndices:
-        """The indices to look at."""
+        """Draw the indices to observe."""
         subset_key, weighted_key = jax.random.split(key)
         half = self.n_attributes // 2
-        _fits(half, len(w))
+        _check_half(half, len(w))
         return AttributeIndices(
             uniform_subset(subset_key, len(w), half), weighted_indices(weighted_key, self._weights(w), half)
         )
@@ -95,42 +95,29 @@ class AttributeGradient:
         self,
         w: Float[Array, "d"],
         y: ArrayLike,
-        seen: AttributeIndices,
+        indices: AttributeIndices,
         x_subset: Float[Array, "half"],
         x_weighted: Float[Array, "half"],
     ) -> Float[Array, "d"]:
-        """The estimate from what was seen at the chosen indices.
-
-        Args:
-            w: the hypothesis.
-            y: the label.
-            seen: the indices.
-            x_subset: the values of x at `seen.subset`.
-            x_weighted: the values of x at `seen.weighted`.
-        """
+        """Estimate the gradient at w from the label y and the values of x at the subset and at the weighted indices."""
         d, half = len(w), self.n_attributes // 2
-        v = jnp.zeros(d, x_subset.dtype).at[seen.subset].add(d / half * x_subset)
-        chosen = w[seen.weighted]
+        v = jnp.zeros(d, x_subset.dtype).at[indices.subset].add(d / half * x_subset)
+        w_weighted = w[indices.weighted]
         if self.law == "l1":
-            scale = jnp.sign(chosen) * jnp.sum(jnp.abs(w))
+            scale = jnp.sign(w_weighted) * jnp.sum(jnp.abs(w))
         else:
-            scale = jnp.where(chosen == 0, 0.0, jnp.sum(w * w) / jnp.where(chosen == 0, 1.0, chosen))
+            scale = jnp.where(w_weighted == 0, 0.0, jnp.sum(w * w) / jnp.where(w_weighted == 0, 1.0, w_weighted))
         return 2 * (jnp.mean(scale * x_weighted) - y) * v
 
     def support(self, w: ArrayLike, x: ArrayLike, y: float) -> list[tuple[float, np.ndarray]]:
-        """Every outcome with its probability and its value, in float64: for small d and k.
-
-        Args:
-            w: the hypothesis [d].
-            x: the instance [d].
-            y: the label.
+        """Enumerate (probability, value) of every outcome in float64, for small d and k.
 
         Raises:
-            ValueError: if there are more than about a million outcomes.
+            ValueError: there are more than about a million outcomes.
         """
         w, x = np.asarray(w, float), np.asarray(x, float)
         d, half = len(w), self.n_attributes // 2
-        _fits(half, d)
+        _check_half(half, d)
         check_enumerable(math.comb(d, half) * d**half)
         weights = np.asarray(np.abs(w) if self.law == "l1" else w * w)
         weights = weights / weights.sum() if weights.any() else np.full(d, 1 / d)
@@ -149,9 +136,9 @@ class AttributeGradient:
 def _gradients(
     estimator: AttributeGradient, w: Float[Array, "d"], x: Float[Array, "d"], y: ArrayLike, outcomes: AttributeIndices
 ) -> Float[Array, "m d"]:
-    return jax.vmap(lambda seen: estimator.gradient(w, y, seen, x[seen.subset], x[seen.weighted]))(outcomes)
+    return jax.vmap(lambda indices: estimator.gradient(w, y, indices, x[indices.subset], x[indices.weighted]))(outcomes)
 
 
-def _fits(half: int, d: int) -> None:
+def _check_half(half: int, d: int) -> None:
     if half > d:
         raise ArgumentError("n_attributes", f"must be at most 2 d = {2 * d} (got {2 * half})")

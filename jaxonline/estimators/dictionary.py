@@ -1,4 +1,4 @@
-"""Dictionaries of kernels, by random Fourier features: one map x -> [N, features] for N kernels.
+"""Dictionaries of kernels by random Fourier features: a map x -> [N, features] for N kernels.
 
 Source: Rokhlin and Gurtovaya (2025), sections 2 and 4.
 """
@@ -30,14 +30,14 @@ LAPLACIAN_SCALES = tuple(10 ** (i / 6 - 2) for i in range(25))
 
 @struct
 class Dictionary:
-    """Features of N kernels with k(0) = 1: [sin, cos] / sqrt(m) for each, or sqrt(2) cos(. + phase) / sqrt(m).
+    """Random features of N kernels with k(0) = 1: [sin, cos] / sqrt(m), or sqrt(2) cos(. + phase) / sqrt(m).
 
     Args:
-        frequencies: of N kernels, [N, m, d]: handed in, or from `draw` or `published`.
+        frequencies: [N, m, d]; given, or from `draw` or `published`.
         phases: [N, m] for the layout "cosine", None for the layout "pair" (2m features a kernel).
 
     Raises:
-        ValueError: shapes that do not fit.
+        ValueError: the shapes do not match.
 
     Example:
         >>> import jax.numpy as jnp
@@ -65,18 +65,18 @@ class Dictionary:
         n_frequencies: Count,
         layout: Layout = "pair",
     ) -> "Dictionary":
-        """Draw the features of shift-invariant kernels with k(0) = 1, independently for each kernel.
+        """Draw features of shift-invariant kernels with k(0) = 1, independently for each kernel.
 
         Args:
             key: consumed; kernel i uses `fold_in(key, i)`.
             kernels: at least one.
-            dimension: of the instances.
+            dimension: dimension of the instances.
             n_frequencies: m.
-            layout: of the features of a frequency.
+            layout: features of a frequency.
 
         Raises:
             TypeError: a kernel is not shift-invariant.
-            ValueError: no kernel, or k(0) is not 1.
+            ValueError: there is no kernel, or k(0) is not 1.
 
         Example:
             >>> import jax
@@ -93,29 +93,29 @@ class Dictionary:
             if at_zero is not None and not np.allclose(at_zero, 1.0):
                 raise ArgumentError("kernels", f"must have k(0) = 1 (got {float(at_zero):g} for {kernel!r})")
         keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(len(kernels)))
-        parts, at = [], 0
-        for _, alike in itertools.groupby(kernels, jax.tree.structure):
-            group = stack(list(alike))
-            number = len(jax.tree.leaves(group)[0]) if jax.tree.leaves(group) else 1
+        blocks, start = [], 0
+        for _, same_structure in itertools.groupby(kernels, jax.tree.structure):
+            group = stack(list(same_structure))
+            n_kernels = len(jax.tree.leaves(group)[0]) if jax.tree.leaves(group) else 1
             draw = jax.vmap(lambda kernel, key: kernel.frequencies(jax.random.fold_in(key, 0), dimension, m))
-            parts.append(draw(group, keys[at : at + number]))
-            at += number
+            blocks.append(draw(group, keys[start : start + n_kernels]))
+            start += n_kernels
         phases = None
         if layout == "cosine":
-            dtype = parts[0].dtype
+            dtype = blocks[0].dtype
             phases = jax.vmap(lambda k: random.uniform(jax.random.fold_in(k, 1), (m,), dtype, 0.0, math.tau))(keys)
-        return cls(jnp.concatenate(parts), phases)
+        return cls(jnp.concatenate(blocks), phases)
 
     @classmethod
     @validate_arguments
     def published(cls, seed: Seed, dimension: Count, n_frequencies: Count = 50) -> "Dictionary":
-        """The published dictionary of 76 kernels, drawn as published, with NumPy's legacy generator.
+        """Draw the published dictionary of 76 kernels with NumPy's legacy generator, as published.
 
-        51 Gaussian kernels of variance 10^(4i/50 - 2), then 25 Laplacian kernels of scale 10^(i/6 - 2), in this order.
+        51 Gaussian kernels of variance 10^(4i/50 - 2), followed by 25 Laplacian kernels of scale 10^(i/6 - 2).
 
         Args:
-            seed: of `numpy.random.RandomState`.
-            dimension: of the instances.
+            seed: seed of `numpy.random.RandomState`.
+            dimension: dimension of the instances.
             n_frequencies: m.
 
         Example:
@@ -136,16 +136,16 @@ class Dictionary:
 
     @property
     def n_features(self) -> int:
-        """Of each kernel: 2m for the layout "pair", m for "cosine"."""
+        """Number of features of each kernel: 2m for the layout "pair", m for "cosine"."""
         return np.shape(self.frequencies)[1] * (2 if self.phases is None else 1)
 
     def __call__(self, x: Float[Array, "d"]) -> Float[Array, "N features"]:
-        """The features of an instance, one row a kernel."""
-        # also for one kernel of the dictionary, a slice of the leaves: frequencies [m, d], and features [features]
+        """Features of an instance, one row for each kernel."""
+        # Also works for one kernel, a slice of the leaves: frequencies [m, d] and features [features].
         return self._features(jnp.matmul(jnp.asarray(self.frequencies, x.dtype), x, precision="highest"))
 
     def map_rows(self, X: Float[Array, "n d"]) -> Float[Array, "n N features"]:
-        """Those of many instances. In this order of the product they come in rows, as other products read them."""
+        """Features of many instances; this order of the product gives rows, the layout that later products read."""
         frequencies = jnp.asarray(self.frequencies, X.dtype)
         return jax.vmap(self._features)(jnp.tensordot(X, frequencies, axes=(1, -1), precision="highest"))
 
@@ -170,4 +170,4 @@ def published_kernels() -> list[ShiftInvariantKernel]:
 
 
 AnyDictionary = Annotated[Callable, Takes("an instance"), Component("`Dictionary`")]
-"""A pytree that is a function of an instance, with a row of features for each kernel."""
+"""A function of an instance (a pytree) that returns a row of features for each kernel."""

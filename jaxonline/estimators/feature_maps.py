@@ -1,19 +1,19 @@
 """Unbiased estimators of an RKHS feature map Psi(x), from a random number of noisy copies of x.
 
-Psi(x) lives in the sum over n of the n-fold tensor products of R^d. An estimate Psi~ lives in one of them: it is a
-number times x~(1) (x) ... (x) x~(n), and is stored as that number and those n copies (`NoisyFeature`). Inner products
-of such things are products of inner products in R^d (`prod`, `prod_clean`).
+Psi(x) is a sum over n of n-fold tensor products. An estimate Psi~ is a number times x~(1) (x) ... (x) x~(n) and is
+stored as that number and the n copies (`NoisyFeature`). Inner products of estimates are products of inner products in
+R^d (`prod`, `prod_clean`).
 
-    counts = feature_map.sample_counts(key)          # Map_Estimate in three steps, for a learner with an oracle ...
+    counts = feature_map.sample_counts(key)          # Map_Estimate in three steps, for a learner with an oracle,
     copies = oracle.copies(0, capacity, feature_map.queries(counts))
     psi = feature_map.assemble(counts, copies)
-    psi = feature_map.estimate(key, draw, capacity)  # ... or in one, where draw(key) is a noisy copy
+    psi = feature_map.estimate(key, draw, capacity)  # or in one step, where draw(key) is a noisy copy
 
-A copy array of `capacity` rows is a cap on a random number. Where the cap is exceeded the estimate is 0 and says so
-(`overflow`); how often (`overflow_probability`) and at what price (`bias`) are functions of the capacity.
+The number of copies is random and `capacity` caps it. Above the cap the estimate is 0 and has `overflow` set. The
+probability (`overflow_probability`) and the resulting bias (`bias`) are functions of the capacity.
 
-Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), section 5.2
-and appendix B (Subroutines 2 to 7, Lemmas 3 to 6), with errata E6 and E7.
+Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), section 5.2 and
+appendix B (Subroutines 2 to 7, Lemmas 3 to 6), with errata E6 and E7.
 """
 
 import functools
@@ -52,13 +52,12 @@ class DotProductFeatureMap(FeatureMap):
     """Map_Estimate of a dot-product kernel: Psi~ = sqrt(beta_N) / P(N) x~(1) (x) ... (x) x~(N) (Subroutine 2).
 
     Args:
-        kernel: a `DotProductKernel` (`jaxonline.kernels`).
-        law: the law of N; the paper's is `Geometric(p)`.
+        kernel: dot-product kernel (`jaxonline.kernels`).
+        law: distribution of N; `Geometric(p)` in the paper.
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap
-        >>> from jaxonline.estimators.count_distributions import FiniteDistribution
+        >>> from jaxonline.estimators import DotProductFeatureMap, FiniteDistribution
         >>> from jaxonline.kernels import Inhomogeneous
         >>> feature_map = DotProductFeatureMap(Inhomogeneous(2), FiniteDistribution([0.2, 0.4, 0.4]))
         >>> x = jnp.array([1.0, -0.5])
@@ -92,12 +91,12 @@ class DotProductFeatureMap(FeatureMap):
         return jnp.zeros((), x.dtype)
 
     def term(self, counts: tuple[int, ...] | int, x: ArrayLike, x2: ArrayLike) -> float:
-        # beta_n <x, x2>^n, where the law reaches n.
+        # beta_n <x, x2>^n if P(n) > 0
         n = int(np.asarray(counts).reshape(()))
-        reached = support_mask(self.law, n + 1)[n]
+        has_mass = support_mask(self.law, n + 1)[n]
         inner = float(np.asarray(x, float) @ np.asarray(x2, float))
         size = exp(float(log_coefficients(self.kernel, n + 1)[n] + special.xlogy(n, abs(inner))))
-        return size * math.copysign(1.0, inner) ** n if reached else 0.0
+        return size * math.copysign(1.0, inner) ** n if has_mass else 0.0
 
     def second_moment_given(
         self, counts: tuple[int, ...] | int, x: ArrayLike, x2: ArrayLike, covariance: ArrayLike
@@ -108,7 +107,7 @@ class DotProductFeatureMap(FeatureMap):
         return exp(float(2.0 * log_weight + special.xlogy(n, inner_moment(x, x2, covariance))))
 
     def expected_queries(self) -> float:
-        # With the paper's law p/(p-1)^2 in all for its learner, which makes 1 + E N estimates a round.
+        # With the paper's distribution its learner needs p/(p-1)^2 in total, for 1 + E N estimates a round.
         return self.law.mean()
 
     @validate_arguments
@@ -117,26 +116,23 @@ class DotProductFeatureMap(FeatureMap):
 
     @validate_arguments
     def bias(self, capacity: Count, squared_norm: NonNegativeFloat) -> float:
-        # Exact: the root of the sum of beta_n |x|^(2n) over the n that are left out.
+        # Exact: the root of the sum of beta_n |x|^(2n) over the n that are never used.
         squared_norm = host_float("squared_norm", squared_norm)
-        kept = support_mask(self.law, capacity + 1)
+        used = support_mask(self.law, capacity + 1)
         n = np.arange(capacity + 1)
         log_terms = log_coefficients(self.kernel, capacity + 1) + special.xlogy(n, squared_norm)
         with np.errstate(over="ignore"):
-            lost = np.exp(np.where(kept, -np.inf, log_terms)).sum()
+            lost = np.exp(np.where(used, -np.inf, log_terms)).sum()
         return math.sqrt(lost + self.kernel.tail_bound(capacity + 1, squared_norm))
 
     @validate_arguments
     def second_moment(self, copy_moment: NonNegativeFloat) -> float:
-        """E |Psi~|^2 = sum beta_n (E |x~|^2)^n / P(N = n), exactly; Lemma 3 gives p/(p-1) Q(p E |x~|^2).
+        """E |Psi~|^2 = sum beta_n (E |x~|^2)^n / P(N = n), exactly; Lemma 3 has p/(p-1) Q(p E |x~|^2).
 
-        With a bound on E |x~|^2 for `copy_moment` it is the B_Psi of the paper.
-
-        Args:
-            copy_moment: E |x~|^2.
+        With a bound on E |x~|^2 as `copy_moment`, it is B_Psi of the paper.
 
         Raises:
-            ValueError: the second moment is infinite: p E |x~|^2 is not inside the disc of convergence.
+            ValueError: the second moment is infinite: p E |x~|^2 is outside the disc of convergence.
         """
         moment = host_float("copy_moment", copy_moment)
 
@@ -156,20 +152,19 @@ class DotProductFeatureMap(FeatureMap):
 class GaussianFeatureMap(FeatureMap):
     """Map_Estimate of the Gaussian kernel exp(-|x - x'|^2 / width^2) (Subroutine 5, corrected by E6).
 
-    Psi(x) is e^(-|x|^2/width^2) times sqrt((2/width^2)^n / n!) x (x) ... (x) x. N1 pairs of copies estimate the
-    first factor through the powers of <x, x>, N2 copies the second. (E6: printed without the square root.)
+    Psi(x) is e^(-|x|^2/width^2) times sqrt((2/width^2)^n / n!) x (x) ... (x) x. N1 pairs of copies estimate the first
+    factor through powers of <x, x>, and N2 copies estimate the second. (E6: the paper prints it without the square
+    root.)
 
     Args:
-        kernel: a `Gaussian`.
-        law: the law of N2; the paper's is `Geometric(p)`.
-        pair_law: the law of N1; `law` when None, as in the paper.
+        kernel: Gaussian kernel.
+        law: distribution of N2; `Geometric(p)` in the paper.
+        pair_law: distribution of N1; equal to `law` when None, as in the paper.
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.estimators.feature_maps import GaussianFeatureMap
-        >>> from jaxonline.estimators.count_distributions import Geometric
-        >>> from jaxonline.kernels import Gaussian
-        >>> feature_map = GaussianFeatureMap(Gaussian(2.0), Geometric(2.0))
+        >>> import jaxonline as jo
+        >>> feature_map = jo.estimators.GaussianFeatureMap(jo.kernels.Gaussian(2.0), jo.estimators.Geometric(2.0))
         >>> x = jnp.array([1.0, -0.5])
         >>> draw = lambda key: x + 0.1 * jax.random.normal(key, (2,))
         >>> psi = feature_map.estimate(jax.random.key(0), draw, capacity=64)
@@ -218,12 +213,12 @@ class GaussianFeatureMap(FeatureMap):
     def term(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike) -> float:
         # (-|x|^2/width^2)^n1 / n1! (2 <x, x2>/width^2)^n2 / n2! e^(-|x2|^2/width^2)
         n1, n2 = (int(n) for n in counts)
-        reached = support_mask(self._pair_law(), n1 + 1)[n1] and support_mask(self.law, n2 + 1)[n2]
+        has_mass = support_mask(self._pair_law(), n1 + 1)[n1] and support_mask(self.law, n2 + 1)[n2]
         x, x2 = (np.asarray(v, float) / host_float("width", self.kernel.width) for v in (x, x2))
         inner = float(x @ x2)
         log_size = special.xlogy(n1, x @ x) + special.xlogy(n2, 2.0 * abs(inner)) - x2 @ x2
         size = exp(float(log_size - math.lgamma(n1 + 1) - math.lgamma(n2 + 1)))
-        return size * (-1.0) ** n1 * math.copysign(1.0, inner) ** n2 if reached else 0.0
+        return size * (-1.0) ** n1 * math.copysign(1.0, inner) ** n2 if has_mass else 0.0
 
     def second_moment_given(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike, covariance: ArrayLike) -> float:
         # The weights of `term` over P(n1) P(n2), squared, times (E <x~, x~'>^2)^n1 (E <x~, x2>^2)^n2.
@@ -242,7 +237,7 @@ class GaussianFeatureMap(FeatureMap):
         return float(np.exp(2.0 * log_weight) * pair_moment**n1 * inner_moment(x, x2, covariance) ** n2)
 
     def expected_queries(self) -> float:
-        # With the paper's law 3p/(p-1)^2 in all for its learner, which makes 1 + E N estimates a round.
+        # With the paper's distribution its learner needs 3p/(p-1)^2 in total, for 1 + E N estimates a round.
         return 2.0 * self._pair_law().mean() + self.law.mean()
 
     @validate_arguments
@@ -253,43 +248,40 @@ class GaussianFeatureMap(FeatureMap):
 
     @validate_arguments
     def bias(self, capacity: Count, squared_norm: NonNegativeFloat) -> float:
-        # A bound: the lost terms of the series of e^(-|x|^2/width^2) are added in absolute value. inf: beyond float64.
+        # A bound that adds the absolute values of the unused terms of the series of e^(-|x|^2/width^2); it may be inf.
         s = host_float("squared_norm", squared_norm)
         s /= host_float("width", self.kernel.width) ** 2
         n = np.arange(capacity + 1)
         with np.errstate(over="ignore", invalid="ignore"):
             pair_terms = np.exp(special.xlogy(n, s) - special.gammaln(n + 1))
-            never = np.cumsum(np.where(support_mask(self._pair_law(), len(n)), 0.0, pair_terms))
-            most = (capacity - n) // 2  # pairs that are left beside n factors
-            lost_pairs = never[most] + np.exp(s) * special.gammainc(most + 1.0, s)
+            undrawn = np.cumsum(np.where(support_mask(self._pair_law(), len(n)), 0.0, pair_terms))
+            max_pairs = (capacity - n) // 2  # beside n factors
+            lost_pairs = undrawn[max_pairs] + np.exp(s) * special.gammainc(max_pairs + 1.0, s)
             lost = np.where(support_mask(self.law, len(n)), lost_pairs, np.exp(-s))
             levels = np.exp(special.xlogy(n, 2.0 * s) - special.gammaln(n + 1))
-            found = math.sqrt(levels @ lost**2 + special.gammainc(capacity + 1.0, 2.0 * s))
-        return math.inf if math.isnan(found) else found
+            bound = math.sqrt(levels @ lost**2 + special.gammainc(capacity + 1.0, 2.0 * s))
+        return math.inf if math.isnan(bound) else bound
 
     @validate_arguments
     def second_moment(self, copy_moment: NonNegativeFloat, pair_moment: NonNegativeFloat | None = None) -> float:
-        """E |Psi~|^2, exactly: a series in E <x~, x~'>^2 times a series in E |x~|^2.
+        """E |Psi~|^2, exactly, with M = `copy_moment` = E |x~|^2 and F = `pair_moment` = E <x~, x~'>^2 (M^2 when None).
 
-        For the paper's law it is (p/(p-1))^2 I_0(2 sqrt(p F) / width^2) exp(2 p M / width^2) with M = E |x~|^2 and
-        F = E <x~, x~'>^2 <= M^2. With a bound for M, and F left out, it is the corrected B_Psi (E7: Lemma 5 prints
-        (p/(p-1))^2 exp((sqrt(p) M + 2 p sqrt(M)) / width^2), for the map without the square root, and violated by it).
-
-        Args:
-            copy_moment: M.
-            pair_moment: F; M^2 when None.
+        It is a series in F times a series in M. For the paper's distribution it is (p/(p-1))^2 I_0(2 sqrt(p F) /
+        width^2) exp(2 p M / width^2). With a bound for M and without F it is the corrected B_Psi (E7: Lemma 5 prints
+        (p/(p-1))^2 exp((sqrt(p) M + 2 p sqrt(M)) / width^2), for the map without the square root, and that map violates
+        it).
         """
         moment = host_float("copy_moment", copy_moment)
         pairs = moment**2 if pair_moment is None else host_float("pair_moment", pair_moment)
         width2 = host_float("width", self.kernel.width) ** 2
-        pair_part = weighted_series(
+        pair_factor = weighted_series(
             self._pair_law(),
             pairs / width2**2,
             lambda a: float(special.i0(2.0 * math.sqrt(a))),
             lambda n: -2.0 * special.gammaln(n + 1.0),
         )
-        factor_part = weighted_series(self.law, 2.0 * moment / width2, exp, lambda n: -special.gammaln(n + 1.0))
-        return pair_part * factor_part
+        level_factor = weighted_series(self.law, 2.0 * moment / width2, exp, lambda n: -special.gammaln(n + 1.0))
+        return pair_factor * level_factor
 
     def _pair_law(self) -> CountDistribution:
         return self.law if self.pair_law is None else self.pair_law
@@ -302,9 +294,9 @@ def _log_pmf(law: CountDistribution, n: Int[Array, ""], like: Float[Array, "..."
     return law.log_pmf(n).astype(like.dtype)
 
 
-@functools.partial(jax.jit, static_argnames="dtype")  # traced once for all calls that are alike
+@functools.partial(jax.jit, static_argnames="dtype")  # traced once for all calls of the same shapes
 def _log_factorial(n: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
-    """ln n!, from a table and beyond it from Stirling's series: the library's lgamma takes seconds to compile."""
+    """ln n! from a table, and from Stirling's series beyond it; `lgamma` of JAX takes seconds to compile."""
     table = jnp.asarray(_LOG_FACTORIALS, dtype)
     real = jnp.maximum(n, len(table)).astype(dtype)
     correction = (1.0 - 1.0 / (30.0 * real**2)) / (12.0 * real)

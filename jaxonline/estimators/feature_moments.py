@@ -1,4 +1,4 @@
-"""Exact moments of noisy copies and of estimates of feature vectors: numbers in float64, on the host."""
+"""Exact moments of noisy copies and of estimates of feature vectors, in float64 on the host."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.types import Vector
 from jaxonline.parameters.validation import validate_arguments
 
-_SMALL = 1e-290  # below it a float64 may have lost digits, or all of them
+_SMALL = 1e-290  # smaller float64 numbers may be inaccurate or 0
 
 
 @validate_arguments
@@ -23,8 +23,8 @@ def copy_moments(x: Vector, covariance: Covariance) -> tuple[float, float]:
     """E |x~|^2 and E <x~, x~'>^2 of independent copies x~, x~' with mean `x` and this covariance.
 
     Args:
-        x: [d].
-        covariance: a variance (number), variances [d] or a matrix [d, d].
+        x: true instance [d].
+        covariance: covariance of the noise: a variance (number), variances [d] or a matrix [d, d].
 
     Example:
         >>> from jaxonline.estimators.feature_maps import copy_moments
@@ -51,7 +51,7 @@ def inner_moment(x: Vector, x2: Vector, covariance: Covariance) -> float:
 
 
 def log_coefficients(kernel: DotProductKernel, n_terms: int) -> np.ndarray:
-    """log beta_n for n = 0 .. n_terms - 1, in float64; also where beta_n is too small for a float64, as 1/200! is."""
+    """log beta_n for n = 0 .. n_terms - 1 in float64, even if beta_n underflows (such as 1/200!)."""
     betas = kernel.coefficients(n_terms)
     with np.errstate(divide="ignore"):
         logs = np.log(betas)
@@ -70,11 +70,11 @@ def weighted_series(
         p = host_float("p", law.p)
         return p / (p - 1.0) * series(p * a)
     n = np.arange(np.shape(law.probabilities)[0])
-    reached = support_mask(law, len(n))
-    logs = log_terms(n)[reached] + special.xlogy(n[reached], a) - law.log_table(len(n))[reached]
+    support = support_mask(law, len(n))
+    logs = log_terms(n)[support] + special.xlogy(n[support], a) - law.log_table(len(n))[support]
     return float(np.exp(special.logsumexp(logs)))
 
 
 def support_mask(law: CountDistribution, n_terms: int) -> np.ndarray:
-    """Which of n = 0 .. n_terms - 1 the law can draw."""
+    """Whether P(N = n) > 0, for n = 0 .. n_terms - 1."""
     return law.log_table(n_terms) > -np.inf

@@ -1,13 +1,13 @@
 """Random Fourier features: finite feature vectors phi(x) with E <phi(x), phi(x')> = k(x, x').
 
-Two layouts, for frequencies omega drawn from the spectral law of a shift-invariant kernel:
+The frequencies omega are drawn from the spectral distribution of a shift-invariant kernel. There are two layouts:
     "cosine"  sqrt(2) cos(<omega, x> + b), b uniform on [0, 2 pi): one feature per frequency,
     "pair"    (cos <omega, x>, sin <omega, x>): two features per frequency.
-Per frequency the pair has the smaller variance, by exactly k(x, x)^2 / 2; per feature it is better where
-2 k(x, x')^2 > k(x, x) k(2x, 2x'): everywhere for the Gaussian and the Laplacian kernel, not far out for `Cauchy`.
+Per frequency the pair has the smaller variance, by exactly k(x, x)^2 / 2. Per feature it is better where 2 k(x, x')^2 >
+k(x, x) k(2x, 2x'): everywhere for the Gaussian and the Laplacian kernel, but not for distant x in `Cauchy`.
 
-Sources: Rahimi and Recht (2007); Rokhlin and Gurtovaya (2025), section 2. (Its claim that features lie in
-[-1, 1] fails for the layout "cosine", which reaches sqrt(2).)
+Sources: Rahimi and Recht (2007); Rokhlin and Gurtovaya (2025), section 2. (Its claim that features lie in [-1, 1] fails
+for the layout "cosine", which reaches sqrt(2).)
 """
 
 import math
@@ -35,7 +35,7 @@ Layout = Literal["cosine", "pair"]
 @cites("rahimi2007random", "rokhlin2025random")
 @struct
 class FourierFeatures:
-    """A drawn feature map; make one with `FourierFeatures.draw`.
+    """Random Fourier features of a kernel; draw them with `FourierFeatures.draw`.
 
     Args:
         frequencies: [m, d].
@@ -43,11 +43,11 @@ class FourierFeatures:
         at_zero: k(x, x).
 
     Raises:
-        ValueError: `phases` are of another length than `frequencies`.
+        ValueError: `phases` and `frequencies` differ in length.
 
     Example:
         >>> import jax.numpy as jnp
-        >>> from jaxonline.estimators.fourier import FourierFeatures
+        >>> from jaxonline.estimators import FourierFeatures
         >>> FourierFeatures(jnp.zeros((1, 2)))(jnp.ones(2)).tolist()
         [1.0, 0.0]
     """
@@ -62,7 +62,7 @@ class FourierFeatures:
             raise ArgumentError("frequencies", f"must have 2 dimensions (features, coordinates) (got shape {shape})")
         if self.phases is not None and np.shape(self.phases) != shape[:1]:
             raise ArgumentError(
-                "phases", f"must be one per frequency, of shape {shape[:1]} (got {np.shape(self.phases)})"
+                "phases", f"must have shape {shape[:1]}, one per frequency (got {np.shape(self.phases)})"
             )
 
     @classmethod
@@ -79,18 +79,17 @@ class FourierFeatures:
 
         Args:
             key: consumed.
-            kernel: a kernel with a spectral law (`Gaussian`, `Laplacian`, a radial kernel, sums and multiples).
-            dimension: of the instances.
-            n_frequencies: m; the layout "pair" makes 2m features of it.
-            layout: of the features of a frequency.
+            kernel: kernel with a spectral distribution (`Gaussian`, `Laplacian`, a radial kernel, sums and multiples).
+            dimension: dimension of the instances.
+            n_frequencies: m; the layout "pair" makes 2m features.
+            layout: features of a frequency.
 
         Example:
             >>> import jax, jax.numpy as jnp
-            >>> from jaxonline.estimators.fourier import FourierFeatures
-            >>> from jaxonline.kernels import Gaussian
-            >>> features = FourierFeatures.draw(jax.random.key(0), Gaussian(2.0), 3, 500)
+            >>> import jaxonline as jo
+            >>> features = jo.estimators.FourierFeatures.draw(jax.random.key(0), jo.kernels.Gaussian(2.0), 3, 500)
             >>> x, x2 = jnp.array([0.5, 0.0, 0.2]), jnp.array([0.0, 0.1, 0.3])
-            >>> bool(abs(features(x) @ features(x2) - Gaussian(2.0)(x, x2)) < 0.05), features.size
+            >>> bool(abs(features(x) @ features(x2) - jo.kernels.Gaussian(2.0)(x, x2)) < 0.05), features.size
             (True, 1000)
         """
         check.key("key", key)
@@ -103,11 +102,11 @@ class FourierFeatures:
 
     @property
     def size(self) -> int:
-        """The number of features: m for the layout "cosine", 2m for the layout "pair"."""
+        """Number of features: m for the layout "cosine", 2m for the layout "pair"."""
         return np.shape(self.frequencies)[0] * (1 if self.phases is not None else 2)
 
     def __call__(self, x: Float[ArrayLike, "d"]) -> Float[Array, "size"]:
-        """phi(x); for the layout "pair" first all cosines, then all sines."""
+        """phi(x); for the layout "pair" all cosines, then all sines."""
         x = as_floating(x)
         frequencies = jnp.asarray(self.frequencies, x.dtype)
         scale = jnp.sqrt(jnp.asarray(self.at_zero, x.dtype) / frequencies.shape[0])
@@ -121,9 +120,9 @@ class FourierFeatures:
 def single_frequency_variance(
     kernel: ShiftInvariantKernel, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"], layout: Layout
 ) -> Float[Array, ""]:
-    """The exact variance of <phi(x), phi(x')> for one frequency; with m of them it is 1/m of this.
+    """Exact variance of <phi(x), phi(x')> for one frequency; for m frequencies it is 1/m of this.
 
-    For "pair" it is (k0^2 + k0 k(2x, 2x'))/2 - k(x, x')^2 with k0 = k(x, x), and k0^2/2 more for "cosine".
+    For "pair" it is (k0^2 + k0 k(2x, 2x'))/2 - k(x, x')^2 with k0 = k(x, x); for "cosine" it is larger by k0^2/2.
 
     Example:
         >>> import jax.numpy as jnp
@@ -140,4 +139,4 @@ def single_frequency_variance(
 
 
 AnyFeatures = Annotated[Callable, Takes("an instance"), Component("`FourierFeatures`", "`Dictionary`")]
-"""A pytree that is a function of an instance."""
+"""A function of an instance that is a pytree."""

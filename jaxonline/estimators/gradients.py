@@ -1,11 +1,9 @@
-"""Estimators of the gradient of the loss of a linear predictor, 2 (<w, x> - y) x for the squared loss (paper B).
+"""Estimators of the gradient of the loss of a linear predictor; 2 (<w, x> - y) x for the squared loss (paper B).
 
-An estimator is called as `estimator(key, w, oracle)` and asks the oracle for what it needs. Those that use an
-instance as if it were the true one (`PlugInEstimator`) work for every loss, l'(<w, x>) x, and in an RKHS as well
-(`jaxonline.learners.KernelGradient`); the unbiased ones are for the squared loss.
-
-One noisy label is enough for the squared loss, whose gradient is linear in the label. A plug-in estimator of another
-loss takes the noisy label for the true one as well, and is biased by that too: l'(a - y~) has not the mean l'(a - y).
+An estimator is called as `estimator(key, w, oracle)` and queries the oracle. A `PlugInEstimator` treats an estimated
+instance as the true one: l'(<w, x>) x, for every loss and also in an RKHS (`jaxonline.learners.KernelGradient`). The
+unbiased estimators are for the squared loss, whose gradient is linear in the label, so one noisy label is enough. For
+other losses, a plug-in estimator is also biased by the noisy label: the mean of l'(a - y~) is not l'(a - y).
 """
 
 from collections.abc import Callable
@@ -24,35 +22,35 @@ from jaxonline.parameters.types import Component, Count, NonNegative, Takes
 
 @runtime_checkable
 class GradientEstimator(Protocol):
-    """A function of a key, the hypothesis w [d] and the round's oracle that returns an estimate of the gradient [d]."""
+    """Protocol: `estimator(key, w, oracle)` returns an estimate [d] of the gradient at w [d]."""
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
-        """The estimate at w."""
+        """Estimate the gradient at w."""
         ...
 
 
 @runtime_checkable
 class PlugInEstimator(Protocol):
-    """An estimator that takes an instance and a target for the true ones: the gradient of `loss` at that example."""
+    """Protocol: an estimator that treats an estimated instance and target as the true ones."""
 
     @property
     def loss(self) -> Loss:
-        """The loss of the prediction."""
+        """Loss of the prediction."""
         ...
 
     def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
-        """The instance and the target that are taken for the true ones."""
+        """The instance and the target at which the gradient is computed."""
         ...
 
 
 class NoisyExample(NamedTuple):
-    """The true example of a round, and the noise of what an oracle answers about it.
+    """True example of a round, and the moments of the oracle's noise.
 
     Attributes:
-        x: the instance [d].
-        y: the target.
-        covariance: of the noise of a copy of x [d, d].
-        label_variance: of the noise of a label.
+        x: instance [d].
+        y: target.
+        covariance: covariance [d, d] of the noise of a copy of x.
+        label_variance: variance of the noise of a label.
     """
 
     x: Float[Array, "d"]
@@ -77,12 +75,12 @@ class GradientMoments(NamedTuple):
 
 @runtime_checkable
 class HasGradientMoments(Protocol):
-    """An estimator that is affine in w, and knows its moments: `simulate(control_variates=True)` asks for them."""
+    """Protocol: an estimator that is affine in w and has exact moments, used by `simulate(control_variates=True)`."""
 
     def gradient_moments(
         self, mean: Float[Array, "d"], second: Float[Array, "d d"], example: NoisyExample
     ) -> GradientMoments:
-        """Of the estimate at a w with E w = `mean` and E w w' = `second` that is independent of the round's noise."""
+        """Moments of the estimate at a w with E w = `mean` and E w w' = `second`, independent of the round's noise."""
         ...
 
 
@@ -93,7 +91,7 @@ def plug_in_gradient(estimator: PlugInEstimator, w: Float[Array, "d"], oracle: A
 
 
 def squared_loss_gradient(w: Float[Array, "d"], x: Float[Array, "d"], y: Array, direction: Array) -> Float[Array, "d"]:
-    """2 (<w, x> - y) direction: the gradient of the squared loss when `direction` is x."""
+    """2 (<w, x> - y) direction: the gradient of the squared loss if `direction` is x."""
     return 2 * (w @ x - y) * direction
 
 
@@ -102,10 +100,10 @@ AnyEstimator = Annotated[Callable, Takes("(key, w, oracle)"), Component("estimat
 
 @struct
 class FullGradient:
-    """The gradient itself, under full information.
+    """Exact gradient under full information.
 
     Args:
-        loss: of the prediction: of `jaxonline.losses`, or any class with value and gradient.
+        loss: loss of the prediction, from `jaxonline.losses` or any class with value and gradient.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -118,7 +116,7 @@ class FullGradient:
     loss: AnyLoss = Squared()
 
     def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
-        """The true one."""
+        """The true example."""
         return oracle.x, oracle.y
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
@@ -130,16 +128,14 @@ class FullGradient:
 @cites("cesabianchi2010learning")
 @struct
 class TwoCopies:
-    """Two independent noisy copies x~, x~' and a noisy label (paper B, Lemma 1): 2 (<w, x~> - y~) x~', unbiased.
+    """Unbiased gradient of the squared loss from two independent noisy copies: 2 (<w, x~> - y~) x~' (paper B, Lemma 1).
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.estimators import TwoCopies
-        >>> from jaxonline.feedback.noise import gaussian
-        >>> from jaxonline.feedback import NoisyCopies
-        >>> feedback = NoisyCopies(gaussian(1.0))
+        >>> import jaxonline as jo
+        >>> feedback = jo.NoisyCopies(jo.noise.gaussian(1.0))
         >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
-        >>> TwoCopies()(jax.random.key(1), jnp.zeros(2), oracle).shape, oracle.queries().item()
+        >>> jo.estimators.TwoCopies()(jax.random.key(1), jnp.zeros(2), oracle).shape, oracle.queries().item()
         ((2,), 2)
     """
 
@@ -156,7 +152,7 @@ class TwoCopies:
     def gradient_moments(
         self, mean: Float[Array, "d"], second: Float[Array, "d d"], example: NoisyExample
     ) -> GradientMoments:
-        """With the residual r = <w, x~> - y~: E r w = E w w' x - y E w, and E g g' = 4 E r^2 E x~' x~''."""
+        """Exact moments; with r = <w, x~> - y~: E r w = E w w' x - y E w and E g g' = 4 E r^2 E x~' x~''."""
         x, y, covariance, label_variance = example
         times_x, predicted = product(second, x), mean @ x
         squared = times_x @ x + (second * covariance).sum() - 2 * y * predicted + y**2 + label_variance
@@ -168,18 +164,17 @@ class TwoCopies:
 @cites("cesabianchi2010learning")
 @struct
 class KnownCovariance:
-    """One noisy copy and the covariance of its noise (paper B, Lemma 2): 2 (<w, x~> - y~) x~ - 2 Sigma w, unbiased.
+    """Unbiased gradient of the squared loss from one noisy copy and the covariance of its noise (paper B, Lemma 2).
 
-    Erratum E11 (`jaxonline.claims.errata`): - Sigma w is printed, and is biased by Sigma w.
+    2 (<w, x~> - y~) x~ - 2 Sigma w. Erratum E11 (`jaxonline.claims.errata`): the paper prints - Sigma w, with bias
+    Sigma w.
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.estimators import KnownCovariance
-        >>> from jaxonline.feedback.noise import gaussian
-        >>> from jaxonline.feedback import NoisyCopies
-        >>> feedback = NoisyCopies(gaussian(1.0), reveal_covariance=True)
+        >>> import jaxonline as jo
+        >>> feedback = jo.NoisyCopies(jo.noise.gaussian(1.0), reveal_covariance=True)
         >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
-        >>> KnownCovariance()(jax.random.key(1), jnp.zeros(2), oracle).shape, oracle.queries().item()
+        >>> jo.estimators.KnownCovariance()(jax.random.key(1), jnp.zeros(2), oracle).shape, oracle.queries().item()
         ((2,), 1)
     """
 
@@ -194,19 +189,19 @@ class KnownCovariance:
 
 @struct
 class NaiveCopy:
-    """One noisy copy used as if it were clean: for the squared loss biased by 2 Sigma w, the mistake of papers A and B.
+    """Biased gradient that treats one noisy copy as the true instance; the bias is 2 Sigma w for the squared loss.
+
+    Papers A and B use it as the baseline that fails.
 
     Args:
-        loss: of the prediction: of `jaxonline.losses`, or any class with value and gradient.
+        loss: loss of the prediction, from `jaxonline.losses` or any class with value and gradient.
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.estimators import NaiveCopy
-        >>> from jaxonline.feedback.noise import gaussian
-        >>> from jaxonline.feedback import NoisyCopies
-        >>> feedback = NoisyCopies(gaussian(0.0))
+        >>> import jaxonline as jo
+        >>> feedback = jo.NoisyCopies(jo.noise.gaussian(0.0))
         >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
-        >>> NaiveCopy()(jax.random.key(1), jnp.zeros(2), oracle).tolist()
+        >>> jo.estimators.NaiveCopy()(jax.random.key(1), jnp.zeros(2), oracle).tolist()
         [-2.0, -2.0]
     """
 
@@ -224,20 +219,20 @@ class NaiveCopy:
 
 @struct
 class MeanOfCopies:
-    """The mean of n noisy copies used as if it were clean: for the squared loss biased by 2 Sigma w / n.
+    """Biased gradient that treats the mean of n noisy copies as the true instance.
+
+    The bias is 2 Sigma w / n for the squared loss.
 
     Args:
-        n_copies: the number of copies of a round.
-        loss: of the prediction: of `jaxonline.losses`, or any class with value and gradient.
+        n_copies: number of copies of a round.
+        loss: loss of the prediction, from `jaxonline.losses` or any class with value and gradient.
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.estimators import MeanOfCopies
-        >>> from jaxonline.feedback.noise import gaussian
-        >>> from jaxonline.feedback import NoisyCopies
-        >>> feedback = NoisyCopies(gaussian(0.0))
+        >>> import jaxonline as jo
+        >>> feedback = jo.NoisyCopies(jo.noise.gaussian(0.0))
         >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
-        >>> MeanOfCopies(5)(jax.random.key(1), jnp.zeros(2), oracle).tolist(), oracle.queries().item()
+        >>> jo.estimators.MeanOfCopies(5)(jax.random.key(1), jnp.zeros(2), oracle).tolist(), oracle.queries().item()
         ([-2.0, -2.0], 5)
     """
 
@@ -256,11 +251,11 @@ class MeanOfCopies:
 
 @struct
 class Regularised:
-    """The gradient of the loss plus strength |w|^2 / 2: an estimate of the loss's gradient, and strength w.
+    """Gradient of the loss plus strength |w|^2 / 2: an estimate of the loss's gradient plus strength w.
 
     Args:
-        estimator: of the loss's gradient.
-        strength: the factor of |w|^2 / 2.
+        estimator: estimator of the loss's gradient.
+        strength: factor of |w|^2 / 2.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -277,9 +272,9 @@ class Regularised:
 
     @property
     def loss(self) -> Any:
-        """The loss whose gradient is estimated, None for an estimator without `loss`."""
+        """Loss whose gradient is estimated; None if the estimator has no attribute `loss`."""
         return getattr(self.estimator, "loss", None)
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
-        """The estimate at w, and strength w."""
+        """Estimate at w plus strength w."""
         return self.estimator(key, w, oracle) + jnp.asarray(self.strength, w.dtype) * w

@@ -1,4 +1,4 @@
-"""Random indices: what the estimators from a few attributes look at."""
+"""Random indices of the attributes to observe."""
 
 from typing import Annotated, Any
 
@@ -17,12 +17,12 @@ _MAX_OUTCOMES = 1 << 20
 
 @validate_arguments
 def uniform_subset(key: Key[Array, ""], d: int | Int[Array, ""], size: Count) -> Int[Array, "size"]:
-    """A uniformly random subset of {0, ..., d - 1}, by Floyd's algorithm: its cost does not depend on d.
+    """Draw a uniformly random subset of {0, ..., d - 1} by Floyd's algorithm, whose cost does not depend on d.
 
     Args:
         key: consumed.
-        d: the size of the whole set; where it is traced, it is not checked.
-        size: the size of the subset, at most d.
+        d: size of the whole set; not checked if traced.
+        size: size of the subset, at most d.
 
     Raises:
         ValueError: `size` is above d.
@@ -35,38 +35,32 @@ def uniform_subset(key: Key[Array, ""], d: int | Int[Array, ""], size: Count) ->
 
     def choose(chosen, step):
         j, draw = step
-        taken = jnp.any(chosen == draw)
-        return chosen.at[j].set(jnp.where(taken, last[j], draw)), None
+        is_chosen = jnp.any(chosen == draw)
+        return chosen.at[j].set(jnp.where(is_chosen, last[j], draw)), None
 
     steps = (jnp.arange(size, dtype=jnp.int32), draws)
     return jax.lax.scan(choose, jnp.full(size, -1, jnp.int32), steps, unroll=min(size, 8))[0]
 
 
 def weighted_indices(key: Key[Array, ""], weights: Float[Array, "d"], size: int) -> Int[Array, "size"]:
-    """Independent indices with probabilities proportional to `weights` (uniform where all weights are 0).
-
-    Args:
-        key: consumed.
-        weights: at least 0.
-        size: how many.
-    """
+    """Draw `size` independent indices with probabilities proportional to `weights`; uniform if all weights are 0."""
     sums = jnp.cumsum(jnp.where(jnp.any(weights > 0), weights, jnp.ones_like(weights)))
-    # 1 - u is in (0, 1], so that an index without weight is never found.
+    # 1 - u is in (0, 1], so an index with weight 0 is never drawn.
     points = sums[-1] * (1 - random.uniform(key, (size,), sums.dtype))
     return jnp.searchsorted(sums, points, side="left").astype(jnp.int32)
 
 
 def _require_even(value: Any, name: str) -> int:
     if check.count(name, value, ge=2) % 2:
-        raise ArgumentError(name, f"must be even (half of it for each of two estimates) (got {value})")
+        raise ArgumentError(name, f"must be even (each of two estimates uses half of it) (got {value})")
     return int(value)
 
 
 EvenCount = Annotated[int, Ge(2), Convert(_require_even)]
-"""A number of attributes, of which each of two estimates takes half."""
+"""An even number of attributes; each of two estimates uses half of it."""
 
 
 def check_enumerable(outcomes: int) -> None:
-    """Check that a support is small enough to enumerate."""
+    """Check that the number of outcomes is small enough to enumerate."""
     if outcomes > _MAX_OUTCOMES:
         raise ArgumentError("n_attributes", f"must be smaller to enumerate all outcomes (got {outcomes:,} of them)")

@@ -1,7 +1,7 @@
-"""Noisy feature vectors Psi~: how an estimate is stored, its inner products, and what an estimator of them offers.
+"""Estimates Psi~ of feature vectors: storage, inner products, and the interface of their estimators.
 
-Weights are kept as logarithms and spread evenly over the factors of a product, so that a large n overflows nowhere.
-The estimators themselves are in `jaxonline.estimators.feature_maps`, where the paper is named too.
+Weights are stored as logarithms and spread over the factors of a product, so that large n do not overflow. The
+estimators, and the reference to the paper, are in `jaxonline.estimators.feature_maps`.
 """
 
 import abc
@@ -19,20 +19,20 @@ from jaxonline.parameters.types import Count
 from jaxonline.parameters.validation import validate_arguments
 
 Counts = Any
-"""How many copies play which part: N for a dot-product kernel, the pair (N1, N2) for the Gaussian kernel."""
+"""Numbers of copies: N for a dot-product kernel, the pair (N1, N2) for the Gaussian kernel."""
 
 
 @struct
 class NoisyFeature:
-    """An estimate Psi~ = sign e^log_weight x~(1) (x) ... (x) x~(level) of a feature vector.
+    """Estimate Psi~ = sign e^log_weight x~(1) (x) ... (x) x~(level) of a feature vector.
 
     Attributes:
-        level: n, the number of factors; int32.
+        level: n, the number of factors (int32).
         sign: +1, -1 or 0.
-        log_weight: the logarithm of the size of the number in front; -inf for an estimate of 0.
-        copies: [capacity, d], the factors in the first `level` rows, 0 in the others.
-        queries: how many copies the estimate asks for (pairs of the Gaussian map included); int32.
-        overflow: whether `queries` exceeded the capacity, in which case the estimate was replaced by 0.
+        log_weight: logarithm of the absolute value of the weight; -inf for an estimate of 0.
+        copies: the factors in the first `level` rows, 0 in the other rows [capacity, d].
+        queries: number of copies requested, including pairs of the Gaussian map (int32).
+        overflow: whether `queries` exceeded the capacity; the estimate is then 0.
 
     Example:
         >>> import jax.numpy as jnp
@@ -52,7 +52,7 @@ class NoisyFeature:
 
 
 def prod(psi: NoisyFeature, psi2: NoisyFeature) -> Float[Array, ""]:
-    """The inner product of two estimates, Prod(Psi~, Psi~') of Subroutines 3 and 6: 0 unless the levels agree.
+    """Inner product of two estimates, Prod(Psi~, Psi~') of Subroutines 3 and 6; 0 if the levels differ.
 
     Example:
         >>> import jax.numpy as jnp
@@ -69,11 +69,11 @@ def prod(psi: NoisyFeature, psi2: NoisyFeature) -> Float[Array, ""]:
 
 
 class PairProduct(NamedTuple):
-    """The product of the inner products of pairs of copies, kept by its logarithm, so that it overflows nowhere.
+    """Product of the inner products of pairs of copies, stored as a logarithm to avoid overflow.
 
     Attributes:
         sign: +1, -1 or 0.
-        log_size: the logarithm of its size, 0 where there is no pair.
+        log_size: logarithm of the absolute value; 0 if there is no pair.
     """
 
     sign: Float[Array, ""]
@@ -81,17 +81,17 @@ class PairProduct(NamedTuple):
 
     @classmethod
     def from_inner_products(cls, inner: Float[Array, "m"], number: Int[Array, ""]) -> "PairProduct":
-        """That of the first `number` of these inner products."""
+        """Multiply the first `number` inner products."""
         used = jnp.arange(inner.shape[0], dtype=jnp.int32) < number
         sign = jnp.prod(jnp.where(used, jnp.sign(inner), jnp.ones_like(inner)))
         return cls(sign, jnp.sum(jnp.where(used, jnp.log(jnp.abs(inner)), jnp.zeros_like(inner))))
 
 
 class FeatureMap(abc.ABC):
-    """An unbiased estimator of a feature map Psi(x), from a random number of noisy copies of x.
+    """Unbiased estimator of a feature map Psi(x), from a random number of noisy copies of x.
 
-    `estimate` is Map_Estimate; it is made of `sample_counts`, `queries` and `assemble`, for learners with an oracle.
-    The methods from `term` on describe the law of the estimate exactly, in float64 on the host.
+    `estimate` is Map_Estimate; learners with an oracle use its steps `sample_counts`, `queries` and `assemble`. The
+    methods from `term` on describe the distribution of the estimate exactly, in float64 on the host.
     """
 
     @abc.abstractmethod
@@ -99,25 +99,25 @@ class FeatureMap(abc.ABC):
         """Draw the random numbers of copies."""
 
     def queries(self, counts: Counts) -> Int[Array, "..."]:
-        """The number of copies in all: two for each pair and one for each factor."""
+        """Total number of copies: two for each pair and one for each factor."""
         return 2 * self.pairs(counts) + self.level(counts)
 
     @abc.abstractmethod
     def pairs(self, counts: Counts) -> Int[Array, "..."]:
-        """The number of pairs of copies, of which only inner products are used."""
+        """Number of pairs of copies, used only through their inner products."""
 
     @abc.abstractmethod
     def level(self, counts: Counts) -> Int[Array, ""]:
-        """n, the number of copies that become factors."""
+        """n, the number of copies used as factors."""
 
     @abc.abstractmethod
     def combine(self, counts: Counts, pairs: PairProduct, factors: Float[Array, "l d"]) -> NoisyFeature:
-        """The estimate from the product of its pairs, and from its factors, the first `level(counts)` rows."""
+        """Compute the estimate from the product of its pairs and its factors, the first `level(counts)` rows."""
 
     def assemble(self, counts: Counts, copies: Float[Array, "capacity d"]) -> NoisyFeature:
-        """The estimate from its counts and its copies: first the pairs, then the factors, `queries(counts)` rows.
+        """Compute the estimate from `queries(counts)` rows of copies: first the pairs, then the factors.
 
-        It is 0, and says so, where `copies` has too few rows.
+        It is 0 with `overflow` set if `copies` has too few rows.
         """
         even = copies[: 2 * (copies.shape[0] // 2)]
         pairs = PairProduct.from_inner_products(jnp.sum(even[0::2] * even[1::2], axis=-1), self.pairs(counts))
@@ -126,70 +126,61 @@ class FeatureMap(abc.ABC):
 
     @abc.abstractmethod
     def log_beta(self, n: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
-        """The logarithm of beta_n: the n-th part of k(x, x2) is beta_n <x, x2>^n, up to `log_clean` of both."""
+        """log beta_n: term n of k(x, x2) is beta_n <x, x2>^n, up to `log_clean` of both instances."""
 
     @abc.abstractmethod
     def log_clean(self, x: Float[Array, "d"]) -> Float[Array, ""]:
-        """The logarithm of the factor of the exact Psi(x) that is common to all n: 0, or -|x|^2/width^2."""
+        """Logarithm of the factor of the exact Psi(x) that all n share: 0, or -|x|^2/width^2."""
 
     def log_level(self, n: Int[Array, ""], x: Float[ArrayLike, "d"]) -> Float[Array, ""]:
-        """The logarithm of the number in front of x (x) ... (x) x in the n-th part of the exact Psi(x)."""
+        """Logarithm of the weight of x (x) ... (x) x in component n of the exact Psi(x)."""
         x = as_floating(x)
         return 0.5 * self.log_beta(n, x.dtype) + self.log_clean(x)
 
     @abc.abstractmethod
     def term(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike) -> float:
-        """P(counts) E[<Psi~, Psi(x2)> | counts], one term of the series of k(x, x2), in float64 on the host.
-
-        It is 0 where the law never draws `counts`.
-        """
+        """P(counts) E[<Psi~, Psi(x2)> | counts], one term of the series of k(x, x2); 0 if P(counts) = 0."""
 
     @abc.abstractmethod
     def second_moment_given(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike, covariance: ArrayLike) -> float:
-        """E[<Psi~, Psi(x2)>^2 | counts] for independent copies with mean x and this covariance, in float64.
+        """E[<Psi~, Psi(x2)>^2 | counts] for independent copies with mean x and this covariance.
 
         `covariance` is a variance (number), variances [d] or a matrix [d, d].
         """
 
     @abc.abstractmethod
     def expected_queries(self) -> float:
-        """The expected number of copies of one estimate."""
+        """Expected number of copies of one estimate."""
 
     @abc.abstractmethod
     def overflow_probability(self, capacity: int) -> float:
-        """The probability that an estimate needs more than `capacity` copies."""
+        """Probability that an estimate needs more than `capacity` copies."""
 
     @abc.abstractmethod
     def bias(self, capacity: int, squared_norm: float) -> float:
-        """A bound on |E Psi~ - Psi(x)| for |x|^2 = `squared_norm`: what the cap, and a law without support, leave out.
+        """Bound on |E Psi~ - Psi(x)| for |x|^2 = `squared_norm`, from the cap and from counts of probability 0.
 
-        The bias of <w, Psi~> is at most |w| times this, that of `prod_clean(psi, x2)` sqrt(k(x2, x2)) times this.
+        The bias of <w, Psi~> is at most |w| times this; the bias of `prod_clean(psi, x2)` at most sqrt(k(x2, x2)) times
+        this.
         """
 
     @validate_arguments
     def estimate_given(
         self, key: Key[Array, ""], counts: Counts, draw: Callable[[Key[Array, ""]], Float[Array, "d"]], capacity: Count
     ) -> NoisyFeature:
-        """Map_Estimate conditional on the random numbers `counts`, for stratified verification.
-
-        Args:
-            key: of the noise.
-            counts: N, or (N1, N2) for the Gaussian map.
-            draw: `draw(key)` returns an independent noisy copy of x.
-            capacity: the largest number of copies.
-        """
+        """Map_Estimate conditional on `counts`, N or (N1, N2), for stratified verification; see `estimate`."""
         indices = jnp.arange(capacity, dtype=jnp.uint32)
         return self.assemble(counts, jax.vmap(lambda j: draw(jax.random.fold_in(key, j)))(indices))
 
     def estimate(
         self, key: Key[Array, ""], draw: Callable[[Key[Array, ""]], Float[Array, "d"]], capacity: int
     ) -> NoisyFeature:
-        """Map_Estimate: an estimate Psi~ with E Psi~ = Psi(x) up to `bias(capacity, |x|^2)`.
+        """Draw an estimate Psi~ with E Psi~ = Psi(x) up to `bias(capacity, |x|^2)` (Map_Estimate).
 
         Args:
-            key: of the counts and of the noise. The same key with a larger capacity gives the same estimate.
+            key: key of the counts and the noise. The same key with a larger capacity gives the same estimate.
             draw: `draw(key)` returns an independent noisy copy of x.
-            capacity: the largest number of copies.
+            capacity: maximum number of copies.
 
         Raises:
             TypeError, ValueError: `capacity` is not an integer of at least 1.
@@ -198,18 +189,18 @@ class FeatureMap(abc.ABC):
         return self.estimate_given(copies_key, self.sample_counts(counts_key), draw, capacity)
 
     def prod(self, psi: NoisyFeature, psi2: NoisyFeature) -> Float[Array, ""]:
-        """The inner product of two estimates; see the function `prod`."""
+        """Inner product of two estimates; see the function `prod`."""
         return prod(psi, psi2)
 
     def prod_clean(self, psi: NoisyFeature, x: Float[ArrayLike, "d"]) -> Float[Array, ""]:
-        """The inner product of an estimate with the exact Psi(x), Prod(Psi~, x') of Subroutines 4 and 7."""
+        """Inner product of an estimate and the exact Psi(x), Prod(Psi~, x') of Subroutines 4 and 7."""
         inner = psi.copies @ jnp.asarray(x, psi.copies.dtype)
         log_level = self.log_level(psi.level, x).astype(psi.log_weight.dtype)
         return psi.sign * scaled_product(inner, psi.level, psi.log_weight + log_level)
 
 
 def scaled_product(factors: Float[Array, "m"], n: Int[Array, ""], log_scale: Float[Array, ""]) -> Float[Array, ""]:
-    """e^log_scale times the first `n` factors, the scale spread over the factors so that neither overflows alone."""
+    """e^log_scale times the first `n` factors; the scale is spread over the factors to avoid overflow."""
     share = jnp.exp(log_scale / jnp.maximum(n, 1).astype(log_scale.dtype))
     used = jnp.arange(factors.shape[0], dtype=jnp.int32) < n
     product = jnp.prod(jnp.where(used, factors * share, jnp.ones_like(factors)))
@@ -217,7 +208,7 @@ def scaled_product(factors: Float[Array, "m"], n: Int[Array, ""], log_scale: Flo
 
 
 def zero_on_overflow(psi: NoisyFeature, overflow: Bool[Array, ""]) -> NoisyFeature:
-    """The estimate, or 0 where its copies did not find room."""
+    """Return the estimate, or 0 if its copies exceed the capacity."""
     overflow = psi.overflow | overflow
     return dataclasses.replace(psi, log_weight=jnp.where(overflow, -jnp.inf, psi.log_weight), overflow=overflow)
 
@@ -229,7 +220,7 @@ def noisy_feature(
     factors: Float[Array, "l d"],
     queries: Int[Array, ""],
 ) -> NoisyFeature:
-    """The estimate with the first `level` rows of `factors`, or 0 where the rows are too few."""
+    """Make the estimate from the first `level` rows of `factors`; 0 if there are too few rows."""
     used = jnp.arange(factors.shape[0], dtype=jnp.int32) < level
     copies = jnp.where(used[:, None], factors, jnp.zeros_like(factors))
     psi = NoisyFeature(level, sign, log_weight, copies, queries, jnp.zeros((), bool))

@@ -21,9 +21,9 @@ from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.types import PositiveFloat
 from jaxonline.parameters.validation import validate_arguments
 
-_TERMS, _MOST_TERMS = 256, 4096
-_CLOSE = 1e-12  # of the price, where each of two laws is the best beside the other one
-_SMALLEST = 1e-12  # of the largest a_n: where all are smaller they are left out
+_INITIAL_TERMS, _MAX_TERMS = 256, 4096
+_PRICE_TOLERANCE = 1e-12  # relative change of the price at which the alternating optimisation stops
+_RELATIVE_CUTOFF = 1e-12  # a_n below this share of the largest one are dropped
 
 
 @validate_arguments
@@ -33,33 +33,30 @@ def best_feature_map(
     pair_moment: PositiveFloat | None = None,
     overhead: Overhead = math.inf,
 ) -> DotProductFeatureMap | GaussianFeatureMap:
-    """The feature map of a kernel with the laws that minimise E|Psi~|^2, or that times its price.
+    """Feature map with the smallest second moment E|Psi~|^2, or the smallest second moment times price.
 
-    Levels are left out from where on every a_n is below 1e-12 of the largest: a bias of about 1e-12 |Psi(x)| for |x|^2
-    up to `copy_moment`, and `bias(capacity, |x|^2)` of the feature map for any x. Moments may be guesses: too large
-    ones cost variance only, too small ones may leave out levels that matter, and it is `bias` that says so.
+    Levels whose a_n are all below 1e-12 of the largest one are dropped. For |x|^2 <= `copy_moment` the bias is about
+    1e-12 |Psi(x)|; for any x it is at most `bias(capacity, |x|^2)` of the feature map. The moments may be guesses: too
+    large a guess increases the variance, too small a guess may drop levels that matter (`bias` shows it).
 
     Args:
-        kernel: with a series, or a `Gaussian`.
+        kernel: a kernel with a power series, or a `Gaussian`.
         copy_moment: M = E|x~|^2.
-        pair_moment: F = E <x~, x~'>^2 of two copies; M^2 when None. For the Gaussian kernel only.
-        overhead: the price of an estimate in copies, besides those it asks for: laws in proportion to
-            a_n / sqrt(overhead + n) ask for fewer. With inf copies cost nothing. Of the Gaussian kernel's two laws
-            each has the mean price of the other one as a part of its overhead.
+        pair_moment: F = E <x~, x~'>^2 of two copies, M^2 when None; only used for the Gaussian kernel.
+        overhead: price of an estimate besides its copies, in copies. P(n) is proportional to a_n / sqrt(overhead + n);
+            with inf, copies are free. For the Gaussian kernel the mean price of either distribution is part of the
+            overhead of the other one.
 
     Raises:
-        ValueError: a series that diverges at `copy_moment`, or moments so large that
-            more than 4096 levels matter.
+        ValueError: the series diverges at `copy_moment`, or more than 4096 levels matter.
 
     Example:
-        >>> from jaxonline.estimators import DotProductFeatureMap, Geometric
-        >>> from jaxonline.estimators.optimal_feature_maps import best_feature_map
-        >>> from jaxonline.kernels import ExponentialKernel
-        >>> best = best_feature_map(ExponentialKernel(), 0.5)
-        >>> paper = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0))
-        >>> [round(each.second_moment(0.5), 3) for each in (best, paper)]
+        >>> import jaxonline as jo
+        >>> best = jo.estimators.best_feature_map(jo.kernels.ExponentialKernel(), 0.5)
+        >>> paper = jo.estimators.DotProductFeatureMap(jo.kernels.ExponentialKernel(), jo.estimators.Geometric(2.0))
+        >>> [round(feature_map.second_moment(0.5), 3) for feature_map in (best, paper)]
         [5.191, 5.437]
-        >>> [round(each.expected_queries(), 3) for each in (best, paper)]
+        >>> [round(feature_map.expected_queries(), 3) for feature_map in (best, paper)]
         [0.953, 1.0]
     """
     copy_moment = float(copy_moment)
@@ -73,17 +70,19 @@ def best_feature_map(
         def pairs(n: np.ndarray) -> np.ndarray:
             return 0.5 * n * math.log(pair_moment / width2**2) - special.gammaln(n + 1)
 
-        def from_here_on(sizes: np.ndarray) -> float:  # the a_n rise and then fall, ever faster
-            return float(sizes[-1]) if np.argmax(sizes) < len(sizes) - 1 else math.inf
+        def max_later(logs: np.ndarray) -> float:  # the a_n increase, then decrease faster and faster
+            return float(logs[-1]) if np.argmax(logs) < len(logs) - 1 else math.inf
 
-        beside = math.inf  # what is spent on an estimate besides the copies of its level: more than there need be
+        level_overhead = math.inf  # price of an estimate besides the copies of its level; starts too high
         while True:
-            law = _law("copy_moment", levels, from_here_on, beside)
-            pair_law = _law("pair_moment", pairs, from_here_on, (overhead + law.mean()) / 2)  # two copies each
-            best = overhead + 2.0 * pair_law.mean()
-            if best >= beside * (1.0 - _CLOSE):  # it falls: with less beside them levels ask for less, and so do pairs
+            law = _optimal_distribution("copy_moment", levels, max_later, level_overhead)
+            pair_overhead = (overhead + law.mean()) / 2  # a pair is two copies
+            pair_law = _optimal_distribution("pair_moment", pairs, max_later, pair_overhead)
+            new_overhead = overhead + 2.0 * pair_law.mean()
+            # The overheads decrease: a smaller one means fewer copies for the level, and then for the pairs.
+            if new_overhead >= level_overhead * (1.0 - _PRICE_TOLERANCE):
                 return GaussianFeatureMap(kernel, law, pair_law)
-            beside = best
+            level_overhead = new_overhead
     kernel_radius = kernel.radius()
     if copy_moment >= kernel_radius:
         raise ArgumentError("copy_moment", f"must be below the kernel's radius {kernel_radius:g} (got {copy_moment:g})")
@@ -91,30 +90,24 @@ def best_feature_map(
     def roots(n: np.ndarray) -> np.ndarray:
         return 0.5 * (log_coefficients(kernel, len(n)) + n * math.log(copy_moment))
 
-    def beyond(sizes: np.ndarray) -> float:  # none of the a_n^2 is larger than the sum of all that are left
-        rest = kernel.tail_bound(len(sizes), copy_moment)
+    def max_later_root(logs: np.ndarray) -> float:  # each later a_n^2 is at most their sum
+        rest = kernel.tail_bound(len(logs), copy_moment)
         return 0.5 * math.log(rest) if rest > 0.0 else -math.inf
 
-    return DotProductFeatureMap(kernel, _law("copy_moment", roots, beyond, overhead))
+    return DotProductFeatureMap(kernel, _optimal_distribution("copy_moment", roots, max_later_root, overhead))
 
 
-def _law(
-    name: str, log_sizes: Callable[[np.ndarray], np.ndarray], beyond: Callable[[np.ndarray], float], overhead: float
+def _optimal_distribution(
+    name: str, log_sizes: Callable[[np.ndarray], np.ndarray], max_later: Callable[[np.ndarray], float], overhead: float
 ) -> FiniteDistribution:
-    """The law in proportion to e^log_sizes(n), as far as these matter; none is above e^beyond(those so far) further on.
-
-    Raises:
-        ValueError: more levels matter than can be listed.
-    """
-    n_terms = _TERMS
+    """Distribution proportional to e^log_sizes(n). `max_later(logs)` bounds the logarithms of the later sizes."""
+    n_terms = _INITIAL_TERMS
     logs = log_sizes(np.arange(n_terms))
-    while beyond(logs) > logs.max() + math.log(_SMALLEST):
+    while max_later(logs) > logs.max() + math.log(_RELATIVE_CUTOFF):
         n_terms *= 2
-        if n_terms > _MOST_TERMS:
-            raise ArgumentError(
-                name, f"must be smaller; it needs more than {_MOST_TERMS} levels, or numbers outside float64"
-            )
+        if n_terms > _MAX_TERMS:
+            raise ArgumentError(name, f"must be smaller; it needs more than {_MAX_TERMS} levels, or float64 overflows")
         logs = log_sizes(np.arange(n_terms))
     sizes = np.exp(logs - logs.max())
-    kept = np.flatnonzero(sizes > _SMALLEST)[-1] + 1
-    return distribution_from_magnitudes(sizes[:kept], overhead=overhead)
+    n_levels = np.flatnonzero(sizes > _RELATIVE_CUTOFF)[-1] + 1
+    return distribution_from_magnitudes(sizes[:n_levels], overhead=overhead)

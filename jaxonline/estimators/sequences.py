@@ -1,13 +1,13 @@
-"""Estimates of f(E X) from polynomials Q_0, Q_1, ..., Q_K that approach f: for an f without a power series.
+"""Estimates of f(E X) from polynomials Q_0, Q_1, ..., Q_K that converge to f, for an f without a power series.
 
-Draw N, query N copies, return (Q'_N - Q'_(N-1)) / p_N with Q'_n(x_1, ..., x_n) = sum_i gamma_(n,i) x_1 ... x_i and
-Q'_(-1) = 0. The mean is Q_K(E X) exactly.
+Draw N, query N copies and return (Q'_N - Q'_(N-1)) / p_N with Q'_n(x_1, ..., x_n) = sum_i gamma_(n,i) x_1 ... x_i and
+Q'_(-1) = 0. The mean is exactly Q_K(E X).
 
-The sequences here end at a degree K, so that the estimate of f(E X) itself has the bias Q_K(E X) - f(E X): see
-`PolynomialSequence.bias` and `largest_bias`. An endless sequence would have none, but is of little use on a computer:
-in the power basis (the only one in which independent copies multiply) the coefficients grow like (1 + sqrt 2)^n and
-the second moment like their square. For |x| the Chebyshev sequence has a second moment near 4,000 at n = 20 (where
-f^2 is 0.1), and float64 rounding passes 1e-6 of f soon after n = 30; Bernstein's is tamer, and converges slowly.
+The sequences end at a degree K, so the estimate of f(E X) has the bias Q_K(E X) - f(E X); see `PolynomialSequence.bias`
+and `largest_bias`. An infinite sequence has no bias but is numerically useless: independent copies multiply only in the
+power basis, where the coefficients grow like (1 + sqrt 2)^n and the second moment like their square. For |x| the
+Chebyshev sequence has a second moment near 4,000 at n = 20 (f^2 is 0.1 there), and float64 rounding exceeds 1e-6 of f
+soon after n = 30. Bernstein's sequence grows more slowly and converges slowly.
 
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), section 3.2.
 """
@@ -31,7 +31,7 @@ from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Convert, Count, FiniteFloat, Number, Positive, PositiveFloat, Shape, Takes
 from jaxonline.parameters.validation import validate_arguments
 
-_LOSS_OF_DIGITS = 1e-6
+_MAX_ROUNDING = 1e-6  # relative to max |f|
 ArrayFunction = Annotated[Callable[[np.ndarray], np.ndarray], Takes("an array")]
 
 
@@ -44,15 +44,15 @@ def _as_triangular(value: Any, name: str) -> np.ndarray:
 
 @struct
 class PolynomialSequence:
-    """Polynomials Q_0, ..., Q_K in z = (x - centre) / scale, kept as the differences Q_n - Q_(n-1).
+    """Sequence of polynomials Q_0, ..., Q_K in z = (x - centre) / scale, stored as the differences Q_n - Q_(n-1).
 
     Args:
-        differences: a square matrix; row n has the power-basis coefficients of Q_n - Q_(n-1) (row 0: of Q_0).
-        centre: middle of the interval on which the Q_n approach f.
+        differences: [K + 1, K + 1], lower triangular; row n holds the power-basis coefficients of Q_n - Q_(n-1).
+        centre: middle of the interval on which the Q_n approximate f.
         scale: half the length of the interval.
 
     Raises:
-        ValueError: not a square matrix, or row n has a degree above n.
+        ValueError: the matrix is not square or not lower triangular.
 
     Example:
         >>> from jaxonline.estimators.sequences import PolynomialSequence
@@ -66,35 +66,33 @@ class PolynomialSequence:
     scale: Positive = 1.0
 
     def value(self, x: float) -> float:
-        """Q_K(x): the mean of the estimator where E X = x."""
+        """Q_K(x), the mean of the estimator if E X = x."""
         return float(self._values(np.array([x]))[0])
 
     def bias(self, f: Callable[[np.ndarray], np.ndarray], x: float) -> float:
-        """Q_K(x) - f(x): what the end of the sequence costs where E X = x."""
+        """Q_K(x) - f(x), the bias if E X = x."""
         return self.value(x) - float(f(np.array([x], np.float64))[0])
 
     def largest_bias(self, f: Callable[[np.ndarray], np.ndarray], points: int = 4001) -> float:
-        """The largest |Q_K - f| on a grid of the interval."""
+        """Largest |Q_K - f| on a grid of the interval."""
         x = host_float("centre", self.centre) + host_float("scale", self.scale) * np.linspace(-1.0, 1.0, points)
         return float(np.max(np.abs(self._values(x) - f(x))))
 
     def rounding(self, dtype: Any = np.float64) -> float:
-        """What rounding may do to an estimate of the mean with `dtype` numbers: eps sum |differences|."""
+        """Bound on the rounding error of an estimate with numbers of type `dtype`: eps sum |differences|."""
         return float(jnp.finfo(dtype).eps) * float(np.abs(np.asarray(self.differences)).sum())
 
     def magnitudes(self, second_moment: float, mean: float) -> np.ndarray:
-        """sqrt E (Q'_n - Q'_(n-1))^2 for n = 0 .. K: the law of smallest variance has p_n in proportion to them.
+        """sqrt E (Q'_n - Q'_(n-1))^2 for n = 0 .. K, with E (X - centre)^2 = `second_moment` and E X = `mean`.
 
-        Args:
-            second_moment: E (X - centre)^2, at least (E X - centre)^2.
-            mean: E X.
+        The variance is smallest for p_n proportional to them.
         """
         scale = host_float("scale", self.scale)
         m, b = (mean - host_float("centre", self.centre)) / scale, second_moment / scale**2
         table = np.asarray(self.differences, np.float64)
         n = np.arange(len(table))
-        shared, apart = np.minimum.outer(n, n), np.abs(np.subtract.outer(n, n))
-        moments = b**shared * m**apart  # E (z_1 ... z_i) (z_1 ... z_j)
+        shared, unshared = np.minimum.outer(n, n), np.abs(np.subtract.outer(n, n))
+        moments = b**shared * m**unshared  # E (z_1 ... z_i) (z_1 ... z_j)
         return np.sqrt(np.maximum(np.einsum("ni,ij,nj->n", table, moments, table), 0.0))
 
     def _values(self, x: np.ndarray) -> np.ndarray:
@@ -105,18 +103,18 @@ class PolynomialSequence:
 @cites("cesabianchi2010online")
 @struct
 class PolynomialSequenceEstimator:
-    """theta = (Q'_N - Q'_(N-1)) / p_N, of mean Q_K(E X).
+    """Estimator theta = (Q'_N - Q'_(N-1)) / p_N with the mean Q_K(E X).
 
     Args:
         sequence: the polynomials.
-        law: the law of N; it must reach every n at which Q_n differs from Q_(n-1).
+        law: distribution of N, positive wherever Q_n differs from Q_(n-1).
 
     Raises:
-        ValueError: a law that never draws an n that is needed.
+        ValueError: `law` gives probability 0 to an n that is needed.
 
     Example:
         >>> import jax
-        >>> from jaxonline.estimators.count_distributions import FiniteDistribution
+        >>> from jaxonline.estimators import FiniteDistribution
         >>> from jaxonline.estimators.sequences import PolynomialSequence, PolynomialSequenceEstimator
         >>> line = PolynomialSequence([[1.0, 0.0], [0.0, 2.0]])
         >>> estimator = PolynomialSequenceEstimator(line, FiniteDistribution([0.5, 0.5]))
@@ -129,10 +127,10 @@ class PolynomialSequenceEstimator:
 
     def __post_init__(self):
         needed = np.any(np.asarray(self.sequence.differences) != 0.0, axis=1)
-        missed = np.flatnonzero(needed & np.isneginf(self.law.log_table(needed.size)))
-        if len(missed):
+        undrawn = np.flatnonzero(needed & np.isneginf(self.law.log_table(needed.size)))
+        if len(undrawn):
             raise ArgumentError(
-                "law", f"must give n = {missed[0]} a probability above 0 (got 0); Q_n differs from Q_(n-1) there"
+                "law", f"must give n = {undrawn[0]} a probability above 0 (got 0); Q_n differs from Q_(n-1) there"
             )
 
     @classmethod
@@ -140,7 +138,7 @@ class PolynomialSequenceEstimator:
     def for_sequence(
         cls, sequence: PolynomialSequence, second_moment: PositiveFloat, mean: FiniteFloat = 0.0
     ) -> "PolynomialSequenceEstimator":
-        """The estimator with the law of smallest variance for E (X - centre)^2 and E X (guesses will do).
+        """Make the estimator with the smallest variance for E (X - centre)^2 and E X; both may be guesses.
 
         Example:
             >>> from jaxonline.estimators.sequences import PolynomialSequence, PolynomialSequenceEstimator
@@ -153,12 +151,12 @@ class PolynomialSequenceEstimator:
         return cls(sequence, distribution_from_magnitudes(np.where(needed, np.maximum(sizes, 1e-300), 0.0)))
 
     def estimate(self, key: jax.Array, draw: Callable[[jax.Array], ArrayLike]) -> Float[Array, ""]:
-        """One estimate; `draw(key)` returns one copy of X."""
+        """Draw one estimate; `draw(key)` returns one copy of X."""
         key_n, key_copies = jax.random.split(key)
         return self.estimate_given(key_copies, self.law.sample(key_n), draw)
 
     def estimate_given(self, key: jax.Array, n: ArrayLike, draw: Callable[[jax.Array], ArrayLike]) -> Float[Array, ""]:
-        """The estimate when N = n, with its weight 1/p_n; its mean is (Q_n - Q_(n-1))(E X) / p_n."""
+        """Estimate conditional on N = n, with the weight 1/p_n; its mean is (Q_n - Q_(n-1))(E X) / p_n."""
         dtype = jax.eval_shape(lambda key: jnp.asarray(draw(key)), key).dtype
         n = jnp.asarray(n, jnp.int32)
         table = jnp.asarray(self.sequence.differences).astype(dtype)
@@ -174,16 +172,11 @@ class PolynomialSequenceEstimator:
         first = (row[0], jnp.ones((), dtype))
         total, _ = jax.lax.fori_loop(jnp.zeros((), jnp.int32), jnp.where(inside, n, 0), add, first)
         weight = self.law.pmf(n).astype(dtype)
-        there = inside & (weight > 0.0)
-        return jnp.where(there, total / jnp.where(there, weight, 1.0), 0.0)
+        drawable = inside & (weight > 0.0)
+        return jnp.where(drawable, total / jnp.where(drawable, weight, 1.0), 0.0)
 
     def exact_second_moment(self, second_moment: float, mean: float) -> float:
-        """E theta^2 = sum_n E (Q'_n - Q'_(n-1))^2 / p_n, in float64.
-
-        Args:
-            second_moment: E (X - centre)^2.
-            mean: E X.
-        """
+        """E theta^2 = sum_n E (Q'_n - Q'_(n-1))^2 / p_n in float64; arguments as in `PolynomialSequence.magnitudes`."""
         squares = self.sequence.magnitudes(second_moment, mean) ** 2
         n = np.flatnonzero(squares)
         return math.fsum(squares[n] / np.exp(self.law.log_table(len(squares))[n]))
@@ -193,23 +186,23 @@ class PolynomialSequenceEstimator:
 def chebyshev(
     f: ArrayFunction, degree: Count, lower: FiniteFloat, upper: FiniteFloat, nodes: Count = 1024
 ) -> PolynomialSequence:
-    """The Chebyshev series of f on [lower, upper], cut at each degree: Q_n - Q_(n-1) = c_n T_n.
+    """Chebyshev series of f on [lower, upper], truncated at each degree: Q_n - Q_(n-1) = c_n T_n.
 
-    Close to the best polynomials there are. The c_n come from f at `nodes` Chebyshev points; they are those of the
-    interpolating polynomial of that degree, and differ from the c_n of f by what lies beyond it.
+    The polynomials are close to the best approximations. The c_n are those of the polynomial that interpolates f at
+    `nodes` Chebyshev points.
 
     Args:
-        f: vectorised, finite on the interval. Copies of X may fall outside it, only E X may not.
+        f: vectorised, finite on the interval. E X must lie in the interval; copies of X need not.
         degree: K.
-        lower: the interval's lower end.
-        upper: its upper end.
-        nodes: above `degree`.
+        lower: lower end of the interval.
+        upper: upper end of the interval.
+        nodes: number of interpolation points, above `degree`.
 
     Raises:
-        ValueError: an empty interval; an f that is not finite; a degree at which float64 rounding passes 1e-6 max |f|.
+        ValueError: the interval is empty, f is not finite, or float64 rounding exceeds 1e-6 max |f| at this degree.
 
     Example:
-        >>> from jaxonline.estimators.sequences import chebyshev
+        >>> from jaxonline.estimators import chebyshev
         >>> chebyshev(np.square, 2, -1.0, 1.0).differences.round(9).tolist()
         [[0.5, 0.0, 0.0], [0.0, 0.0, 0.0], [-0.5, 0.0, 1.0]]
     """
@@ -219,45 +212,45 @@ def chebyshev(
     values = _values(f, centre + scale * np.cos(angles))
     c = 2.0 / nodes * np.cos(np.outer(np.arange(degree + 1), angles)) @ values
     c[0] /= 2.0
-    c[np.abs(c) < np.finfo(float).eps * np.abs(values).max()] = 0.0  # nothing but the rounding of f
+    c[np.abs(c) < np.finfo(float).eps * np.abs(values).max()] = 0.0  # rounding of f
     table = np.zeros((degree + 1, degree + 1))
     for n in range(degree + 1):
         table[n, : n + 1] = c[n] * np.polynomial.chebyshev.cheb2poly(np.eye(n + 1)[n])
-    return _checked(table, centre, scale, values)
+    return _make_sequence(table, centre, scale, values)
 
 
 @validate_arguments
 def bernstein(f: ArrayFunction, degree: Count, lower: FiniteFloat, upper: FiniteFloat) -> PolynomialSequence:
-    """The Bernstein polynomials of f on [lower, upper], degrees 0 (f in the middle) to K.
+    """Bernstein polynomials of f on [lower, upper], of degree 0 (f in the middle) to K.
 
-    They converge for every continuous f, slowly: |Q_K - f| is up to 5/4 times the change of f over a
-    K^(-1/2) part of the interval, and like 1/K for a smooth f. Coefficients are added up in exact rationals.
+    They converge slowly for every continuous f: |Q_K - f| is at most 5/4 of the change of f over a fraction K^(-1/2) of
+    the interval, and decreases like 1/K for a smooth f. The coefficients are computed with exact rationals.
 
     Args:
-        f: vectorised, finite on the interval. Copies of X may fall outside it, only E X may not.
+        f: vectorised, finite on the interval. E X must lie in the interval; copies of X need not.
         degree: K.
-        lower: the interval's lower end.
-        upper: its upper end.
+        lower: lower end of the interval.
+        upper: upper end of the interval.
 
     Raises:
-        ValueError: an empty interval; an f that is not finite; a degree at which float64 rounding passes 1e-6 max |f|.
+        ValueError: the interval is empty, f is not finite, or float64 rounding exceeds 1e-6 max |f| at this degree.
 
     Example:
-        >>> from jaxonline.estimators.sequences import bernstein
+        >>> from jaxonline.estimators import bernstein
         >>> bernstein(np.square, 2, -1.0, 1.0).differences.tolist()
         [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [-0.5, 0.0, 0.5]]
     """
     centre, scale = _interval(lower, upper)
     table = [[Fraction(0)] * (degree + 1) for _ in range(degree + 1)]
     largest = np.zeros(1)
-    before = table[0]
+    previous = table[0]
     for n in range(degree + 1):
         values = _values(f, centre + scale * (np.linspace(-1.0, 1.0, n + 1) if n else np.zeros(1)))
         largest = np.maximum(largest, np.abs(values).max())
-        now = _bernstein_row(values, degree)
-        table[n] = [new - old for new, old in zip(now, before, strict=True)]
-        before = now
-    return _checked(np.array([[float(entry) for entry in row] for row in table]), centre, scale, largest)
+        current = _bernstein_row(values, degree)
+        table[n] = [new - old for new, old in zip(current, previous, strict=True)]
+        previous = current
+    return _make_sequence(np.array([[float(entry) for entry in row] for row in table]), centre, scale, largest)
 
 
 def _bernstein_row(values: np.ndarray, degree: int) -> list[Fraction]:
@@ -283,13 +276,13 @@ def _values(f: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
     return np.broadcast_to(values, x.shape).astype(np.float64)
 
 
-def _checked(table: np.ndarray, centre: float, scale: float, values: np.ndarray) -> PolynomialSequence:
+def _make_sequence(table: np.ndarray, centre: float, scale: float, values: np.ndarray) -> PolynomialSequence:
     sequence = PolynomialSequence(table, centre, scale)
     largest = max(float(np.abs(values).max()), np.finfo(float).tiny)
-    if sequence.rounding() > _LOSS_OF_DIGITS * largest:
+    if sequence.rounding() > _MAX_ROUNDING * largest:
         raise ArgumentError(
             "degree",
-            f"must be lower (got {len(table) - 1}); rounding in float64 can change the estimate by "
+            f"must be smaller (got {len(table) - 1}); rounding in float64 can change the estimate by "
             f"{sequence.rounding() / largest:.1g} of max |f|",
         )
     return sequence

@@ -1,4 +1,4 @@
-"""The exact mean, second moment and price of a series estimator: numbers in float64, on the host.
+"""Exact mean, second moment and expected queries of a series estimator, in float64 on the host.
 
 As in `jaxonline.estimators.series`, `second_moment` is E (X - c)^2, the second moment of one factor.
 """
@@ -20,24 +20,13 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 def truncation_bias(loss: AnySeriesLoss, estimator: SeriesEstimator, mean: float) -> float:
-    """A bound on |E theta - l'(E X)|: what the series has beyond the table of the estimator.
-
-    Args:
-        loss: the loss the coefficients were taken from.
-        estimator: its table ends somewhere.
-        mean: E X.
-    """
+    """Bound on the bias |E theta - l'(E X)| from the terms of l' beyond the table, if E X = `mean`."""
     centre = host_float("centre", estimator.centre)
     return require_series("loss", loss).tail_bound(effective_length(estimator.coefficients), abs(mean - centre), centre)
 
 
 def exact_mean(estimator: SeriesEstimator, mean: float) -> float:
-    """E theta = constant + sum gamma_n (E X - c)^n, in float64.
-
-    Args:
-        estimator: any law.
-        mean: E X.
-    """
+    """E theta = constant + sum gamma_n (E X - c)^n, if E X = `mean`."""
     offset = mean - host_float("centre", estimator.centre)
     drawn = np.polynomial.polynomial.polyval(offset, np.asarray(estimator.coefficients, np.float64))
     return host_float("constant", estimator.constant) + float(drawn)
@@ -47,21 +36,16 @@ def exact_mean(estimator: SeriesEstimator, mean: float) -> float:
 def exact_second_moment(
     estimator: SeriesEstimator, second_moment: PositiveFloat, mean: FiniteFloat | None = None
 ) -> float:
-    """E theta^2 = sum gamma_n^2 (E (X - c)^2)^n / p_n, and what a constant adds to it; in float64.
+    """E theta^2 = sum gamma_n^2 (E (X - c)^2)^n / p_n, plus the terms of the constant.
 
-    For the geometric law this is the exact form of Lemma 1, p/(p-1) sum gamma_n^2 p^n (E X^2)^n.
-
-    Args:
-        estimator: any law.
-        second_moment: E (X - c)^2.
-        mean: E X; needed only where the estimator has a constant.
+    For `Geometric(p)` this is the exact form of Lemma 1, p/(p-1) sum gamma_n^2 p^n (E X^2)^n. `mean`, E X, is required
+    only if the estimator has a constant.
 
     Raises:
-        ValueError: infinite (p E (X - c)^2 >= radius^2), or a constant and no mean.
+        ValueError: the second moment is infinite (p E (X - c)^2 >= radius^2), or there is a constant but no mean.
 
     Example:
-        >>> from jaxonline.estimators.count_distributions import Geometric
-        >>> from jaxonline.estimators.series import SeriesEstimator
+        >>> from jaxonline.estimators import Geometric, SeriesEstimator
         >>> from jaxonline.estimators.series_moments import exact_second_moment
         >>> round(exact_second_moment(SeriesEstimator([0.0, 2.0], Geometric(2.0)), second_moment=1.0), 9)
         16.0
@@ -71,29 +55,21 @@ def exact_second_moment(
     if constant == 0.0:
         return drawn
     if mean is None:
-        raise ArgumentError(
-            "mean", "must be given (got None); the moment of an estimator with a constant depends on it"
-        )
+        raise ArgumentError("mean", "must be given if the estimator has a constant (got None)")
     return drawn + 2.0 * constant * (exact_mean(estimator, mean) - constant) + constant**2
 
 
 @validate_arguments
 def exact_variance(estimator: SeriesEstimator, second_moment: PositiveFloat, mean: FiniteFloat) -> float:
-    """Var theta, in float64: what remains of the second moment beyond the square of the mean.
-
-    Args:
-        estimator: any law.
-        second_moment: E (X - c)^2.
-        mean: E X.
+    """Var theta if E X = `mean`.
 
     Raises:
-        ValueError: infinite (p E (X - c)^2 >= radius^2).
+        ValueError: the variance is infinite (p E (X - c)^2 >= radius^2).
 
     Example:
-        >>> from jaxonline.estimators.count_distributions import FiniteDistribution
-        >>> from jaxonline.estimators.series import SeriesEstimator
+        >>> import jaxonline as jo
         >>> from jaxonline.estimators.series_moments import exact_variance
-        >>> double = SeriesEstimator([0.0, 2.0], FiniteDistribution([0.0, 1.0]))
+        >>> double = jo.estimators.SeriesEstimator([0.0, 2.0], jo.estimators.FiniteDistribution([0.0, 1.0]))
         >>> round(exact_variance(double, second_moment=1.5, mean=1.0), 9)  # 4 Var X
         2.0
     """
@@ -102,32 +78,26 @@ def exact_variance(estimator: SeriesEstimator, second_moment: PositiveFloat, mea
 
 
 class StratumMoments(NamedTuple):
-    """What is known of each stratum N = n of a series estimator, n = 0 .. K; float64 vectors.
+    """Moments of a series estimator conditional on N = n, for n = 0 .. K: float64 vectors.
 
-    Beyond K (only a geometric law goes there) the estimate is the constant.
+    Beyond K (possible for a geometric distribution only) the estimate is the constant.
     """
 
     pmf: np.ndarray
     """P(N = n)."""
     terms: np.ndarray
-    """P(N = n) E[theta | N = n], a term of the series (and the share of the constant)."""
+    """P(N = n) E[theta | N = n]: a term of the series, plus P(N = n) times the constant."""
     second_moments: np.ndarray
-    """E[theta^2 | N = n]; where N cannot be n, that of the constant."""
+    """E[theta^2 | N = n]; the square of the constant if P(N = n) = 0."""
 
 
 def stratum_moments(estimator: SeriesEstimator, second_moment: float, mean: float) -> StratumMoments:
-    """The law, the means and the second moments of the strata N = n, for a check of each term on its own.
-
-    Args:
-        estimator: any law.
-        second_moment: E (X - c)^2.
-        mean: E X.
+    """Probabilities, means and second moments of the strata N = n, so that each term can be verified separately.
 
     Example:
-        >>> from jaxonline.estimators.count_distributions import FiniteDistribution
-        >>> from jaxonline.estimators.series import SeriesEstimator
+        >>> import jaxonline as jo
         >>> from jaxonline.estimators.series_moments import stratum_moments
-        >>> estimator = SeriesEstimator([1.0, 2.0], FiniteDistribution([0.5, 0.5]))
+        >>> estimator = jo.estimators.SeriesEstimator([1.0, 2.0], jo.estimators.FiniteDistribution([0.5, 0.5]))
         >>> strata = stratum_moments(estimator, second_moment=1.0, mean=0.5)
         >>> strata.terms.tolist(), strata.second_moments.round(9).tolist()
         ([1.0, 1.0], [4.0, 16.0])
@@ -135,22 +105,24 @@ def stratum_moments(estimator: SeriesEstimator, second_moment: float, mean: floa
     gammas, constant = np.asarray(estimator.coefficients, np.float64), host_float("constant", estimator.constant)
     n, logs = np.arange(len(gammas)), estimator.law.log_table(len(gammas))
     drawn = gammas * (mean - host_float("centre", estimator.centre)) ** n
-    there, pmf, sizes = gammas != 0.0, np.exp(logs), np.zeros(len(gammas))
-    sizes[there] = np.exp(2.0 * np.log(np.abs(gammas[there])) + n[there] * math.log(second_moment) - 2.0 * logs[there])
-    cross = np.divide(drawn, pmf, out=np.zeros(len(gammas)), where=there)
+    nonzero, pmf, sizes = gammas != 0.0, np.exp(logs), np.zeros(len(gammas))
+    sizes[nonzero] = np.exp(
+        2.0 * np.log(np.abs(gammas[nonzero])) + n[nonzero] * math.log(second_moment) - 2.0 * logs[nonzero]
+    )
+    cross = np.divide(drawn, pmf, out=np.zeros(len(gammas)), where=nonzero)
     return StratumMoments(pmf, pmf * constant + drawn, constant**2 + 2.0 * constant * cross + sizes)
 
 
 def expected_queries(estimator: SeriesEstimator) -> float:
-    """E N, the expected number of copies: 1/(p-1) for the geometric law."""
+    """E N, the expected number of copies: 1/(p-1) for `Geometric(p)`."""
     return estimator.law.mean()
 
 
 def lemma1_bound(loss: AnySeriesLoss, p: float, second_moment: float, centre: float = 0.0) -> float:
-    """The paper's bound on the second moment, p/(p-1) f_+(sqrt(p E (X - c)^2))^2 with f = l'.
+    """Bound of Lemma 1 on the second moment: p/(p-1) f_+(sqrt(p E (X - c)^2))^2 with f = l'.
 
     Raises:
-        ValueError: p not above 1; p E (X - c)^2 >= radius^2.
+        ValueError: p is at most 1, or p E (X - c)^2 >= radius^2.
 
     Example:
         >>> from jaxonline.estimators.series_moments import lemma1_bound
@@ -163,14 +135,14 @@ def lemma1_bound(loss: AnySeriesLoss, p: float, second_moment: float, centre: fl
 
 
 class VarianceRow(NamedTuple):
-    """One line of `variance_table`; `second_moment` and `variance` are inf where the estimator has none."""
+    """Row of `variance_table`; `second_moment` and `variance` are inf where they are infinite."""
 
     loss: str
     """The name of the class of the loss."""
     law: str
-    """`"geometric"`, `"minimum variance"`, `"cost-aware"`; with `", constant outside"` where gamma_0 is not drawn."""
+    """`"geometric"`, `"minimum variance"` or `"cost-aware"`; plus `", constant outside"` if gamma_0 is not drawn."""
     p: float
-    """The parameter of the geometric law, NaN for the others."""
+    """Parameter of the geometric distribution; NaN for the others."""
     expected_queries: float
     second_moment: float
     variance: float
@@ -184,20 +156,21 @@ def variance_table(
     ps: Sequence[float] = (1.1, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0),
     centre: float = 0.0,
 ) -> list[VarianceRow]:
-    """Variance against expected queries: the geometric law over a range of p, and the laws made for each series.
+    """Table of variance against expected queries, for geometric and for optimal distributions.
 
     Args:
-        losses: the losses whose derivative at `mean` is estimated.
+        losses: losses whose derivative at `mean` is estimated.
         mean: E X.
-        second_moment: E X^2 (of the copies themselves, whatever the centre), above mean^2.
-        ps: the parameters of the geometric law.
-        centre: the point of expansion of all estimators.
+        second_moment: E X^2 of the copies themselves, whatever the centre; above mean^2.
+        ps: parameters of the geometric distribution.
+        centre: point of expansion of all estimators.
 
     Returns:
-        For each loss one row for each p, then minimum variance and cost-aware, each also with the constant outside.
+        For each loss a row for each p, then rows for minimum variance and cost-aware, without and with the constant
+        outside.
 
     Raises:
-        ValueError: `second_moment` not above mean^2.
+        ValueError: `second_moment` is at most mean^2.
 
     Example:
         >>> from jaxonline.estimators.series_moments import variance_table
@@ -224,11 +197,11 @@ def variance_table(
 def _row(
     loss: AnySeriesLoss, law, outside: bool, mean: float, moment: float, centre: float
 ) -> tuple[float, float, float]:
-    spread = law.mean() if isinstance(law, Geometric) else math.nan
+    queries = law.mean() if isinstance(law, Geometric) else math.nan
     try:
         check_finite_variance(law, moment, require_series("losses", loss).radius(centre))
     except ValueError:
-        return spread, math.inf, math.inf
+        return queries, math.inf, math.inf
     estimator = SeriesEstimator.for_loss(loss, law, moment, centre=centre, constant_outside=outside)
     second = exact_second_moment(estimator, moment, mean)
     return expected_queries(estimator), second, exact_variance(estimator, moment, mean)

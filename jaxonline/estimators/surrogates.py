@@ -1,12 +1,12 @@
-"""Surrogate kernels: under Gaussian noise of known covariance, E k^(a, x~) = k(a, x) for every a.
+"""Surrogate kernels: E k^(a, x~) = k(a, x) for every a, under Gaussian noise of known covariance.
 
 For the Gaussian kernel exp(-u |x - x'|^2) and noise N(0, Sigma) with eigenvalues sigma_i^2,
     k^(x, x') = prod_i (1 - 2 u sigma_i^2)^(-1/2) exp(-sum_i u (x_i - x'_i)^2 / (1 - 2 u sigma_i^2))
-in the coordinates of the eigenvectors, which needs 2 u max sigma_i^2 < 1. Mixtures of Gaussian kernels are linear in
-this, so a truncated radial kernel (`jaxonline.kernels.radial.truncate`) has an exact surrogate as well.
+in the coordinates of the eigenvectors, which requires 2 u max sigma_i^2 < 1. This is linear in the kernel, so mixtures
+of Gaussian kernels, such as a truncated radial kernel (`jaxonline.kernels.radial.truncate`), also have surrogates.
 
-Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Learning from noisy data under distributional assumptions" (NIPS
-workshop 2010), section 6, Lemma 4, and appendix E with erratum E13 (2 sigma u is printed for 2 sigma^2 u).
+Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Learning from noisy data under distributional assumptions" (NIPS workshop
+2010), section 6, Lemma 4, and appendix E with erratum E13 (the paper prints 2 sigma u for 2 sigma^2 u).
 """
 
 import dataclasses
@@ -31,12 +31,12 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 class GaussianComponents(NamedTuple):
-    """The Gaussian kernels that a surrogate is the sum of: e^log_size exp(-u sum_i z_i^2 / (1 - 2 u sigma_i^2)) each.
+    """Gaussian kernels whose sum is a surrogate: e^log_size exp(-u sum_i z_i^2 / (1 - 2 u sigma_i^2)).
 
     Attributes:
-        rates: u of each.
-        shrinkage: 1 - 2 u sigma_i^2, for each and each eigenvector of the covariance.
-        log_sizes: the logarithm of the value of each at 0.
+        rates: u [n].
+        shrinkage: 1 - 2 u sigma_i^2 [n, d], for each eigenvector of the covariance.
+        log_sizes: logarithms of the values at 0 [n].
     """
 
     rates: Float[Array, "n"]
@@ -47,21 +47,20 @@ class GaussianComponents(NamedTuple):
 @cites("cesabianchi2010learning")
 @struct
 class Surrogate(Kernel):
-    """The surrogate kernel k^ of a Gaussian kernel, or of a mixture of them, under noise N(0, covariance).
+    """Surrogate kernel k^ of a Gaussian kernel, or of a mixture of Gaussian kernels, under noise N(0, covariance).
 
     Args:
-        kernel: the original kernel k, a `Gaussian` or a `GaussianMixture`.
-        covariance: of the noise: a variance (number), variances [d] or a matrix [d, d].
-        dimension: d; needed where `covariance` is a number.
+        kernel: original kernel k.
+        covariance: covariance of the noise: a variance (number), variances [d] or a matrix [d, d].
+        dimension: d; required if `covariance` is a number.
 
     Raises:
-        ValueError: 2 (largest eigenvalue) >= width^2; a covariance that is not one, or of another dimension.
+        ValueError: 2 (largest eigenvalue) >= width^2, or the covariance is invalid or has another dimension.
 
     Example:
         >>> import jax.numpy as jnp
-        >>> from jaxonline.estimators.surrogates import Surrogate
-        >>> from jaxonline.kernels import Gaussian
-        >>> surrogate = Surrogate(Gaussian(2.0), [0.5, 0.2])
+        >>> import jaxonline as jo
+        >>> surrogate = jo.estimators.Surrogate(jo.kernels.Gaussian(2.0), [0.5, 0.2])
         >>> a = jnp.array([1.0, 0.0])
         >>> round(float(surrogate(a, a)), 4), round(float(surrogate.constant()), 4)
         (1.2172, 1.1033)
@@ -73,14 +72,14 @@ class Surrogate(Kernel):
     variances: Float[ArrayLike, "d"] = dataclasses.field(init=False)
     """The eigenvalues of the covariance."""
     rotation: Float[ArrayLike, "d d"] | None = dataclasses.field(init=False)
-    """Its eigenvectors, in columns; None where it is diagonal."""
+    """The eigenvectors of the covariance, in columns; None if it is diagonal."""
 
     def __post_init__(self):
         variances, rotation = _eigenvectors(self.covariance, self.dimension)  # type: ignore[arg-type]
         set_field(self, "dimension", int(np.shape(variances)[0]))
         set_field(self, "variances", variances)
         set_field(self, "rotation", rotation)
-        known_variances, width2 = check.concrete_array(variances), self._narrowest()
+        known_variances, width2 = check.concrete_array(variances), self._min_squared_width()
         if known_variances is not None and width2 is not None and 2.0 * known_variances.max() >= width2:
             raise ArgumentError(
                 "covariance",
@@ -97,7 +96,7 @@ class Surrogate(Kernel):
         return jnp.sum(jnp.exp(log_sizes - rates * exponents))
 
     def at_zero(self) -> Float[Array, ""]:
-        """k^(x, x), the same for every x."""
+        """k^(x, x), equal for all x."""
         return jnp.sum(jnp.exp(self.components(jnp.result_type(float)).log_sizes))
 
     def constant(self) -> Float[Array, ""]:
@@ -105,15 +104,15 @@ class Surrogate(Kernel):
         return jnp.sqrt(self.at_zero())
 
     def components(self, dtype: jnp.dtype) -> GaussianComponents:
-        """k^ as a sum of Gaussian kernels, in the coordinates of the eigenvectors."""
+        """Write k^ as a sum of Gaussian kernels, in the coordinates of the eigenvectors."""
         mixture = self._mixture()
         rates, variances = jnp.asarray(mixture.rates, dtype), jnp.asarray(self.variances, dtype)
         shrinkage = 1.0 - 2.0 * rates[:, None] * variances[None, :]
         log_sizes = jnp.log(jnp.asarray(mixture.weights, dtype)) - 0.5 * jnp.sum(jnp.log(shrinkage), axis=1)
         return GaussianComponents(rates, shrinkage, log_sizes)
 
-    def _narrowest(self) -> float | None:
-        """The smallest squared width of the kernel, where it is known."""
+    def _min_squared_width(self) -> float | None:
+        """Smallest squared width of the kernel; None if it is traced."""
         if isinstance(self.kernel, Gaussian):
             width = check.concrete_array(self.kernel.width)
             return None if width is None else float(width) ** 2
@@ -136,27 +135,27 @@ def radial_surrogate(
     dimension: Count | None = None,
     n_nodes: Count = 128,
 ) -> Surrogate:
-    """The surrogate of the part u <= `cut` of a radial kernel.
+    """Surrogate of the part u <= `cut` of a radial kernel.
 
-    Its `kernel` is the finite mixture k that stands for the truncated kernel: E k^(a, x~) = k(a, x) holds exactly,
-    and predictions are made with k. How far k is from the radial kernel is `kernel.truncation_error(cut)` plus
-    `jaxonline.kernels.radial.quadrature_error`; how far k^ is from the integral is `surrogate_error`.
+    Its `kernel` is a finite mixture k that replaces the truncated kernel. E k^(a, x~) = k(a, x) holds exactly, and
+    predictions use k. The distance from k to the radial kernel is `kernel.truncation_error(cut)` plus
+    `jaxonline.kernels.radial.quadrature_error`; the distance from k^ to its integral is `surrogate_error`.
 
     Args:
-        kernel: a radial kernel with a mixing density (`RadialExponential`, `Cauchy`).
-        covariance: of the noise: a variance (number), variances [d] or a matrix [d, d].
-        cut: the upper limit of u, below 1 / (2 * largest eigenvalue). (The paper asks for half of that,
-            c/d < 1/(4 sigma^2), for its bound on R; E13: c < d/(4 sigma) is printed.)
-        dimension: d; needed where `covariance` is a number.
-        n_nodes: how many Gaussian kernels.
+        kernel: radial kernel with a mixing density (`RadialExponential`, `Cauchy`).
+        covariance: covariance of the noise: a variance (number), variances [d] or a matrix [d, d].
+        cut: upper limit of u, below 1 / (2 * largest eigenvalue). For its bound on R the paper requires half of that,
+            c/d < 1/(4 sigma^2) (E13: c < d/(4 sigma) is printed).
+        dimension: d; required if `covariance` is a number.
+        n_nodes: number of Gaussian kernels.
 
     Raises:
         TypeError: a parameter is traced.
-        ValueError: `cut` outside its range; a covariance that is not one, or of another dimension.
+        ValueError: `cut` is out of range, or the covariance is invalid or has another dimension.
 
     Example:
         >>> import jax.numpy as jnp
-        >>> from jaxonline.estimators.surrogates import radial_surrogate
+        >>> from jaxonline.estimators import radial_surrogate
         >>> from jaxonline.kernels.radial import Cauchy
         >>> surrogate = radial_surrogate(Cauchy(4.0), 0.25, cut=1.0, dimension=4)
         >>> x = jnp.zeros(4)
@@ -176,9 +175,9 @@ def surrogate_error(
     dimension: Count | None = None,
     n_nodes: Count = 128,
 ) -> float:
-    """The estimated error of the quadrature in k^: the largest change when the number of nodes is doubled.
+    """Estimated quadrature error of k^: the largest change when the number of nodes is doubled.
 
-    Taken over distances from 0 to 300 / sqrt(cut) along every eigenvector; arguments as in `radial_surrogate`.
+    The maximum is over distances from 0 to 300 / sqrt(cut) along every eigenvector. Arguments as in `radial_surrogate`.
     """
     variances = np.asarray(_eigenvectors(np.asarray(covariance, float), dimension)[0])
     _check_cut(cut, variances)
@@ -194,9 +193,7 @@ def surrogate_error(
 
 @validate_arguments
 def lemma7_bound(variance: PositiveFloat, c: PositiveFloat, dimension: Count) -> float:
-    """The paper's bound exp(2 sigma^2 c) on R^2 = k^(x, x) for the worked case `Cauchy(d)` cut at u = c/d.
-
-    E13: exp(2 sigma c) is printed.
+    """Bound exp(2 sigma^2 c) on R^2 = k^(x, x) for `Cauchy(d)` cut at u = c/d (Lemma 7; printed exp(2 sigma c), E13).
 
     Raises:
         ValueError: c >= d / (4 sigma^2), where the bound is not proven.
@@ -211,12 +208,14 @@ def lemma7_bound(variance: PositiveFloat, c: PositiveFloat, dimension: Count) ->
 
 
 def _eigenvectors(covariance: ArrayLike, dimension: int | None) -> tuple[ArrayLike, ArrayLike | None]:
-    """The eigenvalues [d] of a covariance and its eigenvectors [d, d], which are None where it is diagonal."""
+    """Eigenvalues [d] and eigenvectors [d, d] of a covariance; None for the eigenvectors of a diagonal covariance."""
     ndim = np.ndim(covariance)
     if ndim == 0 and dimension is None:
-        raise ArgumentError("dimension", "must be given where covariance is a number (got None)")
+        raise ArgumentError("dimension", "must be given if covariance is a number (got None)")
     if dimension is not None and ndim > 0 and np.shape(covariance)[0] != dimension:
-        raise ArgumentError("dimension", f"must be that of covariance, {np.shape(covariance)[0]} (got {dimension})")
+        raise ArgumentError(
+            "dimension", f"must match covariance, of dimension {np.shape(covariance)[0]} (got {dimension})"
+        )
     known_covariance = check.concrete_array(covariance)
     if known_covariance is not None:
         covariance = known_covariance.astype(float)

@@ -1,8 +1,8 @@
-"""Kernels: positive semi-definite functions of two vectors; some have a power series, some a spectrum.
+"""Kernels: positive semi-definite functions of two vectors.
 
-`base` says what a kernel is, `dot_product` holds those of the inner product, with a power series, `shift_invariant`
-those of the difference, with a spectral law, `radial` those of the distance, as mixtures of Gaussian kernels;
-`combined` makes sums and multiples.
+`base` has the abstract class, `dot_product` kernels of the inner product (with a power series), `shift_invariant`
+kernels of the difference (with a spectral distribution), `radial` kernels of the distance, as mixtures of Gaussian
+kernels, and `combined` sums and multiples.
 """
 
 from jaxonline.kernels.base import Kernel

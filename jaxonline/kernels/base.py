@@ -1,7 +1,7 @@
-"""What a kernel is: a positive semi-definite function of two vectors.
+"""The abstract class of kernels.
 
-What some kernels can do beyond that is in types of their own: `jaxonline.kernels.dot_product.DotProductKernel` has a
-power series, `jaxonline.kernels.shift_invariant.ShiftInvariantKernel` a spectral law.
+`jaxonline.kernels.dot_product.DotProductKernel` adds a power series, and
+`jaxonline.kernels.shift_invariant.ShiftInvariantKernel` a spectral distribution.
 """
 
 import abc
@@ -16,7 +16,7 @@ from jaxonline.parameters.types import Convert
 
 
 class Kernel(abc.ABC):
-    """A positive semi-definite function of two vectors. A subclass gives `__call__`, for one pair.
+    """A positive semi-definite function of two vectors. A subclass implements `__call__`, for one pair.
 
     Example:
         >>> import jax.numpy as jnp
@@ -30,17 +30,17 @@ class Kernel(abc.ABC):
 
     @abc.abstractmethod
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
-        """The kernel of one pair of vectors."""
+        """Return the kernel of one pair of vectors."""
 
     def gram(self, X: Float[ArrayLike, "n d"], X2: Float[ArrayLike, "m d"] | None = None) -> Float[Array, "n m"]:
-        """The kernel of every row of `X` with every row of `X2` (with every row of `X` when None)."""
+        """Return the kernel of every row of `X` with every row of `X2` (of `X` if None)."""
         X = as_floating(X)
         X2 = X if X2 is None else as_floating(X2)
         return jax.vmap(lambda x: jax.vmap(lambda x2: self(x, x2))(X2))(X)
 
 
 def require_kernel(name: str, kernel: Any) -> Kernel:
-    """The kernel, or a TypeError where it is none."""
+    """Return the kernel; raise a TypeError if it is not one."""
     return check.instance(name, kernel, Kernel, "a kernel")
 
 

@@ -1,7 +1,7 @@
-"""Sums and multiples of kernels, which can do what all their parts can.
+"""Sums and multiples of kernels, with a power series or a spectrum if all of their kernels have one.
 
-`Sum([...])` and `Scaled(kernel, factor)` choose the class when they are called: `Sum([Linear(), ExponentialKernel()])`
-is a `DotProductSum`, `Sum([Linear(), Gaussian(1.0)])` just a `Sum`.
+`Sum([...])` and `Scaled(kernel, factor)` select the class: `Sum([Linear(), ExponentialKernel()])` is a `DotProductSum`,
+`Sum([Linear(), Gaussian(1.0)])` a plain `Sum`.
 """
 
 import functools
@@ -24,13 +24,13 @@ from jaxonline.parameters.types import Convert, NonNegative
 
 
 def as_kernels(kernels: Any, name: str) -> tuple[Kernel, ...]:
-    """A sequence of kernels as a tuple."""
+    """Return a sequence of kernels as a tuple."""
     return tuple(require_kernel(name, kernel) for kernel in check.sequence(name, kernels, "kernel"))
 
 
 @struct
 class Sum(Kernel):
-    """The sum of kernels: it has a series where all of them have one, a spectrum where all have one.
+    """Sum of kernels; it has a power series if all of them have one, and a spectrum if all of them have one.
 
     Args:
         kernels: a sequence of at least one kernel.
@@ -46,7 +46,7 @@ class Sum(Kernel):
     kernels: Annotated[Sequence[Kernel], Convert(as_kernels)]
 
     def __new__(cls, kernels: Sequence[Kernel] = ()) -> Any:
-        return object.__new__(_class_for(cls, Sum, DotProductSum, ShiftInvariantSum, kernels))
+        return object.__new__(_select_class(cls, Sum, DotProductSum, ShiftInvariantSum, kernels))
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         return sum(kernel(x, x2) for kernel in self.kernels)  # type: ignore[return-value]
@@ -54,7 +54,7 @@ class Sum(Kernel):
 
 @struct
 class DotProductSum(Sum, DotProductKernel):
-    """A sum of dot-product kernels; write `Sum([...])`."""
+    """Sum of dot-product kernels, made by `Sum([...])`."""
 
     kernels: Annotated[Sequence[DotProductKernel], Convert(as_kernels)]
 
@@ -64,7 +64,7 @@ class DotProductSum(Sum, DotProductKernel):
 
     @property
     def degree(self) -> int | None:  # type: ignore[override]
-        """The largest degree of the kernels, None where one has an infinite series."""
+        """The largest degree of the kernels, None if one has an infinite series."""
         degrees = [kernel.degree for kernel in self.kernels]
         return None if None in degrees else max(degrees)  # type: ignore[type-var]
 
@@ -86,7 +86,7 @@ class DotProductSum(Sum, DotProductKernel):
 
 @struct
 class ShiftInvariantSum(Sum, ShiftInvariantKernel):
-    """A sum of shift-invariant kernels; write `Sum([...])`."""
+    """Sum of shift-invariant kernels, made by `Sum([...])`."""
 
     kernels: Annotated[Sequence[ShiftInvariantKernel], Convert(as_kernels)]
 
@@ -98,21 +98,21 @@ class ShiftInvariantSum(Sum, ShiftInvariantKernel):
         return sum(kernel.at_zero() for kernel in self.kernels)  # type: ignore[return-value]
 
     def frequencies(self, key: Key[Array, ""], dimension: int, n: int) -> Float[Array, "n dimension"]:
-        # Each frequency is drawn from one kernel, chosen with probability k_i(x, x) / k(x, x).
+        # each frequency is drawn from kernel i with probability k_i(x, x) / k(x, x)
         choice_key, *keys = jax.random.split(key, len(self.kernels) + 1)
-        shares = jnp.log(jnp.stack([kernel.at_zero() for kernel in self.kernels]))
-        choice = jax.random.categorical(choice_key, shares, shape=(n,))
+        log_weights = jnp.log(jnp.stack([kernel.at_zero() for kernel in self.kernels]))
+        choice = jax.random.categorical(choice_key, log_weights, shape=(n,))
         draws = [kernel.frequencies(k, dimension, n) for kernel, k in zip(self.kernels, keys, strict=True)]
         return jnp.stack(draws)[choice, jnp.arange(n)]
 
 
 @struct
 class Scaled(Kernel):
-    """A kernel multiplied by a number: it has a series or a spectrum where the kernel has one.
+    """Kernel multiplied by a number; it has a power series or a spectrum if the kernel has one.
 
     Args:
         kernel: the kernel.
-        factor: not negative, so that the product is positive semi-definite.
+        factor: a factor that keeps the product positive semi-definite.
 
     Example:
         >>> from jaxonline.kernels import ExponentialKernel, Scaled
@@ -124,18 +124,18 @@ class Scaled(Kernel):
     factor: NonNegative = 1.0
 
     def __new__(cls, kernel: Kernel | None = None, factor: ArrayLike = 1.0) -> Any:
-        return object.__new__(_class_for(cls, Scaled, ScaledDotProduct, ScaledShiftInvariant, [kernel]))
+        return object.__new__(_select_class(cls, Scaled, ScaledDotProduct, ScaledShiftInvariant, [kernel]))
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
-        return self._times(self.kernel(x, x2))
+        return self._scale(self.kernel(x, x2))
 
-    def _times(self, value: Array) -> Array:
+    def _scale(self, value: Array) -> Array:
         return jnp.asarray(self.factor, value.dtype) * value
 
 
 @struct
 class ScaledDotProduct(Scaled, DotProductKernel):
-    """A multiple of a dot-product kernel; write `Scaled(kernel, factor)`."""
+    """Multiple of a dot-product kernel, made by `Scaled(kernel, factor)`."""
 
     kernel: Annotated[DotProductKernel, Convert(lambda kernel, name: require_dot_product(name, kernel))]
 
@@ -148,7 +148,7 @@ class ScaledDotProduct(Scaled, DotProductKernel):
         return self.kernel.radius()
 
     def series(self, a: ArrayLike) -> Array:
-        return self._times(self.kernel.series(a))
+        return self._scale(self.kernel.series(a))
 
     def log_coefficient(self, n: Int[Array, "..."]) -> Float[Array, "..."]:
         logs = self.kernel.log_coefficient(n)
@@ -163,23 +163,23 @@ class ScaledDotProduct(Scaled, DotProductKernel):
 
 @struct
 class ScaledShiftInvariant(Scaled, ShiftInvariantKernel):
-    """A multiple of a shift-invariant kernel; write `Scaled(kernel, factor)`."""
+    """Multiple of a shift-invariant kernel, made by `Scaled(kernel, factor)`."""
 
     kernel: Annotated[ShiftInvariantKernel, Convert(lambda kernel, name: require_shift_invariant(name, kernel))]
 
     def at_zero(self) -> Float[Array, ""]:
-        return self._times(self.kernel.at_zero())
+        return self._scale(self.kernel.at_zero())
 
     def frequencies(self, key: Key[Array, ""], dimension: int, n: int) -> Float[Array, "n dimension"]:
         return self.kernel.frequencies(key, dimension, n)
 
 
-def _class_for(cls: type, plain: type, dot_product: type, shift_invariant: type, parts: Any) -> type:
-    """The class that can do what all `parts` can, where the plain one was called (and not by pickle, without parts)."""
-    if cls is not plain or not isinstance(parts, Sequence):
+def _select_class(cls: type, plain: type, dot_product: type, shift_invariant: type, kernels: Any) -> type:
+    """Return the class for `kernels` if `cls` is the plain class; pickle calls a class without kernels."""
+    if cls is not plain or not isinstance(kernels, Sequence):
         return cls
-    if parts and all(isinstance(part, DotProductKernel) for part in parts):
+    if kernels and all(isinstance(kernel, DotProductKernel) for kernel in kernels):
         return dot_product
-    if parts and all(isinstance(part, ShiftInvariantKernel) for part in parts):
+    if kernels and all(isinstance(kernel, ShiftInvariantKernel) for kernel in kernels):
         return shift_invariant
     return cls

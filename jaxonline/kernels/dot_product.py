@@ -1,7 +1,6 @@
-"""Dot-product kernels k(x, x') = Q(<x, x'>), which know the power series of Q.
+"""Dot-product kernels k(x, x') = Q(<x, x'>), with the power series of Q.
 
-The Taylor coefficients beta_n of Q are what makes them kernels (beta_n >= 0), and what the feature-map estimators
-need.
+The Taylor coefficients beta_n >= 0 of Q make Q(<x, x'>) a kernel, and estimators of the feature map use them.
 
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), section 2,
 with erratum E5.
@@ -29,8 +28,8 @@ from jaxonline.parameters.validation import validate_arguments
 class DotProductKernel(Kernel):
     """A kernel Q(<x, x'>) of the inner product, with the power series Q(a) = sum_n beta_n a^n.
 
-    A subclass gives `series`, `_coefficients`, `log_coefficient` and `tail_bound`, and `radius` where it is finite; a
-    `PolynomialKernel` gives `series`, `_coefficients` and `degree`.
+    A subclass implements `series`, `_coefficients`, `log_coefficient` and `tail_bound`, and `radius` if it is finite. A
+    `PolynomialKernel` implements `series`, `_coefficients` and `degree`.
 
     Example:
         >>> from jaxonline.kernels import DotProductKernel, Gaussian, Linear
@@ -39,22 +38,22 @@ class DotProductKernel(Kernel):
     """
 
     degree: ClassVar[int | None] = None
-    """The degree of Q where it is a polynomial, None where its series is infinite."""
+    """The degree of Q if it is a polynomial, None if its series is infinite."""
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         return self.series(jnp.sum(as_floating(x) * as_floating(x2)))
 
     def radius(self) -> float:
-        """The radius of convergence of Q; inf unless a kernel says otherwise."""
+        """Return the radius of convergence of Q, inf by default."""
         return math.inf
 
     @abc.abstractmethod
     def series(self, a: ArrayLike) -> Array:
-        """Q(a), entry by entry; NaN outside the disc of convergence, an error for a known `a` there."""
+        """Return Q(a), entry by entry; outside the disc of convergence NaN, or an error for a known `a`."""
 
     @validate_arguments
     def coefficients(self, n_terms: Count) -> np.ndarray:
-        """beta_0 .. beta_(n_terms - 1), in float64, on the host.
+        """Return beta_0 .. beta_(n_terms - 1), in float64, on the host.
 
         Example:
             >>> from jaxonline.kernels import Inhomogeneous
@@ -65,19 +64,19 @@ class DotProductKernel(Kernel):
 
     @abc.abstractmethod
     def _coefficients(self, n: np.ndarray) -> np.ndarray:
-        """beta_n for n = 0, 1, 2, ..., as many as `n` has entries, in float64, on the host."""
+        """Return beta_n for n = 0, 1, 2, ..., as many as `n` has entries, in float64, on the host."""
 
     @abc.abstractmethod
     def log_coefficient(self, n: Int[Array, "..."]) -> Float[Array, "..."]:
-        """log beta_n (-inf where beta_n = 0), as JAX code, for an `n` that may be random."""
+        """Return log beta_n (-inf if beta_n = 0), as JAX code; `n` may be random."""
 
     @abc.abstractmethod
     def tail_bound(self, n_terms: int, a: float) -> float:
-        """The rest of the series, the sum over n >= `n_terms` of beta_n a^n, for a >= 0; inf outside the disc."""
+        """Return the sum over n >= `n_terms` of beta_n a^n, for a >= 0; inf outside the disc of convergence."""
 
 
 class PolynomialKernel(DotProductKernel):
-    """A dot-product kernel whose Q is a polynomial."""
+    """A dot-product kernel with a polynomial Q."""
 
     degree: int  # type: ignore[assignment]
 
@@ -91,12 +90,11 @@ class PolynomialKernel(DotProductKernel):
 
 @struct
 class Linear(PolynomialKernel):
-    """The linear kernel <x, x'>.
+    """Linear kernel <x, x'>.
 
     Example:
-        >>> import jax.numpy as jnp
         >>> from jaxonline.kernels import Linear
-        >>> float(Linear()(jnp.array([1.0, 2.0]), jnp.array([3.0, 4.0])))
+        >>> float(Linear()([1.0, 2.0], [3.0, 4.0]))
         11.0
     """
 
@@ -111,15 +109,14 @@ class Linear(PolynomialKernel):
 
 @struct
 class Homogeneous(PolynomialKernel):
-    """The homogeneous polynomial kernel <x, x'>^degree.
+    """Homogeneous polynomial kernel <x, x'>^degree.
 
     Args:
-        degree: of the polynomial.
+        degree: degree of the polynomial.
 
     Example:
-        >>> import jax.numpy as jnp
         >>> from jaxonline.kernels import Homogeneous
-        >>> float(Homogeneous(3)(jnp.array([1.0, 1.0]), jnp.array([1.0, 1.0])))
+        >>> float(Homogeneous(3)([1.0, 1.0], [1.0, 1.0]))
         8.0
     """
 
@@ -134,15 +131,14 @@ class Homogeneous(PolynomialKernel):
 
 @struct
 class Inhomogeneous(PolynomialKernel):
-    """The inhomogeneous polynomial kernel (1 + <x, x'>)^degree.
+    """Inhomogeneous polynomial kernel (1 + <x, x'>)^degree.
 
     Args:
-        degree: of the polynomial.
+        degree: degree of the polynomial.
 
     Example:
-        >>> import jax.numpy as jnp
         >>> from jaxonline.kernels import Inhomogeneous
-        >>> float(Inhomogeneous(2)(jnp.array([1.0, 1.0]), jnp.array([1.0, 1.0])))
+        >>> float(Inhomogeneous(2)([1.0, 1.0], [1.0, 1.0]))
         9.0
     """
 
@@ -157,12 +153,11 @@ class Inhomogeneous(PolynomialKernel):
 
 @struct
 class ExponentialKernel(DotProductKernel):
-    """The exponential kernel e^<x, x'>, beta_n = 1/n!.
+    """Exponential kernel e^<x, x'>, beta_n = 1/n!.
 
     Example:
-        >>> import jax.numpy as jnp
         >>> from jaxonline.kernels import ExponentialKernel
-        >>> float(ExponentialKernel()(jnp.zeros(2), jnp.ones(2)))
+        >>> float(ExponentialKernel()([0.0, 0.0], [1.0, 1.0]))
         1.0
     """
 
@@ -170,11 +165,11 @@ class ExponentialKernel(DotProductKernel):
         return jnp.exp(as_floating(a))
 
     def log_coefficient(self, n: Int[Array, "..."]) -> Float[Array, "..."]:
-        return -jax.scipy.special.gammaln(_real(n) + 1.0)
+        return -jax.scipy.special.gammaln(_as_real(n) + 1.0)
 
     def tail_bound(self, n_terms: int, a: float) -> float:
-        share = float(special.gammainc(n_terms, a)) if n_terms else 1.0
-        return share * math.exp(a) if a < 709.0 else math.inf
+        fraction = float(special.gammainc(n_terms, a)) if n_terms else 1.0
+        return fraction * math.exp(a) if a < 709.0 else math.inf
 
     def _coefficients(self, n: np.ndarray) -> np.ndarray:
         return special.rgamma(n + 1.0)
@@ -182,22 +177,18 @@ class ExponentialKernel(DotProductKernel):
 
 @struct
 class Binomial(DotProductKernel):
-    """The binomial kernel (1 - <x, x'>)^-exponent on the open unit ball.
+    """Binomial kernel (1 - <x, x'>)^-exponent on the open unit ball.
 
     Its coefficients Gamma(n + exponent) / (Gamma(exponent) n!) are positive. The paper prints (1 + <x, x'>)^-exponent,
-    whose coefficients alternate in sign, so that it is no kernel (E5).
+    which is not a kernel, since its coefficients alternate in sign (E5). An inner product with |<x, x'>| >= 1 raises a
+    ValueError if it is known, and gives NaN otherwise.
 
     Args:
         exponent: alpha.
 
-    Raises:
-        ValueError: at a call, a known inner product with |<x, x'>| >= 1 (NaN where it is not
-            known yet).
-
     Example:
-        >>> import jax.numpy as jnp
         >>> from jaxonline.kernels import Binomial
-        >>> float(Binomial(1.0)(jnp.array([0.5]), jnp.array([1.0])))
+        >>> float(Binomial(1.0)([0.5], [1.0]))
         2.0
     """
 
@@ -213,18 +204,18 @@ class Binomial(DotProductKernel):
         return jnp.where(inside, value, jnp.nan)
 
     def log_coefficient(self, n: Int[Array, "..."]) -> Float[Array, "..."]:
-        n = _real(n)
+        n = _as_real(n)
         alpha = jnp.asarray(self.exponent, n.dtype)
         gammaln = jax.scipy.special.gammaln
         return gammaln(n + alpha) - gammaln(alpha) - gammaln(n + 1.0)
 
     def tail_bound(self, n_terms: int, a: float) -> float:
-        # beta_n a^n (1 - a)^alpha is the negative binomial law, whose tail is an incomplete beta function.
+        # beta_n a^n (1 - a)^alpha is the negative binomial distribution; its tail is an incomplete beta function
         alpha = host_float("exponent", self.exponent)
         if a >= 1.0:
             return math.inf
-        share = float(special.betainc(n_terms, alpha, a)) if n_terms else 1.0
-        return share * (1.0 - a) ** -alpha
+        fraction = float(special.betainc(n_terms, alpha, a)) if n_terms else 1.0
+        return fraction * (1.0 - a) ** -alpha
 
     def _coefficients(self, n: np.ndarray) -> np.ndarray:
         ratios = (n[1:] - 1 + host_float("exponent", self.exponent)) / n[1:]
@@ -233,15 +224,14 @@ class Binomial(DotProductKernel):
 
 @struct
 class PowerSeries(PolynomialKernel):
-    """The kernel sum_n beta_n <x, x'>^n of given coefficients.
+    """Kernel sum_n beta_n <x, x'>^n with given coefficients.
 
     Args:
-        betas: beta_0, beta_1, ..., of which none is negative (Schoenberg's condition for every dimension).
+        betas: beta_0, beta_1, ..., not negative (Schoenberg's condition for every dimension).
 
     Example:
-        >>> import jax.numpy as jnp
         >>> from jaxonline.kernels import PowerSeries
-        >>> float(PowerSeries([1.0, 0.0, 0.5])(jnp.array([2.0]), jnp.array([1.0])))
+        >>> float(PowerSeries([1.0, 0.0, 0.5])([2.0], [1.0]))
         3.0
     """
 
@@ -265,7 +255,7 @@ class PowerSeries(PolynomialKernel):
 
 
 def require_dot_product(name: str, kernel: Any) -> DotProductKernel:
-    """The kernel, or a TypeError where it has no series."""
+    """Return the kernel; raise a TypeError if it has no power series."""
     if not isinstance(require_kernel(name, kernel), DotProductKernel):
         raise ArgumentTypeError(
             name,
@@ -275,11 +265,11 @@ def require_dot_product(name: str, kernel: Any) -> DotProductKernel:
 
 
 def _log_lookup(table: Float[Array, "m"], n: Int[Array, "..."]) -> Float[Array, "..."]:
-    """log table[n], -inf beyond the end of the table."""
+    """Return log table[n], -inf beyond the end of the table."""
     n = jnp.asarray(n)
     last = table.shape[0] - 1
     return jnp.where(n <= last, jnp.log(table)[jnp.minimum(n, last)], -jnp.inf)
 
 
-def _real(n: Int[Array, "..."]) -> Float[Array, "..."]:
+def _as_real(n: Int[Array, "..."]) -> Float[Array, "..."]:
     return jnp.asarray(n).astype(jnp.result_type(float))

@@ -1,12 +1,12 @@
 """Radial kernels as mixtures of Gaussian kernels (Schoenberg's theorem).
 
 A radial kernel on every R^d is g(r) = integral of exp(-u r^2) mu(u) du with mu >= 0. Under Gaussian noise a surrogate
-exists only for the part u <= cut (`jaxonline.estimators.surrogates`), so `truncate` makes of a radial kernel the
-finite mixture sum_j w_j exp(-u_j r^2), by Gauss-Jacobi quadrature. The mixture is itself a kernel, with
-an exact surrogate; what it costs to replace g by it is `truncation_error` and `quadrature_error`.
+exists only for the part u <= cut (`jaxonline.estimators.surrogates`). `truncate` returns this part as a finite mixture
+sum_j w_j exp(-u_j r^2), by Gauss-Jacobi quadrature. The mixture is a kernel with an exact surrogate; `truncation_error`
+and `quadrature_error` are its distances from g.
 
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Learning from noisy data under distributional assumptions" (NIPS
-workshop 2010), section 6.1 and appendix E. Its appendix cuts the integral at c/d: `cut` is that upper limit itself.
+workshop 2010), section 6.1 and appendix E. The appendix cuts the integral at c/d; `cut` is that upper limit.
 """
 
 import abc
@@ -29,47 +29,47 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 class RadialKernel(ShiftInvariantKernel):
-    """A kernel of the distance of its arguments. A subclass gives `profile` and `sample_rates`."""
+    """A kernel of the distance of its arguments. A subclass implements `profile` and `sample_rates`."""
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         return self.profile(jnp.sum((as_floating(x) - as_floating(x2)) ** 2))
 
     @abc.abstractmethod
     def profile(self, squared_distance: Float[Array, "..."]) -> Float[Array, "..."]:
-        """The kernel as a function of r^2 = |x - x'|^2, entry by entry."""
+        """Return the kernel as a function of r^2 = |x - x'|^2, entry by entry."""
 
     @abc.abstractmethod
     def sample_rates(self, key: Key[Array, ""], n: int) -> Float[Array, "n"]:
-        """Independent draws of u from the mixing law mu / g(0)."""
+        """Return independent draws of u from the mixing distribution mu / g(0)."""
 
     def at_zero(self) -> Float[Array, ""]:
         return self.profile(jnp.zeros(()))
 
     def frequencies(self, key: Key[Array, ""], dimension: int, n: int) -> Float[Array, "n dimension"]:
-        # omega ~ N(0, 2u I) with u from the mixing law.
+        # omega ~ N(0, 2u I) with u from the mixing distribution
         rate_key, normal_key = jax.random.split(key)
         scales = jnp.sqrt(2.0 * self.sample_rates(rate_key, n))
         return scales[:, None] * jax.random.normal(normal_key, (n, dimension))
 
 
 class SchoenbergKernel(RadialKernel):
-    """A radial kernel with g(0) = 1 whose mixing density mu(u) is known in closed form."""
+    """A radial kernel with g(0) = 1 and a mixing density mu(u) in closed form."""
 
     @abc.abstractmethod
     def mixture_density(self, u: ArrayLike) -> ArrayLike:
-        """mu(u) for u > 0, in float64 on the host: a density on (0, inf)."""
+        """Return the density mu(u) for u > 0, in float64 on the host."""
 
     @abc.abstractmethod
     def truncated_profile(self, squared_distance: ArrayLike, cut: float) -> ArrayLike:
-        """The integral of exp(-u r^2) mu(u) over 0 < u <= cut, in closed form, in float64 on the host."""
+        """Return the integral of exp(-u r^2) mu(u) over 0 < u <= cut, in closed form, in float64 on the host."""
 
     def endpoint_power(self) -> float:
-        """The power of u with which mu(u) starts at u = 0, for the quadrature; 0 where mu is smooth there."""
+        """Return the power of u in mu(u) near u = 0, for the quadrature; 0 if mu is smooth there."""
         return 0.0
 
     @validate_arguments
     def truncation_error(self, cut: PositiveFloat) -> float:
-        """The largest difference of g and its part u <= cut: 1 - mass of mu below `cut`, reached at r = 0."""
+        """Return the largest difference of g and its part u <= cut: 1 - mass of mu below `cut`, at r = 0."""
         return 1.0 - float(np.asarray(self.truncated_profile(0.0, cut)))
 
 
@@ -81,18 +81,16 @@ MixingKernel = Annotated[
 
 @struct
 class RadialExponential(SchoenbergKernel):
-    """The kernel exp(-r / scale) of the l2 distance r (Matern with smoothness 1/2).
+    """Radial exponential kernel exp(-r / scale) of the l2 distance r (Matern with smoothness 1/2).
 
-    mu(u) = u^(-3/2) exp(-1 / (4 scale^2 u)) / (2 scale sqrt(pi)). Not to be confused with
-    `jaxonline.kernels.Laplacian`, which has the l1 distance.
+    mu(u) = u^(-3/2) exp(-1 / (4 scale^2 u)) / (2 scale sqrt(pi)). `jaxonline.kernels.Laplacian` has the l1 distance.
 
     Args:
-        scale: of distances.
+        scale: scale of distances.
 
     Example:
-        >>> import jax.numpy as jnp
         >>> from jaxonline.kernels.radial import RadialExponential
-        >>> round(float(RadialExponential(5.0)(jnp.zeros(2), jnp.array([3.0, 4.0]))), 4)  # e^-1
+        >>> round(float(RadialExponential(5.0)([0.0, 0.0], [3.0, 4.0])), 4)  # e^-1
         0.3679
     """
 
@@ -114,25 +112,24 @@ class RadialExponential(SchoenbergKernel):
         r, root = np.sqrt(np.asarray(squared_distance, float)), math.sqrt(cut)
         rate = 1.0 / host_float("scale", self.scale)
         near, far = rate / (2.0 * root) - r * root, rate / (2.0 * root) + r * root
-        # e^(rate r) erfc(far) written with erfcx, as the factors alone overflow and underflow.
+        # e^(rate r) erfc(far) by erfcx, since its factors overflow and underflow
         return 0.5 * (np.exp(-rate * r) * special.erfc(near) + special.erfcx(far) * np.exp(rate * r - far**2))
 
 
 @struct
 class Cauchy(SchoenbergKernel):
-    """The Cauchy-type (rational quadratic) kernel (1 + r^2 / scale)^-exponent of the l2 distance r.
+    """Cauchy-type (rational quadratic) kernel (1 + r^2 / scale)^-exponent of the l2 distance r.
 
-    mu is the gamma density of shape `exponent` and rate `scale`. The worked case of the paper is scale = d (the
-    dimension), exponent = 1, whose part u <= c/d is g (1 - e^(-c/g)).
+    mu is the gamma density of shape `exponent` and rate `scale`. The example of the paper has scale = d (the dimension)
+    and exponent = 1; its part u <= c/d is g (1 - e^(-c/g)).
 
     Args:
         scale: m.
         exponent: alpha.
 
     Example:
-        >>> import jax.numpy as jnp
         >>> from jaxonline.kernels.radial import Cauchy
-        >>> float(Cauchy(2.0)(jnp.zeros(2), jnp.ones(2)))
+        >>> float(Cauchy(2.0)([0.0, 0.0], [1.0, 1.0]))
         0.5
     """
 
@@ -163,19 +160,15 @@ class Cauchy(SchoenbergKernel):
 
 @struct
 class GaussianMixture(RadialKernel):
-    """The finite mixture sum_j weights_j exp(-rates_j r^2) of Gaussian kernels.
+    """Finite mixture sum_j weights_j exp(-rates_j r^2) of Gaussian kernels.
 
     Args:
-        rates: [n].
-        weights: [n].
-
-    Raises:
-        ValueError: `rates` and `weights` have different lengths.
+        rates: rates of the kernels [n].
+        weights: weights of the kernels [n].
 
     Example:
-        >>> import jax.numpy as jnp
         >>> from jaxonline.kernels.radial import GaussianMixture
-        >>> float(GaussianMixture([0.0, 1.0], [0.5, 2.0])(jnp.zeros(2), jnp.zeros(2)))
+        >>> float(GaussianMixture([0.0, 1.0], [0.5, 2.0])([0.0, 0.0], [0.0, 0.0]))
         2.5
     """
 
@@ -200,15 +193,12 @@ class GaussianMixture(RadialKernel):
 
 @validate_arguments
 def truncate(kernel: MixingKernel, cut: PositiveFloat, n_nodes: Count = 128) -> GaussianMixture:
-    """The part u <= `cut` of a radial kernel as a finite mixture, by Gauss-Jacobi quadrature in (u / cut)^(1/4).
+    """Return the part u <= `cut` of a radial kernel as a finite mixture, by Gauss-Jacobi quadrature in (u / cut)^(1/4).
 
     Args:
-        kernel: a radial kernel with a mixing density; its parameters must be known (not traced).
-        cut: the upper limit of u.
-        n_nodes: how many Gaussian kernels.
-
-    Raises:
-        TypeError: `kernel` has no mixing density, or a parameter is traced.
+        kernel: a radial kernel with a mixing density and known (not traced) parameters.
+        cut: upper limit of u.
+        n_nodes: number of Gaussian kernels.
 
     Example:
         >>> import math
@@ -218,7 +208,7 @@ def truncate(kernel: MixingKernel, cut: PositiveFloat, n_nodes: Count = 128) -> 
         True
     """
     cut = host_float("cut", cut)
-    # In t = (u / cut)^(1/4) the nodes crowd at u = 0, which is what the kernel at large distances is made of.
+    # in t = (u / cut)^(1/4) most nodes are near u = 0, which determines the kernel at large distances
     power = 4.0 * kernel.endpoint_power() + 3.0
     nodes, weights = special.roots_jacobi(n_nodes, 0.0, power)
     t = 0.5 * (1.0 + nodes)
@@ -228,7 +218,7 @@ def truncate(kernel: MixingKernel, cut: PositiveFloat, n_nodes: Count = 128) -> 
 
 
 def quadrature_error(kernel: SchoenbergKernel, cut: float, n_nodes: int = 128) -> float:
-    """The largest difference of `truncate(kernel, cut, n_nodes)` and the exact truncated kernel, over a grid of r.
+    """Return the largest difference of `truncate(kernel, cut, n_nodes)` and the exact truncated kernel on a grid of r.
 
     The grid is r = 0 and 400 values of r^2 from 1e-3 / cut to 1e5 / cut, evenly spaced in log r. About 1e-14 of the
     error is rounding.
@@ -245,5 +235,5 @@ def quadrature_error(kernel: SchoenbergKernel, cut: float, n_nodes: int = 128) -
 
 
 def distance_grid(cut: float) -> np.ndarray:
-    """The squared distances over which quadrature errors are taken."""
+    """Return the squared distances of the grid of `quadrature_error`."""
     return np.concatenate([[0.0], np.geomspace(1e-3, 1e5, 400) / cut])

@@ -1,9 +1,7 @@
-"""Shift-invariant kernels k(x, x') = g(x - x'), which know their spectral law.
+"""Shift-invariant kernels k(x, x') = g(x - x'), with their spectral distribution.
 
-Random Fourier features are drawn from it (`jaxonline.estimators.fourier`). Kernels of the l2 distance, as mixtures of
-Gaussian kernels, are in `jaxonline.kernels.radial`.
-
-Source: Rokhlin and Gurtovaya (2025), section 2, for the spectral laws.
+Random Fourier features are drawn from it (`jaxonline.estimators.fourier`). `jaxonline.kernels.radial` has kernels of
+the l2 distance. Source: Rokhlin and Gurtovaya (2025), section 2, for the spectral distributions.
 """
 
 import abc
@@ -23,9 +21,9 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 class ShiftInvariantKernel(Kernel):
-    """A kernel g(x - x') of the difference, with its spectral law: E cos<omega, x - x'> = k(x, x') / k(x, x).
+    """A kernel g(x - x') with its spectral distribution: E cos<omega, x - x'> = k(x, x') / k(x, x).
 
-    A subclass gives `__call__`, `at_zero` and `frequencies`.
+    A subclass implements `__call__`, `at_zero` and `frequencies`.
 
     Example:
         >>> from jaxonline.kernels import Gaussian, Linear, ShiftInvariantKernel
@@ -35,27 +33,26 @@ class ShiftInvariantKernel(Kernel):
 
     @abc.abstractmethod
     def at_zero(self) -> Float[Array, ""]:
-        """k(x, x), the same for every x."""
+        """Return k(x, x), the same for every x."""
 
     @abc.abstractmethod
     def frequencies(self, key: Key[Array, ""], dimension: int, n: int) -> Float[Array, "n dimension"]:
-        """Independent draws omega of the spectral law."""
+        """Return independent draws omega of the spectral distribution."""
 
 
 @struct
 class Gaussian(ShiftInvariantKernel):
-    """The Gaussian kernel exp(-|x - x'|^2 / width^2), the convention of papers A and B.
+    """Gaussian kernel exp(-|x - x'|^2 / width^2), the convention of papers A and B.
 
-    Paper D writes exp(-|x - x'|^2 / (2 sigma^2)): that is `Gaussian.from_standard_deviation(sigma)`, of width
-    sigma sqrt(2).
+    Paper D writes exp(-|x - x'|^2 / (2 sigma^2)), which is `Gaussian.from_standard_deviation(sigma)` of width sigma
+    sqrt(2).
 
     Args:
-        width: the distance at which the kernel is 1/e.
+        width: distance at which the kernel is 1/e.
 
     Example:
-        >>> import jax.numpy as jnp
         >>> from jaxonline.kernels import Gaussian
-        >>> round(float(Gaussian(1.0)(jnp.array([0.6, 0.5]), jnp.array([0.5, 0.7]))), 3)
+        >>> round(float(Gaussian(1.0)([0.6, 0.5], [0.5, 0.7])), 3)
         0.951
     """
 
@@ -64,12 +61,11 @@ class Gaussian(ShiftInvariantKernel):
     @classmethod
     @validate_arguments
     def from_standard_deviation(cls, sigma: Positive) -> "Gaussian":
-        """The kernel exp(-|x - x'|^2 / (2 sigma^2)), whose frequencies have the standard deviation 1 / sigma.
+        """Return the kernel exp(-|x - x'|^2 / (2 sigma^2)); its frequencies have the standard deviation 1 / sigma.
 
         Example:
-            >>> import jax.numpy as jnp
             >>> from jaxonline.kernels import Gaussian
-            >>> round(float(Gaussian.from_standard_deviation(1.0)(jnp.zeros(1), jnp.ones(1))), 4)  # e^-0.5
+            >>> round(float(Gaussian.from_standard_deviation(1.0)([0.0], [1.0])), 4)  # e^-0.5
             0.6065
         """
         return cls(sigma * math.sqrt(2.0))  # type: ignore[operator]
@@ -88,17 +84,16 @@ class Gaussian(ShiftInvariantKernel):
 
 @struct
 class Laplacian(ShiftInvariantKernel):
-    """The Laplacian kernel exp(-|x - x'|_1 / scale) in the l1 norm, the convention of paper D.
+    """Laplacian kernel exp(-|x - x'|_1 / scale) in the l1 norm, the convention of paper D.
 
     It is a product over coordinates, and not radial; exp(-r/s) in the l2 norm is `kernels.radial.RadialExponential`.
 
     Args:
-        scale: of distances.
+        scale: scale of distances.
 
     Example:
-        >>> import jax.numpy as jnp
         >>> from jaxonline.kernels import Laplacian
-        >>> round(float(Laplacian(2.0)(jnp.zeros(2), jnp.ones(2))), 4)  # e^-1
+        >>> round(float(Laplacian(2.0)([0.0, 0.0], [1.0, 1.0])), 4)  # e^-1
         0.3679
     """
 
@@ -117,7 +112,7 @@ class Laplacian(ShiftInvariantKernel):
 
 
 def require_shift_invariant(name: str, kernel: Any) -> ShiftInvariantKernel:
-    """The kernel, or a TypeError where it has no spectral law."""
+    """Return the kernel; raise a TypeError if it has no spectral distribution."""
     if not isinstance(require_kernel(name, kernel), ShiftInvariantKernel):
         raise ArgumentTypeError(
             name,

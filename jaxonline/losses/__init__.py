@@ -1,8 +1,8 @@
 """Losses: value and gradient of a prediction or a move.
 
-`base` says what a loss is, `series` what one with the Taylor series of its derivative can do beyond that. Losses of a
-residual y_hat - y: `residuals`; of a margin y * y_hat: `margins`; of a predicted probability: `probabilities`; of an
-arm or of weights on arms: `actions`; of a point: `points`.
+`base` has the protocol, `series` losses with a Taylor series of the derivative. Losses of a residual y_hat - y are in
+`residuals`, of a margin y * y_hat in `margins`, of a predicted probability in `probabilities`, of an arm or of weights
+on arms in `actions`, of a point in `points`.
 """
 
 from jaxonline.losses.actions import ArmLoss, ExpectedLoss

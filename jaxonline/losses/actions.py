@@ -1,7 +1,7 @@
-"""Losses of a move among K arms (actions, experts), where the outcome y is the vector of the losses of all arms [K].
+"""Losses of a move among K arms (actions, experts); the outcome y is the vector of the losses of all arms [K].
 
-A move is an arm, 0 to K - 1, or weights on the arms [K], or both as a pair (arm, probabilities): the
-`jaxonline.game.protocols.Draw` of a learner that draws its arm. A pair is known by being a tuple.
+A move is an arm, 0 to K - 1, or weights on the arms [K], or a tuple (arm, probabilities): the
+`jaxonline.game.protocols.Draw` of a learner that draws its arm.
 """
 
 from typing import Any
@@ -15,9 +15,7 @@ from jaxonline.parameters.struct import struct
 
 @struct
 class ArmLoss:
-    """The loss y[arm] of the arm that was played; the move is an arm, or a pair (arm, probabilities).
-
-    NaN for an arm outside 0 to K - 1.
+    """Loss y[arm] of the played arm; NaN for an arm outside 0 to K - 1. The move is an arm, or (arm, probabilities).
 
     Example:
         >>> import jax.numpy as jnp
@@ -28,28 +26,27 @@ class ArmLoss:
     """
 
     def __call__(self, y_hat: Any, y: Float[Array, "K"]) -> Float[Array, ""]:
-        """y[arm]."""
+        """Return y[arm]."""
         arm, losses = jnp.asarray(y_hat[0] if isinstance(y_hat, tuple) else y_hat), as_floating(y)
         return jnp.where((arm >= 0) & (arm < losses.shape[0]), losses[arm], jnp.nan)
 
     def gradient(self, y_hat: Any, y: Float[Array, "K"]) -> Float[Array, "K"]:
-        """The losses of all arms: the gradient of <e, y> in the indicator vector e of the arm, whatever the arm."""
+        """Return the losses of all arms: the gradient of <e, y> in the indicator vector e, for any arm."""
         del y_hat
         return as_floating(y)
 
 
 @struct
 class ExpectedLoss:
-    """The loss <w, y> expected of a draw from the weights w; the move is w [K], or a pair (arm, probabilities).
+    """Expected loss <w, y> of a draw from the weights w; the move is w [K], or (arm, probabilities).
 
-    Weights need not have the sum 1: the loss is linear in them. Hedge plays them; for a learner that draws its arm,
-    this loss is `ArmLoss` without the luck of the draw.
+    The loss is linear in the weights, whose sum need not be 1. `Hedge` plays weights. For a learner that draws its arm,
+    this is the mean of `ArmLoss` over the draw.
 
     Example:
         >>> import jax.numpy as jnp
         >>> from jaxonline.losses import ExpectedLoss
-        >>> losses = jnp.array([0.5, 0.0, 1.0])
-        >>> weights = jnp.array([0.5, 0.25, 0.25])
+        >>> losses, weights = jnp.array([0.5, 0.0, 1.0]), jnp.array([0.5, 0.25, 0.25])
         >>> float(ExpectedLoss()(weights, losses)), float(ExpectedLoss()((2, weights), losses))
         (0.5, 0.5)
         >>> ExpectedLoss().gradient(weights, losses).tolist()
@@ -57,11 +54,11 @@ class ExpectedLoss:
     """
 
     def __call__(self, y_hat: Any, y: Float[Array, "K"]) -> Float[Array, ""]:
-        """<w, y>."""
+        """Return <w, y>."""
         return jnp.vdot(as_floating(y_hat[1] if isinstance(y_hat, tuple) else y_hat), as_floating(y))
 
     def gradient(self, y_hat: Any, y: Float[Array, "K"]) -> Float[Array, "K"]:
-        """The losses of all arms, whatever the weights."""
+        """Return the losses of all arms, for any weights."""
         del y_hat
         return as_floating(y)
 

@@ -1,4 +1,4 @@
-"""What a loss is: its value, and its gradient in the prediction."""
+"""The protocol of losses: a value, and a gradient in the prediction."""
 
 import abc
 from collections.abc import Hashable
@@ -16,10 +16,10 @@ from jaxonline.parameters.types import Component, Convert
 
 @runtime_checkable
 class Loss(Protocol):
-    """A loss: `loss(y_hat, y)`, and `loss.gradient(y_hat, y)`, the gradient (or a subgradient) in `y_hat`.
+    """A loss `loss(y_hat, y)` with `loss.gradient(y_hat, y)`, the gradient (or a subgradient) in `y_hat`.
 
-    Nobody inherits from it: any class with the two methods is a loss. The prediction, or move, `y_hat` and the
-    outcome `y` are those of one round. What has a Taylor series as well is a `SeriesLoss`.
+    Any class with the two methods is a loss; it need not inherit from `Loss`. The prediction or move `y_hat` and the
+    outcome `y` are those of one round. A loss with a Taylor series is a `SeriesLoss`.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -35,18 +35,18 @@ class Loss(Protocol):
     """
 
     def __call__(self, y_hat: Any, y: Any, /) -> Array:
-        """The loss of the prediction `y_hat` where the outcome is `y`."""
+        """Return the loss of the prediction `y_hat` for the outcome `y`."""
         ...
 
     def gradient(self, y_hat: Any, y: Any, /) -> PyTree:
-        """The gradient of that loss in `y_hat`, or a subgradient where there are several."""
+        """Return the gradient of the loss in `y_hat`, or a subgradient."""
         ...
 
 
 class ScalarLoss(abc.ABC):
     """A loss l(a) of one number: the residual a = y_hat - y, or the margin a = y * y_hat of a label y = +1 or -1.
 
-    A subclass names its `kind`, and gives `value` and `derivative`.
+    A subclass has its `kind`, and implements `value` and `derivative`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -62,22 +62,22 @@ class ScalarLoss(abc.ABC):
     """
 
     kind: ClassVar[str]
-    """`"regression"` for a loss of the residual, `"classification"` for one of the margin."""
+    """`"regression"` for a loss of the residual, `"classification"` for a loss of the margin."""
 
     @abc.abstractmethod
     def value(self, a: ArrayLike) -> jax.Array:
-        """The loss l(a), entry by entry."""
+        """Return the loss l(a), entry by entry."""
 
     @abc.abstractmethod
     def derivative(self, a: ArrayLike) -> jax.Array:
-        """The derivative l'(a), entry by entry."""
+        """Return the derivative l'(a), entry by entry."""
 
     def __call__(self, y_hat: ArrayLike, y: ArrayLike) -> jax.Array:
-        """The loss of the prediction `y_hat` where the outcome is `y`; arguments of one shape."""
+        """Return the loss of the prediction `y_hat` for the outcome `y`, of the same shape."""
         return self.value(self._residual_or_margin(y_hat, y))
 
     def gradient(self, y_hat: ArrayLike, y: ArrayLike) -> jax.Array:
-        """The derivative of the loss in `y_hat`; arguments of one shape."""
+        """Return the derivative of the loss in `y_hat`; `y` has the same shape."""
         slope = self.derivative(self._residual_or_margin(y_hat, y))
         return slope if self.kind == "regression" else as_floating(y) * slope
 
@@ -88,40 +88,40 @@ class ScalarLoss(abc.ABC):
 
 @struct
 class OpaqueLoss:
-    """A loss that is not a pytree, as a static part of what holds it; `as_loss` makes it."""
+    """A loss that is not a pytree, stored as a static field; `as_loss` makes it."""
 
     loss: Any = static()
 
     def __call__(self, y_hat: Any, y: Any) -> Array:
-        """Its value."""
+        """Return the loss."""
         return self.loss(y_hat, y)
 
     def gradient(self, y_hat: Any, y: Any) -> PyTree:
-        """Its gradient."""
+        """Return the gradient."""
         return self.loss.gradient(y_hat, y)
 
 
 def check_outcomes(name: str, y: Any, loss: Any) -> None:
-    """Check that outcomes are classes, -1 and +1, where a loss is one of a margin."""
-    if of_margin(loss):
+    """Check that outcomes are -1 or +1 if the loss is a loss of the margin."""
+    if is_margin_loss(loss):
         check.margin_labels(name, y)
 
 
-def of_margin(loss: Any) -> bool:
-    """Whether a loss is one of the margin y * y_hat."""
+def is_margin_loss(loss: Any) -> bool:
+    """Whether a loss is a loss of the margin y * y_hat."""
     inner = loss.loss if isinstance(loss, OpaqueLoss) else loss
     return isinstance(inner, ScalarLoss) and inner.kind == "classification"
 
 
 def as_loss(name: str, loss: Any) -> Loss:
-    """Check that an argument is a loss, and return it as a pytree, which jit can take.
+    """Check that an argument is a loss, and return it as a pytree for jit.
 
-    An object of a plain class becomes a static part (`OpaqueLoss`): two of them are two programs. For a loss with
-    numbers to sweep, declare its class with `jaxonline.struct`.
+    An object of a plain class becomes a static field (`OpaqueLoss`), so that two objects are two programs. To sweep
+    over numbers of a loss, declare its class with `jaxonline.struct`.
 
     Raises:
-        TypeError: `loss` lacks `loss(y_hat, y)` or `loss.gradient(y_hat, y)`, is a class, or can be neither a pytree
-            nor static.
+        TypeError: `loss` lacks `loss(y_hat, y)` or `loss.gradient(y_hat, y)`, is a class, or is neither a pytree nor
+            hashable.
     """
     if isinstance(loss, type) or not isinstance(loss, Loss):
         hint = f"; write {loss.__name__}(...)" if isinstance(loss, type) else ""
@@ -137,4 +137,4 @@ def as_loss(name: str, loss: Any) -> Loss:
 
 
 AnyLoss = Annotated[Any, Component("loss"), Convert(lambda loss, name: as_loss(name, loss))]
-"""A loss as an argument of a struct: `as_loss` checks it and makes it a pytree."""
+"""A loss as an argument of a struct, converted by `as_loss`."""

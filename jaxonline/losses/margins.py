@@ -1,7 +1,4 @@
-"""Losses l(y * y_hat) of the margin of a classification, with labels y = +1 and -1.
-
-Sources are in the docstrings; the smoothed losses, and what a series is for, are in `jaxonline.losses.series`.
-"""
+"""Losses l(y * y_hat) of the margin of a classification, with labels y = +1 and -1."""
 
 import itertools
 import math
@@ -14,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import ArrayLike
 from scipy import special
 
-from jaxonline.losses._erf import erf_series, erf_tail_bound, gauss_over
+from jaxonline.losses._erf import erf_series, erf_tail_bound, scaled_gaussian
 from jaxonline.losses.base import ScalarLoss
 from jaxonline.losses.series import SeriesLoss
 from jaxonline.parameters import check
@@ -25,7 +22,7 @@ from jaxonline.parameters.types import Positive
 
 @struct
 class Exponential(SeriesLoss):
-    """The exponential loss l(a) = e^-a of a classification margin (Example 2; E1: printed e^+a).
+    """Exponential loss l(a) = e^-a of a classification margin (Example 2; E1: printed e^+a).
 
     Example:
         >>> from jaxonline.losses import Exponential
@@ -45,8 +42,8 @@ class Exponential(SeriesLoss):
         return exp(host_float("a", check.non_negative("a", a)) - host_float("centre", centre))
 
     def tail_bound(self, n_terms: int, a: float, centre: float = 0.0) -> float:
-        share = float(special.gammainc(n_terms, a)) if n_terms else 1.0
-        return exp(a - centre + math.log(max(share, 1e-300)) + 1e-10)
+        fraction = float(special.gammainc(n_terms, a)) if n_terms else 1.0
+        return exp(a - centre + math.log(max(fraction, 1e-300)) + 1e-10)
 
     def _series(self, centre: float) -> Iterator[Decimal]:
         gamma = -Decimal(-centre).exp()
@@ -57,11 +54,11 @@ class Exponential(SeriesLoss):
 
 @struct
 class SmoothedHinge(SeriesLoss):
-    """The smoothed hinge loss of a classification margin (Example 4, E3, E4).
+    """Smoothed hinge loss of a classification margin (Example 4, E3, E4).
 
     l(a) = (a-1)(erf(s(a-1)) - 1)/2 + e^(-s^2 (a-1)^2) / (2 s sqrt(pi)), l'(a) = (erf(s(a-1)) - 1)/2. As s grows,
-    l(a) -> max(1 - a, 0). The paper prints the series in powers of a - 1: that is `centre=1`, and its factors are
-    then (y y_hat - 1). About `centre=0`, where factors are y y_hat, the coefficients are Hermite numbers.
+    l(a) -> max(1 - a, 0). The paper prints the series in powers of a - 1 (`centre=1`), with factors (y y_hat - 1). With
+    `centre=0` the factors are y y_hat, and the coefficients are Hermite numbers.
 
     Args:
         scale: s.
@@ -84,7 +81,7 @@ class SmoothedHinge(SeriesLoss):
     def value(self, a: ArrayLike) -> jax.Array:
         b = as_floating(a) - 1.0
         s = jnp.asarray(self.scale, b.dtype)
-        return 0.5 * (gauss_over(s, b) - b * jax.scipy.special.erfc(s * b))
+        return 0.5 * (scaled_gaussian(s, b) - b * jax.scipy.special.erfc(s * b))
 
     def derivative(self, a: ArrayLike) -> jax.Array:
         a = as_floating(a)
@@ -104,10 +101,10 @@ class SmoothedHinge(SeriesLoss):
 
 @struct
 class Logistic(SeriesLoss):
-    """The logistic loss l(a) = ln(1 + e^-a) of a classification margin: a warning case for series.
+    """Logistic loss l(a) = ln(1 + e^-a) of a classification margin.
 
-    l'(a) = -1/(1 + e^a) is not entire: about `centre` its series has the radius of convergence
-    sqrt(pi^2 + centre^2), and a series estimator has infinite variance as soon as p E X^2 reaches its square.
+    l'(a) = -1/(1 + e^a) is not entire: its series about `centre` has the radius of convergence sqrt(pi^2 + centre^2),
+    and a series estimator has infinite variance if p E X^2 is at least the square of the radius.
 
     Example:
         >>> from jaxonline.losses import Logistic
@@ -136,7 +133,7 @@ class Logistic(SeriesLoss):
         return super().majorant(a, centre)
 
     def tail_bound(self, n_terms: int, a: float, centre: float = 0.0) -> float:
-        # From the partial fractions of tanh: |gamma_n| <= 2 sum_k rho_k^-(n+1) <= rho_0^-(n-1) / 4 for n >= 1.
+        # from the partial fractions of tanh: |gamma_n| <= 2 sum_k rho_k^-(n+1) <= rho_0^-(n-1) / 4 for n >= 1.
         radius = self.radius(centre)
         if a >= radius:
             return math.inf
@@ -144,7 +141,7 @@ class Logistic(SeriesLoss):
         return constant + 0.25 * radius * (a / radius) ** max(n_terms, 1) / (1.0 - a / radius)
 
     def _series(self, centre: float) -> Iterator[Decimal]:
-        """The series of v = -1/(1 + e^a), by v' = -v (1 + v)."""
+        """Yield the series of v = -1/(1 + e^a), by v' = -v (1 + v)."""
         gammas = [-1 / (1 + Decimal(centre).exp())]
         for n in itertools.count(1):
             yield gammas[-1]
@@ -154,7 +151,7 @@ class Logistic(SeriesLoss):
 
 @struct
 class Hinge(ScalarLoss):
-    """The hinge loss max(1 - a, 0) of a classification margin. At the kink a = 1 its subgradient is 0.
+    """Hinge loss max(1 - a, 0) of a classification margin. At the kink a = 1 its subgradient is 0.
 
     Example:
         >>> from jaxonline.losses import Hinge
@@ -174,11 +171,10 @@ class Hinge(ScalarLoss):
 
 @struct
 class ZeroOne(ScalarLoss):
-    """The zero-one loss of a classification margin, for counting mistakes: 1 where a <= 0, 0 where a > 0.
+    """Zero-one loss of a classification margin, which counts mistakes: 1 if a <= 0, 0 if a > 0.
 
-    A prediction of 0, which takes no side, is a mistake. The loss is flat wherever it has a derivative, so its
-    `gradient` is 0 everywhere, at the jump as well: nothing can be learned from it, and no descent should be run on
-    it. Give it to a game, and another loss to the learner.
+    A prediction of 0 is a mistake. The `gradient` is 0 everywhere, also at the jump, so a learner cannot learn from
+    this loss: use it for the game, and another loss for the learner.
 
     Example:
         >>> from jaxonline.losses import ZeroOne

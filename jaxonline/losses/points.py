@@ -1,7 +1,4 @@
-"""Losses of a move that is a point in R^d, where the outcome is a point as well.
-
-The linear loss <w, y> of a point is `ExpectedLoss`.
-"""
+"""Losses of a point in R^d, with a point as outcome. The linear loss <w, y> is `ExpectedLoss`."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
@@ -12,7 +9,7 @@ from jaxonline.parameters.struct import struct
 
 @struct
 class SquaredDistance:
-    """The squared Euclidean distance |y_hat - y|^2 of two points.
+    """Squared Euclidean distance |y_hat - y|^2 of two points.
 
     Example:
         >>> import jax.numpy as jnp
@@ -23,10 +20,10 @@ class SquaredDistance:
     """
 
     def __call__(self, y_hat: Float[ArrayLike, "d"], y: Float[ArrayLike, "d"]) -> Float[Array, ""]:
-        """|y_hat - y|^2."""
+        """Return |y_hat - y|^2."""
         difference = as_floating(y_hat) - as_floating(y)
         return jnp.vdot(difference, difference)
 
     def gradient(self, y_hat: Float[ArrayLike, "d"], y: Float[ArrayLike, "d"]) -> Float[Array, "d"]:
-        """2 (y_hat - y)."""
+        """Return 2 (y_hat - y)."""
         return 2.0 * (as_floating(y_hat) - as_floating(y))

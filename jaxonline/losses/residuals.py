@@ -1,7 +1,4 @@
-"""Losses l(y_hat - y) of the residual of a regression.
-
-Sources are in the docstrings; the smoothed losses, and what a series is for, are in `jaxonline.losses.series`.
-"""
+"""Losses l(y_hat - y) of the residual of a regression."""
 
 import itertools
 import math
@@ -14,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import ArrayLike
 from scipy import special
 
-from jaxonline.losses._erf import erf_series, erf_tail_bound, gauss_over
+from jaxonline.losses._erf import erf_series, erf_tail_bound, scaled_gaussian
 from jaxonline.losses.base import ScalarLoss
 from jaxonline.losses.series import SeriesLoss
 from jaxonline.parameters import check
@@ -25,7 +22,7 @@ from jaxonline.parameters.types import Interval, Number, Positive
 
 @struct
 class Squared(SeriesLoss):
-    """The squared loss l(a) = a^2 of a regression residual (Example 1); l'(a) = 2a, of degree 1.
+    """Squared loss l(a) = a^2 of a regression residual (Example 1); l'(a) = 2a, of degree 1.
 
     Example:
         >>> from jaxonline.losses import Squared
@@ -54,9 +51,9 @@ class Squared(SeriesLoss):
 
 @struct
 class SmoothedAbsolute(SeriesLoss):
-    """The smoothed absolute loss l(a) = a erf(sa) + e^(-s^2 a^2) / (s sqrt(pi)) of a residual (Example 3, E2, E4).
+    """Smoothed absolute loss l(a) = a erf(sa) + e^(-s^2 a^2) / (s sqrt(pi)) of a residual (Example 3, E2, E4).
 
-    l'(a) = erf(sa), and its majorant about 0 is erfi(sa) exactly. As s grows, l(a) -> |a|.
+    l'(a) = erf(sa), with the majorant erfi(sa) about 0. As s grows, l(a) -> |a|.
 
     Args:
         scale: s.
@@ -73,7 +70,7 @@ class SmoothedAbsolute(SeriesLoss):
     def value(self, a: ArrayLike) -> jax.Array:
         a = as_floating(a)
         s = jnp.asarray(self.scale, a.dtype)
-        return gauss_over(s, a) + a * jax.scipy.special.erf(s * a)
+        return scaled_gaussian(s, a) + a * jax.scipy.special.erf(s * a)
 
     def derivative(self, a: ArrayLike) -> jax.Array:
         a = as_floating(a)
@@ -96,7 +93,7 @@ class SmoothedAbsolute(SeriesLoss):
 
 @struct
 class Absolute(ScalarLoss):
-    """The absolute loss |a| of a residual; its minimiser is a median. At a = 0 its subgradient is 0.
+    """Absolute loss |a| of a residual; its minimiser is a median. At a = 0 its subgradient is 0.
 
     Example:
         >>> from jaxonline.losses import Absolute
@@ -115,12 +112,12 @@ class Absolute(ScalarLoss):
 
 @struct
 class Huber(ScalarLoss):
-    """The Huber loss of a residual: a^2 / 2 where |a| <= delta, delta (|a| - delta / 2) beyond; l' clips a.
+    """Huber loss of a residual: a^2 / 2 if |a| <= delta, delta (|a| - delta / 2) otherwise; l' clips a.
 
     Source: Huber, "Robust estimation of a location parameter" (Annals of Mathematical Statistics, 1964).
 
     Args:
-        delta: where the parabola becomes a line.
+        delta: largest |a| of the parabola.
 
     Example:
         >>> from jaxonline.losses import Huber
@@ -143,14 +140,13 @@ class Huber(ScalarLoss):
 
 @struct
 class Pinball(ScalarLoss):
-    """The pinball loss max((1 - tau) a, -tau a) of a residual a = y_hat - y; its minimiser is the quantile `tau`.
+    """Pinball (quantile) loss max((1 - tau) a, -tau a) of a residual a; its minimiser is the quantile `tau`.
 
     An outcome above the prediction costs `tau` per unit, one below it 1 - tau. At a = 0 its subgradient is 0.
-
     Source: Koenker and Bassett, "Regression quantiles" (Econometrica, 1978).
 
     Args:
-        tau: the level of the quantile, above 0 and below 1.
+        tau: level of the quantile.
 
     Example:
         >>> from jaxonline.losses import Pinball

@@ -1,9 +1,8 @@
-"""Losses that know the Taylor series of their derivative, which is what series estimators are made from.
+"""Losses with the Taylor series of their derivative, for series estimators.
 
-`value` and `derivative` of such a loss are JAX functions for the simulation; `coefficients`, `tail_bound`, `majorant`
-and `radius` describe the series of the derivative l'(centre + h) = sum gamma_n h^n, on the host, in float64. The
-coefficients come from recurrences in 60-digit decimal arithmetic, so they are right to the last bit or two even where
-a recurrence cancels, and neither overflow nor underflow happens on the way to them.
+`value` and `derivative` are JAX functions. `coefficients`, `tail_bound`, `majorant` and `radius` describe the series
+l'(centre + h) = sum gamma_n h^n, on the host, in float64. The coefficients come from recurrences in 60-digit decimal
+arithmetic: they are correct to the last bit or two, also if a recurrence cancels, and neither overflow nor underflow.
 
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), Examples 1
 to 4, with errata E1 to E4.
@@ -32,8 +31,8 @@ _CONTEXT = decimal.Context(prec=60, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN
 class SeriesLoss(ScalarLoss):
     """A loss of a residual or a margin, with the series of its derivative.
 
-    A subclass gives `value`, `derivative`, the coefficients of l' one after the other (`_series`), a bound on their
-    tail, and the radius of convergence where it is finite. Everything else follows.
+    A subclass implements `value`, `derivative`, the coefficients of l' (`_series`), `tail_bound`, and `radius` if the
+    radius of convergence is finite.
 
     Example:
         >>> from jaxonline.losses import Hinge, SeriesLoss, SmoothedHinge
@@ -42,31 +41,30 @@ class SeriesLoss(ScalarLoss):
     """
 
     degree: ClassVar[int | None] = None
-    """The degree of l' where it is a polynomial, None where its series is infinite."""
+    """The degree of l' if it is a polynomial, None if its series is infinite."""
     _max_terms: ClassVar[int] = 1 << 19
 
     @abc.abstractmethod
     def tail_bound(self, n_terms: int, a: float, centre: float = 0.0) -> float:
-        """A proven upper bound on sum over n >= `n_terms` of |gamma_n| a^n (a >= 0); inf outside the disc."""
+        """Return a proven upper bound on sum over n >= `n_terms` of |gamma_n| a^n (a >= 0); inf outside the disc."""
 
     @abc.abstractmethod
     def _series(self, centre: float) -> Iterator[Decimal]:
-        """gamma_0, gamma_1, ... of l' about `centre`, without end."""
+        """Yield gamma_0, gamma_1, ... of l' about `centre`, without end."""
 
     def radius(self, centre: float = 0.0) -> float:
-        """The radius of convergence of the series of l' about `centre`; inf unless a loss says otherwise."""
+        """Return the radius of convergence of the series of l' about `centre`, inf by default."""
         return math.inf
 
     @validate_arguments
     def coefficients(self, n_terms: Count, centre: float = 0.0) -> np.ndarray:
-        """gamma_0 .. gamma_(n_terms - 1) of l'(centre + h) = sum gamma_n h^n, in float64.
+        """Return gamma_0 .. gamma_(n_terms - 1) of l'(centre + h) = sum gamma_n h^n, in float64.
+
+        Each is correct to about 1e-15 relative (0 or inf outside the range of float64).
 
         Args:
-            n_terms: how many.
-            centre: the point of expansion.
-
-        Returns:
-            A vector of `n_terms` float64 numbers, each right to about 1e-15 relative (0 or inf where float64 ends).
+            n_terms: number of coefficients.
+            centre: point of expansion.
 
         Raises:
             ValueError: `centre` is not finite.
@@ -83,41 +81,39 @@ class SeriesLoss(ScalarLoss):
 
     @validate_arguments
     def majorant(self, a: NonNegative, centre: float = 0.0) -> float:
-        """The majorant l'_+(a) = sum |gamma_n| a^n of the series about `centre`.
+        """Return the majorant l'_+(a) = sum |gamma_n| a^n of the series about `centre`.
 
-        In closed form where there is one; else the sum and the bound on its tail, which is 1e-13 of it or less
-        (more only so close to the edge of the disc, or so far out, that many thousand terms do not do).
+        In closed form if there is one; else the sum and a bound on its tail, which is at most 1e-13 of the sum (more
+        only near the edge of the disc, or so far out that many thousand terms do not suffice). inf if `a` is not below
+        the radius of convergence, or outside the range of float64.
 
         Args:
-            a: the point at which the series is summed.
-            centre: the point of expansion.
-
-        Returns:
-            A float; inf where `a` is not below the radius of convergence or where float64 ends.
+            a: argument of the majorant.
+            centre: point of expansion.
 
         Example:
             >>> from jaxonline.losses import SmoothedHinge
-            >>> round(SmoothedHinge(1.0).majorant(0.2), 3)  # the paper's bound says 0.615 (E4)
+            >>> round(SmoothedHinge(1.0).majorant(0.2), 3)  # the paper's bound is 0.615 (E4)
             0.972
         """
         a, centre = host_float("a", a), host_float("centre", centre)
         if a >= self.radius(centre):
             return math.inf
         with decimal.localcontext(_CONTEXT):
-            total, power, step, test_at = Decimal(0), Decimal(1), Decimal(a), 16
+            total, power, step, next_test = Decimal(0), Decimal(1), Decimal(a), 16
             for n, gamma in enumerate(self._series(centre), start=1):
                 total += abs(gamma) * power
                 power *= step
-                if n == test_at:
+                if n == next_test:
                     rest = self.tail_bound(n, a, centre)
                     if float(total) == math.inf or rest <= 1e-13 * float(total) or n >= self._max_terms:
                         break
-                    test_at *= 2
+                    next_test *= 2
             return float(total) + rest
 
 
 def require_series(name: str, loss: Any) -> SeriesLoss:
-    """The loss, or a TypeError where it has no Taylor series."""
+    """Return the loss; raise a TypeError if it has no Taylor series."""
     if not isinstance(loss, SeriesLoss):
         raise ArgumentTypeError(
             name,
@@ -128,4 +124,4 @@ def require_series(name: str, loss: Any) -> SeriesLoss:
 
 
 AnySeriesLoss = Annotated[SeriesLoss, Convert(lambda loss, name: require_series(name, loss))]
-"""A loss with a Taylor series, checked with a message that names alternatives."""
+"""A loss with a Taylor series, as an argument."""

@@ -1,1 +1,1 @@
-"""Structs, checks of arguments, and errors that name the argument."""
+"""Structs, argument checks, and errors that name the argument."""

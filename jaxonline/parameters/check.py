@@ -1,7 +1,6 @@
-"""Checks of arguments at construction: which argument, what it was, what it must be.
+"""Checks of arguments at construction. The error names the argument, its value, and the values allowed.
 
-Values that are not known yet (tracers inside jit or vmap, shape structs) pass: they were checked where they were
-concrete.
+Values that are unknown while JAX traces (tracers, shape structs) pass: they were checked when they were concrete.
 """
 
 import operator
@@ -19,7 +18,7 @@ _NUMBERS = int | float | np.ndarray | np.generic | jax.Array
 
 
 def concrete_array(value: Any) -> np.ndarray | None:
-    """The value as a NumPy array, or None when it is not known yet (a tracer, a placeholder)."""
+    """Return the value as a NumPy array, or None if it is a tracer or a placeholder."""
     if isinstance(value, Tracer) or not isinstance(value, _NUMBERS):
         return None
     return np.asarray(value)
@@ -27,7 +26,7 @@ def concrete_array(value: Any) -> np.ndarray | None:
 
 def number(name: str, value: Any, *, gt: float | None = None, ge: float | None = None,
            lt: float | None = None, le: float | None = None) -> Any:  # fmt: skip
-    """Check that `value` is one finite number inside the stated limits; returns `value`."""
+    """Check that `value` is one finite number within the limits; return it."""
     if is_abstract(value):
         return value
     if isinstance(value, list | tuple):
@@ -41,7 +40,7 @@ def number(name: str, value: Any, *, gt: float | None = None, ge: float | None =
 
 def numbers(name: str, value: Any, *, gt: float | None = None, ge: float | None = None,
             lt: float | None = None, le: float | None = None) -> Any:  # fmt: skip
-    """Check that there is an entry, and that every entry is finite and inside the stated limits; returns `value`."""
+    """Check that `value` has an entry and that all entries are finite and within the limits; return it."""
     if not is_abstract(value):
         array = real_array(name, value, "hold numbers")
         if array.size == 0:
@@ -62,7 +61,7 @@ def non_negative(name: str, value: Any) -> Any:
 
 def count(name: str, value: Any, *, gt: float | None = None, ge: float | None = None,
           lt: float | None = None, le: float | None = None) -> int:  # fmt: skip
-    """Check that `value` is an integer inside the stated limits, at least 1 without any; returns it as an int."""
+    """Check that `value` is an integer within the limits (by default at least 1); return it as an int."""
     if gt is ge is lt is le is None:
         ge = 1
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
@@ -86,7 +85,7 @@ def flag(name: str, value: Any) -> bool:
 
 
 def text(name: str, value: Any) -> str:
-    """Check that `value` is a string with something in it."""
+    """Check that `value` is a nonempty string."""
     if not isinstance(value, str):
         raise ArgumentTypeError(name, f"must be a string (got {quote(value)})")
     if not value.strip():
@@ -104,7 +103,7 @@ def choice(name: str, value: Any, options: Iterable[str]) -> str:
 
 
 def dictionary(name: str, value: Any, known: Iterable[str]) -> Mapping[str, Any]:
-    """Check that `value` is a dictionary with keys among those known, empty where it is None."""
+    """Check that `value` is a dictionary whose keys are all in `known`; return it, or {} for None."""
     if value is None:
         return {}
     for entry in instance(name, value, Mapping, "a dictionary"):
@@ -112,13 +111,13 @@ def dictionary(name: str, value: Any, known: Iterable[str]) -> Mapping[str, Any]
     return value
 
 
-def function(name: str, value: Any, of: str) -> Any:
-    """Check that `value` can be called, and is not the class of what is meant; `of` says its arguments."""
-    return instance(name, value, callable(value), f"a function of {of}")
+def function(name: str, value: Any, arguments: str) -> Any:
+    """Check that `value` is callable and no class; `arguments` describes its arguments in the message."""
+    return instance(name, value, callable(value), f"a function of {arguments}")
 
 
 def instance(name: str, value: Any, good: bool | type | tuple[type, ...], wanted: str) -> Any:
-    """Check that `value` is `wanted`: an instance of a type, or what the caller found good; never a class itself."""
+    """Check that `value` is an instance of a type (or that `good` is True) and no class; `wanted` describes it."""
     if isinstance(value, type):
         raise ArgumentTypeError(name, f"must be {wanted} (got the class itself); write {value.__name__}(...)")
     if not (good if isinstance(good, bool) else isinstance(value, good)):
@@ -127,7 +126,7 @@ def instance(name: str, value: Any, good: bool | type | tuple[type, ...], wanted
 
 
 def leaf(name: str, value: Any) -> None:
-    """Check that `value` can be a leaf of a struct: no class, and no masked array."""
+    """Check that `value` can be a leaf of a struct: neither a class nor a masked array."""
     if isinstance(value, type):
         raise ArgumentTypeError(name, f"must be an object (got the class itself); write {value.__name__}(...)")
     _unmasked(name, value)
@@ -140,7 +139,7 @@ def not_string(name: str, value: Any) -> None:
 
 
 def finite_array(name: str, value: Any, *, ndim: int | None = None) -> np.ndarray:
-    """Check that `value` is a real array without NaN or infinity, of `ndim` dimensions where that is given."""
+    """Check that `value` is a real array without NaN and infinity, and with `ndim` dimensions if given."""
     array = real_array(name, value)
     if ndim is not None and array.ndim != ndim:
         raise ArgumentError(name, f"must have {ndim} dimension{'s' * (ndim != 1)} (got shape {array.shape})")
@@ -153,7 +152,7 @@ def finite_array(name: str, value: Any, *, ndim: int | None = None) -> np.ndarra
 
 def array(name: str, value: Any, *, ndim: int | None = None, gt: float | None = None, ge: float | None = None,
           lt: float | None = None, le: float | None = None) -> Any:  # fmt: skip
-    """Check that `value` is an array with at least one entry, all finite and inside the limits; lists become arrays."""
+    """Check that `value` is a nonempty array, finite and within the limits; a list becomes an array."""
     entries = finite_array(name, value, ndim=ndim)
     if entries.size == 0:
         raise ArgumentError(name, f"must have at least one entry (got {'none' if ndim == 1 else entries.shape})")
@@ -163,47 +162,47 @@ def array(name: str, value: Any, *, ndim: int | None = None, gt: float | None = 
 
 
 def vector(name: str, value: Any) -> np.ndarray:
-    """Check that `value` is a finite vector with at least one entry."""
+    """Check that `value` is a finite, nonempty vector."""
     return np.asarray(array(name, value, ndim=1))
 
 
 def list_to_array(name: str, value: Any) -> Any:
-    """A list or a tuple of numbers, or of such lists, as an array; anything else as it is."""
+    """Convert a (nested) list or tuple of numbers to an array; return anything else unchanged."""
     if not isinstance(value, list | tuple) or is_abstract(value):
         return value
     return real_array(name, value, "hold numbers").astype(float)
 
 
 def key(name: str, value: Any) -> Any:
-    """Check that `value` is a key of jax."""
+    """Check that `value` is a JAX random key."""
     if not isinstance(value, jax.Array):
-        raise ArgumentTypeError(name, f"must be a key of jax (jax.random.key) (got {quote(value)})")
+        raise ArgumentTypeError(name, f"must be a JAX key (jax.random.key) (got {quote(value)})")
     old = value.dtype == np.uint32 and value.shape[-1:] == (2,)
     if not (jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key) or old):
-        raise ArgumentTypeError(name, f"must be a key of jax (jax.random.key) (got an array of dtype {value.dtype})")
+        raise ArgumentTypeError(name, f"must be a JAX key (jax.random.key) (got an array of dtype {value.dtype})")
     return value
 
 
 def as_key(name: str, value: Any) -> Any:
-    """The key of jax that a seed, or a key itself, stands for."""
+    """Return the JAX random key of a seed; a key is returned unchanged."""
     if isinstance(value, jax.Array):
         return key(name, value)
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise ArgumentTypeError(name, f"must be an integer or a key of jax (got {quote(value)})")
+        raise ArgumentTypeError(name, f"must be an integer or a JAX key (got {quote(value)})")
     return jax.random.key(seed(name, value, 63 if jax.config.jax_enable_x64 else 32))  # type: ignore[attr-defined]
 
 
-def sequence(name: str, value: Any, of: str) -> Any:
-    """Check that `value` is a list or a tuple, with something in it."""
+def sequence(name: str, value: Any, item: str) -> Any:
+    """Check that `value` is a nonempty list or tuple."""
     if isinstance(value, str | bytes) or not isinstance(value, Sequence):
-        raise ArgumentTypeError(name, f"must be a list of {of}s (got {quote(value)})")
+        raise ArgumentTypeError(name, f"must be a list of {item}s (got {quote(value)})")
     if not value:
-        raise ArgumentError(name, f"must hold at least one {of} (got none)")
+        raise ArgumentError(name, f"must have at least one {item} (got none)")
     return value
 
 
 def fits_dtype(name: str, value: Any, dtype: Any) -> None:
-    """Check that finite numbers stay finite in `dtype`: 1e39 is infinite in float32."""
+    """Check that finite numbers stay finite in `dtype` (1e39 is infinite in float32)."""
     if is_abstract(value) or not jax.dtypes.issubdtype(dtype, np.floating):
         return
     array = np.asarray(value)
@@ -219,31 +218,31 @@ def fits_dtype(name: str, value: Any, dtype: Any) -> None:
         )
 
 
-def rows(name: str, X: Any, of_rows: str, y: Any, *, vectors: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """Check a matrix and a vector with one entry for each of its rows: finite, not empty.
+def rows(name: str, X: Any, y_name: str, y: Any, *, vectors: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Check a matrix and a vector with one entry for each row: finite and nonempty.
 
-    Without `vectors`, rows of both may have any shape.
+    With `vectors=False` the rows of both may have any shape.
     """
-    X, y = finite_array(name, X, ndim=2 if vectors else None), finite_array(of_rows, y, ndim=1 if vectors else None)
+    X, y = finite_array(name, X, ndim=2 if vectors else None), finite_array(y_name, y, ndim=1 if vectors else None)
     if X.ndim < 2 or y.ndim < 1:
-        raise ArgumentError(of_rows, f"must have one row a round, as {name} (got shapes {y.shape} and {X.shape})")
+        raise ArgumentError(y_name, f"must have one row for each round, as {name} (got shapes {y.shape} and {X.shape})")
     if len(X) != len(y) or X.size == 0 or y.size == 0:
         raise ArgumentError(
-            of_rows, f"must have as many rows as {name}, at least one (got shapes {y.shape} and {X.shape})"
+            y_name, f"must have as many rows as {name}, at least one (got shapes {y.shape} and {X.shape})"
         )
     return X, y
 
 
 def margin_labels(name: str, y: Any) -> None:
-    """Check that labels are those of a margin, -1 and +1."""
+    """Check that the labels are -1 and +1, as a margin loss requires."""
     labels = np.unique(np.asarray(y))
     if not np.isin(labels, (-1, 1)).all():
         hint = "; write 2 * y - 1" if np.isin(labels, (0, 1)).all() else ""
-        raise ArgumentError(name, f"must be -1 or +1 for the loss of a margin (got {quote(labels[:6].tolist())}){hint}")
+        raise ArgumentError(name, f"must be -1 or +1 for a margin loss (got {quote(labels[:6].tolist())}){hint}")
 
 
 def covariance(name: str, value: Any) -> Any:
-    """Check a covariance given as a variance (number), a vector of variances, or a symmetric PSD matrix."""
+    """Check a covariance: a variance, a vector of variances, or a symmetric PSD matrix."""
     if is_abstract(value):
         return value
     array = real_array(name, value, "be a number, a vector or a square matrix")
@@ -264,9 +263,9 @@ def covariance(name: str, value: Any) -> Any:
 
 
 def seed(name: str, value: Any, bits: int = 32) -> int:
-    """Check that `value` is an integer from 0 to 2^bits - 1; returns it as an int.
+    """Check that `value` is an integer from 0 to 2^bits - 1; return it as an int.
 
-    Where float64 is not enabled, jax makes the same key of seeds that are the same modulo 2^32.
+    If float64 is disabled, JAX makes the same key from seeds that are equal modulo 2^32.
     """
     if count(name, value, ge=0) >= 2**bits:
         raise ArgumentError(name, f"must be below 2^{bits} (got {value})")
@@ -274,30 +273,30 @@ def seed(name: str, value: Any, bits: int = 32) -> int:
 
 
 def is_abstract(value: Any) -> bool:
-    """Whether `value` is not known yet: a tracer or a placeholder, also in a list."""
+    """Whether `value`, or an entry of a list, is unknown while JAX traces: a tracer or a placeholder."""
     if isinstance(value, list | tuple):
         return any(map(is_abstract, value))
     return isinstance(value, Tracer | jax.ShapeDtypeStruct)
 
 
 def quote(value: Any) -> str:
-    """An argument in the words of an error: one line, not a long one."""
+    """Format a value for an error message: one line of at most 100 characters."""
     if isinstance(value, type):
         return f"the class {value.__name__} itself"
     if isinstance(value, np.ndarray | jax.Array) and not isinstance(value, Tracer):
         return _short(np.asarray(value)) if value.ndim < 2 else f"an array of shape {value.shape}"
-    said = " ".join(repr(value).split())
-    return said if len(said) <= 100 else f"{said[:97]}..."
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 100 else f"{text[:97]}..."
 
 
 def real_array(name: str, value: Any, wanted: str = "hold real numbers") -> np.ndarray:
-    """The value as an array of real numbers, or an error that says what it must be."""
+    """Return the value as an array of real numbers, or raise an error that states what it must be."""
     _unmasked(name, value)
     if isinstance(value, Tracer) or is_abstract(value):
         raise ArgumentTypeError(name, f"must be known here (computed outside jit) (got {quote(value)})")
     try:
         array = np.asarray(value)
-    except (ValueError, TypeError):  # rows of several lengths; what is no array at all
+    except (ValueError, TypeError):  # rows of different lengths, or no array
         raise ArgumentTypeError(name, f"must {wanted} (got {quote(value)})") from None
     kind = array.dtype
     if array.size == 0 and isinstance(value, Sequence) and not isinstance(value, str | bytes):

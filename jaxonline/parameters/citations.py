@@ -5,15 +5,16 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 REFERENCES: dict[str, tuple[str, ...]] = {}
-"""Keys of `claims/references.bib` by the name of a class or function, or by an argument in words, "law=l2"."""
+"""Keys of `claims/references.bib` by the name of a class or function, or by an argument ("law=l2")."""
 
 
 def cites(*keys: str, arguments: dict[str, tuple[str, ...]] | None = None) -> Callable[[T], T]:
-    """Declare the papers of a class or a function, for `jo.cite`.
+    """Declare the papers of a class or function, for `jo.cite`.
 
     Args:
         keys: keys of `claims/references.bib`.
-        arguments: further papers by argument, in the words of a result: `{"law=l2": ("hazan2012linear",)}`.
+        arguments: further papers for the value of an argument, as a result prints it: `{"law=l2":
+            ("hazan2012linear",)}`.
 
     Example:
         >>> from jaxonline.parameters.citations import REFERENCES, cites

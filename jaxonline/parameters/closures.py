@@ -1,9 +1,9 @@
-"""Functions made by functions of optax, such as `optax.adam(1.0)`: equal ones as one object, and pickled.
+"""Closures of optax, such as `optax.adam(1.0)`: equal closures become one object, and can be pickled.
 
-`optax.adam(1.0)` builds new functions at every call. JAX compares functions by identity, so that a learner built twice
-would be two programs; and pickle cannot write functions that were made inside other functions. The values in the
-closure of such a function say whether two are equal, and how to build one again from its code in the module of optax.
-Closures of other libraries are left as they are, since their values may change after they were built.
+`optax.adam(1.0)` builds new functions at each call. JAX compares functions by identity, so a learner built twice would
+be two programs. Pickle cannot write nested functions. The values in a closure decide whether two functions are equal,
+and suffice to rebuild the function from its code in optax. Closures of other libraries are left unchanged, since their
+values may change after construction.
 """
 
 import functools
@@ -21,13 +21,13 @@ _FACTORIES: dict[Any, Callable[[], Any]] = {}  # by what they built
 
 
 def intern_functions(value: Any) -> Any:
-    """The first function, or tuple of functions, that was equal to `value`."""
+    """Return the first function (or tuple of functions) equal to `value`."""
     return _FIRST.setdefault(_walk(value, _key_of), value)
 
 
 @functools.cache
 def build_cached(factory: Callable[[], Any]) -> Any:
-    """The functions that a function without arguments builds, always the same ones; pickle writes that function."""
+    """Call a factory without arguments once and cache the result; pickle writes the factory."""
     value, unnamed = intern_functions(factory()), []
     _walk(value, lambda part, module="": unnamed.append(part) if _is_unnamed(part) else None)
     if unnamed:
@@ -36,7 +36,7 @@ def build_cached(factory: Callable[[], Any]) -> Any:
 
 
 class _Same:
-    """An object that is equal to itself only; it is kept, so that no other one takes its address."""
+    """Compares a value by identity. Keeps the value, so that no other object gets its address."""
 
     def __init__(self, value: Any):
         self.value = value
@@ -49,7 +49,7 @@ class _Same:
 
 
 def _key_of(value: Any, module: str = "") -> Any:
-    """What makes a part equal to another one."""
+    """Return a key by which parts are compared."""
     if value is None or type(value) in (bool, int, str, bytes):
         return type(value), value
     if type(value) is float:
@@ -58,7 +58,7 @@ def _key_of(value: Any, module: str = "") -> Any:
 
 
 def _walk(value: Any, leaf: Callable[..., Any], inside: tuple[Any, ...] = ()) -> tuple[Any, ...]:
-    """The parts of a value, as nested tuples with `leaf` of each; `inside` are the values that contain it."""
+    """Return the parts of a value as nested tuples with `leaf` of each; `inside` holds the enclosing values."""
 
     def of(values: Iterable[Any]) -> tuple[Any, ...]:
         return tuple(_walk(part, leaf, (*inside, value)) for part in values)
@@ -78,11 +78,11 @@ def _walk(value: Any, leaf: Callable[..., Any], inside: tuple[Any, ...] = ()) ->
 
 
 def _has_name(function: types.FunctionType) -> bool:
-    """Whether a function is found under its name in its module, where pickle looks for it."""
-    found: Any = sys.modules.get(function.__module__ or "")
+    """Whether pickle finds a function under its name in its module."""
+    target: Any = sys.modules.get(function.__module__ or "")
     for name in function.__qualname__.split("."):
-        found = getattr(found, name, None)
-    return found is function
+        target = getattr(target, name, None)
+    return target is function
 
 
 def _is_unnamed(value: Any) -> bool:
@@ -101,9 +101,9 @@ def _content(cell: types.CellType) -> Any:
 
 
 class Portable:
-    """A function, or a tuple of functions, as the field of a struct that is pickled or copied.
+    """Wraps functions in the field of a struct that is pickled or copied.
 
-    Pickle reads it as the function; `copy.deepcopy`, which does not copy functions, leaves it as it is.
+    Unpickling returns the functions. `copy.deepcopy`, which does not copy functions, keeps them.
     """
 
     def __init__(self, field: str, value: Any):
@@ -116,11 +116,11 @@ class Portable:
         factory = _FACTORIES.get(_walk(self.value, _key_of))
         if factory is not None:
             return build_cached, (make_portable(self.field, factory),)
-        return _rebuilt, (_walk(self.value, functools.partial(_writable, self.field)),)
+        return _rebuild, (_walk(self.value, functools.partial(_writable, self.field)),)
 
 
 def make_portable(field: str, value: Any) -> Any:
-    """The value of a field as pickle can write it: functions, and tuples of functions, become `Portable`."""
+    """Return a field value that pickle can write: functions become `Portable`."""
     return Portable(field, value) if _holds_functions(value) else value
 
 
@@ -135,7 +135,7 @@ class _Whole(bytes):
 
 
 def _writable(field: str, value: Any, module: str = "") -> Any:
-    """A part as pickle can write it; code as its place, the names of the functions that it is in."""
+    """Return a part in a form that pickle can write; code becomes the names of the functions that contain it."""
     if isinstance(value, types.CodeType):
         matches = [code is value for code in _codes(module, value.co_qualname)]
         if any(matches):
@@ -159,7 +159,7 @@ def _writable(field: str, value: Any, module: str = "") -> Any:
 
 
 def _codes(module: str, qualname: str) -> list[types.CodeType]:
-    """The code of all functions of this name in a module."""
+    """Return the code of all functions with this name in a module."""
     outer, *inner = qualname.split(".<locals>.")
     try:
         function = operator.attrgetter(outer)(importlib.import_module(module))
@@ -172,8 +172,8 @@ def _codes(module: str, qualname: str) -> list[types.CodeType]:
     return codes
 
 
-def _rebuilt(parts: tuple[Any, ...]) -> Any:
-    """The functions that `_walk` with `_writable` took apart."""
+def _rebuild(parts: tuple[Any, ...]) -> Any:
+    """Rebuild the functions that `_walk` with `_writable` took apart."""
     return intern_functions(_build(parts))
 
 

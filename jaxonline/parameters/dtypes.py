@@ -1,4 +1,4 @@
-"""float64 where it is needed, without touching JAX's configuration."""
+"""float64 on request, without changing JAX's configuration."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -9,10 +9,10 @@ ENABLE_X64_HINT = "put the call in `with jax.enable_x64(True):`, or set JAX_ENAB
 
 
 def working_dtype(dtype: str) -> np.dtype:
-    """The dtype "float64" or "float32".
+    """Return the dtype "float64" or "float32".
 
     Raises:
-        ValueError: it is neither, or it is "float64" and JAX has float64 disabled.
+        ValueError: `dtype` is neither, or it is "float64" and float64 is disabled in JAX.
     """
     check.choice("dtype", dtype, ("float64", "float32"))
     if dtype == "float64" and jnp.result_type(float) != jnp.float64:
@@ -24,7 +24,7 @@ def require_float64(name: str, dtype: np.dtype, allow_float32: bool) -> None:
     """Check the dtype of a learner's instances.
 
     Raises:
-        ValueError: it is less than float64, and `allow_float32` is False.
+        ValueError: the dtype is not float64, and `allow_float32` is False.
     """
     if dtype != np.float64 and not allow_float32:
         raise ValueError(

@@ -1,12 +1,12 @@
-"""Errors of arguments, which carry the argument's name."""
+"""Errors of arguments. They carry the argument's name."""
 
 
-class _OfArgument(Exception):
+class _ErrorOfArgument(Exception):
     """An error of one argument.
 
     Attributes:
-        argument: the name of the argument, as the user writes it.
-        problem: what is wrong with it, without its name.
+        argument: its name, as the user writes it.
+        problem: the message without the name.
     """
 
     def __init__(self, argument: str, problem: str):
@@ -17,8 +17,8 @@ class _OfArgument(Exception):
         return f"{self.argument}: {self.problem}"
 
 
-class ArgumentError(_OfArgument, ValueError):
-    """An argument has a value that is not allowed.
+class ArgumentError(_ErrorOfArgument, ValueError):
+    """An argument has an invalid value.
 
     Args:
         argument: the name of the argument.
@@ -32,9 +32,9 @@ class ArgumentError(_OfArgument, ValueError):
     """
 
 
-class ArgumentTypeError(_OfArgument, TypeError):
-    """An argument has a type that is not allowed; the arguments are those of `ArgumentError`."""
+class ArgumentTypeError(_ErrorOfArgument, TypeError):
+    """An argument has an invalid type (arguments as for `ArgumentError`)."""
 
 
-class ArgumentOSError(_OfArgument, OSError):
-    """An argument names a file or folder that cannot be used; the arguments are those of `ArgumentError`."""
+class ArgumentOSError(_ErrorOfArgument, OSError):
+    """An argument names a file or folder that cannot be used (arguments as for `ArgumentError`)."""

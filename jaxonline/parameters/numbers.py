@@ -1,4 +1,4 @@
-"""Arguments as numbers: floating-point arrays inside jit, floats on the host."""
+"""Arguments as numbers: floating-point arrays inside of jit, floats on the host."""
 
 import math
 from typing import Annotated, Any
@@ -13,20 +13,20 @@ from jaxonline.parameters.types import Convert, Shape
 
 
 def as_floating(a: ArrayLike) -> Array:
-    """`a` as a floating-point array: its own dtype where it is floating, the default one otherwise."""
+    """Return `a` as a floating-point array; integers get the default floating dtype."""
     a = jnp.asarray(a)
     return a if jnp.issubdtype(a.dtype, jnp.floating) else a.astype(jnp.result_type(float))
 
 
 def host_float(name: str, value: ArrayLike) -> float:
-    """A parameter as a float, for series and quadratures, which are computed on the host."""
+    """Return an argument as a float, for computations on the host (series, quadratures)."""
     if check.concrete_array(value) is None:
         raise ArgumentTypeError(name, f"must be a known number here (computed outside jit) (got {check.quote(value)})")
     return float(check.number(name, value))
 
 
 def jax_array(name: str, value: Any, *, ndim: int = 1, ge: float | None = None, le: float | None = None) -> Array:
-    """A finite array as an array of jax, which keeps its dtype; others get jax's default floating dtype."""
+    """Return a finite array as a JAX array: a JAX array keeps its dtype, others get the default floating dtype."""
     entries = check.array(name, value, ndim=ndim, ge=ge, le=le)
     dtype = value.dtype if isinstance(value, jax.Array) else jnp.result_type(float)
     check.fits_dtype(name, entries, dtype)
@@ -38,5 +38,5 @@ JaxVector = Annotated[Any, Shape("d"), Convert(lambda value, name: jax_array(nam
 
 
 def exp(a: float) -> float:
-    """e^a on the host; inf where float64 ends."""
+    """Return e^a on the host; inf on overflow."""
     return math.exp(a) if a < 709.0 else math.inf

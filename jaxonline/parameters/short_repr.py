@@ -1,4 +1,4 @@
-"""One readable line for games, learners, environments and their parts: the `__repr__` of every struct."""
+"""Short text forms of games, learners and comparators: classes with parameters, arrays abbreviated."""
 
 import dataclasses
 import functools
@@ -20,9 +20,9 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def short_repr(value: Any) -> str:
-    """An object in one line: classes with their parameters, large arrays by dtype and shape, functions by name.
+    """Format an object in one line: classes with parameters, arrays abbreviated, functions by name.
 
-    It leaves out fields that are None, that are derived from others, and static functions with their default.
+    Fields that are None and functions equal to the default are omitted.
 
     Example:
         >>> import numpy as np

@@ -1,4 +1,4 @@
-"""What a class or a function takes, read from its annotations: types, ranges, choices, defaults."""
+"""Parameters of a class or function, read from its annotations: types, ranges, choices, defaults."""
 
 import dataclasses
 import functools
@@ -23,7 +23,7 @@ _PLAIN = {
 
 
 class Limits(NamedTuple):
-    """Where a number must lie: above `gt`, at least `ge`, below `lt`, at most `le`."""
+    """The range of a number: above `gt`, at least `ge`, below `lt`, at most `le`."""
 
     gt: float | None = None
     ge: float | None = None
@@ -32,7 +32,7 @@ class Limits(NamedTuple):
 
     @property
     def words(self) -> str:
-        """As in "above 0 and at most 1"; empty without limits."""
+        """The range in words ("above 0 and at most 1"); empty without limits."""
         return " and ".join(f"{_WORDS[name]} {format_limit(limit)}" for name, limit in self.given.items())
 
     @property
@@ -41,7 +41,7 @@ class Limits(NamedTuple):
         return {name: limit for name, limit in self._asdict().items() if limit is not None}
 
     def exclude(self, value: float) -> bool:
-        """Whether a number lies outside."""
+        """Whether a number is outside of the range."""
         return bool(
             (self.gt is not None and value <= self.gt)
             or (self.ge is not None and value < self.ge)
@@ -51,30 +51,30 @@ class Limits(NamedTuple):
 
 
 def format_limit(value: float) -> str:
-    """A number as text: 100,000 and not 1e+05."""
+    """Format a number: 100,000 instead of 1e+05."""
     whole = 1000 <= abs(value) < 1e15 and value == round(value)
     return f"{value:,.0f}" if whole else f"{float(value):g}"
 
 
 class Parameter(NamedTuple):
-    """A parameter of a class or a function.
+    """A parameter of a class or function.
 
     Attributes:
         name: of the parameter.
-        takes: of "number", "integer", "flag", "text", "texts", "array", "seed", "horizon", "component", "components" (a
-            list of them), "function", "table" (a dictionary), "nothing" (None), "anything".
-        kinds: what a component may be: kinds of study files, or classes.
+        takes: any of "number", "integer", "flag", "text", "texts", "array", "seed", "horizon", "component",
+            "components" (a list), "function", "table" (a dictionary), "nothing" (None), "anything".
+        kinds: of components: kinds of study files, or classes.
         limits: of numbers.
-        choices: of texts; empty if every text is allowed.
-        dimensions: of an array, None if any number of them is allowed.
+        choices: of texts; empty if any text is allowed.
+        dimensions: of an array; None if any number is allowed.
         arguments: of a function, in words.
-        convert: makes the value of the field, and checks it; None to keep the value.
-        or_infinity: whether infinity is allowed beside the limits.
-        constrained: whether the annotation has constraints that a constructor checks.
-        python_only: whether a study file cannot give it.
-        required: whether there is no default.
-        default: the value if it is not given.
-        description: the sentence of the docstring, for people only.
+        convert: function that checks a value and returns the value of the field; None keeps it unchanged.
+        or_infinity: whether infinity is also allowed.
+        constrained: whether a constructor checks constraints of the annotation.
+        python_only: whether a study file cannot set it.
+        required: whether it has no default.
+        default: of the parameter.
+        description: its sentence in the docstring, for display only.
     """
 
     name: str
@@ -94,13 +94,13 @@ class Parameter(NamedTuple):
 
     @property
     def in_python_only(self) -> bool:
-        """Whether a study file can give it only through a module of the user's own."""
+        """Whether a study file can set it only through the user's own module."""
         return self.takes - {"nothing"} in ({"function"}, {"anything"}) and not self.kinds
 
 
 @functools.cache
 def parameters_of(make: Callable[..., Any]) -> tuple[Parameter, ...]:
-    """The parameters of a class, a classmethod or a function, as their annotations declare them."""
+    """Return the parameters of a class, classmethod or function, as its annotations declare them."""
     signature = inspect.signature(make)
     hints = _hints(make)
     named = (p for p in signature.parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
@@ -109,7 +109,7 @@ def parameters_of(make: Callable[..., Any]) -> tuple[Parameter, ...]:
 
 @functools.cache
 def fields_of(cls: type) -> tuple[Parameter, ...]:
-    """The fields that the constructor of a dataclass takes."""
+    """Return the fields that the constructor of a dataclass takes."""
     _, *given = inspect.signature(cls.__init__).parameters.values()  # of the class itself it may be that of __new__
     hints = _hints(cls)
     return tuple(_with_default(parameter_of(field.name, hints.get(field.name, Any)), field) for field in given)
@@ -133,13 +133,13 @@ def _with_default(parameter: Parameter, given: inspect.Parameter) -> Parameter:
 
 @functools.cache
 def parameter_of(name: str, annotation: Any) -> Parameter:
-    """The parameter that an annotation declares; unknown annotations take anything."""
+    """Return the parameter that an annotation declares; an unknown annotation takes anything."""
     takes, kinds, more = _read(annotation)
     return Parameter(name, frozenset(takes or {"anything"}), kinds, **more)
 
 
 def _read(annotation: Any) -> tuple[set[str], tuple[Any, ...], dict[str, Any]]:
-    """What an annotation takes, the kinds of components, and the other attributes of a `Parameter`."""
+    """Return the accepted types of an annotation, the kinds of components, and further fields of a `Parameter`."""
     if typing.get_origin(annotation) is typing.Annotated:
         inner, *metadata = typing.get_args(annotation)
         takes, kinds, more = _read(inner)
@@ -216,7 +216,7 @@ def _read_sequence(arguments: tuple[Any, ...]) -> tuple[set[str], tuple[Any, ...
 def _constrain(
     constraint: Any, takes: set[str], kinds: tuple[Any, ...], more: dict[str, Any]
 ) -> tuple[set[str], tuple[Any, ...]]:
-    """Apply one piece of metadata of an `Annotated`; `more` is changed in place."""
+    """Apply one item of the metadata of an `Annotated`; changes `more` in place."""
     limits = {}
     if isinstance(constraint, Interval):
         limits = {name: value for name in Limits._fields if (value := getattr(constraint, name)) is not None}
@@ -251,5 +251,5 @@ def _constrain(
 
 
 def members_of(protocol: type) -> tuple[str, ...]:
-    """The public attributes and methods that a class must have to satisfy a protocol."""
+    """Return the public attributes and methods that a protocol requires."""
     return tuple(name for name in vars(protocol) if not name.startswith("_") or name == "__call__")

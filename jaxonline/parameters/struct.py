@@ -1,7 +1,7 @@
 """Frozen dataclasses that are pytrees: numbers are leaves, sizes and functions are static.
 
-Every learner, estimator, environment, noise law and kernel of jaxonline is declared with `struct`. A field is a
-leaf (it can be traced, vmapped, swept) unless it is declared with `static()`.
+Every learner, estimator, environment, noise distribution and kernel is declared with `struct`. A field is a leaf (it
+can be traced, vmapped, swept) unless it is declared with `static()`.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def static(default: Any = dataclasses.MISSING, **kwargs: Any) -> Any:
-    """A field that is part of the structure: hashable, and a new value means a new compilation.
+    """Declare a static field of a struct. It must be hashable, and a new value causes a new compilation.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -40,10 +40,9 @@ def static(default: Any = dataclasses.MISSING, **kwargs: Any) -> Any:
 def struct(cls: type[T]) -> type[T]:
     """Turn a class with annotated fields into a frozen dataclass registered as a pytree.
 
-    `__post_init__` is where arguments are checked; it runs when a user constructs the object and never when jax
-    rebuilds it, so checks may look at values. No leaf may be a class, a string or a masked array, and a static field
-    that is declared a `bool` must be one: that is checked of every struct. Where a number is checked to be one, a
-    stack of structs to `vmap` over is made inside `vmap`, as in `jax.vmap(Line)(slopes)`.
+    `__post_init__` checks arguments. It runs when a user constructs the object, and never when JAX rebuilds it, so it
+    may read values. No leaf may be a class, string or masked array. A static field declared `bool` must be one. If a
+    number is checked, a stack of structs for `vmap` is built inside `vmap`, as in `jax.vmap(Line)(slopes)`.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -84,7 +83,7 @@ def struct(cls: type[T]) -> type[T]:
 
 
 def _get_state(self: Any) -> dict[str, Any]:
-    """The fields as pickle and copy write them."""
+    """Return the fields in the form that pickle and copy write."""
     return {name: make_portable(name, value) for name, value in vars(self).items()}
 
 
@@ -99,7 +98,7 @@ def set_field(obj: Any, name: str, value: Any) -> None:
 
 
 def _check_fields(cls: type) -> None:
-    """Check fields against their annotations before the `__post_init__` of the class itself."""
+    """Check fields against their annotations before the class's own `__post_init__`."""
     own = cls.__dict__.get("__post_init__")
     if own is None:
         own = getattr(cls, "__post_init__", lambda self: None)
@@ -122,10 +121,10 @@ def _check_fields(cls: type) -> None:
 
 
 def cast_leaves(tree: T, dtype: Any, name: str = "") -> T:
-    """Make every leaf an array: floating leaves of `dtype`, integers, booleans and keys as they are.
+    """Convert every leaf to an array: floating leaves to `dtype`, while integers, booleans and keys keep their dtype.
 
-    Done once at the door of the simulator, so that `0.1`, `numpy.float64(0.1)` and `jnp.array(0.1)` are one
-    program, and no leaf is weakly typed. `name` is what errors call the tree.
+    The simulator does this once, so that `0.1`, `numpy.float64(0.1)` and `jnp.array(0.1)` give one program and no leaf
+    is weakly typed. Errors use `name` for the tree.
 
     Raises:
         TypeError: a leaf is neither a number nor an array.
@@ -151,7 +150,7 @@ def stack(trees: Sequence[T]) -> T:
     """Stack structs of one structure along a new leading axis of every leaf.
 
     Raises:
-        ValueError: the structures (static fields, shapes of leaves) differ.
+        ValueError: static fields or shapes of leaves differ.
     """
     first, kind = trees[0], structure_of(trees[0])
     for index, tree in enumerate(trees):
@@ -164,12 +163,12 @@ def stack(trees: Sequence[T]) -> T:
 
 
 def structure_of(tree: Any) -> Any:
-    """What trees must share to be stacked."""
+    """Return the static fields and leaf shapes, which stacked trees must share."""
     return jax.tree.structure(tree), [jnp.shape(leaf) for leaf in jax.tree.leaves(tree)]
 
 
 def _differences(first: Any, other: Any, at: str = "") -> Iterator[str]:
-    """Where two structs differ in more than numbers: classes, static fields, shapes."""
+    """Yield the differences of two structs other than numbers: classes, static fields, shapes."""
     at = at or "its root"
     if type(first) is not type(other) and not _are_numbers(first, other):
         yield f"{at} a {type(other).__name__}, item 0 a {type(first).__name__}"
@@ -191,7 +190,7 @@ def _are_numbers(*values: Any) -> bool:
 
 
 def replace(obj: T, **changes: Any) -> T:
-    """A copy of a struct with some fields changed; the arguments are checked again.
+    """Copy a struct with some fields changed; all arguments are checked again.
 
     Example:
         >>> import jaxonline as jo

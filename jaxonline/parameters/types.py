@@ -30,11 +30,11 @@ from jaxtyping import Array, ArrayLike, Float, Key
 
 @dataclasses.dataclass(frozen=True)
 class Component:
-    """The argument is an object of one of these kinds, the kinds of study files: "learner", "loss", "noise", ...
+    """The argument is an object of one of these kinds of study files ("learner", "loss", "noise", ...).
 
     Args:
-        kinds: names of kinds, or names of classes in backquotes.
-        number: whether a number may stand in its place.
+        kinds: names of kinds, or class names in backquotes.
+        number: whether a number is also allowed.
     """
 
     kinds: tuple[str, ...]
@@ -54,22 +54,22 @@ class Takes:
 
 @dataclasses.dataclass(frozen=True)
 class Horizon:
-    """The argument is the number of rounds; a study file fills in its own."""
+    """The argument is the number of rounds; a study file inserts its own."""
 
 
 @dataclasses.dataclass(frozen=True)
 class OrInfinity:
-    """The argument may also be infinity, besides the numbers that the annotation declares."""
+    """The argument may also be infinity."""
 
 
 @dataclasses.dataclass(frozen=True)
 class PythonOnly:
-    """The argument cannot be given in a study file."""
+    """A study file cannot set the argument."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """The argument is a finite array with these dimensions, as in `Shape("K", "d")`, and with at least one entry."""
+    """The argument is a finite, nonempty array with these dimensions, as in `Shape("K", "d")`."""
 
     dimensions: tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""Values checked against the annotations of the parameters that take them."""
+"""Validation of values against the annotations of the parameters that take them."""
 
 import functools
 import inspect
@@ -14,11 +14,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def validate_arguments(function: F) -> F:
-    """A function whose arguments are checked against its annotations at every call.
+    """Decorator: check the arguments against the annotations at each call.
 
     Raises:
-        ArgumentError: an argument is outside the range that its annotation declares.
-        ArgumentTypeError: an argument has another type than its annotation declares.
+        ArgumentError: an argument is outside of its declared range.
+        ArgumentTypeError: an argument has another type than declared.
 
     Example:
         >>> from jaxonline.parameters.validate_arguments import validate_arguments
@@ -48,7 +48,7 @@ _signature = functools.cache(inspect.signature)
 
 
 def check_fields(obj: Any) -> None:
-    """Check, and convert, the fields of a dataclass against its annotations; frozen ones, too."""
+    """Check and convert the fields of a (frozen) dataclass by its annotations."""
     for parameter in fields_of(type(obj)):
         value = getattr(obj, parameter.name)
         if (new := check_value(parameter, value)) is not value:
@@ -56,13 +56,13 @@ def check_fields(obj: Any) -> None:
 
 
 def check_value(parameter: Parameter, value: Any) -> Any:
-    """The value that a parameter takes, converted if its annotation says so.
+    """Check a value and return it, converted if the annotation says so.
 
-    Values that are not known yet (tracers, shape structs) are converted like others, and are not checked; but integers,
-    which are sizes, must be known.
+    Values that are unknown while JAX traces are converted but not checked. Only integers, which are sizes, must be
+    known.
 
     Raises:
-        ArgumentError: the value is outside the declared range.
+        ArgumentError: the value is outside of the declared range.
         ArgumentTypeError: the value has another type.
     """
     name, takes = parameter.name, parameter.takes - {"nothing", "horizon"}
@@ -95,6 +95,6 @@ def check_value(parameter: Parameter, value: Any) -> Any:
 
 
 def _with_articles(kinds: tuple[type, ...]) -> str:
-    """ "a FiniteDistribution or an EWA"."""
+    """Join class names with articles: "a Law or an EWA"."""
     names = [kind.__name__ for kind in kinds]
     return " or ".join(f"{'an' if name[0] in 'AEIO' else 'a'} {name}" for name in names)

@@ -1,12 +1,12 @@
-"""Classes of the package's warnings, by which a filter or a program tells them apart."""
+"""Warning classes of the package, for filters."""
 
 
 class SkewedRunsWarning(RuntimeWarning):
-    """Student's interval was computed from runs whose distribution is skewed; it understates one side."""
+    """The runs have a skewed distribution, so that Student's interval understates one side."""
 
 
 class PrecisionWarning(RuntimeWarning):
-    """The precision asked for was not reached with the runs that were allowed."""
+    """The requested precision was not reached with the maximum number of runs."""
 
 
 class OverflowWarning(RuntimeWarning):
@@ -14,23 +14,23 @@ class OverflowWarning(RuntimeWarning):
 
 
 class DivergedRunsWarning(RuntimeWarning):
-    """A learner's losses were NaN or infinite in some runs, which are left out of the means."""
+    """A learner's losses were NaN or infinite in some runs; the means exclude these runs."""
 
 
 class ControlVariateWarning(RuntimeWarning):
-    """A control variate is not used, because the steps are too large without a projection."""
+    """A control variate is not used, since the steps are too large without a projection."""
 
 
 class SearchEdgeWarning(RuntimeWarning):
-    """Tuning chose the smallest or the largest value that was tried."""
+    """Tuning chose the smallest or largest value tried."""
 
 
 class LossMismatchWarning(UserWarning):
-    """A learner is made for another loss than the game's."""
+    """A learner is made for another loss than that of the game."""
 
 
 class DamagedStoreWarning(RuntimeWarning):
-    """A part of a stored study is damaged; it counts as missing, and is computed again."""
+    """A part of a stored study is damaged; it counts as missing and is computed again."""
 
 
 class UnlockedStoreWarning(RuntimeWarning):
@@ -38,4 +38,4 @@ class UnlockedStoreWarning(RuntimeWarning):
 
 
 class UnfinishedStudyWarning(UserWarning):
-    """A stored study was read of which runs are missing."""
+    """A stored study was read while runs are missing."""

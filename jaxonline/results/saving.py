@@ -38,7 +38,7 @@ from jaxonline.store.zarr_format import (
     encode_document,
     encode_name,
     group_document,
-    is_whole,
+    is_intact,
 )
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def _check_names(place: Folder | Bucket, learners: tuple[str, ...]) -> None:
     """
     spec = ArraySpec(("learner",), (len(learners),), (len(learners),), STRING)
     kept = place.read(f"{encode_name('learner')}/{spec.key((0,))}") or b""
-    if is_whole(kept) and kept != spec.encode(np.array(learners, object)):
+    if is_intact(kept) and kept != spec.encode(np.array(learners, object)):
         raise ValueError(f"{place.name}: is damaged; the names of learners are not what was written")
 
 

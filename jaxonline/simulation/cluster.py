@@ -30,7 +30,7 @@ from jaxonline.simulation.progress import Reporter
 from jaxonline.simulation.runner import finished, play_blocks
 from jaxonline.simulation.segments import Matchup
 from jaxonline.store.blocks import Store
-from jaxonline.store.fingerprint import OPTIONS
+from jaxonline.store.fingerprint import JAX_OPTIONS
 from jaxonline.store.source_code import is_library
 
 MAX_WORKER_FAILURES = 10  # of workers that had begun the same block, before the block is taken for the cause
@@ -181,7 +181,7 @@ class Workers:
         sent = self._client.submit(bytes, _packed(job.matchup), pure=False)
         key = str(jax.random.key_impl(job.plan.key)), np.asarray(jax.random.key_data(job.plan.key))
         bare = job._replace(matchup=None, plan=job.plan._replace(key=key, mesh=None))  # type: ignore[arg-type]
-        settings = {name: getattr(jax.config, name) for name in OPTIONS}
+        settings = {name: getattr(jax.config, name) for name in JAX_OPTIONS}
         play = functools.partial(_play_block, store.reopener(), self.machine, settings, bare)
         return {self._client.submit(play, sent, block, pure=False): (job, block) for block in some}
 

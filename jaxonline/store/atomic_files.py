@@ -1,4 +1,4 @@
-"""Files that are whole or absent, whenever the process is killed, and errors that say which file it was."""
+"""Atomic file writes: a file is complete or absent, even if the process is killed. Errors name the file."""
 
 import contextlib
 import os
@@ -10,21 +10,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 TEMPORARY_SUFFIX = ".unfinished"
-# what a damaged archive raises; RuntimeError: it seems to be encrypted, or packed in a way that is not known
+# errors of damaged archives; RuntimeError: it seems encrypted, or its compression is unknown
 DAMAGED_ARCHIVE_ERRORS = (ValueError, KeyError, EOFError, RuntimeError, struct.error, zipfile.BadZipFile, zlib.error)
 
 
 def temporary_path(path: Path) -> Path:
-    """A name beside `path` that nobody has used."""
+    """Return an unused name beside `path`."""
     return path.with_name(f".{path.name}.{uuid.uuid4().hex}{TEMPORARY_SUFFIX}")
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file beside its place and move it there when the disk has it.
-
-    Raises:
-        OSError: it cannot be written (a full disk, a folder that is read-only); what was there before is still there.
-    """
+    """Write a temporary file and rename it when it is on the disk; after an OSError the old file is unchanged."""
     beside = temporary_path(path)
     with name_in_errors(path):
         try:
@@ -39,7 +35,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def sync(path: Path) -> None:
-    """Wait until the disk has a file, or what is in a folder (of which Windows does not know)."""
+    """Wait until a file, or the entries of a folder (not on Windows), are on the disk."""
     if os.name == "posix" or path.is_file():
         handle = os.open(path, os.O_RDONLY)
         try:
@@ -50,7 +46,7 @@ def sync(path: Path) -> None:
 
 @contextlib.contextmanager
 def name_in_errors(path: Path) -> Iterator[None]:
-    """The errors of the system name this path, whatever they were about."""
+    """Context manager: operating system errors inside name this path."""
     try:
         yield
     except OSError as error:
@@ -60,7 +56,7 @@ def name_in_errors(path: Path) -> Iterator[None]:
 
 
 def set_aside(path: Path) -> Path:
-    """Move a damaged file out of the way, under a name that is free; returns that name."""
+    """Rename a damaged file to an unused name; return that name."""
     names = (path.with_name(f"{path.name}{number}.damaged") for number in ("", *(f".{i}" for i in range(2, 10_000))))
     place = next(name for name in names if not name.exists())
     with name_in_errors(path):

@@ -1,6 +1,6 @@
-"""The store of a study, open for one process: what it belongs to, its blocks, and what blocks in progress have come to.
+"""The store of a study, opened by one process: its inputs, finished blocks, and states of blocks in progress.
 
-The folder (or what is at a URL) is a zarr group, whole at any moment; its first document says all that readers need.
+The store is a valid zarr group at any moment. Its root document contains everything that readers need.
 """
 
 import contextlib
@@ -39,31 +39,31 @@ from jaxonline.store.zarr_format import (
     plain_group,
 )
 
-MARKER = "jaxonline"  # an attribute: what has it is ours
+MARKER = "jaxonline"  # an attribute of our stores
 STUDY, NUMBERS, RESULT = "jaxonline study 2", "jaxonline numbers 1", "jaxonline result 1"
 DIGEST_BYTES = 32  # SHA-256, at the end of the file of a state
 MALFORMED_STORE_ERRORS = (ValueError, LookupError, TypeError, AttributeError)
 
 
 class Store:
-    """An open store.
+    """An open store (a context manager).
 
     Args:
-        place: made when absent.
-        about: what decides the numbers (`fingerprint.describe`).
-        every: seconds between two keepings of a block in progress, at least.
-        layout: of a study; None for a store of numbers with names.
+        place: the folder or URL, created when absent.
+        about: the inputs that decide the numbers (`fingerprint.describe_inputs`).
+        every: minimum number of seconds between two saved states of a block.
+        layout: of a study; None for a store of named arrays.
         meta: attributes of the study.
-        keep_states: whether the states of finished blocks stay, from which more rounds can be played.
+        keep_states: whether to keep the states of finished blocks, to add rounds later.
         exclusive: whether this process locks and creates the store. False: another process holds it open.
 
     Attributes:
-        layout: of what is there, with the runs and rounds that were asked for.
+        layout: of the store, extended by the requested runs and rounds.
 
     Raises:
-        ValueError: on entering, if there is another study, or something else.
-        BlockingIOError: on entering, if another process is working in the folder.
-        OSError: on entering, if nothing can be written there; the error names the path.
+        ValueError: on entering, if the store belongs to another study or program.
+        BlockingIOError: on entering, if another process uses the folder.
+        OSError: on entering, if the path, which the error names, cannot be written.
     """
 
     def __init__(
@@ -72,22 +72,22 @@ class Store:
     ):  # fmt: skip
         self.every, self.keep_states, self.layout = every, keep_states, layout
         self.place, self._about, self._study = place, dict(about), fingerprint(about)
-        self._meta, self._exclusive, self._held = dict(meta or {}), exclusive, contextlib.ExitStack()
+        self._meta, self._exclusive, self._stack = dict(meta or {}), exclusive, contextlib.ExitStack()
 
     def __enter__(self) -> "Store":
         with contextlib.ExitStack() as stack:
             if self._exclusive:
-                self._refuse(parse_attributes(self.place.read(DOCUMENT) or b""))  # before anything is made there
+                self._check_owner(parse_attributes(self.place.read(DOCUMENT) or b""))  # before creating anything
                 stack.enter_context(self.place.lock())
             self._open()
-            self._held = stack.pop_all()
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._held.close()
+        self._stack.close()
 
     def reopener(self) -> Callable[[], "Store"]:
-        """What opens it in another process, while it is open in this one; can be pickled."""
+        """Return a function, which can be pickled, that opens the store in another process while it is open here."""
         layout = self.blocks.layout
         return functools.partial(_join, self.place.address, dict(self._about), self.every, layout, self.keep_states)
 
@@ -95,11 +95,11 @@ class Store:
     def blocks(self) -> Blocks:
         """The blocks of a study."""
         if self.layout is None:
-            raise TypeError(f"{self.place.name}: holds numbers and no study")
+            raise TypeError(f"{self.place.name} contains named arrays, not a study")
         return self._blocks
 
     def read_numbers(self) -> dict[str, np.ndarray] | None:
-        """The arrays of a store of numbers by name; None where they are absent or, with a warning, damaged."""
+        """Return the arrays of a store of named arrays; None if absent or (with a warning) damaged."""
         content = self.place.read(DOCUMENT)
         root = self._root()
         if content is None or root is None or "names" not in root[MARKER]:
@@ -117,11 +117,11 @@ class Store:
                 return arrays
         except MALFORMED_STORE_ERRORS:
             pass
-        self._warn("its numbers are damaged, and are computed again")
+        self._warn("the numbers are damaged and will be computed again")
         return None
 
     def write_numbers(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Keep arrays by name, in a group whose document is written last: it describes them, and holds their hash."""
+        """Write named arrays, and then the root document, which describes them and contains their hash."""
         specs = {encode_name(name): ArraySpec.whole(name, array) for name, array in arrays.items()}
         self.place.write({
             f"{path}/{key}": content
@@ -135,50 +135,50 @@ class Store:
     # Blocks in progress
 
     def load_state(self, rows: JobArrays, block: int) -> tuple[int, dict[str, np.ndarray]] | None:
-        """The round to which a block in progress has come, and arrays by name; None where nothing is kept.
+        """Return the round and the arrays of the last state of a block in progress; None without a state.
 
-        What NumPy has no name for (bfloat16) comes back as bytes of its size.
+        A dtype unknown to NumPy (bfloat16) is returned as bytes of its size.
         """
         for rounds in sorted(self._states(rows).get(block, []), reverse=True):
             key = _state_key(rows, block, rounds)
             try:
-                return rounds, self._unpacked(self.place.read(key) or b"")
+                return rounds, self._unpack(self.place.read(key) or b"")
             except DAMAGED_ARCHIVE_ERRORS:
-                self._warn(f"block {block} of {rows.label!r}, in progress, is damaged; it goes on from earlier rounds")
+                self._warn(f"block {block} of {rows.label!r}, in progress, is damaged; continues from an earlier round")
                 self.place.remove(key)
         return None
 
     def blocks_in_progress(self, rows: JobArrays) -> set[int]:
-        """The blocks of a job of which a state is kept."""
+        """Return the blocks of a job that have a state."""
         return set(self._states(rows))
 
     def save_state(self, rows: JobArrays, block: int, rounds: int, arrays: Mapping[str, np.ndarray]) -> None:
-        """Keep a block in progress, in one file, so that it is whole or absent; then earlier ones go."""
+        """Save the state of a block in one file, so that it is complete or absent; then remove earlier states."""
         file = io.BytesIO()
         np.savez(file, **arrays)  # type: ignore[arg-type]
         content = file.getvalue()
         key = _state_key(rows, block, rounds)
         self.place.write({key: content + self._digest(content)}, durable=False)
-        self._forget(rows, block, keep=key)
+        self._remove_states(rows, block, keep=key)
 
     def delete_state(self, rows: JobArrays, block: int) -> None:
-        """A block is not in progress any more."""
-        self._forget(rows, block)
+        """Remove all states of a block."""
+        self._remove_states(rows, block)
 
-    def _forget(self, rows: JobArrays, block: int, keep: str | None = None) -> None:
+    def _remove_states(self, rows: JobArrays, block: int, keep: str | None = None) -> None:
         for rounds in self._states(rows).get(block, []):
             if (key := _state_key(rows, block, rounds)) != keep:
                 self.place.remove(key)
 
     def _states(self, rows: JobArrays) -> dict[int, list[int]]:
-        """By block, the rounds at which it was kept."""
+        """Return the rounds with a saved state, by block."""
         rounds: dict[int, list[int]] = {}
         for name in self.place.names(STATES_FOLDER):
             if match := re.fullmatch(rf"{re.escape(rows.name)}, block (\d+), round (\d+)\.npz", name):
                 rounds.setdefault(int(match[1]), []).append(int(match[2]))
         return rounds
 
-    def _unpacked(self, content: bytes) -> dict[str, np.ndarray]:
+    def _unpack(self, content: bytes) -> dict[str, np.ndarray]:
         body, digest = content[:-DIGEST_BYTES], content[-DIGEST_BYTES:]
         if digest != self._digest(body):
             raise ValueError("a state is damaged, or of another study")
@@ -203,9 +203,9 @@ class Store:
             return
         if root is not None:
             self.layout = self._extended(root[MARKER], self.layout)
-            self._meta = self._joined(root, self._meta)
+            self._meta = self._merge_attributes(root, self._meta)
         elif not self._exclusive:
-            raise ValueError(f"checkpoint: {self.place.name} holds no study yet")
+            raise ValueError(f"checkpoint {self.place.name} contains no study yet")
         self._blocks = Blocks(self.place, self._study, self.layout, repairs=self._exclusive)
         if self._exclusive:
             for files in (metadata_documents(self.layout), {DOCUMENT: self._document(self.layout)}):
@@ -213,26 +213,26 @@ class Store:
                     self.place.write(new)
 
     def _root(self) -> dict[str, Any] | None:
-        """The attributes of the store; None where there is none yet, or where they are damaged and were set aside."""
+        """Return the attributes of the store; None if absent, or if damaged (then it sets the document aside)."""
         content = self.place.read(DOCUMENT)
         if content is None:
             return None
         attributes = parse_attributes(content)
-        self._refuse(attributes)
-        if attributes is not None and _is_whole(attributes[MARKER]):
+        self._check_owner(attributes)
+        if attributes is not None and _is_intact(attributes[MARKER]):
             return attributes
         if self._exclusive:
             aside = self.place.set_aside(DOCUMENT)
-            self._warn(f"{DOCUMENT} is damaged, and was set aside as {aside}; the records of blocks name their study")
+            self._warn(f"{DOCUMENT} is damaged and was renamed to {aside}; the block records identify the study")
         return None
 
-    def _refuse(self, attributes: Mapping[str, Any] | None) -> None:
-        """What is no study's."""
+    def _check_owner(self, attributes: Mapping[str, Any] | None) -> None:
+        """Raise an error if the attributes are those of another program or of a saved result."""
         if attributes is not None and MARKER not in attributes:
-            raise ValueError(f"checkpoint: {self.place.name} is another zarr store; give another folder")
+            raise ValueError(f"checkpoint {self.place.name} is a zarr store of another program; give another folder")
         if attributes is not None and store_format(attributes) == RESULT:
             raise ValueError(
-                f"checkpoint: {self.place.name} is a saved result and not a study to continue; give another folder"
+                f"checkpoint {self.place.name} is a saved result, which cannot be continued; give another folder"
             )
         check_format(f"checkpoint {self.place.name}", attributes or {})
 
@@ -249,7 +249,7 @@ class Store:
             raise self._other(str(error)) from None
 
     def _check_records(self) -> None:
-        """Where the first document is not there, no block may be of another study."""
+        """Check, without a root document, that no block belongs to another study."""
         for folder in self.place.names(RECORDS_FOLDER):
             for name in self.place.names(f"{RECORDS_FOLDER}/{folder}"):
                 try:
@@ -257,21 +257,22 @@ class Store:
                 except ValueError:
                     continue
                 if int(record[0, 1]) != int(self._study, 16):
-                    raise ValueError(
-                        f"checkpoint: {self.place.name} has a block of another study, {RECORDS_FOLDER}/{folder}/{name}"
-                    )
+                    path = f"{RECORDS_FOLDER}/{folder}/{name}"
+                    raise ValueError(f"checkpoint {self.place.name} contains a block of another study: {path}")
 
     @staticmethod
-    def _joined(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
-        """Attributes, of which the numbers of runs and rounds do not shrink; how many runs there are was chosen by
-        looking where it is now."""
+    def _merge_attributes(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
+        """Merge attributes; the numbers of runs and rounds never decrease.
+
+        A precision, which decides the number of runs by intermediate results, is not taken over.
+        """
         grown = {name for name in ("n_runs", "n_rounds") if name in theirs and name in ours}
         most = {name: max(theirs[name], ours[name]) for name in grown}
-        chosen_by_looking = MARKER, "precision", "interval"
-        return {name: of for name, of in theirs.items() if name not in chosen_by_looking} | dict(ours) | most
+        precision_attributes = MARKER, "precision", "interval"
+        return {name: value for name, value in theirs.items() if name not in precision_attributes} | dict(ours) | most
 
     def _other(self, difference: str) -> ValueError:
-        return ValueError(f"checkpoint {self.place.name} holds another study: {difference}")
+        return ValueError(f"checkpoint {self.place.name} belongs to another study: {difference}")
 
     def _warn(self, words: str) -> None:
         warnings.warn(f"checkpoint {self.place.name}: {words}", DamagedStoreWarning, stacklevel=3)
@@ -300,7 +301,7 @@ def update_attributes(where: str | os.PathLike[str], meta: Mapping[str, Any]) ->
 
 
 def metadata_documents(layout: StoreLayout) -> dict[str, bytes]:
-    """The documents of all groups and arrays but the first one, and the coordinates."""
+    """Return the files of coordinates and of all documents except the root document."""
     arrays, groups = layout.tree()
     files = {f"{path}/{DOCUMENT}": plain_group() for path in groups}
     files |= {f"{path}/{DOCUMENT}": encode_document(spec.document()) for path, spec in arrays.items()}
@@ -310,31 +311,29 @@ def metadata_documents(layout: StoreLayout) -> dict[str, bytes]:
 
 
 def root_document(layout: StoreLayout, attributes: Mapping[str, Any]) -> bytes:
-    """The document of the store, which tells of all others."""
+    """Return the root document of a store, which contains all other documents."""
     return group_document(attributes, *layout.tree())
 
 
 def parse_attributes(content: bytes) -> dict[str, Any] | None:
-    """The attributes in a document of zarr; None where it is none."""
+    """Return the attributes in a zarr document; None if it is not one."""
     try:
         root = json.loads(content)
-        found = root.get("attributes", {})
-        return found if root["zarr_format"] == 3 and isinstance(found, dict) else None
+        attributes = root.get("attributes", {})
+        return attributes if root["zarr_format"] == 3 and isinstance(attributes, dict) else None
     except MALFORMED_STORE_ERRORS:
         return None
 
 
 def store_format(attributes: Mapping[str, Any]) -> Any:
-    """What kind of store of ours the attributes are of; None where they are of none."""
+    """Return the format of a jaxonline store by its attributes; None for another store."""
     marker = attributes.get(MARKER)
     return marker.get("format") if isinstance(marker, Mapping) else None
 
 
 def check_format(name: str, attributes: Mapping[str, Any]) -> None:
-    """Check that a store with these attributes was written in a format of this version, if it is one of ours.
-
-    Raises:
-        ValueError: it was written by another version of jaxonline.
+    """Check that this version can read a store with these attributes; raises ValueError for another format of
+    jaxonline.
     """
     kind = str(store_format(attributes))
     if re.fullmatch(r"jaxonline (study|numbers|result) \d+", kind) and kind not in (STUDY, NUMBERS, RESULT):
@@ -345,8 +344,8 @@ def check_format(name: str, attributes: Mapping[str, Any]) -> None:
         )
 
 
-def _is_whole(marker: Any) -> bool:
-    """Whether the first document says what it is, and whose."""
+def _is_intact(marker: Any) -> bool:
+    """Whether the root document is complete and matches its hash."""
     try:
         if marker["format"] == STUDY:
             StoreLayout.of(marker["layout"])
@@ -367,16 +366,16 @@ def _hash(study: str, arrays: Mapping[str, np.ndarray]) -> str:
 
 
 def _difference(theirs: Mapping[str, str], ours: Mapping[str, str]) -> str:
-    """What two descriptions of studies do not have in common, the most telling first."""
+    """Describe how the inputs of two studies differ, most important first."""
     names = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
 
     def describe(name: str) -> str:
         was, now = theirs.get(name), ours.get(name)
         if was is None or now is None:
-            return f"{name} ({'new' if was is None else 'no more'})"
+            return f"{name} ({'new' if was is None else 'removed'})"
         long = len(was) == len(now) == 16
         return name if long else f"{name} (was {was}, is {now})"
 
     shown = "; ".join(describe(name) for name in names[:6])
-    advice = f": give block_size={theirs['block_size']} to go on" if names == ["block_size"] else ""
+    advice = f": give block_size={theirs['block_size']} to continue" if names == ["block_size"] else ""
     return f"{shown}{' ...' if len(names) > 6 else ''}{advice}"

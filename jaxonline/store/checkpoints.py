@@ -1,4 +1,4 @@
-"""Where an interrupted study goes on: a folder or a URL, and what is to be known about it."""
+"""Checkpoints: where an interrupted study continues, and what identifies it."""
 
 import dataclasses
 import os
@@ -17,32 +17,39 @@ from jaxonline.store.layout import StoreLayout
 
 @dataclasses.dataclass(frozen=True)
 class Checkpoint:
-    """Where a study keeps what it has computed, wherever `checkpoint=` is asked for; a mere path or URL does as well.
+    """Where a study keeps its computed numbers. Every `checkpoint=` argument also accepts a path or URL.
 
-    It is a zarr store, which `xarray.open_zarr` opens at any moment, labelled (learner, run, round), NaN where nothing
-    was played yet; `jo.load_result` reads it too.
+    A checkpoint is a zarr store, which `xarray.open_zarr` opens at any moment: labelled (learner, run, round), and NaN
+    where
+    nothing is computed yet. `jo.load_result` also reads it.
 
-    It belongs to one study. What decides its numbers is compared before they are used: all numbers, the source of the
-    functions and classes of yours that are met, the globals they read, versions of the libraries, the kind of device. A
-    study that differs is refused, with what differs. Where something cannot be seen (a generator of random numbers that
-    a function reads, a function without its source) name a version, and another one whenever you change the code: then
-    the version and the numbers are compared, and no source.
+    It belongs to one study. Before use, the inputs that decide the numbers are compared: all numbers, the source of
+    your
+    functions and classes, the globals they read, versions of libraries, and the kind of device. A different study
+    raises an
+    error that names the difference. Some inputs cannot be inspected (a random generator that a function reads, a
+    function
+    without source). Then give a version, and change it with the code: the version and the numbers are compared, the
+    sources
+    are not.
 
-    A study with more runs, or more rounds, is the same one: it goes on, and what was recorded stays. For more rounds
-    each block is played from its state at the old horizon where `keep_states` was set, otherwise again from round 1.
+    A study with more runs or more rounds is the same study: it continues, and recorded values stay. For more rounds,
+    each
+    block continues from its state at the old horizon if `keep_states` was set, and otherwise restarts at round 1.
 
-    Blocks carry checksums: one that was damaged is set aside, with a warning, and computed again. In a folder one
-    process works at a time. At a URL (`s3://bucket/study`, anything that fsspec reaches) nothing is locked: two that
-    work there do the same work twice, and write the same bytes.
+    Blocks have checksums. A damaged block is renamed, with a warning, and computed again. One process at a time uses a
+    folder. A URL (`s3://bucket/study`, anything that fsspec reaches) is not locked: two processes do the same work
+    twice
+    and write the same bytes.
 
     Args:
-        folder: a path, made when absent, or a URL.
-        version: a name of yours for this version of the study.
-        every: seconds after which what a block in progress has come to is kept as well.
-        keep_states: whether the states of learners at the horizon stay, for more rounds. They may be large.
+        folder: a path, created when absent, or a URL.
+        version: your name for this version of the study.
+        every: number of seconds after which the state of an unfinished block is saved.
+        keep_states: whether to keep the states of learners at the horizon, to add rounds later. They may be large.
 
     Raises:
-        TypeError: `folder` is no path.
+        TypeError: `folder` is not a path.
         ValueError: `folder` is empty.
 
     Example:
@@ -77,37 +84,33 @@ class Checkpoint:
 
     @classmethod
     def of(cls, given: "str | os.PathLike[str] | Checkpoint") -> "Checkpoint":
-        """What was given for `checkpoint`."""
+        """Convert the value of a `checkpoint` argument."""
         return given if isinstance(given, Checkpoint) else cls(given)
 
     def __truediv__(self, name: str) -> "Checkpoint":
-        """For a part of the study: a folder inside this one."""
+        """Return the checkpoint of a part of the study: a folder inside of this one."""
         inside = f"{str(self.folder).rstrip('/')}/{name}" if is_url(self.folder) else Path(self.folder) / name
         return dataclasses.replace(self, folder=inside)
 
     def code(self, items: Mapping[str, Any]) -> str:
-        """What the user's own functions and classes in some items are, now; the version where there is one.
-
-        Raises:
-            TypeError: something cannot be seen, and there is no version.
-        """
+        """Return a hash of the user code that the items use, or the version; TypeError if code cannot be inspected."""
         return hash_user_code(items) if self.version is None else self.version
 
     def open(
         self, study: Mapping[str, Any], layout: StoreLayout | None = None, meta: Mapping[str, Any] | None = None,
         exclusive: bool = True,
     ) -> Store:  # fmt: skip
-        """The store, to be entered.
+        """Return the store, a context manager.
 
         Args:
-            study: everything that decides the numbers, by name.
-            layout: of what is played; None for a store of numbers with names.
+            study: all inputs that decide the numbers, by name.
+            layout: of the arrays; None for a store of named arrays.
             meta: attributes of the study.
             exclusive: whether this process locks and creates the store. False: another process holds it open.
 
         Raises:
-            TypeError: something cannot be seen, and there is no version.
-            ValueError: a URL that nothing reaches.
+            TypeError: an input cannot be inspected, and there is no version.
+            ValueError: the URL cannot be reached.
         """
         about, every = describe_inputs(study, self.version), float(self.every)
         return Store(storage_at(self.folder), about, every, layout, meta, self.keep_states, exclusive)

@@ -1,8 +1,8 @@
-"""What decides the numbers of a study, as short texts by name: the same in another process, and nothing left out.
+"""Inputs that decide the numbers of a study, as short texts by name, equal in every process.
 
-Numbers and structure count; and of every function and class that is met, also inside others, the source and the
-globals that it reads. Installed libraries count by name and version, this package by its files. What cannot be seen,
-also a function without its source, is refused, unless the user vouches for it with a version of the study.
+They include numbers, structure, and, for every function and class reached, its source and the globals that it reads.
+Installed libraries count by name and version, this package by its files. An input that cannot be inspected (such as a
+function without source) raises an error, unless the user gives a version of the study.
 """
 
 import copyreg
@@ -36,12 +36,12 @@ from jaxonline.store.source_code import (
 )
 
 PACKAGE = top_level_package(__name__)
-NUMERIC = ("jax", "jaxlib", "numpy", "optax")  # libraries
-OPTIONS = ("jax_enable_x64", "jax_default_matmul_precision", "jax_threefry_partitionable")
-TRANSPARENT = ("beartype", "jaxtyping")  # decorators that change no number
+NUMERIC_LIBRARIES = ("jax", "jaxlib", "numpy", "optax")
+JAX_OPTIONS = ("jax_enable_x64", "jax_default_matmul_precision", "jax_threefry_partitionable")
+IGNORED_DECORATORS = ("beartype", "jaxtyping")  # libraries whose decorators do not change numbers
 ATOMS = (type(None), bool, int, float, complex, str, type(...), type(NotImplemented))
-# they change whenever they are used, or are about something outside of Python
-NEVER_SEEN = (
+# they change with each use, or refer to something outside of Python
+UNINSPECTABLE = (
     np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random, io.IOBase, types.GeneratorType,
 )  # fmt: skip
 DESCRIPTORS = (
@@ -51,38 +51,35 @@ DESCRIPTORS = (
 
 
 def describe_inputs(study: Mapping[str, Any], version: str | None = None) -> dict[str, str]:
-    """What decides the numbers, by name: each part of the study, the sources and globals it uses, the versions.
+    """Describe the inputs that decide the numbers: parts of the study, sources and globals, versions.
 
     Args:
-        study: parts by name; short numbers and texts are told as they are.
-        version: what the user calls this version of the code. With it sources, globals and libraries do not count, and
-            what cannot be seen is left out.
+        study: parts by name; short numbers and texts are kept as they are.
+        version: the user's name for this version of the code. It replaces sources, globals and versions of libraries,
+            and
+            inputs that cannot be inspected are left out.
 
     Raises:
-        TypeError: without a version, something cannot be seen.
+        TypeError: an input cannot be inspected, and there is no version.
     """
     walk = _Walk(vouched=version is not None)
-    about = {name: _readable(item) or walk.hash_of(item, name) for name, item in study.items()}
+    about = {name: _short_text(item) or walk.hash_of(item, name) for name, item in study.items()}
     if version is not None:
         return {"the version of the study": repr(version), **about}
-    versions = {f"the version of {name}": importlib.metadata.version(name) for name in NUMERIC}
-    options = {name: str(getattr(jax.config, name)) for name in OPTIONS}
+    versions = {f"the version of {name}": importlib.metadata.version(name) for name in NUMERIC_LIBRARIES}
+    options = {name: str(getattr(jax.config, name)) for name in JAX_OPTIONS}
     return {**walk.details, **about, **versions, f"the code of {PACKAGE}": _package_hash(), **options}
 
 
 def hash_user_code(items: Mapping[str, Any]) -> str:
-    """A hash of the sources and globals of the user that some items with names use, empty where there are none.
-
-    Raises:
-        TypeError: something cannot be seen.
-    """
+    """Hash the user sources and globals that named items use; "" without any, TypeError if one cannot be inspected."""
     walk = _Walk(vouched=False)
     for name, item in items.items():
         walk.hash_of(item, name)
     return fingerprint(walk.details) if walk.details else ""
 
 
-def _readable(item: Any) -> str | None:
+def _short_text(item: Any) -> str | None:
     return repr(item) if isinstance(item, str | int | float) and len(repr(item)) < 60 else None
 
 
@@ -95,28 +92,28 @@ def _package_hash() -> str:
 
 
 class _Walk:
-    """Hashes of items by what is in them; what holds itself counts inside itself as such.
+    """Hashes items by their content; an item that contains itself counts as such.
 
     Attributes:
-        details: hashes of the sources and globals that were met, by what they are called.
+        details: hashes of the sources and globals that were reached, by name.
     """
 
     def __init__(self, vouched: bool):
         self.details: dict[str, str] = {}
         self._vouched = vouched
-        self._hashes: dict[int, tuple[Any, bytes]] = {}  # with the items, so that no other one gets their ids
+        self._hashes: dict[int, tuple[Any, bytes]] = {}  # keeps the items, so that their ids stay unique
         self._inside: set[Any] = set()
         self._trail: list[str] = []
 
     def hash_of(self, item: Any, name: str) -> str:
-        """Of a part of the study."""
-        return self._within(name, item).hex()[:16]
+        """Return the hash of a part of the study."""
+        return self._hash_named(name, item).hex()[:16]
 
-    def _within(self, name: str, item: Any) -> bytes:
+    def _hash_named(self, name: str, item: Any) -> bytes:
         self._trail.append(name)
-        found = self._hash(item)
+        digest = self._hash(item)
         self._trail.pop()
-        return found
+        return digest
 
     def _hash(self, item: Any) -> bytes:
         if isinstance(item, bytes):
@@ -137,15 +134,15 @@ class _Walk:
             digest.update(self._hash(part))
         return digest.digest()
 
-    def _note(self, name: str, found: bytes) -> None:
+    def _record(self, name: str, digest: bytes) -> None:
         known = self.details.get(name, "").split()
-        self.details[name] = " ".join(sorted({*known, found.hex()[:16]}))
+        self.details[name] = " ".join(sorted({*known, digest.hex()[:16]}))
 
     def _parts(self, item: Any) -> Iterator[Any]:
-        """What an item is made of."""
+        """Yield the parts of an item."""
         yield type(item).__qualname__
-        if isinstance(item, NEVER_SEEN):
-            self._refuse(item)
+        if isinstance(item, UNINSPECTABLE):
+            self._reject(item)
         elif (known := self._known_name(item)) is not None:
             yield known
         elif isinstance(item, jax.Array | np.ndarray | np.generic):
@@ -178,39 +175,41 @@ class _Walk:
         elif isinstance(item, DESCRIPTORS):
             yield item.__name__
         elif not isinstance(item, types.GenericAlias | types.UnionType) and type(item).__module__ != "typing":
-            yield from self._instance(item)  # and not an annotation
+            yield from self._instance(item)  # other than annotations
 
-    def _refuse(self, item: Any) -> None:
+    def _reject(self, item: Any) -> None:
         if not self._vouched:
-            unseen = f"into {type(item).__module__}.{type(item).__qualname__}"
+            unseen = f"{type(item).__module__}.{type(item).__qualname__}"
             if isinstance(item, types.FunctionType):
-                unseen = f"the source of {item.__qualname__}, which has no file, or a file edited since it was run"
+                unseen = (
+                    f"the source of {item.__qualname__}, which has no file, or a file that changed since its import"
+                )
             raise ArgumentTypeError(
                 "checkpoint",
-                f"must see all that determines the results, but cannot see {unseen} ({', '.join(self._trail)}); pass "
-                "checkpoint=jo.Checkpoint(folder, version='1'), and change the version whenever that code changes",
+                f"must identify all inputs, but cannot inspect {unseen} ({', '.join(self._trail)}); pass "
+                "checkpoint=jo.Checkpoint(folder, version='1'), and change the version whenever the code changes",
             )
 
     def _instance(self, item: Any) -> Iterator[Any]:
-        """The class, the attributes, and what the class adds to them, as it is pickled."""
+        """Yield the class, the attributes, and the state that the class adds when pickled."""
         kind = type(item)
         yield kind
         attributes = attributes_of(item)
         if top_level_package(kind.__module__) in ("jaxlib", "functools") and "__wrapped__" in attributes:
-            yield item.__wrapped__  # a compiled function, or one that remembers; the rest says where it was written
+            yield item.__wrapped__  # a compiled or cached function; its other attributes depend on its file
             return
         for name in sorted(attributes):
             yield name
-            yield self._within(f".{name}", attributes[name])
+            yield self._hash_named(f".{name}", attributes[name])
         if callable(item) and "__wrapped__" in attributes:
             return
         reduce = copyreg.dispatch_table.get(kind)
         try:
             reduced: Any = reduce(item) if reduce else item.__reduce_ex__(4)
         except Exception:  # whatever the class raises
-            return self._refuse(item)
+            return self._reject(item)
         if isinstance(reduced, str):
-            return self._refuse(item)
+            return self._reject(item)
         maker, arguments, state, *contents = (*reduced, None, None)[:5]
         yield from arguments or ()
         if maker not in (copyreg.__newobj__, copyreg.__newobj_ex__):  # type: ignore[attr-defined]
@@ -220,19 +219,19 @@ class _Walk:
         return None
 
     def _library(self, module: str) -> str | None:
-        """The installed library of a module, with the version where that counts."""
+        """Return the installed library of a module, with its version if versions count."""
         installed = library_version(module)
         return installed and top_level_package(installed.replace(" ", ".")) if self._vouched else installed
 
     def _known_name(self, item: Any) -> str | None:
-        """The name under which a library has a function or another object with a name."""
+        """Return the name of an object in a library, None for other objects."""
         module, name = getattr(item, "__module__", None), getattr(item, "__qualname__", getattr(item, "__name__", None))
         if not isinstance(module, str) or not isinstance(name, str) or isinstance(item, types.ModuleType):
             return None
-        installed, found = self._library(module), sys.modules.get(module)
+        installed, target = self._library(module), sys.modules.get(module)
         for part in name.split("."):
-            found = getattr(found, part, None)
-        return f"{installed} {name}" if installed is not None and found is item else None
+            target = getattr(target, part, None)
+        return f"{installed} {name}" if installed is not None and target is item else None
 
     def _builtin(self, item: Any) -> Iterator[Any]:
         yield item.__qualname__
@@ -241,11 +240,11 @@ class _Walk:
         elif (installed := self._library(item.__module__ or "")) is not None:
             yield installed
         else:
-            self._refuse(item)
+            self._reject(item)
 
     def _function(self, function: types.FunctionType) -> Iterator[Any]:
         home = defining_module(function)
-        if top_level_package(home) in TRANSPARENT and hasattr(function, "__wrapped__"):
+        if top_level_package(home) in IGNORED_DECORATORS and hasattr(function, "__wrapped__"):
             yield function.__wrapped__
             return
         yield from (function.__code__.co_qualname, function.__defaults__, function.__kwdefaults__)
@@ -259,14 +258,14 @@ class _Walk:
         elif not self._vouched:
             source = source_of(function)
             if source is None:
-                self._refuse(function)
+                self._reject(function)
                 return
-            self._note(f"the source of {function.__qualname__}", hashlib.sha256(source.encode()).digest())
+            self._record(f"the source of {function.__qualname__}", hashlib.sha256(source.encode()).digest())
             yield source
             yield from self._globals(function)
 
     def _globals(self, function: types.FunctionType) -> Iterator[Any]:
-        """What a function reads in its module, and the modules that it imports when it is called."""
+        """Yield the globals that a function reads, and the modules that it imports when called."""
         names = names_read_by(function.__code__)
         for name in names:
             if name in function.__globals__:
@@ -280,13 +279,13 @@ class _Walk:
                 yield from self._module(value, names)
                 continue
             label = f"the global {name} of {function.__qualname__}"
-            found = self._within(label, value)
-            yield found
+            digest = self._hash_named(label, value)
+            yield digest
             if not isinstance(value, types.FunctionType | type):
-                self._note(label, found)
+                self._record(label, digest)
 
     def _module(self, module: types.ModuleType, names: tuple[str, ...]) -> Iterator[Any]:
-        """Of a user's own module what is read from it by one of these names, or, if that is nothing, its whole text."""
+        """Yield the attributes of a user's module that these names read, or its whole text if there are none."""
         installed, place = self._library(module.__name__), (id(module), names)
         if installed is not None or self._vouched:
             yield installed or module.__name__
@@ -300,12 +299,12 @@ class _Walk:
                     yield from self._module(value, names)
                 else:
                     label = f"{name} of the module {module.__name__}"
-                    found = self._within(label, value)
-                    yield found
-                    self._note(label, found)
+                    digest = self._hash_named(label, value)
+                    yield digest
+                    self._record(label, digest)
             if not read:
                 file = getattr(module, "__file__", None)
-                yield Path(file).read_bytes() if file and file.endswith(".py") else self._refuse(module)
+                yield Path(file).read_bytes() if file and file.endswith(".py") else self._reject(module)
             self._inside.remove(place)
 
     def _class(self, kind: type) -> Iterator[Any]:
@@ -323,7 +322,7 @@ class _Walk:
         for name, value in sorted(vars(kind).items()):
             if is_written_by_author(kind, name, value):
                 yield name
-                yield self._within(f"{kind.__qualname__}.{name}", value)
+                yield self._hash_named(f"{kind.__qualname__}.{name}", value)
 
 
 def _array(item: Any) -> Iterator[Any]:

@@ -1,7 +1,7 @@
-"""How the numbers of a study lie in its store: arrays labelled (learner, run, round), and blocks of runs in them.
+"""Layout of a study in its store: arrays labelled (learner, run, round), divided into blocks of runs.
 
-A block of a job is a chunk of each of its arrays, and a record of its own, written last, that says how many rounds were
-played and what the numbers are. So blocks are written in any order, by whomever: no two of them share a file.
+A block of a job consists of one chunk of each of its arrays, and a record, written last, with the number of rounds and
+a hash. No two blocks share a file, so they can be written in any order by any process.
 """
 
 import hashlib
@@ -31,16 +31,16 @@ RECORD_SPEC = ArraySpec(("block", "entry"), (1, len(RECORD_ENTRIES)), (1, len(RE
 
 
 class JobArrays(NamedTuple):
-    """The arrays that a job computes, and which part of the study's arrays they are.
+    """The arrays that a job computes, and their part of the study's arrays.
 
     Attributes:
         name: of its records.
-        label: for people.
-        outputs: the names of the arrays.
-        learners: the first of its learners, and the first after them; (0, 1) where the arrays have no such axis.
-        width: runs of a block; 1 where the arrays have no such axis.
-        axes: those of learner, run and round that the arrays have in a store; they are the same along the others. The
-            arrays of a block always have all of them, with one entry along such an axis.
+        label: for messages.
+        outputs: names of the arrays.
+        learners: start and stop of its learners; (0, 1) if the arrays have no such axis.
+        width: runs in a block; 1 if the arrays have no such axis.
+        axes: those of learner, run and round that the arrays have in the store; values are equal along the others. The
+            arrays of a block always have all of them, with one entry along a missing axis.
     """
 
     name: str
@@ -51,11 +51,11 @@ class JobArrays(NamedTuple):
     axes: tuple[str, ...] = AXES
 
     def blocks(self, runs: int) -> int:
-        """The number of blocks that have so many runs."""
+        """Return the number of blocks for this number of runs."""
         return -(-runs // self.width) if "run" in self.axes else 1
 
     def part(self, block: int) -> tuple[slice, slice]:
-        """The learners and runs of a study whose numbers are in a block."""
+        """Return the learners and runs of a block, as slices of the study."""
         runs = slice(block * self.width, (block + 1) * self.width)
         return slice(*self.learners) if "learner" in self.axes else slice(None), runs if "run" in self.axes else slice(
             None
@@ -63,16 +63,17 @@ class JobArrays(NamedTuple):
 
 
 class StoreLayout(NamedTuple):
-    """What the store of a study holds.
+    """The content of the store of a study.
 
     Attributes:
         learners: names.
-        runs: how many there are on their axis: up to the last one that was asked for.
+        runs: length of the run axis: the largest number requested so far.
         rounds: recorded rounds; the last one is the horizon.
-        asked: the rounds that were asked for last.
-        measures: their further axes, by name.
+        asked: the rounds requested last.
+        measures: further axes of the measures, by name.
         rows: of the jobs.
-        chunks: of the axes (learner, run, round) of coordinates; of all arrays those of learners and rounds.
+        chunks: chunk sizes of the axes (learner, run, round) of coordinates; all arrays share those of learners and
+            rounds.
     """
 
     learners: tuple[str, ...]
@@ -88,7 +89,7 @@ class StoreLayout(NamedTuple):
         learners: Sequence[str], runs: int, rounds: Sequence[int], measures: Mapping[str, Sequence[int]],
         rows: Sequence[JobArrays],
     ) -> "StoreLayout":  # fmt: skip
-        """Of a study that begins."""
+        """Return the layout of a new study."""
         rounds = tuple(map(int, rounds))
         sizes = [stop - start for start, stop in (job.learners for job in rows if "learner" in job.axes)]
         axes = {name: tuple(shape) for name, shape in measures.items()}
@@ -97,11 +98,7 @@ class StoreLayout(NamedTuple):
 
     @staticmethod
     def of(metadata: Mapping[str, Any]) -> "StoreLayout":
-        """What `to_json` returned, read from JSON.
-
-        Raises:
-            ValueError, LookupError, TypeError: it is something else.
-        """
+        """Read the JSON of `to_json`; raises ValueError, LookupError or TypeError if it is malformed."""
         rows = tuple(
             JobArrays(name, label, tuple(outputs), (learners[0], learners[1]), int(width), tuple(axes))
             for name, label, outputs, learners, width, axes in metadata["rows"]
@@ -111,14 +108,13 @@ class StoreLayout(NamedTuple):
         return StoreLayout(runs=int(metadata["runs"]), measures=measures, rows=rows, **lists)
 
     def to_json(self) -> dict[str, Any]:
-        """The fields, for JSON."""
+        """Return the fields for JSON."""
         return self._asdict()
 
     def extended(self, asked: "StoreLayout") -> "StoreLayout":
-        """This one with the runs and rounds of another one that it lacks; what was recorded stays.
+        """Add the runs and rounds of `asked` that are missing here; recorded values stay.
 
-        Raises:
-            ValueError: it is not the same study, only longer; says what differs.
+        Raises ValueError, with the difference, if `asked` is not the same study or is shorter.
         """
         if any(getattr(self, name) != getattr(asked, name) for name in ("learners", "measures", "rows")):
             raise ValueError("what is recorded")
@@ -137,27 +133,27 @@ class StoreLayout(NamedTuple):
         return self.rounds[-1]
 
     def recorded(self, rounds: int) -> int:
-        """How many of the recorded rounds are among the first rounds of a run."""
+        """Return how many recorded rounds are among the first `rounds` rounds."""
         return sum(t <= rounds for t in self.rounds)
 
     def outputs(self) -> dict[str, ArraySpec]:
-        """The arrays that jobs compute, by name."""
+        """Return the arrays that jobs compute, by name."""
         sizes: dict[str, int] = dict(zip(AXES, (len(self.learners), self.runs, len(self.rounds)), strict=True))
         specs = {}
         for rows in self.rows:
             chunks = dict(zip(AXES, self.chunks, strict=True)) | {"run": rows.width}
             for name in rows.outputs:
-                dims, more = [dim for dim in axes_of(name) if dim in rows.axes], self.measures.get(name, ())
+                dims, further = [dim for dim in axes_of(name) if dim in rows.axes], self.measures.get(name, ())
                 about = {"description": FIRST_ROUND_ARRAYS[name]} if name in FIRST_ROUND_ARRAYS else {}
-                kind = "int32" if about else "float64"
+                dtype = "int32" if about else "float64"
                 specs[name] = ArraySpec(
-                    (*dims, *(f"{name}, axis {axis}" for axis in range(len(more)))),
-                    (*(sizes[dim] for dim in dims), *more), (*(chunks[dim] for dim in dims), *more), kind, about,
+                    (*dims, *(f"{name}, axis {axis}" for axis in range(len(further)))),
+                    (*(sizes[dim] for dim in dims), *further), (*(chunks[dim] for dim in dims), *further), dtype, about,
                 )  # fmt: skip
         return specs
 
     def specs(self) -> dict[str, ArraySpec]:
-        """All arrays by name: coordinates and outputs."""
+        """Return all arrays by name: coordinates and outputs."""
         learners, runs, rounds = len(self.learners), self.runs, len(self.rounds)
         return {
             "run": ArraySpec(("run",), (runs,), self.chunks[1:2], "int64"),
@@ -167,7 +163,7 @@ class StoreLayout(NamedTuple):
         }
 
     def records(self) -> dict[str, ArraySpec]:
-        """The arrays of records, by the names of their jobs."""
+        """Return the arrays of records, by job name."""
         return {
             rows.name: RECORD_SPEC._replace(
                 shape=(rows.blocks(self.runs), len(RECORD_ENTRIES)),
@@ -177,12 +173,12 @@ class StoreLayout(NamedTuple):
         }
 
     def tree(self) -> tuple[dict[str, ArraySpec], tuple[str, ...]]:
-        """All arrays and groups of the store by path, but for blocks in progress."""
+        """Return all arrays (by path) and groups of the store, except states."""
         arrays = {encode_name(name): spec for name, spec in self.specs().items()}
         return arrays | {f"{RECORDS_FOLDER}/{name}": spec for name, spec in self.records().items()}, GROUPS
 
     def coordinates(self) -> dict[str, np.ndarray]:
-        """The labels, in whole chunks: runs that follow are in them, and not seen."""
+        """Return the labels in whole chunks; readers do not see runs beyond the shape."""
         _, run, recorded = self.chunks
         rounds = np.full(-(-len(self.rounds) // recorded) * recorded, -1)
         rounds[: len(self.rounds)] = self.rounds
@@ -192,24 +188,24 @@ class StoreLayout(NamedTuple):
 
 
 class FinishedBlock(NamedTuple):
-    """A finished block: how many rounds were played, and its arrays by name [learners, runs, recorded rounds, ...]."""
+    """A finished block: the number of rounds, and arrays by name [learners, runs, recorded rounds, ...]."""
 
     rounds: int
     arrays: dict[str, np.ndarray]
 
 
 class Damaged(Exception):
-    """A block is not what its record says."""
+    """A block does not match its record."""
 
 
 class Blocks:
-    """The blocks of a study, read and written.
+    """The blocks of a study, for reading and writing.
 
     Args:
-        place: where they are.
-        study: the hash of what decides their numbers.
-        layout: what is where.
-        repairs: whether damaged blocks are set aside.
+        place: the storage.
+        study: hash of the inputs that decide the numbers.
+        layout: of the store.
+        repairs: whether to rename damaged blocks.
     """
 
     def __init__(self, place: Folder | Bucket, study: str, layout: StoreLayout, repairs: bool):
@@ -217,45 +213,43 @@ class Blocks:
         self._repairs, self._specs = repairs, layout.outputs()
 
     def finished(self, rows: JobArrays) -> set[int]:
-        """The blocks of a job that have a record."""
+        """Return the blocks of a job that have a record."""
         names = (name.split(".") for name in self.place.names(f"{RECORDS_FOLDER}/{rows.name}"))
         return {int(name[1]) for name in names if len(name) == 3 and name[0] == "c" and name[1].isdigit()}
 
     def read(self, rows: JobArrays, block: int) -> FinishedBlock | None:
-        """A finished block; None where it is absent or, with a warning, damaged.
-
-        Raises:
-            ValueError: it belongs to another study.
+        """Return a finished block, None if absent or (with a warning) damaged; ValueError if it belongs to another
+        study.
         """
         try:
             return self._read(rows, block)
         except Damaged:
-            keys = [_record(rows, block), *(key for _, key, _ in self._chunks(rows, block, self.layout.horizon))]
+            keys = [_record_key(rows, block), *(key for _, key, _ in self._chunks(rows, block, self.layout.horizon))]
             aside = [name for name in map(self.place.set_aside, keys if self._repairs else []) if name]
-            what = f", is computed again, and was set aside as {', '.join(aside)}" if aside else ""
+            repair = f" and will be computed again; it was renamed to {', '.join(aside)}" if aside else ""
             warnings.warn(
-                f"checkpoint {self.place.name}: block {block} of {rows.label!r} is damaged{what}",
+                f"checkpoint {self.place.name}: block {block} of {rows.label!r} is damaged{repair}",
                 DamagedStoreWarning, stacklevel=2,
             )  # fmt: skip
             return None
 
-    def write(self, rows: JobArrays, block: int, kept: FinishedBlock) -> None:
-        """Keep a block: its chunks, and when they are on the disk its record."""
+    def write(self, rows: JobArrays, block: int, finished: FinishedBlock) -> None:
+        """Write the chunks of a block and then, when they are on the disk, its record."""
         files = {}
-        for name, key, part in self._chunks(rows, block, kept.rounds):
-            files[key] = self._specs[name].encode(kept.arrays[name][part])
+        for name, key, part in self._chunks(rows, block, finished.rounds):
+            files[key] = self._specs[name].encode(finished.arrays[name][part])
         self.place.write(files)
-        record = [kept.rounds, int(self.study, 16), *self._digest(rows, block, kept)]
-        self.place.write({_record(rows, block): RECORD_SPEC.encode(np.array([record], np.uint64))})
+        record = [finished.rounds, int(self.study, 16), *self._digest(rows, block, finished)]
+        self.place.write({_record_key(rows, block): RECORD_SPEC.encode(np.array([record], np.uint64))})
 
     def _read(self, rows: JobArrays, block: int) -> FinishedBlock | None:
-        content = self.place.read(_record(rows, block))
+        content = self.place.read(_record_key(rows, block))
         if content is None:
             return None
-        record = _decoded(RECORD_SPEC, content)[0].tolist()
+        record = _decode(RECORD_SPEC, content)[0].tolist()
         if record[1] != int(self.study, 16):
             raise ValueError(
-                f"checkpoint: {self.place.name} holds a block of another study, block {block} of {rows.label!r}"
+                f"checkpoint: {self.place.name} contains a block of another study, block {block} of {rows.label!r}"
             )
         sizes = rows.learners[1] - rows.learners[0], rows.width, self.layout.recorded(record[0])
         arrays = {}
@@ -263,15 +257,15 @@ class Blocks:
             shape = sizes[: len(axes_of(name))] + self.layout.measures.get(name, ())
             arrays[name] = np.empty(shape, self._specs[name].dtype)
         for name, key, part in self._chunks(rows, block, record[0]):
-            chunk, into = _decoded(self._specs[name], self.place.read(key)), arrays[name][part]
+            chunk, into = _decode(self._specs[name], self.place.read(key)), arrays[name][part]
             into[...] = chunk[tuple(map(slice, into.shape))]
-        kept = FinishedBlock(record[0], arrays)
-        if record[2:] != self._digest(rows, block, kept):
+        finished = FinishedBlock(record[0], arrays)
+        if record[2:] != self._digest(rows, block, finished):
             raise Damaged
-        return kept
+        return finished
 
     def _chunks(self, rows: JobArrays, block: int, rounds: int) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
-        """Of each chunk of a block: the array, the key, and the part of the block's array that is in it."""
+        """Yield for each chunk of a block the array name, the key, and the chunk's part of the block's array."""
         recorded, (start, stop) = self.layout.recorded(rounds), rows.learners
         for name in rows.outputs:
             spec = self._specs[name]
@@ -294,27 +288,27 @@ class Blocks:
                 index = (*itertools.chain.from_iterable(at for at, _ in chunk), *further)
                 yield name, f"{encode_name(name)}/{spec.key(index)}", tuple(part for _, part in chunk)
 
-    def _digest(self, rows: JobArrays, block: int, kept: FinishedBlock) -> list[int]:
-        """SHA-256 of what a block is and of its numbers, as four integers."""
-        rounds = self.layout.rounds[: self.layout.recorded(kept.rounds)]
-        digest = hashlib.sha256(json.dumps([self.study, rows.name, block, kept.rounds, rounds]).encode())
+    def _digest(self, rows: JobArrays, block: int, finished: FinishedBlock) -> list[int]:
+        """Return the SHA-256 of the identity and numbers of a block, as four integers."""
+        rounds = self.layout.rounds[: self.layout.recorded(finished.rounds)]
+        digest = hashlib.sha256(json.dumps([self.study, rows.name, block, finished.rounds, rounds]).encode())
         for name in rows.outputs:
-            array = np.ascontiguousarray(kept.arrays[name], self._specs[name].dtype)
+            array = np.ascontiguousarray(finished.arrays[name], self._specs[name].dtype)
             digest.update(f"{name} {array.dtype} {array.shape}".encode() + array.tobytes())
         return np.frombuffer(digest.digest(), "<u8").tolist()
 
 
 def axes_of(name: str) -> tuple[str, ...]:
-    """Those of learner, run and round that an array of a block has."""
+    """Return the axes (of learner, run and round) of an array of a block."""
     return AXES[:2] if name in FIRST_ROUND_ARRAYS else AXES
 
 
-def _record(rows: JobArrays, block: int) -> str:
-    """The key of a block's record."""
+def _record_key(rows: JobArrays, block: int) -> str:
+    """Return the key of a block's record."""
     return f"{RECORDS_FOLDER}/{rows.name}/{RECORD_SPEC.key((block, 0))}"
 
 
-def _decoded(spec: ArraySpec, content: bytes | None) -> np.ndarray:
+def _decode(spec: ArraySpec, content: bytes | None) -> np.ndarray:
     try:
         return spec.decode(content or b"")
     except ValueError as error:
@@ -322,5 +316,5 @@ def _decoded(spec: ArraySpec, content: bytes | None) -> np.ndarray:
 
 
 def fingerprint(about: Mapping[str, str]) -> str:
-    """A hash of a description."""
+    """Hash a description of inputs."""
     return hashlib.sha256(repr(sorted(about.items())).encode()).hexdigest()[:16]

@@ -1,7 +1,7 @@
-"""Arrays of a study that are too large for memory: they stay in its store, and are read when they are indexed.
+"""Arrays of a study that are too large for memory: they stay in the store and are read when indexed.
 
-They are not lazy arrays of zarr or xarray, which read a chunk that was deleted as NaN, and do not notice that another
-study was put in the place of the first; here both are errors.
+The lazy arrays of zarr and xarray are not used: they read a deleted chunk as NaN and do not notice that another study
+has replaced the first. Both are errors here.
 """
 
 import itertools
@@ -17,24 +17,23 @@ from jaxonline.store.filesystem import Bucket, Folder
 from jaxonline.store.layout import AXES, FIRST_ROUND_ARRAYS, Blocks, StoreLayout, axes_of
 from jaxonline.store.zarr_format import DOCUMENT, FILL_VALUES, ArraySpec, encode_name
 
-MAX_BYTES_IN_MEMORY = 1 << 26  # of the numbers of a study; more than that stay in its store
-PORTION_ENTRIES = 1 << 20  # numbers of a stored array that are worked on at a time
+MAX_BYTES_IN_MEMORY = 1 << 26  # of a study; a larger one stays in its store
+PORTION_ENTRIES = 1 << 20  # numbers of a stored array to process at a time
 
 
 def finished_rounds(blocks: Blocks, read: bool = True) -> dict[str, np.ndarray]:
-    """How many of the recorded rounds are in a store, by the name of an array: [L, N], of each learner and run.
+    """Return how many recorded rounds are stored for each learner and run [L, R], by array name.
 
     Args:
         blocks: of the study.
-        read: whether each block is read and compared with its record; where not, all of them are there.
+        read: whether to read each block and compare it with its record; otherwise all rounds are assumed to be stored.
 
-    Warns:
-        DamagedStoreWarning: a block is damaged, and counts as missing.
+    Warns DamagedStoreWarning about a damaged block, which counts as missing.
     """
     layout = blocks.layout
     shape, known = (len(layout.learners), layout.runs), dict[str, np.ndarray]()
     for rows in layout.rows:
-        alike = known.get(rows.outputs[0])  # arrays with the same outputs share one
+        alike = known.get(rows.outputs[0])  # arrays of one job share the counts
         counts = np.full(shape, 0 if read else len(layout.rounds), np.int32) if alike is None else alike
         known |= dict.fromkeys(rows.outputs, counts)
         for block in sorted(blocks.finished(rows)) if read else ():
@@ -45,22 +44,22 @@ def finished_rounds(blocks: Blocks, read: bool = True) -> dict[str, np.ndarray]:
 
 
 class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array [L, R, G, ...] (or [L, R]) in a store: NumPy's as soon as it is indexed, converted or computed with.
+    """An array [L, R, G, ...] (or [L, R]) in a store. Indexing, conversion and arithmetic return NumPy arrays.
 
-    Of indices that are integers and slices only that part is read.
+    Indices of integers and slices read only the selected part.
 
     Args:
-        place: of the store.
-        name: of the array there.
-        spec: what is there, with some of the axes learner, run and round; it is the same along those that it lacks.
-        known: how many recorded rounds are there [L, R]; the others are NaN, or -1.
-        runs: which runs of those in the store.
-        rounds: which recorded rounds, by position.
-        first: the first document of the store.
+        place: storage of the store.
+        name: of the array in the store.
+        spec: of the stored array, with some of the axes learner, run and round; values are equal along missing axes.
+        known: number of stored recorded rounds [L, R]; later rounds are NaN, or -1.
+        runs: the runs of the store to include.
+        rounds: the recorded rounds to include, by position.
+        first: the root document of the store.
 
     Raises:
-        OSError: when numbers are read, and the store is gone, or another one is in its place.
-        ValueError: when numbers are read, and they are damaged.
+        OSError: while reading, if the store is gone or another store has replaced it.
+        ValueError: while reading, if the numbers are damaged.
     """
 
     def __init__(
@@ -82,34 +81,36 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def nbytes(self) -> int:
-        """The bytes of all numbers."""
+        """The size in bytes."""
         return math.prod(self.shape) * self.dtype.itemsize
 
     def is_there(self) -> bool:
-        """Whether the numbers are still in the store, and no others in their place."""
-        return _goes_on(self._first, self._place.read(DOCUMENT))
+        """Whether the store still contains these numbers."""
+        return _still_contains(self._first, self._place.read(DOCUMENT))
 
     def is_same_along(self, axis: int) -> bool:
-        """Whether the numbers are the same for all positions on an axis."""
+        """Whether the numbers are equal along an axis."""
         return self._axes[axis] not in self._spec.dims
 
     def select_part(
         self, learners: Any = slice(None), runs: Any = slice(None), rounds: Any = slice(None)
     ) -> "StoredArray":
-        """The array of some learners, runs and rounds, still in the store."""
+        """Return the array of some learners, runs and rounds, without reading it."""
         if not isinstance(learners, slice):
             learners = np.asarray(learners)
-        found = copy(self)
-        found._learners, found._known = self._learners[learners], self._known[learners][:, runs]
-        found._runs, found._rounds = self._runs[runs], self._rounds[rounds]
-        found.shape = (*found._known.shape, len(found._rounds))[: len(self._axes)] + self.shape[len(self._axes) :]
-        return found
+        selected = copy(self)
+        selected._learners, selected._known = self._learners[learners], self._known[learners][:, runs]
+        selected._runs, selected._rounds = self._runs[runs], self._rounds[rounds]
+        selected.shape = (*selected._known.shape, len(selected._rounds))[: len(self._axes)] + self.shape[
+            len(self._axes) :
+        ]
+        return selected
 
     def with_zeros(self, learners: Sequence[int]) -> "StoredArray":
-        """0 for some learners, by position, wherever anything is known."""
-        found = copy(self)
-        found._zero = tuple(self._learners[list(learners)])
-        return found
+        """Return the array with 0 for some learners, by position, in all known entries."""
+        selected = copy(self)
+        selected._zero = tuple(self._learners[list(learners)])
+        return selected
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -118,11 +119,11 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
         return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
-        return f"<{self._name} {list(self.shape)} in {self._place.name}: it is read when it is indexed>"
+        return f"<{self._name} {list(self.shape)} in {self._place.name}: read when indexed>"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
-            raise ValueError("copy: must not be False for a stored array, which is copied when it is read")
+            raise ValueError("copy: a stored array cannot be read without a copy (got copy=False)")
         return np.asarray(self._read(*(np.arange(n) for n in self.shape[:3])), dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
@@ -135,90 +136,91 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
         if not all(isinstance(each, int | np.integer | slice) for each in at) or len(at) > self.ndim:
             return np.asarray(self)[index]
         axes = (*at, *(slice(None),) * (self.ndim - len(at)))
-        found = self._read(*(np.atleast_1d(np.arange(n)[i]) for n, i in zip(self.shape[:3], axes, strict=False)))
-        kept = tuple(0 if isinstance(i, int | np.integer) else slice(None) for i in axes[:3])
-        return found[kept][(*(slice(None) for i in kept if i != 0), *axes[3:])]
+        numbers = self._read(*(np.atleast_1d(np.arange(n)[i]) for n, i in zip(self.shape[:3], axes, strict=False)))
+        dropped = tuple(0 if isinstance(i, int | np.integer) else slice(None) for i in axes[:3])
+        return numbers[dropped][(*(slice(None) for i in dropped if i != 0), *axes[3:])]
 
     def _read(self, *at: np.ndarray) -> np.ndarray:
-        """The numbers at these positions of the axes, chunk after chunk; a view where they are the same along one."""
+        """Read the numbers at positions of the axes, chunk by chunk; a view if values are equal along an axis."""
         learners, runs = at[:2]
         here = tuple(i for i, axis in enumerate(self._axes) if axis not in self._spec.dims)
         known = self._known[np.ix_(*(own[:1] if i in here else own for i, own in enumerate((learners, runs))))]
         rounds = self._rounds[at[2]] if len(at) > 2 else np.arange(1)
         where = {"learner": self._learners[learners], "run": self._runs[runs], "round": rounds}
         axes = [where.get(dim, np.arange(n)) for dim, n in zip(self._spec.dims, self._spec.shape, strict=True)]
-        found = np.full([len(axis) for axis in axes], FILL_VALUES[self.dtype.kind], self.dtype)
+        numbers = np.full([len(axis) for axis in axes], FILL_VALUES[self.dtype.kind], self.dtype)
         whole = known.size > 0 and known.min() > rounds.max(initial=0)
         for index, into, out_of in _chunks(axes, self._spec.chunks):
             if not whole:
                 slices = dict(zip(self._spec.dims, into, strict=True))
-                there = known[slices.get("learner", slice(None))][:, slices.get("run", slice(None))]
-                if (there <= rounds[slices.get("round", slice(None))].min()).all():
+                stored = known[slices.get("learner", slice(None))][:, slices.get("run", slice(None))]
+                if (stored <= rounds[slices.get("round", slice(None))].min()).all():
                     continue
-            found[_open(into)] = self._chunk(index)[_open(out_of)]
-        self._check()  # when all is read: whoever replaces the store does so at any moment
-        found = np.expand_dims(found, here)
+            numbers[_outer_index(into)] = self._chunk(index)[_outer_index(out_of)]
+        self._check()  # after reading, since another process may replace the store at any moment
+        numbers = np.expand_dims(numbers, here)
         if self._zero:
-            found[np.isin(where["learner"], self._zero)] = 0
+            numbers[np.isin(where["learner"], self._zero)] = 0
         if not whole:
             later = known[..., None] <= rounds
-            found[later if len(at) > 2 else later[..., 0]] = FILL_VALUES[self.dtype.kind]
-        return np.broadcast_to(found, (*map(len, at), *found.shape[len(at) :])) if here else found
+            numbers[later if len(at) > 2 else later[..., 0]] = FILL_VALUES[self.dtype.kind]
+        return np.broadcast_to(numbers, (*map(len, at), *numbers.shape[len(at) :])) if here else numbers
 
     def _chunk(self, index: Sequence[int]) -> np.ndarray:
         content = self._place.read(f"{encode_name(self._name)}/{self._spec.key(index)}")
         if content is None:
-            raise self._gone()
+            raise self._missing_error()
         try:
             return self._spec.decode(content)
         except ValueError as error:
             self._check()
-            raise ValueError(f"{self._place.name}: {self._name!r} is damaged") from error
+            raise ValueError(f"{self._place.name}: is damaged; {self._name!r} has a wrong checksum") from error
 
     def _check(self) -> None:
         if not self.is_there():
-            raise self._gone()
+            raise self._missing_error()
 
-    def _gone(self) -> FileNotFoundError:
+    def _missing_error(self) -> FileNotFoundError:
         return FileNotFoundError(
-            f"{self._name!r} is not in {self._place.name} any more: a result of more than {MAX_BYTES_IN_MEMORY >> 20} "
-            "MB of numbers reads them from its store when they are asked for, and that was removed, or another one was "
-            "put there"
+            f"{self._name!r} is no longer in {self._place.name}: a result of more than {MAX_BYTES_IN_MEMORY >> 20} MB "
+            "reads its numbers from its store, which was removed or replaced"
         )
 
 
-def _goes_on(before: bytes, now: bytes | None) -> bool:
-    """Whether a store has what it had, by its first documents: the same, or the study has got longer."""
+def _still_contains(before: bytes, now: bytes | None) -> bool:
+    """Whether a store, given its two root documents, still has its earlier numbers: unchanged, or with more runs or
+    rounds.
+    """
     if now == before:
         return True
-    found = [parse_attributes(each or b"") or {} for each in (before, now)]
-    if [store_format(each) for each in found] != [STUDY, STUDY]:
+    attributes = [parse_attributes(each or b"") or {} for each in (before, now)]
+    if [store_format(each) for each in attributes] != [STUDY, STUDY]:
         return False
-    (old, theirs), (new, ours) = ((each[MARKER]["study"], each[MARKER]["layout"]) for each in found)
+    (old, theirs), (new, ours) = ((each[MARKER]["study"], each[MARKER]["layout"]) for each in attributes)
     first = {"runs": 0, "asked": [], "rounds": ours["rounds"][: len(theirs["rounds"])]}
     return old == new and theirs | {"runs": 0, "asked": []} == ours | first
 
 
 def _chunks(axes: Sequence[np.ndarray], sizes: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple, tuple]]:
-    """The chunks in which positions are: the index of each, where its entries go, and where they are in it."""
+    """Yield for each chunk that contains positions: its index, the target positions, and the positions in the chunk."""
     parts = []
     for positions, size in zip(axes, sizes, strict=True):
         chunk, order = positions // size, np.argsort(positions // size, kind="stable")
-        found, begins = np.unique(chunk[order], return_index=True)
-        groups = zip(found.tolist(), np.split(order, begins[1:]), strict=False)  # of nothing there is one empty part
-        parts.append([(i, _in_a_row(own), _in_a_row(positions[own] % size)) for i, own in groups])
+        indices, begins = np.unique(chunk[order], return_index=True)
+        groups = zip(indices.tolist(), np.split(order, begins[1:]), strict=False)  # an empty array has one empty part
+        parts.append([(i, _as_slice(own), _as_slice(positions[own] % size)) for i, own in groups])
     for each in itertools.product(*parts):
         index, into, out_of = zip(*each, strict=True)
         yield index, into, out_of
 
 
-def _in_a_row(positions: np.ndarray) -> Any:
-    """Positions as a slice where they follow one another: that copies less."""
+def _as_slice(positions: np.ndarray) -> Any:
+    """Return consecutive positions as a slice, which is faster to copy."""
     return slice(positions[0], positions[-1] + 1) if (np.diff(positions) == 1).all() else positions
 
 
-def _open(positions: Sequence[Any]) -> Any:
-    """An index of all combinations of slices and arrays of positions."""
+def _outer_index(positions: Sequence[Any]) -> Any:
+    """Return an index of all combinations of slices and position arrays."""
     if all(isinstance(each, slice) for each in positions):
         return tuple(positions)
     return np.ix_(*(np.r_[each] if isinstance(each, slice) else each for each in positions))
@@ -227,13 +229,13 @@ def _open(positions: Sequence[Any]) -> Any:
 def study_arrays(
     blocks: Blocks, finished: Mapping[str, np.ndarray], runs: np.ndarray, recorded: np.ndarray | None = None
 ) -> dict[str, Any]:
-    """The numbers of a study by name: in memory where they are few, otherwise in the store.
+    """Return the numbers of a study by name: in memory if small, otherwise as `StoredArray`.
 
     Args:
         blocks: of the study.
-        finished: how many rounds of them are there (`finished_rounds`).
-        runs: those that are asked for.
-        recorded: recorded rounds that are asked for, by position; all by default.
+        finished: `finished_rounds` of the study.
+        runs: the requested runs.
+        recorded: positions of the requested recorded rounds; all by default.
     """
     layout, place = blocks.layout, blocks.place
     rounds = np.arange(len(layout.rounds)) if recorded is None else recorded
@@ -245,13 +247,13 @@ def study_arrays(
 
 
 def fit_in_memory(layout: StoreLayout, runs: int) -> bool:
-    """Whether the numbers of so many runs of a study are held in memory."""
-    each = sum(math.prod(axes) for axes in layout.measures.values()) + 1  # and the comparator's
-    return 8 * each * len(layout.learners) * runs * len(layout.rounds) <= MAX_BYTES_IN_MEMORY
+    """Whether the numbers of this many runs are kept in memory."""
+    run_arrays = sum(math.prod(axes) for axes in layout.measures.values()) + 1  # with the comparator loss
+    return 8 * run_arrays * len(layout.learners) * runs * len(layout.rounds) <= MAX_BYTES_IN_MEMORY
 
 
 def select_part(array: Any, learners: Any = slice(None), runs: Any = slice(None), rounds: Any = slice(None)) -> Any:
-    """Some learners, runs and rounds, by position, of an array in memory or in a store, which stays there."""
+    """Select learners, runs and rounds, by position, of an array in memory or in a store."""
     if isinstance(array, StoredArray):
         return array.select_part(learners, runs, rounds)
     some = array[learners][:, runs]
@@ -261,7 +263,7 @@ def select_part(array: Any, learners: Any = slice(None), runs: Any = slice(None)
 def read_small_arrays(
     arrays: Mapping[str, StoredArray], read: Callable[[str], np.ndarray] | None = None
 ) -> dict[str, Any]:
-    """The arrays, read into memory (by `read`, from their names) where they are few; what has no rounds always is."""
+    """Read arrays into memory (with `read(name)`) if all are small together; those without rounds always."""
     few = sum(array.nbytes for array in arrays.values()) <= MAX_BYTES_IN_MEMORY
     whole = {name: few or name in FIRST_ROUND_ARRAYS for name in arrays}
     return {
@@ -271,26 +273,27 @@ def read_small_arrays(
 
 
 def zero_nonfinite_controls(controls: Any, known: np.ndarray) -> tuple[Any, list[int]]:
-    """Control variates [L, R, G], 0 wherever they are known for learners with one [L, R] that is not finite.
+    """Set the known control variates [L, R, G] of a learner to 0 if one of them is not finite; `known` is [L, R].
 
-    Returns:
-        The control variates, and the positions of those learners.
+    Returns the control variates, and the positions of those learners.
     """
-    bad = [i for i, (own, there) in enumerate(zip(controls, known, strict=True)) if not np.isfinite(own[there]).all()]
+    bad = [
+        i for i, (own, is_known) in enumerate(zip(controls, known, strict=True)) if not np.isfinite(own[is_known]).all()
+    ]
     if isinstance(controls, StoredArray):
         return controls.with_zeros(bad), bad
-    found = controls.copy() if bad else controls
+    zeroed = controls.copy() if bad else controls
     for i in bad:
-        found[i, known[i]] = 0.0
-    return found, bad
+        zeroed[i, known[i]] = 0.0
+    return zeroed, bad
 
 
 def working_slices(array: Any) -> list[tuple[slice, slice]]:
-    """Learners and rounds of an array [L, R, G, ...] that are worked on at a time: all of one in memory."""
+    """Return slices of learners and rounds of an array [L, R, G, ...] to process one at a time."""
     if not isinstance(array, StoredArray):
         return [(slice(None), slice(None))]
-    n_rounds, each = array.shape[2], math.prod(array.shape[1:2] + array.shape[3:])
-    step = max(1, PORTION_ENTRIES // max(1, each))
+    n_rounds, run_entries = array.shape[2], math.prod(array.shape[1:2] + array.shape[3:])
+    step = max(1, PORTION_ENTRIES // max(1, run_entries))
     return [
         (slice(i, i + 1), slice(g, min(g + step, n_rounds)))
         for i in range(len(array))

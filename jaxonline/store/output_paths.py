@@ -1,4 +1,4 @@
-"""Files and folders that will be written: found to be unwritable before the work, and named when writing fails."""
+"""Checks that files and folders can be written, before the work starts, and errors that name them."""
 
 import contextlib
 import os
@@ -11,24 +11,24 @@ from jaxonline.store.filesystem import is_url
 
 
 def check_folder(name: str, path: str | Path) -> Path:
-    """Check that files can be written in a folder, which need not be there yet; nothing is left behind.
+    """Check that files can be written in a folder, which may be absent; leaves nothing behind.
 
-    Raises:
-        ValueError: a URL.
-        OSError: it cannot be made, or nothing can be written there.
+    Raises ValueError for a URL, and OSError if the folder cannot be created or written.
     """
-    with _said(name, path, "a folder"), _made(Path(path)) as folder, tempfile.TemporaryFile(dir=folder):
+    with (
+        _name_option(name, path, "a folder"),
+        _temporary_folder(Path(path)) as folder,
+        tempfile.TemporaryFile(dir=folder),
+    ):
         return folder
 
 
 def check_file(name: str, path: str | Path) -> Path:
-    """Check that a file can be written, in a folder that need not be there yet; what is there stays as it is.
+    """Check that a file can be written, also in an absent folder; an existing file stays unchanged.
 
-    Raises:
-        ValueError: a URL.
-        OSError: it cannot be written.
+    Raises ValueError for a URL, and OSError if the file cannot be written.
     """
-    with _said(name, path, "a file"):
+    with _name_option(name, path, "a file"):
         path = Path(path)
         if path.exists():
             if path.is_dir():
@@ -36,31 +36,23 @@ def check_file(name: str, path: str | Path) -> Path:
             if not os.access(path, os.W_OK):
                 raise PermissionError(0, "no permission")
             return path
-        with _made(path.parent):
+        with _temporary_folder(path.parent):
             path.open("xb").close()
             path.unlink()
         return path
 
 
 def check_distinct(files: Mapping[str, Path], folders: Mapping[str, Path] = {}) -> None:
-    """Check that no file is another one, or a folder that is needed.
-
-    Raises:
-        ValueError: one is in the way of another.
-    """
-    there = {name: path.resolve() for name, path in (*files.items(), *folders.items())}
+    """Check that no output file equals another output or contains one; raises ValueError."""
+    resolved = {name: path.resolve() for name, path in (*files.items(), *folders.items())}
     for name in files:
-        for other, path in there.items():
-            if other != name and there[name] in (path, *path.parents):
+        for other, path in resolved.items():
+            if other != name and resolved[name] in (path, *path.parents):
                 raise ArgumentError(name, f"must be a file of its own (got '{files[name]}', in the way of {other})")
 
 
 def run_all_steps(*steps: Callable[[], object]) -> None:
-    """Take every step, also when one before it could not be taken.
-
-    Raises:
-        OSError: after the last step, what could not be written, or may not be replaced (ValueErrors of the steps).
-    """
+    """Run all steps, even if one fails; then raise an OSError with all messages of OSErrors and ValueErrors."""
     errors: list[Exception] = []
     for step in steps:
         try:
@@ -73,7 +65,7 @@ def run_all_steps(*steps: Callable[[], object]) -> None:
 
 @contextlib.contextmanager
 def output_file(path: Path) -> Iterator[Path]:
-    """`with writing(path)`: its folder is made, and an error names the path."""
+    """Context manager: create the folder of `path`; an OSError inside names the path."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield path
@@ -82,28 +74,28 @@ def output_file(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> Path:
-    """Write a text, in folders made for it."""
+    """Write a text file and create its folders."""
     with output_file(path):
         path.write_text(text, encoding="utf-8")
     return path
 
 
 @contextlib.contextmanager
-def _said(name: str, path: str | Path, what: str) -> Iterator[None]:
+def _name_option(name: str, path: str | Path, kind: str) -> Iterator[None]:
     try:
         if not os.fspath(path):
             raise FileNotFoundError(0, "it is empty")
         if is_url(path):
-            raise ArgumentError(name, f"must be {what} of this computer (got '{path}', a URL)")
+            raise ArgumentError(name, f"must be {kind} on this computer (got '{path}', a URL)")
         yield
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise ArgumentOSError(name, f"must be {what} that can be written (got '{path}'); {reason}") from error
+        raise ArgumentOSError(name, f"must be {kind} that can be written (got '{path}'); {reason}") from error
 
 
 @contextlib.contextmanager
-def _made(folder: Path) -> Iterator[Path]:
-    """A folder, made for a moment where it is missing."""
+def _temporary_folder(folder: Path) -> Iterator[Path]:
+    """Context manager: create a folder, and remove the new folders at the end if they are empty."""
     places = (folder, *folder.parents)
     missing = [place for place in places if not place.exists()]
     if not places[len(missing)].is_dir():

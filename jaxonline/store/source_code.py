@@ -1,4 +1,4 @@
-"""What functions and classes were written as, what they hold and read, and which modules are installed libraries."""
+"""The source of functions and classes, the values they hold and read, and the libraries of modules."""
 
 import ast
 import enum
@@ -20,31 +20,32 @@ GENERATED_ATTRIBUTES = ("_abc_impl", "_is_protocol", "_is_runtime_protocol", "__
 
 
 def source_of(function: types.FunctionType) -> str | None:
-    """The text of a function with its decorators; None where there is none that is sure to be what runs.
+    """Return the source of a function with its decorators; None if it may differ from the running code.
 
-    A file may have been edited since it was imported, or rewritten on import: the text counts where it compiles to the
-    code that runs.
+    A file may have been edited since its import, or rewritten by an import hook, so the source must compile to the
+    running
+    code.
     """
     code = function.__code__
-    written = _read(function)
-    if written is None or code not in written.codes:
+    source = _read_source(function)
+    if source is None or code not in source.codes:
         linecache.checkcache(code.co_filename)
-        written = _read(function)
-    if written is None or code not in written.codes:
+        source = _read_source(function)
+    if source is None or code not in source.codes:
         return None
     name = "" if code.co_name == "<lambda>" else code.co_name
-    # several lambdas may stand on one line
-    found = [text for first, own, text in written.segments if (first, own) == (code.co_firstlineno, name)]
-    return "\n".join(found) or None
+    # one line may have several lambdas
+    segments = [text for first, own, text in source.segments if (first, own) == (code.co_firstlineno, name)]
+    return "\n".join(segments) or None
 
 
-def _read(function: types.FunctionType) -> "_Written | None":
+def _read_source(function: types.FunctionType) -> "_SourceText | None":
     name = function.__code__.co_filename
-    return _written("".join(linecache.getlines(name, function.__globals__)), name)
+    return _parse_source("".join(linecache.getlines(name, function.__globals__)), name)
 
 
-class _Written:
-    """The functions of a text: their codes, and their segments with first lines and names."""
+class _SourceText:
+    """The functions of a source text: their code objects, and their segments with first lines and names."""
 
     def __init__(self, tree: ast.Module, text: str, name: str):
         self.codes = frozenset(_nested(compile(tree, name, "exec", dont_inherit=True)))
@@ -60,15 +61,15 @@ class _Written:
 
 
 @functools.lru_cache(maxsize=256)
-def _written(text: str, name: str) -> _Written | None:
+def _parse_source(text: str, name: str) -> _SourceText | None:
     try:
-        return _Written(ast.parse(text), text, name)
+        return _SourceText(ast.parse(text), text, name)
     except (SyntaxError, ValueError):
         return None
 
 
 def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
-    """A code and all codes inside it."""
+    """Yield a code object and all code objects inside of it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -76,48 +77,50 @@ def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def names_read_by(code: types.CodeType) -> tuple[str, ...]:
-    """All names that a code or one inside it reads: of globals, attributes and modules."""
+    """Return all names of globals, attributes and modules that a code object and its inner ones read."""
     return tuple(sorted({name for each in _nested(code) for name in each.co_names}))
 
 
 def top_level_package(module: str) -> str:
-    """The package of a module."""
+    """Return the top-level package of a module."""
     return module.partition(".")[0]
 
 
 @functools.cache
 def library_version(module: str) -> str | None:
-    """Name and version of the installed library that a module belongs to; None for a user's own module.
+    """Return name and version of the installed library of a module; None for a user's module.
 
-    What is installed in place (an editable install) is the user's own: its version does not say what is in it. The
-    standard library goes by its name, and so does this package, whose files count by themselves.
+    An editable install counts as the user's, since its version does not determine its content. The standard library
+    and this package (whose files are hashed separately) are returned by name only.
     """
     if not is_library(module):
         return None
     root = top_level_package(module)
     if root == top_level_package(__name__) or root in sys.stdlib_module_names or root in sys.builtin_module_names:
         return root
-    found = sys.modules[root]
-    version = getattr(found, "__version__", None)
+    package = sys.modules[root]
+    version = getattr(package, "__version__", None)
     return f"{root} {version if isinstance(version, str) else _distribution_version(root)}"
 
 
 def is_library(module: str) -> bool:
-    """Whether a module belongs to an installed library, the standard library or this package: see `library_version`."""
+    """Whether a module belongs to an installed library, the standard library or this package."""
     root = top_level_package(module)
     if root == top_level_package(__name__):
         return True
     if root in sys.stdlib_module_names or root in sys.builtin_module_names:
         return root != "__main__"
-    found = sys.modules.get(root)
-    spec = getattr(found, "__spec__", None)
-    places = list(getattr(found, "__path__", ())) or [getattr(found, "__file__", None) or getattr(spec, "origin", "")]
-    return bool(found and places[0]) and any(Path(places[0]).resolve().is_relative_to(at) for at in _installed())
+    package = sys.modules.get(root)
+    spec = getattr(package, "__spec__", None)
+    paths = list(getattr(package, "__path__", ())) or [
+        getattr(package, "__file__", None) or getattr(spec, "origin", "")
+    ]
+    return bool(package and paths[0]) and any(Path(paths[0]).resolve().is_relative_to(at) for at in _library_folders())
 
 
 @functools.cache
-def _installed() -> list[Path]:
-    """Where libraries are installed."""
+def _library_folders() -> list[Path]:
+    """Return the folders of installed libraries."""
     paths = sysconfig.get_paths()
     folders = [paths[name] for name in ("purelib", "platlib")] + site.getsitepackages() + [site.getusersitepackages()]
     return [Path(folder).resolve() for folder in folders]
@@ -132,14 +135,14 @@ def _distribution_version(root: str) -> str:
 
 
 def defining_module(function: types.FunctionType) -> str:
-    """The module in which a function was written; wrappers copy `__module__` from what they wrap."""
+    """Return the module that defines a function; wrappers copy `__module__` from the wrapped function."""
     return function.__globals__.get("__name__", "")
 
 
 def attributes_of(item: Any) -> dict[str, Any]:
-    """The attributes of an instance that are its own, but for what was only remembered."""
+    """Return the attributes of an instance, without cached properties."""
     kind = type(item)
-    slots = [slot for each in kind.__mro__ for slot in np.atleast_1d(vars(each).get("__slots__", ())).tolist()]
+    slots = [slot for base in kind.__mro__ for slot in np.atleast_1d(vars(base).get("__slots__", ())).tolist()]
     own = {slot: getattr(item, slot) for slot in slots if hasattr(item, slot)} | getattr(item, "__dict__", {})
     return {
         name: value
@@ -150,7 +153,7 @@ def attributes_of(item: Any) -> dict[str, Any]:
 
 
 def is_written_by_author(kind: type, name: str, value: Any) -> bool:
-    """Whether an entry of a class was written by its author, and is not what Python adds to classes."""
+    """Whether the author wrote an entry of a class, rather than Python or a library."""
     if name in GENERATED_ATTRIBUTES or (
         issubclass(kind, enum.Enum) and (name in kind.__members__ or name.startswith("_"))
     ):
@@ -166,7 +169,7 @@ def is_written_by_author(kind: type, name: str, value: Any) -> bool:
 
 
 def cell_content(cell: types.CellType) -> Any:
-    """What a function has closed over in one cell."""
+    """Return the value of a closure cell; None if not bound yet."""
     try:
         return cell.cell_contents
     except ValueError:  # not bound yet

@@ -1,8 +1,9 @@
-"""Arrays as zarr (version 3) keeps them: a document that describes an array, and a file for each of its chunks.
+"""Arrays in the zarr format (version 3): one JSON document for each array, one file for each chunk.
 
-Any zarr reader opens what is written here. It is put together by hand because a study must know when each file is on
-the disk, and in which order, which zarr's own writers do not say (zarr-python's files were not even whole or absent
-before its pull request 3412). Chunks are plain numbers with a CRC32C checksum.
+Any zarr reader opens these files. They are encoded here because a study must control the order of writes and know when
+each file is on the disk, which zarr's own writers do not offer (zarr-python's files were not even atomic before its
+pull
+request 3412). Chunks are uncompressed numbers with a CRC32C checksum.
 """
 
 import itertools
@@ -15,21 +16,21 @@ import numpy as np
 
 from jaxonline.parameters.errors import ArgumentTypeError
 
-DOCUMENT = "zarr.json"  # the file that describes a node
+DOCUMENT = "zarr.json"  # the file that describes an array or a group
 CHECKSUM_BYTES = 4
 STRING = "string"
 FILL_VALUES = {"f": np.nan, "c": complex(np.nan, np.nan), "i": -1, "u": 0, "b": False}  # by kind of dtype
-_FILLS = FILL_VALUES | {"f": "NaN", "c": ["NaN", "NaN"]}  # the same in a document
+_JSON_FILL_VALUES = FILL_VALUES | {"f": "NaN", "c": ["NaN", "NaN"]}  # as JSON
 
 
 class ArraySpec(NamedTuple):
-    """What an array is. An entry that no chunk has is NaN, or -1.
+    """The description of an array. Entries of missing chunks are NaN, or -1.
 
     Attributes:
         dims: names of the axes.
-        shape: numbers of entries; what chunks hold beyond is not there for readers.
-        chunks: entries of a chunk along each axis.
-        dtype: of NumPy, by name; "string" for texts.
+        shape: numbers of entries; readers do not see entries of chunks beyond it.
+        chunks: chunk size along each axis.
+        dtype: name of the NumPy dtype; "string" for texts.
         attributes: of the user.
     """
 
@@ -41,85 +42,77 @@ class ArraySpec(NamedTuple):
 
     @staticmethod
     def whole(name: str, array: np.ndarray) -> "ArraySpec":
-        """Of an array in one chunk; what NumPy has no name for (bfloat16) is kept as integers of its size."""
+        """Return the spec of an array in one chunk; a dtype unknown to NumPy (bfloat16) is stored as integers."""
         array, attributes = np.asarray(array), {}
         if array.dtype.kind == "V":
             attributes, array = {"dtype": str(array.dtype)}, array.view(f"u{array.dtype.itemsize}")
         if array.dtype.kind not in FILL_VALUES:
-            raise ArgumentTypeError(name, f"must hold numbers to be kept (got the dtype {array.dtype})")
+            raise ArgumentTypeError(name, f"must be an array of numbers (got dtype {array.dtype})")
         dims = tuple(f"{name}, axis {axis}" for axis in range(array.ndim))
         return ArraySpec(dims, array.shape, tuple(max(n, 1) for n in array.shape), array.dtype.name, attributes)
 
     @staticmethod
     def of(document: Mapping[str, Any]) -> "ArraySpec":
-        """What an array is by its document.
-
-        Raises:
-            LookupError, TypeError: it is something else.
-        """
+        """Return the spec of a JSON document; raises LookupError or TypeError if it is malformed."""
         shape, chunks = document["shape"], document["chunk_grid"]["configuration"]["chunk_shape"]
         dims, kind = tuple(document["dimension_names"]), document["data_type"]
         return ArraySpec(dims, tuple(map(int, shape)), tuple(map(int, chunks)), kind, document["attributes"])
 
     def key(self, index: Sequence[int]) -> str:
-        """The name of a chunk's file."""
+        """Return the file name of a chunk."""
         return ".".join(["c", *map(str, index)])
 
     def document(self) -> dict[str, Any]:
-        """What describes the array."""
+        """Return the JSON document of the array."""
         text = self.dtype == STRING
         codec = {"name": "vlen-utf8"} if text else {"name": "bytes", "configuration": {"endian": "little"}}
         return {
             "zarr_format": 3, "node_type": "array", "shape": list(self.shape), "data_type": self.dtype,
             "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(self.chunks)}},
             "chunk_key_encoding": {"name": "default", "configuration": {"separator": "."}},
-            "fill_value": "" if text else _FILLS[np.dtype(self.dtype).kind],
+            "fill_value": "" if text else _JSON_FILL_VALUES[np.dtype(self.dtype).kind],
             "codecs": [codec, {"name": "crc32c"}], "attributes": dict(self.attributes),
             "dimension_names": list(self.dims), "storage_transformers": [],
         }  # fmt: skip
 
-    def gaps(self) -> np.ndarray:
-        """The array as long as it has no chunks."""
+    def empty(self) -> np.ndarray:
+        """Return the array without any chunks."""
         return np.full(self.shape, FILL_VALUES[np.dtype(self.dtype).kind], self.dtype)
 
     def encode(self, chunk: np.ndarray) -> bytes:
-        """The file of a chunk, of which the last ones of an axis may lack the end."""
+        """Return the file content of a chunk; a chunk at the end of an axis may be shorter."""
         if self.dtype == STRING:
             texts = [text.encode() for text in chunk.ravel().tolist()]
             content = len(texts).to_bytes(4, "little") + b"".join(len(t).to_bytes(4, "little") + t for t in texts)
             return content + _checksum(content)
         if chunk.shape != self.chunks:
-            whole = self._replace(shape=self.chunks).gaps()
+            whole = self._replace(shape=self.chunks).empty()
             whole[tuple(map(slice, chunk.shape))] = chunk
             chunk = whole
         content = np.ascontiguousarray(chunk, np.dtype(self.dtype).newbyteorder("<")).tobytes()
         return content + _checksum(content)
 
     def decode(self, content: bytes) -> np.ndarray:
-        """The chunk of a file, of numbers.
-
-        Raises:
-            ValueError: it is damaged.
-        """
+        """Return the numbers of a chunk; raises ValueError if its content is damaged."""
         body = content[:-CHECKSUM_BYTES]
         kind = np.dtype(self.dtype).newbyteorder("<")
-        if len(body) != kind.itemsize * math.prod(self.chunks) or not is_whole(content):
-            raise ValueError("the checksum is another one")
+        if len(body) != kind.itemsize * math.prod(self.chunks) or not is_intact(content):
+            raise ValueError("the checksum does not match")
         return np.frombuffer(body, kind).astype(self.dtype).reshape(self.chunks)
 
 
-def is_whole(content: bytes) -> bool:
-    """Whether the file of a chunk is what was written, by its checksum."""
+def is_intact(content: bytes) -> bool:
+    """Whether the content of a chunk matches its checksum."""
     return _checksum(content[:-CHECKSUM_BYTES]) == content[-CHECKSUM_BYTES:]
 
 
 def encode_array(spec: ArraySpec, array: np.ndarray) -> dict[str, bytes]:
-    """The files of an array, but for its document, by name."""
+    """Return the chunk files of an array, by name."""
     return dict(encode_chunks(spec, np.asarray(array)))
 
 
 def encode_chunks(spec: ArraySpec, array: Any) -> Iterator[tuple[str, bytes]]:
-    """The files of an array and their names, one after the other; each needs only its part of the array."""
+    """Yield names and contents of the chunk files of an array; each reads only its part of the array."""
     array = array.view(spec.dtype) if "dtype" in spec.attributes else array
     counts = (-(-n // size) for n, size in zip(array.shape, spec.chunks, strict=True))
     for index in itertools.product(*map(range, counts)):
@@ -128,11 +121,7 @@ def encode_chunks(spec: ArraySpec, array: Any) -> Iterator[tuple[str, bytes]]:
 
 
 def decode_array(spec: ArraySpec, read: Callable[[str], bytes | None]) -> np.ndarray:
-    """An array, from a function that reads its files by name.
-
-    Raises:
-        ValueError: it is damaged, or a file is not there.
-    """
+    """Read an array with a function that reads files by name; raises ValueError if one is damaged or absent."""
     array = np.empty(spec.shape, spec.dtype)
     for index in itertools.product(*(range(-(-n // size)) for n, size in zip(spec.shape, spec.chunks, strict=True))):
         part = tuple(slice(i * size, (i + 1) * size) for i, size in zip(index, spec.chunks, strict=True))
@@ -142,12 +131,12 @@ def decode_array(spec: ArraySpec, read: Callable[[str], bytes | None]) -> np.nda
 
 
 def group_document(attributes: Mapping[str, Any], arrays: Mapping[str, ArraySpec], groups: Sequence[str] = ()) -> bytes:
-    """The document of a group, with those of everything below it, so that one file says what there is.
+    """Return the root document of a group, which contains the documents of everything below it.
 
     Args:
         attributes: of the group.
         arrays: below it, by path.
-        groups: paths of groups below it.
+        groups: paths of the groups below it.
     """
     nodes = {path: _group({}) for path in groups} | {path: spec.document() for path, spec in arrays.items()}
     below = {"kind": "inline", "must_understand": False, "metadata": nodes}
@@ -155,17 +144,17 @@ def group_document(attributes: Mapping[str, Any], arrays: Mapping[str, ArraySpec
 
 
 def plain_group() -> bytes:
-    """The document of a group of which another one tells."""
+    """Return the document of an inner group."""
     return encode_document(_group({}))
 
 
 def encode_document(content: Mapping[str, Any]) -> bytes:
-    """A document as a file; numbers of NumPy are numbers."""
+    """Encode a document as JSON; NumPy numbers become numbers."""
     return json.dumps(content, indent=1, ensure_ascii=False, default=lambda number: number.tolist()).encode()
 
 
 def encode_name(name: str) -> str:
-    """A name as the last part of a path."""
+    """Return a name as one segment of a path."""
     name = name.replace("%", "%25").replace("/", "%2F")
     return name if name.strip(".") else name.replace(".", "%2E")
 
@@ -175,10 +164,10 @@ def _group(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _checksum(content: bytes) -> bytes:
-    """CRC32C, the least significant byte first."""
+    """Return the CRC32C of content, least significant byte first."""
     try:
         from google_crc32c import value
-    except ImportError:  # a bare accelerator image
+    except ImportError:  # some accelerator images lack the package
         return _slow_checksum(content)
     return value(content).to_bytes(CHECKSUM_BYTES, "little")
 

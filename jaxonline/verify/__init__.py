@@ -1,10 +1,7 @@
-"""Is this estimator unbiased? Is this bound respected? Verdicts with stated error rates.
+"""Verification of estimators with stated error rates: bias, second moments, numbers of queries, bounds.
 
-    result = verify.unbiased(estimator, target)   # estimator(key) -> an array of any shape
-    print(result)
-
-`unbiased`, `second_moment`, `queries` and `bound` check anybody's estimator; what the papers claim is in
-`jaxonline.claims`.
+`print(verify.unbiased(estimator, target))` checks the mean of `estimator(key)`. `jaxonline.claims` contains the claims
+of the papers.
 """
 
 from jaxonline.verify.bias import unbiased

@@ -1,4 +1,4 @@
-"""Exact verification: the whole support of the estimator, with its probabilities."""
+"""Exact verification from the whole support of the estimator with its probabilities."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -12,50 +12,35 @@ from jaxonline.verify.result import Verification, decide, target_units, worst_co
 Support = Iterable[tuple[float, Any]]
 
 
-def _resolution(values: list[Any]) -> float:
-    """The machine epsilon of the least precise value."""
-    kinds = [np.asarray(v).dtype for v in values]
-    return max([float(np.finfo(k).eps) if np.issubdtype(k, np.floating) else np.finfo(float).eps for k in kinds])
+def _largest_epsilon(values: list[Any]) -> float:
+    dtypes = [np.asarray(v).dtype for v in values]
+    return max([float(np.finfo(k).eps) if np.issubdtype(k, np.floating) else np.finfo(float).eps for k in dtypes])
 
 
 def enumerate_support(
     support: Support | Callable[[], Support], target: np.ndarray, detect: float, per_coordinate: bool = False
 ) -> Verification:
-    """The bias of an estimator from its support, up to rounding.
-
-    Args:
-        support: pairs (probability, value), or a function that returns them.
-        target: what the mean should be.
-        detect: the largest bias that still counts as none, in units of the target.
-        per_coordinate: whether the unit of each coordinate is its own.
-
-    Raises:
-        ValueError: if the probabilities are not probabilities, or a value does not have the target's shape.
-    """
+    """Compute the bias of an estimator from its support, pairs (probability, value), up to rounding."""
     outcomes: Any = support() if callable(support) else support
     outcomes = list(outcomes) if isinstance(outcomes, Iterable) else [outcomes]
     if not outcomes:
         raise ArgumentError("support", "must have at least one outcome (got none)")
     for outcome in outcomes:
-        pair = isinstance(outcome, tuple | list) and len(outcome) == 2
-        check.instance("support", outcome, pair, "pairs (probability, value)")
+        is_pair = isinstance(outcome, tuple | list) and len(outcome) == 2
+        check.instance("support", outcome, is_pair, "pairs (probability, value)")
     p = check.finite_array("support's probabilities", [p for p, _ in outcomes]).astype(float)
     values = [check.finite_array("support's values", value) for _, value in outcomes]
     if np.any(p < 0) or abs(p.sum() - 1) > 1e-6:
-        raise ArgumentError(
-            "support", f"must have probabilities that are at least 0 and sum to 1 (got a sum of {p.sum():.9g})"
-        )
+        raise ArgumentError("support", f"must have probabilities of at least 0 and sum 1 (got a sum of {p.sum():.9g})")
     shapes = {value.shape for value in values}
     if shapes != {target.shape}:
-        raise ArgumentError(
-            "support", f"must have values with the target's shape {target.shape} (got {sorted(shapes)})"
-        )
+        raise ArgumentError("support", f"must have values of the target's shape {target.shape} (got {sorted(shapes)})")
     table = np.stack([value.astype(float).ravel() for value in values])
     flat = target.astype(float).ravel()
     second = p @ table**2
     units, unit_name = target_units(flat, second, per_coordinate)
-    # Values are computed from each other with cancellation: their rounding is that of the largest of them.
-    half_width = np.full(flat.shape, 16 * _resolution(values) * max(np.abs(table).max(initial=0.0), units.max()))
+    # Sums cancel, so that the rounding error is that of the largest value.
+    half_width = np.full(flat.shape, 16 * _largest_epsilon(values) * max(np.abs(table).max(initial=0.0), units.max()))
     bias = p @ table - flat
     verdict, reason = decide(bias, half_width, detect * units)
     i = worst_coordinate(bias, half_width)

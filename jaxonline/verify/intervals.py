@@ -1,24 +1,22 @@
-"""Confidence intervals for a mean that hold for every number of samples, in terms of the moments of the samples.
+"""Confidence intervals for a mean that hold for every number of samples, from the moments of the samples.
 
-None of them is a central limit theorem: an estimator that divides by small probabilities is skewed and heavy-tailed,
-and there the normal approximation raises false alarms far above its stated rate. What has to be known instead is
-one number: a range, a second moment, or a bound on the kurtosis. Everything is entry by entry and broadcasts, so a
-batch of thousands of verdicts is one call.
+None uses the central limit theorem: estimators that divide by small probabilities are skewed and heavy-tailed, and the
+normal approximation then raises far more false alarms than stated. Each needs one known number instead: a range, a
+second moment, or a bound on the kurtosis. All functions act entry by entry and broadcast.
 
 * `Bernstein`: values in [low, high]. Maurer and Pontil 2009, Theorem 4 (empirical Bernstein).
-* `KnownVariance`: Var X <= v, no other moment. With S the sum of the deviations from the mean and V^2 the sum of
-  their squares, exp(x - x^2/6) <= 1 + x + x^2/3 gives E exp(l S - l^2 U/2) <= 1 for U = V^2/3 + 2 n v/3 (Delyon
-  2009), and averaging over a normal law of l gives (de la Pena, Klass and Lai 2004)
-  P( S^2 >= (U + r) (2 ln(1/level) + ln((U + r)/r)) ) <= level for any fixed r > 0.
-* `BoundedKurtosis`: E (X-EX)^4 <= k (Var X)^2. The squares are not negative, so that
-  P( V^2/n <= (1 - e) Var X ) <= exp(-n e^2 / (2 k)); this turns the sample variance into a bound on the variance at
-  the price of a tenth of the level, and the inequality above does the rest.
+* `KnownVariance`: Var X <= v, no other moment. With S the sum of the deviations from the mean and V^2 the sum of their
+  squares, exp(x - x^2/6) <= 1 + x + x^2/3 gives E exp(l S - l^2 U/2) <= 1 for U = V^2/3 + 2 n v/3 (Delyon 2009), and
+  averaging over a normal distribution of l gives (de la Pena, Klass and Lai 2004) P( S^2 >= (U + r) (2 ln(1/level) +
+  ln((U + r)/r)) ) <= level for any fixed r > 0.
+* `BoundedKurtosis`: E (X-EX)^4 <= k (Var X)^2. The squares are not negative, so that P( V^2/n <= (1 - e) Var X ) <=
+  exp(-n e^2 / (2 k)); this bounds the variance from the sample variance at a tenth of the level, and then the
+  inequality above applies.
 
-What is averaged is a supermartingale in n for each l. With r fixed beforehand, for the number of samples `planned`, the
-second interval holds for all n at once (Ville's inequality). So does the third: exp(-l sum Z + l n EZ - l^2 n E Z^2/2)
-is a supermartingale for Z >= 0 and l > 0, and the l that is best at `planned` gives the shortfall
-e(n) = (1 + planned/n)/2 e(planned). The first is not of this kind, and pays for its looks before `planned`: together a
-tenth of the level.
+The average is over supermartingales in n. With r fixed for the number of samples `planned`, the second interval holds
+for all n at once (Ville's inequality). So does the third: exp(-l sum Z + l n EZ - l^2 n E Z^2/2) is a supermartingale
+for Z >= 0 and l > 0, and the l that is best at `planned` gives the shortfall e(n) = (1 + planned/n)/2 e(planned). The
+first is not of this kind; its looks before `planned` share a tenth of the level.
 """
 
 import dataclasses
@@ -29,37 +27,37 @@ import numpy as np
 from jaxonline.verify.sampling import Moments
 
 _VARIANCE_SHARE = 0.1
-# Looks before the planned number of samples, of which there are at most 32 (numbers of blocks that are powers of two,
-# and one when the time is up), have this share of the level together.
+# Share of the level for all looks before the planned number of samples: at most 32, one for each power of two of
+# blocks and one at the time limit.
 _EARLY_SHARE, _EARLY_LOOKS = 0.1, 32
 _TINY = np.finfo(float).tiny ** 0.5
 
 
 class IntervalMethod(Protocol):
-    """A way to turn moments into the half-width of an interval around the sample mean."""
+    """A method that turns moments into the half-width of an interval around the sample mean."""
 
     method: ClassVar[str]
 
     @property
     def assumption(self) -> str:
-        """What it rests on."""
+        """The assumption of the interval."""
         ...
 
     def planned_for(self, planned: int) -> "IntervalMethod":
-        """The same for a planned number of samples: intervals at all smaller numbers hold together."""
+        """Return the method for a planned number of samples; intervals at all smaller numbers hold together."""
         ...
 
     def least_samples(self, level: float) -> int:
-        """The number of samples below which the half-width may be infinite."""
+        """Minimum number of samples of a finite half-width."""
         ...
 
     def half_width(self, moments: Moments, level: float) -> np.ndarray:
-        """The half-width that the true mean exceeds with probability at most `level`, entry by entry."""
+        """Half-width that the true mean exceeds with probability at most `level`, entry by entry."""
         ...
 
 
 def _self_normalised_bound(n, fixed, slope, r, log_inverse_level):
-    """The largest |sample mean - mean| allowed by the mixture bound, where U = fixed + slope * n * distance^2."""
+    """Largest |sample mean - mean| of the mixture bound with U = fixed + slope * n * distance^2."""
     distance = np.zeros(np.broadcast_shapes(np.shape(fixed), np.shape(r)))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         for _ in range(200):
@@ -72,13 +70,13 @@ def _self_normalised_bound(n, fixed, slope, r, log_inverse_level):
 
 
 def _mixture_constant(n, scale, log_inverse_level):
-    """The free constant of the mixture, near its best value when `scale` is near the variance."""
+    """Constant r of the mixture, near its best value if `scale` is near the variance."""
     return np.maximum(n * scale / (2 * log_inverse_level), _TINY)
 
 
 @dataclasses.dataclass(frozen=True)
-class Bernstein:
-    """Values between `low` and `high`."""
+class Bernstein(IntervalMethod):
+    """Interval for values between `low` and `high`."""
 
     low: np.ndarray
     high: np.ndarray
@@ -87,21 +85,17 @@ class Bernstein:
 
     @property
     def assumption(self) -> str:
-        """The range."""
         low, high = float(np.min(self.low)), float(np.max(self.high))
         return f"every value is in [{low:.6g}, {high:.6g}]"
 
     def planned_for(self, planned: int) -> "Bernstein":
-        """With looks before `planned`."""
         return dataclasses.replace(self, planned=planned)
 
     def least_samples(self, level: float) -> int:
-        """The number of samples below which there is no bound."""
         del level
         return 2
 
     def half_width(self, moments: Moments, level: float) -> np.ndarray:
-        """Empirical Bernstein, both sides."""
         n = moments.n
         if self.planned is not None:
             level = level * (_EARLY_SHARE / _EARLY_LOOKS if n < self.planned else 1 - _EARLY_SHARE)
@@ -112,8 +106,8 @@ class Bernstein:
 
 
 @dataclasses.dataclass(frozen=True)
-class KnownVariance:
-    """A variance of at most `variance`; `level` and `planned` tune the free constant and do not touch validity."""
+class KnownVariance(IntervalMethod):
+    """Interval for a variance of at most `variance`; `level` and `planned` affect only its width."""
 
     variance: np.ndarray
     level: float
@@ -122,31 +116,27 @@ class KnownVariance:
 
     @property
     def assumption(self) -> str:
-        """The second moment."""
         return "the second moment is at most the stated one"
 
     def planned_for(self, planned: int) -> "KnownVariance":
-        """With the constant that is best at `planned`."""
         return dataclasses.replace(self, planned=planned)
 
     def least_samples(self, level: float) -> int:
-        """The number of samples below which the bound may be infinite."""
         return int(np.ceil(4 * np.log(1 / level)))
 
     def half_width(self, moments: Moments, level: float) -> np.ndarray:
-        """Self-normalised mixture bound with the variance known."""
         n = max(moments.n, 1)
         r = _mixture_constant(n if self.planned is None else self.planned, self.variance, np.log(1 / self.level))
         return _self_normalised_bound(n, moments.m2 / 3 + 2 * n * self.variance / 3, 1 / 3, r, np.log(1 / level))
 
     def variance_bound(self, moments: Moments, half_width: np.ndarray, level: float) -> np.ndarray:
-        """The variance that is known."""
+        """Return the known variance."""
         return self.variance
 
 
 @dataclasses.dataclass(frozen=True)
-class BoundedKurtosis:
-    """A kurtosis of at most `kurtosis`; `scale` is a guess of the variance, made without the samples judged."""
+class BoundedKurtosis(IntervalMethod):
+    """Interval for a kurtosis of at most `kurtosis`; `scale` is a guess of the variance from other samples."""
 
     kurtosis: float
     scale: np.ndarray
@@ -156,30 +146,26 @@ class BoundedKurtosis:
 
     @classmethod
     def affordable(cls, kurtosis: float, n: int, scale: np.ndarray, level: float) -> "BoundedKurtosis":
-        """With as much of a kurtosis as `n` samples can bear: they know the variance within a factor of four."""
-        most = 0.75**2 * n / (-2 * np.log(_VARIANCE_SHARE * level))
-        return cls(max(min(kurtosis, float(most)), 1.0), scale, level)
+        """Reduce the kurtosis so that `n` samples determine the variance within a factor of four."""
+        limit = 0.75**2 * n / (-2 * np.log(_VARIANCE_SHARE * level))
+        return cls(max(min(kurtosis, float(limit)), 1.0), scale, level)
 
     @property
     def assumption(self) -> str:
-        """The kurtosis."""
         return f"kurtosis <= {self.kurtosis:.4g}"
 
     def planned_for(self, planned: int) -> "BoundedKurtosis":
-        """With the constants that are best at `planned`."""
         return dataclasses.replace(self, planned=planned)
 
     def shortfall(self, n: int, level: float) -> float:
-        """How far the mean of the squared deviations may lie below the variance, relatively."""
+        """Relative shortfall of the mean squared deviation below the variance."""
         planned = n if self.planned is None else self.planned
         return mean_shortfall(self.kurtosis, planned, _VARIANCE_SHARE * level) * (1 + planned / n) / 2
 
     def least_samples(self, level: float) -> int:
-        """The number of samples with which the variance is known within a factor of two."""
         return int(np.ceil(8 * self.kurtosis * np.log(1 / (_VARIANCE_SHARE * level))))
 
     def half_width(self, moments: Moments, level: float) -> np.ndarray:
-        """Self-normalised mixture bound with the variance bounded from the sample."""
         n, shortfall = moments.n, self.shortfall(max(moments.n, 1), level)
         if shortfall >= 1:
             return np.full(np.shape(moments.mean), np.inf)
@@ -188,7 +174,7 @@ class BoundedKurtosis:
         return _self_normalised_bound(n, slope * moments.m2, slope, r, -np.log((1 - _VARIANCE_SHARE) * level))
 
     def variance_bound(self, moments: Moments, half_width: np.ndarray, level: float) -> np.ndarray:
-        """A bound on the variance that holds whenever the interval of this level does."""
+        """Bound on the variance that holds whenever the interval of this level does."""
         shortfall = self.shortfall(max(moments.n, 1), level)
         if shortfall >= 1:
             return np.full(np.shape(moments.mean), np.inf)
@@ -196,12 +182,12 @@ class BoundedKurtosis:
 
 
 def mean_shortfall(kurtosis: float, n: int, level: float) -> float:
-    """How far, relatively, the sample mean of n numbers Z >= 0 with E Z^2 <= kurtosis (E Z)^2 may lie below E Z."""
+    """Relative shortfall of the sample mean of n numbers Z >= 0 with E Z^2 <= kurtosis (E Z)^2 below E Z."""
     return float(np.sqrt(2 * kurtosis * np.log(1 / level) / n))
 
 
 def bernstein_lower(moments: Moments, top: float, level: float) -> np.ndarray:
-    """A lower confidence limit of the mean of numbers between 0 and `top` (Maurer and Pontil 2009, one side)."""
+    """Lower confidence limit of the mean of numbers between 0 and `top` (Maurer and Pontil 2009, one side)."""
     n, log = moments.n, np.log(2 / level)
     if n < 2:
         return np.zeros(np.shape(moments.mean))
@@ -211,28 +197,24 @@ def bernstein_lower(moments: Moments, top: float, level: float) -> np.ndarray:
 def weighted_sum(
     squares: np.ndarray, variance: np.ndarray, scale: np.ndarray, tuned_to: float, level: float
 ) -> np.ndarray:
-    """The half-width of a sum of independent, differently weighted deviations from their means.
+    """Half-width of a sum of independent, differently weighted deviations from their means.
 
-    Args:
-        squares: a bound on the sum of their squares.
-        variance: a bound on the sum of their variances.
-        scale: a guess of the sum of their variances, made without the samples judged.
-        tuned_to: the level at which the bound is tightest.
-        level: the probability that the sum exceeds the half-width.
+    `squares` bounds the sum of their squares, `variance` that of their variances, of which `scale` is a guess from
+    other samples. The bound is tightest at the level `tuned_to`.
     """
     r = _mixture_constant(1, scale, np.log(1 / tuned_to))
     return _self_normalised_bound(1, squares / 3 + 2 * variance / 3, 0.0, r, np.log(1 / level))
 
 
 def detectable(interval: IntervalMethod, moments: Moments, level: float, power: float) -> np.ndarray:
-    """The minimum detectable bias: what is called a bias with at least this power, entry by entry."""
+    """Minimum detectable bias: the bias that is found with at least this power, entry by entry."""
     return interval.half_width(moments, level) + interval.half_width(moments, 1 - power)
 
 
 def samples_needed(
     interval: IntervalMethod, variance: np.ndarray, tolerance: np.ndarray, level: float, power: float
 ) -> int:
-    """The smallest number of samples (within 1 %) with which every `detectable` is at most `tolerance`."""
+    """Smallest number of samples (within 1 %) with which every `detectable` is at most `tolerance`."""
 
     def enough(n: int) -> bool:
         zero = np.zeros_like(variance)

@@ -1,4 +1,4 @@
-"""An estimate may be any pytree of real or complex arrays; the verifier sees it as one vector of real numbers."""
+"""Conversion of estimates, pytrees of real or complex arrays, to one vector of real numbers."""
 
 import dataclasses
 from typing import Any
@@ -15,14 +15,14 @@ from jaxonline.verify.sampling import estimate_of, with_estimate
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """The leaves of an estimate, in their order in the vector; of a complex leaf first the real parts."""
+    """The leaves of an estimate in the order of the vector; real parts of a complex leaf come first."""
 
     structure: Any
     leaves: tuple[jax.ShapeDtypeStruct, ...]
 
     @classmethod
     def from_estimate(cls, estimate: Any) -> "Layout":
-        """The layout of an estimate of which shapes and dtypes are known."""
+        """Return the layout of an estimate with known shapes and dtypes."""
         leaves = tuple(jax.tree.leaves(estimate))
         if not leaves or not all(jnp.issubdtype(leaf.dtype, jnp.number) or leaf.dtype == bool for leaf in leaves):
             raise ArgumentTypeError("estimator", f"must return numbers (got {estimate})")
@@ -30,29 +30,28 @@ class Layout:
 
     @property
     def is_complex(self) -> bool:
-        """Whether there is a complex number in it."""
+        """Whether a leaf is complex."""
         return any(jnp.issubdtype(leaf.dtype, jnp.complexfloating) for leaf in self.leaves)
 
     @property
     def is_array(self) -> bool:
-        """Whether the estimate is one array of real numbers, which needs no laying out."""
+        """Whether the estimate is a single real array."""
         return jax.tree.structure(0) == self.structure and not self.is_complex
 
     def vector(self, name: str, value: Any) -> np.ndarray:
-        """A value of the estimate's structure and shapes as a vector in float64."""
+        """Convert a value of the estimate's structure and shapes to a vector in float64."""
         if jax.tree.structure(0) == self.structure:
-            return self._reals(name, value, self.leaves[0])
+            return self._to_reals(name, value, self.leaves[0])
         try:
             leaves = self.structure.flatten_up_to(value)
         except (ValueError, TypeError):
-            found = jax.tree.structure(value)
-            raise ArgumentError(
-                name, f"must have the structure of an estimate {self.structure} (got {found})"
-            ) from None
-        return np.concatenate([self._reals(name, *each) for each in zip(leaves, self.leaves, strict=True)])
+            structure = jax.tree.structure(value)
+            message = f"must have the structure of an estimate {self.structure} (got {structure})"
+            raise ArgumentError(name, message) from None
+        return np.concatenate([self._to_reals(name, *pair) for pair in zip(leaves, self.leaves, strict=True)])
 
     @staticmethod
-    def _reals(name: str, value: Any, leaf: jax.ShapeDtypeStruct) -> np.ndarray:
+    def _to_reals(name: str, value: Any, leaf: jax.ShapeDtypeStruct) -> np.ndarray:
         is_complex = jnp.issubdtype(leaf.dtype, jnp.complexfloating)
         if is_complex and np.iscomplexobj(value):
             parts = [check.finite_array(name, part) for part in (np.real(value), np.imag(value))]
@@ -66,7 +65,7 @@ class Layout:
 
 @struct
 class AsVector:
-    """The same estimator, its estimate laid out as one vector."""
+    """An estimator whose estimate is converted to one vector."""
 
     estimator: Any
 
@@ -79,7 +78,7 @@ class AsVector:
 
 
 def square_of_estimate(value: Any) -> jax.Array:
-    """|theta|^2, the squares of all numbers of an estimate together."""
+    """theta|^2, the sum of the squares of all numbers of an estimate."""
     parts = [part for leaf in jax.tree.leaves(value) for part in _real_parts(jnp.asarray(leaf))]
     total = jnp.sum(parts[0] ** 2)
     for part in parts[1:]:
@@ -88,7 +87,7 @@ def square_of_estimate(value: Any) -> jax.Array:
 
 
 def _real_parts(leaf: jax.Array) -> list[jax.Array]:
-    """The leaf as floating-point numbers; its real and its imaginary part."""
+    """Split a leaf into floating-point real and imaginary parts."""
     if jnp.issubdtype(leaf.dtype, jnp.complexfloating):
         return [jnp.real(leaf), jnp.imag(leaf)]
     return [leaf if leaf.dtype == jnp.float64 else leaf.astype(jnp.float32)]

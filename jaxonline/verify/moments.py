@@ -1,4 +1,4 @@
-"""Is a bound on the second moment, or on any number, respected? How many queries does an estimator make?"""
+"""Verification of second moments, of numbers of queries, and of any computed bound."""
 
 import dataclasses
 import math
@@ -21,8 +21,8 @@ from jaxonline.verify.sampling import Moments, Progress, Summary, as_pytree, est
 from jaxonline.verify.settings import Settings
 
 _ROUNDING = 1e-9
-_AGREEMENT = 1e-5  # of an exact value with samples in float32
-_SHORTFALL = 0.25  # how far above the samples an exact value must be to be found wrong
+_AGREEMENT = 1e-5  # relative tolerance of an exact value against samples in float32
+_SHORTFALL = 0.25  # relative excess of a wrong exact value that the samples detect
 
 
 def bound(value: float, limit: float, *, note: str = "") -> Verification:
@@ -30,11 +30,11 @@ def bound(value: float, limit: float, *, note: str = "") -> Verification:
 
     Args:
         value: the number, exact up to rounding.
-        limit: the bound on it, above 0.
-        note: a remark to keep with the verdict.
+        limit: the bound on it.
+        note: a remark for the verdict.
 
     Raises:
-        ValueError: if `value` is not a number, or `limit` is not positive.
+        ValueError: `value` is NaN, or `limit` is not positive.
 
     Example:
         >>> from jaxonline import verify
@@ -43,9 +43,9 @@ def bound(value: float, limit: float, *, note: str = "") -> Verification:
     """
     if isinstance(value, float) and math.isnan(value):
         raise ArgumentError("value", "must be a number (got nan)")
-    for name, each in (("value", value), ("limit", limit)):
-        if not (isinstance(each, float) and math.isinf(each)):  # a bound may be infinite
-            check.number(name, each)
+    for name, number in (("value", value), ("limit", limit)):
+        if not (isinstance(number, float) and math.isinf(number)):  # a bound may be infinite
+            check.number(name, number)
     if not limit > 0:
         raise ArgumentError("limit", f"must be above 0 (got {limit!r})")
     ratio = value / limit
@@ -83,31 +83,26 @@ def second_moment(
 ) -> Verification:
     """Verify that E |theta|^2 is at most a bound.
 
-    A violation needs no assumption: min(|theta|^2, c) has a smaller mean and a range, so that a lower confidence
-    limit of it above the bound (empirical Bernstein; c is chosen on samples not used again) is a proof at the stated
-    level. That the bound is respected rests on the exact value where that is given, and otherwise on the kurtosis:
-    E |theta|^4 <= kurtosis (E |theta|^2)^2, which the verdict says, and of which samples that are all identical say
-    nothing. In the result, `bias` is E |theta|^2 / limit - 1.
+    A violation needs no assumption: min(|theta|^2, c) has a smaller mean and a range, so that its lower confidence
+    limit above the bound (empirical Bernstein, c from separate samples) is a proof at the stated level. That the bound
+    is respected follows from the exact value if it is given, and otherwise assumes E |theta|^4 <= kurtosis (E
+    |theta|^2)^2, which is part of the verdict; identical samples then decide nothing. In the result, `bias` is E
+    |theta|^2 / limit - 1.
 
     Args:
-        estimator: a function of a key that returns an estimate (arrays as in `unbiased`), or `Capped`.
-        limit: the bound on E |theta|^2, the squares summed over all coordinates; above 0.
-        exact: the exact E |theta|^2 where it is known; the samples then only have to agree with it: one that is too
-            small, or a quarter too large (if the kurtosis holds), is found.
-        level: the probability of a wrong verdict.
-        kurtosis: see above.
-        samples: the number of samples, instead of one derived from a first block.
-        seed: the seed of the samples.
-        max_samples: the largest number of samples to draw when `samples` is None.
+        estimator: a function of a key that returns an estimate (arrays as in `unbiased`) or `Capped`.
+        limit: the bound on E |theta|^2, the squares summed over all coordinates.
+        exact: the exact E |theta|^2 if it is known; the samples detect a value that is too small, or a quarter too
+            large (if the kurtosis holds).
+        level: probability of a wrong verdict.
+        kurtosis: largest assumed E |theta|^4 / (E |theta|^2)^2.
+        samples: number of samples, instead of one derived from a first block.
+        seed: seed of the samples.
+        max_samples: maximum of the derived number of samples.
         width: samples in a block.
         mesh: the devices.
         progress: called as `progress(done, total)` from the host.
-        few: whether a few blocks of samples will do, 30 or less: their program is compiled without optimisations, which
-            take longer than they save.
-
-    Raises:
-        TypeError: if `estimator` is not callable.
-        ValueError: if `limit` is not above 0, or a rate is not inside (0, 1).
+        few: as in `unbiased`.
 
     Example:
         >>> import jax
@@ -130,8 +125,8 @@ def second_moment(
         verdict = VIOLATED if low > limit else RESPECTED if high <= limit else UNDECIDED
         if verdict != VIOLATED and drawn.constant[0] and kurtosis > 1:
             verdict = UNDECIDED
-            same = f"all {n:,} samples of |theta| are identical"
-            notes.append(f"{same}, which says nothing of others: give exact, or kurtosis=1 if |theta| is constant")
+            reason = f"all {n:,} samples of |theta| are identical and do not bound other values"
+            notes.append(f"{reason}; give exact, or kurtosis=1 if |theta| is constant")
         elif verdict == UNDECIDED:
             notes.append(_advice(sample, spread, limit, settings))
     else:
@@ -139,16 +134,16 @@ def second_moment(
         verdict = VIOLATED if exact > limit * (1 + _ROUNDING) else RESPECTED
         if not low <= exact * (1 + _AGREEMENT) or exact * (1 - _AGREEMENT) > high:
             verdict = UNDECIDED
-            found = f"at least {low:.6g}" if low > exact else f"at most {high:.6g}"
-            notes.append(f"the samples contradict the exact value {exact:.6g}: E |theta|^2 is {found}; check exact")
+            sampled = f"at least {low:.6g}" if low > exact else f"at most {high:.6g}"
+            notes.append(f"the samples contradict the exact value {exact:.6g}: E |theta|^2 is {sampled}; check exact")
         else:
             notes.append(f"the samples put E |theta|^2 between {low:.4g} and {high:.4g}")
     if drawn.not_finite:
         verdict = UNDECIDED
-        notes.append(f"{drawn.not_finite} samples are not finite: such an estimate has no second moment")
-    assumed = f"E |theta|^4 <= {kurtosis:g} (E |theta|^2)^2"
+        notes.append(f"{drawn.not_finite} samples are not finite, so the estimate has no second moment")
+    assumption = f"E |theta|^4 <= {kurtosis:g} (E |theta|^2)^2"
     if exact is not None:
-        assumed = f"the exact value is right, and {assumed}"
+        assumption = f"the exact value is right, and {assumption}"
     notes.append(f"the bound is {limit / value:.4g} times the value" if value > 0 else "the value is 0")
     return Verification(
         verdict=verdict,
@@ -166,7 +161,7 @@ def second_moment(
         second_moment_bound=float(limit),
         exceeded=drawn.exceeded,
         notes=tuple(notes),
-        assumption=assumed if verdict == RESPECTED else "",
+        assumption=assumption if verdict == RESPECTED else "",
     )
 
 
@@ -176,13 +171,9 @@ def queries(counts: Callable[[jax.Array], Any], expected: Any, **options: Any) -
     Args:
         counts: a function of a key that returns the number of queries of one estimate, an integer (any shape), or
             `Capped(number, exceeded)`.
-        expected: its expectation, for instance p / (p - 1)^2 for one round of Algorithm 1 of Cesa-Bianchi,
+        expected: expected number, for example p / (p - 1)^2 for one round of Algorithm 1 of Cesa-Bianchi,
             Shalev-Shwartz and Shamir (2010) with a dot-product kernel.
-        **options: the options of `unbiased`.
-
-    Raises:
-        TypeError: if `counts` is not callable.
-        ValueError: as `unbiased`.
+        **options: options of `unbiased`.
 
     Example:
         >>> import jax
@@ -197,7 +188,7 @@ def queries(counts: Callable[[jax.Array], Any], expected: Any, **options: Any) -
 
 @struct
 class _Norms:
-    """|theta|^2 and min(|theta|^2, cut) of an estimator."""
+    """theta|^2 and min(|theta|^2, cut) of an estimator."""
 
     estimator: Any
     cut: Any
@@ -210,8 +201,6 @@ class _Norms:
 
 @struct
 class _AsNumbers:
-    """Counts as floating-point numbers."""
-
     counts: Any
 
     def __call__(self, key):
@@ -220,12 +209,12 @@ class _AsNumbers:
 
 
 def _squared_norms(estimator: Any, limit: float, exact: float | None, settings: Settings) -> tuple[Summary, int, float]:
-    """Samples of |theta|^2, whole and cut off; how many; and the cut, which a first block of other samples chooses."""
+    """Sample |theta|^2, whole and truncated; return the number of samples and the truncation, from a separate block."""
     norms = _Norms(as_pytree(estimator), np.float32(np.inf))
     sampler = settings.sampler(norms)
     pilot = np.concatenate([values[:, 0] for values, _ in sampler.blocks(settings.width)]).astype(float)
-    n = settings.samples or _samples(float(pilot.mean()), limit, exact, settings)
-    cut = _cut(pilot, n, settings.level / 2)
+    n = settings.samples or _required_samples(float(pilot.mean()), limit, exact, settings)
+    cut = _choose_truncation(pilot, n, settings.level / 2)
     sampler = dataclasses.replace(sampler, estimator=_Norms(norms.estimator, np.float32(cut)))
     drawn = Summary.empty(2, None)
     for drawn in sampler.running(n, 1):
@@ -235,13 +224,13 @@ def _squared_norms(estimator: Any, limit: float, exact: float | None, settings: 
 
 
 def _spread(moments: Moments) -> float:
-    """The sample's E Z^2 / (E Z)^2 of the first entry."""
+    """E Z^2 / (E Z)^2 of the first entry of the sample."""
     mean = float(moments.mean[0])
     return float(moments.second_moment[0]) / mean**2 if mean > 0 else 1.0
 
 
-def _samples(pilot: float, limit: float, exact: float | None, settings: Settings) -> int:
-    """Enough samples to separate the first block's second moment from the bound."""
+def _required_samples(pilot: float, limit: float, exact: float | None, settings: Settings) -> int:
+    """Number of samples that separates the first block's second moment from the bound."""
     least = math.ceil(2 * settings.kurtosis * math.log(2 / settings.level) / _SHORTFALL**2)
     if exact is not None:
         return min(least, settings.max_samples)
@@ -252,19 +241,18 @@ def _samples(pilot: float, limit: float, exact: float | None, settings: Settings
 
 
 def _advice(sample: float, spread: float, limit: float, settings: Settings) -> str:
-    """What would decide."""
     if spread > settings.kurtosis:
-        heavy = f"the sample's E |theta|^4 / (E |theta|^2)^2 of {spread:.3g} exceeds the assumed {settings.kurtosis:g}"
-        return f"{heavy}: give exact, or a larger kurtosis"
+        reason = f"the sample's E |theta|^4 / (E |theta|^2)^2 of {spread:.3g} exceeds the assumed {settings.kurtosis:g}"
+        return f"{reason}; give exact, or a larger kurtosis"
     gap = abs(1 - sample / limit)
     needed = 2 * settings.kurtosis * math.log(2 / settings.level) / max(gap, 1e-9) ** 2
     if needed > 1 << 40:
-        return "the samples are too close to the bound: give exact"
+        return "the samples are too close to the bound; give exact"
     return f"about {float(f'{needed:.2g}'):,.0f} samples are needed (samples, max_samples), or exact, or less kurtosis"
 
 
-def _cut(pilot: np.ndarray, n: int, level: float) -> float:
-    """The truncation with the largest lower confidence limit, judged by the first block."""
+def _choose_truncation(pilot: np.ndarray, n: int, level: float) -> float:
+    """Choose the truncation with the largest lower confidence limit on the first block."""
     best, cut = -math.inf, max(float(pilot.max(initial=0.0)), float(np.finfo(np.float32).tiny))
     for candidate in cut * 2.0 ** np.arange(-20, 4):
         moments = Moments.from_samples(np.minimum(pilot, candidate))

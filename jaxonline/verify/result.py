@@ -1,4 +1,4 @@
-"""What a verification says: a verdict, and everything needed to judge how much it is worth."""
+"""The result of a verification: its verdict, numbers and assumptions."""
 
 import dataclasses
 import math
@@ -10,7 +10,7 @@ from jaxonline.results.report.tables import Table
 
 UNBIASED, BIASED, UNDECIDED = "unbiased", "biased", "undecided"
 RESPECTED, VIOLATED = "respected", "violated"
-BOUND = "the bound"  # what 1 means where a bound is checked
+BOUND = "the bound"  # name of the unit of bounds
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -18,29 +18,28 @@ class Verification:
     """The outcome of a check.
 
     For `unbiased` and `queries` the quantity is the estimator's mean minus its target, in units of `unit`, for the
-    coordinate that is furthest out; for `second_moment` and `bound` it is value / bound - 1. The interval
-    `bias +- half_width` holds for all coordinates at once, except with probability at most `level`.
+    coordinate with the largest relative deviation; for `second_moment` and `bound` it is value / bound - 1. The
+    interval `bias +- half_width` holds for all coordinates at once, except with probability at most `level`.
 
     Attributes:
         verdict: "unbiased", "biased" or "undecided"; for bounds "respected", "violated" or "undecided".
-        method: how it was found.
-        bias: the estimated bias (or value / bound - 1).
-        half_width: the half-width of its interval, rounding and remainders included.
-        detectable: the minimum detectable bias, which would have been called one with probability at least `power`.
-        level: the probability of a false alarm, over all coordinates and strata together.
+        method: method of the verification.
+        bias: estimated bias (or value / bound - 1).
+        half_width: half-width of its interval, including rounding and remainders.
+        detectable: minimum detectable bias, which is found with probability at least `power`.
+        level: probability of a false alarm, over all coordinates and strata together.
         power: see `detectable`.
-        samples: samples drawn (outcomes enumerated).
-        unit: what 1 means, in the estimator's own units.
-        unit_name: how the unit is defined.
-        second_moment: the sample's E |theta|^2.
-        exact_second_moment: the exact E |theta|^2 where it was given, else None.
-        second_moment_bound: the bound on it that a paper states, where there is one.
-        cap_bias: the bound on the bias of a cap, in units of `unit`, where it was given.
-        exceeded: how often a cap was exceeded in the samples.
-        notes: reasons and remarks, one sentence each; an undecided verdict comes with advice.
-        assumption: what the error rates hold under, besides what is true of every estimator; "" where nothing is
-            assumed. What is assumed is not checked by the verdict: a value too rare for the sample is not in it.
-        detect: the bias that had to be found (`detect`), NaN where nothing was asked for.
+        samples: number of samples (of outcomes in an enumeration).
+        unit: the unit of these numbers, in units of the estimator.
+        unit_name: definition of the unit.
+        second_moment: E |theta|^2 of the sample.
+        exact_second_moment: exact E |theta|^2 if it is given, else None.
+        second_moment_bound: bound of a paper on it, if there is one.
+        cap_bias: bound on the bias of a cap, in units of `unit`, if it is given.
+        exceeded: number of samples that exceeded a cap.
+        notes: reasons and remarks, one sentence each; undecided verdicts contain advice.
+        assumption: assumption of the error rates, which the samples cannot verify; "" if there is none.
+        detect: the bias to detect; NaN if there is none.
 
     Example:
         >>> from jaxonline import verify
@@ -69,35 +68,37 @@ class Verification:
     detect: float = math.nan
 
     def __eq__(self, other: object) -> bool:
-        """Whether all fields are equal; NaN, which stands for what is not known, equals NaN."""
+        """Whether all fields are equal; NaN, for unknown values, equals NaN."""
         return self._fields() == other._fields() if isinstance(other, Verification) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self._fields())
 
     def _fields(self) -> tuple:
-        """The values of the fields, in which every NaN is one object: tuples compare objects before values."""
+        """The values of the fields with one NaN object, since tuples compare identity first."""
         values = [getattr(self, field.name) for field in dataclasses.fields(self)]
         return tuple(math.nan if isinstance(value, float) and math.isnan(value) else value for value in values)
 
     def __str__(self) -> str:
-        """Two lines for a person to read: the verdict with its number, and what it is worth."""
+        """Two lines: the verdict with its number, and its method and error rates."""
         unit = f"{self.unit_name} ({self.unit:.4g})"
         if self.unit_name == BOUND:
-            found = f"{1 + self.bias:.4g} ± {self.half_width:.2g} times {unit}"
+            number = f"{1 + self.bias:.4g} ± {self.half_width:.2g} times {unit}"
         else:
-            found = f"bias {self.bias:+.2g} ± {self.half_width:.2g} in units of {unit}"
-        if self.verdict == UNBIASED and not math.isnan(self.detect):
-            found += f", within the {self.detect:g} asked for"
+            number = f"bias {self.bias:+.2g} ± {self.half_width:.2g} in units of {unit}"
         if self.assumption:
-            found += f", if {self.assumption}"
-        kind = "outcomes" if self.method == "enumeration" else "samples"
-        worth = [
+            number += f", if {self.assumption}"
+        is_exact = self.method == "enumeration"
+        headline = self.verdict
+        if self.verdict == UNBIASED and not is_exact and not math.isnan(self.detect):
+            headline = f"no bias above {100 * self.detect:.4g} % found"
+        kind = "outcomes" if is_exact else "samples"
+        details = [
             f"{self.method}, {self.samples:,} {kind}" if self.samples else self.method,
             f"minimum detectable bias {self.detectable:.2g} (power {self.power:g})" if self.unit_name != BOUND else "",
             f"false alarms {self.level:g}",
         ]
-        return f"{self.verdict}: {'; '.join([found, *self.notes])}\n  {'; '.join(filter(None, worth))}"
+        return f"{headline}: {'; '.join([number, *self.notes])}\n  {'; '.join(filter(None, details))}"
 
     __repr__ = __str__
 
@@ -121,7 +122,7 @@ class Verification:
 
 
 def target_unit(target: np.ndarray, root_mean_square: float) -> tuple[float, str]:
-    """What 1 means: the largest |target|, or the estimator's root mean square where the target is zero."""
+    """The unit: the largest |target|, or the estimator's root mean square if the target is zero."""
     largest = float(np.max(np.abs(target), initial=0.0))
     if largest > 0:
         return largest, "the target" if target.size == 1 else "the target's largest coordinate"
@@ -131,7 +132,7 @@ def target_unit(target: np.ndarray, root_mean_square: float) -> tuple[float, str
 
 
 def target_units(target: np.ndarray, second_moment: np.ndarray, per_coordinate: bool) -> tuple[np.ndarray, str]:
-    """What 1 means in each coordinate: the same for all, by `target_unit`, or each by its own target."""
+    """The unit of each coordinate: that of `target_unit`, or each coordinate's own target."""
     roots = np.sqrt(second_moment)
     if not per_coordinate:
         unit, unit_name = target_unit(target, float(roots.max(initial=0.0)))
@@ -141,17 +142,17 @@ def target_units(target: np.ndarray, second_moment: np.ndarray, per_coordinate: 
 
 
 def worst_coordinate(bias: np.ndarray, half_width: np.ndarray) -> int:
-    """The coordinate whose bias is largest relative to its interval."""
+    """The coordinate with the largest bias relative to its interval."""
     return int(np.argmax(np.abs(bias) / np.maximum(half_width, np.finfo(float).tiny)))
 
 
 def decide(
     bias: np.ndarray, half_width: np.ndarray, tolerance: float | np.ndarray, cap_bias: float = 0.0
 ) -> tuple[str, str | None]:
-    """The verdict of simultaneous intervals, and the reason where there is none.
+    """Return the verdict of simultaneous intervals, and the reason if it is undecided.
 
-    A bias is called one when some interval excludes every bias that the cap explains; absence of bias when every
-    interval contains 0 (up to the cap's) and lies within the tolerance.
+    "biased" if an interval excludes all biases that the cap explains; "unbiased" if every interval contains 0 (up to
+    the cap's bias) and is within the tolerance.
     """
     if np.any(np.abs(bias) > half_width + cap_bias):
         return BIASED, None
@@ -162,6 +163,6 @@ def decide(
 
 
 def samples_to_decide(n: int, bias: np.ndarray, half_width: np.ndarray, tolerance: float | np.ndarray) -> float:
-    """About how many samples would have decided, where `n` did not: half-widths shrink with their root."""
+    """Approximate number of samples for a decision where `n` do not decide; half-widths are of order n^(-1/2)."""
     goal = np.maximum(np.abs(bias), tolerance - np.abs(bias))
     return float(n * np.max(half_width / np.maximum(goal, np.finfo(float).tiny)) ** 2)

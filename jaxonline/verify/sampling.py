@@ -1,7 +1,7 @@
 """Independent samples of an estimator, streamed to the host in fixed blocks, and their moments in float64.
 
-Sample `i` of an estimator has the key `fold_in(key, i)`, whatever the number of devices and of samples, so that a
-verdict can be reproduced and one bad sample can be drawn again alone.
+Sample `i` has the key `fold_in(key, i)` for any number of devices and samples, so that verdicts are reproducible and a
+single sample can be drawn again.
 """
 
 import dataclasses
@@ -23,17 +23,17 @@ from jaxonline.simulation.blocks import check_mesh, default_mesh, item_keys, ove
 from jaxonline.verify.bets import Bets
 
 Progress = Callable[[int, int], None]
-# Roots of other streams: numbers that no sample has, for samples are counted in int32.
+# Roots of other streams, above all sample numbers, which are int32.
 COUNT_STREAM, STRATA_STREAM = 2**32 - 1, 2**32 - 2
 
 
 @struct
 class Capped:
-    """What an estimator returns when it caps a random number: its value, and how often the cap cut something.
+    """Return value of an estimator that caps a random number: the estimate and whether the cap was exceeded.
 
     Args:
         value: the estimate, any shape.
-        exceeded: a boolean or a count; the verifier adds it up over all samples and reports the total.
+        exceeded: a boolean or a count; the verification reports its sum over all samples.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -51,7 +51,7 @@ class Capped:
 
 @dataclasses.dataclass(frozen=True)
 class Moments:
-    """The number, the mean and the central power sums of samples, entry by entry, in float64."""
+    """Number, mean and central power sums of samples, entry by entry, in float64."""
 
     n: int
     mean: np.ndarray
@@ -61,15 +61,15 @@ class Moments:
 
     @classmethod
     def from_samples(cls, values: np.ndarray) -> "Moments":
-        """The moments of samples along the first axis."""
+        """Compute the moments of samples along the first axis."""
         columns = np.moveaxis(np.asarray(values, np.float64), 0, -1)
         *shape, n = columns.shape
-        # One coordinate after the other: together they leave the cache.
+        # One coordinate at a time, to stay in the cache.
         sums = [_central_sums(column) for column in np.ascontiguousarray(columns).reshape(math.prod(shape), n)]
         return cls(n, *np.array(sums).reshape(-1, 4).T.reshape(4, *shape))
 
     def merge(self, other: "Moments") -> "Moments":
-        """The moments of both sets together (Chan, Golub and LeVeque 1979; Pebay 2008 for the higher ones)."""
+        """Moments of both sets together (Chan, Golub and LeVeque 1979; Pebay 2008 for the higher ones)."""
         if self.n == 0 or other.n == 0:
             return self if other.n == 0 else other
         a, b = float(self.n), float(other.n)
@@ -98,13 +98,13 @@ class Moments:
 
     @property
     def kurtosis(self) -> np.ndarray:
-        """E (X - EX)^4 / Var^2 of the sample; 1, its smallest possible value, where the sample is constant."""
+        """Sample kurtosis E (X - EX)^4 / Var^2; 1, its minimum, for constant samples."""
         spread = self.m2 > 0
         return np.where(spread, self.n * self.m4 / np.where(spread, self.m2, 1.0) ** 2, 1.0)
 
 
 def _central_sums(x: np.ndarray) -> tuple[float, ...]:
-    """The mean of [n], and the sums of the second to the fourth powers of the distances from it."""
+    """The mean of [n] and the central sums of powers two to four."""
     mean = x.mean()
     d = x - mean
     d2 = d * d
@@ -113,10 +113,7 @@ def _central_sums(x: np.ndarray) -> tuple[float, ...]:
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
-    """What is kept of a stream of samples: moments, extremes, and what went wrong.
-
-    `bets` are against a stated second moment, None where there is none.
-    """
+    """Statistics of a stream of samples; `bets` test a stated second moment and are None without one."""
 
     samples: int
     moments: Moments
@@ -128,13 +125,13 @@ class Summary:
 
     @classmethod
     def empty(cls, size: int, stated: np.ndarray | None) -> "Summary":
-        """Before the first sample."""
+        """Return the summary before the first sample."""
         bets = None if stated is None else Bets.start(stated)
         return cls(0, Moments(0, *[np.zeros(size)] * 4), np.full(size, np.inf), np.full(size, -np.inf), bets=bets)
 
     def update(self, values: np.ndarray, exceeded: int) -> "Summary":
-        """After more samples [n, size]."""
-        values = np.asarray(values, np.float64, order="F")  # coordinate by coordinate, as they are summed up
+        """Return the summary after more samples [n, size]."""
+        values = np.asarray(values, np.float64, order="F")  # coordinates are summed one at a time
         finite = np.isfinite(values)
         good = values if finite.all() else np.asfortranarray(values[finite.all(axis=1)])
         summary = dataclasses.replace(
@@ -155,17 +152,17 @@ class Summary:
 
     @property
     def constant(self) -> np.ndarray:
-        """The coordinates in which all samples are identical."""
+        """Coordinates in which all samples are identical."""
         return (self.low == self.high) & (self.moments.n > 1)
 
 
 def estimate_of(out: Any) -> Any:
-    """What an estimator estimates, without the count of its caps."""
+    """Return the estimate without the count of its caps."""
     return out.value if isinstance(out, Capped) else out
 
 
 def with_estimate(out: Any, value: Any) -> Any:
-    """The same for another value."""
+    """Replace the estimate and keep the count of its caps."""
     return Capped(value, out.exceeded) if isinstance(out, Capped) else value
 
 
@@ -179,15 +176,14 @@ def _blocks(estimator, key, blocks, width, mesh):
 
 
 @functools.cache
-def _drawing(platform: str, optimised: bool) -> Callable[..., Any]:
-    """The program of a block."""
+def _sampling_program(platform: str, optimised: bool) -> Callable[..., Any]:
     return jax.jit(
         _blocks, static_argnames=("width", "mesh"), compiler_options=fast_compile_options(platform, optimised)
     )
 
 
 def as_pytree(estimator: Callable[..., Any]) -> Any:
-    """The estimator as an argument of a compiled program: a struct as it is, a plain function as structure."""
+    """Convert an estimator to an argument of a compiled program; a plain function becomes structure."""
     check.function("estimator", estimator, "a key")
     opaque = any(callable(leaf) for leaf in jax.tree.leaves(estimator))
     return jax.tree_util.Partial(estimator) if opaque else estimator
@@ -195,14 +191,14 @@ def as_pytree(estimator: Callable[..., Any]) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Sampler:
-    """Samples of one estimator: the program of a block, compiled once, and the part of the stream that is used.
+    """Samples of one estimator: the compiled program of a block and its part of the stream.
 
     Attributes:
         estimator: a pytree that is called with a key.
-        key: the key of the whole stream.
+        key: key of the whole stream.
         width: samples in a block.
         mesh: the devices.
-        few: whether it draws a few blocks only, so that optimising their program takes longer than it saves.
+        few: compile without optimisation, for a few blocks.
     """
 
     estimator: Any
@@ -215,7 +211,7 @@ class Sampler:
     def create(
         cls, estimator: Callable[..., Any], seed: int, width: int, mesh: Mesh | None, *root: int, few: bool = False
     ) -> "Sampler":
-        """A sampler of `estimator` with the key of an integer seed; with `root`, with a key of its own beside it."""
+        """Create a sampler with the key of an integer seed, or with a separate key for each `root`."""
         mesh = default_mesh() if mesh is None else check_mesh(mesh)
         key = jax.random.key(seed)
         for number in root:
@@ -223,16 +219,16 @@ class Sampler:
         return cls(as_pytree(estimator), key, width, mesh, few)
 
     def blocks(self, n: int, first: int = 0) -> Iterator[tuple[np.ndarray, int]]:
-        """`n` samples from block `first` on, block by block: `(values [samples, ...], caps exceeded)`.
+        """Yield `n` samples from block `first` on by block: `(values [samples, ...], caps exceeded)`.
 
-        The next group of blocks is computed while the host works on the last one.
+        The next group of blocks is computed while the host processes the last one.
         """
         left, n_blocks = n, -(-n // self.width)
-        n_threads, own = threads(self.mesh, n_blocks), {"width": self.width, "mesh": self.mesh}
-        groups, draw = waves(range(first, first + n_blocks), self.mesh), functools.partial(self._draw, **own)
-        if n_threads > 1:  # compiled here, so that what jax is set to in the threads does not matter
+        n_threads, statics = threads(self.mesh, n_blocks), {"width": self.width, "mesh": self.mesh}
+        groups, draw = waves(range(first, first + n_blocks), self.mesh), functools.partial(self._draw, **statics)
+        if n_threads > 1:  # compiled here, since the configuration of JAX may differ in the threads
             wave, _ = next(waves([first], self.mesh))
-            traced = self._draw.trace(self.estimator, self.key, wave, **own)
+            traced = self._draw.trace(self.estimator, self.key, wave, **statics)
             draw = traced.lower().compile()
             n_threads = 1 if calls_the_host(traced.jaxpr) else n_threads
 
@@ -249,33 +245,33 @@ class Sampler:
 
     @functools.cached_property
     def estimate(self) -> Any:
-        """The shape and dtype of an estimate, from the program that draws, which is traced for it."""
+        """Shape and dtype of an estimate, traced from the sampling program."""
         wave, _ = next(waves([0], self.mesh))
         values, _ = self._draw.eval_shape(self.estimator, self.key, wave, width=self.width, mesh=self.mesh)
         return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[2:], leaf.dtype), values)
 
     @property
     def _draw(self) -> Any:
-        return _drawing(self.mesh.devices.flat[0].platform, not self.few)
+        return _sampling_program(self.mesh.devices.flat[0].platform, not self.few)
 
     @property
     def epsilon(self) -> float:
-        """The rounding error of one operation in the dtype of an estimate."""
+        """Machine epsilon of the dtype of an estimate."""
         dtype = self.estimate.dtype
         return float(jnp.finfo(dtype).eps) if jnp.issubdtype(dtype, jnp.floating) else float(np.finfo(float).eps)
 
     @property
     def tiny(self) -> float:
-        """The number below which an estimate may be rounded to 0."""
+        """Smallest normal number of the dtype of an estimate."""
         dtype = self.estimate.dtype
         return float(jnp.finfo(dtype).tiny) if jnp.issubdtype(dtype, jnp.floating) else 0.0
 
     def summary(self, n: int, first: int = 0, stated: np.ndarray | None = None) -> Summary:
-        """What is kept of `n` samples, entry by entry (flattened), from block `first` on; see `running`."""
+        """Return the summary of `n` samples from block `first` on; see `running`."""
         return list(self.running(n, first, stated))[-1]
 
     def running(self, n: int, first: int = 0, stated: np.ndarray | None = None) -> Iterator[Summary]:
-        """What is kept of the samples so far, after each block; with bets against the second moments `stated`."""
+        """Yield the summary after each block, with bets against the second moments `stated`."""
         size = math.prod(self.estimate.shape)
         summary = Summary.empty(size, stated)
         for values, exceeded in self.blocks(n, first):

@@ -1,4 +1,4 @@
-"""The verdict of a sample, while it is drawn and at its end."""
+"""The sequential test of a mean, during the sampling and at its end."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _TINY = np.finfo(float).tiny
 
 @dataclasses.dataclass(frozen=True)
 class SequentialTest:
-    """What turns samples into a verdict."""
+    """Test that turns a summary of samples into a verdict."""
 
     target: np.ndarray
     interval: IntervalMethod
@@ -26,11 +26,11 @@ class SequentialTest:
     settings: Settings
 
     def half_width(self, drawn: Summary) -> np.ndarray:
-        """Of the interval of each coordinate, rounding included."""
+        """Half-width of the interval of each coordinate, including rounding."""
         return self.interval.half_width(drawn.moments, self.level) + self.rounding
 
     def verdict(self, drawn: Summary) -> tuple[str, list[str]]:
-        """The verdict and its reasons."""
+        """Return the verdict and its reasons."""
         bias, half_width = drawn.moments.mean - self.target, self.half_width(drawn)
         objections = list(self._objections(drawn, np.abs(bias) > half_width + (self.cap_bias or 0.0)))
         if objections:
@@ -38,10 +38,10 @@ class SequentialTest:
         verdict, reason = decide(bias, half_width, self.tolerance, self.cap_bias or 0.0)
         if reason is None:
             return verdict, []
-        return verdict, [f"{reason}; {self._advice(drawn, bias, half_width)}"]
+        return verdict, [f"{reason}; {self._advise(drawn, bias, half_width)}"]
 
     def contradiction(self, drawn: Summary) -> str | None:
-        """What the samples say against the second moment that the interval is made of."""
+        """Return how the samples contradict the stated second moment, or None."""
         if not isinstance(self.interval, KnownVariance) or drawn.bets is None:
             return None
         wrong = drawn.bets.contradicted(self.level)
@@ -50,15 +50,15 @@ class SequentialTest:
         worst = int(np.argmax(np.where(wrong, drawn.moments.second_moment / np.maximum(drawn.bets.stated, _TINY), 0.0)))
         return (
             f"the samples contradict the stated second moment {drawn.bets.stated[worst]:.6g}: theirs is "
-            f"{drawn.moments.second_moment[worst]:.6g}; give a second_moment that holds"
+            f"{drawn.moments.second_moment[worst]:.6g}; give a valid second_moment"
         )
 
     def without_second_moment(self, n: int, scale: np.ndarray) -> "SequentialTest":
-        """The same by the samples' own variance."""
+        """Return the test with the samples' own variance."""
         interval = BoundedKurtosis.affordable(self.settings.kurtosis, n, scale, self.level)
         return dataclasses.replace(self, interval=interval)
 
-    def _advice(self, drawn: Summary, bias: np.ndarray, half_width: np.ndarray) -> str:
+    def _advise(self, drawn: Summary, bias: np.ndarray, half_width: np.ndarray) -> str:
         settings = self.settings
         least = self.interval.least_samples(self.level)
         needed = max(samples_to_decide(drawn.samples, bias, half_width, self.tolerance - (self.cap_bias or 0.0)), least)
@@ -67,51 +67,51 @@ class SequentialTest:
                 self.interval, drawn.moments.variance, self.tolerance - self.rounding, self.level, settings.power
             )
         if needed > 1 << 40:
-            return "no number of samples within reach would do: give range, second_moment, strata or support"
+            return "no feasible number of samples decides; give range, second_moment, strata or support"
         return f"about {float(f'{needed:.2g}'):,.0f} samples are needed (samples, max_samples)"
 
     def _objections(self, drawn: Summary, outside: np.ndarray) -> Iterator[str]:
-        """Reasons not to give a verdict at all; `outside`: the coordinates whose interval excludes the target."""
+        """Yield reasons against any verdict; `outside` marks coordinates whose interval excludes the target."""
         interval = self.interval
         if drawn.not_finite:
-            yield f"{drawn.not_finite} samples are not finite: such an estimate has no mean"
+            yield f"{drawn.not_finite} samples are not finite, so the estimate has no mean"
         if isinstance(interval, Bernstein):
             slack = 1e-5 * (interval.high - interval.low)
             if np.any(drawn.low < interval.low - slack) or np.any(drawn.high > interval.high + slack):
                 yield (
-                    f"a sample lies outside the stated range: [{drawn.low.min():.6g}, {drawn.high.max():.6g}]; "
-                    "give a range that holds"
+                    f"a sample is outside the stated range: [{drawn.low.min():.6g}, {drawn.high.max():.6g}]; "
+                    "give a valid range"
                 )
         if isinstance(interval, BoundedKurtosis):
-            yield from self._doubts_about_kurtosis(drawn, interval.kurtosis, outside)
+            yield from self._kurtosis_objections(drawn, interval.kurtosis, outside)
         if drawn.exceeded and self.cap_bias is None:
-            yield f"a cap was exceeded {drawn.exceeded} times and no bound on its bias is given (cap_bias)"
+            yield f"a cap was exceeded {drawn.exceeded} times without a bound on its bias; give cap_bias"
         if self.cap_bias is not None and np.any(self.cap_bias >= self.tolerance):
             yield (
                 f"the cap's bias of up to {self.cap_bias:.3g} is not below the bias to detect, "
-                f"{self.tolerance.min():.3g}: raise the cap, or detect"
+                f"{self.tolerance.min():.3g}; raise the cap or detect"
             )
 
     @staticmethod
-    def _doubts_about_kurtosis(drawn: Summary, assumed: float, outside: np.ndarray) -> Iterator[str]:
-        advice = "give range or second_moment, which bound what is too rare to be seen"
+    def _kurtosis_objections(drawn: Summary, assumed: float, outside: np.ndarray) -> Iterator[str]:
+        advice = "give range or second_moment, which bound rare values"
         if drawn.constant.all():
-            yield f"all {drawn.samples:,} samples are identical, which says nothing of other values: {advice}"
+            yield f"all {drawn.samples:,} samples are identical and do not bound other values; {advice}"
         elif np.any(outside & drawn.constant) and not np.any(outside & ~drawn.constant):
             number = int(np.argmax(outside & drawn.constant))
-            yield f"coordinate {number} is the same in all samples, which says nothing of other values: {advice}"
+            yield f"coordinate {number} is the same in all samples, which do not bound other values; {advice}"
         kurtosis = float(drawn.moments.kurtosis.max(initial=1.0))
         if kurtosis > assumed:
             yield (
-                f"the sample's kurtosis {kurtosis:.3g} exceeds the {assumed:g} that the error rates assume: "
+                f"the sample's kurtosis {kurtosis:.3g} exceeds the assumed {assumed:g}; "
                 "give second_moment or range, or a larger kurtosis"
             )
 
 
 def draw(sampler: Sampler, n: int, stated: np.ndarray | None, test: SequentialTest) -> Summary:
-    """The samples: all of them, or those until the time is up, or until a bias shows.
+    """Draw all samples, or until the time limit or a visible bias.
 
-    The intervals hold for all numbers of samples together; one looks at those that are a power of two of blocks.
+    The intervals hold for all numbers of samples together; the test looks at powers of two of blocks.
     """
     settings = test.settings
     drawn = Summary.empty(test.target.size, stated)
@@ -129,7 +129,7 @@ def draw(sampler: Sampler, n: int, stated: np.ndarray | None, test: SequentialTe
 def derived_samples(
     interval: IntervalMethod, pilot: np.ndarray, tolerance: np.ndarray, level: float, power: float
 ) -> int:
-    """The number of samples that the error rates ask for."""
+    """Number of samples that the error rates require."""
     variance = interval.variance if isinstance(interval, KnownVariance) else 1.5 * pilot
     if np.any(tolerance <= 0):
         return 1 << 50

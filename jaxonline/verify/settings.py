@@ -1,4 +1,4 @@
-"""The settings that every method shares."""
+"""Settings shared by all methods."""
 
 import dataclasses
 import time
@@ -14,7 +14,7 @@ from jaxonline.verify.sampling import Progress, Sampler
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """Error rates, and how samples are drawn; the names are those of `unbiased`."""
+    """Error rates and sampling options, named as in `unbiased`."""
 
     detect: float
     level: float
@@ -51,16 +51,16 @@ class Settings:
         check.flag("few", self.few)
 
     def sampler(self, estimator: Callable[..., Any], *root: int) -> Sampler:
-        """A sampler of the estimator; see `Sampler.create`."""
+        """Create a sampler of the estimator; see `Sampler.create`."""
         return Sampler.create(estimator, self.seed, self.width, self.mesh, *root, few=self.few)
 
     @property
     def stops_early(self) -> bool:
-        """Whether the samples may be judged before all of them are drawn."""
+        """Whether the verdict may be reached before all samples are drawn."""
         return self.samples is None or self.max_seconds is not None
 
     def is_out_of_time(self) -> bool:
-        """Whether the time is up."""
+        """Whether the time limit is exceeded."""
         return self.max_seconds is not None and time.monotonic() - self.began > self.max_seconds
 
     @property

@@ -1,4 +1,4 @@
-"""What is known of an estimator that draws an integer N first, and the check of that integer's law."""
+"""Knowledge about an estimator that first draws an integer N, and the test of the distribution of N."""
 
 import dataclasses
 from collections.abc import Callable
@@ -18,23 +18,21 @@ _LAW_SAMPLES = 1 << 18
 
 @dataclasses.dataclass(frozen=True)
 class Strata:
-    """What is known of an estimator theta that first draws an integer N >= 0.
+    """Knowledge about an estimator theta that first draws an integer N >= 0.
 
     Args:
-        pmf: P(N = n) for n = 0, ..., m - 1, as an array [m].
+        pmf: P(N = n) for n = 0, ..., m - 1, an array [m].
         given: `given(key, n)` returns a sample of theta conditional on N = n; `n` is a traced integer below m.
-        terms: P(N = n) E[theta | N = n] for each n, an array [m, *shape]; None where only their sum is known.
-        second_moments: E[theta^2 | N = n], exact or upper bounds, an array [m, *shape]; None where they are not
-            known, and each stratum's kurtosis is assumed to be bounded.
-        draw: `draw(key)` returns N as the estimator draws it, to check its law; None leaves the law unchecked, and
-            the verification says so.
-        remainder: a bound on |sum of the terms from n = m on|, in the target's units. Without one they count as 0, and
-            `terms` that do not sum to the target (to a hundredth of the bias to detect) are a finding: then they, or
-            the target, are wrong.
+        terms: P(N = n) E[theta | N = n] for each n, an array [m, *shape]; None if only their sum is known.
+        second_moments: E[theta^2 | N = n], exact or upper bounds, an array [m, *shape]; None assumes a bounded kurtosis
+            of each stratum.
+        draw: `draw(key)` returns N as the estimator draws it, to test its distribution; None skips the test with a
+            note.
+        remainder: bound on |sum of the terms from n = m on|, in the target's units. None counts them as 0; `terms` that
+            do not sum to the target (to 1 % of the bias to detect) are then an error of the terms or of the target.
 
     Raises:
-        ValueError: if the sizes do not fit together, `pmf` is no part of a law, or `terms` and `remainder` are both
-            missing.
+        ValueError: sizes differ, `pmf` is not part of a distribution, or both `terms` and `remainder` are None.
 
     Example:
         >>> import jax
@@ -66,7 +64,7 @@ class Strata:
         if self.remainder is not None:
             check.non_negative("remainder", self.remainder)
         if np.any(pmf < 0) or not 0 < pmf.sum() <= 1 + 1e-6:
-            raise ArgumentError("pmf", f"must be at least 0 and sum to at most 1 (got a sum of {pmf.sum():.9g})")
+            raise ArgumentError("pmf", f"must be at least 0 with a sum of at most 1 (got a sum of {pmf.sum():.9g})")
         object.__setattr__(self, "pmf", pmf)
         for name in ("terms", "second_moments"):
             value = getattr(self, name)
@@ -78,15 +76,15 @@ class Strata:
                     )
                 object.__setattr__(self, name, value)
         if self.terms is None and self.remainder is None:
-            raise ArgumentError("remainder", "must be given where the terms are not (got None)")
+            raise ArgumentError("remainder", "must be given without terms (got None)")
         if self.terms is not None and self.second_moments is not None:
             self._check_second_moments()
 
     def _check_second_moments(self):
         share = np.where(self.pmf > 0, self.pmf, np.inf).reshape((-1,) + (1,) * (self.terms.ndim - 1))
-        low = self.second_moments < (self.terms / share) ** 2 * (1 - 1e-6)
-        if np.any(low):
-            n = int(np.argwhere(low)[0][0])
+        too_small = self.second_moments < (self.terms / share) ** 2 * (1 - 1e-6)
+        if np.any(too_small):
+            n = int(np.argwhere(too_small)[0][0])
             raise ArgumentError(
                 "second_moments",
                 f"must be at least (terms / pmf)^2, the squared means (got {self.second_moments[n]} "
@@ -95,10 +93,7 @@ class Strata:
 
 
 def count_errors(strata: Strata, settings: Settings, level: float) -> list[str]:
-    """The values of N whose frequency contradicts the stated law, by exact binomial tests; [] if there are none.
-
-    The stated law is contradicted by chance with probability at most `level`.
-    """
+    """Values of N whose frequency contradicts the stated distribution, by exact binomial tests."""
     if strata.draw is None:
         return []
     sampler = settings.sampler(strata.draw, COUNT_STREAM)
@@ -109,12 +104,12 @@ def count_errors(strata: Strata, settings: Settings, level: float) -> list[str]:
             return ["the estimator draws an N below 0"]
         counts += np.bincount(np.minimum(values.astype(np.int64), m), minlength=m + 1)
     stated = np.append(strata.pmf, max(1 - strata.pmf.sum(), 0.0))
-    # Stated probabilities are rounded, above all the last one, a difference from 1.
-    # The binomial law by its special functions: scipy.stats takes a second to import.
+    # Stated probabilities are rounded, most of all the last one, a difference from 1. Special functions instead of
+    # scipy.stats, which takes a second to import.
     few = special.bdtr(counts, size, stated * (1 - 1e-6))
     many = special.bdtrc(counts - 1, size, np.minimum(stated + 1e-9, 1.0))
     errors = []
     for n in np.flatnonzero(2 * np.minimum(few, many) < level / (m + 1)):
         name = f"N = {n}" if n < m else f"N >= {m}"
-        errors.append(f"P({name}) is {counts[n] / size:.4g} in {size:,} draws, and stated as {stated[n]:.4g}")
+        errors.append(f"P({name}) is {counts[n] / size:.4g} in {size:,} draws, but stated as {stated[n]:.4g}")
     return errors

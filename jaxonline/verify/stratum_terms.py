@@ -1,8 +1,7 @@
-"""Verification by strata: an estimator that draws an integer N first is checked for each value of N on its own.
+"""Stratified verification: the terms P(N = n) E[theta | N = n] of an estimator that first draws an integer N.
 
-A series estimator's mean is sum_n P(N = n) E[theta | N = n], and its n-th summand is the n-th term of the series. A
-plain sample sees the sum only, in which a wrong tenth coefficient is lost; the strata see each term in units of
-itself, as well as the sum, and the law of N.
+The mean of a series estimator is the sum of these terms, the terms of its series. Plain samples see only the sum, where
+a wrong tenth coefficient is invisible; strata test each term in its own unit, the sum, and the distribution of N.
 """
 
 import dataclasses
@@ -27,18 +26,18 @@ from jaxonline.verify.sampling import STRATA_STREAM, Moments, Sampler, Summary, 
 from jaxonline.verify.settings import Settings
 from jaxonline.verify.strata import Strata, count_errors
 
-# How the false-alarm rate is shared out: each term, their sum, the law of N.
-_TERMS, _SUM, _LAW = 0.5, 0.4, 0.1
-_SLACK = 0.01  # a share of the bias to detect that terms may be off by without a finding, as sums that are cut off are
-_PRECISION = 1e-8  # of a second moment that is stated
+# Shares of the false-alarm rate: all terms, their sum, the distribution of N.
+_TERMS_SHARE, _SUM_SHARE, _COUNT_SHARE = 0.5, 0.4, 0.1
+_SLACK = 0.01  # tolerated error of the sum of the terms, as a share of the bias to detect
+_PRECISION = 1e-8  # relative, of a stated second moment
 
 
 def verify_strata(strata: Strata, target: np.ndarray, settings: Settings) -> Verification:
-    """The verdict on all terms, their sum and the law of N; the settings are those of `unbiased`."""
+    """Return the verdict on all terms, their sum and the distribution of N; settings as in `unbiased`."""
     live = np.flatnonzero(strata.pmf > 0)
     level = settings.level / target.size
-    strata_of_n = [_Stratum.create(strata, int(n), target, settings, _TERMS * level / len(live)) for n in live]
-    sizes = _allocate(strata_of_n, np.abs(target).max(), _SUM * level, settings)
+    strata_of_n = [_Stratum.create(strata, int(n), target, settings, _TERMS_SHARE * level / len(live)) for n in live]
+    sizes = _allocate(strata_of_n, np.abs(target).max(), _SUM_SHARE * level, settings)
     terms = []
     for stratum, size in zip(strata_of_n, sizes, strict=True):
         terms.append(stratum.sample(2 if settings.is_out_of_time() else size, settings))
@@ -52,13 +51,13 @@ def _conditional(given, n, key):
 
 
 def _rounding(n: int, sampler: Sampler, second_moment: np.ndarray) -> np.ndarray:
-    """A product of n factors carries the rounding of n operations, and may vanish altogether."""
+    """Rounding error of a product of n factors, which may also underflow."""
     return (32 + 4 * n) * sampler.epsilon * np.sqrt(second_moment) + sampler.tiny
 
 
 @dataclasses.dataclass(frozen=True)
 class _Stratum:
-    """One value of N before it is sampled."""
+    """One value of N before sampling."""
 
     n: int
     p: float
@@ -94,7 +93,7 @@ class _Stratum:
         return cls(n, p, sampler, interval, variance, rounding, term, level, stated)
 
     def needed(self, settings: Settings, n_strata: int) -> float:
-        """The samples that resolve this term to `detect` of itself; infinite where it is zero or not known."""
+        """Number of samples that resolves this term to `detect` of itself; infinite if it is zero or unknown."""
         goal = settings.detect * np.abs(self.term).max() / self.p - self.rounding
         if not np.all(goal > 0):
             return np.inf
@@ -105,35 +104,35 @@ class _Stratum:
         )
 
     def sample(self, size: int, settings: Settings) -> "_Term":
-        """Draw samples of this stratum and judge its term."""
+        """Draw samples of this stratum and test its term."""
         drawn = Summary.empty(self.term.size, self.stated)
         for last in self.sampler.running(size, 1, self.stated):
             drawn = last
             if settings.is_out_of_time():
                 break
-        judged, wrong = self, None
+        stratum, contradiction = self, None
         if drawn.bets is not None and np.any(drawn.bets.contradicted(self.level)):
-            wrong = f"the samples contradict the second moment stated for N = {self.n}: give second_moments that hold"
+            contradiction = f"the samples contradict the second moment for N = {self.n}; give valid second_moments"
             interval = BoundedKurtosis.affordable(settings.kurtosis, drawn.moments.n, self.guess, self.level)
-            judged = dataclasses.replace(self, interval=interval)
-        term = judged.to_term(drawn.moments, settings.miss_probability)
-        refusal = judged.objection(drawn, term) or (None if np.any(term.wrong()) else wrong)
-        return dataclasses.replace(term, refusal=refusal)
+            stratum = dataclasses.replace(self, interval=interval)
+        term = stratum.to_term(drawn.moments, settings.miss_probability)
+        objection = stratum.objection(drawn, term) or (None if np.any(term.is_wrong()) else contradiction)
+        return dataclasses.replace(term, objection=objection)
 
     def objection(self, drawn: Summary, term: "_Term") -> str | None:
-        """Why the samples do not count, if there is a reason."""
+        """Return why the samples do not count, or None."""
         if drawn.not_finite:
-            return f"{drawn.not_finite} samples given N = {self.n} are not finite: such an estimate has no mean"
+            return f"{drawn.not_finite} samples given N = {self.n} are not finite, so the estimate has no mean"
         if isinstance(self.interval, BoundedKurtosis):
             if drawn.moments.kurtosis.max() > self.interval.kurtosis:
-                heavy = f"the sample's kurtosis given N = {self.n} exceeds the assumed {self.interval.kurtosis:.4g}"
-                return f"{heavy}: give second_moments, or a larger kurtosis"
-            if np.any(term.wrong()) and not np.any(term.wrong() & ~drawn.constant):
-                return f"all samples given N = {self.n} are identical, and say nothing of others: give second_moments"
+                reason = f"the sample's kurtosis given N = {self.n} exceeds the assumed {self.interval.kurtosis:.4g}"
+                return f"{reason}; give second_moments, or a larger kurtosis"
+            if np.any(term.is_wrong()) and not np.any(term.is_wrong() & ~drawn.constant):
+                return f"all samples given N = {self.n} are identical and do not bound others; give second_moments"
         return None
 
     def to_term(self, moments: Moments, miss: float) -> "_Term":
-        """What the moments of this stratum say of its term."""
+        """Estimate the term from the moments of this stratum."""
         half_width = self.interval.half_width(moments, self.level)
         scale = (self.p / max(moments.n, 1)) ** 2
         return _Term(
@@ -152,16 +151,13 @@ class _Stratum:
 
     @property
     def guess(self) -> np.ndarray:
-        """The variance, as it is known without the samples that are judged."""
+        """The variance from knowledge independent of the tested samples."""
         return self.interval.variance if isinstance(self.interval, KnownVariance) else self.interval.scale
 
 
 @dataclasses.dataclass(frozen=True)
 class _Term:
-    """What the samples of one stratum say of its term P(N = n) E[theta | N = n], coordinate by coordinate.
-
-    `target` is NaN where the term is not known.
-    """
+    """Estimate of the term P(N = n) E[theta | N = n] by coordinate; `target` is NaN if it is unknown."""
 
     n: int
     mean: np.ndarray
@@ -174,10 +170,10 @@ class _Term:
     second_moment: np.ndarray
     samples: int
     target: np.ndarray
-    refusal: str | None = None
+    objection: str | None = None
 
-    def wrong(self) -> np.ndarray:
-        """Whether the interval excludes the term, coordinate by coordinate."""
+    def is_wrong(self) -> np.ndarray:
+        """Whether the interval excludes the term, by coordinate."""
         return np.abs(self.mean - self.target) > self.half_width
 
     def resolved(self, detect: float) -> bool:
@@ -185,19 +181,19 @@ class _Term:
 
 
 def _allocate(strata: list[_Stratum], target: float, level: float, settings: Settings) -> list[int]:
-    """Samples for the sum first (Neyman), then for the terms that are the cheapest to resolve."""
+    """Allocate samples to the sum first (Neyman), then to the terms that are the cheapest to resolve."""
     budget = settings.samples or settings.max_samples
     spread = np.array([s.p * np.sqrt(s.variance.max()) for s in strata])
     log = np.log(1 / level)
-    wanted = settings.detect * target / (np.sqrt(2 * log + 5) + np.sqrt(2 * np.log(1 / settings.miss_probability) + 5))
-    own = np.array([s.needed(settings, len(strata)) for s in strata])
+    goal = settings.detect * target / (np.sqrt(2 * log + 5) + np.sqrt(2 * np.log(1 / settings.miss_probability) + 5))
+    needed = np.array([s.needed(settings, len(strata)) for s in strata])
     sizes = np.array([float(s.interval.least_samples(s.level)) for s in strata])
-    if wanted > 0:
-        sizes = np.maximum(sizes, spread * spread.sum() / wanted**2)
+    if goal > 0:
+        sizes = np.maximum(sizes, spread * spread.sum() / goal**2)
     sizes = np.ceil(sizes * min(1.0, budget / sizes.sum()))
     left = budget - sizes.sum()
-    for i in np.argsort(own):
-        extra = max(own[i] - sizes[i], 0.0)
+    for i in np.argsort(needed):
+        extra = max(needed[i] - sizes[i], 0.0)
         if extra <= left:
             sizes[i] += extra
             left -= extra
@@ -205,7 +201,7 @@ def _allocate(strata: list[_Stratum], target: float, level: float, settings: Set
 
 
 def _half_width_of_sum(terms: list[_Term], tuned_to: float, level: float) -> np.ndarray:
-    """The half-width of the sum of all terms: the intervals of the terms bound what it needs to know."""
+    """Half-width of the sum of all terms, from the intervals of the terms."""
     squares, variance, scale, rounding = (
         np.sum([getattr(term, name) for term in terms], axis=0) for name in ("squares", "variance", "scale", "rounding")
     )
@@ -216,26 +212,26 @@ def _conclude(strata: Strata, flat: np.ndarray, terms: list[_Term], settings: Se
     second_moment = sum(term.second_moment for term in terms)
     units, unit_name = target_units(flat, np.asarray(second_moment), settings.per_coordinate)
     tolerance = settings.detect * units
-    remainder, contradiction = _remainder(strata, flat, tolerance)
+    remainder, contradictions = _remainder(strata, flat, tolerance)
     bias = sum(term.mean for term in terms) - flat
-    level = _SUM * settings.level / flat.size
+    level = _SUM_SHARE * settings.level / flat.size
     half_width = remainder + _half_width_of_sum(terms, level, level)
-    seen = half_width + _half_width_of_sum(terms, level, settings.miss_probability)
+    detectable = half_width + _half_width_of_sum(terms, level, settings.miss_probability)
     verdict, reason = decide(bias, half_width, tolerance)
-    wrong, law = [term for term in terms if np.any(term.wrong())], count_errors(strata, settings, _LAW * settings.level)
-    wrong = [term for term in wrong if term.refusal is None]
-    refusals = [term.refusal for term in terms if term.refusal is not None]
-    notes = [*contradiction, *law, *refusals]
+    wrong = [term for term in terms if np.any(term.is_wrong()) and term.objection is None]
+    count_notes = count_errors(strata, settings, _COUNT_SHARE * settings.level)
+    objections = [term.objection for term in terms if term.objection is not None]
+    notes = [*contradictions, *count_notes, *objections]
     notes += [f"the term of N = {t.n} is {_largest(t.mean):.4g} instead of {_largest(t.target):.4g}" for t in wrong]
     notes += _coverage(strata, terms, remainder / float(units.min()), settings.detect, float(units.max()))
-    if wrong and verdict != BIASED:  # the sum does not show it: report the term that does
+    if wrong and verdict != BIASED:  # only a term is wrong: report it
         first = wrong[0]
         unit, _ = target_unit(first.target, 1.0)
         units, unit_name = np.full(flat.shape, unit), f"the term of N = {first.n}"
-        bias, half_width, seen = first.mean - first.target, first.half_width, first.detectable
-    if wrong or law or contradiction:
+        bias, half_width, detectable = first.mean - first.target, first.half_width, first.detectable
+    if wrong or count_notes or contradictions:
         verdict = BIASED
-    elif refusals:
+    elif objections:
         verdict = UNDECIDED
     elif verdict == UNDECIDED:
         samples = sum(term.samples for term in terms)
@@ -246,7 +242,7 @@ def _conclude(strata: Strata, flat: np.ndarray, terms: list[_Term], settings: Se
         method="stratified",
         bias=float(bias[i] / units[i]),
         half_width=float(half_width[i] / units[i]),
-        detectable=float(np.max(seen / units)),
+        detectable=float(np.max(detectable / units)),
         level=settings.level,
         power=settings.power,
         samples=sum(term.samples for term in terms),
@@ -260,7 +256,7 @@ def _conclude(strata: Strata, flat: np.ndarray, terms: list[_Term], settings: Se
 
 
 def _remainder(strata: Strata, flat: np.ndarray, tolerance: np.ndarray) -> tuple[float, list[str]]:
-    """A bound on the sum of what lies beyond the strata; and what is wrong where the terms do not sum to the target."""
+    """Bound on the sum beyond the strata, and errors if the terms do not sum to the target."""
     stated = strata.remainder
     if strata.terms is None:
         return float(stated), []  # type: ignore[arg-type]
@@ -271,39 +267,39 @@ def _remainder(strata: Strata, flat: np.ndarray, tolerance: np.ndarray) -> tuple
     i = int(np.argmax(gap / tolerance))
     text = f"the terms sum to {total[i]:.6g} and not to the target {flat[i]:.6g}"
     if stated is None:
-        return 0.0, [f"{text}: give remainder if what is missing lies at N >= {len(strata.pmf)}"]
+        return 0.0, [f"{text}; give remainder if the rest is at N >= {len(strata.pmf)}"]
     return stated, [f"{text}, further off than the remainder {stated:.3g}"]
 
 
 def _assumption(strata: Strata, settings: Settings) -> str:
-    known = "the second moments given N are at most the stated ones"
-    text = known if strata.second_moments is not None else f"kurtosis given N <= {settings.kurtosis:g}"
+    assumption = "the second moments given N are at most the stated ones"
+    text = assumption if strata.second_moments is not None else f"kurtosis given N <= {settings.kurtosis:g}"
     beyond = 1 - strata.pmf.sum()
     if strata.remainder is None and beyond > 1e-6:
-        text += f" and nothing comes from N >= {len(strata.pmf)}, of probability {beyond:.2g}"
+        text += f" and the terms of N >= {len(strata.pmf)}, of probability {beyond:.2g}, are 0"
     return text
 
 
 def _advice(samples: int, bias, half_width, tolerance, remainder: float, settings: Settings) -> str:
     if settings.is_out_of_time():
-        return f"the time was up after {samples:,} samples (max_seconds)"
+        return f"the time limit ended the sampling after {samples:,} samples (max_seconds)"
     if np.any(np.abs(bias) + remainder >= tolerance):
-        return f"the remainder {remainder:.3g} leaves too little room: give more strata, or a smaller remainder"
+        return f"the remainder {remainder:.3g} is too large; give more strata, or a smaller remainder"
     needed = samples_to_decide(samples, bias, half_width - remainder, tolerance - remainder)
     return f"about {float(f'{needed:.2g}'):,.0f} samples are needed (samples, max_samples)"
 
 
 def _coverage(strata: Strata, terms: list[_Term], remainder: float, detect: float, unit: float) -> list[str]:
-    """What the verdict does not cover."""
-    notes = [f"N >= {len(strata.pmf)} not sampled, weighs {remainder:.1g}"]
+    """Notes on what the verdict does not cover."""
+    notes = [f"N >= {len(strata.pmf)} not sampled, remainder {remainder:.1g}"]
     if strata.terms is not None:
-        there = [term for term in terms if np.any(term.target != 0)]
-        blurred = [term for term in there if not term.resolved(detect)]
-        weight = sum(float(np.abs(term.target).max()) for term in blurred) / unit
-        text = f"{len(there) - len(blurred)} of {len(there)} terms resolved to {detect:g} of themselves"
-        notes.insert(0, text + (f", the others weigh {weight:.1g}" if blurred else ""))
+        nonzero = [term for term in terms if np.any(term.target != 0)]
+        unresolved = [term for term in nonzero if not term.resolved(detect)]
+        weight = sum(float(np.abs(term.target).max()) for term in unresolved) / unit
+        text = f"{len(nonzero) - len(unresolved)} of {len(nonzero)} terms resolved to {detect:g} of themselves"
+        notes.insert(0, text + (f", the others weigh {weight:.1g}" if unresolved else ""))
     if strata.draw is None:
-        notes.append("the law of N is taken as stated")
+        notes.append("the distribution of N is not tested")
     return notes
 
 

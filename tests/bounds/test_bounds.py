@@ -1,4 +1,4 @@
-"""Theorems as numbers: constants by hand, second moments by enumeration and Monte Carlo, and regret below the bound."""
+"""Bounds: constants by hand, second moments by enumeration and Monte Carlo, and regret below the bound."""
 
 import itertools
 
@@ -32,7 +32,7 @@ def limit(comparisons: int) -> float:
 # Constants
 
 
-def test_constants_by_hand():
+def test_constants_match_hand_calculations():
     """B_w = 2, B = 3, B_y = 5, B_Sigma = 0.5, T = 100."""
     two = two_copies(2.0, 3.0, 5.0, 100)
     assert two.G == 4 * 11**2 * 9 == 4356
@@ -52,7 +52,7 @@ def test_constants_by_hand():
     assert known_covariance(2.0, 3.0, 5.0, 0.0, 100).G >= full_information(2.0, 3.0, 5.0, 100).G
 
 
-def test_the_step_that_a_theorem_prescribes_is_the_best_for_its_bound():
+def test_prescribed_step_sizes_minimise_the_bounds():
     for bound in (two_copies(1.5, 1.2, 0.7, 250), known_covariance(1.5, 1.2, 0.7, 0.2, 250)):
         at = bound.constant_step(bound.step_size, np.array([250]))
         np.testing.assert_allclose(at, bound.value, rtol=1e-13)
@@ -63,7 +63,7 @@ def test_the_step_that_a_theorem_prescribes_is_the_best_for_its_bound():
 
 
 @given(st.integers(0, 10_000), st.floats(0.05, 3.0), st.floats(0.01, 2.0))
-def test_gradient_descent_keeps_both_promises_on_any_sequence(seed, radius, eta):
+def test_gradient_descent_satisfies_both_bounds_on_any_sequence(seed, radius, eta):
     """Zinkevich's bounds hold for any sequence, at every round, with G the largest squared gradient (a NumPy loop)."""
     rng = np.random.default_rng(seed)
     d, horizon = rng.integers(1, 4), 30
@@ -90,15 +90,15 @@ def test_gradient_descent_keeps_both_promises_on_any_sequence(seed, radius, eta)
 
 
 def three_points(kurtosis: float) -> tuple[np.ndarray, np.ndarray]:
-    """Values and probabilities of a symmetric law on three points with variance 1 and this fourth moment."""
+    """Values and probabilities of a symmetric distribution on three points with variance 1 and this fourth moment."""
     a = np.sqrt(kurtosis)
     return np.array([-a, 0.0, a]), np.array([0.5, kurtosis - 1, 0.5]) / kurtosis
 
 
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("form", [0.25, [0.1, 0.4], MATRIX], ids=["number", "vector", "matrix"])
-def test_moments_by_enumeration(law, form):
-    """The fourth moment of x + F z knows of z its variance and kurtosis only: sum over a law on three points."""
+def test_moment_bounds_match_enumeration(law, form):
+    """The fourth moment of x + F z depends on z only through its variance and kurtosis: sum over three points."""
     noise, label_noise = LAWS[law](form), LAWS[law](0.3)
     X, y = np.array([[1.0, -0.5], [0.2, 0.9], [0.0, 0.0]]), np.array([0.5, -2.0, 1.0])
     points, weights = three_points(noise.kurtosis)
@@ -136,7 +136,7 @@ def z_scores(samples: np.ndarray, means) -> np.ndarray:
 
 
 @pytest.mark.parametrize("law", some(LAWS, "gaussian"))
-def test_moments_and_second_moments_of_gradients(law):
+def test_gradient_second_moments_are_below_G(law):
     """For one row and 12 hypotheses on the border of the ball. Exact: B^2, B^4, and E|g|^2 of two copies,
     4 ((<w, x> - y)^2 + w'Sw + label variance)(|x|^2 + tr S); their z-scores bear 1e-6 (normal limit). Bounds: E|g|^2
     is below the corrected G of either theorem, and at most 1e-6 of such tests would fail at equality. A mutant, the
@@ -178,7 +178,7 @@ def test_the_printed_second_moment_is_too_small():
     assert square == 2 * printed_two_copies(1.0, 1.0, 1.0, 10).G
 
 
-def test_a_fourth_moment_must_exist():
+def test_infinite_fourth_moments_raise_an_error():
     with pytest.raises(ValueError, match=r"noise.*fourth moment"):
         moment_bounds(np.eye(2), np.ones(2), student_t(0.1, 4.0))
 
@@ -213,7 +213,7 @@ IN_TURN = [noise for noise, _ in GAMES.values()]
 
 
 def in_turn() -> jo.noise.CustomNoise:
-    """A law that changes from round to round, as the adversary of papers A and B may choose it: each of `IN_TURN`."""
+    """Noise that changes every round, as the adversary of papers A and B may choose: it cycles through `IN_TURN`."""
 
     def choose(t, branches):
         return jax.lax.switch(t % len(branches), branches)
@@ -225,7 +225,7 @@ def in_turn() -> jo.noise.CustomNoise:
 
 
 def regret_and_bounds(environment, noise, moments: MomentBounds, clean: MomentBounds, more: bool):
-    """The learners of the theorems with their steps: their result, and their bounds at every round."""
+    """Run the learners of the theorems with their step sizes; return the result and the bounds at every round."""
     two = two_copies(RADIUS, moments.x_second, moments.y_second, HORIZON)
     known = known_covariance(RADIUS, moments.x_fourth, moments.y_second, moments.covariance_norm, HORIZON)
     full = full_information(RADIUS, clean.x_second, clean.y_second, HORIZON)
@@ -261,8 +261,8 @@ def assert_below(result, bounds) -> None:
 
 
 @pytest.mark.long
-def test_regret_is_below_the_corrected_bounds_whatever_the_law_of_the_round():
-    """With the theorems' steps, and with the largest moments of the four laws."""
+def test_regret_is_below_the_corrected_bounds_for_every_noise_distribution():
+    """With the theorems' step sizes and the largest moments of the four distributions."""
     X, y = rows()
     each = [moment_bounds(X, y, noise, LABEL_NOISE) for noise in IN_TURN]
     largest = MomentBounds(*np.max(each, axis=0).tolist())
@@ -284,7 +284,7 @@ def test_regret_is_below_the_corrected_bound(name):
 
 
 @pytest.mark.long
-def test_unbiased_learners_keep_the_bound_that_the_naive_one_breaks():
+def test_unbiased_learners_satisfy_the_bound_and_the_naive_one_violates_it():
     """On the sphere in two dimensions, noise of variance 1/2 makes the naive learner aim at half of the right
     predictor: each round costs 1/8. After 4,500 rounds it is above the theorem's bound, and more than T/16 above the
     learner with two copies on the same data, while the unbiased ones are below their bounds at every recorded round;
@@ -330,6 +330,6 @@ def test_unbiased_learners_keep_the_bound_that_the_naive_one_breaks():
         ("noise", lambda: moment_bounds(np.eye(2), np.ones(2), jo.noise.CustomNoise(lambda key, t, x: x))),
     ],
 )
-def test_bad_arguments(message, call):
+def test_invalid_arguments_raise_errors(message, call):
     with pytest.raises((ValueError, TypeError), match=message):
         call()

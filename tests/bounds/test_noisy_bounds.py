@@ -53,8 +53,8 @@ MAJORANTS = {  # l'_+ by NumPy and SciPy
 
 @pytest.mark.parametrize("name", MAJORANTS)
 @pytest.mark.parametrize("p", [1.2, 2.0, 4.0])
-def test_theorems_1_and_2_by_hand(name, p):
-    """l'_+(sqrt((p-1) u)) sqrt(u T) and eta = B_w / (sqrt(u) l'_+(sqrt((p-1) u))), with y where the loss has one."""
+def test_theorems_1_and_2_match_hand_calculations(name, p):
+    """l'_+(sqrt((p-1) u)) sqrt(u T) and eta = B_w / (sqrt(u) l'_+(sqrt((p-1) u))), with y for regression losses."""
     loss, majorant = MAJORANTS[name]
     B_w, B, T, Y = 0.25, 0.3, 400, 0.7
     grow = p / (p - 1)
@@ -80,7 +80,7 @@ def test_theorems_1_and_2_by_hand(name, p):
             assert got.radius == 0.5
 
 
-def test_theorem_4_by_hand():
+def test_theorem_4_matches_hand_calculations():
     """B_w = 4, B_Psi = 3, B_g = 5: eta = sqrt(4/15), sqrt(4 * 15 T)."""
     bound = unbiased_steps(2.0, 3.0, 5.0, 900)
     np.testing.assert_allclose(bound.step_size * 30, np.sqrt(4 / 15), rtol=1e-14)
@@ -89,8 +89,8 @@ def test_theorem_4_by_hand():
 
 
 @pytest.mark.parametrize("kernel", [ExponentialKernel(), Binomial(1.5), Gaussian(1.3)], ids=lambda k: type(k).__name__)
-def test_the_general_form_has_the_closed_forms_in_it(kernel):
-    """For the paper's law: equal for the squared loss (one term), below for others, as Lemma 1's bound is not exact."""
+def test_noisy_kernel_contains_the_closed_forms(kernel):
+    """For the paper's distribution: equal for the squared loss (one term), smaller for others."""
     feature_map = (GaussianFeatureMap if isinstance(kernel, Gaussian) else DotProductFeatureMap)(kernel, Geometric(1.5))
     for loss, Y in ((Squared(), 0.6), (SmoothedAbsolute(0.5), 0.6), (Exponential(), None), (SmoothedHinge(0.5), None)):
         closed = noisy_kernel_geometric(kernel, loss, 1.5, 0.3, 0.4, 100, Y)
@@ -104,8 +104,8 @@ def test_the_general_form_has_the_closed_forms_in_it(kernel):
             np.testing.assert_allclose(general, closed, rtol=1e-12)
 
 
-def test_better_laws_have_better_bounds():
-    """At no more copies than the paper's law asks for."""
+def test_optimal_distributions_have_smaller_bounds():
+    """With at most as many copies as for the paper's distribution."""
     geometric = DotProductFeatureMap(ExponentialKernel(), Geometric(1.5))
     root = np.sqrt(ExponentialKernel().coefficients(30))
     better = DotProductFeatureMap(ExponentialKernel(), minimum_variance(root, 0.8))
@@ -118,7 +118,7 @@ def test_better_laws_have_better_bounds():
         assert bounds[1] < bounds[2] < bounds[0]
 
 
-def test_the_linear_kernel_and_the_squared_loss_are_the_theorem_of_two_copies():
+def test_linear_kernel_and_squared_loss_give_the_bound_of_two_copies():
     """One copy for Psi~, one for g~: G = 4 (B_w B + Y)^2 B^2 of the second paper, with its corrected cross term."""
     sure = FiniteDistribution([0.0, 1.0])
     linear, length = DotProductFeatureMap(Linear(), sure), GradientLength.for_loss(Squared(), minimum_variance, 1.0)
@@ -127,8 +127,8 @@ def test_the_linear_kernel_and_the_squared_loss_are_the_theorem_of_two_copies():
         np.testing.assert_allclose(got, two_copies(radius, B, Y, 50), rtol=1e-12)
 
 
-def test_pairs_of_copies_count_for_the_gaussian_kernel_only():
-    """E <x~, x~'>^2 is far below (E |x~|^2)^2 where noise in many dimensions makes x~ long."""
+def test_pair_moment_matters_for_the_gaussian_kernel_only():
+    """E <x~, x~'>^2 is far below (E |x~|^2)^2 if noise in many dimensions makes x~ long."""
     length = GradientLength.for_loss(Exponential(), Geometric(2.0), 1.0)
     gaussian, linear = GaussianFeatureMap(Gaussian(1.0), Geometric(2.0)), DotProductFeatureMap(Linear(), Geometric(2.0))
     known, unknown = (noisy_kernel(gaussian, length, 0.1, 1.0, 100, pair_moment=pair) for pair in (0.2, None))
@@ -138,7 +138,7 @@ def test_pairs_of_copies_count_for_the_gaussian_kernel_only():
     assert noisy_kernel(linear, length, 0.1, 1.0, 100, pair_moment=0.2) == noisy_kernel(linear, length, 0.1, 1.0, 100)
 
 
-def test_labels_have_their_place_in_the_bound():
+def test_regression_bounds_depend_on_the_labels():
     """x = 1 in every round, no noise, the linear kernel, labels +Y and -Y by a fair coin: whatever a learner does, its
     expected loss is T Y^2 at least, and the best |w| <= r has T Y^2 + T r^2 - 2 r E|S| Y at most, S being the sum of T
     signs. That is above the bound of Theorem 1 with Example 1 as printed, which does not know Y."""
@@ -154,8 +154,8 @@ def test_labels_have_their_place_in_the_bound():
 
 
 @given(st.integers(0, 10_000), st.floats(0.1, 2.0), st.floats(0.0, 2.0))
-def test_factors_are_below_their_bound(seed, radius, Y):
-    """E (<w, Psi~> - y)^2 for the linear kernel and the paper's law, exactly, for w in the ball and |y| <= Y."""
+def test_factor_moments_are_below_their_bound(seed, radius, Y):
+    """E (<w, Psi~> - y)^2 for the linear kernel and `Geometric`, exactly, for w in the ball and |y| <= Y."""
     rng = np.random.default_rng(seed)
     x, w = rng.normal(size=3), rng.normal(size=3)
     w *= radius / np.linalg.norm(w)
@@ -170,8 +170,8 @@ def test_factors_are_below_their_bound(seed, radius, Y):
 
 @pytest.mark.parametrize("centre", [0.0, 1.0])
 @pytest.mark.parametrize("outside", [False, True])
-def test_a_centre_and_a_constant(centre, outside):
-    """The bound on E g~^2 is above its exact value for every mean that the factors can have."""
+def test_bound_covers_a_centre_and_a_constant(centre, outside):
+    """The bound on E g~^2 is above its exact value for every possible mean of the factors."""
     linear, radius = DotProductFeatureMap(Linear(), FiniteDistribution([0.0, 1.0])), 0.4
     moment = factor_moment(radius, 1.0, centre=centre)
     length = GradientLength.for_loss(
@@ -186,7 +186,7 @@ def test_a_centre_and_a_constant(centre, outside):
 
 
 def test_bounds_beyond_float64_are_infinite():
-    """The exponential loss and a Gaussian map whose second moment is 4e7: e^8000 or so."""
+    """The exponential loss and a Gaussian map with the second moment 4e7 give about e^8000."""
     bound = noisy_kernel_geometric(Gaussian(1.0), Exponential(), 1.5, 1.0, 4.0, 100)
     assert (bound.value, bound.step_size, bound.G) == (math.inf, 0.0, math.inf)
     assert np.isinf(bound.constant_step(0.1, np.arange(1, 4))).all()
@@ -202,7 +202,7 @@ def test_bounds_beyond_float64_are_infinite():
 # Paper B: Gaussian noise
 
 
-def test_theorem_3_by_hand():
+def test_theorem_3_matches_hand_calculations():
     """W = 2, R = 3, B_y = 5, T = 100: 2 W R (W R + B_y) sqrt(T) = 1320, eta = 2 / (6 11 10)."""
     bound = surrogate_kernel(2.0, 3.0, 5.0, 100)
     assert bound.value == pytest.approx(1320, rel=1e-14)
@@ -215,7 +215,7 @@ def test_theorem_3_by_hand():
         np.testing.assert_allclose(each.constant_step(each.step_size, np.array([100])), each.value, rtol=1e-13)
 
 
-def test_theorem_3_bounds_the_second_moment_where_the_printed_form_does_not():
+def test_theorem_3_bounds_the_second_moment_and_its_printed_form_does_not():
     """w^ = W Psi^(x)/R at the instance itself and y = -B_y, without noise: |g~ Psi^|^2 = 4 (W R + B_y)^2 R^2."""
     W, R, B_y = 2.0, 1.0, 1.5
     length = 2 * (W * R + B_y)
@@ -223,7 +223,7 @@ def test_theorem_3_bounds_the_second_moment_where_the_printed_form_does_not():
     assert length**2 * R**2 > printed_surrogate_kernel(W, R, B_y, 1).G
 
 
-def test_theorem_5_by_hand():
+def test_theorem_5_matches_hand_calculations():
     """sigma = 0.5, c = 3, d = 6: R = e^0.75, in print e^1.5; the kernel's own R is below that."""
     variance, c, d = 0.25, 3.0, 6
     got = surrogate_radial_kernel(2.0, variance, c, d, 1.0, 100)
@@ -232,7 +232,7 @@ def test_theorem_5_by_hand():
     printed = printed_surrogate_radial_kernel(2.0, variance, 2.9, d, 1.0, 100)
     R = np.exp(0.5 * 2.9)
     np.testing.assert_allclose(printed.value, 2 * 2 * R * np.sqrt(4 * R**2 + 1) * 10, rtol=1e-12)
-    with pytest.raises(ValueError, match="c: must be above 0 and below 3"):
+    with pytest.raises(ValueError, match=r"\bc\b"):
         printed_surrogate_radial_kernel(2.0, variance, c, d, 1.0, 100)
     surrogate = radial_surrogate(Cauchy(float(d)), variance, cut=c / d, dimension=d)
     assert surrogate_kernel(2.0, float(surrogate.constant()), 1.0, 100).value < got.value
@@ -252,7 +252,7 @@ def algorithm_2(x, y, sigma2, s2, W, eta, rng):
     return np.array(losses)
 
 
-def test_the_regret_of_algorithm_2_is_below_the_corrected_bound():
+def test_regret_of_algorithm_2_is_below_the_corrected_bound():
     """Against a u on the clean instances, at every round; the bound is far above what 40 runs leave uncertain. The
     radius W comes from the angle, and is above the norm of u^ that it stands for."""
     rng = np.random.default_rng(0)
@@ -283,15 +283,15 @@ def test_the_regret_of_algorithm_2_is_below_the_corrected_bound():
         ("length_moment", lambda: unbiased_steps(1.0, 1.0, 0.0, 10)),
         ("n_rounds", lambda: unbiased_steps(1.0, 1.0, 1.0, 0)),
         ("n_rounds", lambda: unbiased_steps(1.0, 1.0, math.inf, 0)),
-        ("y_bound: must be at least 0", lambda: factor_moment(1.0, 1.0, -0.1)),
-        ("y_bound: must be given", lambda: noisy_kernel_geometric(Linear(), Squared(), 2.0, 1.0, 1.0, 10)),
-        ("p: must be above 1", lambda: noisy_kernel_geometric(Linear(), Exponential(), 1.0, 1.0, 1.0, 10)),
+        (r"\by_bound\b", lambda: factor_moment(1.0, 1.0, -0.1)),
+        (r"\by_bound\b", lambda: noisy_kernel_geometric(Linear(), Squared(), 2.0, 1.0, 1.0, 10)),
+        (r"\bp\b", lambda: noisy_kernel_geometric(Linear(), Exponential(), 1.0, 1.0, 1.0, 10)),
         ("copy_moment", lambda: noisy_kernel_geometric(Linear(), Exponential(), 2.0, 1.0, -1.0, 10)),
         ("radius of convergence", lambda: noisy_kernel_geometric(Binomial(1.0), Squared(), 2.0, 1.0, 0.6, 10, 1.0)),
         ("infinite", lambda: noisy_kernel_geometric(Linear(), Logistic(), 2.0, 3.0, 1.0, 10)),
-        ("kernel: must be", lambda: noisy_kernel_geometric(Cauchy(1.0), Squared(), 2.0, 3.0, 1.0, 10, 1.0)),
+        (r"\bkernel\b", lambda: noisy_kernel_geometric(Cauchy(1.0), Squared(), 2.0, 3.0, 1.0, 10, 1.0)),
         (
-            "y_bound: must be given",
+            r"\by_bound\b",
             lambda: noisy_kernel(
                 DotProductFeatureMap(Linear(), FiniteDistribution([0.0, 1.0])),
                 GradientLength.for_loss(Squared(), minimum_variance, 1.0), 1.0, 1.0, 10,
@@ -304,9 +304,9 @@ def test_the_regret_of_algorithm_2_is_below_the_corrected_bound():
         ("y_bound", lambda: surrogate_kernel(1.0, 1.0, -1.0, 10)),
         ("variance", lambda: surrogate_radial_kernel(1.0, 0.0, 1.0, 4, 1.0, 10)),
         ("c: must", lambda: surrogate_radial_kernel(1.0, 0.25, 4.0, 4, 1.0, 10)),
-        ("G: must be above 0", lambda: gradient_descent(1.0, 0.0, 10)),
+        (r"\bG\b", lambda: gradient_descent(1.0, 0.0, 10)),
     ],
 )  # fmt: skip
-def test_bad_arguments(message, call):
+def test_invalid_arguments_raise_errors(message, call):
     with pytest.raises((ValueError, TypeError), match=message):
         call()

@@ -1,4 +1,4 @@
-"""The best linear predictor in a ball: against scipy's optimisers, the conditions of optimality, and closed forms."""
+"""The best linear predictor in a ball: SciPy's optimisers, optimality conditions, and closed forms."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ CASES = {
 
 @pytest.mark.parametrize("radius", RADII)
 @pytest.mark.parametrize("case", CASES)
-def test_it_is_the_optimum(case, radius):
+def test_l2_ball_satisfies_the_optimality_conditions(case, radius):
     """The conditions of optimality, which are sufficient here: the gradient vanishes inside the ball, and on its
     border points straight out: (X'X + mu) w = X'y with mu >= 0, mu (|w| - radius) = 0. And the loss is that of w."""
     X, y = CASES[case]
@@ -62,7 +62,7 @@ def test_it_is_the_optimum(case, radius):
 
 @pytest.mark.parametrize("radius", [0.3, 1.0])
 @pytest.mark.parametrize("case", ["tall", "wide", "singular"])
-def test_against_a_general_optimiser(case, radius):
+def test_l2_ball_matches_a_general_optimiser(case, radius):
     X, y = CASES[case]
     start = np.full(X.shape[1], 0.1 * radius)
     constraint = {"type": "ineq", "fun": lambda w: radius**2 - w @ w, "jac": lambda w: -2 * w}
@@ -72,8 +72,8 @@ def test_against_a_general_optimiser(case, radius):
     np.testing.assert_allclose(jo.L2Ball(radius).best_loss(sums(X, y)), found.fun, rtol=1e-7)
 
 
-def test_against_the_ridge_path():
-    """On the border the optimum is a ridge predictor, with the penalty whose predictor has that length."""
+def test_l2_ball_matches_the_ridge_path():
+    """On the boundary the optimum is the ridge predictor whose norm is the radius."""
     X, y = CASES["tall"]
 
     def ridge(mu):
@@ -86,7 +86,7 @@ def test_against_the_ridge_path():
 
 
 @pytest.mark.parametrize("case", ["tall", "wide", "singular", "one row"])
-def test_without_a_limit_it_is_least_squares_of_least_norm(case):
+def test_infinite_radius_gives_least_squares_of_minimum_norm(case):
     X, y = CASES[case]
     w = np.linalg.lstsq(X, y, rcond=1e-9)[0]
     best, got = best_in_l2_ball(sums(X, y), np.inf)
@@ -95,8 +95,8 @@ def test_without_a_limit_it_is_least_squares_of_least_norm(case):
 
 
 @pytest.mark.parametrize("radius", [1e4, np.inf])
-def test_columns_of_very_unlike_size(radius):
-    """As in the files of many data sets: one column in hertz, another in metres. Both count."""
+def test_badly_scaled_columns_are_solved(radius):
+    """As in many data sets: one column is in hertz, another in metres, and both matter."""
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(1000, 2))
     X, y = Z * np.array([1e4, 0.01]), Z.sum(axis=1) + 0.1 * rng.normal(size=1000)
@@ -104,8 +104,8 @@ def test_columns_of_very_unlike_size(radius):
     np.testing.assert_allclose(best_in_l2_ball(sums(X, y), radius)[0], least, rtol=1e-3)
 
 
-def test_batches():
-    """Leading dimensions are independent problems: the same numbers as one by one."""
+def test_batches_are_independent_problems():
+    """Leading dimensions are independent problems, with the same numbers as separate problems."""
     problems = [[sums(*data(10 * i + j, 8, 3, rank=2 if j == 1 else None)) for j in range(4)] for i in range(2)]
     batch = QuadraticSums(
         *(np.array([[getattr(p, part) for p in row] for row in problems]) for part in ("xx", "xy", "yy"))
@@ -121,8 +121,8 @@ def test_batches():
                 np.testing.assert_allclose(predictors[i, j], w, rtol=1e-8, atol=1e-10)
 
 
-def test_the_batch_decides_no_bits():
-    """Problems of a batch need more or fewer of Newton's steps, and none takes one that only another needs."""
+def test_results_do_not_depend_on_the_batch():
+    """Problems of a batch need different numbers of Newton steps, and each takes only its own."""
     problems = [sums(*data(seed, n=5 + seed, d=4, scale=1.0 + seed)) for seed in range(60)]
     batch = QuadraticSums(*map(np.stack, zip(*problems, strict=True)))
     for radius in (0.01, 0.1, 0.3):
@@ -137,13 +137,13 @@ def test_the_batch_decides_no_bits():
 
 
 @pytest.mark.parametrize("radius", RADII)
-def test_nothing_seen_yet(radius):
+def test_zero_sums_give_the_zero_predictor(radius):
     best, w = best_in_l2_ball(QuadraticSums(np.zeros((2, 3, 3)), np.zeros((2, 3)), np.array([0.0, 4.0])), radius)
     assert best.tolist() == [0.0, 4.0]
     assert (w == 0).all()
 
 
-def test_a_problem_that_is_not_finite_stays_alone():
+def test_a_problem_that_is_not_finite_leaves_the_others_unchanged():
     good, bad = sums(*data(0, 8, 3)), sums(*data(1, 8, 3))
     for part in range(3):
         broken = QuadraticSums(*(np.where(i == part, np.nan, each) for i, each in enumerate(bad)))
@@ -175,7 +175,7 @@ def test_a_larger_ball_is_not_worse(seed, radius, factor):
     assert whole - 1e-9 <= large <= small + 1e-9
 
 
-def test_statistics_of_a_data_set(both_precisions):
+def test_cumulative_statistic_sums_over_the_rows(both_precisions):
     X, y = CASES["tall"]
     got = cumulative_statistic(jo.L2Ball(1.0), X, y)
     tolerance = 1e-13 if both_precisions == np.float64 else 1e-5
@@ -184,8 +184,8 @@ def test_statistics_of_a_data_set(both_precisions):
         np.testing.assert_allclose(part, wanted, rtol=tolerance, atol=tolerance)
 
 
-def test_float32_sums_of_wide_data_cost_nothing_but_rounding():
-    """Sums made in float32 have small wrong eigenvalues where there should be zeros; no loss is invented from them."""
+def test_float32_sums_of_wide_data_are_accurate_up_to_rounding():
+    """Float32 sums have small eigenvalues that should be zero; they do not change the loss."""
     X, y = data(20, 4, 8)
     single = QuadraticSums(*(np.asarray(part, np.float32) for part in sums(X, y)))
     for radius in (0.5, 1.0, 5.0):
@@ -196,8 +196,8 @@ def test_float32_sums_of_wide_data_cost_nothing_but_rounding():
 
 @pytest.mark.parametrize("radius", [0.01, 0.3, 1.0, 5.0])
 @pytest.mark.parametrize("case", CASES)
-def test_the_l1_ball(case, radius):
-    """The gap certifies it: by it no predictor of the ball is better than the one found but by rounding."""
+def test_l1_ball_satisfies_the_optimality_conditions(case, radius):
+    """The gap shows that every other predictor of the ball is better by rounding at most."""
     X, y = CASES[case]
     found = best_in_l1_ball(sums(X, y), radius)
     np.testing.assert_allclose(found.loss, loss(X, y, found.w), rtol=1e-9, atol=1e-12 * (y @ y))
@@ -208,7 +208,7 @@ def test_the_l1_ball(case, radius):
     assert best_in_l2_ball(sums(X, y), radius)[0] <= found.loss + 1e-9 * (y @ y), "the l1 ball is in the l2 ball"
 
 
-def test_the_l1_ball_against_the_lasso():
+def test_l1_ball_matches_the_lasso():
     """Scikit-learn's Lasso with the multiplier as penalty has the same predictor; batches are rows; NaN stays NaN."""
     from sklearn.linear_model import Lasso
 

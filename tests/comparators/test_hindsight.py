@@ -1,4 +1,4 @@
-"""Comparators that need all instances and targets of a run: which history they are given, when, and how often."""
+"""Comparators that need all instances and targets of a run: the history that they receive, when, and how often."""
 
 import jax
 import numpy as np
@@ -58,7 +58,7 @@ GAMES = {
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", GAMES)
-def test_it_is_what_sums_over_rounds_give(name):
+def test_best_losses_match_sums_over_rounds(name):
     """The same ball from sums inside the simulation, for the same game, under every notion of regret."""
     slow, fast = study(GAMES[name]()), study(GAMES[name](), comparator=BALL)
     np.testing.assert_allclose(slow.comparator_loss, fast.comparator_loss, rtol=2e-5)
@@ -68,8 +68,8 @@ def test_it_is_what_sums_over_rounds_give(name):
 
 
 @pytest.mark.long
-def test_it_is_given_the_history_of_each_run():
-    """In float64, only as long as it is needed, and as `play` sees it."""
+def test_comparator_receives_the_history_of_each_run():
+    """In float64, released after use, and equal to the history of `play`."""
     result = study(game(NOISY))
     assert result.rounds.tolist() == [5, 9, ROUNDS]
     for run in (0, 4, RUNS - 1):
@@ -84,22 +84,22 @@ def test_it_is_given_the_history_of_each_run():
 @pytest.mark.parametrize(
     "options", some([{"record_at": [3, 5, 9, 20]}, {"mesh": default_mesh()}, FEWER], FEWER), ids=str
 )
-def test_however_the_work_is_cut(reference, options):
-    """Other segments, other devices, other numbers of runs: the same bits where the same is asked."""
+def test_results_do_not_depend_on_execution_options(reference, options):
+    """Other segments, devices and numbers of runs give the same bits."""
     result = study(**options)
     runs = slice(options.get("n_runs", RUNS))
     at = np.isin(result.rounds, reference.rounds)
     np.testing.assert_array_equal(result.comparator_loss[:, :, at], reference.comparator_loss[:, runs])
 
 
-def test_only_the_runs_asked_for_are_solved(reference):
+def test_only_requested_runs_are_solved(reference):
     result = study(runs=[9, 2])
     assert len(ASKED) == 2
     np.testing.assert_array_equal(result.comparator_loss, reference.comparator_loss[:, [9, 2]])
 
 
-def test_histories_are_in_memory_a_few_at_a_time(reference):
-    """A budget for one history at a time, and for three, changes nothing."""
+def test_results_do_not_depend_on_the_memory_budget(reference):
+    """Memory for one history, and for three, gives the same losses."""
     for at_once in (0, 3):
         plan = Plan(jax.random.key(5), ROUNDS, np.array([5, 9, ROUNDS]), 4, ONE_DEVICE, [0, 1, 2])
         hindsight = Hindsight(game(), SlowBall(0.7), plan, np.arange(RUNS), max_bytes=at_once * 4 * 4 * ROUNDS)
@@ -108,13 +108,13 @@ def test_histories_are_in_memory_a_few_at_a_time(reference):
 
 
 @pytest.mark.long
-def test_float64_where_it_is_enabled(x64):
+def test_float64_is_used_if_enabled(x64):
     slow, fast = study(), study(comparator=BALL)
     assert slow.meta["dtype"] == "float64"
     np.testing.assert_allclose(slow.comparator_loss, fast.comparator_loss, rtol=1e-11)
 
 
-def test_progress_counts_the_runs_that_are_solved():
+def test_progress_counts_solved_runs():
     seen = []
     study(progress=lambda *each: seen.append(each))
     assert [done for done, _, _ in seen] == list(range(1, seen[-1][1] + 1))
@@ -125,7 +125,7 @@ class Interrupted(Exception):
     pass
 
 
-def test_an_interrupted_study_solves_what_is_left(reference, tmp_path):
+def test_an_interrupted_study_solves_the_remaining_runs(reference, tmp_path):
     def stop(done, total, what):
         if done == total - 3:
             raise Interrupted
@@ -147,7 +147,7 @@ def test_an_interrupted_study_solves_what_is_left(reference, tmp_path):
 
 @struct
 class Faulty:
-    """Answers 1, and NaN in round 7 of some runs."""
+    """Returns 1, and NaN in round 7 of some runs."""
 
     share: float
 
@@ -166,8 +166,8 @@ class Faulty:
 
 
 @pytest.mark.long
-def test_what_is_not_finite_is_not_solved():
-    """From its round on the loss is NaN; before, and in the other runs, it is what it is."""
+def test_losses_are_nan_from_the_first_nonfinite_round():
+    """The loss is NaN from that round on, and unchanged before it and in the other runs."""
     with pytest.warns(DivergedRunsWarning, match="NaN or infinite.*in 4 of 10 runs, from round 7 on"):
         result = study(game(environment=Faulty(0.5)), record_at=[6, 7])
     bad = result.first_nonfinite[0] > 0
@@ -181,7 +181,7 @@ def test_what_is_not_finite_is_not_solved():
 
 @struct
 class Contrary:
-    """An environment that listens."""
+    """An environment that depends on the predictions."""
 
     instance_spec = jax.ShapeDtypeStruct((3,), np.float32)
     outcome_spec = jax.ShapeDtypeStruct((), np.float32)
@@ -202,18 +202,18 @@ ADAPTIVE = {
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", some(ADAPTIVE, "environment"))
-def test_what_depends_on_the_learner_is_refused(name):
+def test_environments_that_depend_on_the_learner_raise_an_error(name):
     with pytest.raises(ValueError, match=r"SlowBall needs the history.*depends on the learner"):
         study(ADAPTIVE[name]())
     assert study(ADAPTIVE[name](), comparator=BALL).comparator_loss is not None, "sums can be had"
 
 
-def test_answers_of_another_shape_are_refused():
+def test_best_losses_of_a_wrong_shape_raise_an_error():
     class Short(SlowBall):
         def best_losses(self, X, y, rounds):
             return np.zeros(1)
 
-    with pytest.raises(ValueError, match=r"comparator: best_losses .*got \(1,\)"):
+    with pytest.raises(ValueError, match=r"\bbest_losses\b.*\(1,\)"):
         study(comparator=Short(1.0))
 
 
@@ -225,7 +225,7 @@ def for_loss(loss) -> jo.Game:
 
 @struct
 class LogisticBall(SlowBall):
-    """Of a user who says which loss it is for."""
+    """A user's comparator that declares its loss."""
 
     loss: jo.losses.Loss = Logistic()
 
@@ -242,7 +242,7 @@ OTHER_LOSSES = {
 
 
 @pytest.mark.parametrize("name", OTHER_LOSSES)
-def test_a_comparator_for_another_loss_is_refused(name):
+def test_a_comparator_for_another_loss_raises_an_error(name):
     loss, comparator, message = OTHER_LOSSES[name]
     with pytest.raises(ValueError, match=message):
         study(for_loss(loss), comparator)
@@ -252,8 +252,8 @@ def test_a_comparator_for_another_loss_is_refused(name):
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning")
 @pytest.mark.parametrize("number", some([float, np.float64, np.float32], np.float32))
-def test_a_comparator_for_the_loss_of_the_game(number):
-    """However its numbers are written."""
+def test_a_comparator_for_the_loss_of_the_game_is_accepted(number):
+    """Numbers of the loss may have any type."""
     ball = jo.RKHSBall(jo.kernels.Linear(), 1.0, SmoothedAbsolute(0.1))
     of_game = study(for_loss(SmoothedAbsolute(number(0.1))), ball, n_runs=1)
     X, y = for_loss(Squared()).environment.X, for_loss(Squared()).environment.y
@@ -266,5 +266,5 @@ def test_a_comparator_for_the_loss_of_the_game(number):
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning")
-def test_a_comparator_that_names_no_loss_is_taken_at_its_word():
+def test_a_comparator_without_a_loss_is_accepted():
     assert study(for_loss(Logistic()), n_runs=1).comparator_loss.shape == (2, 1, 3)

@@ -1,4 +1,4 @@
-"""Bounds whose arguments are out of their ranges: each names its argument."""
+"""Bounds raise an error that names the argument if an argument is out of range."""
 
 import numpy as np
 import pytest
@@ -9,8 +9,8 @@ from jaxonline import bounds, losses
 from jaxonline.feedback import noise
 
 
-def of_bounds():
-    ways = (
+def bound_calls():
+    cases = (
         (bounds.gradient_descent, ("radius", "G")),
         (bounds.full_information, ("radius", "x_bound", "y_bound")),
         (bounds.two_copies, ("radius", "x_bound", "y_bound")),
@@ -18,9 +18,9 @@ def of_bounds():
         (bounds.surrogate_kernel, ("radius", "constant", "y_bound")),
         (bounds.unbiased_steps, ("radius", "feature_moment", "length_moment")),
     )
-    rest = {bounds.known_covariance: {"covariance_norm": 1.0}}
-    for bound, arguments in ways:
-        good = dict.fromkeys(arguments, 1.0) | {"n_rounds": 10} | rest.get(bound, {})
+    constants = {bounds.known_covariance: {"covariance_norm": 1.0}}
+    for bound, arguments in cases:
+        good = dict.fromkeys(arguments, 1.0) | {"n_rounds": 10} | constants.get(bound, {})
         for name in arguments:
             yield from rows(name, lambda v, b=bound, g=good, n=name: b(**g | {n: v}), TypeError, "1", None, 1j, True)
             yield from rows(name, lambda v, b=bound, g=good, n=name: b(**g | {n: v}), ValueError, 0.0, -1.0, np.nan)
@@ -62,13 +62,13 @@ def of_bounds():
     yield from number("copy_moment", lambda m: geometric(EXP, losses.Squared(), 2.0, 1.0, m, 10, 1.0), -1.0)
 
 
-TABLE: list[Row] = list(of_bounds())
+TABLE: list[Row] = list(bound_calls())
 
 
 @pytest.mark.parametrize("calls", grouped(TABLE))
-def test_a_bad_call_is_a_clear_error(calls):
+def test_bad_call_raises_error_that_names_the_argument(calls):
     check(calls)
 
 
-def test_the_table_is_long():
+def test_table_has_enough_rows():
     assert len(TABLE) >= 350

@@ -1,7 +1,6 @@
-"""Bad arguments of constructors and functions, room by room: a clear error that names the argument, at once.
+"""Constructors and functions of each package raise an error that names the argument, at the call.
 
-The table is walked row by row, and nothing in it is compiled. Bounds are in `test_bad_bounds`, whole studies in
-`test_bad_studies`.
+The test runs the rows of a table and compiles nothing. Bounds are in `test_bad_bounds`, studies in `test_bad_studies`.
 """
 
 import jax
@@ -28,7 +27,7 @@ SURROGATE = estimators.Surrogate(GAUSS, [0.1, 0.1])
 KEY = jax.random.key(0)
 
 
-def of_losses():
+def losses_calls():
     yield from positive("scale", losses.SmoothedAbsolute)
     yield from positive("scale", losses.SmoothedHinge)
     yield from positive("delta", losses.Huber)
@@ -39,7 +38,7 @@ def of_losses():
     yield from number("centre", lambda centre: losses.Exponential().coefficients(3, centre))
 
 
-def of_kernels():
+def kernels_calls():
     yield from positive("width", kernels.Gaussian)
     yield from positive("sigma", kernels.Gaussian.from_standard_deviation)
     yield from positive("scale", kernels.Laplacian)
@@ -61,7 +60,7 @@ def of_kernels():
     yield from count("n_nodes", lambda n: radial.truncate(radial.Cauchy(1.0), 1.0, n))
 
 
-def of_environments():
+def environments_calls():
     yield from vector("weights", environments.LinearModel, [1e39])
     yield from number("noise_std", lambda std: environments.LinearModel([1.0], std), -1.0)
     yield from positive("radius", lambda radius: environments.LinearModel([1.0], radius=radius))
@@ -89,7 +88,7 @@ def of_environments():
     yield from thing("loss", lambda loss: unavoidable_regret(1.0, loss), losses.Squared)
 
 
-def of_feedback():
+def feedback_calls():
     for law in (noise.gaussian, noise.laplace, noise.uniform):
         yield from rows(
             "covariance", law, TypeError, 1j, "1", None, True, {}, MASKED, ["a"], [[1.0], [1.0, 2.0]], float
@@ -121,7 +120,7 @@ def _copies():
     return feedback.CopiesOracle(KEY, 1, X[0], Y[0], noise=lambda key, index: 0.0)  # type: ignore[arg-type]
 
 
-def of_estimators():
+def estimators_calls():
     yield from number("p", estimators.Geometric, 1.0, 0.5)
     yield from vector("probabilities", estimators.FiniteDistribution, [0.5, 0.2], [-0.5, 1.5])
     for make in (estimators.minimum_variance, estimators.cost_aware):
@@ -202,7 +201,7 @@ def of_estimators():
     yield from thing("law", lambda law: estimators.PolynomialSequenceEstimator(line, law), estimators.Geometric)
 
 
-def of_learners():
+def learners_calls():
     yield from positive("value", learners.Constant)
     yield from positive("eta", learners.InverseSqrt)
     yield from positive("eta", lambda eta: learners.Constant.over_horizon(eta, 10))
@@ -277,7 +276,7 @@ def of_learners():
     yield from thing("length", lambda g: for_horizon(MAP, g, 2, 10), LENGTH.series)
 
 
-def of_attributes():
+def attributes_calls():
     for make in (learners.aer, learners.aerr):
         yield from count("n_attributes", lambda n, make=make: make(n, 1.0, 1.0), 2)
         yield from rows("n_attributes", lambda n, make=make: make(n, 1.0, 1.0), ValueError, 3)
@@ -297,7 +296,7 @@ def of_attributes():
         yield from rows("budget", lambda k, stream=stream: jo.Game(stream, feedback.Attributes(k)), ValueError, budget)
 
 
-def of_sequences():
+def sequences_calls():
     yield from thing("combiner", lambda c: jo.aggregate(c, X, Y), learners.EWA)
     for name, call in (
         ("experts", lambda X: jo.aggregate(learners.EWA(1.0), X, Y, dtype="float32")),
@@ -314,7 +313,7 @@ def of_sequences():
     yield from count("block", lambda n: forecast(X, Y, block=n, dtype="float32"))
 
 
-def of_comparators():
+def comparators_calls():
     yield from rows("radius", jo.L2Ball, TypeError, "1", 1j, True, None, [1.0], MASKED, float)
     yield from rows("radius", jo.L2Ball, ValueError, np.nan, 0.0, -1.0, -np.inf, np.ones(3), np.full(2, np.inf))
     yield from thing("kernel", lambda kernel: jo.RKHSBall(kernel, 1.0), kernels.Gaussian, lambda x, x2: 1.0)
@@ -341,18 +340,18 @@ def of_comparators():
 
 TABLE: list[Row] = [
     bad
-    for room in (
-        of_losses, of_kernels, of_environments, of_feedback, of_estimators, of_learners, of_attributes, of_sequences,
-        of_comparators,
+    for calls in (
+        losses_calls, kernels_calls, environments_calls, feedback_calls, estimators_calls, learners_calls,
+        attributes_calls, sequences_calls, comparators_calls,
     )
-    for bad in room()
+    for bad in calls()
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("calls", grouped(TABLE))
-def test_a_bad_call_is_a_clear_error(calls):
+def test_bad_call_raises_error_that_names_the_argument(calls):
     check(calls)
 
 
-def test_the_table_is_long():
+def test_table_has_enough_rows():
     assert len(TABLE) >= 300

@@ -1,6 +1,6 @@
-"""Bad arguments of what the classical games are made of: a clear error that names the argument, at once.
+"""Parts of the classical games raise an error that names the argument, at construction.
 
-As `test_bad_calls`: the table is walked row by row, and nothing in it is compiled.
+As in `test_bad_calls`, the test runs the rows of a table and compiles nothing.
 """
 
 import numpy as np
@@ -21,15 +21,15 @@ def not_negative(name, call):
     yield from number(name, call, -1.0, -np.inf)
 
 
-def share(name, call, *outside):
-    """An argument from 0 to 1."""
+def fraction(name, call, *outside):
+    """An argument in [0, 1]."""
     yield from number(name, call, -0.1, 1.1, *outside)
 
 
-def of_experts():
+def experts_calls():
     combiners = (learners.EWA, learners.Perceptron(), learners.Hedge(HALF))
     yield from positive("eta", lambda eta: learners.FixedShare(eta, 0.1))
-    yield from share("share", lambda part: learners.FixedShare(0.5, part))
+    yield from fraction("share", lambda share: learners.FixedShare(0.5, share))
     yield from count("n_experts", lambda n: learners.FixedShare.over_horizon(n, 10, 1), 2)
     yield from count("n_rounds", lambda n: learners.FixedShare.over_horizon(2, n, 1), 2)
     yield from count("n_switches", lambda n: learners.FixedShare.over_horizon(2, 10, n), 0)
@@ -41,13 +41,13 @@ def of_experts():
     yield from thing("combiner", learners.DrawnExpert, *combiners)
     yield from count("n_rounds", lambda n: learners.DrawnExpert.over_horizon(2, n))
     yield from thing("combiner", lambda combiner: learners.LabelEfficientHedge(combiner, 0.5), *combiners)
-    yield from share("epsilon", lambda epsilon: learners.LabelEfficientHedge(HALF, epsilon), 0.0)
+    yield from fraction("epsilon", lambda epsilon: learners.LabelEfficientHedge(HALF, epsilon), 0.0)
     yield from count("n_questions", lambda n: learners.LabelEfficientHedge.over_horizon(2, 10, n))
-    yield from share("beta", learners.WeightedMajority, 0.0, 1.0)
+    yield from fraction("beta", learners.WeightedMajority, 0.0, 1.0)
     yield from rows("learner_for", learners.Doubling, TypeError, None, 3.0, "hedge", learners.Hedge(HALF))
 
 
-def of_arms():
+def arms_calls():
     yield from not_negative("exploration", learners.UCB1)
     yield from not_negative("c", learners.KLUCB)
     yield from number("n_rounds", learners.MOSS, 0.0, -1.0)
@@ -65,15 +65,15 @@ def of_arms():
     yield from positive("eta", lambda eta: learners.EXP3IX(eta, 0.1))
     yield from not_negative("gamma", lambda gamma: learners.EXP3IX(0.1, gamma))
     yield from positive("eta", lambda eta: learners.EXP3P(eta, 0.1, 0.1))
-    yield from share("beta", lambda beta: learners.EXP3P(0.1, beta, 0.1))
-    yield from share("exploration", lambda gamma: learners.EXP3P(0.1, 0.1, gamma))
+    yield from fraction("beta", lambda beta: learners.EXP3P(0.1, beta, 0.1))
+    yield from fraction("exploration", lambda gamma: learners.EXP3P(0.1, 0.1, gamma))
     yield from number("delta", lambda delta: learners.EXP3P.over_horizon(2, 10, delta), 0.0, 1.1)
     for make in (learners.EXP3IX, learners.EXP3P):
         yield from count("n_arms", lambda n, make=make: make.over_horizon(n, 10), 2)
         yield from count("n_rounds", lambda n, make=make: make.over_horizon(2, n))
     yield from rows("combiner", learners.EXP4, TypeError, None, "a", learners.EWA)
     yield from rows("eta", learners.EXP4, ValueError, -1.0, 0.0, np.nan)
-    yield from share("exploration", lambda gamma: learners.EXP4(0.1, gamma))
+    yield from fraction("exploration", lambda gamma: learners.EXP4(0.1, gamma))
     yield from count("n_experts", lambda n: learners.EXP4.over_horizon(n, 2, 10), 2)
     yield from count("n_arms", lambda n: learners.EXP4.over_horizon(2, n, 10))
     for make in (learners.LinUCB, learners.LinThompson):
@@ -86,7 +86,7 @@ def of_arms():
     yield from thing("loss", feedback.LossOfMove, losses.Squared)
 
 
-def of_classifiers_and_steps():
+def classifiers_and_steps_calls():
     yield from number("p", learners.PNormPerceptron, 1.5, -1.0)
     yield from number("promotion", learners.Winnow, 1.0, 0.5)
     yield from positive("threshold", lambda threshold: learners.Winnow(2.0, threshold), optional=True)
@@ -116,7 +116,7 @@ def of_classifiers_and_steps():
     yield from rows("X", lambda X: learners.online_to_batch(descent, X, Y, losses.Squared()), ValueError, X[:2], X[0])
 
 
-def of_environments():
+def environments_calls():
     yield from vector("means", environments.GaussianArms)
     yield from not_negative("std", lambda std: environments.GaussianArms([0.5], std))
     yield from count("n_arms", lambda n: environments.HiddenBestArm(n, 0.1))
@@ -143,7 +143,7 @@ def of_environments():
     yield from number("gap", lambda gap: environments.SwitchingExperts(2, 10, gap), 0.0, 1.1)
     yield from count("n_experts", environments.RandomWalkExperts)
     yield from positive("step", lambda step: environments.RandomWalkExperts(2, step))
-    yield from share("start", lambda start: environments.RandomWalkExperts(2, 0.1, start))
+    yield from fraction("start", lambda start: environments.RandomWalkExperts(2, 0.1, start))
     yield from count("dimension", environments.DriftingModel)
     yield from not_negative("drift", lambda drift: environments.DriftingModel(2, drift))
     yield from not_negative("noise_std", lambda std: environments.DriftingModel(2, 0.1, std))
@@ -154,7 +154,7 @@ def of_environments():
     yield from thing("loss", comparators.BestExpert, losses.Squared)
 
 
-def of_bounds():
+def bounds_calls():
     for bound, rest in (
         (bounds.exponential_weights, (10,)), (bounds.fixed_share, (10, 1)), (bounds.perturbed_leader, (10,)),
         (bounds.regularized_leader, (10,)), (bounds.label_efficient, (10, 5)),
@@ -165,7 +165,7 @@ def of_bounds():
         yield from positive("eta", lambda eta, b=bound: b(2, 10, eta), optional=True)
     yield from count("n_experts", bounds.halving)
     yield from count("best_mistakes", lambda n: bounds.halving(2, n), 0)
-    yield from share("beta", lambda beta: bounds.weighted_majority(2, beta, 0), 0.0, 1.0)
+    yield from fraction("beta", lambda beta: bounds.weighted_majority(2, beta, 0), 0.0, 1.0)
     yield from count("best_mistakes", lambda n: bounds.weighted_majority(2, 0.5, n), 0)
     yield from positive("constant", lambda c: bounds.doubling(c, 10))
     yield from count("n_rounds", lambda n: bounds.doubling(1.0, n))
@@ -173,7 +173,7 @@ def of_bounds():
         yield from count("n_arms", lambda n, b=bound: b(n, 10), 2)
     for bound in (bounds.exp3_ix, bounds.exp3_p):
         yield from count("n_arms", lambda n, b=bound: b(n, 10, 0.1), 2)
-        yield from share("delta", lambda delta, b=bound: b(2, 10, delta), 0.0, 1.0)
+        yield from fraction("delta", lambda delta, b=bound: b(2, 10, delta), 0.0, 1.0)
     yield from count("n_arms", lambda n: bounds.moss(n, 10))
     yield from count("n_experts", lambda n: bounds.exp4(n, 2, 10), 2)
     wrong = "10", None, 1j
@@ -206,15 +206,15 @@ def of_bounds():
 
 TABLE: list[Row] = [
     bad
-    for part in (of_experts, of_arms, of_classifiers_and_steps, of_environments, of_bounds)
-    for bad in part()
+    for calls in (experts_calls, arms_calls, classifiers_and_steps_calls, environments_calls, bounds_calls)
+    for bad in calls()
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("calls", grouped(TABLE))
-def test_a_bad_call_is_a_clear_error(calls):
+def test_bad_call_raises_error_that_names_the_argument(calls):
     check(calls)
 
 
-def test_the_table_is_long():
+def test_table_has_enough_rows():
     assert len(TABLE) >= 1000

@@ -1,4 +1,4 @@
-"""Bad arguments of games, studies, results and verifications: a clear error that names the argument, before play."""
+"""Games, studies, results and verifications raise an error that names the argument, before the first round."""
 
 import dataclasses
 
@@ -30,11 +30,11 @@ def with_argument(name):
     return lambda value: simulate(**{name: value})
 
 
-def of_games():
+def games_calls():
     bad = environments.DataStream, X, FULL
     yield from thing("environment", lambda environment: jo.Game(environment, FULL), *bad)
     bad = feedback.FullInformation, noise.gaussian(0.1), STREAM
-    yield from thing("feedback", lambda each: jo.Game(STREAM, each), *bad)
+    yield from thing("feedback", lambda answers: jo.Game(STREAM, answers), *bad)
     yield from thing("loss", lambda loss: jo.Game(STREAM, FULL, loss), losses.Squared, lambda y_hat, y: y_hat)
     yield from thing("regret", lambda regret: jo.Game(STREAM, FULL, regret=regret), jo.game.NoisyRegret)
     yield row(lambda: jo.Game(STREAM, FULL, regret=jo.game.NoisyRegret()), ValueError, "regret")
@@ -49,11 +49,11 @@ def of_games():
     yield from rows("key", lambda key: jo.play(GAME, LEARNER, key, 3), TypeError, None, "0", 1.5, X, MASKED)
     yield from count("n_rounds", lambda n: jo.play(GAME, LEARNER, KEY, n))
     yield from rows(
-        "feedback", lambda each: jo.play(GAME, jo.Entrant(LEARNER, each), KEY, 3), TypeError, None, 3.0, STREAM
+        "feedback", lambda own: jo.play(GAME, jo.Entrant(LEARNER, own), KEY, 3), TypeError, None, 3.0, STREAM
     )
 
 
-def of_simulations():
+def simulations_calls():
     yield from thing("game", with_argument("game"), STREAM)
     bad = None, "gauss", 3.0, [LEARNER], {"a": "b"}, {"a": None}, jo.GradientLearner, {"a": learners.Perceptron}
     yield from rows("learner", with_argument("learners"), TypeError, *bad)
@@ -99,8 +99,8 @@ def of_simulations():
     yield from count("n_rounds", lambda n: record_rounds(n, 4))
     yield from option("spacing", lambda spacing: record_rounds(10, 4, spacing), "lin")
     yield from rows("learners", jo.sweep, (TypeError, ValueError), None, [], {}, "a", 3, LEARNER)
-    yield from rows("learners", lambda each: jo.sweep([each]), TypeError, None, 0.1, "a", learners.Perceptron, FULL)
-    yield from rows("learners", lambda each: jo.sweep([LEARNER, each]), ValueError, *_other_structures())
+    yield from rows("learners", lambda other: jo.sweep([other]), TypeError, None, 0.1, "a", learners.Perceptron, FULL)
+    yield from rows("learners", lambda other: jo.sweep([LEARNER, other]), ValueError, *_other_structures())
     yield from rows(
         "step_size",
         lambda step: simulate(learners=jo.GradientLearner(estimators.FullGradient(), step)),
@@ -117,24 +117,24 @@ def _other_structures():
     yield jo.GradientLearner(estimators.FullGradient(losses.Absolute()), 0.1)
 
 
-def of_feedbacks():
-    """A feedback that does not answer what a learner asks for."""
+def feedbacks_calls():
+    """Feedbacks that do not answer the questions of a learner."""
     for estimator, bad in (
         (estimators.TwoCopies(), (FULL, feedback.Attributes(2), feedback.Bandit())),
         (estimators.FullGradient(), (COPIES, feedback.Attributes(2))),
         (estimators.AttributeGradient(2), (FULL, COPIES)),
     ):
         learner = jo.GradientLearner(estimator, 0.1)
-        for each in bad:
-            both = {"good": LEARNER, "this one": jo.Entrant(learner, each)}
-            yield row(lambda both=both: simulate(learners=both), TypeError, "learners['this one']")
+        for answers in bad:
+            both = {"good": LEARNER, "this one": jo.Entrant(learner, answers)}
+            yield row(lambda both=both: simulate(learners=both), TypeError, "learner 'this one' (GradientLearner)")
     known = jo.GradientLearner(estimators.KnownCovariance(), 0.1)
     yield row(lambda: simulate(learners=jo.Entrant(known, COPIES)), ValueError, "covariance")
     few = jo.Entrant(jo.GradientLearner(estimators.AttributeGradient(2), 0.1), feedback.Attributes(1))
     yield row(lambda: simulate(learners=few), ValueError, "GradientLearner")
 
 
-def of_shapes():
+def shapes_calls():
     """Instances and outcomes that a learner, a loss or a comparator cannot use."""
     vectors = jo.Game(environments.DataStream(X, np.ones((3, 4))), FULL)
     matrices = jo.Game(environments.DataStream(np.ones((3, 2, 2)), Y), FULL)
@@ -154,41 +154,41 @@ def of_shapes():
     yield row(lambda: simulate(game=squared, learners=learners.EXP3(0.1)), (TypeError, ValueError), "EXP3")
 
 
-def result():
+def make_result():
     loss = np.arange(12.0).reshape(2, 2, 3)
     counted = {"cumulative_loss": loss, "queries": loss, "pulls": np.ones((2, 2, 3, 2))}
     return jo.Result(("first", "second"), np.arange(2), np.array([1, 2, 4]), counted, loss / 2)
 
 
-def of_results():
-    found = result()
+def results_calls():
+    result = make_result()
     bad = {"frist": 1.0}, {"": 1.0}, {None: 1.0}, {"first": np.nan}, {"first": np.ones(3)}
-    yield from rows("bounds", lambda bounds: found.table(bounds), ValueError, *bad)
-    yield from rows("bounds", lambda bounds: found.table(bounds), TypeError, [1.0], "a", 3.0, {"first": "a"})
+    yield from rows("bounds", lambda bounds: result.table(bounds), ValueError, *bad)
+    yield from rows("bounds", lambda bounds: result.table(bounds), TypeError, [1.0], "a", 3.0, {"first": "a"})
     bad = {"frist": np.ones(3)}, {"first": np.ones(2)}, {"first": 1.0}
-    yield from rows("bounds", lambda bounds: found.plot(bounds=bounds), ValueError, *bad)
-    yield from rows("bounds", lambda bounds: found.plot(bounds=bounds), TypeError, [1.0], "a", {"first": "abc"})
-    for call in (found.values, found.mean, lambda quantity: found.growth(1, quantity)):
+    yield from rows("bounds", lambda bounds: result.plot(bounds=bounds), ValueError, *bad)
+    yield from rows("bounds", lambda bounds: result.plot(bounds=bounds), TypeError, [1.0], "a", {"first": "abc"})
+    for call in (result.values, result.mean, lambda quantity: result.growth(1, quantity)):
         yield from option("quantity", call, "regrets")
-    yield from rows("quantity", lambda quantity: found.plot(quantity=quantity), ValueError, "pulls", "regrets")
+    yield from rows("quantity", lambda quantity: result.plot(quantity=quantity), ValueError, "pulls", "regrets")
     for call in (
-        lambda level: found.mean(level=level),
-        lambda level: found.table(level=level),
-        lambda level: found.paired_difference("first", "second", level=level),
-        lambda level: found.plot(level=level),
+        lambda level: result.mean(level=level),
+        lambda level: result.table(level=level),
+        lambda level: result.paired_difference("first", "second", level=level),
+        lambda level: result.plot(level=level),
         lambda level: statistics.mean_over_runs(np.ones((1, 2)), level),
     ):
         yield from number("level", call, 0.0, 1.0, 95.0)
     yield from count("together", lambda n: statistics.mean_over_runs(np.ones((1, 2)), 0.9, n))
-    yield from option("first", lambda name: found.paired_difference(name, "second"), "frist")
-    yield from option("second", lambda name: found.paired_difference("first", name), "secnd")
-    yield from option("learners", found.select, "frist")
+    yield from option("first", lambda name: result.paired_difference(name, "second"), "frist")
+    yield from option("second", lambda name: result.paired_difference("first", name), "secnd")
+    yield from option("learners", result.select, "frist")
     bad = [2], [-3], [0.5], "a", [[0]], 0, [True], None
-    yield from rows("runs", lambda runs: found.select(runs=runs), ValueError, *bad)
-    yield from rows("first_round", found.growth, (TypeError, ValueError), 4, 100, "a", np.nan, [1], 1j)
-    yield from rows("probabilities", found.quantiles, ValueError, -0.1, 1.1, [np.nan], [])
-    yield from rows("probabilities", found.quantiles, TypeError, "a", [None], 1j, None)
-    yield row(lambda: dataclasses.replace(found, comparator_loss=None).regret, ValueError, "comparator")
+    yield from rows("runs", lambda runs: result.select(runs=runs), ValueError, *bad)
+    yield from rows("first_round", result.growth, (TypeError, ValueError), 4, 100, "a", np.nan, [1], 1j)
+    yield from rows("probabilities", result.quantiles, ValueError, -0.1, 1.1, [np.nan], [])
+    yield from rows("probabilities", result.quantiles, TypeError, "a", [None], 1j, None)
+    yield row(lambda: dataclasses.replace(result, comparator_loss=None).regret, ValueError, "comparator")
     yield from rows(
         "cumulative_loss",
         lambda loss: jo.Result(("a",), np.arange(2), np.array([1]), {"cumulative_loss": loss}),
@@ -198,7 +198,7 @@ def of_results():
     )
     yield from rows(
         "learners",
-        lambda names: dataclasses.replace(found, learners=names),
+        lambda names: dataclasses.replace(result, learners=names),
         (TypeError, ValueError),
         "ab",
         (),
@@ -216,7 +216,7 @@ def of_results():
     )
 
 
-def of_comparisons():
+def comparisons_calls():
     make = {"sgd": lambda step: jo.GradientLearner(estimators.FullGradient(), step)}
 
     def compare(**changed):
@@ -224,10 +224,10 @@ def of_comparisons():
 
     yield from thing("game", lambda game: compare(game=game), STREAM)
     yield from rows(
-        "learners", lambda each: compare(learners=each), (TypeError, ValueError), None, {}, [LEARNER], LEARNER
+        "learners", lambda functions: compare(learners=functions), (TypeError, ValueError), None, {}, [LEARNER], LEARNER
     )
     yield from rows(
-        "learners", lambda each: compare(learners={"sgd": each}), TypeError, LEARNER, jo.GradientLearner, 0.1
+        "learners", lambda function: compare(learners={"sgd": function}), TypeError, LEARNER, jo.GradientLearner, 0.1
     )
     yield from rows("bounds", lambda bounds: compare(bounds=bounds), ValueError, {"sdg": np.sqrt}, {None: np.sqrt})
     yield from rows("bounds", lambda bounds: compare(bounds=bounds), TypeError, {"sgd": 1.0}, [np.sqrt], 3.0)
@@ -235,24 +235,24 @@ def of_comparisons():
         "tune", lambda tune: compare(tune=tune), ValueError, 0.0, -1.0, np.nan, {"sdg": 0.1}, {"sgd": 0.0}, {}
     )
     yield from rows("tune", lambda tune: compare(tune=tune), TypeError, "best", [0.1], {"sgd": "a"}, True)
-    yield from number("late", lambda late: compare(late=late), -0.1, 1.0)
-    yield from rows("about", lambda about: compare(about=about), TypeError, "a", [1])
+    yield from number("growth_start", lambda start: compare(growth_start=start), -0.1, 1.0)
+    yield from rows("labels", lambda labels: compare(labels=labels), TypeError, "a", [1])
     yield from rows(
         "etas", study.BestOf, (TypeError, ValueError), None, {}, [0.1], 0.1, {"a": 0.0}, {"a": "b"}, {"a": np.nan}
     )
     yield from option("runs", lambda runs: study.BestOf({"a": 0.1}, runs), "pilots")
     yield from rows(
-        "beside", lambda beside: study.BestOf({"a": 0.1}, "third", beside), (TypeError, ValueError), "a", ("b",)
+        "also_report", lambda names: study.BestOf({"a": 0.1}, "third", names), (TypeError, ValueError), "a", ("b",)
     )
     yield from count("seed", lambda seed: study.Context(seed=seed), 0)
-    yield from rows("progress", lambda each: study.Context(progress=each), TypeError, "yes", 1)
+    yield from rows("progress", lambda progress: study.Context(progress=progress), TypeError, "yes", 1)
     yield from rows("mesh", lambda mesh: study.Context(mesh=mesh), TypeError, "cpu", 8)
     yield from rows("out", lambda out: study.Context(out=out), TypeError, 3, ["a"])
     yield from rows("tables", study.Report, TypeError, None, [1], {"a": [1]})
     yield from rows("figures", lambda figures: study.Report({}, figures), TypeError, [1], {"a": 1})
 
 
-def of_verification():
+def verification_calls():
     def unbiased(**changed):
         return verify.unbiased(**({"estimator": jax.random.normal, "target": 0.0} | changed))
 
@@ -298,7 +298,7 @@ def of_verification():
         return verify.Strata(**({"pmf": [0.5, 0.5], "given": jax.random.normal, "terms": [0.0, 0.5]} | changed))
 
     yield from vector("pmf", lambda pmf: strata(pmf=pmf), [-0.5, 1.0], [1.0, 1.0])
-    yield from thing("given", lambda each: strata(given=each))
+    yield from thing("given", lambda given: strata(given=given))
     yield from rows(
         "terms", lambda terms: strata(terms=terms), (TypeError, ValueError), [0.0], np.nan, "ab", [np.nan, 0.0], 1.0
     )
@@ -310,7 +310,7 @@ def of_verification():
     yield from rows("draw", lambda draw: strata(draw=draw), TypeError, 3.0, "a", estimators.Geometric)
 
 
-def of_datasets(folder):
+def datasets_calls(folder):
     (folder / "tiny.csv").write_text("a,b,label\n1,2,3\n4,5,6\n")
     yield from rows("target", lambda at: datasets.load("tiny", folder, target=at), TypeError, 1.5, [1], True, 1j)
     yield from rows("target", lambda at: datasets.load("tiny", folder, target=at), ValueError, "lable", 7, -9, "1.5")
@@ -322,8 +322,8 @@ def of_datasets(folder):
     yield from count("seed", lambda seed: datasets.ar4(10, seed), 0)
 
 
-def of_tracers():
-    """Numbers that must be known, inside jit."""
+def tracers_calls():
+    """Numbers that must be concrete are traced by jit."""
     for name, make in (
         ("weights", environments.LinearModel),
         ("coefficients", environments.Autoregressive),
@@ -338,14 +338,17 @@ def of_tracers():
         yield row(lambda make=make: jax.jit(lambda value: make(value) and 0)(jax.numpy.ones(2)), TypeError, name)
 
 
-ROOMS = (of_games, of_simulations, of_feedbacks, of_shapes, of_results, of_comparisons, of_verification, of_tracers)
-TABLE: list[Row] = [bad for room in ROOMS for bad in room()]
+GROUPS = (
+    games_calls, simulations_calls, feedbacks_calls, shapes_calls, results_calls, comparisons_calls, verification_calls,
+    tracers_calls,
+)  # fmt: skip
+TABLE: list[Row] = [bad for calls in GROUPS for bad in calls()]
 
 
 @pytest.mark.parametrize("calls", grouped(TABLE))
-def test_a_bad_call_is_a_clear_error(calls):
+def test_bad_call_raises_error_that_names_the_argument(calls):
     check(calls)
 
 
-def test_bad_calls_of_data_sets(tmp_path):
-    check(list(of_datasets(tmp_path)))
+def test_bad_call_of_data_sets_raises_error_that_names_the_argument(tmp_path):
+    check(list(datasets_calls(tmp_path)))

@@ -1,6 +1,6 @@
-"""Every bound on every game where it applies: the interval of the mean over runs lies below it.
+"""The confidence interval of the mean regret lies below the bound, for every bound and every game to which it applies.
 
-Intervals are those of the normal limit, with a false alarm of 1e-6 for each test, all its comparisons together.
+Intervals are from the normal limit, with a false alarm of 1e-6 for all comparisons of a test together.
 """
 
 import functools
@@ -63,12 +63,12 @@ def _histories(game, learner, n_rounds, n_runs):
 
 
 def histories(environment, learner, feedback, loss, n_rounds=T, n_runs=RUNS):
-    """The moves, outcomes and losses of all runs."""
+    """Return the moves, outcomes and losses of all runs."""
     return _histories(jo.Game(environment, feedback, loss=loss), learner, n_rounds, n_runs)
 
 
 def upper(values, comparisons):
-    """The upper end of the interval of a mean."""
+    """Return the upper end of the confidence interval of the mean."""
     z = stats.norm.ppf(1 - FALSE_ALARM / comparisons)
     return float(values.mean() + z * values.std(ddof=1) / np.sqrt(len(values)))
 
@@ -98,7 +98,7 @@ EXPERTS = {
     "contrary, blind": ContraryLosses(K, blind=True),
 }
 WEIGHTS, PERTURBED, REGULARIZED = (
-    of(K, T) for of in (bounds.exponential_weights, bounds.perturbed_leader, bounds.regularized_leader)
+    bound(K, T) for bound in (bounds.exponential_weights, bounds.perturbed_leader, bounds.regularized_leader)
 )
 FULL, DOUBLED = jo.FullInformation(), bounds.doubling(float(np.sqrt(np.log(K) / 2)), T)
 # the learner, its feedback, its loss, its bound, and the number of switches of the comparator
@@ -121,10 +121,13 @@ FOLLOWERS = {
 
 
 def regrets_of(environment, learner, feedback, loss, switches):
-    """To the best expert or sequence in hindsight, run by run; where losses depend on moves, of which there is one
-    best for all runs, to the expert with the smallest mean (the theorems are on the largest mean regret)."""
-    found = histories(environment, learner, feedback, loss)
-    own, losses = np.asarray(found.loss, float).sum(axis=1), np.asarray(found.y, float)
+    """Return the regret of each run to the best expert or sequence in hindsight.
+
+    If losses depend on moves, the comparator is the expert with the smallest mean loss over all runs, because the
+    theorems bound the largest mean regret.
+    """
+    history = histories(environment, learner, feedback, loss)
+    own, losses = np.asarray(history.loss, float).sum(axis=1), np.asarray(history.y, float)
     if switches:
         return own - [best_segments(run, switches + 1).loss for run in losses]
     sums = losses.sum(axis=1)
@@ -132,8 +135,8 @@ def regrets_of(environment, learner, feedback, loss, switches):
 
 
 @pytest.mark.parametrize("name", EXPERTS)
-def test_followers_of_experts(name):
-    """A perturbed leader shows its coin: against it the adversary answers to the move of the round before."""
+def test_regret_to_experts_is_below_the_bound(name):
+    """A perturbed leader is not tested on the contrary games, whose adversary reacts to the last draw."""
     for learner, (rule, feedback, loss, bound, switches) in FOLLOWERS.items():
         if name == "contrary" and "leader" in learner:
             continue
@@ -141,8 +144,8 @@ def test_followers_of_experts(name):
         assert upper(regrets, len(FOLLOWERS)) < bound, (learner, regrets.mean(), bound)
 
 
-def test_who_breaks_the_bounds():
-    """The leader's follower where experts alternate, and weights that do not move where one expert is better."""
+def test_follow_the_leader_and_constant_weights_exceed_the_bound():
+    """Follow the leader fails on alternating losses, constant weights fail if one expert is better."""
     follower = regrets_of(EXPERTS["alternating"], Hedge(FollowTheLeader()), FULL, ExpectedLoss(), 0)
     still = regrets_of(EXPERTS["gap"], Hedge(EWA(1e-9)), FULL, ExpectedLoss(), 0)
     assert follower.min() > REGULARIZED.value
@@ -150,17 +153,17 @@ def test_who_breaks_the_bounds():
 
 
 @pytest.mark.parametrize("labels", ["perfect", "noisy", "contrary"])
-def test_voters(labels):
-    """Mistakes of halving and of weighted majority, in every run: with the mistakes of the best hypothesis of it."""
+def test_mistakes_of_votes_are_below_the_bound(labels):
+    """Halving and weighted majority, in every run, with the mistakes of the best expert in that run."""
     environment = ContraryLabels((-1.0, 1.0, 1.0, 1.0)) if labels == "contrary" else FiniteClass(
         [0.0 if labels == "perfect" else 0.1, 0.5, 0.5, 0.5]
     )  # fmt: skip
     for learner, bound in (
         (Halving(), bounds.halving), (WeightedMajority(0.5), lambda K, L: bounds.weighted_majority(K, 0.5, L)),
     ):  # fmt: skip
-        found = histories(environment, learner, FULL, ZeroOne())
-        mistakes = np.asarray(found.loss).sum(axis=1)
-        best = (np.asarray(found.x) != np.asarray(found.y)[..., None]).sum(axis=1).min(axis=1)
+        history = histories(environment, learner, FULL, ZeroOne())
+        mistakes = np.asarray(history.loss).sum(axis=1)
+        best = (np.asarray(history.x) != np.asarray(history.y)[..., None]).sum(axis=1).min(axis=1)
         assert (best == 0).all() == (labels == "perfect")
         assert all(made <= bound(K, int(least)) for made, least in zip(mistakes, best, strict=True))
 
@@ -186,26 +189,26 @@ EXPONENTIAL = {
 
 
 @pytest.mark.parametrize("name", ARMS)
-def test_exponential_weights_of_arms(name):
-    """EXP3's mean regret to the arm that is best in the mean of its run (of all runs, where losses depend on moves);
-    of EXP3-IX and EXP3.P the regret in hindsight, which is above the bound with probability 0.1 at most."""
+def test_regret_of_exponential_weights_on_arms_is_below_the_bound(name):
+    """EXP3: mean regret to the arm with the best mean in its run (in all runs, if losses depend on moves). EXP3-IX and
+    EXP3.P: regret in hindsight, which is above the bound with probability at most 0.1."""
     environment = ARMS[name]
     for learner, (rule, bound, delta) in EXPONENTIAL.items():
-        found = histories(environment, rule, jo.Bandit(), ArmLoss(), LONG, RUNS_OF_ARMS)
-        own, sums = np.asarray(found.loss, float).sum(axis=1), np.asarray(found.y, float).sum(axis=1)
+        history = histories(environment, rule, jo.Bandit(), ArmLoss(), LONG, RUNS_OF_ARMS)
+        own, sums = np.asarray(history.loss, float).sum(axis=1), np.asarray(history.y, float).sum(axis=1)
         if delta is not None:
             above = int((own - sums.min(axis=1) > bound).sum())
             assert stats.binomtest(above, RUNS_OF_ARMS, delta, alternative="greater").pvalue > FALSE_ALARM, learner
-        elif environment.traits.oblivious:  # no more than to the best in hindsight
+        elif environment.traits.oblivious:  # at most the regret to the best in hindsight
             assert upper(own - sums.min(axis=1), 1) < bound, learner
         else:
             assert upper(own - sums[:, sums.mean(axis=0).argmin()], 1) < bound, learner
 
 
 @pytest.mark.parametrize("name", ["gap", "hidden", "Gaussian"])
-def test_policies_on_arms_that_stay_as_they_are(name):
-    """The pseudo-regret of UCB1, MOSS and explore-then-commit, with the environment's gaps; on Gaussian arms, whose
-    losses are not in [0, 1], that of explore-then-commit alone."""
+def test_pseudo_regret_on_stationary_arms_is_below_the_bound(name):
+    """UCB1, MOSS and explore-then-commit with the gaps of the environment; on Gaussian arms, whose losses are not in
+    [0, 1], only explore-then-commit."""
     means = [0.3, 0.5, 0.5, 0.5]
     if name == "hidden":
         means = [0.5 - float(ARMS[name].gap), 0.5, 0.5, 0.5]
@@ -215,25 +218,25 @@ def test_policies_on_arms_that_stay_as_they_are(name):
     if name != "Gaussian":
         promised |= {"UCB1": (UCB1(), bounds.ucb1(gaps, LONG)), "MOSS": (MOSS(LONG), bounds.moss(K, LONG))}
     game = jo.Game(environment, jo.Bandit(), ArmLoss(), jo.game.PseudoRegret())
-    found = jo.simulate(
+    result = jo.simulate(
         game, {learner: rule for learner, (rule, _) in promised.items()}, n_runs=RUNS_OF_ARMS, n_rounds=LONG, key=1,
         record_at=1, comparator=jo.BestArm(),
     )  # fmt: skip
     for i, (learner, (_, bound)) in enumerate(promised.items()):
-        assert upper(found.regret[i, :, -1], len(promised)) < bound, learner
+        assert upper(result.regret[i, :, -1], len(promised)) < bound, learner
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# One expert or arm, one round, and losses that are all the same
+# One expert or arm, one round, and equal losses
 
 
-FOLLOW = [name for name, make in LEARNERS.items() if make().losses_of_arms and name != "gradient bandit"]
+CHOOSERS = [name for name, make in LEARNERS.items() if make().losses_of_arms and name != "gradient bandit"]
 
 
-@pytest.mark.parametrize("name", FOLLOW)
+@pytest.mark.parametrize("name", CHOOSERS)
 @pytest.mark.parametrize(("n_arms", "n_rounds"), [(1, 1), (3, 12)])
-def test_where_there_is_nothing_to_choose(name, n_arms, n_rounds):
-    """Every learner of the registry that follows an expert or pulls an arm loses what all of them lose."""
+def test_equal_losses_of_all_arms_are_the_losses_of_the_learner(name, n_arms, n_rounds):
+    """Tests every learner of the registry that follows an expert or pulls an arm."""
     entry, losses = LEARNERS[name](), np.full((n_rounds, n_arms), 0.75)
     x = np.tile(np.eye(n_arms), (n_rounds, 1, 1)) if entry.contexts else None
     game = jo.Game(DataStream(x, losses), entry.feedback, loss=entry.loss)

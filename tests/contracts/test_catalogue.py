@@ -1,4 +1,4 @@
-"""The catalogue of what study files can name: nothing of the facade is missing, and what it says is so."""
+"""The catalogue of the names in study files is complete and correct."""
 
 import dataclasses
 import inspect
@@ -20,10 +20,10 @@ from jaxonline.study.files.builder import Builder
 from jaxonline.study.files.catalogue import HEADINGS, catalogue, entries_of, find_entry
 from jaxonline.study.files.reading import SourceFile, StudyFileError
 
-ROOMS = ("learners", "environments", "feedback", "losses", "estimators", "kernels", "comparators", "bounds")
+PACKAGES = ("learners", "environments", "feedback", "losses", "estimators", "kernels", "comparators", "bounds")
 HORIZON = 64
-# What is needed besides the first of everything that fits: of constructors that compare several arguments.
-TOGETHER = {
+# Arguments of constructors that check several arguments together; for others the first fitting value is enough.
+OWN_ARGUMENTS = {
     "Autoregressive": {"coefficients": [0.5]}, "data": {"set": "diabetes"}, "DataStream": {"X": [[1.0], [2.0]]},
     "explore_then_commit": {"gaps": [0.0, 0.5]}, "ucb1": {"gaps": [0.0, 0.5]},
     "FiniteDistribution": {"probabilities": [0.5, 0.5]},
@@ -45,14 +45,14 @@ def is_struct(value):
     return inspect.isclass(value) and dataclasses.is_dataclass(value) and value.__module__.startswith("jaxonline")
 
 
-def test_every_struct_of_the_facade_is_in_it():
-    modules = [*(getattr(jo, room) for room in ROOMS), jo.noise]
-    offered = [(name, getattr(m, name)) for m in modules for name in getattr(m, "__all__", None) or vars(m)]
-    offered += [(name, getattr(jo, name)) for name in jo.__all__]
-    abstract = {each.__name__ for _, each in offered if inspect.isclass(each) and inspect.isabstract(each)}
-    declared = "jaxonline.parameters.types"  # what annotations are made of
-    structs = {name for name, value in offered if is_struct(value) and value.__module__ != declared} - abstract
-    # made by functions (`best_in_rkhs_ball`, `simulate`), or not a part of a game
+def test_catalogue_has_every_struct_of_the_facade():
+    modules = [*(getattr(jo, package) for package in PACKAGES), jo.noise]
+    public = [(name, getattr(m, name)) for m in modules for name in getattr(m, "__all__", None) or vars(m)]
+    public += [(name, getattr(jo, name)) for name in jo.__all__]
+    abstract = {value.__name__ for _, value in public if inspect.isclass(value) and inspect.isabstract(value)}
+    annotations = "jaxonline.parameters.types"
+    structs = {name for name, value in public if is_struct(value) and value.__module__ != annotations} - abstract
+    # returned by functions (`best_in_rkhs_ball`, `simulate`), or not a part of a game
     results = {"Result", "RKHSPredictor", "Checkpoint", "Precision", "Context", "Comparison", "Entrant", "Game"}
     results |= {"Range", "Task"}
     assert structs - set(catalogue()) == results & structs
@@ -63,48 +63,48 @@ def test_every_struct_of_the_facade_is_in_it():
     )
 
 
-def test_every_entry_has_a_kind_a_line_and_a_name_of_its_own():
+def test_every_entry_has_a_kind_and_a_description():
     for name, entry in catalogue().items():
         assert entry.kind in HEADINGS
         assert entry.line or entry.package == "optax", name
-    kinds = {kind: sum(each.kind == kind for each in catalogue().values()) for kind in HEADINGS}
+    kinds = {kind: sum(entry.kind == kind for entry in catalogue().values()) for kind in HEADINGS}
     assert min(kinds.values()) >= 1
     assert catalogue()["AttributeGradient"].kind == "estimator"
     assert catalogue()["ChasingNoise"].kind == "adversary"
     assert catalogue()["cost_aware"].product is catalogue()["FiniteDistribution"].product
     assert find_entry("exp3.OVER_horizon").name == "EXP3.over_horizon"
-    with pytest.raises(ValueError, match="did you mean 'GradientLearner'"):
+    with pytest.raises(ValueError, match="GradientLearner"):
         find_entry("GradientLerner")
 
 
-def test_what_is_a_function_of_python_is_said_to_be():
-    found = {f"{n}.{p.name}" for n, each in catalogue().items() for p in each.parameters if p.in_python_only}
-    assert found == {"CustomNoise.covariance", "CustomNoise.draw", "Doubling.learner_for", "bernstein.f", "chebyshev.f"}
+def test_parameters_that_are_python_functions_are_marked():
+    names = {f"{n}.{p.name}" for n, entry in catalogue().items() for p in entry.parameters if p.in_python_only}
+    assert names == {"CustomNoise.covariance", "CustomNoise.draw", "Doubling.learner_for", "bernstein.f", "chebyshev.f"}
 
 
-def test_components_have_something_that_fits():
+def test_every_component_parameter_has_a_fitting_entry():
     for name, entry in catalogue().items():
         for parameter in entry.parameters:
             assert not parameter.kinds or entries_of(parameter.kinds), f"{name}.{parameter.name}"
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What is said is so
+# Entries
 
 BUILD = Builder(SourceFile(Path("study.toml"), {}), HORIZON)
 
 
 def inside(limits: Limits) -> float:
-    """A number that lies in a range."""
-    low = next((each for each in (limits.gt, limits.ge) if each is not None), None)
-    high = next((each for each in (limits.lt, limits.le) if each is not None), None)
+    """Return a number inside the limits."""
+    low = next((limit for limit in (limits.gt, limits.ge) if limit is not None), None)
+    high = next((limit for limit in (limits.lt, limits.le) if limit is not None), None)
     if low is not None and high is not None:
         return (low + high) / 2
     return low + 1 if low is not None else high - 1 if high is not None else 1.0
 
 
 def value_for(parameter: Parameter):
-    """What a study file would give for a parameter."""
+    """Return a value for a parameter, as in a study file."""
     if parameter.choices:
         return parameter.choices[0]
     if "seed" in parameter.takes:
@@ -127,19 +127,19 @@ def value_for(parameter: Parameter):
 
 
 def table_for(name: str) -> dict:
-    """The least that a study file says of an entry."""
-    own = TOGETHER.get(name, {})
+    """Return the smallest table of an entry in a study file."""
+    own = OWN_ARGUMENTS.get(name, {})
     parameters = catalogue()[name].parameters
-    needed = {each.name: value_for(each) for each in parameters if each.required and each.name not in own}
+    needed = {item.name: value_for(item) for item in parameters if item.required and item.name not in own}
     return {"type": name, **needed, **own}
 
 
 def python_only() -> set[str]:
-    """The entries that need a function of Python, or a component that does."""
+    """Return the entries that need a Python function, or a component that needs one."""
     known: set[str] = set()
     for _ in range(2):
         for name, entry in catalogue().items():
-            needed = [each for each in entry.parameters if each.required]
+            needed = [parameter for parameter in entry.parameters if parameter.required]
             if any(p.in_python_only or (p.kinds and set(entries_of(p.kinds)) <= known) for p in needed):
                 known.add(name)
     return known
@@ -154,7 +154,7 @@ SLOW = {"Dictionary.draw", "FourierFeatures.draw", "NoisyKernel", "Storage.for_h
 
 
 @pytest.mark.parametrize("name", some(ENTRIES, *(name for name in ENTRIES if name not in SLOW)))
-def test_everything_is_made_and_what_is_out_of_range_is_refused(name):
+def test_entry_is_built_and_numbers_out_of_range_raise_errors(name):
     entry = catalogue()[name]
     table = table_for(name)
     kinds = (entry.kind,)
@@ -171,19 +171,19 @@ def test_everything_is_made_and_what_is_out_of_range_is_refused(name):
                 value = np.full(np.shape(table.get(parameter.name, [0, 0])), value).tolist()
             with pytest.raises(StudyFileError, match=re.escape(parameter.name)):
                 BUILD.component({**table, parameter.name: value}, (), kinds)
-            given = [each for each in entry.parameters if each.name in table]
-            arguments = {each.name: BUILD.value(each, table[each.name], ()).value for each in given}
-            horizon = {each.name: HORIZON for each in entry.parameters if "horizon" in each.takes}
-            refused = np.array(value) if isinstance(value, list) else value
+            given = [item for item in entry.parameters if item.name in table]
+            arguments = {item.name: BUILD.value(item, table[item.name], ()).value for item in given}
+            horizon = {item.name: HORIZON for item in entry.parameters if "horizon" in item.takes}
+            bad_value = np.array(value) if isinstance(value, list) else value
             if entry.package == "optax":
                 continue
-            with pytest.raises(ArgumentError) as error:  # by the constructor itself
-                entry.make(**{**horizon, **arguments, parameter.name: refused})
-            assert error.value.argument == parameter.name or "component" in parameter.takes  # of what a number makes
+            with pytest.raises(ArgumentError) as error:  # raised by the constructor
+                entry.make(**{**horizon, **arguments, parameter.name: bad_value})
+            assert error.value.argument == parameter.name or "component" in parameter.takes  # built from a number
 
 
 def outside(parameter: Parameter, key: str, limit: float):
-    """A number that lies just outside of a limit."""
+    """Return a number just outside a limit."""
     below = key in ("gt", "ge")
     if "integer" in parameter.takes:
         return int(limit) - 1 if below else int(limit) + 1
@@ -214,7 +214,7 @@ GAMES = [
     {"environment": ROWS | {"X": [[0.1], [0.2]]}, "loss": "SquaredDistance",
      "feedback": {"type": "LossOfMove", "loss": "SquaredDistance"}},
 ]  # fmt: skip
-PLAYED_WITH = {
+GAME_ARGUMENTS = {
     "MultiKernel": {"expert": {"type": "VAW", "allow_float32": True}, "dictionary": DICTIONARY},
     "VAW": {"allow_float32": True}, "Raker": {"dictionary": DICTIONARY}, "OMKLGF": {"dictionary": DICTIONARY},
     "aer": {"n_attributes": 2}, "aerr": {"n_attributes": 2}, "Baseline": {"n_attributes": 2},
@@ -239,17 +239,22 @@ LEARNERS = [name for name, entry in catalogue().items() if entry.kind == "learne
 
 
 @pytest.mark.parametrize("name", some(LEARNERS, "UCB1", "EXP3.over_horizon", "Hedge", "Truncated", "PassiveAggressive"))
-def test_every_learner_can_be_written_and_plays_some_game(name, tmp_path):
-    """By tracing: nothing is compiled but what is drawn for a constructor."""
-    wrong = []
+def test_every_learner_of_a_study_file_plays_some_game(name, tmp_path):
+    """The study is traced; only random arguments of constructors are compiled."""
+    errors = []
     for game in GAMES:
-        table = {"rounds": 16, "runs": 2, "game": game, "learners": {"it": table_for(name) | PLAYED_WITH.get(name, {})}}
+        table = {
+            "rounds": 16,
+            "runs": 2,
+            "game": game,
+            "learners": {"it": table_for(name) | GAME_ARGUMENTS.get(name, {})},
+        }
         (tmp_path / "study.json").write_text(json.dumps(table))
         try:
             with jax.numpy_dtype_promotion("standard"):
                 load_study_file(tmp_path / "study.json").check()
         except StudyFileError as error:
-            wrong.append(str(error))
+            errors.append(str(error))
         else:
             return
-    raise AssertionError("\n".join(wrong))
+    raise AssertionError("\n".join(errors))

@@ -1,5 +1,8 @@
-"""What every learner of the registry must keep: it sees what it asked for and nothing else, its state is stable, its
-numbers are leaves, a second call compiles nothing, vmap is a loop over runs, and its queries are what it documents."""
+"""Contracts of every learner of the registry.
+
+A learner observes only the answers to its questions, its state keeps its type, its numbers are leaves, a second call
+compiles nothing, vmap equals a loop over runs, and the numbers of queries are the documented ones.
+"""
 
 import dataclasses
 from typing import Any
@@ -25,14 +28,14 @@ MAX_COPIES = 8
 
 @pytest.fixture(params=LEARNERS)
 def entry(request):
-    """Every learner of the registry in turn, under the dtype promotion that it bears."""
+    """Return each learner of the registry, under its dtype promotion."""
     entry = LEARNERS[request.param]()
     with entry.promotion():
         yield entry
 
 
 class Poisoned:
-    """Answers what is asked, and poison for what is not: hidden x and y, copies that are not charged, anything else."""
+    """Oracle that answers questions, with poison for hidden x and y, copies not charged and all other attributes."""
 
     direct_products = False
 
@@ -59,7 +62,7 @@ class Poisoned:
     def reserve(self, number):
         self.charged = self.charged + number
 
-        def draw(index):  # there are fewer copies than may be asked for: they come again
+        def draw(index):  # copies repeat, because learners may ask for more than there are
             return jnp.where(index < number, self.given[0][index % MAX_COPIES], self.poison)
 
         return draw
@@ -77,7 +80,7 @@ class Poisoned:
 
 
 class PoisonedAttributes(Poisoned):
-    """Answers with the attributes that are asked for."""
+    """Oracle that answers with the attributes asked for."""
 
     def __init__(self, x, label, poison):
         super().__init__(x[None], label[None], None, poison)
@@ -88,20 +91,20 @@ class PoisonedAttributes(Poisoned):
 
 
 class PoisonedOnRequest(OnRequestOracle):
-    """Answers what is asked for, and poison where nothing is; the instance and the move are poison as well."""
+    """Oracle that answers questions, with poison where none is asked; the instance and the move are poison too."""
 
     def outcome(self, ask):
         return jnp.where(ask, super().outcome(ask), self.x)
 
 
 def poisoned_bandit(x: Any, move: Any, losses: Any, poison: Any) -> BanditOracle:
-    """The oracle of a bandit in which the losses of all arms but the one that was pulled are poison."""
+    """Return the oracle of a bandit in which the losses of all arms except the one pulled are poison."""
     pulled = jnp.arange(D) == (move.arm if isinstance(move, Draw) else move)
     return BanditOracle(x, move, jnp.where(pulled, losses, poison))
 
 
 def poisoned_oracle(feedback: Any, material: dict[str, Any], move: Any, poison: Any) -> Any:
-    """The oracle of a feedback with poison where the learner must not look. One line for each kind of feedback."""
+    """Return the oracle of a feedback with poison in hidden data; each kind of feedback has one line here."""
     if isinstance(feedback, jo.FullInformation):
         return FullOracle(material["copies"][0], material["outcome"])
     if isinstance(feedback, jo.Bandit):
@@ -114,7 +117,7 @@ def poisoned_oracle(feedback: Any, material: dict[str, Any], move: Any, poison: 
         return PoisonedAttributes(material["copies"][0], material["labels"][0], poison)
     if isinstance(feedback, jo.AdversarialCopies):
         return Poisoned(material["copies"], material["labels"], None, poison)
-    assert isinstance(feedback, jo.NoisyCopies), f"how is {type(feedback).__name__} poisoned? say so here"
+    assert isinstance(feedback, jo.NoisyCopies), f"add a poisoned oracle of {type(feedback).__name__} here"
     return Poisoned(material["copies"], material["labels"], material["covariance"], poison)
 
 
@@ -143,7 +146,7 @@ def finite(tree: Any) -> bool:
 
 
 def steps_under_poison(entry: Entry) -> dict[str, Any]:
-    """The state after two rounds, under several poisons, keys and materials: all with one compiled program."""
+    """Return the states after two rounds with several poisons, keys and materials, from one compiled program."""
     learner, feedback = cast_leaves((entry.learner, entry.feedback), np.float32)
 
     @jax.jit
@@ -152,17 +155,16 @@ def steps_under_poison(entry: Entry) -> dict[str, Any]:
         asked = []
         for material, key in zip(materials, keys, strict=True):
             x = material["context"] if entry.losses_of_arms else material["copies"][0]
-            answered = isinstance(feedback, jo.Bandit | jo.LossOfMove)  # for the move
-            move = learner.predict(key, state, x) if answered else None
+            answers_move = isinstance(feedback, jo.Bandit | jo.LossOfMove)
+            move = learner.predict(key, state, x) if answers_move else None
             oracle = poisoned_oracle(feedback, material, move, poison)
             state, _ = learner.update(key, state, oracle)
             asked.append(oracle.queries())
         return state, jnp.stack(asked)
 
     materials = [material_of(entry, 0), material_of(entry, 1)]
-    others = [
-        [material_of(entry, seed), material_of(entry, 2)] for seed in (0, *range(3, 16))
-    ]  # losses may be tossed alike
+    # many, because different losses may become the same random 0 or 1
+    others = [[material_of(entry, seed), material_of(entry, 2)] for seed in (0, *range(3, 16))]
     keys, *other_keys = (jax.random.split(jax.random.key(seed), 2) for seed in range(5))
 
     def play(materials, poison, keys):
@@ -172,20 +174,20 @@ def steps_under_poison(entry: Entry) -> dict[str, Any]:
         "plain": play(materials, 0.5, keys),
         "huge": play(materials, 1e30, keys),
         "nan": play(materials, np.nan, keys),
-        "other keys": [play(materials, 0.5, each) for each in other_keys],  # arms may be drawn twice
-        "other materials": [play(each, 0.5, keys) for each in others],
+        "other keys": [play(materials, 0.5, pair) for pair in other_keys],  # arms may be drawn twice
+        "other materials": [play(other, 0.5, keys) for other in others],
     }
 
 
 @pytest.mark.parametrize("entry", some(LEARNERS, *MECHANISMS), indirect=True)
-def test_a_learner_sees_only_what_it_asked_for(entry):
+def test_learner_observes_only_answers_to_its_questions(entry):
     states = steps_under_poison(entry)
     plain, asked = states["plain"]
     assert finite(plain)
     assert bits(states["nan"]) == bits(states["plain"])
     assert bits(states["huge"]) == bits(states["plain"])
     answers_matter = any(bits(state) != bits(plain) for state, _ in states["other materials"])
-    assert answers_matter, "or this test shows nothing"
+    assert answers_matter, "the test needs a state that depends on the answers"
     assert asked.tolist() == [entry.queries] * 2 or entry.queries is None
     keys_matter = any(bits(state) != bits(plain) for state, _ in states["other keys"])
     assert keys_matter == (entry.randomised and not entry.silent)
@@ -206,7 +208,7 @@ def looks_beyond_what_it_reserved(key, w, oracle):
 @pytest.mark.parametrize(
     "cheat", [peeks_at_the_instance, uses_copies_it_did_not_pay_for, looks_beyond_what_it_reserved]
 )
-def test_the_poison_catches_a_cheat(cheat):
+def test_poison_detects_a_cheating_learner(cheat):
     class Cheat:
         init = GradientLearner(cheat, step_size=0.1).init
         update = GradientLearner(cheat, step_size=0.1).update
@@ -217,13 +219,13 @@ def test_the_poison_catches_a_cheat(cheat):
 
 
 def opened(feedback: Any, key: Any, t: int, x: Any, y: Any, y_hat: Any) -> Any:
-    """The oracle of a feedback, before an adaptive one has seen anything."""
+    """Return the oracle of a feedback; an adaptive feedback has its initial state."""
     state = feedback.init(key, jax.ShapeDtypeStruct(x.shape, x.dtype)) if is_adaptive(feedback) else ()
     return open_oracle(feedback, key, jnp.int32(t), x, y, y_hat, state)
 
 
 def leaf_types(tree: Any) -> list[tuple]:
-    """Shape, dtype and weakness of every leaf."""
+    """Return the structure, and shape, dtype and weak type of every leaf."""
     leaves, structure = jax.tree.flatten(tree)
     return [structure, *((leaf.shape, leaf.dtype, getattr(leaf, "weak_type", False)) for leaf in leaves)]
 
@@ -231,7 +233,7 @@ def leaf_types(tree: Any) -> list[tuple]:
 @pytest.mark.parametrize("both_precisions", some([False, True], True), indirect=True)
 @pytest.mark.parametrize("entry", some(LEARNERS, *MECHANISMS), indirect=True)
 def test_state_keeps_its_type(both_precisions, entry):
-    """init and update give states of one structure, shape, dtype and weakness: a loop can carry them."""
+    """States of init and update have the same structure, shapes, dtypes and weak types, so a loop can carry them."""
     dtype = both_precisions
     learner, feedback = cast_leaves((entry.learner, entry.feedback), dtype)
     specs, key = specs_of(entry, dtype), jax.random.key(0)
@@ -264,18 +266,17 @@ def is_number(value: Any) -> bool:
 
 
 def static_numbers(obj: Any, where: str = "") -> list[str]:
-    """The places of fractional numbers and arrays in static fields, where they could not be swept (infinity is not
-    meant to be)."""
-    found = []
+    """Return the paths of finite floats and arrays in static fields, which cannot be swept."""
+    paths = []
     if not dataclasses.is_dataclass(obj):
-        return found
+        return paths
     for field in dataclasses.fields(obj):
         value = getattr(obj, field.name)
         if field.metadata.get("static"):
-            found += [f"{where}.{field.name}"] * bool(is_number(value) and np.isfinite(value).all())
+            paths += [f"{where}.{field.name}"] * bool(is_number(value) and np.isfinite(value).all())
         else:
-            found += static_numbers(value, f"{where}.{field.name}")
-    return found
+            paths += static_numbers(value, f"{where}.{field.name}")
+    return paths
 
 
 def test_numbers_are_leaves(request, entry):
@@ -285,26 +286,26 @@ def test_numbers_are_leaves(request, entry):
     assert all(is_number(leaf) or isinstance(leaf, int) for leaf in leaves)
     hash(structure)
     assert structure == jax.tree.structure(LEARNERS[request.node.callspec.params["entry"]]().learner), (
-        "built twice, a learner is the same program"
+        "two equal constructor calls: must be the same program"
     )
     assert jax.tree.structure(jax.tree.unflatten(structure, leaves)) == structure
 
 
-@pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning")  # half of a loss is another one
+@pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning")  # half of a loss is another loss
 @pytest.mark.parametrize("entry", some(LEARNERS, *MECHANISMS), indirect=True)
-def test_programs_and_runs(entry):
-    """One compilation for any key, data and numbers; moves know the past only."""
+def test_one_program_for_all_numbers_and_moves_depend_on_the_past(entry):
+    """Keys, data and numbers need one compilation; a move depends on no later outcome."""
     rows = entry.rows(ROUNDS)
     game = jo.Game(rows, entry.feedback, loss=entry.loss)
     keys = [jax.random.fold_in(jax.random.key(0), run) for run in range(3)]
     before = history._play._cache_size()
     loop = [jo.play(game, entry.learner, keys[0], ROUNDS)]
     compiled = history._play._cache_size()
-    assert compiled - before <= 1  # 0 where another test has played it
+    assert compiled - before <= 1  # 0 if another test has compiled it
     loop += [jo.play(game, entry.learner, key, ROUNDS) for key in keys[1:]]
 
     other = jax.tree.map(lambda leaf: 0.5 * leaf, entry.learner)
-    if isinstance(other, SurrogateKernel):  # what it was told about the noise must stay true
+    if isinstance(other, SurrogateKernel):  # the surrogate must match the noise
         other = jo.replace(other, surrogate=entry.learner.surrogate)
     slower = jo.play(game, other, keys[0], ROUNDS)
     fourth = jnp.round(1.0 - rows.y[3]) if entry.losses_of_arms else rows.y[3] * (-1.0 if entry.classes else -5.0)
@@ -314,17 +315,17 @@ def test_programs_and_runs(entry):
     assert history._play._cache_size() == compiled
 
     moves, changed_moves = loop[0][1].y_hat, changed[1].y_hat
-    assert len(jax.tree.leaves(entry.learner)) == 0 or bits(slower) != bits(loop[0]), "its numbers must matter"
+    assert len(jax.tree.leaves(entry.learner)) == 0 or bits(slower) != bits(loop[0]), "numbers: must change moves"
 
     def rounds(tree, part):
         return bits(jax.tree.map(lambda leaf: leaf[part], tree))
 
-    assert rounds(changed_moves, slice(4)) == rounds(moves, slice(4)), "the outcome of round 4 is not known before"
+    assert rounds(changed_moves, slice(4)) == rounds(moves, slice(4)), "moves depend on a later outcome"
     arms = all(jnp.issubdtype(leaf.dtype, jnp.integer) for leaf in jax.tree.leaves(moves))
     if arms or isinstance(loop[0][0], Tally):
         opposite = jo.Game(jo.replace(rows, y=rows.y.at[3].set(1.0 - fourth)), entry.feedback, loss=entry.loss)
         state = jo.play(opposite, entry.learner, keys[0], ROUNDS)[0] if entry.losses_of_arms else loop[0][0]
-        assert bits(changed[0]) != bits(state), "the best arm may be the same after another loss"
+        assert bits(changed[0]) != bits(state), "the state: must depend on the loss, if the arm does not"
     else:
         assert entry.coarse or rounds(changed_moves, slice(4, None)) != rounds(moves, slice(4, None))
     queries = loop[0][1].queries
@@ -333,7 +334,7 @@ def test_programs_and_runs(entry):
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", LEARNERS)
-def test_vmap_is_a_loop_over_runs(name):
+def test_vmap_equals_a_loop_over_runs(name):
     entry = LEARNERS[name]()
     with entry.promotion():
         game = jo.Game(entry.rows(ROUNDS), entry.feedback, loss=entry.loss)
@@ -345,8 +346,8 @@ def test_vmap_is_a_loop_over_runs(name):
 
 
 @pytest.mark.parametrize("feedback", [jo.FullInformation(), noisy(), adversarial(), jo.Attributes(2)], ids=type)
-def test_the_prediction_is_not_visible(feedback):
-    """Of these feedbacks, which are not a bandit's, the answers do not depend on the prediction."""
+def test_answers_do_not_depend_on_the_prediction(feedback):
+    """All feedbacks except those of bandits."""
     x, y, key = jnp.arange(3.0), jnp.float32(2.0), jax.random.key(1)
 
     def answers(y_hat):
@@ -358,21 +359,21 @@ def test_the_prediction_is_not_visible(feedback):
     assert bits(answers(np.nan)) == bits(answers(0.0))
 
 
-def test_the_meter():
-    """Distinct copies are charged, a random number of copies is charged as that number, labels are not."""
+def test_queries_count_distinct_copies():
+    """Distinct copies are charged, also a random number of copies; labels are not charged."""
     x, y, t = jnp.zeros(3), jnp.float32(2.0), jnp.int32(1)
     oracle: CopiesOracle = noisy().open(jax.random.key(0), t, x, y, y)
     first = oracle.copy(0)
     assert oracle.queries() == 1
     assert bits(oracle.copy(0)) == bits(first)
-    assert oracle.queries() == 1, "the same copy again is not a new query"
+    assert oracle.queries() == 1, "a repeated copy is not a new query"
     oracle.copy(3)
     labels = [oracle.label(j) for j in range(4)]
     rows = oracle.labels(6, jnp.int32(4))
     assert bits(rows[0]) == bits(labels[0])
     np.testing.assert_allclose(rows[:4], labels, rtol=1e-6)
     np.testing.assert_allclose(jax.jit(oracle.label)(jnp.int32(3)), labels[3], rtol=1e-6)
-    assert len({float(label) for label in labels}) == 4, "each index has a label of its own"
+    assert len({float(label) for label in labels}) == 4, "every index: must have its own label"
     assert jo.NoisyCopies(jo.noise.gaussian(1.0)).open(None, t, x, y, y).labels(3, jnp.int32(1)).tolist() == [2.0] * 3
     assert oracle.queries() == 2
     block = oracle.copies(4, 3, jnp.int32(2))
@@ -380,10 +381,10 @@ def test_the_meter():
     fresh: CopiesOracle = noisy().open(jax.random.key(0), t, x, y, y)
     np.testing.assert_allclose(block, [fresh.copy(4), fresh.copy(5), np.zeros(3)], rtol=1e-6)
     fresh.copies(10, 4, jnp.int32(9))
-    assert fresh.queries() == 2 + 4, "never more than the capacity"
+    assert fresh.queries() == 2 + 4, "at most the capacity is charged"
     draw = fresh.reserve(jnp.int32(3))
     np.testing.assert_allclose(jax.jit(draw)(jnp.int32(5)), fresh.copy(5), rtol=1e-6)
-    assert fresh.queries() == 2 + 4 + 3, "what is reserved is charged, looked at or not"
+    assert fresh.queries() == 2 + 4 + 3, "reserved copies are charged, used or not"
     with pytest.raises(TypeError, match="index"):
         oracle.copy(jnp.int32(0))
     with pytest.raises(ValueError, match="index"):
@@ -392,8 +393,8 @@ def test_the_meter():
         _ = jo.NoisyCopies(jo.noise.gaussian(1.0)).open(jax.random.key(0), t, x, y, y).covariance
 
 
-def test_noise_is_shared_by_learners_and_fresh_otherwise():
-    """Paired comparisons: noise depends on run, round and index, not on the learner; labels have noise of their own."""
+def test_noise_depends_on_run_round_and_index_only():
+    """Learners share the noise, for paired comparisons; labels have separate noise."""
     x, y = jnp.zeros(3), jnp.float32(0.0)
 
     def draws(key, t):

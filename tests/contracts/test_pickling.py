@@ -1,4 +1,4 @@
-"""Every learner of the registry pickled and copied: the same program, and the same numbers."""
+"""A pickled or copied learner of the registry has the same program and the same numbers."""
 
 import copy
 import pickle
@@ -18,7 +18,7 @@ from jaxonline.estimators import FullGradient
 from jaxonline.parameters.closures import intern_functions
 
 COPIES = {"pickle": lambda item: pickle.loads(pickle.dumps(item)), "deepcopy": copy.deepcopy}
-PLAYED = (  # with a program each
+PLAYED = (  # learners that need one program each
     "two copies, adam, schedule, ball", "kernel gradient", "AER", "Baseline", "exponentiated gradient", "doubling",
     "noisy kernel, Gaussian, ball", "Fourier features, naive copy", "multi-kernel",
 )  # fmt: skip
@@ -30,7 +30,7 @@ def bits(tree):
 
 @pytest.mark.parametrize("way", COPIES)
 @pytest.mark.parametrize("name", LEARNERS)
-def test_a_copy_is_the_same_program_with_the_same_numbers(name, way):
+def test_copy_has_the_same_program_and_the_same_numbers(name, way):
     learner = LEARNERS[name]().learner
     other = COPIES[way](learner)
     assert type(other) is type(learner)
@@ -40,7 +40,7 @@ def test_a_copy_is_the_same_program_with_the_same_numbers(name, way):
 
 
 @pytest.mark.parametrize("name", some(PLAYED, *PLAYED[:2]))
-def test_a_copy_plays_the_same_in_the_same_program(name):
+def test_copy_plays_the_same_moves_without_compilation(name):
     entry, traces = LEARNERS[name](), []
     game = jo.Game(entry.rows(4), entry.feedback, loss=entry.loss)
 
@@ -69,8 +69,7 @@ OPTIMIZERS = {
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_transformations_of_optax(name):
-    """The copy updates as the original."""
+def test_copy_of_an_optax_transformation_updates_as_the_original(name):
     optimizer = intern_functions(OPTIMIZERS[name]())
     w, g = jnp.arange(3.0), jnp.array([0.3, -2.0, 0.1])
     learner = jo.GradientLearner(FullGradient(), 0.1, optimizer=optimizer)
@@ -82,11 +81,11 @@ def test_transformations_of_optax(name):
 
     with jax.numpy_dtype_promotion("standard"):
         assert bits(twice(copied)) == bits(twice(optimizer))
-    if name not in ("joined", "lookup", "hyperparameters"):  # which hold lists or dictionaries
+    if name not in ("joined", "lookup", "hyperparameters"):  # these hold lists or dictionaries
         assert copied is optimizer
 
 
-def test_a_pickled_learner_is_read_by_another_process():
+def test_another_process_reads_a_pickled_learner():
     content = pickle.dumps(LEARNERS["two copies, adam, schedule, ball"]().learner)
     code = (
         "import pickle, sys; learner = pickle.load(sys.stdin.buffer); "
@@ -98,8 +97,8 @@ def test_a_pickled_learner_is_read_by_another_process():
     subprocess.run([sys.executable, "-c", code], input=content, check=True)
 
 
-def by_module() -> optax.GradientTransformation:
-    """Signs of the gradient, as a transformation of the user's own."""
+def sign_descent() -> optax.GradientTransformation:
+    """Return a transformation of the user that takes signs of the gradient."""
 
     def update(updates, state, params=None):
         return jax.tree.map(lambda g: -jnp.sign(g), updates), state
@@ -112,34 +111,34 @@ def with_optimizer(optimizer):
 
 
 @pytest.mark.parametrize("way", COPIES)
-def test_a_transformation_of_ones_own_as_a_function_that_builds_it(way):
-    learner = with_optimizer(by_module)
+def test_optimizer_may_be_a_function_that_returns_a_transformation(way):
+    learner = with_optimizer(sign_descent)
     assert isinstance(learner.optimizer, optax.GradientTransformation)
-    assert jax.tree.structure(with_optimizer(by_module)) == jax.tree.structure(learner)
+    assert jax.tree.structure(with_optimizer(sign_descent)) == jax.tree.structure(learner)
     assert jax.tree.structure(COPIES[way](learner)) == jax.tree.structure(learner)
 
 
-def test_what_pickle_cannot_write_says_what_to_do(monkeypatch):
+def test_pickling_error_names_the_argument(monkeypatch):
     monkeypatch.delitem(sys.modules, "cloudpickle", raising=False)
-    wanted = r"optimizer: pickle cannot write .*by_module.<locals>.*, pass a function defined there"
-    learner = with_optimizer(optax.chain(by_module(), optax.scale(0.5)))
+    wanted = r"optimizer: pickle cannot write .*sign_descent.<locals>.*, pass a function defined there"
+    learner = with_optimizer(optax.chain(sign_descent(), optax.scale(0.5)))
     with pytest.raises(pickle.PicklingError, match=wanted):
         pickle.dumps(learner)
     assert jax.tree.structure(copy.deepcopy(learner)) == jax.tree.structure(learner)
     with pytest.raises(pickle.PicklingError, match=r"optimizer: pickle cannot write .*<lambda>"):
-        pickle.dumps(with_optimizer(lambda: by_module()))
+        pickle.dumps(with_optimizer(lambda: sign_descent()))
     with pytest.raises(pickle.PicklingError, match=r"learner_for: pickle cannot write .*<lambda>"):
         pickle.dumps(jo.learners.Doubling(lambda n_rounds: jo.learners.UCB1()))
 
 
-def test_cloudpickle_writes_functions_of_any_kind():
+def test_cloudpickle_writes_local_functions():
     cloudpickle = pytest.importorskip("cloudpickle")
-    learner = with_optimizer(optax.chain(by_module(), optax.scale(0.5)))
+    learner = with_optimizer(optax.chain(sign_descent(), optax.scale(0.5)))
     other = pickle.loads(cloudpickle.dumps(learner))
     assert other.optimizer.update(jnp.array([3.0]), other.optimizer.init(None))[0].tolist() == [-0.5]
 
 
-def test_an_optimizer_is_a_transformation_or_a_function_that_returns_one():
+def test_other_optimizers_raise_a_type_error():
     for wrong in (optax.adam, lambda: 1.0, optax.GradientTransformation, "adam"):
         with pytest.raises(TypeError, match="optimizer: must be an optax GradientTransformation"):
             with_optimizer(wrong)

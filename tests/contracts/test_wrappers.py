@@ -1,5 +1,4 @@
-"""Every learner of the registry inside every wrapper that can hold it: the wrapper has its traits and its optional
-methods, and plays. Facts that a wrapper states itself are written down here."""
+"""Every wrapper forwards traits and optional methods of every learner of the registry that it can wrap, and plays."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
@@ -27,14 +26,14 @@ VAW = jo.learners.VAW(allow_float32=True)
 
 @jo.struct
 class Same:
-    """Features that are the instance itself."""
+    """Identity as a feature map."""
 
     def __call__(self, x):
         return x
 
 
 class Wrapper(NamedTuple):
-    """How a learner is wrapped, which learners can be, and the traits that the wrapper states itself."""
+    """A function that wraps a learner, the condition for learners, and the traits that the wrapper declares itself."""
 
     wrap: Callable[[Any], Any]
     holds: Callable[[Entry], bool]
@@ -46,16 +45,16 @@ def on_advice(entry: Entry) -> bool:
 
 
 def on_any_advice(entry: Entry) -> bool:
-    """Of any length: those with a dictionary are for instances of three numbers."""
+    """Advice of any length; learners with a dictionary need instances of three numbers."""
     return on_advice(entry) and not hasattr(entry.learner, "dictionary")
 
 
 def on_features(entry: Entry) -> bool:
-    """The covariance of features is not known, and no attributes of them are answered."""
-    told = isinstance(getattr(entry.learner, "estimator", None), KnownCovariance | PrintedKnownCovariance)
+    """The covariance and the attributes of features are unknown."""
+    needs_covariance = isinstance(getattr(entry.learner, "estimator", None), KnownCovariance | PrintedKnownCovariance)
     kinds = jo.FullInformation | jo.NoisyCopies | jo.AdversarialCopies
     good = isinstance(entry.feedback, kinds) and not isinstance(entry.learner, SurrogateKernel)
-    return good and not told and not entry.losses_of_arms
+    return good and not needs_covariance and not entry.losses_of_arms
 
 
 def on_two_copies(entry: Entry) -> bool:
@@ -70,33 +69,33 @@ WRAPPERS = {
     "Shadowed": Wrapper(Shadowed, on_two_copies),
 }  # fmt: skip
 PAIRS = [(wrapper, name) for wrapper in WRAPPERS for name in LEARNERS if WRAPPERS[wrapper].holds(LEARNERS[name]())]
-PLAYED = (  # in `make test`, with a program each
+PLAYED = (  # played in `make test`; each needs one program
     ("Doubling", "EXP3"), ("WithFeatures", "two copies"), ("Truncated", "Aggregating"), ("MultiKernel", "EWA"),
     ("Shadowed", "two copies, momentum, schedule"),
 )  # fmt: skip
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two records are equal, arrays in them included."""
+    """Return whether two records are equal, with their arrays."""
     leaves, structure = jax.tree.flatten(one)
     others, other_structure = jax.tree.flatten(other)
     return structure == other_structure and all(map(np.array_equal, leaves, others))
 
 
 def dropped(wrapped: Any, learner: Any, own: dict[str, Any] | None = None) -> list[str]:
-    """The traits and the optional methods of a learner that its wrapper does not have."""
+    """Return the traits and optional methods of a learner that its wrapper does not forward."""
     traits = traits_of(learner, LearnerTraits)._replace(**own or {})
     names = [name for name in traits._fields if not same(getattr(wrapped.traits, name), getattr(traits, name))]
-    risks = [method_of(each, LearnerDefaults.overflow_probability)(1) for each in (wrapped, learner)]
+    risks = [method_of(item, LearnerDefaults.overflow_probability)(1) for item in (wrapped, learner)]
     names += ["overflow_probability"] * (risks[0] != risks[1])
     feedbacks = FeedbackTraits(True, label_noise=jo.noise.gaussian(1.0)), FeedbackTraits()
     for feedback in feedbacks:
-        refused = [_refuses(each, feedback) for each in (wrapped, learner)]
-        names += ["check_feedback"] * (refused[0] != refused[1])
+        errors = [_raises(item, feedback) for item in (wrapped, learner)]
+        names += ["check_feedback"] * (errors[0] != errors[1])
     return names + ["weights"] * (hasattr(learner, "weights") and not hasattr(wrapped, "weights"))
 
 
-def _refuses(learner: Any, feedback: FeedbackTraits) -> bool:
+def _raises(learner: Any, feedback: FeedbackTraits) -> bool:
     try:
         method_of(learner, LearnerDefaults.check_feedback)(feedback)
     except ValueError:
@@ -105,17 +104,17 @@ def _refuses(learner: Any, feedback: FeedbackTraits) -> bool:
 
 
 def wrapped_entry(wrapper: str, name: str) -> tuple[Entry, Any, Any]:
-    """An entry, its learner with numbers as arrays, and that learner in a wrapper."""
+    """Return an entry, its learner with numbers as arrays, and the wrapped learner."""
     entry = LEARNERS[name]()
     learner = cast_leaves(entry.learner, np.float32)
     return entry, learner, WRAPPERS[wrapper].wrap(learner)
 
 
 @pytest.mark.parametrize("wrapper", WRAPPERS)
-def test_traits_and_optional_methods_are_forwarded(wrapper):
-    held = [name for each, name in PAIRS if each == wrapper]
-    assert len(held) >= 8
-    for name in held:
+def test_traits_and_optional_methods_of_the_registry_are_forwarded(wrapper):
+    names = [name for kind, name in PAIRS if kind == wrapper]
+    assert len(names) >= 8
+    for name in names:
         _, learner, wrapped = wrapped_entry(wrapper, name)
         assert dropped(wrapped, learner, WRAPPERS[wrapper].own) == [], name
 
@@ -160,7 +159,7 @@ def test_every_trait_and_every_optional_method_is_forwarded(wrapper):
 
 @jo.struct
 class Forgetful:
-    """A wrapper that drops everything but the learner's moves."""
+    """A wrapper that forwards only the moves of the learner."""
 
     learner: Any
 
@@ -176,12 +175,12 @@ class Forgetful:
         return self.learner.update(key, state, oracle)
 
 
-def test_a_wrapper_that_forgets_is_caught():
+def test_wrapper_that_forwards_nothing_is_detected():
     optional = ["overflow_probability", "check_feedback", "weights"]
     assert dropped(Forgetful(Probe()), Probe()) == [*LearnerTraits._fields, *optional]
     learners = {name: make().learner for name, make in LEARNERS.items()}
-    caught = {name for name, learner in learners.items() if dropped(Forgetful(learner), learner)}
-    assert caught >= {
+    detected = {name for name, learner in learners.items() if dropped(Forgetful(learner), learner)}
+    assert detected >= {
         "full gradient",
         "UCB1",
         "EXP3",
@@ -196,7 +195,7 @@ def game_of(entry: Entry) -> jo.Game:
 
 
 @pytest.mark.parametrize(("wrapper", "name"), some(PAIRS, *PLAYED))
-def test_a_wrapped_learner_plays(wrapper, name):
+def test_wrapped_learner_plays(wrapper, name):
     entry, _, wrapped = wrapped_entry(wrapper, name)
     with entry.promotion():
         bound = bind(game_of(entry), wrapped)  # a round is traced
@@ -208,37 +207,37 @@ def test_a_wrapped_learner_plays(wrapper, name):
             assert history.queries.tolist() == [entry.queries] * ROUNDS
 
 
-def test_what_a_wrapped_learner_assumes_is_checked():
-    """Losses of arms, noise of labels, classes: through each wrapper, in an entrant, and in any member of a sweep."""
+def test_assumptions_of_a_wrapped_learner_are_checked():
+    """Losses of arms, noise of labels and classes, in wrappers, entrants and members of a sweep."""
     losses = jo.environments.DataStream(None, np.array([[0.0, 1.5]]))
     arms = jo.Game(losses, jo.Bandit(), loss=jo.losses.ArmLoss())
     ucb = Doubling(lambda n_rounds: jo.learners.UCB1())
     for learner in (ucb, jo.Entrant(ucb, jo.Bandit())):
-        with pytest.raises(ValueError, match=r"y .losses of arms for Doubling.: must .* 1 .got"):
+        with pytest.raises(ValueError, match=r"^y\b.*Doubling.* 1"):
             bind(arms, learner)
     rows = jo.environments.DataStream(np.eye(3), np.array([0.5, 1.0, -1.0]))
     hinge = jo.GradientLearner(jo.estimators.FullGradient(jo.losses.Hinge()), 0.1)
-    with pytest.raises(ValueError, match="y: must be -1 or"):
+    with pytest.raises(ValueError, match=r"^y\b.*-1"):
         bind(jo.Game(rows, jo.FullInformation()), WithFeatures(hinge, Same()))
     noisy = jo.NoisyCopies(jo.noise.gaussian(0.1), label_noise=jo.noise.gaussian(0.1))
     for wrap in (lambda learner: WithFeatures(learner, Same()), lambda learner: Doubling(lambda n_rounds: learner)):
-        with pytest.raises(ValueError, match="label_noise: must be None for Probe"):
+        with pytest.raises(ValueError, match=r"label_noise.*Probe"):
             jo.simulate(jo.Game(rows, noisy), jo.sweep([wrap(Probe())]), n_runs=2, n_rounds=2)
 
 
-def test_copies_and_noise_of_feedbacks():
-    laws = jo.noise.gaussian(0.1), jo.noise.laplace(0.2)
-    assert jo.NoisyCopies(*laws).traits == FeedbackTraits(True, False, *laws)
+def test_traits_of_feedbacks_have_copies_and_noise():
+    distributions = jo.noise.gaussian(0.1), jo.noise.laplace(0.2)
+    assert jo.NoisyCopies(*distributions).traits == FeedbackTraits(True, False, *distributions)
     assert jo.FullInformation().traits == FeedbackTraits()
     assert method_of(object(), FeedbackDefaults.init)(None, None) == ()
 
 
 class Broken(LearnerDefaults):
-    """A learner whose traits are of another kind."""
+    """A learner with traits of a wrong type."""
 
     traits: Any = ()
 
 
-def test_traits_of_another_kind_are_refused():
-    with pytest.raises(TypeError, match=r"Broken.traits: must be a LearnerTraits .got"):
+def test_traits_of_a_wrong_type_raise_a_type_error():
+    with pytest.raises(TypeError, match=r"Broken.traits.*LearnerTraits"):
         traits_of(Broken(), LearnerTraits)

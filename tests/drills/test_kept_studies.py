@@ -88,7 +88,7 @@ def test_a_study_with_more_runs_goes_on_or_is_refused(tmp_path):
     write(file, ARMS | {"runs": 6})  # in one block, by default
     assert call("run", file, "--out", tmp_path / "one").exit_code == 0
     done = call("run", file, "--out", tmp_path / "one", "--runs", 9)
-    assert (done.exit_code, "give block_size=6 to go on" in done.stderr) == (2, True)
+    assert (done.exit_code, "give block_size=6" in done.stderr) == (2, True)
     write(file, ARMS | {"runs": 9, "block_size": 6})
     assert call("run", file, "--out", tmp_path / "one").exit_code == 0
 
@@ -103,7 +103,7 @@ def test_a_learner_of_mine_that_was_edited_is_refused(tmp_path, monkeypatch):
     code.write_text(code.read_text().replace("1e-12", "1e-6"))
     done = call(*small)
     assert done.exit_code == 2
-    assert "checkpoint out/checkpoint holds another study" in done.stderr
+    assert "another study" in done.stderr
     assert "NormalisedLMS.update" in done.stderr
 
 

@@ -38,7 +38,7 @@ def test_a_study_in_memory(reference, tmp_path):
     assert_same_bits(jo.load_result(url), reference)
     with warnings.catch_warnings(action="error"), xarray.open_zarr(url) as data:
         np.testing.assert_array_equal(data.cumulative_loss, reference.cumulative_loss)
-    with pytest.raises(ValueError, match=f"checkpoint {url} holds another study: key"):
+    with pytest.raises(ValueError, match=f"checkpoint {url} .*another study: key"):
         study(SWEEP, n_runs=7, checkpoint=url, key=4)
     study(SWEEP, n_runs=7, checkpoint=tmp_path)
     files = storage_at(url)
@@ -112,7 +112,7 @@ def test_numbers_that_are_damaged_are_computed_again(tmp_path):
             found = Context(checkpoint=tmp_path).compute_once(1, lambda value=value: {"a": np.full(2, value)})
         assert found["a"].tolist() == [value, value]
         (tmp_path / "a" / "c.0").write_bytes(b"damaged")
-    with pytest.warns(DamagedStoreWarning, match="its numbers are damaged, and are computed again"):
+    with pytest.warns(DamagedStoreWarning, match="numbers are damaged"):
         Context(checkpoint=tmp_path).compute_once(1, lambda: {"a": np.zeros(2)})
 
 
@@ -138,7 +138,7 @@ assert_same_bits(study(SWEEP, n_runs=7, checkpoint=jo.Checkpoint(url, every=0.5)
 assert_same_bits(jo.load_result(url), reference)
 with xarray.open_zarr(url) as data:
     np.testing.assert_array_equal(data.cumulative_loss, reference.cumulative_loss)
-with pytest.raises(ValueError, match="holds another study"):
+with pytest.raises(ValueError, match="another study"):
     study(SWEEP, n_runs=7, checkpoint=url, key=4)
 with pytest.raises(OSError, match="s3://nobodys/kept"):
     study(SWEEP, n_runs=7, checkpoint="s3://nobodys/kept")

@@ -1,4 +1,4 @@
-"""Laws of the number of copies: their samples, those made for a series, and what they cost."""
+"""Distributions of the number of copies: samples, optimal distributions for a series, and their cost."""
 
 import functools
 import math
@@ -40,8 +40,8 @@ def described(law, k):
 @pytest.mark.parametrize(
     "law", [Geometric(1.3), Geometric(4), FiniteDistribution([0.1, 0.0, 0.5, 0.0, 0.4])], ids=["1.3", "4", "table"]
 )
-def test_samples_follow_the_law(law, both_precisions):
-    """Chi-square at level 1e-6; a law shifted by one is rejected."""
+def test_samples_follow_the_distribution(law, both_precisions):
+    """Chi-square test at level 1e-6; a distribution shifted by one is rejected."""
     n = 100_000
     draws = np.asarray(samples(law, jax.random.split(jax.random.key(3), n)))
     assert draws.dtype == np.int32
@@ -69,7 +69,7 @@ def test_samples_follow_the_law(law, both_precisions):
 
 
 def test_uniform_numbers_are_fine_grained_near_zero():
-    """Below 2^-10 a float32 uniform has 13 bits left, all multiples of 2^-23; ours has all of its bits."""
+    """Below 2^-10 a float32 uniform has 13 bits, all multiples of 2^-23; the fine-grained one has all bits."""
     uniform = jax.jit(jax.vmap(lambda key: _fine_uniform(key, jnp.float32)))
     u = np.asarray(uniform(jax.random.split(jax.random.key(0), 200_000)))
     assert u.min() > 0
@@ -80,8 +80,8 @@ def test_uniform_numbers_are_fine_grained_near_zero():
     assert np.mean(small == np.round(small)) < 0.05
 
 
-def test_laws_made_for_the_series_are_optimal():
-    """Against the bound of Cauchy-Schwarz, and against 200 random laws."""
+def test_distributions_for_the_series_are_optimal():
+    """They attain the bound of Cauchy-Schwarz and are better than 200 random distributions."""
     rng = np.random.default_rng(0)
     gammas = SmoothedHinge(1.0).coefficients(25)
     gammas[4] = 0.0
@@ -107,7 +107,7 @@ def test_laws_made_for_the_series_are_optimal():
     assert best[4] == aware[4] == 0.0
 
 
-def test_enough_terms_is_the_least_number():
+def test_n_required_terms_is_minimal():
     for loss, reach in ((Exponential(), 3.0), (SmoothedAbsolute(2.0), 1.5), (Logistic(), 2.0)):
         n = n_required_terms(loss, reach)
         total = loss.majorant(reach)
@@ -115,42 +115,41 @@ def test_enough_terms_is_the_least_number():
     assert n_required_terms(Squared(), 2.0, centre=1.0) == 2
 
 
-def test_bad_laws():
+def test_invalid_distributions_raise_errors():
     for p in (1.0, 0.5, np.inf, np.nan):
-        with pytest.raises(ValueError, match="p: must be above 1"):
+        with pytest.raises(ValueError, match=r"\bp\b"):
             Geometric(p)
-    with pytest.raises(ValueError, match=r"probabilities: .*got the sum 0\.9"):
+    with pytest.raises(ValueError, match=r"\bprobabilities\b.*0\.9"):
         FiniteDistribution([0.5, 0.4])
-    with pytest.raises(ValueError, match="probabilities: must be at least 0"):
+    with pytest.raises(ValueError, match=r"\bprobabilities\b"):
         FiniteDistribution([1.5, -0.5])
-    with pytest.raises(ValueError, match="probabilities: must have 1 dimension"):
+    with pytest.raises(ValueError, match=r"\bprobabilities\b"):
         FiniteDistribution(np.ones((1, 1)))
-    with pytest.raises(ValueError, match="magnitudes: must not all be 0"):
+    with pytest.raises(ValueError, match=r"\bmagnitudes\b"):
         distribution_from_magnitudes([0.0, 0.0])
-    with pytest.raises(ValueError, match="overhead: must be above 0"):
+    with pytest.raises(ValueError, match=r"\boverhead\b"):
         cost_aware([1.0], 1.0, overhead=0.0)
     for second_moment in (0.0, -1.0, np.nan):
-        with pytest.raises(ValueError, match="second_moment: must be above 0"):
+        with pytest.raises(ValueError, match=r"\bsecond_moment\b"):
             minimum_variance([1.0, 1.0], second_moment)
 
 
-def test_infinite_variance_is_refused_with_its_reason():
-    reason = "the series diverges there and the variance of the estimator is infinite"
-    with pytest.raises(ValueError, match=r"p \* second_moment \(p = 4\): .*got 10"):
+def test_infinite_variance_raises_an_error():
+    with pytest.raises(ValueError, match=r"p \* second_moment.*9\.8696.*10"):
         SeriesEstimator.for_loss(Logistic(), Geometric(4.0), 2.5)
-    with pytest.raises(ValueError, match=reason):
+    with pytest.raises(ValueError, match=r"\bsecond_moment\b"):
         lemma1_bound(Logistic(), 4.0, 2.5)
     estimator = SeriesEstimator.for_loss(Logistic(), Geometric(4.0), 1.0)
-    with pytest.raises(ValueError, match=reason):
+    with pytest.raises(ValueError, match=r"\bsecond_moment\b"):
         exact_second_moment(estimator, 2.5)
-    # The better law has a finite second moment further out, up to E X^2 = pi^2.
+    # The optimal distribution has a finite second moment further out, up to E X^2 = pi^2.
     assert math.isfinite(exact_second_moment(SeriesEstimator.for_loss(Logistic(), minimum_variance, 2.5), 2.5))
-    with pytest.raises(ValueError, match=reason):
+    with pytest.raises(ValueError, match=r"\bsecond_moment\b"):
         SeriesEstimator.for_loss(Logistic(), minimum_variance, 9.9)
-    with pytest.raises(ValueError, match="second_moment: must be below radius"):
+    with pytest.raises(ValueError, match=r"\bsecond_moment\b"):
         minimum_variance(Logistic().coefficients(10), 9.9, radius=math.pi)
     for second_moment in (9.8695, 8.9):  # too close to the edge for a table
-        with pytest.raises(ValueError, match=r"more than 1024 terms|coefficients float64"):
+        with pytest.raises(ValueError, match=r"1024|\bsecond_moment\b"):
             SeriesEstimator.for_loss(Logistic(), minimum_variance, second_moment)
-    with pytest.raises(ValueError, match="must be inside the disc of convergence and in the range of float64"):
+    with pytest.raises(ValueError, match=r"\breach\b"):
         SeriesEstimator.for_loss(Exponential(), Geometric(2.0), 1e6)

@@ -1,4 +1,4 @@
-"""Products with a noisy copy, drawn from their own law instead of with the copy."""
+"""Products with a noisy copy, drawn from their own distribution instead of with the copy."""
 
 import jax
 import jax.numpy as jnp
@@ -32,7 +32,7 @@ def drawn_products(feedback, n):
 
 @pytest.mark.parametrize("name", COVARIANCES)
 @pytest.mark.parametrize("directly", [True, False])
-def test_products_have_the_law_of_a_product_with_a_copy(name, directly):
+def test_direct_products_have_the_distribution_of_products_with_a_copy(name, directly):
     """Normal, with the mean <w, x> and the variance w' S w. A false alarm in 10^4; a standard deviation that is off by
     2 % is found in more than 99 of 100 samples of 50,000 (there, 2 % are 6 standard errors)."""
     covariance = np.asarray(COVARIANCES[name])
@@ -48,13 +48,13 @@ def test_products_have_the_law_of_a_product_with_a_copy(name, directly):
         assert abs(off.std() / exact.std() - 1) > 3.9 / np.sqrt(2 * len(drawn))
 
 
-def test_a_product_is_of_the_copy_unless_it_is_drawn_directly():
+def test_products_use_the_copy_without_direct_products():
     oracle = opened(jo.NoisyCopies(jo.noise.gaussian(0.3)))
     assert oracle.product(2, W) == W @ oracle.copy(2)
     assert not oracle.direct_products
 
 
-def test_other_copies_and_labels_stay_what_they_are():
+def test_direct_products_leave_other_copies_and_labels_unchanged():
     with_products, without = (
         opened(jo.NoisyCopies(jo.noise.gaussian(0.3), label_noise=jo.noise.gaussian(0.1), direct_products=directly))
         for directly in (True, False)
@@ -65,7 +65,7 @@ def test_other_copies_and_labels_stay_what_they_are():
     assert with_products.queries() == without.queries() == 2
 
 
-def test_opposite_noise_is_opposite_in_products():
+def test_mirrored_noise_mirrors_products():
     there, back = (opened(direct().mirrored(sign)).product(0, W) for sign in (1.0, -1.0))
     np.testing.assert_allclose(there + back, 2 * W @ X, rtol=1e-5)
     assert there != back
@@ -101,9 +101,9 @@ def losses_of_a_loop(n_runs, n_rounds):
     return total
 
 
-def test_losses_have_the_mean_they_have_with_whole_copies(played):
-    """Against a loop with whole copies, and against the simulator's own: intervals of 4 standard errors, a false alarm
-    in 10^4 each. Copies that are one and the same, whose products are biased, are told apart."""
+def test_mean_loss_equals_that_of_whole_copies(played):
+    """Compared with a loop with whole copies and with the simulator's own, with intervals of 4 standard errors (false
+    alarm 1e-4 each). A single copy used twice, whose products are biased, is rejected."""
     own, loop = played[True].cumulative_loss[0, :, -1], losses_of_a_loop(4096, 60)
     other = played[False].cumulative_loss[0, :, -1]
     for theirs in (loop, other):
@@ -115,28 +115,28 @@ def test_losses_have_the_mean_they_have_with_whole_copies(played):
     assert abs(own.mean() - biased.mean()) > 8 * np.sqrt(own.var() / len(own) + biased.var() / len(biased))
 
 
-def test_queries_are_the_same_and_the_result_says_how_it_was_made(played):
+def test_queries_are_equal_and_the_result_records_direct_products(played):
     np.testing.assert_array_equal(played[True].queries, played[False].queries)
     assert "direct_products=True" in played[True].meta["game"]
     assert "direct_products=False" in played[False].meta["game"]
     assert (played[True].cumulative_loss != played[False].cumulative_loss).all()
 
 
-def test_the_gradient_is_unbiased():
+def test_gradient_with_direct_products_is_unbiased():
     def estimate(key):
         return jo.estimators.TwoCopies()(key, jnp.asarray(W), opened(direct([0.1, 0.4, 0.05]), key))
 
     assert verify.unbiased(estimate, 2 * (W @ X - 0.7) * X, seed=3).verdict == "unbiased"
 
 
-def test_it_says_for_which_noise_it_is():
-    with pytest.raises(ValueError, match=r"noise: .*got .*laplace"):
+def test_direct_products_require_gaussian_noise_that_fits_the_instances():
+    with pytest.raises(ValueError, match=r"\bnoise\b.*laplace"):
         jo.NoisyCopies(jo.noise.laplace(0.1), direct_products=True)
-    with pytest.raises(ValueError, match=r"covariance: .*got \(2,\)"):
+    with pytest.raises(ValueError, match=r"\bcovariance\b.*\(2,\)"):
         opened(direct([0.1, 0.2])).product(0, W)
 
 
-def test_a_copy_is_asked_for_one_thing():
+def test_using_both_a_copy_and_its_product_raises_an_error():
     oracle = opened(direct())
     oracle.product(0, W)
     for again in (lambda: oracle.copy(0), lambda: oracle.copies(0, 2), lambda: oracle.product(0, 2 * W)):
@@ -150,7 +150,7 @@ def test_a_copy_is_asked_for_one_thing():
 
 
 @pytest.mark.parametrize("regret", [NoisyRegret(), NoisyLearnerRegret()])
-def test_a_referee_that_looks_at_copies_refuses(regret):
+def test_regrets_that_read_copies_reject_direct_products(regret):
     game = jo.Game(GAME[False].environment, direct(), regret=regret)
     with pytest.raises(ValueError, match=r"looks at copy 0 of each round, which is not there with .*direct_products"):
         jo.simulate(game, LEARNER, n_runs=2, n_rounds=2)

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.fast_compile
 
 
 def test_second_moments_in_closed_form():
-    """Lemma 3 and the corrected Lemma 5 against the sums they come from, for the paper's law and for another."""
+    """Lemma 3 and the corrected Lemma 5 against explicit sums, for the paper's distribution and another one."""
     m, f, width = 0.8, 0.5, 1.4
     p = Geometric(1.5).log_table(400)
     n = np.arange(400)
@@ -51,7 +51,7 @@ def squared_norms(feature_map, counts, copies):
     return jax.vmap(lambda *c: prod(*[feature_map.assemble(c, copies)] * 2))(*counts)
 
 
-def test_second_moment_of_the_printed_map_breaks_its_bound(x64):
+def test_second_moment_of_the_printed_map_exceeds_its_printed_bound(x64):
     """E7 at p = 1.5, E|x~|^2 = 4, width 1, by the strata of copies that are all the same vector.
 
     The second moment of the printed map is 4.86e7; Lemma 5 bounds it by 4.87e5. The corrected map respects its own.
@@ -74,7 +74,7 @@ def test_second_moment_of_the_printed_map_breaks_its_bound(x64):
     np.testing.assert_allclose(second_moment(right), bound, rtol=1e-3)  # the last strata of the sum are left out
 
 
-def test_moments_of_copies():
+def test_copy_moments_match_closed_forms():
     values = copies_of(X, 2)
     expected = (values[:, 0] ** 2).sum(-1).mean(), ((values[:, 0] * values[:, 1]).sum(-1) ** 2).mean()
     np.testing.assert_allclose(copy_moments(X, COVARIANCE), expected, rtol=1e-12)

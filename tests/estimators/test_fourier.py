@@ -30,7 +30,7 @@ X, X2 = np.array([0.5, -0.2, 0.1]), np.array([0.3, 0.4, 0.0])
 @pytest.mark.parametrize("layout", ["cosine", "pair"])
 @pytest.mark.parametrize("name", ["gaussian", "mixture"])
 def test_mean_and_variance_of_one_frequency(name, layout, x64):
-    """On the line, by quadrature over the frequency and the phase, with the features themselves."""
+    """In one dimension, by quadrature of the features over the frequency and the phase."""
     kernel, x, x2 = KERNELS[name], jnp.array([0.7]), jnp.array([-0.4])
     rates, shares = ([1 / 1.5**2], [1.0]) if name == "gaussian" else ([0.2, 1.0], [2 / 3, 1 / 3])
     t, w = np.polynomial.hermite.hermgauss(60)
@@ -51,7 +51,7 @@ def test_mean_and_variance_of_one_frequency(name, layout, x64):
 
 @functools.partial(jax.jit, static_argnums=1)
 def drawn(kernel, n, x, x2):
-    """Features of both layouts, from the same frequencies, which are most of the work."""
+    """Features of both layouts from the same frequencies, whose drawing takes most of the time."""
     made = {layout: FourierFeatures.draw(jax.random.key(9), kernel, 3, n, layout) for layout in ("cosine", "pair")}
     features = {
         layout: (phi, phi(x), phi(x2), phi(x) @ phi(x2), single_frequency_variance(kernel, x, x2, layout))
@@ -90,8 +90,8 @@ def test_drawn_features_estimate_the_kernel(name, layout):
         assert np.abs(one).max() > 1.4 * math.sqrt(k0)  # the paper's range [-1, 1] is left
 
 
-def test_which_form_is_better():
-    """Per frequency always the pair, by k(x, x)^2/2; per feature where 2 k(x, x')^2 > k(2x, 2x')."""
+def test_pair_layout_has_the_smaller_variance_per_frequency():
+    """The difference per frequency is k(x, x)^2/2; per feature the pair is better if 2 k(x, x')^2 > k(2x, 2x')."""
     zero = jnp.zeros(1)
     for r in (0.1, 1.0, 3.0):
         for kernel in (Gaussian(1.0), Laplacian(1.0), Cauchy(1.0)):
@@ -121,33 +121,33 @@ def test_features_are_a_pytree(both_precisions):
         (
             lambda: FourierFeatures.draw(jax.random.key(0), Linear(), 2, 5),
             TypeError,
-            "kernel: .*got Linear",
+            r"\bkernel\b.*Linear",
         ),
         (
             lambda: FourierFeatures.draw(jax.random.key(0), Gaussian(1.0), 2, 5, "sine"),
             ValueError,
-            "layout: .*got 'sine'",
+            r"\blayout\b.*'sine'",
         ),
         (
             lambda: FourierFeatures.draw(jax.random.key(0), Gaussian(1.0), 0, 5),
             ValueError,
-            "dimension: must be at least 1",
+            r"\bdimension\b",
         ),
         (
             lambda: FourierFeatures.draw(jax.random.key(0), Gaussian(1.0), 2, 0),
             ValueError,
-            "n_frequencies: must be at least 1",
+            r"\bn_frequencies\b",
         ),
-        (lambda: FourierFeatures([1.0]), ValueError, "frequencies: must have 2 dimensions"),
-        (lambda: FourierFeatures([[1.0]], [0.0, 1.0]), ValueError, r"one per frequency, of shape \(1,\) .got \(2,\)"),
-        (lambda: FourierFeatures([[1.0]], at_zero=-1.0), ValueError, "at_zero: must be at least 0"),
+        (lambda: FourierFeatures([1.0]), ValueError, r"\bfrequencies\b"),
+        (lambda: FourierFeatures([[1.0]], [0.0, 1.0]), ValueError, r"\bphases\b.*\(2,\)"),
+        (lambda: FourierFeatures([[1.0]], at_zero=-1.0), ValueError, r"\bat_zero\b"),
         (
             lambda: single_frequency_variance(Linear(), jnp.ones(1), jnp.ones(1), "pair"),
             TypeError,
-            "kernel: .*got Linear",
+            r"\bkernel\b.*Linear",
         ),
     ],
 )
-def test_bad_input(make, error, message):
+def test_invalid_arguments_raise_errors(make, error, message):
     with pytest.raises(error, match=message):
         make()

@@ -37,7 +37,7 @@ def factor_moment(loss, y, centre=0.0, **_):
 
 
 def target(loss, y):
-    """The gradient length at the mean of the values, by the loss itself."""
+    """The gradient length at the mean of the values, from the loss itself."""
     return float(loss.gradient(jnp.float64(MEAN), jnp.float64(y)))
 
 
@@ -73,7 +73,7 @@ def test_strata_add_up_to_the_gradient(loss, y, options, law, x64):
     np.testing.assert_allclose(p[p > 0] @ strata[p > 0] + beyond, target(loss, y), rtol=1e-9)
 
 
-def test_a_label_for_each_factor(x64):
+def test_a_new_noisy_label_for_each_factor_is_unbiased(x64):
     """All strata with noisy labels, enumerated: the mean is l' at the mean of values and labels, the second moment that
     of independent factors whose noise is the values' and the labels'. With one label for all it is neither."""
     loss, labels = SmoothedAbsolute(1.0), np.array([-0.3, 0.5])
@@ -99,16 +99,16 @@ def test_a_label_for_each_factor(x64):
     np.testing.assert_allclose(estimator.second_moment(moment), math.fsum(strata), rtol=1e-12)
 
 
-def test_labels_of_classification_are_clean():
+def test_classification_rejects_noisy_labels():
     estimator = GradientLength.for_loss(Exponential(), Geometric(2.0), 0.36)
     feature_map = DotProductFeatureMap(Linear(), minimum_variance([0.0, 1.0], 1.0))
     fresh = lambda key: feature_map.estimate_given(key, jnp.int32(1), lambda k: jnp.ones(1), 1)  # noqa: E731
-    with pytest.raises(ValueError, match=r"y: .*got <function"):
+    with pytest.raises(ValueError, match=r"\by\b.*<function"):
         estimator.estimate(jax.random.key(0), fresh, lambda psi: prod(psi, psi), lambda key: jnp.float32(1.0))
 
 
 @pytest.mark.long
-def test_printed_form_of_the_estimate(x64):
+def test_printed_form_of_the_estimate_is_biased(x64):
     """E9: y = -1, exponential loss, <w, Psi(x)> = 0.6: the right mean is e^0.6 = 1.822, the printed one e^-0.6 = 0.549.
 
     Printed and corrected estimates are sampled with the same keys; each mean lies within 5.5 of its own standard
@@ -125,7 +125,7 @@ def test_printed_form_of_the_estimate(x64):
         error = np.std(values) / math.sqrt(len(keys))
         assert abs(np.mean(values) - expected) < 5.5 * error
         assert abs(np.mean(values) - other) > 100 * error
-    with pytest.raises(ValueError, match=r"estimator: .*got 'regression'"):
+    with pytest.raises(ValueError, match=r"\bestimator\b.*'regression'"):
         printed_gradient_length(
             GradientLength.for_loss(Squared(), Geometric(2.0), 1.0), keys[0], fresh, hypothesis, 1.0
         )
@@ -133,7 +133,7 @@ def test_printed_form_of_the_estimate(x64):
 
 @pytest.mark.long
 @pytest.mark.parametrize(("loss", "y"), some([(Exponential(), -1.0), SMOOTHED], SMOOTHED))
-def test_whole_chain(loss, y):
+def test_estimates_from_noisy_copies_are_unbiased(loss, y):
     """From noisy copies to g~, with w a combination of two stored estimates, in float32.
 
     The mean of 65,536 estimates lies within 6 of its standard errors of the gradient at <w, Psi(x)> (false alarm 2e-9
@@ -170,8 +170,8 @@ def test_whole_chain(loss, y):
     assert abs(queries.mean() - 0.25) < 6 * queries.std() / math.sqrt(len(keys))  # E N E N' = 1/2 * 1/2
 
 
-def test_second_moment(x64):
-    """E g~^2 against the strata, n by n."""
+def test_second_moment_matches_enumeration(x64):
+    """E g~^2 is the sum over the strata n."""
     y = -1.0
     moment = factor_moment(Exponential(), y)
     estimator = GradientLength.for_loss(Exponential(), Geometric(1.5), moment)
@@ -183,12 +183,12 @@ def test_second_moment(x64):
     mean, drawn = 0.3, expected - 1 / p[0]
     promised = 1 + 2 * (math.exp(-mean) - 1) + drawn  # (-1 + what is drawn)^2, which is 1 - e^-mean in the mean
     np.testing.assert_allclose(outside.second_moment(moment, mean), promised, rtol=1e-10)
-    with pytest.raises(ValueError, match="mean: must be given"):
+    with pytest.raises(ValueError, match=r"\bmean\b"):
         outside.second_moment(moment)
 
 
-def test_too_few_values_are_a_cap():
-    """Two values where n = 3: the term is left out, and not made of two factors."""
+def test_combine_drops_terms_with_too_few_values():
+    """With two values and n = 3 the term is 0 instead of a product of two factors."""
     estimator = GradientLength.for_loss(Exponential(), Geometric(2.0), 1.0)
     combine = jax.jit(estimator.combine)
     assert float(combine(jnp.ones(2), jnp.int32(3), 1.0)) == 0.0
@@ -215,13 +215,13 @@ def test_overflow_of_a_fresh_feature_is_reported():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: GradientLength.for_loss(Exponential(), Geometric(2.0), -1.0), "second_moment: must be above 0"),
+        (lambda: GradientLength.for_loss(Exponential(), Geometric(2.0), -1.0), r"\bsecond_moment\b"),
         (
             lambda: GradientLength(GradientLength.for_loss(Squared(), Geometric(2.0), 1.0).series, "ranking"),
-            "kind: must be one",
+            r"\bkind\b",
         ),
     ],
 )
-def test_bad_input(make, message):
+def test_invalid_arguments_raise_errors(make, message):
     with pytest.raises(ValueError, match=message):
         make()

@@ -36,7 +36,7 @@ def test_bernstein_agrees_with_scipy():
     np.testing.assert_allclose(partial_polynomial(sequence, 0, x), clip(0.5))
 
 
-def test_bernstein_error_of_the_absolute_value():
+def test_bernstein_error_for_the_absolute_value():
     """At 0 the Bernstein polynomial of |x| on [-1, 1] is E|2 S/K - 1|, S binomial: C(K, K/2)/2^K for even K."""
     for k in (2, 10, 30):
         assert bernstein(np.abs, k, -1.0, 1.0).bias(np.abs, 0.0) == pytest.approx(special.comb(k, k // 2) / 2**k)
@@ -57,7 +57,7 @@ def test_chebyshev_series_in_closed_form():
 
 
 @pytest.mark.parametrize("make", [bernstein, chebyshev])
-def test_exact_moments_by_enumeration(make, x64):
+def test_exact_moments_match_enumeration(make, x64):
     values, probabilities = np.array([-0.4, 0.9, 1.6]), np.array([0.3, 0.5, 0.2])
     sequence = make(clip, 5, -0.5, 1.5)
     mean, second = probabilities @ values, probabilities @ (values - sequence.centre) ** 2
@@ -91,7 +91,7 @@ def test_strata_are_differences_of_polynomials(both_precisions):
 
 
 @pytest.mark.long
-def test_monte_carlo_mean_and_mutants(x64):
+def test_monte_carlo_mean_is_right_and_mutants_are_rejected(x64):
     """z-test with the exact variance at |z| > 5: false alarm 6e-7; 100,000 draws see a bias of 6/316 sd = 0.019 sd.
 
     The mutant uses one copy for all factors (a plain polynomial of one noisy copy).
@@ -116,18 +116,18 @@ def test_monte_carlo_mean_and_mutants(x64):
     assert abs(mutants.mean() - target) > 6 * error
 
 
-def test_bad_input():
-    with pytest.raises(ValueError, match=r"degree: must be lower .got 40"):
+def test_invalid_arguments_raise_errors():
+    with pytest.raises(ValueError, match=r"\bdegree\b"):
         chebyshev(np.abs, 40, -1.0, 1.0)
-    with pytest.raises(ValueError, match="upper: must be above 1"):
+    with pytest.raises(ValueError, match=r"\bupper\b"):
         bernstein(np.abs, 3, 1.0, 1.0)
-    with pytest.raises(ValueError, match="f: must be finite"):
+    with pytest.raises(ValueError, match=r"^f\b"):
         bernstein(lambda x: np.where(x > 0, x, np.nan), 3, -1.0, 1.0)
-    with pytest.raises(ValueError, match="degree: must be at least 1"):
+    with pytest.raises(ValueError, match=r"\bdegree\b"):
         bernstein(np.abs, 0, -1.0, 1.0)
-    with pytest.raises(ValueError, match="nodes: must be at least 11"):
+    with pytest.raises(ValueError, match=r"\bnodes\b"):
         chebyshev(np.abs, 10, -1.0, 1.0, nodes=10)
-    with pytest.raises(ValueError, match="differences: must be a square lower triangular matrix"):
+    with pytest.raises(ValueError, match=r"\bdifferences\b"):
         PolynomialSequence([[1.0, 1.0], [0.0, 1.0]])
-    with pytest.raises(ValueError, match="law: must give n = 2 a probability above 0"):
+    with pytest.raises(ValueError, match=r"\blaw\b.*n = 2"):
         PolynomialSequenceEstimator(bernstein(np.square, 2, -1.0, 1.0), FiniteDistribution([0.5, 0.5]))

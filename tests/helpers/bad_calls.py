@@ -1,4 +1,4 @@
-"""Bad calls: what a user may get wrong, and what must come of it."""
+"""Calls with a wrong argument, and the errors that they must raise."""
 
 import itertools
 import traceback
@@ -17,24 +17,24 @@ NOT_NUMBERS = ("1", 1j, True, {}, object(), [0.5], MASKED, np.array(["a"]), floa
 
 
 class Row(NamedTuple):
-    """A bad call, the error that must come of it, and what its message must say."""
+    """A bad call, its error, a text in the message (the argument), and the wrong value."""
 
     call: Callable[[], Any]
     error: type[Exception] | tuple[type[Exception], ...]
-    says: str
-    given: str
+    text: str
+    value: str
 
 
-def row(call: Callable[[], Any], error: Any, says: str) -> Row:
-    """A call with the one wrong argument that is in it."""
-    return Row(call, error, says, "")
+def row(call: Callable[[], Any], error: Any, text: str) -> Row:
+    """Return a call without arguments as a row."""
+    return Row(call, error, text, "")
 
 
 def rows(name: str, call: Callable[[Any], Any], error: Any, *wrong: Any) -> Iterator[Row]:
-    """The same call with one wrong argument after the other."""
+    """Yield the same call with each wrong value of an argument."""
     for value in wrong:
-        given = value.__name__ if isinstance(value, type) else " ".join(str(value).split())[:30]
-        yield Row(lambda value=value: call(value), error, name, f"{type(value).__name__} {given}")
+        text = value.__name__ if isinstance(value, type) else " ".join(str(value).split())[:30]
+        yield Row(lambda value=value: call(value), error, name, f"{type(value).__name__} {text}")
 
 
 def number(name: str, call: Callable[[Any], Any], *outside: float, optional: bool = False) -> Iterator[Row]:
@@ -49,56 +49,56 @@ def positive(name: str, call: Callable[[Any], Any], **options: Any) -> Iterator[
 
 
 def count(name: str, call: Callable[[Any], Any], least: int = 1, optional: bool = False) -> Iterator[Row]:
-    """An argument that is an integer of at least so much."""
+    """An argument that is an integer of at least `least`."""
     yield from rows(name, call, TypeError, 1.5, "3", True, np.nan, np.ones(2), [3], *(() if optional else (None,)))
     yield from rows(name, call, ValueError, least - 1, -3)
 
 
 def option(name: str, call: Callable[[Any], Any], misspelt: str, optional: bool = False) -> Iterator[Row]:
-    """An argument that is one of a few words."""
+    """An argument that is one of a few strings."""
     yield from rows(name, call, (ValueError, TypeError), misspelt, "", 3, ["l1"], *(() if optional else (None,)))
 
 
 def vector(name: str, call: Callable[[Any], Any], *outside: Any) -> Iterator[Row]:
-    """An argument that is a finite vector with an entry."""
+    """An argument that is a finite vector that is not empty."""
     yield from rows(name, call, TypeError, MASKED, np.array([1j, 0.0]), ["a", "b"], [1.0, None], [[1.0], [1.0, 2.0]])
     yield from rows(name, call, TypeError, np.array([True, False]), [True, False])
     yield from rows(name, call, ValueError, [np.nan, 1.0], [np.inf, 1.0], [], np.ones((2, 2, 2)), *outside)
 
 
 def thing(name: str, call: Callable[[Any], Any], *wrong: Any) -> Iterator[Row]:
-    """An argument that is an object of a kind; what is `wrong` comes besides what no object is."""
+    """An argument that is an object of one kind, with further `wrong` values."""
     yield from rows(name, call, TypeError, None, "gauss", 3.0, [1], np.ones((50, 50)), *wrong)
 
 
 def innermost(error: Exception) -> str:
-    """The file that raised."""
+    """Return the file that raised the error."""
     return traceback.extract_tb(error.__traceback__)[-1].filename
 
 
 def check(group: list[Row]) -> None:
-    """Every call raises what it must, from the package's own checks, in a few lines that name the argument."""
-    wrong = [f"{bad.says} = {bad.given}: {fault}" for bad in group if (fault := _fault(bad))]
+    """Check that every call raises its error from the package itself, in a few lines that name the argument."""
+    wrong = [f"{bad.text} = {bad.value}: {fault}" for bad in group if (fault := _fault(bad))]
     assert not wrong, "\n".join(wrong)
 
 
 def _fault(bad: Row) -> str | None:
-    """What is wrong with what comes of a bad call, or None."""
+    """Return the fault of the outcome of a bad call, or None."""
     try:
-        found = bad.call()
+        result = bad.call()
     except Exception as error:
-        said = str(error)
+        message = str(error)
         faults = {
-            f"{type(error).__name__}: {said}": not isinstance(error, bad.error),
-            f"raised in {innermost(error)}: {said}": not Path(innermost(error)).is_relative_to(PACKAGE),
-            f"does not name {bad.says}: {said}": bad.says not in said,
-            f"is long: {said}": said.count("\n") >= 3 or len(said) >= 500,
+            f"{type(error).__name__}: {message}": not isinstance(error, bad.error),
+            f"raised in {innermost(error)}: {message}": not Path(innermost(error)).is_relative_to(PACKAGE),
+            f"does not name {bad.text}: {message}": bad.text not in message,
+            f"is long: {message}": message.count("\n") >= 3 or len(message) >= 500,
         }
-        return next((fault for fault, there in faults.items() if there), None)
-    return f"accepted: {found!r}"[:300]
+        return next((fault for fault, occurs in faults.items() if occurs), None)
+    return f"accepted: {result!r}"[:300]
 
 
 def grouped(table: Iterable[Row]) -> list[Any]:
-    """The rows of a table as parameters of a test: those of an argument together."""
-    groups = (list(group) for _, group in itertools.groupby(table, lambda bad: bad.says))
-    return [pytest.param(group, id=f"{i}-{group[0].says}") for i, group in enumerate(groups)]
+    """Return the rows of a table as parameters of a test, one for each argument."""
+    groups = (list(group) for _, group in itertools.groupby(table, lambda bad: bad.text))
+    return [pytest.param(group, id=f"{i}-{group[0].text}") for i, group in enumerate(groups)]

@@ -1,4 +1,4 @@
-"""Rounds of bandits, and the random keys that they used."""
+"""Bandit learners, random rounds for them, and the keys of their random numbers."""
 
 import jax
 import jax.numpy as jnp
@@ -36,26 +36,26 @@ CONTEXTUAL = {"EXP4": EXP4(0.5, 0.1), "LinUCB": LinUCB(0.3, 0.7), "linear Thomps
 LEARNERS = DETERMINISTIC | RANDOMISED | CONTEXTUAL
 
 
-def rounds(seed=0) -> tuple[np.ndarray, np.ndarray]:
-    """Contexts [T, K, K], rows of which are laws, and losses [T, K] in [0, 1], linear in them up to noise."""
+def random_rounds(seed=0) -> tuple[np.ndarray, np.ndarray]:
+    """Return contexts [T, K, K] of distributions, and losses [T, K] in [0, 1], linear in contexts plus noise."""
     rng = np.random.default_rng(seed)
     x = rng.dirichlet(np.ones(K), size=(T, K))
     losses = 0.5 * x @ np.linspace(0, 1, K) + 0.1 * np.arange(K) + 0.2 * rng.uniform(size=(T, K))
     return x, losses
 
 
-def keys_of(key, t):
-    """For predict and update."""
-    return tuple(jax.random.fold_in(jax.random.fold_in(key, t), part) for part in (0, 1))
+def round_keys(key, t):
+    """Return the keys for predict and update in round t."""
+    return tuple(jax.random.fold_in(jax.random.fold_in(key, t), index) for index in (0, 1))
 
 
 @jax.jit
-def played(learner, x, losses, key):
-    """The arms of a run."""
+def arms_of_run(learner, x, losses, key):
+    """Return the arms of a run."""
 
     def play_round(state, row):
         t, x, losses = row
-        predict_key, update_key = keys_of(key, t)
+        predict_key, update_key = round_keys(key, t)
         move = learner.predict(predict_key, state, x)
         state, _ = learner.update(update_key, state, BanditOracle(x, move, losses))
         return state, move.arm if isinstance(move, Draw) else move

@@ -9,7 +9,7 @@ from jaxonline.game import Specs
 
 @jax.jit
 def played(learner, rows, key=None):
-    """Moves before each of the rounds (x, y), and states and infos after it."""
+    """Return the move of each round (x, y), and the state and info after it."""
     key = jax.random.key(0) if key is None else key
 
     def play_round(state, row):

@@ -235,7 +235,7 @@ BAD_CALLS = {
     "no learner": (lambda: jo.Live(jo.FullInformation()), TypeError, "learner: must be a learner"),
     "no feedback": (lambda: jo.Live(gradient(), "full"), TypeError, "feedback: must not be a string"),
     "no shape": (lambda: jo.Live(gradient(), instance=2.5), TypeError, "instance: must be an integer"),
-    "no key": (lambda: jo.Live(gradient(), key="a"), TypeError, "key: must be an integer or a key"),
+    "no key": (lambda: jo.Live(gradient(), key="a"), TypeError, "key: must be an integer or a JAX key"),
     "a negative seed": (lambda: jo.Live(gradient(), key=-1), ValueError, "key: .*got -1"),
     "a seed too large": (lambda: jo.Live(gradient(), key=2**32), ValueError, r"key: must be below 2\^32 .got"),
     "no loss": (lambda: jo.Live(gradient(), loss="squared"), TypeError, "loss: must be a loss"),

@@ -1,4 +1,4 @@
-"""Independent loops of bandit algorithms in NumPy, arm by arm, fed with the random numbers of the learners."""
+"""Independent NumPy loops of bandit algorithms, with the random numbers of the learners."""
 
 import numpy as np
 from scipy import optimize, special
@@ -10,7 +10,7 @@ def _stats(arms, losses, k):
 
 
 def index_policy(losses, index):
-    """Arms of a policy with an index: `index(pulls, sum, t)` after t rounds; each arm once at first."""
+    """Return the arms of a policy with `index(pulls, sum, t)` after t rounds, which first pulls each arm once."""
     arms = []
     for t in range(len(losses)):
         values = []
@@ -35,7 +35,7 @@ def kl(p, q):
 
 
 def kl_lower(mean, budget):
-    """By bisection of the logarithm of q."""
+    """Return the smallest q with kl(mean, q) <= budget, by bisection of its logarithm."""
     if mean <= 0 or kl(mean, 1e-300) <= budget:
         return 0.0
     if budget <= 0:
@@ -59,7 +59,7 @@ def explore_then_commit(losses, m):
 
 
 def inversion(p, u):
-    """The arm at the level u of the cumulative probabilities."""
+    """Return the arm at the level u of the cumulative probabilities."""
     total = 0.0
     for k, probability in enumerate(p):
         total += probability
@@ -80,7 +80,7 @@ def epsilon_greedy(losses, uniforms, epsilon, power):
 
 
 def exponential(losses, uniforms, eta, gamma=0.0, beta=None, mixing=0.0, advice=None):
-    """EXP3-IX for losses over p + gamma; with `beta` EXP3.P, on gains; with `advice` [T, N, K] EXP4."""
+    """EXP3-IX; with `beta` EXP3.P, on gains; with `advice` [T, N, K] EXP4."""
     T, K = losses.shape
     totals, arms = np.zeros(K if advice is None else advice.shape[1]), []
     for t in range(T):
@@ -115,14 +115,14 @@ def gaussian_thompson(losses, normals, noise_std, prior_mean, prior_std):
 
 
 def gamma_proposal(shape, z):
-    """Marsaglia and Tsang's proposal, and the logarithm of the probability with which it is accepted."""
+    """Return the proposal of Marsaglia and Tsang, and the logarithm of its probability of acceptance."""
     d = shape - 1 / 3
     v = (1 + z / np.sqrt(9 * d)) ** 3
     return (d * v, 0.5 * z**2 + d - d * v + d * np.log(v)) if v > 0 else (0.0, -np.inf)
 
 
 def bernoulli_thompson(losses, tosses, proposals, a=1.0, b=1.0):
-    """`proposals(t, turn)` are normal numbers [K, 2] (turn 0) or [2] and uniform ones [K] or a number."""
+    """Thompson sampling; `proposals(t, turn)` returns normal and uniform numbers [K, 2], [K] (turn 0) or [2], []."""
     T, K = losses.shape
     ones, pulls, arms = np.zeros(K), np.zeros(K), []
     for t in range(T):
@@ -146,7 +146,7 @@ def bernoulli_thompson(losses, tosses, proposals, a=1.0, b=1.0):
 
 
 def linear(losses, features, width, regularizer, normals=None):
-    """LinUCB or, with normal numbers [T, d], linear Thompson sampling: solved afresh in every round."""
+    """LinUCB or, with normal numbers [T, d], linear Thompson sampling; every round solves the linear system."""
     A, b, arms = regularizer * np.eye(features.shape[2]), np.zeros(features.shape[2]), []
     for t in range(len(losses)):
         P = np.linalg.inv(A)

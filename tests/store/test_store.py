@@ -104,9 +104,9 @@ def test_another_process_reads_and_writes_blocks_beside_the_one_that_has_the_sto
         same(store.blocks.read(B, 1), made(3, B))
         store.blocks.write(B, 1, made(3, B))
         same(other.blocks.read(B, 1), made(3, B))
-    with pytest.raises(ValueError, match="holds another study"):
+    with pytest.raises(ValueError, match="another study"):
         Store(Folder(folder), ABOUT | {"key": "(0, 4)"}, 30.0, LAYOUT, exclusive=False).__enter__()
-    with pytest.raises(ValueError, match="holds no study yet"):
+    with pytest.raises(ValueError, match="no study yet"):
         Store(Folder(folder / "new"), ABOUT, 30.0, LAYOUT, exclusive=False).__enter__()
 
 
@@ -116,7 +116,7 @@ def test_another_process_reads_and_writes_blocks_beside_the_one_that_has_the_sto
 
 def test_the_second_in_a_folder_is_told_at_once(folder):
     with opened(folder) as store:
-        with pytest.raises(BlockingIOError, match=r"another process is working on this checkpoint") as error:
+        with pytest.raises(BlockingIOError, match=r"another process") as error:
             opened(folder).__enter__()
         assert error.value.filename == str(folder)
         store.blocks.write(B, 1, made(1, B))

@@ -83,7 +83,7 @@ def test_computed_with_as_an_array_of_numpy(played, stored):
     np.testing.assert_array_equal(np.exp(-array), np.exp(-held))
     np.testing.assert_array_equal([each.sum() for each in array], [each.sum() for each in held])
     assert (len(array), array.ndim, array.shape, array.dtype, array.nbytes) == (3, 3, held.shape, float, held.nbytes)
-    assert "it is read when it is indexed" in repr(array)
+    assert "read when indexed" in repr(array)
     with pytest.raises(ValueError, match="copy=False"):
         np.array(array, copy=False)
 
@@ -158,10 +158,10 @@ def test_a_store_that_is_gone_or_damaged(played, nothing_held, tmp_path):
     chunk = max((tmp_path / "kept" / "cumulative_loss").glob("c.*"))
     chunk.write_bytes(chunk.read_bytes()[:-1] + b"?")
     found.queries[0]
-    with pytest.raises(ValueError, match="kept is damaged: 'cumulative_loss' is not what was written"):
+    with pytest.raises(ValueError, match="kept is damaged: 'cumulative_loss'"):
         found.mean()
     shutil.rmtree(tmp_path / "kept")
-    with pytest.raises(FileNotFoundError, match=r"'queries' is not in .*kept any more: a result of more than 0 MB"):
+    with pytest.raises(FileNotFoundError, match=r"'queries' .*kept: a result of more than 0 MB"):
         found.mean("queries")
 
 
@@ -175,9 +175,9 @@ def test_a_store_in_whose_place_another_one_is_put(nothing_held, place):
     made_up().save(place)
     old = jo.load_result(place)
     made_up(comparator=False).select(runs=slice(None, None, -1)).save(place)
-    with pytest.raises(FileNotFoundError, match=r"'cumulative_loss' is not in .*saved any more.*another one was put"):
+    with pytest.raises(FileNotFoundError, match=r"'cumulative_loss' .*saved"):
         old.mean("cumulative_loss")
-    with pytest.raises(FileNotFoundError, match="'comparator_loss' is not in"):
+    with pytest.raises(FileNotFoundError, match="'comparator_loss'"):
         old.save(place)
     with pytest.raises(FileNotFoundError):
         np.asarray(old.queries)
@@ -194,7 +194,7 @@ def test_saved_in_the_place_of_its_own_numbers(nothing_held, place, monkeypatch)
     found.save(place)
     assert all(vars(found)[name] is of for name, of in before.items())
     for gone in (found, old):
-        with pytest.raises(FileNotFoundError, match="another one was put there"):
+        with pytest.raises(FileNotFoundError, match="removed or replaced"):
             gone.regret  # noqa: B018
     new = jo.load_result(place)
     for _ in range(2):  # the same numbers again: it goes on to be read
@@ -220,7 +220,7 @@ def test_a_study_in_whose_place_another_one_is_put(played, nothing_held, tmp_pat
         marker = root["attributes"]["jaxonline"]
         (marker if was == "study" else marker["layout"])[was] = now
         path.write_text(json.dumps(root))
-        with pytest.raises(FileNotFoundError, match="another one was put there"):
+        with pytest.raises(FileNotFoundError, match="removed or replaced"):
             found.queries[0]
 
 

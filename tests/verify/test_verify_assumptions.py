@@ -20,46 +20,46 @@ from jaxonline.verify.strata import count_errors
 
 
 @pytest.mark.parametrize("q", [1e-7, 1e-6, 1e-5])
-def test_values_too_rare_to_be_seen_do_not_convict(q):
-    """It was "biased" in 98, 83 and 15 % of seeds, with "false alarms 1e-09" printed."""
+def test_rare_values_make_the_verdict_undecided(q):
     for seed in range(5):
-        result = _unwarned(two_values(q), 1.0, seed=seed)
+        result = _without_warnings(two_values(q), 1.0, seed=seed)
         assert result.verdict == "undecided"
-        assert "identical" in result.notes[0] or "exceeds the 1000 that the error rates assume" in result.notes[0]
-        assert "give range or second_moment" in result.notes[0] or "give second_moment or range" in result.notes[0]
+        assert "identical" in result.notes[0] or "1000" in result.notes[0]
+        assert "range" in result.notes[0]
+        assert "second_moment" in result.notes[0]
 
 
-def test_a_verdict_carries_the_assumption_that_such_values_break():
+def test_a_verdict_states_its_assumption():
     hidden = verify.unbiased(two_values(2.0**-20, noise=1.0), 1.0, samples=200_000, seed=1, mesh=ONE)
     assert hidden.verdict == "biased"
     assert ", if kurtosis <= 1000\n" in str(hidden)
     known = verify.unbiased(two_values(2.0**-20, noise=1.0), 1.0, second_moment=2.0**20 + 1 / 3, mesh=ONE, seed=1)
     assert known.verdict == "undecided"
     assert "samples are needed" in known.notes[0]
-    bounded = _unwarned(two_values(2.0**-20), 1.0, range=(0, 2.0**20), samples=200_000, seed=1)
+    bounded = _without_warnings(two_values(2.0**-20), 1.0, range=(0, 2.0**20), samples=200_000, seed=1)
     assert bounded.verdict == "undecided"
 
 
-def test_a_range_is_an_assumption_too():
-    """Nobody sees the value 2^20 outside it."""
+def test_a_range_is_stated_as_an_assumption():
+    """No sample shows the value 2^20 outside it."""
     result = verify.unbiased(two_values(2.0**-20, noise=0.5), 1.0, range=(-1, 1), samples=20_000, mesh=ONE)
     assert result.verdict == "biased"
     assert ", if every value is in [-1, 1]\n" in str(result)
     assert verify.unbiased(uniform, 0.5, second_moment=1 / 3, mesh=ONE).assumption == "E theta^2 <= 0.333333"
 
 
-def test_one_constant_coordinate_convicts_nobody():
-    """It may be that nothing was seen of it; where it is right, the others decide."""
+def test_a_wrong_constant_coordinate_makes_the_verdict_undecided():
+    """The samples may have missed its values; if it is right, the others decide."""
     estimator = power(np.array([1.0, 0.0]), np.array([0.0, 0.25]))
     options = {"kurtosis": 10, "mesh": ONE}
     assert verify.unbiased(estimator, [0.5, 0.25], **options).verdict == "unbiased"
     wrong = verify.unbiased(estimator, [0.5, 0.5], **options)
-    assert (wrong.verdict, wrong.notes[0][:38]) == ("undecided", "coordinate 1 is the same in all sample")
+    assert (wrong.verdict, wrong.notes[0][:12]) == ("undecided", "coordinate 1")
     assert verify.unbiased(estimator, [0.6, 0.5], **options).verdict == "biased"
 
 
-def test_rare_values_in_a_second_moment():
-    """2^15 with probability 2^-20, else 0.1: 1,024 times the bound 1, and "respected: 0.01" it was."""
+def test_rare_values_do_not_respect_a_bound_on_the_second_moment():
+    """2^15 with probability 2^-20, else 0.1: 1,024 times the bound 1."""
     seen = verify.second_moment(two_values(2.0**-20, 2.0**15, 0.1), 1.0, mesh=ONE)
     assert seen.verdict == "undecided"
     assert "identical" in seen.notes[0] or "exceeds the assumed 1000" in seen.notes[0]
@@ -72,12 +72,12 @@ def test_rare_values_in_a_second_moment():
 # What is stated and wrong
 
 
-def test_a_stated_second_moment_is_compared_with_the_samples():
-    """Stated 2, and 101 in the samples."""
+def test_samples_contradict_a_wrong_second_moment():
+    """The stated one is 2, that of the samples 101."""
     estimator, options = two_values(0.01, 100.0, 0.0, 1.7), {"detect": 0.1, "mesh": ONE}
     result = verify.unbiased(estimator, 1.0, second_moment=2.0, **options)
     assert result.verdict == "undecided"
-    assert "the samples contradict the stated second moment 2: theirs is" in result.notes[0]
+    assert "contradict the stated second moment 2" in result.notes[0]
     right = verify.unbiased(estimator, 1.0, second_moment=100 + 1.7**2 / 3, **options)
     assert (right.verdict, right.notes) == ("unbiased", ())
     loose = verify.unbiased(estimator, 1.0, second_moment=200.0, **options)
@@ -85,8 +85,8 @@ def test_a_stated_second_moment_is_compared_with_the_samples():
     assert "the stated second moment is up to " in loose.notes[0]
 
 
-def test_a_bias_shows_although_the_stated_second_moment_is_wrong():
-    """Then the samples' own variance is what is left to go by, and its assumption is the one that is printed."""
+def test_a_bias_is_found_despite_a_wrong_second_moment():
+    """The interval then uses the samples' own variance and states its assumption."""
     result = verify.unbiased(power(scale=2.0), 0.5, second_moment=1 / 3, samples=20_000, mesh=ONE)
     assert result.verdict == "biased"
     assert result.method == "kurtosis"
@@ -95,26 +95,27 @@ def test_a_bias_shows_although_the_stated_second_moment_is_wrong():
 
 
 @pytest.mark.parametrize(("factor", "verdict"), [(0.5, "undecided"), (1.0, "respected"), (1.5, "undecided")])
-def test_an_exact_second_moment_is_compared_from_both_sides(factor, verdict):
-    """Overstated twice it was "respected". |uniform|^2 has E Z^2 / (E Z)^2 = 9/5."""
+def test_samples_contradict_a_wrong_exact_second_moment(factor, verdict):
+    """|uniform|^2 has E Z^2 / (E Z)^2 = 9/5."""
     result = verify.second_moment(uniform, 10.0, exact=factor / 3, kurtosis=20.0, mesh=ONE)
     assert result.verdict == verdict
     assert ("contradict the exact value" in result.notes[0]) == (factor != 1.0)
 
 
-def test_second_moments_by_strata_are_compared_with_the_samples():
+def test_samples_contradict_wrong_second_moments_of_strata():
     known = {"pmf": [0.5, 0.5], "given": of_stratum([1, -9], [0, 20]), "terms": [0.5, 0.5]}
     right = verify.Strata(**known, second_moments=[1.0, 1 + 400 / 12])
     assert verify.unbiased(None, 1.0, strata=right, mesh=ONE).verdict == "unbiased"
     wrong = verify.unbiased(None, 1.0, strata=verify.Strata(**known, second_moments=[1.0, 2.0]), mesh=ONE)
     assert wrong.verdict == "undecided"
-    assert "contradict the second moment stated for N = 1: give second_moments" in wrong.notes[0]
+    assert "N = 1" in wrong.notes[0]
+    assert "second_moments" in wrong.notes[0]
 
 
 @pytest.mark.parametrize("factor", [2.0, 1.015])
 @pytest.mark.parametrize("beyond", [0.0, 0.25])
-def test_terms_that_do_not_sum_to_the_target_are_a_finding(factor, beyond):
-    """An estimator that is wrong together with its terms: x2 was "undecided", x1.015 "unbiased"."""
+def test_terms_that_do_not_sum_to_the_target_are_biased(factor, beyond):
+    """Estimator and terms are wrong by the same factor."""
     pmf = np.array([0.25, 0.75 - beyond])
     given, terms = of_stratum([0, 0], factor * np.array([1.0, 2.0]) / pmf), factor * np.array([0.5, 1.0])
     known = {"pmf": pmf, "given": given, "terms": terms, "second_moments": (2 * terms / pmf) ** 2 / 3}
@@ -123,7 +124,7 @@ def test_terms_that_do_not_sum_to_the_target_are_a_finding(factor, beyond):
     assert f"the terms sum to {1.5 * factor:.6g} and not to the target 1.5" in found.notes[0]
     bounded = verify.unbiased(None, 1.5, strata=verify.Strata(**known, remainder=1e-3), mesh=ONE)
     assert bounded.verdict == "biased"
-    assert "further off than the remainder" in bounded.notes[0]
+    assert "remainder" in bounded.notes[0]
     enough = verify.unbiased(None, 1.5 * factor, strata=verify.Strata(**known), mesh=ONE)
     assert enough.verdict == "unbiased"
 
@@ -137,7 +138,7 @@ def _pytree(key):
     return {"complex": jax.lax.complex(u[0], jnp.full(2, 0.25)), "rest": (u[1], u[0, 0] ** 2, jnp.int32(1))}
 
 
-def test_an_estimate_may_be_a_pytree_and_its_imaginary_part_counts():
+def test_an_estimate_may_be_a_complex_pytree():
     target = {"complex": np.full(2, 0.5 + 0.25j), "rest": ([0.5, 0.5], 1 / 3, 1)}
 
     def verdict(**changes):
@@ -148,19 +149,19 @@ def test_an_estimate_may_be_a_pytree_and_its_imaginary_part_counts():
     assert verdict(rest=([0.5, 0.5], 0.5, 1)) == "biased"
     with pytest.raises(ValueError, match="target: must have the structure of an estimate"):
         verify.unbiased(_pytree, [0.5, 1.0], mesh=ONE)
-    with pytest.raises(TypeError, match="second_moment: must be left out for complex estimates"):
+    with pytest.raises(TypeError, match="second_moment: must not be given for complex estimates"):
         verify.unbiased(_pytree, target, second_moment=1.0, mesh=ONE)
     with pytest.raises(TypeError, match="given: must return one array of real numbers"):
         verify.unbiased(None, 1.0, strata=verify.Strata([1.0], lambda key, n: _pytree(key), terms=[1.0]), mesh=ONE)
 
 
-def test_the_second_moment_of_a_pytree():
-    """Of the squares of all numbers in it: four uniform ones, twice 1/16, a uniform one's square, and 1."""
+def test_the_second_moment_of_a_pytree_sums_all_squares():
+    """The sum of the squares of all numbers: four uniform ones, twice 1/16, a uniform one's square, and 1."""
     exact = 4 / 3 + 2 / 16 + 1 / 5 + 1
     assert verify.second_moment(_pytree, 4.0, exact=exact, kurtosis=5.0, mesh=ONE).verdict == "respected"
 
 
-def test_a_tolerance_for_each_coordinate():
+def test_per_coordinate_detects_a_bias_of_a_small_coordinate():
     """Target [1000, 1], mean [1000, 3]: 0.002 of the largest coordinate, and three times its own."""
     estimator, options = power(np.array([60.0, 60.0]), np.array([970.0, -27.0])), {"kurtosis": 10, "mesh": ONE}
     assert verify.unbiased(estimator, [1000.0, 1.0], **options).verdict == "unbiased"
@@ -174,12 +175,12 @@ def test_a_tolerance_for_each_coordinate():
 # What is printed
 
 
-def test_the_printed_verdict_says_what_was_asked_and_assumed():
-    """A bias of 1.5 % was "unbiased: +0.018 +- 0.021", with no word that 4 % was asked."""
+def test_the_headline_of_samples_states_the_bias_to_detect_and_the_assumption():
+    """A bias of 1.5 % is not found, and the text does not call the estimator unbiased."""
     text = str(verify.unbiased(power(shift=0.0075), 0.5, kurtosis=10.0, mesh=ONE))
     first, second = text.splitlines()
-    assert first.startswith("unbiased: bias +0.01")
-    assert "in units of the target (0.5), within the 0.04 asked for, if kurtosis <= 10" in first
+    assert first.startswith("no bias above 4 % found: bias +0.01")
+    assert "in units of the target (0.5), if kurtosis <= 10" in first
     assert "minimum detectable bias 0.0" in second
     assert "false alarms 1e-09" in second
 
@@ -187,7 +188,7 @@ def test_the_printed_verdict_says_what_was_asked_and_assumed():
 UNDECIDED = {
     "few samples": lambda: verify.unbiased(uniform, 0.5, range=(0, 1), samples=500, mesh=ONE),
     "no bound": lambda: verify.unbiased(uniform, 0.5, samples=500, mesh=ONE),
-    "identical": lambda: _unwarned(power(scale=0.0, shift=1.0), 1.0),
+    "identical": lambda: _without_warnings(power(scale=0.0, shift=1.0), 1.0),
     "infinite": lambda: verify.unbiased(uniform, 0.5, second_moment=np.inf, mesh=ONE),
     "heavy": lambda: verify.unbiased(heavy, 2.0, samples=300_000, mesh=ONE),
     "outside": lambda: verify.unbiased(uniform, 0.5, range=(0, 0.9), samples=20_000, mesh=ONE),
@@ -203,11 +204,11 @@ UNDECIDED = {
         None, 1.5, strata=_two_strata(second_moments=[0.0, 16 / 3]), samples=500, mesh=ONE
     ),
 }
-ADVICE = ("samples are needed", "give ", "cap_bias", "raise the cap", "check exact", "max_samples")
+ADVICE = ("samples", "give ", "cap_bias", "cap", "exact", "max_samples")
 
 
 @pytest.mark.parametrize("case", UNDECIDED)
-def test_undecided_comes_with_advice(case):
+def test_undecided_verdicts_contain_advice(case):
     result = UNDECIDED[case]()
     assert result.verdict == "undecided"
     assert any(advice in note for note in result.notes for advice in ADVICE), result
@@ -218,7 +219,7 @@ def _two_strata(**changes):
     return verify.Strata(**known | changes)
 
 
-def _unwarned(*args, **options):
+def _without_warnings(*args, **options):
     import warnings
 
     with warnings.catch_warnings():
@@ -230,8 +231,7 @@ def _unwarned(*args, **options):
 # Keys, rounding, time
 
 
-def test_every_sampler_has_keys_of_its_own(monkeypatch):
-    """The law of N at seed s had the keys of plain samples at seed s + 1."""
+def test_samplers_have_disjoint_keys(monkeypatch):
     seen = []
     create = Sampler.create.__func__
 
@@ -252,8 +252,7 @@ def test_every_sampler_has_keys_of_its_own(monkeypatch):
     assert min(COUNT_STREAM, STRATA_STREAM) >= 2**31  # samples are counted in int32
 
 
-def test_a_second_moment_that_is_the_mean_squared(x64):
-    """To rounding: the half-width was 9e11."""
+def test_a_second_moment_equal_to_the_squared_mean_gives_a_finite_interval(x64):
     third = jax.tree_util.Partial(lambda value, key: value + 0 * jax.random.uniform(key), jnp.float64(1 / 3))
     with pytest.warns(UserWarning, match="identical"):
         result = verify.unbiased(third, 1 / 3, second_moment=(1 / 3) ** 2, mesh=ONE)
@@ -263,34 +262,34 @@ def test_a_second_moment_that_is_the_mean_squared(x64):
     assert interval.half_width(Moments(83, *[np.zeros(1)] * 4), 1e-9)[0] < 1e-9
 
 
-def test_a_gross_bias_ends_the_sampling():
-    """With a first look after one block, and the same verdict where all samples are drawn."""
+def test_a_large_bias_ends_the_sampling():
+    """The first look is after one block; all samples give the same verdict."""
     known = {"second_moment": 1 / 3, "detect": 0.005, "mesh": ONE}
     gross = verify.unbiased(power(shift=0.25), 0.5, **known | {"second_moment": 0.65})
     assert (gross.verdict, gross.samples) == ("biased", 8192)
     assert verify.unbiased(uniform, 0.5, **known).samples > 100_000
-    asked = verify.unbiased(power(shift=0.25), 0.5, samples=100_000, **known | {"second_moment": 0.65})
-    assert (asked.verdict, asked.samples) == ("biased", 100_000)
+    complete = verify.unbiased(power(shift=0.25), 0.5, samples=100_000, **known | {"second_moment": 0.65})
+    assert (complete.verdict, complete.samples) == ("biased", 100_000)
 
 
-def test_there_is_time_for_so_much():
+def test_max_seconds_ends_the_sampling():
     began = time.monotonic()
     result = verify.unbiased(
         uniform, 0.5, second_moment=1 / 3, detect=1e-6, max_samples=1 << 30, max_seconds=0.5, mesh=ONE
     )
     assert time.monotonic() - began < 20
     assert result.verdict == "undecided"
-    assert "the time was up after" in result.notes[-1]
+    assert "max_seconds" in result.notes[-1]
     slow = verify.unbiased(None, 1.5, strata=_two_strata(), detect=1e-4, max_seconds=1e-9, mesh=ONE)
-    assert "the time was up" in slow.notes[0]
+    assert "max_seconds" in slow.notes[0]
     with pytest.raises(ValueError, match=r"max_seconds: .*got 0"):
         verify.unbiased(uniform, 0.5, max_seconds=0)
 
 
-def test_the_free_constant_of_a_sum_is_not_made_of_the_samples_it_judges():
+def test_the_constant_of_a_sum_is_independent_of_the_tested_samples():
     settings = Settings(0.04, 1e-9, 0.999, 1000.0, None, 1 << 20, 0, 8192, ONE, None)
     stratum = stratum_terms._Stratum.create(_two_strata(), 1, np.array(1.5), settings, 1e-9)
     zero = np.zeros(1)
-    one, other = (stratum.judge(Moments(10**6, zero, np.full(1, m2), zero, zero), 1e-3) for m2 in (1e6, 2e6))
+    one, other = (stratum.to_term(Moments(10**6, zero, np.full(1, m2), zero, zero), 1e-3) for m2 in (1e6, 2e6))
     assert one.scale == other.scale
     assert one.variance < other.variance

@@ -24,7 +24,7 @@ def moments_of_size(n, variance):
 
 
 def test_merging_moments_agrees_with_scipy():
-    """Far from zero, in unequal parts, with an empty one; scipy shares no code with us."""
+    """Far from zero, in unequal parts, with an empty one."""
     values = np.random.default_rng(0).gamma(0.5, size=(5000, 3)) + 1e4
     merged = Moments(0, *[np.zeros(3)] * 4)
     for part in np.split(values, [1, 100, 100, 2500]):
@@ -47,8 +47,8 @@ def test_float32_samples_are_summed_in_float64():
 
 
 @pytest.mark.parametrize("level", [1e-2, 1e-9])
-def test_known_variance_is_the_root_of_its_inequality(level):
-    """Independent of the fixed-point iteration: S^2 = (U + r)(2 ln(1/level) + ln((U + r)/r)) at the half-width."""
+def test_known_variance_solves_its_inequality(level):
+    """S^2 = (U + r)(2 ln(1/level) + ln((U + r)/r)) at the half-width."""
     n, variance, m2 = 1000, 2.0, 1700.0
     moments = Moments(n, np.zeros(1), np.full(1, m2), np.zeros(1), np.zeros(1))
     h = KnownVariance(np.full(1, variance), level).half_width(moments, level)[0]
@@ -58,20 +58,19 @@ def test_known_variance_is_the_root_of_its_inequality(level):
 
 
 @pytest.mark.parametrize(("level", "factor"), [(1e-2, 1.40), (1e-9, 1.12)])
-def test_the_price_of_validity(level, factor):
-    """Against the normal approximation, the half-width is this much longer at this level, and no more."""
+def test_the_half_width_exceeds_the_normal_one_by_a_known_factor(level, factor):
     moments = moments_of_size(1 << 20, 1.0)
     h = KnownVariance(np.ones(1), level).half_width(moments, level)[0]
     normal = stats.norm.isf(level / 2) / math.sqrt(moments.n)
     assert 1 < h / normal < factor
 
 
-def test_the_inequality_under_it():
+def test_the_exponential_inequality_holds():
     x = np.concatenate([np.linspace(-100, 100, 400_001), np.linspace(-1e-2, 1e-2, 100_001)])
     assert np.all(np.log1p(x + x * x / 3) - (x - x * x / 6) >= -1e-15)
 
 
-def test_bernstein_against_the_paper():
+def test_bernstein_equals_the_formula_of_the_paper():
     """Maurer and Pontil 2009, Theorem 4, for one side at half the level."""
     values = np.random.default_rng(1).random((50, 1))
     h = Bernstein(np.zeros(1), np.ones(1)).half_width(Moments.from_samples(values), 0.1)[0]
@@ -88,14 +87,14 @@ def test_too_few_samples_give_no_bound():
     assert KnownVariance(np.ones(1), 1e-9).half_width(moments_of_size(5, 1.0), 1e-9) > 1e50
 
 
-def test_samples_needed_is_enough_and_hardly_more():
+def test_samples_needed_is_the_minimum_within_one_per_cent():
     interval, tolerance = KnownVariance(np.full(1, 3.0), 1e-9), 0.05
     n = samples_needed(interval, np.full(1, 3.0), np.full(1, tolerance), 1e-9, 0.999)
     assert detectable(interval, moments_of_size(n, 3.0), 1e-9, 0.999)[0] <= tolerance
     assert detectable(interval, moments_of_size(int(0.97 * n), 3.0), 1e-9, 0.999)[0] > tolerance
 
 
-def test_from_intervals_to_a_verdict():
+def test_decide_returns_the_verdict_of_intervals():
     assert target_unit(np.array([1.0, -2.0]), root_mean_square=3.0) == (2.0, "the target's largest coordinate")
     assert worst_coordinate(np.array([0.2, -0.1]), half_width=np.array([0.1, 0.01])) == 1
     assert decide(np.array([0.2]), half_width=np.array([0.1]), tolerance=0.5) == ("biased", None)

@@ -16,18 +16,18 @@ def exponential(key):
     return jax.random.exponential(key, (), jnp.float32)
 
 
-def test_respected_and_violated():
+def test_second_moments_are_respected_or_violated():
     respected = verify.second_moment(exponential, 2.5, kurtosis=6.0, mesh=ONE)
     assert respected.verdict == "respected"
     assert respected.bias == pytest.approx(-0.2, abs=respected.half_width)
     assert verify.second_moment(exponential, 1.5, kurtosis=6.0, mesh=ONE).verdict == "violated"
 
 
-def test_a_bound_too_close_is_undecided():
+def test_a_close_bound_is_undecided():
     assert verify.second_moment(exponential, 2.0, kurtosis=6.0, samples=20_000, mesh=ONE).verdict == "undecided"
 
 
-def test_a_violation_needs_no_assumption_but_respect_does():
+def test_only_a_respected_bound_has_an_assumption():
     """1/sqrt(u): E theta^2 is infinite."""
     assert verify.second_moment(heavy, 5.0, samples=200_000, mesh=ONE).verdict == "violated"
     result = verify.second_moment(heavy, 50.0, samples=200_000, mesh=ONE)
@@ -35,7 +35,7 @@ def test_a_violation_needs_no_assumption_but_respect_does():
     assert "exceeds the assumed" in result.notes[0]
 
 
-def test_exact_values_decide_and_are_compared_with_the_samples():
+def test_exact_values_decide_unless_samples_contradict_them():
     assert verify.second_moment(exponential, 2.0, exact=2.0, mesh=ONE).verdict == "respected"
     assert verify.second_moment(exponential, 1.9, exact=2.0, mesh=ONE).verdict == "violated"
     wrong = verify.second_moment(exponential, 2.0, exact=1.5, mesh=ONE)
@@ -43,7 +43,7 @@ def test_exact_values_decide_and_are_compared_with_the_samples():
     assert "contradict the exact value" in wrong.notes[0]
 
 
-def test_squares_are_summed_over_coordinates_and_caps_counted():
+def test_squares_of_coordinates_and_exceeded_caps_are_summed():
     def estimator(key):
         return verify.Capped(jnp.ones((2, 3), jnp.float32), jax.random.uniform(key, (), jnp.float32) < 0.5)
 
@@ -53,8 +53,8 @@ def test_squares_are_summed_over_coordinates_and_caps_counted():
     assert 14_000 < result.exceeded < 16_000
 
 
-def test_false_verdicts():
-    """200 seeds, E theta^2 exactly at the bound: neither verdict is right, and neither is given."""
+def test_a_second_moment_at_the_bound_is_undecided():
+    """200 seeds."""
     wrong = 0
     for seed in range(200):
         result = verify.second_moment(
@@ -64,7 +64,7 @@ def test_false_verdicts():
     assert wrong <= stats.binom.isf(1e-6, 200, 1e-2)
 
 
-def test_bound():
+def test_bound_compares_a_number_with_its_limit():
     assert verify.bound(1.0, 1.0).verdict == "respected"
     result = verify.bound(1.1, 1.0, note="why")
     assert (result.verdict, result.notes[-1]) == ("violated", "why")
@@ -76,8 +76,8 @@ def test_bound():
 
 
 @pytest.mark.long
-def test_queries():
-    """Algorithm 1's round: 1 + N estimates of N' copies each, p/(p-1)^2 in expectation, and not 1/(p-1)^2."""
+def test_queries_checks_the_mean_number():
+    """A round of Algorithm 1: 1 + N estimates of N' copies each, p/(p-1)^2 in expectation and not 1/(p-1)^2."""
     p = 2.0
 
     def copies(key):

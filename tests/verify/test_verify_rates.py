@@ -1,4 +1,4 @@
-"""The error rates of the verifier, measured: false alarms of each method, and power against planted mutants.
+"""Measured error rates of the verification: false alarms of each method, and power against planted errors.
 
 False alarms: 2,000 independent experiments on correct heavy-tailed estimators at level 1e-2. A method whose rate is at
 most 1e-2 raises more than `MAX_ALARMS` alarms with probability below 1e-6, the false-alarm rate of these tests; a
@@ -45,7 +45,7 @@ def raw_moment(x: float, q: int, p: float = P) -> float:
     return (p / (p - 1)) ** (q - 1) / (1 - ratio) if ratio < 1 else math.inf
 
 
-def test_binomial_limit():
+def test_max_alarms_separates_valid_from_invalid_rates():
     assert stats.binom.sf(MAX_ALARMS, SEEDS, LEVEL) < 1e-6
     assert stats.binom.cdf(MAX_ALARMS, SEEDS, 4 * LEVEL) < 1e-5
     assert MAX_ALARMS == 44
@@ -55,7 +55,7 @@ def test_binomial_limit():
     ("x", "n"), [(0.55, 2000), (0.68, 2000), pytest.param(0.68, 20000, marks=pytest.mark.long), (0.7, 500)]
 )
 def test_false_alarms_with_the_second_moment(x, n):
-    """Tails of index 7.3, 2.25 and 2.06: the last has hardly a variance."""
+    """Tails of index 7.3, 2.25 and 2.06; the last barely has a variance."""
     mean = raw_moment(x, 1)
     interval = KnownVariance(np.full(SEEDS, raw_moment(x, 2) - mean**2), LEVEL)
     moments = moments_of(geometric_weights(x), n)
@@ -63,8 +63,8 @@ def test_false_alarms_with_the_second_moment(x, n):
     assert alarms <= MAX_ALARMS
 
 
-def test_a_z_test_raises_false_alarms_where_ours_does_not():
-    """At level 1e-4 and 500 samples the normal approximation errs in one experiment of a hundred (tail index 2.25)."""
+def test_a_z_test_raises_more_false_alarms_than_known_variance():
+    """At level 1e-4 and 500 samples the z-test errs in one experiment of a hundred (tail index 2.25)."""
     x, level = 0.68, 1e-4
     moments, mean = moments_of(geometric_weights(x), 500), raw_moment(0.68, 1)
     z = np.abs(moments.mean - mean) / np.sqrt(moments.variance / moments.n)
@@ -89,8 +89,8 @@ def test_false_alarms_with_a_bound_on_the_kurtosis():
 
 @pytest.mark.long
 @pytest.mark.parametrize("x", [0.6, 0.68])
-def test_tails_beyond_the_assumed_kurtosis_are_refused_or_right(x):
-    """An infinite kurtosis breaks the assumption; no guarantee, yet no false alarms once heavy samples are refused."""
+def test_tails_beyond_the_assumed_kurtosis_raise_no_false_alarms(x):
+    """An infinite kurtosis violates the assumption; samples with a large kurtosis are undecided."""
     moments = moments_of(geometric_weights(x), 20000)
     variance = raw_moment(x, 2) - raw_moment(x, 1) ** 2
     interval = BoundedKurtosis(30.0, np.full(SEEDS, variance), LEVEL)
@@ -101,7 +101,7 @@ def test_tails_beyond_the_assumed_kurtosis_are_refused_or_right(x):
 
 @pytest.mark.parametrize("q", [1e-3, 1e-2, 0.3])
 def test_false_alarms_of_empirical_bernstein(q):
-    """Importance weighting: 1/q with probability q, else 0; at q = 1e-3 most samples are all zeros."""
+    """Importance weights: 1/q with probability q, else 0; for q = 1e-3 most experiments contain only zeros."""
     n = 2000
     moments = moments_of(lambda rng, shape: (rng.random(shape) < q) / q, n)
     interval = Bernstein(np.zeros(SEEDS), np.full(SEEDS, 1 / q))
@@ -118,14 +118,14 @@ LOOKS = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
 
 
 def moments_of_hits(hits: np.ndarray, n: int, q: float) -> Moments:
-    """The moments of n values, so many of which are 1/q and the others 0."""
+    """The moments of n values, of which `hits` are 1/q and the others 0."""
     p = hits / n
     central = [n * (p * (1 - p) ** k + (1 - p) * (-p) ** k) / q**k for k in (2, 3, 4)]
     return Moments(n, p / q, *central)
 
 
-def rare(q: float, n: int):
-    """The moments of 2,000 experiments at each of the looks on the way to n."""
+def rare_event_moments(q: float, n: int):
+    """The moments of 2,000 experiments at each look up to n."""
     rng, hits, before = np.random.default_rng(int(1 / q)), np.zeros(SEEDS, int), 0
     for part in LOOKS:
         now = int(part * n)
@@ -144,24 +144,24 @@ def test_false_alarms_of_every_method_on_rare_events_at_all_looks_together(q, n)
     }
     for name, interval in methods.items():
         alarms = np.zeros(SEEDS, bool)
-        for moments in rare(q, n):
+        for moments in rare_event_moments(q, n):
             alarms |= np.abs(moments.mean - 1) > interval.half_width(moments, LEVEL)
         assert alarms.sum() <= MAX_ALARMS, name
 
 
 @pytest.mark.parametrize("q", [1e-7, 1e-6, 1e-5, 1e-4, 5e-4])
-def test_rare_events_beyond_the_assumed_kurtosis_are_refused(q):
-    """At the size and the level of a call without options, and without a single alarm in 2,000 seeds."""
+def test_rare_events_beyond_the_assumed_kurtosis_raise_no_alarm(q):
+    """2,000 seeds at the default size and level."""
     n, level = 200_000, 1e-9
     interval = BoundedKurtosis(1000.0, np.full(SEEDS, 1e-6), level).planned_for(n)
-    for moments in rare(q, n):
+    for moments in rare_event_moments(q, n):
         alarm = np.abs(moments.mean - 1) > interval.half_width(moments, level)
         constant = moments.m2 == 0
         assert not np.any(alarm & ~constant & (moments.kurtosis <= 1000.0))
 
 
 def test_false_alarms_of_bets_against_a_second_moment():
-    """The mean of theta^2 is 1, which is what they bet on where 0.8 is stated; they win where 0.2 is."""
+    """The mean of theta^2 is 1, the alternative of the stated 0.8; the stated 0.2 is contradicted."""
     rng, q, n = np.random.default_rng(3), 1e-2, 6000
     right, wrong = (Bets.start(np.full(SEEDS, s)) for s in (1 / bets_module._MARGIN, 0.2))
     for _ in range(4):
@@ -171,8 +171,8 @@ def test_false_alarms_of_bets_against_a_second_moment():
     assert wrong.contradicted(LEVEL).mean() > 0.99
 
 
-def _many_laws(key):
-    """Laws of mean 1, side by side: rare events, counts, weights p^N, exponentials of normal numbers."""
+def _many_distributions(key):
+    """Distributions of mean 1: rare events, counts, weights p^N, exponentials of normal numbers."""
     rare_key, count_key, weight_key, normal_key = jax.random.split(key, 4)
     rare_events = jnp.where(jax.random.uniform(rare_key, (4,)) < RARE, 1 / RARE, 0.0)
     count = jax.random.poisson(count_key, 1.0).astype(jnp.float32)
@@ -189,7 +189,7 @@ SECONDS = np.array([*(1 / RARE), 2.0, 0.32**2 * raw_moment(0.68, 2), math.e])
 @pytest.mark.long
 @pytest.mark.parametrize("method", ["second moment", "bernstein", "kurtosis"])
 def test_false_alarms_of_the_whole_verifier_over_2000_seeds(method):
-    """All laws at once, at level 1e-2 together; with a range or a kurtosis, those that have one."""
+    """All distributions together at level 1e-2; with a range or a kurtosis, those that have one."""
     part, known = {
         "second moment": (slice(0, 7), {"second_moment": SECONDS}),
         "bernstein": (slice(0, 4), {"range": (0, 1 / RARE.astype(float))}),
@@ -198,7 +198,7 @@ def test_false_alarms_of_the_whole_verifier_over_2000_seeds(method):
     options = {"level": LEVEL, "samples": 4096, "width": 2048, "mesh": ONE}
 
     def estimator(key):
-        return _many_laws(key)[part]
+        return _many_distributions(key)[part]
 
     target = np.ones(part.stop - part.start)
     verdicts = [verify.unbiased(estimator, target, seed=seed, **options, **known).verdict for seed in range(SEEDS)]
@@ -208,7 +208,7 @@ def test_false_alarms_of_the_whole_verifier_over_2000_seeds(method):
 def test_false_alarms_of_strata():
     """exp(0.5) from products of n lognormal copies: in stratum n the tail is that of a lognormal of variance n/4."""
     n_strata, n, spread = 8, 1000, 0.5
-    level = stratum_terms._TERMS * LEVEL / n_strata
+    level = stratum_terms._TERMS_SHARE * LEVEL / n_strata
     rng = np.random.default_rng(7)
     terms = []
     for k in range(n_strata):
@@ -223,10 +223,12 @@ def test_false_alarms_of_strata():
             products = np.exp(rng.normal(size=(n, 500)) * spread * math.sqrt(k) - k * spread**2 / 2)
             parts.append(Moments.from_samples(weight * 0.5**k * products))
         fields = [np.concatenate([getattr(part, f) for part in parts]) for f in ("mean", "m2", "m3", "m4")]
-        terms.append(stratum.judge(Moments(n, *fields), 1e-3))
-    alarm = np.any([term.wrong() for term in terms[1:]], axis=0)
+        terms.append(stratum.to_term(Moments(n, *fields), 1e-3))
+    alarm = np.any([term.is_wrong() for term in terms[1:]], axis=0)
     bias = sum(term.mean for term in terms) - sum(0.5**k / math.factorial(k) for k in range(n_strata))
-    half_width = stratum_terms._half_width_of_sum(terms, stratum_terms._SUM * LEVEL, stratum_terms._SUM * LEVEL)
+    half_width = stratum_terms._half_width_of_sum(
+        terms, stratum_terms._SUM_SHARE * LEVEL, stratum_terms._SUM_SHARE * LEVEL
+    )
     assert np.sum(alarm | (np.abs(bias) > half_width)) <= MAX_ALARMS
     assert np.median(half_width) < 0.2
 
@@ -280,13 +282,13 @@ def test_default_settings_pass_correct_estimators(name):
 
 
 @pytest.mark.parametrize("name", MUTANTS)
-def test_the_default_error_rates_catch_mutants(name):
-    """The first mutant needs 1.3 million samples by default; the second, far off, would take the largest number."""
+def test_the_default_error_rates_detect_planted_biases(name):
+    """The first needs 1.3 million samples by default, the second the maximum."""
     estimator, target = MUTANTS[name]
     assert verify.unbiased(estimator, target, max_samples=1_400_000, mesh=ONE).verdict == "biased"
 
 
-def test_the_second_moment_makes_the_test_cheaper_and_still_catches_the_scale():
+def test_the_second_moment_reduces_samples_and_still_detects_a_wrong_scale():
     known = verify.unbiased(CORRECT["series"][0], TARGET, second_moment=SECOND, mesh=ONE)
     assert known.verdict == "unbiased"
     assert known.samples < 800_000  # and more than a million without
@@ -296,7 +298,7 @@ def test_the_second_moment_makes_the_test_cheaper_and_still_catches_the_scale():
 
 
 def strata(broken: int | None = None, factor: float = 1.0, law: float = P) -> verify.Strata:
-    """The series estimator by strata; `factor` spoils the term of N = `broken`, or all of them."""
+    """The series estimator by strata; `factor` multiplies the term of N = `broken`, or all of them."""
     n = np.arange(8)
     weights = GAMMA[:8] * P ** (n + 1) / (P - 1)
     spoilt = weights * np.where((n == broken) | (broken is None), factor, 1.0)
@@ -314,8 +316,8 @@ def _geometric(p, key):
 
 
 @pytest.mark.long
-def test_strata_see_a_wrong_coefficient_whose_weight_is_tiny():
-    """The seventh term is 3e-6 of the sum: no sample of the sum could ever show that it is 5 % off."""
+def test_strata_detect_a_wrong_coefficient_of_tiny_weight():
+    """The seventh term is 3e-6 of the sum, so that samples of the sum cannot show its error of 5 %."""
     right = verify.unbiased(None, TARGET, strata=strata(), mesh=ONE)
     assert right.verdict == "unbiased"
     wrong = verify.unbiased(None, TARGET, strata=strata(broken=7, factor=1.05), mesh=ONE)
@@ -326,7 +328,7 @@ def test_strata_see_a_wrong_coefficient_whose_weight_is_tiny():
 
 
 @pytest.mark.long
-def test_strata_see_a_wrong_law():
+def test_strata_detect_a_wrong_distribution_of_n():
     """The weights are right for p = 2; the sampler's p is 2.03."""
     result = verify.unbiased(None, TARGET, strata=strata(law=2.03), samples=1 << 18, mesh=ONE)
     assert result.verdict == "biased"
@@ -334,7 +336,7 @@ def test_strata_see_a_wrong_law():
 
 
 @pytest.mark.long
-def test_strata_catch_a_scale_in_every_term():
+def test_strata_detect_a_factor_of_every_term():
     result = verify.unbiased(None, TARGET, strata=strata(factor=1.05), mesh=ONE)
     assert result.verdict == "biased"
     assert result.unit_name == "the target"

@@ -30,17 +30,14 @@ def aer(
     t. The output of the paper after m examples omits w_1: it is (m + 1) / m times the average of round m + 1.
 
     Args:
-        n_attributes: k, at most d (the budget of `Attributes`). An attribute that is chosen twice is charged twice.
+        n_attributes: k, at most d (the budget of `Attributes`), or a game raises a ValueError. An attribute that is
+            chosen twice is charged twice.
         regularizer: lambda; Theorem 2 requires ((B + 1) d / B_2) sqrt(log(m) / (m k)).
         radius: B.
         hypothesis: whether to predict with the average of the hypotheses or with the last one.
 
-    Raises:
-        ValueError: `n_attributes` is odd, or above d when a game starts.
-
     Example:
-        >>> import numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
         >>> game = jo.Game(jo.environments.LinearModel(np.array([0.5, -0.5, 0.0, 0.0])), jo.Attributes(2))
         >>> learner = jo.learners.aer(2, regularizer=1.0, radius=1.0)
         >>> jo.simulate(game, learner, n_runs=4, n_rounds=50).queries[0, :, -1].tolist()
@@ -70,9 +67,6 @@ def aerr(
         step_size: a step size, as for `GradientLearner`.
         radius: B.
         hypothesis: whether to predict with the average of the hypotheses or with the last one.
-
-    Raises:
-        ValueError: `n_attributes` is odd, or above d when a game starts.
 
     Example:
         >>> import jaxonline as jo

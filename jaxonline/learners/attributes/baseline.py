@@ -23,14 +23,7 @@ from jaxonline.parameters.types import Count, Positive
 
 
 class BaselineState(NamedTuple):
-    """State of `Baseline`.
-
-    Attributes:
-        A: mean estimate of x x' [d, d].
-        b: mean estimate of y x [d].
-        w: the hypothesis [d].
-        t: number of updates.
-    """
+    """State of `Baseline`: mean estimates `A` of x x' and `b` of y x, hypothesis `w`, and number of updates `t`."""
 
     A: Float[Array, "d d"]
     b: Float[Array, "d"]
@@ -59,12 +52,8 @@ class Baseline(LearnerDefaults):
         cone: whether to project A on the cone of positive semi-definite matrices first.
         n_steps: number of descent steps in a round.
 
-    Raises:
-        ValueError: `n_attributes` is odd.
-
     Example:
-        >>> import numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
         >>> game = jo.Game(jo.environments.LinearModel(np.array([0.5, -0.5])), jo.Attributes(2))
         >>> result = jo.simulate(game, jo.learners.Baseline(2, radius=1.0, cone=True), n_runs=4, n_rounds=50)
         >>> result.queries[0, :, -1].tolist()

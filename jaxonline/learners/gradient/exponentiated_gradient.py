@@ -1,7 +1,4 @@
-"""Exponentiated gradient (mirror descent with the entropy): Kivinen and Warmuth (1997).
-
-Nemirovski and Yudin (1983), Beck and Teboulle (2003); Shalev-Shwartz (2012), section 2.6.
-"""
+"""Exponentiated gradient (mirror descent with the entropy), EG and EG+-."""
 
 from typing import Any, NamedTuple
 
@@ -25,13 +22,7 @@ _SGD = optax.sgd(1.0)
 
 
 class ExponentiatedState(NamedTuple):
-    """State of `ExponentiatedGradient`.
-
-    Attributes:
-        logarithms: logarithms of the weights on the simplex, up to a constant [n]; n = d, or 2 d for signed weights.
-        t: number of updates.
-        optimizer: state of the optax transformation.
-    """
+    """State of `ExponentiatedGradient`: `logarithms` of the n = d or 2 d weights on the simplex, up to a constant."""
 
     logarithms: Float[Array, "n"]
     t: Int[Array, ""]
@@ -46,7 +37,8 @@ class ExponentiatedGradient(LearnerDefaults):
     The weights are `scale` times a point of the simplex. If `signed`, they are the differences of two halves of 2 d
     weights with sum `scale`, that is any w with |w|_1 <= scale. With gradients of |g|_inf <= G and step = sqrt(2 ln n /
     T) / (scale G) the regret is at most scale G sqrt(2 T ln n), n = d or 2 d (`bounds.exponentiated_gradient`): it
-    grows with the logarithm of the dimension. With decreasing step sizes the regret may be linear in T.
+    grows with the logarithm of the dimension. With decreasing step sizes the regret may be linear in T. See
+    Shalev-Shwartz (2012), section 2.6.
 
     Args:
         estimator: `estimator(key, w, oracle)` estimates the gradient at w (`jaxonline.estimators`).
@@ -57,8 +49,7 @@ class ExponentiatedGradient(LearnerDefaults):
             of the logarithms; gradient descent by default.
 
     Example:
-        >>> import jax, numpy as np
-        >>> import jaxonline as jo
+        >>> import jax, numpy as np, jaxonline as jo
         >>> game = jo.Game(jo.environments.DataStream(np.eye(2), np.array([1.0, 0.0])), jo.FullInformation())
         >>> learner = jo.learners.ExponentiatedGradient(jo.estimators.FullGradient(), step_size=0.5)
         >>> state, history = jo.play(game, learner, jax.random.key(0), n_rounds=100)

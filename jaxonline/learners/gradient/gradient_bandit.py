@@ -38,12 +38,8 @@ class GradientBandit(LearnerDefaults):
         step_size: step size of the descent (see `bounds.gradient_bandit`).
         radius: radius of the ball.
 
-    Raises:
-        ValueError: `delta` is not below `radius`.
-
     Example:
-        >>> import jax, numpy as np
-        >>> import jaxonline as jo
+        >>> import jax, numpy as np, jaxonline as jo
         >>> loss = jo.losses.SquaredDistance()
         >>> rows = jo.environments.DataStream(None, np.array([[0.5, 0.0]]))
         >>> game = jo.Game(rows, jo.LossOfMove(loss), loss=loss)

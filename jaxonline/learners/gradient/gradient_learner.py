@@ -1,7 +1,4 @@
-"""Online gradient descent with an estimated gradient: an estimator, an optax transformation and a projection.
-
-Zinkevich (2003) with the estimators of papers A, B and C: w' = w - step g, then w <- projection of w'.
-"""
+"""Online gradient descent (Zinkevich 2003) with the gradient estimators of papers A, B and C."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, NamedTuple
@@ -28,11 +25,7 @@ _SGD = optax.sgd(1.0)
 class GradientState(NamedTuple):
     """State of `GradientLearner`.
 
-    Attributes:
-        w: the last hypothesis [d].
-        t: number of updates.
-        optimizer: state of the optax transformation.
-        average: mean of the hypotheses w_1, ..., w_t [d] if the learner predicts with it, else None.
+    `w` is the last hypothesis, `average` the mean of w_1, ..., w_t (None if the learner predicts with the last one).
     """
 
     w: Float[Array, "d"]
@@ -50,7 +43,7 @@ class GradientInfo(NamedTuple):
 @cites("zinkevich2003online")
 @struct
 class GradientLearner(LearnerDefaults):
-    """Online gradient descent for a linear predictor <w, x>, with an estimated gradient.
+    """Online gradient descent for a linear predictor <w, x>: w <- projection of w - step g, g an estimated gradient.
 
     Learners that differ in numbers only share one compiled program. Numbers inside an optax transformation or schedule
     are part of the program. Equal ones, such as `optax.adam(1.0)` built twice, are recognised as equal unless they

@@ -50,8 +50,7 @@ class OnlineNewtonStep(LearnerDefaults):
         radius: radius of the ball.
 
     Example:
-        >>> import jax, numpy as np
-        >>> import jaxonline as jo
+        >>> import jax, numpy as np, jaxonline as jo
         >>> game = jo.Game(jo.environments.DataStream(np.ones((1, 1)), np.ones(1)), jo.FullInformation())
         >>> learner = jo.learners.OnlineNewtonStep(jo.estimators.FullGradient(), gamma=1.0, epsilon=4.0, radius=1.0)
         >>> jo.play(game, learner, jax.random.key(0), n_rounds=2)[1].y_hat.tolist()  # g = -2, A = 8

@@ -86,9 +86,6 @@ class Schedule:
         schedule: any optax schedule, a function of the number of earlier updates.
         scale: a factor that can be swept.
 
-    Raises:
-        TypeError: `schedule` is not a function of the step count, or does not return a number.
-
     Example:
         >>> import jax.numpy as jnp, optax
         >>> from jaxonline.learners import Schedule

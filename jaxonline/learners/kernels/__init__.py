@@ -1,1 +1,1 @@
-"""Learners in a reproducing kernel Hilbert space."""
+"""Kernel learners: for clean data, for noisy data, and for dictionaries of kernels."""

@@ -1,8 +1,4 @@
-"""Online gradient descent in the RKHS of a kernel, on instances taken as they come: clean ones, or noisy ones as if
-they were clean. It is what learners that know about the noise are compared with.
-
-Kivinen, Smola and Williamson (2004), "Online learning with kernels", with Zinkevich's (2003) projection.
-"""
+"""Kernel gradient descent (NORMA) on clean instances, or on noisy ones as if they were clean."""
 
 from typing import Annotated, Any
 
@@ -14,7 +10,7 @@ from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.kernels import Kernel
 from jaxonline.learners.gradient.step_sizes import StepSize
-from jaxonline.learners.kernels.supports import Supports, SupportsInfo, capacity_hint, no_points
+from jaxonline.learners.kernels.supports import Supports, SupportsInfo, capacity_hint, empty_supports
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
@@ -28,32 +24,30 @@ def _require_plug_in(estimator: Any, name: str) -> Any:
 @cites("kivinen2004online", "zinkevich2003online")
 @struct
 class KernelGradient(LearnerDefaults):
-    """w <- w - step l'(w(x)) k(x, .), scaled back to the ball of a radius in the RKHS of any kernel, for any loss.
+    """Kernel gradient descent (NORMA): w <- w - step l'(w(x)) k(x, .), projected on a ball of the RKHS.
 
-    The estimator brings the loss, and says which instance is taken for the true one: `FullGradient(loss)` the clean
-    one, `NaiveCopy(loss)` one noisy copy, `MeanOfCopies(n, loss)` the mean of n. Under noise only the first is
-    unbiased: the mean of k(x~, .) is not k(x, .). A noisy label is taken for the true one in the same way, which adds a
-    bias for every loss but the squared.
+    It is the baseline for learners that use knowledge about the noise: Kivinen, Smola and Williamson (2004), with the
+    projection of Zinkevich (2003).
 
-    A round with t points costs one row of t kernels to predict and one to learn (they are one computation where the
-    instance is the clean one): about t (2 d + 10) flops each for a Gaussian kernel. There is room for `n_rounds`
-    points: more rounds are reported as `overflow` in the info, and nothing is learned in them.
+    The estimator has the loss and selects the instance: `FullGradient(loss)` the clean one, `NaiveCopy(loss)` one noisy
+    copy, `MeanOfCopies(n, loss)` the mean of n copies. Under noise only the first is unbiased, since the mean of k(x~,
+    .) is not k(x, .). A noisy label adds a bias for every loss but the squared loss.
+
+    A round with t points costs two rows of t kernels (one if the instance is the clean one), about t (2 d + 10) flops
+    each for a Gaussian kernel. There is room for `n_rounds` points. In later rounds the learner does not learn, and its
+    info has `overflow`.
 
     Args:
         kernel: a kernel (`jaxonline.kernels`, `jaxonline.kernels.radial`).
         estimator: `FullGradient`, `NaiveCopy`, `MeanOfCopies`, or another `PlugInEstimator`.
         step_size: a number, `Constant.over_horizon(eta, T)`, `InverseSqrt(eta)`, or any optax schedule.
-        n_rounds: the largest number of rounds.
-        radius: of the ball; None for no projection.
+        n_rounds: largest number of rounds.
+        radius: radius of the ball; None for no projection.
 
     Example:
-        >>> import jax, numpy as np
-        >>> import jaxonline as jo
-        >>> from jaxonline.estimators import MeanOfCopies
-        >>> from jaxonline.learners import KernelGradient
-        >>> learner = KernelGradient(
-        ...     jo.kernels.Gaussian(2.0), MeanOfCopies(5), step_size=jo.InverseSqrt(0.3), n_rounds=20, radius=3.0
-        ... )
+        >>> import jax, numpy as np, jaxonline as jo
+        >>> estimator = jo.estimators.MeanOfCopies(5)
+        >>> learner = jo.learners.KernelGradient(jo.kernels.Gaussian(2.0), estimator, jo.InverseSqrt(0.3), n_rounds=20)
         >>> game = jo.Game(jo.environments.LinearModel(np.array([0.6, -0.8])), jo.NoisyCopies(jo.noise.gaussian(0.2)))
         >>> state, history = jo.play(game, learner, jax.random.key(0), n_rounds=20)
         >>> state.t.item(), history.queries[0].item(), history.info.overflow.any().item()
@@ -68,33 +62,29 @@ class KernelGradient(LearnerDefaults):
 
     @property
     def traits(self) -> LearnerTraits:
-        """The loss of the estimator, and how to make room for more rounds."""
+        """Declare the loss of the estimator, and how to get room for more rounds."""
         return LearnerTraits(loss=self.estimator.loss, capacity_hint=capacity_hint(self.n_rounds))
 
     def overflow_probability(self, n_rounds: int) -> float:
-        """1 where a run of `n_rounds` rounds needs more room than there is, else 0."""
+        """Return 1 if `n_rounds` is larger than the capacity, else 0."""
         return float(n_rounds > self.n_rounds)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> Supports:
-        """w = 0 for instances of one dimension.
-
-        Raises:
-            ValueError: if instances are not vectors.
-        """
+        """Return w = 0; instances must be vectors."""
         del key
-        return no_points(self.n_rounds, specs.instance)
+        return empty_supports(self, self.n_rounds, specs.instance)
 
     def predict(self, key: Key[Array, ""], state: Supports, x: Float[Array, "d"]) -> Float[Array, ""]:
-        """w(x) = sum_i alpha_i k(x_i, x)."""
+        """Predict w(x) = sum_i alpha_i k(x_i, x)."""
         del key
-        return state.at(self.kernel, x)
+        return state.evaluate(self.kernel, x)
 
     def update(self, key: Key[Array, ""], state: Supports, oracle: Any) -> tuple[Supports, SupportsInfo]:
-        """alpha_t = -step l'(w(x)) for the instance x, then the projection."""
+        """Add x with alpha_t = -step l'(w(x)), and project."""
         del key
         x, y = self.estimator.example(oracle)
-        w_at_x = state.at(self.kernel, x)
+        w_at_x = state.evaluate(self.kernel, x)
         gradient = self.estimator.loss.gradient(w_at_x, y)
         alpha = -self.step_size(state.t + 1, x.dtype) * gradient
-        state, overflow = state.with_point(x, alpha, w_at_x, self.kernel(x, x), self.radius, self.n_rounds)
+        state, overflow = state.add_point(x, alpha, w_at_x, self.kernel(x, x), self.radius, self.n_rounds)
         return state, SupportsInfo(gradient, overflow)

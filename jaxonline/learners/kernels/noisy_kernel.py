@@ -1,15 +1,15 @@
-"""Kernel-based online learning of noisy data: Algorithm 1, for every loss and every kernel with a feature map.
+"""Kernel learning on noisy data (paper A, Algorithm 1), for every loss and every kernel with a feature map.
 
-Each round the learner asks for a random number of noisy copies of the hidden instance, makes of them an unbiased
-estimate Psi~_t of its feature vector and an unbiased estimate g~_t of the length of the gradient, and moves w by
--step g~_t Psi~_t. Nothing is known of the noise but a bound on its variance.
+Each round the learner asks for a random number of noisy copies of the hidden instance. It computes from them an
+unbiased estimate Psi~_t of the feature vector and an unbiased estimate g~_t of the length of the gradient, and moves w
+by -step g~_t Psi~_t. It knows a bound on the variance of the noise, and nothing else about the noise.
 
-The paper's labels are clean. Noisy ones need as much care as noisy instances: g~_t is a product of factors
-<w, Psi~_j> - y, whose mean is a power of <w, Psi(x)> - y only where each factor has a label of its own.
+The labels of the paper are clean. With noisy labels g~_t, a product of factors <w, Psi~_j> - y, is unbiased only if
+each factor has a label of its own.
 
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), Algorithm 1 and
-Subroutines 1 to 7, with errata E6, E8 (sqrt(B_w)/n~ is printed for sqrt(B_w/n~)) and E9. The norm is kept by
-recurrence, and w as tensors and copies (`expansion`), so that a run costs O(T^2) and not O(T^3).
+Subroutines 1 to 7, with errata E6, E8 (sqrt(B_w)/n~ is printed for sqrt(B_w/n~)) and E9. The norm by recurrence, and w
+as tensors and copies (`expansion`), reduce the cost of a run from O(T^3) to O(T^2).
 """
 
 import warnings
@@ -32,6 +32,7 @@ from jaxonline.learners.kernels.capacity import Storage
 from jaxonline.learners.kernels.expansion import Expansion
 from jaxonline.learners.kernels.inner_products import inner_products
 from jaxonline.learners.kernels.map_estimate import MapEstimate, Requests
+from jaxonline.learners.vectors import zeros_like_vector
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
@@ -40,25 +41,14 @@ from jaxonline.parameters.types import Positive
 
 
 class NoisyKernelState(NamedTuple):
-    """State of `NoisyKernel`.
-
-    Attributes:
-        w: the hypothesis, an `Expansion`.
-        t: the number of rounds played.
-    """
+    """State of `NoisyKernel`: the hypothesis `w` (an `Expansion`) and the number of rounds `t`."""
 
     w: Expansion
     t: Int[Array, ""]
 
 
 class NoisyKernelInfo(NamedTuple):
-    """Diagnostics of one update.
-
-    Attributes:
-        length: g~, the estimate of the gradient's length.
-        squared_norm: |w|^2 after the round, by recurrence.
-        overflow: whether the run has met an estimate for which there was no room.
-    """
+    """Diagnostics of one update: estimate `length` of the gradient's length, `squared_norm` |w|^2, and `overflow`."""
 
     length: Float[Array, ""]
     squared_norm: Float[Array, ""]
@@ -68,38 +58,33 @@ class NoisyKernelInfo(NamedTuple):
 @cites("cesabianchi2010online")
 @struct
 class NoisyKernel(LearnerDefaults):
-    """Algorithm 1: gradient descent in an RKHS from a random number of noisy copies.
+    """Noisy kernel learner (paper A, Algorithm 1): gradient descent in an RKHS from a random number of noisy copies.
 
-    In regression labels may be noisy: factor j of g~ takes label j, so that a round asks for as many labels as g~ has
-    factors. Labels cost nothing. In classification they must be clean: y times a series of y <w, Psi> is no series of
-    the mean of a noisy y, however many labels there are.
+    In regression labels may be noisy: factor j of g~ uses label j, so a round asks for as many labels as g~ has
+    factors. Labels cost nothing. In classification noisy labels raise a ValueError at binding to a game: a series of y
+    <w, Psi> times y is not a series of the mean of a noisy y, for any number of labels.
 
     Args:
-        feature_map: the estimator of the feature map (`DotProductFeatureMap`, `GaussianFeatureMap`).
-        gradient_length: the estimator of the gradient's length (`GradientLength.for_loss` a loss). Where its series is
-            cut too early for the values that `radius` allows, which is known for the Gaussian kernel only, a
-            RuntimeWarning says so.
-        step_size: of alpha_t = -g~_t step_t; the theorems prescribe eta / sqrt(T) (`jaxonline.bounds`).
+        feature_map: estimator of the feature map (`DotProductFeatureMap`, `GaussianFeatureMap`).
+        gradient_length: estimator of the gradient's length (`GradientLength.for_loss` of a loss). A RuntimeWarning
+            reports a series that is truncated below the values that `radius` allows, which are known for the Gaussian
+            kernel only.
+        step_size: step size in alpha_t = -g~_t step_t; the theorems use eta / sqrt(T) (`jaxonline.bounds`).
         radius: |w| <= radius (the paper's B_w is its square); None for no projection.
-        storage: the sizes of the state (`Storage.for_horizon`).
-
-    Raises:
-        ValueError: when it is bound to a game, noise on the labels of classification.
+        storage: sizes of the state (`Storage.for_horizon`).
 
     Example:
-        >>> import numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
+        >>> from jaxonline.estimators.count_distributions import Geometric
         >>> from jaxonline.estimators.feature_maps import GaussianFeatureMap
         >>> from jaxonline.estimators.gradient_length import GradientLength
-        >>> from jaxonline.estimators.count_distributions import Geometric
         >>> from jaxonline.learners import NoisyKernel, Storage
         >>> feature_map = GaussianFeatureMap(jo.kernels.Gaussian(2.0), Geometric(2.0))
         >>> length = GradientLength.for_loss(jo.losses.Squared(), Geometric(2.0), second_moment=4.0)
         >>> storage = Storage.for_horizon(feature_map, length, dimension=2, n_rounds=20)
         >>> learner = NoisyKernel(feature_map, length, step_size=0.05, radius=1.0, storage=storage)
         >>> game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
-        >>> result = jo.simulate(game, learner, n_runs=4, n_rounds=20, record_at=1)
-        >>> result.cumulative_loss.shape
+        >>> jo.simulate(game, learner, n_runs=4, n_rounds=20, record_at=1).cumulative_loss.shape
         (1, 4, 1)
     """
 
@@ -115,40 +100,34 @@ class NoisyKernel(LearnerDefaults):
 
     @property
     def traits(self) -> LearnerTraits:
-        """Long rounds, and how to raise the capacity."""
-        hint = (
-            "Storage.for_horizon(feature_map, length, dimension, n_rounds, risk) "
-            "with the whole horizon or a smaller risk, or laws that ask for fewer copies (a larger p)"
-        )
+        """Declare long rounds, and how to get more room."""
+        hint = "use Storage.for_horizon with the whole horizon or a smaller risk, or ask for fewer copies (a larger p)"
         return LearnerTraits(long_rounds=True, capacity_hint=hint)
 
     def overflow_probability(self, n_rounds: int) -> float:
-        """A bound on the probability that a run of `n_rounds` finds no room for a copy."""
+        """Return a bound on the probability that a run of `n_rounds` has no room for a copy."""
         return self.storage.overflow_probability(self.feature_map, self.gradient_length, n_rounds)
 
     def check_feedback(self, feedback: FeedbackTraits) -> None:
-        """Raise for noise on the labels of classification."""
+        """Raise for noisy labels in classification."""
         if self.gradient_length.kind == "classification" and feedback.label_noise is not None:
             raise ArgumentError(
                 "label_noise",
-                "must be None for NoisyKernel with a classification loss, whose estimate of the gradient "
-                f"is biased where labels are noisy (got {feedback.label_noise!r})",
+                "must be None for NoisyKernel with a classification loss, since noisy labels bias the gradient "
+                f"(got {feedback.label_noise!r})",
             )
 
     def init(self, key: Key[Array, ""], specs: Specs) -> NoisyKernelState:
-        """w = 0."""
+        """Return w = 0; instances must be vectors."""
         del key
-        instance = specs.instance
-        if len(instance.shape) != 1:
-            raise ArgumentError("instances", f"must have one dimension for NoisyKernel (got shape {instance.shape})")
-        room = self.storage
-        w = expansion.empty(instance.shape[0], room.tensor_levels, room.n_chunks, room.deepest, instance.dtype)
+        x, sizes = zeros_like_vector(self, specs.instance), self.storage
+        w = expansion.empty(len(x), sizes.tensor_levels, sizes.n_chunks, sizes.deepest, x.dtype)
         return NoisyKernelState(w, jnp.int32(0))
 
     def predict(self, key: Key[Array, ""], state: NoisyKernelState, x: Float[Array, "d"]) -> Float[Array, ""]:
-        """<w, Psi(x)> = sum_i alpha_i Prod(Psi~_i, x)."""
+        """Predict <w, Psi(x)> = sum_i alpha_i Prod(Psi~_i, x)."""
         del key
-        return expansion.polynomial(state.w, x) * jnp.exp(self.feature_map.log_clean(x))
+        return expansion.evaluate(state.w, x) * jnp.exp(self.feature_map.log_clean(x))
 
     def update(
         self, key: Key[Array, ""], state: NoisyKernelState, oracle: Any
@@ -157,12 +136,12 @@ class NoisyKernel(LearnerDefaults):
         t = state.t + 1
         n_key, counts_key = jax.random.split(key)
         n = self.gradient_length.series.law.sample(n_key)
-        requests = Requests.sample(counts_key, n, self.feature_map, self.storage, self._max_used())
+        requests = Requests.sample(counts_key, n, self.feature_map, self.storage, self._max_estimates())
         estimates = MapEstimate(self.feature_map, self.storage, requests, oracle.reserve(requests.total))
-        own, fresh = self._used(n)
+        own, fresh = self._count_used(n)
         products = inner_products(state.w, estimates, own + fresh)
         g = self._grad_length_estimate(products.values[1:], n, self._labels(oracle, fresh))
-        w = products.add_own(-g * self.step_size(t, g.dtype))
+        w = products.add_estimate(-g * self.step_size(t, g.dtype))
         if self.radius is not None:
             w = expansion.project_to_ball(w, self.radius)
         w = expansion.mark_overflow(w, requests.too_large)
@@ -170,45 +149,45 @@ class NoisyKernel(LearnerDefaults):
 
     # Estimate 0 is Psi~_t; estimates 1, ..., n are the fresh ones of Grad_Length_Estimate.
 
-    def _max_used(self) -> int:
-        """The largest number of estimates of a round that may be used."""
+    def _max_estimates(self) -> int:
+        """Return the largest number of used estimates of a round."""
         return min(1 + self.storage.most_fresh, len(self.gradient_length.series.coefficients))
 
-    def _used(self, n: Int[Array, ""]) -> tuple[Int[Array, ""], Int[Array, ""]]:
-        """Whether Psi~_t is used (1 or 0), and how many fresh estimates are.
+    def _count_used(self, n: Int[Array, ""]) -> tuple[Int[Array, ""], Int[Array, ""]]:
+        """Return whether Psi~_t is used (1 or 0), and the number of used fresh estimates.
 
-        Where the term of the series is 0 the round changes nothing: its copies are asked for and not looked at.
+        If the term of the series is 0, the round changes nothing: it asks for copies and does not use them.
         """
         series = self.gradient_length.series
         coefficients = jnp.asarray(series.coefficients)
         table = len(coefficients)
-        matters = (n < table) & (coefficients[jnp.minimum(n, table - 1)] != 0.0)
-        fresh = jnp.where(matters, n, 0)
-        own = jnp.where(matters | (jnp.asarray(series.constant) != 0.0), 1, 0)
+        is_used = (n < table) & (coefficients[jnp.minimum(n, table - 1)] != 0.0)
+        fresh = jnp.where(is_used, n, 0)
+        own = jnp.where(is_used | (jnp.asarray(series.constant) != 0.0), 1, 0)
         return own, fresh
 
     def _labels(self, oracle: Any, fresh: Int[Array, ""]) -> Float[Array, "..."]:
-        """The label, or in regression a label for each entry of the table of the series, `fresh` of them drawn."""
+        """Return the label, or in regression a label for each entry of the series, `fresh` of them drawn."""
         table = len(self.gradient_length.series.coefficients)
-        if self.gradient_length.kind == "classification" or table <= 2:  # no more than one factor
+        if self.gradient_length.kind == "classification" or table <= 2:  # at most one factor
             return oracle.label()
         labels = oracle.labels(table - 1, fresh)
-        drawn = jnp.arange(table, dtype=jnp.int32) < fresh
-        return jnp.where(drawn, jnp.append(labels, labels[0]), labels[0])
+        is_drawn = jnp.arange(table, dtype=jnp.int32) < fresh
+        return jnp.where(is_drawn, jnp.append(labels, labels[0]), labels[0])
 
     def _grad_length_estimate(
         self, products: Float[Array, "k"], n: Int[Array, ""], y: Float[Array, "..."]
     ) -> Float[Array, ""]:
-        """g~ from the products of w with the fresh estimates, and the labels."""
+        """Return g~, from the products of w with the fresh estimates, and the labels."""
         table = len(self.gradient_length.series.coefficients)
         padded = jnp.zeros(table, products.dtype).at[: len(products)].set(products[:table])
         return self.gradient_length.combine(padded, n, y)
 
 
 def _warn_of_truncation(feature_map: FeatureMap, series: SeriesEstimator, radius: ArrayLike) -> None:
-    """Warn where |<w, Psi(x)>| may be larger than the series of the loss goes.
+    """Warn if |<w, Psi(x)>| may exceed the reach of the series of the loss.
 
-    It may be as large as the radius for the Gaussian kernel, whose k(x, x) is 1; for others only the data could tell.
+    It is at most the radius for the Gaussian kernel, with k(x, x) = 1; for other kernels it depends on the data.
     """
     reach, centre, largest = (check.concrete_array(each) for each in (series.reach, series.centre, radius))
     if reach is None or centre is None or largest is None or not isinstance(feature_map, GaussianFeatureMap):
@@ -216,9 +195,8 @@ def _warn_of_truncation(feature_map: FeatureMap, series: SeriesEstimator, radius
     farthest = np.max(largest + np.abs(centre))
     if farthest > np.min(reach):
         warnings.warn(
-            f"gradient_length has a series that is cut for values up to {np.min(reach):.3g} from its centre, and with "
-            f"this radius they may be up to {farthest:.3g}: g~ is biased there. GradientLength.for_loss takes a larger "
-            f"second_moment, reach or n_terms",
+            f"gradient_length: its series is truncated for values up to {np.min(reach):.3g}, and this radius allows "
+            f"{farthest:.3g}, where g~ is biased; build it with a larger second_moment, reach or n_terms",
             RuntimeWarning,
             stacklevel=4,
         )

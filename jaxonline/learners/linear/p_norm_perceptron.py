@@ -24,8 +24,7 @@ class PNormPerceptron(Perceptron):
         p: exponent of the norm.
 
     Example:
-        >>> import jax, numpy as np
-        >>> import jaxonline as jo
+        >>> import jax, numpy as np, jaxonline as jo
         >>> learner, theta = jo.learners.PNormPerceptron(3.0), jax.numpy.array([2.0, -1.0])
         >>> [f"{weight:.3f}" for weight in learner.w(theta)]  # (4, -1) / 9^(1/3)
         ['1.923', '-0.481']

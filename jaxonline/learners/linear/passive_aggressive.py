@@ -32,14 +32,10 @@ class PassiveAggressive(Perceptron):
 
     Args:
         variant: the formula of tau.
-        C: aggressiveness; PA ignores it.
-
-    Raises:
-        TypeError: `C` is None and `variant` is not PA.
+        C: aggressiveness; PA ignores it, the others require it.
 
     Example:
-        >>> import jax, numpy as np
-        >>> import jaxonline as jo
+        >>> import jax, numpy as np, jaxonline as jo
         >>> game = jo.Game(jo.environments.DataStream(2.0 * np.eye(2), np.array([1.0, -1.0])), jo.FullInformation())
         >>> learner = jo.learners.PassiveAggressive("PA-I", C=0.125)
         >>> jo.play(game, learner, jax.random.key(0), n_rounds=4)[0].tolist()

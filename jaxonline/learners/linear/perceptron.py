@@ -28,8 +28,7 @@ class Perceptron(LearnerDefaults):
     0 before round 1; a subclass may map it to other weights (`w`).
 
     Example:
-        >>> import jax, numpy as np
-        >>> import jaxonline as jo
+        >>> import jax, numpy as np, jaxonline as jo
         >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.array([1.0, -1.0, 1.0])
         >>> game = jo.Game(jo.environments.DataStream(X, y), jo.FullInformation())
         >>> state, history = jo.play(game, jo.learners.Perceptron(), jax.random.key(0), n_rounds=6)

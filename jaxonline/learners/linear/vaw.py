@@ -55,14 +55,10 @@ class VAW(LearnerDefaults):
         features: a function of an instance that is a pytree (`FourierFeatures`, a `Dictionary`), or None for the
             instance itself. An array of any shape is flattened: a dictionary of N kernels gives the concatenated
             forecaster of Theorem 1.
-        allow_float32: accept instances of float32, in which long runs drift.
-
-    Raises:
-        ValueError: at `init`, instances of float32 without `allow_float32`.
+        allow_float32: accept instances of float32, in which long runs drift; otherwise they raise a ValueError.
 
     Example:
-        >>> import jax, numpy as np
-        >>> import jaxonline as jo
+        >>> import jax, numpy as np, jaxonline as jo
         >>> from jaxonline.learners import VAW
         >>> with jax.enable_x64(True):
         ...     game = jo.Game(jo.environments.DataStream(np.ones((3, 1)), np.ones(3)), jo.FullInformation())

@@ -15,12 +15,9 @@ from jaxonline.parameters.types import Count
 
 
 class VotedPerceptronState(NamedTuple):
-    """State of `VotedPerceptron`, with room for M mistakes; unused rows are 0.
+    """State of `VotedPerceptron`; unused rows are 0.
 
-    Attributes:
-        hypotheses: w after each mistake, in order [M, d].
-        votes: 1 more than the number of rounds in which each hypothesis was right [M].
-        mistakes: number of mistakes; the last hypothesis is row `mistakes - 1`.
+    `hypotheses` are the w after each mistake, in order, and `votes` 1 more than the rounds in which each was right.
     """
 
     hypotheses: Float[Array, "M d"]
@@ -29,12 +26,7 @@ class VotedPerceptronState(NamedTuple):
 
 
 class VotedPerceptronInfo(NamedTuple):
-    """Diagnostics of one update.
-
-    Attributes:
-        mistake: whether the score of the last hypothesis (not of the vote) has the wrong sign or is 0.
-        overflow: whether there was a mistake and no room for another hypothesis.
-    """
+    """Diagnostics of one update: `mistake` of the last hypothesis (not of the vote), `overflow` (no room for it)."""
 
     mistake: Bool[Array, ""]
     overflow: Bool[Array, ""]
@@ -54,8 +46,7 @@ class VotedPerceptron(LearnerDefaults):
         averaged: whether to average scores (averaged perceptron).
 
     Example:
-        >>> import jax, numpy as np
-        >>> import jaxonline as jo
+        >>> import jax, numpy as np, jaxonline as jo
         >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.array([1.0, -1.0, 1.0])
         >>> game = jo.Game(jo.environments.DataStream(X, y), jo.FullInformation(), loss=jo.losses.ZeroOne())
         >>> learner = jo.learners.VotedPerceptron(max_mistakes=5)

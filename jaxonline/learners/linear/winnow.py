@@ -26,8 +26,7 @@ class Winnow(Perceptron):
         threshold: threshold of the sum of weights; d by default.
 
     Example:
-        >>> import jax, numpy as np
-        >>> import jaxonline as jo
+        >>> import jax, numpy as np, jaxonline as jo
         >>> X, y = np.array([[1.0, 1.0], [0.0, 1.0], [1.0, 0.0]]), np.array([1.0, -1.0, 1.0])  # the first attribute
         >>> game = jo.Game(jo.environments.DataStream(X, y), jo.FullInformation(), loss=jo.losses.ZeroOne())
         >>> state, history = jo.play(game, jo.learners.Winnow(), jax.random.key(0), n_rounds=6)

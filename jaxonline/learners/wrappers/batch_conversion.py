@@ -27,13 +27,7 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 class BatchPredictor(NamedTuple):
-    """Result of `online_to_batch`.
-
-    Attributes:
-        hypothesis: mean of the hypotheses of the run.
-        mean_loss: M, the mean loss of the run.
-        n_rounds: T.
-    """
+    """Result of `online_to_batch`: mean `hypothesis` of the run, `mean_loss` M, and `n_rounds` T."""
 
     hypothesis: PyTree
     mean_loss: float
@@ -72,16 +66,11 @@ def online_to_batch(
             array, and the state's `average` or `w`. The function checks that the learner predicts with it.
         seed: seed of the learner's random numbers.
 
-    Returns:
-        The mean of the hypotheses before each round, with the mean loss and the bound on its risk.
-
     Raises:
-        ValueError: `X` and `y` have different numbers of rows.
         TypeError: `hypothesis` is None, and the learner predicts with none of the defaults.
 
     Example:
-        >>> import numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
         >>> rng = np.random.default_rng(0)
         >>> X = rng.uniform(-1.0, 1.0, size=(400, 2))
         >>> hinge = jo.losses.Hinge()

@@ -1,7 +1,4 @@
-"""Doubling trick: run a learner that requires the horizon without knowing the horizon.
-
-Auer, Cesa-Bianchi, Freund and Schapire (1995); Cesa-Bianchi and Lugosi (2006), section 2.3.
-"""
+"""Doubling trick: Auer, Cesa-Bianchi, Freund and Schapire (1995); Cesa-Bianchi and Lugosi (2006), section 2.3."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple
@@ -21,11 +18,8 @@ from jaxonline.parameters.types import Takes
 class DoublingState(NamedTuple):
     """State of `Doubling`.
 
-    Attributes:
-        learner: state of the learner of the current phase.
-        start: state of a learner before round 1.
-        played: rounds played in the current phase.
-        horizon: rounds of the current phase, 1, 2, 4, ...
+    `learner` is the current learner's state, `start` a learner's before round 1. The phase has `horizon` rounds, of
+    which `played` are over.
     """
 
     learner: PyTree
@@ -37,7 +31,7 @@ class DoublingState(NamedTuple):
 @cites("auer1995gambling", "cesabianchi2006prediction")
 @struct
 class Doubling(ForwardsToLearner):
-    """Doubling trick: start a new learner for 1 round, then for 2, then for 4, ..., in one compiled program.
+    """Doubling trick for an unknown horizon: start learners for 1, 2, 4, ... rounds, in one compiled program.
 
     If the learner for T rounds has a regret of at most c sqrt(T), the regret of `Doubling` is at most
     c sqrt(T) sqrt(2)/(sqrt(2) - 1) after every number of rounds (`bounds.doubling`).
@@ -46,9 +40,6 @@ class Doubling(ForwardsToLearner):
         learner_for: `learner_for(T)` returns the learner for a horizon T. T is a float unknown at compilation, so the
             function computes with `jax.numpy`, and no array shape may depend on T. Define it once, since two functions
             are two programs. All learners start from the initial state of the first one.
-
-    Raises:
-        TypeError: `learner_for` is not a function that returns a learner.
 
     Example:
         >>> import jax, jax.numpy as jnp, numpy as np

@@ -35,8 +35,7 @@ class WithFeatures(ForwardsToLearner):
         features: a feature map, a pytree that is a function of an instance (`FourierFeatures`).
 
     Example:
-        >>> import jax, numpy as np
-        >>> import jaxonline as jo
+        >>> import jax, numpy as np, jaxonline as jo
         >>> from jaxonline.estimators import FourierFeatures, NaiveCopy
         >>> features = FourierFeatures.draw(jax.random.key(0), jo.kernels.Gaussian(2.0), dimension=2, n_frequencies=50)
         >>> learner = jo.GradientLearner(NaiveCopy(), step_size=0.1, radius=3.0)
@@ -66,12 +65,7 @@ class WithFeatures(ForwardsToLearner):
 
 
 class FeaturedOracle:
-    """An oracle whose instances and copies are features; another oracle answers and counts the queries.
-
-    Attributes:
-        x: phi of the clean instance, if the oracle shows it.
-        y: the target, if the oracle shows it.
-    """
+    """An oracle of features: `x` and copies are phi of those of another oracle, which counts the queries."""
 
     def __init__(self, oracle: Any, features: Callable[[Array], Array]):
         self._oracle = oracle

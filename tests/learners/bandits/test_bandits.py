@@ -1,4 +1,4 @@
-"""Bandits against NumPy loops with the same random numbers, ties, and the ends of their ranges."""
+"""Bandits: comparison with NumPy loops that use the same random numbers, ties, and edges of ranges."""
 
 import functools
 
@@ -18,7 +18,7 @@ from bandit_loops import (
     moss,
     ucb1,
 )
-from bandit_rounds import DETERMINISTIC, LEARNERS, K, T, keys_of, played, rounds
+from bandit_rounds import DETERMINISTIC, LEARNERS, K, T, arms_of_run, random_rounds, round_keys
 from jax.extend.random import threefry_2x32
 from tiers import some
 
@@ -48,35 +48,35 @@ pytestmark = pytest.mark.fast_compile
 
 def arms_of(name, x, losses, key=0) -> list[int]:
     learner = cast_leaves(LEARNERS[name], jnp.result_type(float))
-    return played(learner, *map(jnp.asarray, (x, losses)), jax.random.key(key)).tolist()
+    return arms_of_run(learner, *map(jnp.asarray, (x, losses)), jax.random.key(key)).tolist()
 
 
 @functools.cache
 def random_numbers():
-    """The uniform and normal numbers of all rounds: of an arm, of a toss, of each arm, of each dimension."""
+    """Return the uniform numbers of predict and update, and the normal numbers, of all rounds."""
 
     def one(t):
-        predict_key, update_key = keys_of(jax.random.key(0), t)
+        predict_key, update_key = round_keys(jax.random.key(0), t)
         normal = jax.random.normal(predict_key, (K,))
         return jax.random.uniform(predict_key, ()), jax.random.uniform(update_key, ()), normal
 
-    return [np.asarray(part) for part in jax.jit(jax.vmap(one))(jnp.arange(T, dtype=jnp.int32))]
+    return [np.asarray(numbers) for numbers in jax.jit(jax.vmap(one))(jnp.arange(T, dtype=jnp.int32))]
 
 
 @functools.cache
 def words():
-    """Both words of threefry at the counters (turn, i), of the keys of all rounds [T, 8 turns, 2 (3 K / 2)]."""
+    """Return both words of threefry at the counters (turn, i), for all keys [T, 8 turns, 2 (3 K / 2)]."""
 
     def one(t, turn):
         i = jnp.arange(3 * K // 2, dtype=jnp.uint32)
-        return threefry_2x32(jax.random.key_data(keys_of(jax.random.key(0), t)[0]), jnp.stack([0 * i + turn, i]))
+        return threefry_2x32(jax.random.key_data(round_keys(jax.random.key(0), t)[0]), jnp.stack([0 * i + turn, i]))
 
     grid = jax.vmap(jax.vmap(one, (None, 0)), (0, None))
     return np.asarray(jax.jit(grid)(jnp.arange(T, dtype=jnp.int32), jnp.arange(8, dtype=jnp.uint32)))
 
 
 def proposals(t, turn):
-    """Two normal numbers and a uniform one, for all arms in turn 0 and else for one: Box and Muller's, by an angle."""
+    """Return two normal numbers (Box and Muller) and a uniform one, for all arms in turn 0 and else for one arm."""
     first, second = words()[t, turn]
     lengths, angles, levels = (
         np.concatenate([first, second]).reshape(3, K) if turn == 0 else np.array([*first[:2], second[0]])
@@ -88,7 +88,7 @@ def proposals(t, turn):
 
 
 def expected(name, x, losses, change=1.0) -> list[int]:
-    """Arms of the loop; a mutant where `change` is not 1."""
+    """Return the arms of the loop; of a mutant if `change` is not 1."""
     u, toss, normal = random_numbers()
     return {
         "explore then commit": lambda: explore_then_commit(losses, round(6 * change**2)),
@@ -107,29 +107,29 @@ def expected(name, x, losses, change=1.0) -> list[int]:
 
 
 @pytest.mark.parametrize("name", some(LEARNERS, "KL-UCB", "EXP3.P"))
-def test_it_is_its_loop(x64, name):
-    """The same arms in every round; a number of the algorithm that is 10 % (or a power of that) off is seen."""
-    x, losses = rounds()
+def test_learner_pulls_the_arms_of_its_numpy_loop(x64, name):
+    """The test detects a parameter of the algorithm that differs by 10 % (or a power of that)."""
+    x, losses = random_rounds()
     arms = arms_of(name, x, losses)
     assert arms == expected(name, x, losses)
     assert arms != expected(name, x, losses, change=1.1)
-    assert set(arms) == set(range(K)), "arms that are never pulled would be no test"
+    assert set(arms) == set(range(K)), "the test needs pulls of all arms"
 
 
 @pytest.mark.parametrize("name", DETERMINISTIC)
-def test_ties(x64, name):
-    """All losses equal: the arms in turn, as the first of the smallest index; the first one where no index differs."""
-    arms = arms_of(name, rounds()[0], np.full((T, K), 0.5))
+def test_ties_go_to_the_first_arm(x64, name):
+    """Equal losses: arms are pulled in turn; explore-then-commit commits to the first arm."""
+    arms = arms_of(name, random_rounds()[0], np.full((T, K), 0.5))
     turns = [t % K for t in range(T)]
     assert arms == (turns[: 6 * K] + [0] * (T - 6 * K) if name == "explore then commit" else turns)
 
 
 @pytest.mark.parametrize("name", some(LEARNERS, "UCB1"))
-def test_one_arm_and_one_round(name):
+def test_learner_with_one_arm_pulls_it(name):
     learner, x = cast_leaves(LEARNERS[name], jnp.float32), jnp.ones((1, 1))
     state = learner.init(None, Specs(jax.ShapeDtypeStruct(x.shape, x.dtype), jax.ShapeDtypeStruct((1,), x.dtype)))
     for t in range(2):
-        predict_key, update_key = keys_of(jax.random.key(0), t)
+        predict_key, update_key = round_keys(jax.random.key(0), t)
         move = learner.predict(predict_key, state, x)
         assert (move.arm if isinstance(move, Draw) else move) == 0
         state, _ = learner.update(update_key, state, BanditOracle(x, move, jnp.ones(1)))
@@ -141,20 +141,20 @@ def test_one_arm_and_one_round(name):
 
 
 @pytest.mark.parametrize("both_precisions", [False, True], indirect=True)
-def test_kl_lower_bound(both_precisions):
-    """Against bisection, from budgets of a million rounds to the first ones, means at both ends included."""
+def test_kl_lower_bound_agrees_with_bisection(both_precisions):
+    """For budgets from the first rounds to a million rounds, and means in [0, 1] with both ends."""
     means = np.array([0.0, 1e-6, 1e-3, 0.02, 0.3, 0.5, 0.9, 0.999, 1.0])
     budgets = np.array([0.0, 1e-7, 1e-5, 1e-3, 0.1, 1.0, 14.0])
-    grid = [each.ravel().astype(both_precisions).astype(float) for each in np.meshgrid(means, budgets)]
-    found = np.asarray(jax.jit(kl_lower_bound)(*(jnp.asarray(each, both_precisions) for each in grid)), float)
-    wanted = np.array([kl_lower(m, b) for m, b in zip(*grid, strict=True)])
-    digits = max(64 * np.finfo(both_precisions).eps, 3e-11)  # the loop subtracts logarithms, and has no more
-    assert (np.abs(found - wanted) <= digits * grid[0]).all()
-    assert (found <= grid[0]).all()
+    grid = [axis.ravel().astype(both_precisions).astype(float) for axis in np.meshgrid(means, budgets)]
+    result = np.asarray(jax.jit(kl_lower_bound)(*(jnp.asarray(axis, both_precisions) for axis in grid)), float)
+    expected = np.array([kl_lower(m, b) for m, b in zip(*grid, strict=True)])
+    digits = max(64 * np.finfo(both_precisions).eps, 3e-11)  # the loop subtracts logarithms, which limits its precision
+    assert (np.abs(result - expected) <= digits * grid[0]).all()
+    assert (result <= grid[0]).all()
 
 
-def test_means_of_a_million_pulls():
-    """Kahan's sums in float32: the mean of a million losses of 0.3 is 0.3; of plain sums it is 1e-3 off."""
+def test_means_are_accurate_after_a_million_pulls():
+    """Compensated sums in float32 of a million losses of 0.3; the mean from plain sums has an error of 1e-3."""
 
     @jax.jit
     def means(loss):
@@ -163,8 +163,8 @@ def test_means_of_a_million_pulls():
         plain = jax.lax.fori_loop(0, 1_000_000, lambda _, total: total + loss, jnp.float32(0.0))
         return tally.means, plain / 1e6
 
-    found, plain = means(jnp.float32(0.3))
-    np.testing.assert_allclose(found, [0.0, 0.3], rtol=3e-7)
+    compensated, plain = means(jnp.float32(0.3))
+    np.testing.assert_allclose(compensated, [0.0, 0.3], rtol=3e-7)
     assert abs(plain - 0.3) > 3e-4
 
 
@@ -180,7 +180,7 @@ RANGED = {"UCB1", "MOSS", "KL-UCB", "Bernoulli Thompson", "EXP3-IX", "EXP3.P", "
 
 
 @pytest.mark.parametrize("name", some(LEARNERS, "UCB1", "EXP4", "LinUCB"))
-def test_losses_outside_the_range_of_the_theorem(name):
+def test_losses_outside_the_range_of_the_theorem_raise_an_error(name):
     if name not in RANGED:
         assert LEARNERS[name].traits.loss_range is None
         return
@@ -188,32 +188,32 @@ def test_losses_outside_the_range_of_the_theorem(name):
     for losses in ([[0.0, 1.5], [0.0, 1.0]], [[0.0, 1.0], [-0.1, 1.0]]):
         stream = jo.environments.DataStream(x, np.asarray(losses))
         game = jo.Game(stream, jo.Bandit(), loss=jo.losses.ArmLoss())
-        with pytest.raises(ValueError, match=r"losses of arms .* must be at least 0 and at most 1"):
+        with pytest.raises(ValueError, match=r"^y\b.* 0 .* 1\b"):
             jo.play(game, LEARNERS[name], jax.random.key(0), 2)
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "text"),
     [
-        (lambda: ExploreThenCommit(0), "pulls_each: must be at least 1"),
-        (lambda: EpsilonGreedy(-0.1), "epsilon: must be at least 0"),
-        (lambda: EpsilonGreedy.decreasing(3, gap=0.0), "gap: must be above 0"),
-        (lambda: UCB1(-1.0), "exploration: must be at least 0"),
-        (lambda: KLUCB(-1.0), "c: must be at least 0"),
-        (lambda: MOSS(0), "n_rounds: must be at least 1"),
-        (lambda: BernoulliThompson(0.5), "prior_ones: must be at least 1"),
-        (lambda: GaussianThompson(0.0), "noise_std: must be above 0"),
-        (lambda: EXP3IX(0.0, 0.1), "eta: must be above 0"),
-        (lambda: EXP3IX.over_horizon(1, 10), "n_arms: must be at least 2"),
-        (lambda: EXP3P(0.1, 1.5, 0.1), "beta: must be at least 0 and at most 1"),
-        (lambda: EXP3P.over_horizon(2, 10, delta=0.0), "delta: must be above 0"),
-        (lambda: EXP4("eta"), "combiner: must be eta, or a combiner"),
-        (lambda: EXP4(0.1).init(None, Specs((), jax.ShapeDtypeStruct((2,), float))), "instances: must be advice"),
-        (lambda: LinUCB(regularizer=0.0), "regularizer: must be above 0"),
-        (lambda: LinThompson().init(None, Specs.of_vectors(3)), "instances: must be features"),
-        (lambda: UCB1().init(None, Specs.of_vectors(3)), "outcomes: must be vectors"),
+        (lambda: ExploreThenCommit(0), "pulls_each"),
+        (lambda: EpsilonGreedy(-0.1), "epsilon"),
+        (lambda: EpsilonGreedy.decreasing(3, gap=0.0), "gap"),
+        (lambda: UCB1(-1.0), "exploration"),
+        (lambda: KLUCB(-1.0), "c"),
+        (lambda: MOSS(0), "n_rounds"),
+        (lambda: BernoulliThompson(0.5), "prior_ones"),
+        (lambda: GaussianThompson(0.0), "noise_std"),
+        (lambda: EXP3IX(0.0, 0.1), "eta"),
+        (lambda: EXP3IX.over_horizon(1, 10), "n_arms"),
+        (lambda: EXP3P(0.1, 1.5, 0.1), "beta"),
+        (lambda: EXP3P.over_horizon(2, 10, delta=0.0), "delta"),
+        (lambda: EXP4("eta"), "combiner"),
+        (lambda: EXP4(0.1).init(None, Specs((), jax.ShapeDtypeStruct((2,), float))), "instances"),
+        (lambda: LinUCB(regularizer=0.0), "regularizer"),
+        (lambda: LinThompson().init(None, Specs.of_vectors(3)), "instances"),
+        (lambda: UCB1().init(None, Specs.of_vectors(3)), "outcomes"),
     ],
 )
-def test_bad_arguments(call, message):
-    with pytest.raises((ValueError, TypeError), match=message):
+def test_error_names_the_argument(call, text):
+    with pytest.raises((ValueError, TypeError), match=rf"^{text}\b"):
         call()

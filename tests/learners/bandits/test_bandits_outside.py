@@ -1,13 +1,13 @@
-"""Bandits against river's and MABWiser's: equal decisions under equal randomness, or two samples.
+"""Bandits of river and MABWiser: the same decisions with the same random numbers, or equal distributions.
 
-`make test-all` installs both. Both maximise rewards: they are the losses with the other sign, or 1 - loss.
+`make test-all` installs both packages. Both maximise rewards, which are -loss or 1 - loss here.
 """
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from bandit_rounds import keys_of, played, rounds
+from bandit_rounds import arms_of_run, random_rounds, round_keys
 from scipy import stats
 
 import jaxonline as jo
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.fast_compile, pytest.mark.long]
 
 @pytest.fixture(scope="module")
 def bandit():
-    """river's policies."""
+    """Return the policies of river."""
     from river import bandit
 
     return bandit
@@ -31,8 +31,8 @@ FALSE_ALARM = 1e-6
 ARMS = [0, 1, 2, 3]
 
 
-class Told:
-    """Random numbers for a policy of river: they come out so that it pulls the arm that it is told."""
+class FixedArm:
+    """Random number generator that makes a policy of river pull a given arm."""
 
     arm = 0
 
@@ -44,7 +44,7 @@ class Told:
 
 
 def river_arms(policy, losses):
-    """The arms of a run of a policy."""
+    """Return the arms of a run of a policy of river."""
     arms = []
     for row in losses:
         arms.append(policy.pull(ARMS))
@@ -52,23 +52,23 @@ def river_arms(policy, losses):
     return arms
 
 
-def test_ucb1_pulls_the_arms_of_rivers(x64, bandit):
-    """Each arm once, and then by the index; losses are continuous, so that there are no ties."""
-    x, losses = rounds()
-    arms = played(UCB1(), jnp.asarray(x), jnp.asarray(losses), jax.random.key(0)).tolist()
+def test_ucb1_pulls_the_same_arms_as_river(x64, bandit):
+    """Losses are continuous, so there are no ties."""
+    x, losses = random_rounds()
+    arms = arms_of_run(UCB1(), jnp.asarray(x), jnp.asarray(losses), jax.random.key(0)).tolist()
     assert arms == river_arms(bandit.UCB(delta=1.0, burn_in=1, seed=1), losses)
     assert arms != river_arms(bandit.UCB(delta=1.1, burn_in=1, seed=1), losses)
     assert set(arms) == set(ARMS)
 
 
 def moves_of(learner, losses):
-    """The draws of a run."""
+    """Return the draws of a run."""
 
     @jax.jit
     def run(losses):
         def play_round(state, row):
             t, losses = row
-            move = learner.predict(keys_of(jax.random.key(0), t)[0], state, ())
+            move = learner.predict(round_keys(jax.random.key(0), t)[0], state, ())
             return learner.update(None, state, BanditOracle((), move, losses))[0], move
 
         specs = Specs((), jax.ShapeDtypeStruct(losses.shape[1:], losses.dtype))
@@ -77,13 +77,13 @@ def moves_of(learner, losses):
     return run(jnp.asarray(losses))
 
 
-def test_exp3_has_the_probabilities_of_rivers(x64, bandit):
-    """river's has gamma both as exploration and, divided by K, as rate. It is given the arms that ours draws."""
-    _, losses = rounds()
+def test_exp3_has_the_same_probabilities_as_river(x64, bandit):
+    """In river gamma is the exploration, and gamma / K the rate. Its policy pulls the arms of our draws."""
+    _, losses = random_rounds()
     for gamma in (0.1, 0.4):
         draws = moves_of(EXP3(gamma / len(ARMS), exploration=gamma), losses)
         policy, expected = bandit.Exp3(gamma=gamma), []
-        policy._rng = Told()
+        policy._rng = FixedArm()
         for arm, row in zip(draws.arm.tolist(), losses, strict=True):
             policy._rng.arm = arm
             assert policy.pull(ARMS) == arm
@@ -94,23 +94,23 @@ def test_exp3_has_the_probabilities_of_rivers(x64, bandit):
     assert len(set(draws.arm.tolist())) == 4
 
 
-def test_epsilon_greedy_exploits_what_river_exploits(x64, bandit):
-    """The arm with the largest probability is the one that river pulls when it does not explore."""
-    _, losses = rounds()
+def test_epsilon_greedy_prefers_the_same_arm_as_river(x64, bandit):
+    """The arm with the largest probability is the arm that river pulls without exploration."""
+    _, losses = random_rounds()
     draws = moves_of(EpsilonGreedy(0.5), losses)
     policy = bandit.EpsilonGreedy(epsilon=0.5)
-    policy._rng, seen = Told(), set()
+    policy._rng, seen = FixedArm(), set()
     for arm, p, row in zip(draws.arm.tolist(), np.asarray(draws.probabilities), losses, strict=True):
-        if len(seen) == len(ARMS):  # an arm never pulled has the mean reward 0 there, and the mean loss 0 here
+        if len(seen) == len(ARMS):  # before, an unpulled arm has the mean reward 0 in river and the mean loss 0 here
             assert policy.pull(ARMS) == p.argmax()
         policy.update(arm, -row[arm])
         seen.add(arm)
     np.testing.assert_allclose(np.sort(p), [0.125] * 3 + [0.625], rtol=1e-6)
 
 
-def test_thompson_sampling_pulls_as_often_as_rivers(bandit):
-    """Pulls of the worse of two coins in 60 rounds: two samples, 400 runs of river's and 4,096 of ours
-    (Kolmogorov-Smirnov, false alarm 1e-6). Ours with the prior Beta(4, 1) is seen to be another learner."""
+def test_thompson_sampling_has_the_same_pulls_as_river(bandit):
+    """Pulls of the worse of two Bernoulli arms in 60 rounds: 400 runs of river and 4,096 of ours (Kolmogorov-Smirnov,
+    false alarm 1e-6). The test detects the prior Beta(4, 1)."""
     from river import proba
 
     means, n_rounds, rng = np.array([0.3, 0.5]), 60, np.random.default_rng(0)
@@ -124,25 +124,25 @@ def test_thompson_sampling_pulls_as_often_as_rivers(bandit):
         theirs.append(pulls)
     game = jo.Game(jo.environments.BernoulliArms(means), jo.Bandit(), loss=jo.losses.ArmLoss())
     learners = {"ours": BernoulliThompson(), "other": BernoulliThompson(4.0, 1.0)}
-    found = jo.simulate(
+    result = jo.simulate(
         game, learners, n_runs=4096, n_rounds=n_rounds, key=2, record_at=1, measures=[jo.Pulls()],
         mesh=default_mesh(jax.devices()[:1]),
     )  # fmt: skip
-    ours, other = found.measures["pulls"][:, :, -1, 1]
+    ours, other = result.measures["pulls"][:, :, -1, 1]
     assert stats.ks_2samp(ours, theirs).pvalue > FALSE_ALARM
     assert stats.ks_2samp(other, theirs).pvalue < FALSE_ALARM
 
 
-def test_lin_ucb_pulls_the_arms_of_mabwisers(x64):
-    """MABWiser's arms share a context and have weights of their own: ours are given the context in the arm's own place
-    of a long feature vector, with zeros elsewhere. It is fitted to the first round before it can
-    predict, and takes the inverse of A for A itself where an arm was not pulled yet: hence regularizer 1."""
+def test_lin_ucb_pulls_the_same_arms_as_mabwiser(x64):
+    """The arms of MABWiser share a context and have separate weights. Our feature vector of an arm thus has the context
+    in the arm's own block, and zeros elsewhere. MABWiser must fit the first round before it predicts, and it confuses A
+    with its inverse for an unpulled arm, so the regularizer is 1."""
     from mabwiser import mab
 
-    x, losses = rounds()
+    x, losses = random_rounds()
     contexts, n_arms = x[:, 0], len(ARMS)
     features = np.einsum("jk,td->tjkd", np.eye(n_arms), contexts).reshape(len(losses), n_arms, -1)
-    arms = played(LinUCB(0.3, 1.0), jnp.asarray(features), jnp.asarray(losses), jax.random.key(0)).tolist()
+    arms = arms_of_run(LinUCB(0.3, 1.0), jnp.asarray(features), jnp.asarray(losses), jax.random.key(0)).tolist()
 
     def theirs(alpha):
         policy, pulled = mab.MAB(ARMS, mab.LearningPolicy.LinUCB(alpha=alpha, l2_lambda=1.0)), []

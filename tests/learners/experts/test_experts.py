@@ -1,4 +1,4 @@
-"""Hedge, EXP3 and combiners under any loss: against NumPy loops, their bounds, and exact means by enumeration."""
+"""Hedge, EXP3 and combiners under any loss: comparison with NumPy loops, bounds, and exact means by enumeration."""
 
 import functools
 
@@ -37,7 +37,7 @@ COMBINERS = {"ewa": EWA(0.7), "boa": BOA(), "ml-poly": MLPoly(), "ml-prod": MLPr
 
 
 def specs(n=K, dtype=np.float64):
-    """No instances; the outcome is the vector of all losses."""
+    """Return specs without instances, whose outcome is the vector of all losses."""
     return Specs((), jax.ShapeDtypeStruct((n,), dtype))
 
 
@@ -48,7 +48,7 @@ def drifting_losses(seed=0):
 
 @jax.jit
 def played(learner, rows):
-    """Moves of a learner of full information over rows (x, y)."""
+    """Return the moves of a learner of full information over rows (x, y)."""
 
     def play_round(state, row):
         x, y = row
@@ -59,17 +59,17 @@ def played(learner, rows):
 
 
 @pytest.mark.parametrize("name", COMBINERS)
-def test_hedge_with_each_combiner(x64, name):
+def test_hedge_with_a_combiner_equals_its_numpy_loop(x64, name):
     losses = drifting_losses()
     moves = played(Hedge(COMBINERS[name]), ((), jnp.asarray(losses)))
     expected = weights_of(name, losses)
     np.testing.assert_allclose(moves, expected, rtol=1e-9, atol=1e-14)
-    assert np.ptp(expected[-1]) > 0.1, "weights that have not moved would be no test"
+    assert np.ptp(expected[-1]) > 0.1, "the test needs weights that change"
 
 
 @struct
 class Absolute:
-    """A loss without a derivative everywhere, and without a series."""
+    """A loss with neither a derivative everywhere nor a series."""
 
     def __call__(self, y_hat, y):
         return jnp.abs(y_hat - y)
@@ -77,11 +77,11 @@ class Absolute:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", COMBINERS)
-def test_combiners_under_the_absolute_loss(x64, name):
-    """Predictions of `jo.aggregate`; under the squared loss they are others."""
+def test_combiner_under_the_absolute_loss_equals_its_numpy_loop(x64, name):
+    """Predictions of `jo.aggregate`, which differ from those under the squared loss."""
     rng = np.random.default_rng(1)
     y = np.sin(np.arange(T) / 9)
-    # experts that err together: none is left without weight, nor left with all of it
+    # correlated errors, so that no expert has all of the weight or none
     X = y[:, None] + 0.3 * rng.normal(size=(T, 1)) + 0.1 * rng.normal(size=(T, K))
     weights = weights_of(name, np.abs(X - y[:, None]), lambda w, t: abs(w @ X[t] - y[t]))
     result = jo.aggregate(COMBINERS[name], X, y, Absolute())
@@ -89,9 +89,9 @@ def test_combiners_under_the_absolute_loss(x64, name):
     assert np.abs(result.predictions - jo.aggregate(COMBINERS[name], X, y).predictions).max() > 1e-3
 
 
-def test_the_bound_of_hedge():
-    """E18: ten experts one of whom is always right, T = 1000: the regret is 17, the bound sqrt(T ln K / 2) is 34; and
-    against losses that follow the leader, where the regret is more than half of the bound."""
+def test_regret_of_hedge_is_below_its_bound():
+    """E18: if one of ten experts is always right, T = 1000, the regret is 17 and the bound sqrt(T ln K / 2) is 34. On
+    random losses the regret is more than half of the bound."""
     hedge, bound = Hedge.over_horizon(10, 1000), np.sqrt(1000 * np.log(10) / 2)
     losses = np.ones((1000, 10), np.float32)
     losses[:, 3] = 0.0
@@ -110,7 +110,7 @@ def test_the_bound_of_hedge():
 
 
 class OneArm:
-    """What a bandit may ask: its own move, and the loss of the arm drawn."""
+    """Oracle of a bandit: its move, and the loss of the arm drawn."""
 
     def __init__(self, move, losses):
         self.move, self._losses, self._asked = move, losses, 0
@@ -125,7 +125,7 @@ class OneArm:
 
 @jax.jit
 def bandit(learner, losses, run_key):
-    """Draws and weights of a run."""
+    """Return the draws and weights of a run."""
     key = stream_keys(run_key).learner
 
     def play_round(state, row):
@@ -139,8 +139,8 @@ def bandit(learner, losses, run_key):
 
 @pytest.mark.parametrize("name", some(COMBINERS, "ewa"))
 @pytest.mark.parametrize("gamma", [0.0, 0.2])
-def test_exp3_is_its_numpy_loop(x64, name, gamma):
-    """The weights, given the arms that were drawn."""
+def test_exp3_has_the_weights_of_its_numpy_loop(x64, name, gamma):
+    """The loop pulls the arms that EXP3 draws."""
     losses = drifting_losses()
     draws, weights = bandit(EXP3(COMBINERS[name], gamma), jnp.asarray(losses), jax.random.key(0))
     arms, estimates = np.asarray(draws.arm), np.zeros((T, K))
@@ -153,7 +153,7 @@ def test_exp3_is_its_numpy_loop(x64, name, gamma):
 
 
 def test_importance_weights_are_unbiased_by_enumeration(x64):
-    """The mean over the arms, drawn with p, of what the combiner sees: exactly the losses, and p @ losses."""
+    """The mean of the combiner's inputs, over arms with distribution p, is exactly the losses and p @ losses."""
     losses, p = jnp.asarray([0.3, 0.9, 0.1, 0.5, 0.7]), jnp.asarray([0.4, 0.1, 0.2, 0.05, 0.25])
 
     @struct
@@ -169,15 +169,15 @@ def test_importance_weights_are_unbiased_by_enumeration(x64):
 
     learner = EXP3(Spy())
     start = learner.init(None, specs())
-    seen = [learner.update(None, start, OneArm(Draw(jnp.int32(arm), p), losses))[0] for arm in range(K)]
-    mean = [sum(float(p[k]) * np.asarray(part[i]) for k, part in enumerate(seen)) for i in range(2)]
+    inputs = [learner.update(None, start, OneArm(Draw(jnp.int32(arm), p), losses))[0] for arm in range(K)]
+    mean = [sum(float(p[k]) * np.asarray(pair[i]) for k, pair in enumerate(inputs)) for i in range(2)]
     np.testing.assert_allclose(mean[0], losses, rtol=1e-15)
     np.testing.assert_allclose(mean[1], p @ losses, rtol=1e-15)
-    assert np.count_nonzero(seen[2][0]) == 1, "what the other arms would have cost is not seen"
+    assert np.count_nonzero(inputs[2][0]) == 1, "losses of other arms: must be hidden"
 
 
 def test_arms_are_drawn_with_their_probabilities():
-    """20,000 draws at one state, 5 frequencies; |z| < 6.2 has a false alarm of 3e-9, uniform draws are caught."""
+    """Five frequencies in 20,000 draws; |z| < 6.2 has a false alarm of 3e-9, and uniform draws fail."""
     state, learner = jnp.asarray([0.0, 1.0, 2.0, 0.5, 3.0]), EXP3(EWA(1.0), 0.1)
     draws = jax.jit(jax.vmap(lambda key: learner.predict(key, state, ())))(jax.random.split(jax.random.key(1), 20_000))
     p, frequency = np.asarray(draws.probabilities[0], float), np.bincount(draws.arm, minlength=K) / 20_000
@@ -189,9 +189,9 @@ def test_arms_are_drawn_with_their_probabilities():
 
 
 @pytest.mark.long
-def test_the_bound_of_exp3():
-    """The mean over 64 runs of the regret to the best arm (losses are fixed beforehand, so that it is the
-    pseudo-regret) is below sqrt(2 T K ln K), with 6 standard errors; that of uniform draws is above."""
+def test_regret_of_exp3_is_below_its_bound():
+    """The mean regret of 64 runs on fixed losses (the pseudo-regret), with 6 standard errors, is below
+    sqrt(2 T K ln K); that of uniform draws is above."""
     n_rounds, rng = 1000, np.random.default_rng(2)
     losses = (rng.uniform(size=(n_rounds, K)) < np.array([0.2, 0.8, 0.8, 0.8, 0.8])).astype(np.float32)
     learner = EXP3.over_horizon(K, n_rounds)
@@ -209,15 +209,15 @@ def test_the_bound_of_exp3():
 
 @struct
 class Logarithmic:
-    """Of a probability of the label 1."""
+    """Logarithmic loss of a probability of the label 1."""
 
     def __call__(self, y_hat, y):
         return -jnp.where(y > 0.5, jnp.log(y_hat), jnp.log1p(-y_hat))
 
 
 def test_aggregating_under_the_logarithmic_loss_is_bayes(x64):
-    """With eta = 1 the prediction that balances both ends is the posterior mean, and the loss is that of the mixture:
-    -ln(mean over experts of the likelihood)."""
+    """With eta = 1 the prediction is the posterior mean, and the cumulative loss is that of the mixture,
+    -ln(mean likelihood of the experts)."""
     rng = np.random.default_rng(4)
     y = (rng.uniform(size=T) < 0.7).astype(float)
     X = np.clip(np.linspace(0.2, 0.9, K) + 0.05 * rng.normal(size=(T, K)), 0.02, 0.98)
@@ -230,8 +230,8 @@ def test_aggregating_under_the_logarithmic_loss_is_bayes(x64):
     np.testing.assert_allclose(result.weights, likelihoods[-1] / likelihoods[-1].sum(), rtol=1e-10)
 
 
-def test_bisection_finds_the_closed_form(x64):
-    """The squared loss under another name, and smaller rates."""
+def test_bisection_agrees_with_the_closed_form(x64):
+    """For the squared loss as a user's class, also with smaller rates."""
 
     @struct
     class SquaredByHand:
@@ -255,7 +255,7 @@ def test_bisection_finds_the_closed_form(x64):
 # Arguments
 
 
-def test_combiners_are_combiners_and_learners_are_learners():
+def test_as_learner_wraps_combiners_and_returns_learners():
     for combiner in COMBINERS.values():
         assert isinstance(combiner, Combiner)
         assert not isinstance(combiner, Learner)
@@ -265,40 +265,40 @@ def test_combiners_are_combiners_and_learners_are_learners():
 
 
 @pytest.mark.parametrize("make", [Hedge, EXP3])
-def test_losses_outside_the_range_of_the_theorem(make):
-    """Known beforehand, they are refused by exponential weights; second-order rates find the range themselves."""
+def test_known_losses_outside_the_range_of_the_theorem_raise_an_error(make):
+    """For exponential weights; combiners with second-order rates adapt to the range."""
     feedback, loss = (jo.FullInformation(), jo.losses.ExpectedLoss()) if make is Hedge else (jo.Bandit(), ArmLoss())
     for row in ([0.0, 1.5], [-0.1, 1.0]):
         game = jo.Game(jo.environments.DataStream(None, np.array([row])), feedback, loss=loss)
         for combiner in (EWA(0.5), FixedShare(0.5, 0.1), FollowTheRegularizedLeader(0.5)):
-            with pytest.raises(ValueError, match=rf"for {make.__name__}.: must be at least 0 and at most 1"):
+            with pytest.raises(ValueError, match=rf"^y\b.*{make.__name__}.* 0 .* 1\b"):
                 jo.game.bind(game, make(combiner))
         jo.game.bind(game, make(BOA()))
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "text"),
     [
-        (lambda: OverAdvice(VAW()), "combiner: must be a combiner"),
-        (lambda: OverAdvice(EWA(0.5), "squared"), "loss: must be a loss"),
-        (lambda: OverAdvice(EWA(0.5), jnp.sin), "loss: must be a loss"),
-        (lambda: Hedge(OverAdvice(EWA(0.5))), "combiner: must be a combiner"),
-        (lambda: Hedge.over_horizon(1, 10), "n_experts: must be at least 2"),
-        (lambda: Hedge.over_horizon(2, 0), "n_rounds: must be at least 1"),
-        (lambda: Hedge(EWA(0.5)).init(None, Specs.of_vectors(3)), "outcomes: must be vectors"),
-        (lambda: OverAdvice(EWA(0.5)).init(None, specs()), "instances: must be vectors"),
-        (lambda: EXP3(0.0), "eta: must be above 0"),
-        (lambda: EXP3("ewa"), "combiner: must be eta, or a combiner"),
-        (lambda: EXP3(0.1, exploration=1.5), "exploration: must be at least 0 and at most 1"),
-        (lambda: EXP3.over_horizon(1, 10), "n_arms: must be at least 2"),
-        (lambda: Aggregating(loss=Logarithmic()), "eta: must be given for Logarithmic"),
-        (lambda: Aggregating(eta=2.5), r"eta: must be at most 2 / \(high - low\)\^2 = 2"),
-        (lambda: Aggregating(loss=3), "loss: must be a loss"),
-        (lambda: Truncated(3), "learner: must be a combiner .*, or a learner over advice"),
-        (lambda: jo.aggregate(VAW(), np.ones((2, 2)), np.ones(2), Absolute()), "loss: must be left out for a learner"),
-        (lambda: jo.aggregate(EWA, np.ones((2, 2)), np.ones(2)), "combiner: must be a combiner"),
+        (lambda: OverAdvice(VAW()), "combiner"),
+        (lambda: OverAdvice(EWA(0.5), "squared"), "loss"),
+        (lambda: OverAdvice(EWA(0.5), jnp.sin), "loss"),
+        (lambda: Hedge(OverAdvice(EWA(0.5))), "combiner"),
+        (lambda: Hedge.over_horizon(1, 10), "n_experts"),
+        (lambda: Hedge.over_horizon(2, 0), "n_rounds"),
+        (lambda: Hedge(EWA(0.5)).init(None, Specs.of_vectors(3)), "outcomes"),
+        (lambda: OverAdvice(EWA(0.5)).init(None, specs()), "instances"),
+        (lambda: EXP3(0.0), "eta"),
+        (lambda: EXP3("ewa"), "combiner"),
+        (lambda: EXP3(0.1, exploration=1.5), "exploration"),
+        (lambda: EXP3.over_horizon(1, 10), "n_arms"),
+        (lambda: Aggregating(loss=Logarithmic()), "eta.*Logarithmic"),
+        (lambda: Aggregating(eta=2.5), r"eta.*2\.5"),
+        (lambda: Aggregating(loss=3), "loss"),
+        (lambda: Truncated(3), "learner"),
+        (lambda: jo.aggregate(VAW(), np.ones((2, 2)), np.ones(2), Absolute()), "loss"),
+        (lambda: jo.aggregate(EWA, np.ones((2, 2)), np.ones(2)), "combiner"),
     ],
 )
-def test_bad_arguments(x64, call, message):
-    with pytest.raises((ValueError, TypeError), match=message):
+def test_error_names_the_argument(x64, call, text):
+    with pytest.raises((ValueError, TypeError), match=rf"^{text}\b"):
         call()

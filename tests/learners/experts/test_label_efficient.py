@@ -1,4 +1,4 @@
-"""Label-efficient prediction, and learners made for a horizon."""
+"""Label-efficient prediction, and doubling."""
 
 import math
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.fast_compile
 
 @jo.struct
 class Spy:
-    """A combiner whose state is what it was told."""
+    """A combiner whose state is the losses of the last update."""
 
     def init(self, n_experts, dtype):
         return jnp.zeros(n_experts, dtype)
@@ -34,7 +34,7 @@ class Spy:
 
 
 def test_label_efficient_estimates_are_unbiased_by_enumeration(x64):
-    """Over "asked" and "not asked", with their probabilities; without the division by epsilon they are not."""
+    """The two outcomes are "asked" and "not asked". The test detects a missing division by epsilon."""
     epsilon, losses = 0.3, jnp.asarray([0.2, 1.0, 0.0, 0.7])
     learner = LabelEfficientHedge(Spy(), epsilon)
 
@@ -44,19 +44,19 @@ def test_label_efficient_estimates_are_unbiased_by_enumeration(x64):
         return state, info.asked, oracle.queries()
 
     states, asked, queries = jax.jit(jax.vmap(round_of))(jax.random.split(KEY, 200))
-    assert queries.tolist() == asked.astype(int).tolist(), "what is asked is metered"
-    told = [np.unique(np.asarray(states)[np.asarray(asked) == flag], axis=0) for flag in (True, False)]
-    assert [len(part) for part in told] == [1, 1]
-    support = [(epsilon, told[0][0]), (1 - epsilon, told[1][0])]
+    assert queries.tolist() == asked.astype(int).tolist(), "questions are counted"
+    estimates = [np.unique(np.asarray(states)[np.asarray(asked) == flag], axis=0) for flag in (True, False)]
+    assert [len(values) for values in estimates] == [1, 1]
+    support = [(epsilon, estimates[0][0]), (1 - epsilon, estimates[1][0])]
     assert verify.unbiased(None, losses, support=support).verdict == "unbiased"
-    mutant = [(epsilon, epsilon * told[0][0]), (1 - epsilon, told[1][0])]
+    mutant = [(epsilon, epsilon * estimates[0][0]), (1 - epsilon, estimates[1][0])]
     assert verify.unbiased(None, losses, support=mutant).verdict == "biased"
     # 200 questions with probability 0.3: outside 20..100 with probability below 1e-9
     assert 20 < asked.sum() < 100
 
 
 @pytest.mark.long
-def test_label_efficient_hedge_is_its_numpy_loop_and_keeps_to_its_bound(x64):
+def test_label_efficient_hedge_equals_its_numpy_loop_and_its_regret_is_below_the_bound(x64):
     losses, n_runs = losses_of(5, 200, 3), 64
     learner, bound = LabelEfficientHedge.over_horizon(3, 200, 80), bounds.label_efficient(3, 200, 80)
     assert bound.eta == pytest.approx(learner.combiner.eta)
@@ -79,15 +79,15 @@ def hedge_for(n_rounds):
     return Hedge(EWA(jnp.sqrt(8.0 * math.log(K) / n_rounds)))
 
 
-def test_doubling_begins_anew_in_one_program(x64):
+def test_doubling_restarts_the_learner_in_one_program(x64):
     losses = losses_of(6)
     before = played._cache_size()
     moves, states, _ = on_losses(Doubling(hedge_for), losses)
     assert played._cache_size() == before + 1
     expected, start = [], 0
     for k in range(6):
-        part = losses[start : start + 2**k]
-        expected.append(weights_of("ewa", part, eta=math.sqrt(8 * math.log(K) / 2**k)))
+        phase = losses[start : start + 2**k]
+        expected.append(weights_of("ewa", phase, eta=math.sqrt(8 * math.log(K) / 2**k)))
         start += 2**k
     np.testing.assert_allclose(moves, np.concatenate(expected)[:T], rtol=1e-9)
     assert np.asarray(states.horizon)[[0, 1, 2, 6, 7, 30]].tolist() == [2, 2, 4, 8, 8, 32]
@@ -97,7 +97,7 @@ def test_doubling_begins_anew_in_one_program(x64):
 
 
 @pytest.mark.long
-def test_a_second_run_of_doubling_compiles_nothing():
+def test_second_run_of_doubling_compiles_nothing():
     rows = jo.environments.DataStream(None, losses_of(7))
     game = jo.Game(rows, jo.FullInformation(), loss=jo.losses.ExpectedLoss())
     learner = Doubling(hedge_for)

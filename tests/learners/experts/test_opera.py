@@ -1,7 +1,7 @@
-"""BOA and ML-Poly against numbers that the authors of `opera` have published.
+"""BOA and ML-Poly reproduce the numbers that the authors of `opera` published.
 
-The data are those of the package's vignette: forecasts of the French weekly electric load by three models, and the load
-itself (`electric_load.csv`: from data/experts.csv and data/targets.csv of opera-python, rounded to one decimal).
+The data are those of the package's vignette: the French weekly electric load and its forecasts by three models
+(`electric_load.csv`: from data/experts.csv and data/targets.csv of opera-python, rounded to one decimal).
 """
 
 from pathlib import Path
@@ -20,7 +20,7 @@ X, Y = FORECASTS[:, :3], FORECASTS[:, 3]
 
 
 def weights_of(combiner, n_rounds, judge):
-    """Before each round and after the last, with `judge(predictions, mean, y)`: the losses of experts and mean."""
+    """Return weights before each round and after the last; `judge(predictions, mean, y)` returns the losses."""
 
     @jax.jit
     def run(X, y):
@@ -40,7 +40,7 @@ def absolute(x, mean, y):
 
 
 def linear_of_squared(x, mean, y):
-    """The loss times its slope at the mean, "the gradient trick", by default in opera."""
+    """Return the linearised losses ("gradient trick"), the default of opera."""
     return 2 * (mean - y) * x, 2 * (mean - y) * mean
 
 
@@ -48,24 +48,25 @@ def linear_of_absolute(x, mean, y):
     return jnp.sign(mean - y) * x, jnp.sign(mean - y) * mean
 
 
-def test_boa(x64):
-    """presentation.ipynb of opera-python: weights before the last of 100 rounds, or after them, for three losses. The
-    rounding of the data changes them by some 1e-5; BOA under another loss is 0.1 away."""
+def test_boa_reproduces_weights_of_opera_python(x64):
+    """presentation.ipynb of opera-python: weights before the last of 100 rounds, or after it, for three losses. The
+    rounding of the data changes them by about 1e-5; another loss changes them by 0.1."""
     published = {
         absolute: (99, [0.9144574, 0.05490843, 0.03063417]),
         linear_of_squared: (100, [0.76757951, 0.15823262, 0.07418788]),
         linear_of_absolute: (99, [0.71018186, 0.11499822, 0.17481992]),
     }
-    found = {judge: weights_of(BOA(), 100, judge) for judge in published}
+    weights_by_loss = {judge: weights_of(BOA(), 100, judge) for judge in published}
     for judge, (t, weights) in published.items():
-        np.testing.assert_allclose(found[judge][t], weights, atol=1e-4)
+        np.testing.assert_allclose(weights_by_loss[judge][t], weights, atol=1e-4)
     first = [[0.91823072, 0.05492458, 0.0268447], [0.74426645, 0.11538228, 0.14035127]]
-    np.testing.assert_allclose([found[judge][95] for judge in (absolute, linear_of_absolute)], first, atol=1e-4)
+    weights_95 = [weights_by_loss[judge][95] for judge in (absolute, linear_of_absolute)]
+    np.testing.assert_allclose(weights_95, first, atol=1e-4)
 
 
-def test_ml_poly(x64):
-    """The README of R's opera: weights 0.577, 0.423 and 0 after 112 rounds, and the root of the mean squared error
-    1460; 1480 for the best expert, and 1560 for the plain mean."""
+def test_ml_poly_reproduces_weights_and_errors_of_r_opera(x64):
+    """README of R's opera: weights 0.577, 0.423 and 0 after 112 rounds, root mean squared error 1460 (1480 of the best
+    expert, 1560 of the plain mean)."""
     weights = weights_of(MLPoly(initial=float(np.exp(700.0))), 112, linear_of_squared)
     np.testing.assert_allclose(weights[-1], [0.577, 0.423, 0.0], atol=5e-4)
     errors = [(weights[:-1] * X).sum(axis=1) - Y, X.mean(axis=1) - Y, X[:, 0] - Y]

@@ -18,7 +18,7 @@ from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.kernels import ExponentialKernel, Gaussian
 from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.learners.kernels import expansion
-from jaxonline.learners.kernels.expansion import Feature, Reserved
+from jaxonline.learners.kernels.expansion import Feature, ReservedChunks
 from jaxonline.losses import Squared
 from jaxonline.parameters.struct import replace
 
@@ -37,7 +37,7 @@ def beta(n):
 
 def add(w, alpha, psi, product):
     """w + alpha Psi~, as the learner does it: stored first, if it is deep."""
-    reserved = Reserved.of(w, psi.level)
+    reserved = ReservedChunks.for_level(w, psi.level)
     w = replace(w, rows=w.rows + reserved.rows(w, psi))
     return expansion.add(w, alpha, psi, product, expansion.squared_norm(psi), reserved)
 
@@ -63,8 +63,8 @@ def test_it_is_a_sum_of_tensors(x64, d, tensor_levels):
     def one_more(w, seen):
         alpha, shrink, *numbers = seen
         psi = Feature(*numbers)
-        shallow = expansion.shallow(w.tensors, psi)
-        product = jnp.where(psi.level > tensor_levels, expansion.deep(w, psi), shallow)
+        shallow = expansion.shallow_product(w.tensors, psi)
+        product = jnp.where(psi.level > tensor_levels, expansion.deep_product(w, psi), shallow)
         w = expansion.shrink(add(w, alpha, psi, product), shrink)
         return w, (product, expansion.squared_norm(psi), w.squared_norm)
 
@@ -83,7 +83,7 @@ def test_it_is_a_sum_of_tensors(x64, d, tensor_levels):
 
     x = rng.normal(size=d)
     value = sum((part * dense(math.sqrt(beta(n)), [x] * n)).sum() for n, part in enumerate(parts))
-    np.testing.assert_allclose(jax.jit(expansion.polynomial)(w, jnp.asarray(x)), value, rtol=1e-12)
+    np.testing.assert_allclose(jax.jit(expansion.evaluate)(w, jnp.asarray(x)), value, rtol=1e-12)
     assert int(w.used) == sum(math.ceil(n / (tensor_levels + 1)) for n in levels if n > tensor_levels)
     assert not bool(w.overflow)
 
@@ -103,10 +103,10 @@ def test_what_finds_no_room_is_missing_and_marked(x64):
     second = one_more(first, jnp.int32(2))
     assert (int(second.used), bool(second.overflow)) == (2, True)
     x = jnp.array([0.3, 0.4])
-    assert float(expansion.polynomial(second, x)) == float(expansion.polynomial(first, x)) == pytest.approx(0.7**3)
+    assert float(expansion.evaluate(second, x)) == float(expansion.evaluate(first, x)) == pytest.approx(0.7**3)
     third = one_more(second, jnp.int32(1))
     assert bool(third.overflow), "a mark stays"
-    assert float(expansion.polynomial(third, x)) == pytest.approx(0.7**3 + 0.7)
+    assert float(expansion.evaluate(third, x)) == pytest.approx(0.7**3 + 0.7)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

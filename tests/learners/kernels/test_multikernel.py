@@ -153,7 +153,7 @@ def test_the_graphs_follow_their_law(x64, sampler):
         (lambda: OMKLGF(Dictionary(np.ones((1, 1, 1))), n_draws=0), r"^n_draws\b"),
         (lambda: OMKLGF(Dictionary(np.ones((1, 1, 1))), least_probability=0.0), r"^least_probability\b"),
         (lambda: MultiKernel(Dictionary(np.ones((1, 1, 1))), VAW(), EWA(0.5)), r"^expert\b"),
-        (lambda: MultiKernel(Dictionary(np.ones((1, 1, 1))), VAW(), VAW(features=jnp.sin)), "no features of its own"),
+        (lambda: MultiKernel(Dictionary(np.ones((1, 1, 1))), VAW(), VAW(features=jnp.sin)), r"^expert\b"),
         (lambda: Dictionary(np.ones((1, 1))), r"^frequencies\b"),
         (lambda: Dictionary(np.full((1, 1, 1), np.nan)), r"^frequencies\b"),
         (lambda: Dictionary(np.ones((2, 3, 1)), np.ones((3, 2))), r"^phases\b"),

@@ -116,7 +116,7 @@ def test_a_promise_that_cannot_be_kept_is_an_error(which, message):
 def test_the_horizon_that_would_do_is_said():
     feature_map, short = DotProductFeatureMap(ExponentialKernel(), Geometric(1.05)), Geometric(2.0)
     length = GradientLength.for_loss(Squared(), short, second_moment=1.0)
-    with pytest.raises(ValueError, match="n_rounds at most 8,827 would do"):
+    with pytest.raises(ValueError, match="n_rounds at most 8,827"):
         Storage.for_horizon(feature_map, length, D, 10**6)
     assert Storage.for_horizon(feature_map, length, D, 8_800).overflow_probability(feature_map, length, 8_800) < 2e-6
 

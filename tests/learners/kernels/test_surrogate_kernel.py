@@ -156,7 +156,7 @@ def gradient_estimate(state, learner, oracle_of=lambda oracle: oracle):
     feedback = noisy(SIGMA2)
 
     def values(state):
-        return jnp.stack([state.at(learner.surrogate, a) for a in jnp.asarray(PROBES)])
+        return jnp.stack([state.evaluate(learner.surrogate, a) for a in jnp.asarray(PROBES)])
 
     def estimate(key):
         oracle = feedback.open(key, jnp.int32(1), jnp.asarray(X_NOW), jnp.asarray(Y_NOW), 0.0)
