@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._timing import ratios
-from jaxonline.results.report.plotting import COLOURS, log_log, tidy
+from jaxonline.results.report.plotting import COLOURS, set_log_scales, style_axes
 
 
 def draw(measured: dict[str, Any], path: Path) -> None:
@@ -60,7 +60,7 @@ def draw_sizes(measured: dict[str, Any], path: Path) -> None:
 
     figure = Figure(figsize=(9.5, 5.5), layout="constrained")
     axes = figure.subplots()
-    log_log(axes)
+    set_log_scales(axes)
     ticks: set[int] = set()
     for i, one in enumerate(one for one in measured["workloads"] if "sizes" in one):
         best: dict[str, dict[int, float]] = {}
@@ -76,7 +76,7 @@ def draw_sizes(measured: dict[str, Any], path: Path) -> None:
             axes.plot(rates.keys(), rates.values(), style, color=f"C{i}", lw=1.8 if ours else 1.0, label=label)
     axes.plot([], [], "--", color="0.4", lw=1.0, label="plain jax vmap(scan)")
     axes.set_xticks(sorted(ticks), [f"{tick:,}" for tick in sorted(ticks)])
-    tidy(axes, "runs", "a second", f"{measured['machine']}, {measured['date']}")
+    style_axes(axes, "runs", "a second", f"{measured['machine']}, {measured['date']}")
     axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)

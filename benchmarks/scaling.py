@@ -16,7 +16,7 @@ import numpy as np
 import jaxonline as jo
 from benchmarks._timing import at_once, machine, side_by_side
 from benchmarks.noisy_linear import RADIUS, STD, STEP
-from jaxonline.results.report.plotting import COLOURS, log_log, tidy
+from jaxonline.results.report.plotting import COLOURS, set_log_scales, style_axes
 
 RUNS, D, ROUNDS = 1024, 20, 1000
 
@@ -77,11 +77,11 @@ def draw(measured: dict[str, list[dict[str, Any]]], path: Path) -> None:
 
     figure = Figure(figsize=(11.5, 3.9), layout="constrained")
     for axes, (name, rows) in zip(figure.subplots(1, len(measured), sharey=True), measured.items(), strict=True):
-        log_log(axes)
+        set_log_scales(axes)
         for contender, colour, marker in zip(CONTENDERS, COLOURS, "os", strict=False):
             rates = [statistics.median(row["rates"][contender]) for row in rows]
             axes.plot([row["size"][name] for row in rows], rates, color=colour, marker=marker, lw=1.8, label=contender)
-        tidy(axes, LABELS[name], "rounds per second" if name == "runs" else "", "")
+        style_axes(axes, LABELS[name], "rounds per second" if name == "runs" else "", "")
         axes.legend(frameon=False, fontsize=9)
     figure.suptitle(
         f"Noisy linear: {RUNS:,} runs, d = {D}, {ROUNDS:,} rounds, but for what varies; {machine()}", fontsize=11

@@ -17,7 +17,7 @@ import numpy as np
 
 import jaxonline as jo
 from benchmarks._timing import machine, side_by_side
-from jaxonline.results.report.plotting import COLOURS, log_log, tidy
+from jaxonline.results.report.plotting import COLOURS, set_log_scales, style_axes
 
 PASSES, RADIUS, VARIANCE, ETA = 10, 1.5, 0.04, 0.5
 ORDERS = {"shuffled": "shuffled in each pass and run, as in the quickstart", "file": "in file order"}
@@ -91,14 +91,14 @@ def draw(measured: dict[str, dict[str, Measured]], path: str) -> None:
     figure = Figure(figsize=(11.5, 4.8), layout="constrained")
     panels = figure.subplots(1, len(measured), sharey=True, squeeze=False)[0]
     for axes, (order, found) in zip(panels, measured.items(), strict=True):
-        log_log(axes)
+        set_log_scales(axes)
         seconds = np.geomspace(0.1, 200, 50)
         for (name, of), colour in zip(found.items(), COLOURS, strict=False):
             gain = float(f"{found['plain'].needed / of.needed:.2g}")
             label = name if name == "plain" else f"{name}: {gain:,g} times faster"
             axes.plot(seconds, 100 * of.half_width(seconds), color=colour, lw=1.8, label=label)
         axes.axhline(100 * WANTED, color="0.5", ls="--", lw=1.0)
-        tidy(axes, "seconds", "", f"data {ORDERS[order]}")
+        style_axes(axes, "seconds", "", f"data {ORDERS[order]}")
         axes.legend(frameon=False, fontsize=9)
     panels[0].set_ylabel("half-width of the 95 % interval, % of the regret")
     Path(path).parent.mkdir(parents=True, exist_ok=True)

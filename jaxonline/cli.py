@@ -376,7 +376,7 @@ def _console() -> Any:
     """A console of rich on which words are only words, and whose reader may go away: the rest is done all the same."""
     from rich.console import Console
 
-    from jaxonline.results.report.formats import visible
+    from jaxonline.results.report.formats import replace_controls
 
     class Patient(Console):
         def on_broken_pipe(self) -> None:
@@ -384,7 +384,7 @@ def _console() -> Any:
             _forget_output()
 
         def render_str(self, text: str, **options: Any) -> Any:
-            return super().render_str(visible(text), **options)
+            return super().render_str(replace_controls(text), **options)
 
     return Patient()
 

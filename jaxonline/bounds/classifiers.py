@@ -15,9 +15,9 @@ from jaxonline.parameters.validation import validate_arguments
 @cites("novikoff1962convergence")
 @validate_arguments
 def perceptron(radius: PositiveFloat, margin: PositiveFloat) -> float:
-    """Mistake bound of `Perceptron` and `KernelPerceptron`: (r / gamma)^2 for |x| <= r and y <u, x> >= gamma, |u| = 1.
+    """Mistake bound of `Perceptron` and `KernelPerceptron` (Novikoff 1962): (r / gamma)^2.
 
-    Novikoff (1962).
+    It requires |x| <= r and y <u, x> >= gamma for some |u| = 1.
 
     Args:
         radius: r.

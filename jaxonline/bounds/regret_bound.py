@@ -37,10 +37,7 @@ class RegretBound(NamedTuple):
 
     @validate_arguments
     def constant_step(self, step_size: PositiveFloat, rounds: Annotated[Numbers, Ge(0)]) -> Float[np.ndarray, "..."]:
-        """Bound on the expected regret after each of `rounds` for any constant step: radius^2/(2 step) + step G t / 2.
-
-        Zinkevich (2003); paper B, Lemma 3.
-        """
+        """Bound after each of `rounds` for a constant step: radius^2/(2 step) + step G t / 2 (paper B, Lemma 3)."""
         return self.radius**2 / (2 * step_size) + step_size * self.G * np.asarray(rounds, float) / 2
 
     @validate_arguments

@@ -1,12 +1,10 @@
 """Solver for smooth convex losses over the ball |f| <= radius of an RKHS, with a duality gap; float64 on the host.
 
-The best f is sum a_i k(x_i, .). With K = L L' it has the coordinates w = L' a, the values f(x_i) = (L w)_i and the norm
-|w|. A proximal Newton step minimises over the ball the quadratic model of the loss, with slopes g and curvatures D at
-f: w = (mu + L'DL)^-1 L'(Df - g), with the multiplier mu >= 0 for which |w| = radius, or mu = 0 if that w is inside the
-ball. A line search follows on the segment to that w.
-
-The loss is convex, so every h of the ball has a loss of at least loss + <L'g, h - w>. The loss therefore exceeds its
-minimum by at most the gap <L'g, w> + radius |L'g|.
+With K = L L' the best f = sum a_i k(x_i, .) has the coordinates w = L' a, the values f(x_i) = (L w)_i and the norm |w|.
+A proximal Newton step minimises over the ball the quadratic model of the loss, with slopes g and curvatures D at f: w =
+(mu + L'DL)^-1 L'(Df - g), with the multiplier mu >= 0 for which |w| = radius, or mu = 0 if that w is inside the ball. A
+line search follows on the segment to that w. As the loss is convex, every h of the ball has a loss of at least loss +
+<L'g, h - w>, so the loss exceeds its minimum by at most the gap <L'g, w> + radius |L'g|.
 """
 
 import itertools
@@ -122,10 +120,7 @@ def minimise(
 def _minimise_quadratic(
     hessian: Float[np.ndarray, "m m"], linear: Float[np.ndarray, "m"], radius: float, mu: float, min_mu: float
 ) -> tuple[np.ndarray, float]:
-    """Return w = (mu + H)^-1 linear with |w| = radius, and mu; or w for mu = `min_mu` if that is inside the ball.
-
-    Newton's method on 1/|w(mu)| = 1/radius.
-    """
+    """Newton's method on 1/|w(mu)| = 1/radius for w = (mu + H)^-1 linear, with mu >= `min_mu`; returns w and mu."""
     min_mu = max(min_mu, 8 * np.finfo(float).eps * np.linalg.norm(hessian))
     mu, w, norm = max(mu, min_mu), linear, math.inf
     for _ in range(50):

@@ -27,11 +27,7 @@ class BestArm:
     label: ClassVar[str] = "the best arm"
 
     def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, "K"]:
-        """Losses of all arms in one round.
-
-        Raises:
-            TypeError: the outcome is not a vector.
-        """
+        """Losses of all arms in one round; raises a TypeError if the outcome is not a vector."""
         del x
         if getattr(y, "ndim", getattr(y, "shape", None) and len(y.shape)) != 1:
             raise ArgumentTypeError("outcomes", f"must be vectors of losses for BestArm (got {y})")

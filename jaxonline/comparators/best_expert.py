@@ -34,11 +34,7 @@ class BestExpert:
     label: ClassVar[str] = "the best expert"
 
     def statistic(self, x: Float[Array, "K"], y: Any) -> Float[Array, "K"]:
-        """Losses of all experts in one round.
-
-        Raises:
-            TypeError: the instance is not a vector.
-        """
+        """Losses of all experts in one round; raises a TypeError if the instance is not a vector."""
         if len(getattr(x, "shape", ())) != 1:
             raise ArgumentTypeError("instances", f"must be vectors of predictions for BestExpert (got {x})")
         return jax.vmap(lambda prediction: self.loss(prediction, y))(x)

@@ -38,15 +38,14 @@ def best_kernel(
 ) -> BestKernel:
     """Best kernel in hindsight, with the best predictor in its ball (Rokhlin and Gurtovaya 2025, Theorems 2 and 3).
 
+    Raises the errors of `best_in_rkhs_ball`.
+
     Args:
         kernels: at least one.
         X: instances.
         y: targets.
         radius: radius of every kernel's ball.
         loss: convex and twice differentiable, from `jaxonline.losses` or your own.
-
-    Raises:
-        ValueError: as `best_in_rkhs_ball`.
 
     Example:
         >>> import numpy as np

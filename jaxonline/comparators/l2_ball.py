@@ -62,7 +62,7 @@ class L2Ball:
 def best_in_l2_ball(
     sums: QuadraticSums, radius: Annotated[PositiveFloat, OrInfinity()]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Minimise yy - 2 <xy, w> + w' xx w over |w| <= radius.
+    """Minimise yy - 2 <xy, w> + w' xx w over |w| <= radius; return the loss [...] and the predictor [..., d].
 
     With xx = Q diag(l) Q' and b = Q' xy, the solution is w = Q b / (l + mu), with mu = 0 if that is inside the ball,
     and otherwise the root of |b / (l + mu)| = radius. Newton's method on 1/|w(mu)| - 1/radius increases to it
@@ -71,9 +71,6 @@ def best_in_l2_ball(
     Args:
         sums: float64 statistics with any leading batch dimensions.
         radius: radius of the ball; may be inf.
-
-    Returns:
-        The loss [...] and the predictor [..., d].
 
     Example:
         >>> import numpy as np

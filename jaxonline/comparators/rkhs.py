@@ -58,11 +58,7 @@ class RKHSPredictor(NamedTuple):
     X: np.ndarray
 
     def predict(self, X: Float[ArrayLike, "m d"] | Sequence) -> np.ndarray:
-        """Values of f at every row of `X`, [m] in float64.
-
-        Raises:
-            ValueError: `X` is not a matrix of finite numbers.
-        """
+        """Values [m] of f at every row of `X` in float64; raises a ValueError unless `X` is a finite matrix."""
         return gram_matrix(self.kernel, check.finite_array("X", X, ndim=2), self.X) @ self.coefficients
 
 
@@ -126,11 +122,8 @@ class RKHSBall:
     Args:
         kernel: any kernel.
         radius: radius of the ball.
-        loss: convex and twice differentiable, from `jaxonline.losses` or your own.
+        loss: convex and twice differentiable, from `jaxonline.losses` or your own; not the zero-one loss (TypeError).
         tolerance: error of the losses, relative to the loss of f = 0.
-
-    Raises:
-        TypeError: `loss` is not a loss, or the zero-one loss.
 
     Example:
         >>> import numpy as np

@@ -21,11 +21,8 @@ def rkhs_norm(kernel: AnyKernel, X: Float[ArrayLike, "n d"], coefficients: Float
 
     Args:
         kernel: any kernel.
-        X: instances.
-        coefficients: a.
-
-    Raises:
-        ValueError: the shapes do not match, or an entry is not finite.
+        X: finite instances [n, d].
+        coefficients: a [n].
 
     Example:
         >>> import numpy as np

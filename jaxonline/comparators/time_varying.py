@@ -48,11 +48,7 @@ class BestSegments:
     def best_losses(
         self, X: PyTree, y: Float[np.ndarray, "T K"], rounds: Int[np.ndarray, "G"]
     ) -> Float[np.ndarray, "G"]:
-        """Loss of the best sequence over the first t rounds, for each t of `rounds`.
-
-        Raises:
-            TypeError: the outcomes are not vectors.
-        """
+        """Best loss over the first t rounds, for each t of `rounds` (TypeError unless `y` is [T, K])."""
         del X
         if y.ndim != 2:
             raise ArgumentTypeError("outcomes", f"must be vectors of losses for BestSegments (got shape {y.shape[1:]})")
@@ -83,11 +79,7 @@ class BestOfEachRound:
     label: ClassVar[str] = "the best arm of each round"
 
     def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, ""]:
-        """Smallest loss of one round.
-
-        Raises:
-            TypeError: the outcome is not a vector.
-        """
+        """Smallest loss of one round; raises a TypeError if the outcome is not a vector."""
         del x
         if len(getattr(y, "shape", ())) != 1:
             raise ArgumentTypeError("outcomes", f"must be vectors of losses for BestOfEachRound (got {y})")

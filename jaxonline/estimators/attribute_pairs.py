@@ -81,11 +81,7 @@ class AttributePairs:
         return PairMoments(A + A.T, jnp.zeros(d, values.dtype).at[indices].add(d / k * values))
 
     def support(self, x: ArrayLike) -> list[tuple[float, PairMoments]]:
-        """Enumerate (probability, estimates) of every outcome in float64, for small d and k.
-
-        Raises:
-            ValueError: there are more than about a million outcomes.
-        """
+        """Enumerate (probability, estimates) of every outcome in float64; ValueError above about a million outcomes."""
         x = np.asarray(x, float)
         d, half = len(x), self.n_attributes // 2
         check_enumerable(math.comb(d * d, half))

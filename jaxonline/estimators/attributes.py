@@ -110,11 +110,7 @@ class AttributeGradient:
         return 2 * (jnp.mean(scale * x_weighted) - y) * v
 
     def support(self, w: ArrayLike, x: ArrayLike, y: float) -> list[tuple[float, np.ndarray]]:
-        """Enumerate (probability, value) of every outcome in float64, for small d and k.
-
-        Raises:
-            ValueError: there are more than about a million outcomes.
-        """
+        """Enumerate (probability, value) of every outcome in float64; ValueError above about a million outcomes."""
         w, x = np.asarray(w, float), np.asarray(x, float)
         d, half = len(w), self.n_attributes // 2
         _check_half(half, d)

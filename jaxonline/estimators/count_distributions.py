@@ -1,12 +1,10 @@
 """Distributions of the random number N of copies that a series estimator requests.
 
-The paper uses the geometric distribution. `minimum_variance` and `cost_aware` return the optimal distribution for a
-given series. A distribution has `sample`, `pmf`, `log_pmf` and `tail` inside jit, and `log_table` and `mean` on the
-host.
-
+The paper uses the geometric distribution; `minimum_variance` and `cost_aware` return the optimal one for a given
+series. A distribution has `sample`, `pmf`, `log_pmf` and `tail` inside jit, and `log_table` and `mean` on the host.
 Sampling inverts P(N >= n) at a uniform number made of three draws, so events with a probability down to about 2^-69
 (float32) or 2^-156 (float64) have the right frequency. With one float32 uniform, `Geometric(4.0)` would never exceed N
-= 11, which would bias the estimator.
+= 11.
 """
 
 import dataclasses
@@ -235,8 +233,7 @@ def distribution_from_magnitudes(magnitudes: Weights, *, overhead: Overhead = ma
 def magnitudes(coefficients: Table, second_moment: PositiveFloat, radius: float = math.inf) -> np.ndarray:
     """a_n = |gamma_n| (E (X - c)^2)^(n/2), the root of the second moment of term n; at least 1e-300 if gamma_n != 0.
 
-    Raises:
-        ValueError: E (X - c)^2 >= radius^2: the sum of the a_n of the whole series is infinite.
+    Raises a ValueError if E (X - c)^2 >= radius^2: the sum of the a_n of the whole series is infinite.
     """
     gammas = coefficients
     if second_moment >= radius**2:

@@ -129,10 +129,8 @@ class DotProductFeatureMap(FeatureMap):
     def second_moment(self, copy_moment: NonNegativeFloat) -> float:
         """E |Psi~|^2 = sum beta_n (E |x~|^2)^n / P(N = n), exactly; Lemma 3 has p/(p-1) Q(p E |x~|^2).
 
-        With a bound on E |x~|^2 as `copy_moment`, it is B_Psi of the paper.
-
-        Raises:
-            ValueError: the second moment is infinite: p E |x~|^2 is outside the disc of convergence.
+        With a bound on E |x~|^2 as `copy_moment`, it is B_Psi of the paper. Raises a ValueError if it is infinite: p E
+        |x~|^2 is outside the disc of convergence.
         """
         moment = host_float("copy_moment", copy_moment)
 

@@ -2,8 +2,8 @@
 
 The gradient of the loss at w is g Psi(x), with g = y l'(y <w, Psi(x)>) for classification losses and g = l'(<w, Psi(x)>
 - y) for regression losses. The estimate g~ is a `SeriesEstimator` whose factors are y <w, Psi~_j> or <w, Psi~_j> - y,
-with independent estimates Psi~_j of Psi(x). In the paper y is clean. In regression y may be noisy, with a new label for
-each factor; one common label y~ would bias g~, whose mean would be that of l'(<w, Psi(x)> - y~).
+with independent estimates Psi~_j of Psi(x). In regression y may be noisy, with a new label for each factor; one common
+label y~ would bias g~, whose mean would be that of l'(<w, Psi(x)> - y~). (In the paper y is clean.)
 
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), Subroutine 1 and
 Lemma 2, with erratum E9 (the y inside the product is missing in print).
@@ -122,11 +122,8 @@ class GradientLength:
             key: consumed.
             fresh: `fresh(key)` returns a new, independent Psi~ (Map_Estimate); called n times.
             hypothesis: `hypothesis(psi)` returns <w, Psi~>, for instance sum_i alpha_i Prod(Psi~_i, Psi~).
-            y: target, +1 or -1 for classification. In regression it may be a function: `y(key)` returns a new noisy
-                label for each factor.
-
-        Raises:
-            ValueError: `y` is a function in classification.
+            y: target, +1 or -1 for classification (ValueError for a function). In regression it may be a function:
+                `y(key)` returns a new noisy label for each factor.
         """
         n_key, key = jax.random.split(key)
         return self.estimate_given(key, self.series.law.sample(n_key), fresh, hypothesis, y)
@@ -177,12 +174,9 @@ class GradientLength:
         return y * self.series.estimate_from(y * values, n)
 
     def second_moment(self, factor_moment: float, mean: float | None = None) -> float:
-        """E g~^2, exactly, if E X^2 of one factor is `factor_moment`.
+        """E g~^2, exactly, if E X^2 of one factor is `factor_moment`; raises a ValueError if it is infinite.
 
         Labels are +1 and -1 in classification. In regression E X^2 = E (<w, Psi~> - y~)^2 contains the noise of the
-        labels. `mean`, E X, is required only if the series has a constant outside the draw.
-
-        Raises:
-            ValueError: the second moment is infinite, or there is a constant but no mean.
+        labels. `mean`, E X, is required (ValueError) only if the series has a constant outside the draw.
         """
         return exact_second_moment(self.series, factor_moment, mean)

@@ -189,9 +189,7 @@ class KnownCovariance:
 
 @struct
 class NaiveCopy:
-    """Biased gradient that treats one noisy copy as the true instance; the bias is 2 Sigma w for the squared loss.
-
-    Papers A and B use it as the baseline that fails.
+    """Biased gradient that treats one noisy copy as the true instance (the mistake of papers A and B): bias 2 Sigma w.
 
     Args:
         loss: loss of the prediction, from `jaxonline.losses` or any class with value and gradient.
@@ -219,9 +217,7 @@ class NaiveCopy:
 
 @struct
 class MeanOfCopies:
-    """Biased gradient that treats the mean of n noisy copies as the true instance.
-
-    The bias is 2 Sigma w / n for the squared loss.
+    """Biased gradient that treats the mean of n noisy copies as true; bias 2 Sigma w / n for the squared loss.
 
     Args:
         n_copies: number of copies of a round.

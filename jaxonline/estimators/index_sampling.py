@@ -19,13 +19,7 @@ _MAX_OUTCOMES = 1 << 20
 def uniform_subset(key: Key[Array, ""], d: int | Int[Array, ""], size: Count) -> Int[Array, "size"]:
     """Draw a uniformly random subset of {0, ..., d - 1} by Floyd's algorithm, whose cost does not depend on d.
 
-    Args:
-        key: consumed.
-        d: size of the whole set; not checked if traced.
-        size: size of the subset, at most d.
-
-    Raises:
-        ValueError: `size` is above d.
+    Raises a ValueError if `size` exceeds d (not checked if d is traced).
     """
     known = check.concrete_array(d)
     if known is not None and size > known:

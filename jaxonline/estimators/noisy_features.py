@@ -143,10 +143,7 @@ class FeatureMap(abc.ABC):
 
     @abc.abstractmethod
     def second_moment_given(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike, covariance: ArrayLike) -> float:
-        """E[<Psi~, Psi(x2)>^2 | counts] for independent copies with mean x and this covariance.
-
-        `covariance` is a variance (number), variances [d] or a matrix [d, d].
-        """
+        """E[<Psi~, Psi(x2)>^2 | counts] for copies with mean x and a covariance (number, variances [d] or [d, d])."""
 
     @abc.abstractmethod
     def expected_queries(self) -> float:
@@ -180,10 +177,7 @@ class FeatureMap(abc.ABC):
         Args:
             key: key of the counts and the noise. The same key with a larger capacity gives the same estimate.
             draw: `draw(key)` returns an independent noisy copy of x.
-            capacity: maximum number of copies.
-
-        Raises:
-            TypeError, ValueError: `capacity` is not an integer of at least 1.
+            capacity: maximum number of copies, an integer of at least 1 (else TypeError or ValueError).
         """
         counts_key, copies_key = jax.random.split(key)
         return self.estimate_given(copies_key, self.sample_counts(counts_key), draw, capacity)

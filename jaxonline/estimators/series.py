@@ -209,10 +209,8 @@ def effective_length(coefficients: Table) -> int:
 def n_required_terms(loss: AnySeriesLoss, reach: float, centre: float = 0.0) -> int:
     """Number of coefficients of l' after which the rest of sum |gamma_n| reach^n is below 1e-20 of the whole.
 
-    Raises:
-        TypeError: `loss` has no series.
-        ValueError: `reach` is outside the disc of convergence, the sum overflows float64, or more than 1024 terms are
-            needed.
+    Raises a TypeError if `loss` has no series, and a ValueError if `reach` is outside the disc of convergence, the sum
+    overflows float64, or more than 1024 terms are needed.
     """
     total = require_series("loss", loss).majorant(reach, centre)
     if not math.isfinite(total):
@@ -237,10 +235,7 @@ def n_required_terms(loss: AnySeriesLoss, reach: float, centre: float = 0.0) -> 
 
 
 def table_reach(loss: AnySeriesLoss, coefficients: Table, centre: float = 0.0) -> float:
-    """Largest |E X - c| at which the terms beyond the table are at most 1e-9 of its sum of |gamma_n| |E X - c|^n.
-
-    It is inf if the table holds a whole polynomial.
-    """
+    """Largest |E X - c| at which the terms beyond the table are at most 1e-9 of its sum; inf for a whole polynomial."""
     sizes, used = np.abs(np.asarray(coefficients, np.float64)), effective_length(coefficients)
     if loss.degree is not None and used > loss.degree:
         return math.inf
@@ -262,11 +257,7 @@ def table_reach(loss: AnySeriesLoss, coefficients: Table, centre: float = 0.0) -
 def check_finite_variance(
     law: CountDistribution | Callable[..., CountDistribution], second_moment: PositiveFloat, radius: float
 ) -> None:
-    """Check that the variance of a series estimator is finite: E (X - c)^2 < radius^2, times p for `Geometric(p)`.
-
-    Raises:
-        ValueError: the variance is infinite.
-    """
+    """Raise a ValueError unless E (X - c)^2 < radius^2 (times p for `Geometric(p)`): the variance would be infinite."""
     factor = _variance_factor(law)
     if factor * second_moment >= radius**2:
         name = f"p * second_moment (p = {factor:g})" if isinstance(law, Geometric) else "second_moment"

@@ -36,13 +36,10 @@ def exact_mean(estimator: SeriesEstimator, mean: float) -> float:
 def exact_second_moment(
     estimator: SeriesEstimator, second_moment: PositiveFloat, mean: FiniteFloat | None = None
 ) -> float:
-    """E theta^2 = sum gamma_n^2 (E (X - c)^2)^n / p_n, plus the terms of the constant.
+    """E theta^2 = sum gamma_n^2 (E (X - c)^2)^n / p_n, plus the terms of the constant, which require `mean` = E X.
 
-    For `Geometric(p)` this is the exact form of Lemma 1, p/(p-1) sum gamma_n^2 p^n (E X^2)^n. `mean`, E X, is required
-    only if the estimator has a constant.
-
-    Raises:
-        ValueError: the second moment is infinite (p E (X - c)^2 >= radius^2), or there is a constant but no mean.
+    For `Geometric(p)` this is the exact form of Lemma 1, p/(p-1) sum gamma_n^2 p^n (E X^2)^n. Raises a ValueError if it
+    is infinite (p E (X - c)^2 >= radius^2), or if `mean` is missing.
 
     Example:
         >>> from jaxonline.estimators import Geometric, SeriesEstimator
@@ -61,10 +58,7 @@ def exact_second_moment(
 
 @validate_arguments
 def exact_variance(estimator: SeriesEstimator, second_moment: PositiveFloat, mean: FiniteFloat) -> float:
-    """Var theta if E X = `mean`.
-
-    Raises:
-        ValueError: the variance is infinite (p E (X - c)^2 >= radius^2).
+    """Var theta if E X = `mean`; raises a ValueError if it is infinite (p E (X - c)^2 >= radius^2).
 
     Example:
         >>> import jaxonline as jo
@@ -121,8 +115,7 @@ def expected_queries(estimator: SeriesEstimator) -> float:
 def lemma1_bound(loss: AnySeriesLoss, p: float, second_moment: float, centre: float = 0.0) -> float:
     """Bound of Lemma 1 on the second moment: p/(p-1) f_+(sqrt(p E (X - c)^2))^2 with f = l'.
 
-    Raises:
-        ValueError: p is at most 1, or p E (X - c)^2 >= radius^2.
+    Raises a ValueError if p <= 1 or p E (X - c)^2 >= radius^2.
 
     Example:
         >>> from jaxonline.estimators.series_moments import lemma1_bound

@@ -195,8 +195,7 @@ def surrogate_error(
 def lemma7_bound(variance: PositiveFloat, c: PositiveFloat, dimension: Count) -> float:
     """Bound exp(2 sigma^2 c) on R^2 = k^(x, x) for `Cauchy(d)` cut at u = c/d (Lemma 7; printed exp(2 sigma c), E13).
 
-    Raises:
-        ValueError: c >= d / (4 sigma^2), where the bound is not proven.
+    Raises a ValueError if c >= d / (4 sigma^2), where the bound is not proven.
 
     Example:
         >>> from jaxonline.estimators.surrogates import lemma7_bound

@@ -1,9 +1,4 @@
-"""Kernels: positive semi-definite functions of two vectors.
-
-`base` has the abstract class, `dot_product` kernels of the inner product (with a power series), `shift_invariant`
-kernels of the difference (with a spectral distribution), `radial` kernels of the distance, as mixtures of Gaussian
-kernels, and `combined` sums and multiples.
-"""
+"""Kernels: positive semi-definite functions of two vectors, some with a power series or a spectral distribution."""
 
 from jaxonline.kernels.base import Kernel
 from jaxonline.kernels.combined import Scaled, Sum

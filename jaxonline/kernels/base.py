@@ -1,8 +1,4 @@
-"""The abstract class of kernels.
-
-`jaxonline.kernels.dot_product.DotProductKernel` adds a power series, and
-`jaxonline.kernels.shift_invariant.ShiftInvariantKernel` a spectral distribution.
-"""
+"""The abstract class of kernels, and the check of an argument."""
 
 import abc
 from typing import Annotated, Any

@@ -1,9 +1,7 @@
 """Dot-product kernels k(x, x') = Q(<x, x'>), with the power series of Q.
 
-The Taylor coefficients beta_n >= 0 of Q make Q(<x, x'>) a kernel, and estimators of the feature map use them.
-
-Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), section 2,
-with erratum E5.
+The Taylor coefficients beta_n >= 0 of Q make it a kernel, and estimators of the feature map use them. Source: paper A,
+"Online learning of noisy data with kernels" (COLT 2010), section 2, with erratum E5.
 """
 
 import abc

@@ -29,7 +29,7 @@ def sum_axis(values: Float[Array, "..."], axis: int) -> Float[Array, "..."]:
     return functools.reduce(jnp.add, terms)
 
 
-def select_columns(matrices: Float[Array, "a b n"], columns: Int[Array, "m"]) -> Float[Array, "a b m"]:
+def take_columns(matrices: Float[Array, "a b n"], columns: Int[Array, "m"]) -> Float[Array, "a b m"]:
     """Return matrices[:, :, columns]."""
     if matrices.shape[2] > _MAX_UNROLLED:
         return matrices[:, :, columns]

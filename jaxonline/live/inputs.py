@@ -8,22 +8,22 @@ from jaxonline.losses.base import check_outcomes
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 
-SURELY_FINITE = 1e37  # a sum of squares below it is one of numbers that are finite in float32
+MAX_FINITE_SQUARES = 1e37  # a sum of squares below it is one of numbers that are finite in float32
 
 
-def shape_of(name: str, value: Any) -> tuple[int, ...]:
+def to_shape(name: str, value: Any) -> tuple[int, ...]:
     """A shape, an integer for that of a vector."""
     lengths = value if isinstance(value, tuple) else (value,)
     return tuple(check.count(name, length, ge=0) for length in lengths)
 
 
-def array_of(name: str, value: Any, shape: tuple[int, ...] | None, dtype: Any) -> np.ndarray:
+def to_array(name: str, value: Any, shape: tuple[int, ...] | None, dtype: Any) -> np.ndarray:
     """A copy of one instance or outcome; None where there is none to bring. Any shape will do where it is None."""
     if value is None and shape in (None, (0,)):
         return np.zeros(0, dtype)
     given = np.asarray(value)
     fits = shape in (None, given.shape) and not isinstance(value, np.ma.MaskedArray)
-    if fits and given.dtype.kind == "f" and np.vdot(given, given) < SURELY_FINITE:  # one pass; False for NaN
+    if fits and given.dtype.kind == "f" and np.vdot(given, given) < MAX_FINITE_SQUARES:  # one pass; False for NaN
         return given.astype(dtype)
     check.fits_dtype(name, check.finite_array(name, value), dtype)
     if not fits:
@@ -31,16 +31,18 @@ def array_of(name: str, value: Any, shape: tuple[int, ...] | None, dtype: Any) -
     return given.astype(dtype)
 
 
-def rows_of(name: str, value: Any, shape: tuple[int, ...] | None, dtype: Any) -> np.ndarray:
+def to_rows(name: str, value: Any, shape: tuple[int, ...] | None, dtype: Any) -> np.ndarray:
     """A copy of several of them, one a row."""
     given = check.finite_array(name, value)
     if given.ndim == 0 or len(given) == 0 or shape not in (None, given.shape[1:]):
         wanted = "" if shape is None else f", of shape {shape}"
         raise ArgumentError(name, f"must have one row a round, at least one{wanted} (got shape {given.shape})")
-    return array_of(name, given, given.shape, dtype)
+    return to_array(name, given, given.shape, dtype)
 
 
-def check_promises(name: str, outcomes: np.ndarray, losses: list[Any], loss_range: tuple[float, float] | None) -> None:
+def check_outcome_range(
+    name: str, outcomes: np.ndarray, losses: list[Any], loss_range: tuple[float, float] | None
+) -> None:
     """Check outcomes against what was promised: classes where a loss is one of a margin, and a range."""
     for loss in losses:
         check_outcomes(name, outcomes, loss)

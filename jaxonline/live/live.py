@@ -13,8 +13,8 @@ from jaxonline.feedback import Bandit, FullInformation
 from jaxonline.game import Draw, Entrant, Game, Round, as_entrant, warn_of_other_losses
 from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.live import inputs, state_files
-from jaxonline.live.live_game import KeptPrecision, LiveGame, arrivals, usual_loss
-from jaxonline.live.rounds import ROWS, table
+from jaxonline.live.live_game import KeptPrecision, LiveGame, default_loss, no_arrivals
+from jaxonline.live.rounds import TABLE_ROWS, pad_rows
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.short_repr import short_repr
@@ -85,9 +85,9 @@ class Live:
         outcome: int | tuple[int, ...] = (), loss: Any = None, key: int | Key[Array, ""] = 0,
     ):  # fmt: skip
         self._precision = KeptPrecision()
-        self._outcome = inputs.shape_of("outcome", outcome)
+        self._outcome = inputs.to_shape("outcome", outcome)
         self._entrant = as_entrant(
-            Game(arrivals((0,), self._outcome, self._precision.dtype), FullInformation()),
+            Game(no_arrivals((0,), self._outcome, self._precision.dtype), FullInformation()),
             learner if isinstance(learner, Entrant) else Entrant(learner, feedback or FullInformation()),
         )
         self._loss = loss if loss is None else check.instance("loss", loss, callable(loss), "a loss")
@@ -102,7 +102,7 @@ class Live:
         self._states: Any = None  # States, likewise
         self._open: OpenRound | None = None
         if instance is not None:
-            self._begin(inputs.shape_of("instance", instance))
+            self._begin(inputs.to_shape("instance", instance))
 
     @property
     def state(self) -> PyTree:
@@ -126,13 +126,13 @@ class Live:
             TypeError: `x` does not hold numbers.
             ValueError: it has another shape than the first one, or is not finite.
         """
-        x = inputs.array_of("x", x, self._instance, self._precision.dtype)
+        x = inputs.to_array("x", x, self._instance, self._precision.dtype)
         game = self._begin(x.shape)
         # the outcome is not known: any will do
-        _, history = game.play(self.round + 1, self._states, table(x[None]), game.unknown)
-        move = _row(history.y_hat)
+        _, history = game.play(self.round + 1, self._states, pad_rows(x[None]), game.unknown)
+        move = _first_row(history.y_hat)
         if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(move)):
-            self._warn_of_divergence(_rows(history.y_hat, 1), self.round + 1)
+            self._warn_of_divergence(_first_rows(history.y_hat, 1), self.round + 1)
         self._open = OpenRound(x, move)
         return move
 
@@ -158,20 +158,20 @@ class Live:
         if self._open is None or self._game is None:
             raise RuntimeError(f"update: must come after predict, which opens round {self.round + 1}")
         dtype = self._precision.dtype
-        if x is not None and not np.array_equal(inputs.array_of("x", x, self._instance, dtype), self._open.x):
+        if x is not None and not np.array_equal(inputs.to_array("x", x, self._instance, dtype), self._open.x):
             raise ArgumentError("x", f"must be the instance of the open round, {self._open.x} (got {check.quote(x)})")
         if (y is None) == (loss is None):
             raise ArgumentTypeError(
                 "update", f"must be given either y or loss (got {'neither' if y is None else 'both'})"
             )
         game, name = self._game, "y" if loss is None else "loss"
-        outcome = inputs.array_of(name, y if loss is None else loss, self._outcome if loss is None else (), dtype)
-        inputs.check_promises(name, outcome, game.losses, game.loss_range)
+        outcome = inputs.to_array(name, y if loss is None else loss, self._outcome if loss is None else (), dtype)
+        inputs.check_outcome_range(name, outcome, game.losses, game.loss_range)
         if loss is not None and isinstance(self._entrant.feedback, Bandit):
             outcome = self._of_all_arms(outcome)
         elif loss is not None:
             game = self._told = self._told or game.with_told_loss()
-        return _row(self._play(game, self._open.x[None], outcome[None]))
+        return _first_row(self._play(game, self._open.x[None], outcome[None]))
 
     def learn(self, X: ArrayLike | None, y: ArrayLike) -> Round:
         """Play rounds whose outcomes are known, some at a time, as before going live; an open round is forgotten.
@@ -198,14 +198,14 @@ class Live:
             ([1.0, 1.0, 1.0], [1.0, 1.0, 1.0])
         """
         dtype = self._precision.dtype
-        y = inputs.rows_of("y", y, self._outcome, dtype)
-        X = np.zeros((len(y), 0), dtype) if X is None else inputs.rows_of("X", X, self._instance, dtype)
+        y = inputs.to_rows("y", y, self._outcome, dtype)
+        X = np.zeros((len(y), 0), dtype) if X is None else inputs.to_rows("X", X, self._instance, dtype)
         if len(X) != len(y):
             raise ArgumentError("y", f"must have as many rows as X, {len(X)} (got {len(y)})")
         game = self._begin(X.shape[1:])
-        inputs.check_promises("y", y, game.losses, game.loss_range)
-        parts = [slice(first, first + ROWS) for first in range(0, len(y), ROWS)]
-        played = [_rows(self._play(game, X[part], y[part]), len(y[part])) for part in parts]
+        inputs.check_outcome_range("y", y, game.losses, game.loss_range)
+        parts = [slice(first, first + TABLE_ROWS) for first in range(0, len(y), TABLE_ROWS)]
+        played = [_first_rows(self._play(game, X[part], y[part]), len(y[part])) for part in parts]
         history = jax.tree.map(lambda *leaves: np.concatenate(leaves), *played)
         self._warn_of_divergence(history.y_hat, self.round - len(y) + 1)
         return history
@@ -232,7 +232,7 @@ class Live:
         """
         if self._game is None:
             raise RuntimeError("moves: must come after the first instance, or instance= must be given")
-        X = inputs.rows_of("X", X, self._instance, self._precision.dtype)
+        X = inputs.to_rows("X", X, self._instance, self._precision.dtype)
         return self._game.moves(self.round + 1, self._states, X)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -271,8 +271,8 @@ class Live:
     def __reduce__(self) -> tuple[Any, ...]:
         """Copied and pickled as what it was made of, with the content of a saved file."""
         key = str(jax.random.key_impl(self._key)), np.asarray(jax.random.key_data(self._key))
-        content = None if self._game is None else state_files.packed(self._saved())
-        return _again, (self._precision.x64, self._entrant, self._outcome, self._loss, key, content)
+        content = None if self._game is None else state_files.pack(self._saved())
+        return _rebuild, (self._precision.x64, self._entrant, self._outcome, self._loss, key, content)
 
     # -----------------------------------------------------------------------------------------------------------------
     # Parts
@@ -282,8 +282,8 @@ class Live:
         if self._game is not None:
             return self._game
         with self._precision():
-            loss = usual_loss(self._entrant) if self._loss is None else self._loss
-            game = Game(arrivals(instance, self._outcome, self._precision.dtype), self._entrant.feedback, loss)
+            loss = default_loss(self._entrant) if self._loss is None else self._loss
+            game = Game(no_arrivals(instance, self._outcome, self._precision.dtype), self._entrant.feedback, loss)
         live_game = LiveGame.of(game, self._entrant, self._key, self._precision)
         if self._loss is not None:
             warn_of_other_losses(game, {"learner": self._entrant.learner})
@@ -293,7 +293,7 @@ class Live:
     def _play(self, game: LiveGame, X: np.ndarray, y: np.ndarray) -> Round:
         """The rounds that are next, which are over then; their records, in a table."""
         number = len(y)
-        self._states, history = game.play(self.round + 1, self._states, table(X), table(y), np.int32(number))
+        self._states, history = game.play(self.round + 1, self._states, pad_rows(X), pad_rows(y), np.int32(number))
         self.round, self._open = self.round + number, None
         if game.may_overflow and np.any(full := np.asarray(history.info.overflow)[:number]):
             way = traits_of(self._entrant.learner, LearnerTraits).capacity_hint
@@ -348,30 +348,30 @@ class Live:
             other = Live(self._entrant, outcome=self._outcome, loss=self._loss, key=saved.key)
         state_files.check_same(path, saved, other._begin(saved.instance).identity(), short_repr(self._entrant))
         with self._precision():
-            other._states = state_files.restored(path, other._states, saved.leaves)
+            other._states = state_files.restore_leaves(path, other._states, saved.leaves)
         other.round = saved.round
         if saved.x is not None:
             other.predict(saved.x)
         vars(self).update(vars(other))
 
 
-def _rows(history: PyTree, number: int) -> Any:
+def _first_rows(history: PyTree, number: int) -> Any:
     """The first rows, on the host."""
     return jax.tree.map(lambda leaf: np.asarray(leaf)[:number], history)
 
 
-def _row(history: PyTree) -> Any:
+def _first_row(history: PyTree) -> Any:
     """The first row, on the host; of an array without a detour, as it is met at every step."""
     if isinstance(history, jax.Array):
         return np.asarray(history)[0]
     return jax.tree.map(lambda leaf: np.asarray(leaf)[0], history)
 
 
-def _again(x64: bool, entrant: Entrant, outcome: Any, loss: Any, key: Any, content: bytes | None) -> Live:
+def _rebuild(x64: bool, entrant: Entrant, outcome: Any, loss: Any, key: Any, content: bytes | None) -> Live:
     """A copy."""
     impl, data = key
     with jax.enable_x64(x64):
         live = Live(entrant, outcome=outcome, loss=loss, key=jax.random.wrap_key_data(jnp.asarray(data), impl=impl))
     if content is not None:
-        live._restore("a copy", state_files.unpacked("a copy", content))
+        live._restore("a copy", state_files.unpack("a copy", content))
     return live

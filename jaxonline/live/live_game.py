@@ -11,11 +11,11 @@ from jaxonline.feedback import Bandit, LossOfMove
 from jaxonline.game import Entrant, Game, Round, States, bind, overflow_of
 from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.live import state_files
-from jaxonline.live.rounds import ROWS, Arrivals, ToldLoss, programs, table
+from jaxonline.live.rounds import TABLE_ROWS, Arrivals, ReportedLoss, compile_programs, pad_rows
 from jaxonline.losses import ArmLoss, Squared
 
-ONE = np.int32(1)
-MANY = 64  # instances of which moves are computed at once
+ONE_ROUND = np.int32(1)
+MOVES_BATCH = 64  # instances of which moves are computed at once
 
 
 class KeptPrecision:
@@ -56,9 +56,9 @@ class LiveGame:
     def __init__(self, game: Game, entrant: Entrant, info: Any, key: Key[Array, ""], precision: KeptPrecision):
         self.game, self.entrant, self._key, self._precision = game, entrant, key, precision
         self._leaves, structure = jax.tree.flatten((game, entrant))
-        self._programs = programs(structure, jax.random.key_impl(key))
+        self._programs = compile_programs(structure, jax.random.key_impl(key))
         self._key_data = jax.random.key_data(key)
-        self.unknown = np.ones((ROWS, *game.specs.outcome.shape), precision.dtype)
+        self.unknown = np.ones((TABLE_ROWS, *game.specs.outcome.shape), precision.dtype)
         own_loss, self.loss_range, *_ = traits_of(entrant.learner, LearnerTraits)
         self.losses = [game.loss] if own_loss is None else [game.loss, own_loss]
         self.may_overflow = overflow_of(info) is not None
@@ -86,8 +86,10 @@ class LiveGame:
                 f"{type(self.entrant.feedback).__name__}); pass y"
             )
         with self._precision():
-            game = Game(arrivals(self.game.specs.instance.shape, (), self._precision.dtype), ToldLoss(), ToldLoss())
-            return LiveGame(game, Entrant(self.entrant.learner, ToldLoss()), (), self._key, self._precision)
+            game = Game(
+                no_arrivals(self.game.specs.instance.shape, (), self._precision.dtype), ReportedLoss(), ReportedLoss()
+            )
+            return LiveGame(game, Entrant(self.entrant.learner, ReportedLoss()), (), self._key, self._precision)
 
     def identity(self) -> dict[str, str]:
         """What tells this from other learners, feedbacks and losses, by name."""
@@ -100,7 +102,7 @@ class LiveGame:
             return self._programs.begin(self._leaves, self._key_data)
 
     def play(
-        self, t: int, states: States, X: np.ndarray, y: np.ndarray, number: np.int32 = ONE
+        self, t: int, states: States, X: np.ndarray, y: np.ndarray, number: np.int32 = ONE_ROUND
     ) -> tuple[States, Round]:
         """The states after round t and those that follow, and what of their records is not rubbish: the first ones.
 
@@ -116,22 +118,24 @@ class LiveGame:
 
     def moves(self, t: int, states: States, X: np.ndarray) -> PyTree:
         """The moves on many instances in round t."""
-        padded = np.concatenate([X, np.zeros((-len(X) % MANY, *X.shape[1:]), X.dtype)])
+        padded = np.concatenate([X, np.zeros((-len(X) % MOVES_BATCH, *X.shape[1:]), X.dtype)])
         with self._precision():
             parts = [
-                self._programs.moves(self._leaves, self._key_data, np.int32(t), states, padded[first : first + MANY])
-                for first in range(0, len(padded), MANY)
+                self._programs.moves(
+                    self._leaves, self._key_data, np.int32(t), states, padded[first : first + MOVES_BATCH]
+                )
+                for first in range(0, len(padded), MOVES_BATCH)
             ]
         return jax.tree.map(lambda *leaves: np.concatenate(leaves)[: len(X)], *parts)
 
 
-def arrivals(instance: tuple[int, ...], outcome: tuple[int, ...], dtype: Any) -> Arrivals:
+def no_arrivals(instance: tuple[int, ...], outcome: tuple[int, ...], dtype: Any) -> Arrivals:
     """An environment to which nothing came yet, for what it says of shapes."""
-    X, y = (table(np.zeros((0, *shape), dtype)) for shape in (instance, outcome))
+    X, y = (pad_rows(np.zeros((0, *shape), dtype)) for shape in (instance, outcome))
     return Arrivals(X, y, np.int32(1))
 
 
-def usual_loss(entrant: Entrant) -> Any:
+def default_loss(entrant: Entrant) -> Any:
     """The loss that goes with a learner, or with its feedback."""
     own = traits_of(entrant.learner, LearnerTraits).loss
     if own is not None:

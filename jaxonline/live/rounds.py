@@ -19,8 +19,8 @@ from jaxonline.game import Entrant, Game, Round, States, play_round, start, stre
 from jaxonline.game.defaults import EnvironmentDefaults, FeedbackDefaults
 from jaxonline.parameters.struct import replace, struct
 
-ROWS = 8  # of the table; with one or two rows some loops are compiled in another way
-PROGRAMS = 256  # kept, of games and learners of different structures
+TABLE_ROWS = 8  # of the table; with one or two rows some loops are compiled in another way
+MAX_PROGRAMS = 256  # kept, of games and learners of different structures
 
 
 @struct
@@ -67,7 +67,7 @@ class Arrivals(EnvironmentDefaults):
 
 
 @struct
-class ToldLoss(FeedbackDefaults):
+class ReportedLoss(FeedbackDefaults):
     """The feedback, and the loss, of a game whose outcomes are the losses of moves, told by who suffered them."""
 
     def open(self, key: Any, t: Int[Array, ""], x: PyTree, y: Array, y_hat: PyTree) -> LossOfMoveOracle:
@@ -89,9 +89,9 @@ class ToldLoss(FeedbackDefaults):
         raise TypeError("loss: only the loss of the move is known, but the learner asks for the gradient; pass y")
 
 
-def table(rows: np.ndarray) -> np.ndarray:
+def pad_rows(rows: np.ndarray) -> np.ndarray:
     """A table with these rows, at most ROWS of them, in front."""
-    padded = np.zeros((ROWS, *rows.shape[1:]), rows.dtype)
+    padded = np.zeros((TABLE_ROWS, *rows.shape[1:]), rows.dtype)
     padded[: len(rows)] = rows
     return padded
 
@@ -111,8 +111,8 @@ class Programs(NamedTuple):
     moves: Callable[..., PyTree]
 
 
-@functools.lru_cache(PROGRAMS)
-def programs(structure: Any, impl: Any) -> Programs:
+@functools.lru_cache(MAX_PROGRAMS)
+def compile_programs(structure: Any, impl: Any) -> Programs:
     """The programs for a structure of (game, entrant) and a generator of random numbers.
 
     They take leaves, and a key as its numbers: structs and keys would be taken apart in Python at each call.
@@ -129,7 +129,7 @@ def programs(structure: Any, impl: Any) -> Programs:
     def play(leaves, key_data, t, states, X, y, number):
         game, entrant, keys = parts(leaves, key_data)
         game = replace(game, environment=Arrivals(X, y, t))
-        rounds = t + jnp.arange(ROWS, dtype=jnp.int32)
+        rounds = t + jnp.arange(TABLE_ROWS, dtype=jnp.int32)
         record = jax.eval_shape(lambda states: play_round(game, entrant, keys, t, states)[1], states)
 
         def one_round(row, carry):
@@ -139,7 +139,7 @@ def programs(structure: Any, impl: Any) -> Programs:
                 lambda rows, new: jax.lax.dynamic_update_index_in_dim(rows, new, row, 0), history, record
             )
 
-        history = jax.tree.map(lambda leaf: jnp.zeros((ROWS, *leaf.shape), leaf.dtype), record)
+        history = jax.tree.map(lambda leaf: jnp.zeros((TABLE_ROWS, *leaf.shape), leaf.dtype), record)
         return jax.lax.fori_loop(jnp.int32(0), number, one_round, (states, history))
 
     @jax.jit

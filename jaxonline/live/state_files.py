@@ -72,7 +72,7 @@ def leaves_of(states: PyTree) -> list[np.ndarray]:
     return [np.asarray(plain_leaf(leaf)) for leaf in jax.tree.leaves(states)]
 
 
-def restored(path: str, states: PyTree, leaves: list[np.ndarray]) -> PyTree:
+def restore_leaves(path: str, states: PyTree, leaves: list[np.ndarray]) -> PyTree:
     """States like these with the numbers of a file.
 
     Raises:
@@ -87,7 +87,7 @@ def restored(path: str, states: PyTree, leaves: list[np.ndarray]) -> PyTree:
     return jax.tree.unflatten(structure, map(leaf_like, own, leaves))
 
 
-def packed(saved: Saved) -> bytes:
+def pack(saved: Saved) -> bytes:
     """The content of a file."""
     about = {
         "format": FORMAT, "identity": saved.identity, "words": saved.words, "instance": saved.instance,
@@ -102,7 +102,7 @@ def packed(saved: Saved) -> bytes:
     return content.getvalue()
 
 
-def unpacked(path: str, content: bytes) -> Saved:
+def unpack(path: str, content: bytes) -> Saved:
     """What is in a file.
 
     Raises:
@@ -127,7 +127,7 @@ def unpacked(path: str, content: bytes) -> Saved:
 
 def write_state(path: str | os.PathLike[str], saved: Saved) -> None:
     """Write a file, whole or not at all."""
-    write_atomically(Path(check.instance("path", path, (str, os.PathLike), "a path")), packed(saved))
+    write_atomically(Path(check.instance("path", path, (str, os.PathLike), "a path")), pack(saved))
 
 
 def read_state(path: str | os.PathLike[str]) -> Saved:
@@ -138,4 +138,4 @@ def read_state(path: str | os.PathLike[str]) -> Saved:
         ValueError: it is something else, or damaged.
     """
     content = Path(check.instance("path", path, (str, os.PathLike), "a path")).read_bytes()
-    return unpacked(str(path), content)
+    return unpack(str(path), content)

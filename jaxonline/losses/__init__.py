@@ -1,9 +1,4 @@
-"""Losses: value and gradient of a prediction or a move.
-
-`base` has the protocol, `series` losses with a Taylor series of the derivative. Losses of a residual y_hat - y are in
-`residuals`, of a margin y * y_hat in `margins`, of a predicted probability in `probabilities`, of an arm or of weights
-on arms in `actions`, of a point in `points`.
-"""
+"""Losses of residuals, margins, probabilities, arms, weights and points: value, and gradient in the prediction."""
 
 from jaxonline.losses.actions import ArmLoss, ExpectedLoss
 from jaxonline.losses.base import Loss, ScalarLoss

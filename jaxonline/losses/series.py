@@ -1,11 +1,9 @@
 """Losses with the Taylor series of their derivative, for series estimators.
 
-`value` and `derivative` are JAX functions. `coefficients`, `tail_bound`, `majorant` and `radius` describe the series
-l'(centre + h) = sum gamma_n h^n, on the host, in float64. The coefficients come from recurrences in 60-digit decimal
-arithmetic: they are correct to the last bit or two, also if a recurrence cancels, and neither overflow nor underflow.
-
-Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), Examples 1
-to 4, with errata E1 to E4.
+`value` and `derivative` are JAX functions. The methods on the series l'(centre + h) = sum gamma_n h^n compute on the
+host, in float64. The coefficients come from recurrences in 60-digit decimal arithmetic: they are correct to the last
+bit or two, and neither overflow nor underflow. Source: paper A, "Online learning of noisy data with kernels" (COLT
+2010), Examples 1 to 4, with errata E1 to E4.
 """
 
 import abc
@@ -62,10 +60,6 @@ class SeriesLoss(ScalarLoss):
 
         Each is correct to about 1e-15 relative (0 or inf outside the range of float64).
 
-        Args:
-            n_terms: number of coefficients.
-            centre: point of expansion.
-
         Raises:
             ValueError: `centre` is not finite.
             TypeError: a parameter of the loss is a tracer (the series is computed on the host).
@@ -84,12 +78,8 @@ class SeriesLoss(ScalarLoss):
         """Return the majorant l'_+(a) = sum |gamma_n| a^n of the series about `centre`.
 
         In closed form if there is one; else the sum and a bound on its tail, which is at most 1e-13 of the sum (more
-        only near the edge of the disc, or so far out that many thousand terms do not suffice). inf if `a` is not below
-        the radius of convergence, or outside the range of float64.
-
-        Args:
-            a: argument of the majorant.
-            centre: point of expansion.
+        only near the edge of the disc, or so far out that many thousand terms do not suffice). The majorant is inf if
+        `a` is not below the radius of convergence, or outside the range of float64.
 
         Example:
             >>> from jaxonline.losses import SmoothedHinge

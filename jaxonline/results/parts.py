@@ -34,7 +34,7 @@ def check_shapes(result: Any) -> None:
         )
 
 
-def selected(result: Any, learners: Sequence[int], runs: Any = slice(None), names: Sequence[str] = ()) -> Any:
+def select_runs(result: Any, learners: Sequence[int], runs: Any = slice(None), names: Sequence[str] = ()) -> Any:
     """The result of some learners and runs, by position; with other names, a learner may be there twice.
 
     Raises:
@@ -57,7 +57,7 @@ def selected(result: Any, learners: Sequence[int], runs: Any = slice(None), name
     )  # fmt: skip
 
 
-def with_runs_of(result: Any, other: Any) -> Any:
+def merge_runs(result: Any, other: Any) -> Any:
     """The runs of both.
 
     Raises:
@@ -82,7 +82,7 @@ def with_runs_of(result: Any, other: Any) -> Any:
     )  # fmt: skip
 
 
-def at_rounds(result: Any, rounds: Any, *quantities: str) -> Any:
+def select_rounds(result: Any, rounds: Any, *quantities: str) -> Any:
     """The result at some of the recorded rounds, by position, with only some of the measures, if any are named."""
     kept = {name: array for name, array in result.measures.items() if name in quantities or not quantities}
     best = result.comparator_loss

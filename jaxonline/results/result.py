@@ -281,15 +281,15 @@ class Result:
         Raises:
             ValueError: a learner that the study does not have, or a run that is asked for twice.
         """
-        return parts.selected(self, [self._at("learners", name) for name in learners or self.learners], runs)
+        return parts.select_runs(self, [self._at("learners", name) for name in learners or self.learners], runs)
 
-    def with_runs_of(self, other: "Result") -> "Result":
+    def merge_runs(self, other: "Result") -> "Result":
         """The same study with the runs of another part of it, too.
 
         Raises:
             ValueError: other learners, rounds or measures, or a run that both have.
         """
-        return parts.with_runs_of(self, other)
+        return parts.merge_runs(self, other)
 
     def _at(self, argument: str, name: str) -> int:
         return self.learners.index(check.choice(argument, name, self.learners))
@@ -335,7 +335,7 @@ class Result:
         Raises:
             ValueError: a bound for a learner that the study does not have, or one that is no number.
         """
-        return tables.rows_at_the_horizon(self, bounds, level, interval)
+        return tables.horizon_rows(self, bounds, level, interval)
 
     def __repr__(self) -> str:
         return summary.result_text(self)
@@ -373,7 +373,7 @@ class Result:
         interval: ConfidenceInterval | None = None,
     ) -> str:
         """The table at the horizon, learners from the best to the worst, in GitHub's Markdown; see `to_latex`."""
-        return summary.at_the_horizon(self, quantity, bounds, interval=interval, for_paper=True).markdown()
+        return summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True).markdown()
 
     def to_latex(
         self,
@@ -391,7 +391,7 @@ class Result:
             bounds: what a theorem promises, by learner.
             interval: as in `ranking`.
         """
-        return summary.at_the_horizon(self, quantity, bounds, interval=interval, for_paper=True).latex()
+        return summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True).latex()
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Any:
         """Mean against rounds with interval bands, and bounds; see `jaxonline.results.report.curves.plot_result`."""

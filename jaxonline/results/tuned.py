@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxonline.results.quantities import label_of
 from jaxonline.results.report.columns import Count, Measured, Number, Text
-from jaxonline.results.report.formats import html_words, in_notebook, readable
+from jaxonline.results.report.formats import escape_html, format_number, wrap_for_notebook
 from jaxonline.results.report.tables import Table
 from jaxonline.results.statistics.intervals import Estimate
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas
 
 Setting = Mapping[str, Any]
-PRINTED, IN_NOTEBOOKS = 6, 12
+MAX_PRINTED_SETTINGS, MAX_NOTEBOOK_SETTINGS = 6, 12
 
 
 class Rung(NamedTuple):
@@ -133,29 +133,36 @@ class Tuned:
     def _title(self) -> str:
         n_settings, rounds = len(self.settings), "one round" if self.n_rounds == 1 else f"{self.n_rounds:,} rounds"
         many = "one setting" if n_settings == 1 else f"{n_settings:,} settings"
-        return f"{setting_in_words(self.choice)}, of {many}, by the {label_of(self.quantity)} after {rounds}"
+        return f"{format_setting(self.choice)}, of {many}, by the {label_of(self.quantity)} after {rounds}"
 
     @property
     def _cost(self) -> str:
-        part = "" if self.share == 1.0 else f", {readable(100 * self.share, 2)} % of what all runs of all settings take"
-        return f"cost: {self.rounds:,} rounds{part}; {readable(self.seconds, 2)} s"
+        part = (
+            ""
+            if self.share == 1.0
+            else f", {format_number(100 * self.share, 2)} % of what all runs of all settings take"
+        )
+        return f"cost: {self.rounds:,} rounds{part}; {format_number(self.seconds, 2)} s"
 
     @property
     def _edge(self) -> str:
-        return f"; {edge_in_words(self.settings, self.chosen)}" if self.at_edge else ""
+        return f"; {describe_edge(self.settings, self.chosen)}" if self.at_edge else ""
 
     def __repr__(self) -> str:
         table = self.table
-        few, more = dataclasses.replace(table, rows=table.rows[:PRINTED]), len(table.rows) - PRINTED
+        few, more = (
+            dataclasses.replace(table, rows=table.rows[:MAX_PRINTED_SETTINGS]),
+            len(table.rows) - MAX_PRINTED_SETTINGS,
+        )
         lines = [f"Tuned: {table.title}", *few.text().splitlines()]
         return "\n".join([*lines, *([f"... and {more:,} more"] if more > 0 else []), table.caption])
 
     def _repr_html_(self) -> str:
         table = self.table
-        more = len(table.rows) - IN_NOTEBOOKS
-        few = dataclasses.replace(table, rows=table.rows[:IN_NOTEBOOKS]).html()
+        more = len(table.rows) - MAX_NOTEBOOK_SETTINGS
+        few = dataclasses.replace(table, rows=table.rows[:MAX_NOTEBOOK_SETTINGS]).html()
         rest = f"<p>... and {more:,} more</p>" if more > 0 else ""
-        return in_notebook(f"{few}{rest}<p>{html_words(table.caption)}</p>")
+        return wrap_for_notebook(f"{few}{rest}<p>{escape_html(table.caption)}</p>")
 
 
 def at_edge(settings: Sequence[Setting], chosen: int) -> tuple[str, ...]:
@@ -166,25 +173,27 @@ def at_edge(settings: Sequence[Setting], chosen: int) -> tuple[str, ...]:
         >>> at_edge([{"step": 0.1, "radius": 1}, {"step": 0.3, "radius": 1}, {"step": 1.0, "radius": 1}], 2)
         ('step',)
     """
-    return tuple(name for name, tried in _numbers(settings) if settings[chosen][name] in (min(tried), max(tried)))
+    return tuple(
+        name for name, tried in _numeric_values(settings) if settings[chosen][name] in (min(tried), max(tried))
+    )
 
 
-def edge_in_words(settings: Sequence[Setting], chosen: int) -> str:
+def describe_edge(settings: Sequence[Setting], chosen: int) -> str:
     """Which numbers of a setting are the smallest or the largest of those tried, and what to think of that."""
     ends = []
-    for name, tried in _numbers(settings):
+    for name, tried in _numeric_values(settings):
         value = settings[chosen][name]
         if value in (min(tried), max(tried)):
             ends.append(f"{name} = {value:g} is the {'smallest' if value == min(tried) else 'largest'}")
     return f"{' and '.join(ends)} that was tried, so that a better one may lie beyond"
 
 
-def setting_in_words(setting: Setting) -> str:
+def format_setting(setting: Setting) -> str:
     """A setting in a few words.
 
     Example:
-        >>> from jaxonline.results.tuned import setting_in_words
-        >>> setting_in_words({"step_size": 0.1, "kind": "adam"})
+        >>> from jaxonline.results.tuned import format_setting
+        >>> format_setting({"step_size": 0.1, "kind": "adam"})
         'step_size = 0.1, kind = adam'
     """
     return ", ".join(
@@ -197,7 +206,7 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
-def _numbers(settings: Sequence[Setting]) -> list[tuple[str, list[float]]]:
+def _numeric_values(settings: Sequence[Setting]) -> list[tuple[str, list[float]]]:
     """The numbers that were tried, by name, where there were two or more."""
     tried = [(name, [each[name] for each in settings]) for name in settings[0]]
     return [(name, values) for name, values in tried if all(map(is_number, values)) and len(set(values)) > 1]

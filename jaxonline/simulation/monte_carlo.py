@@ -158,7 +158,7 @@ def _compute_until_precise(options: SimulationOptions, precision: Precision) -> 
     def play_more(some: range, before: Result | None) -> Result:
         if options.checkpoint is None:
             new = _compute(options.with_runs(np.asarray(some)))
-            return new if before is None else before.with_runs_of(new)
+            return new if before is None else before.merge_runs(new)
         # those before are in the checkpoint, which says from the start that one looks
         return _compute(options.with_runs(np.arange(some.stop)), precision.attributes(False, some.stop))
 

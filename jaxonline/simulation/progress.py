@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxonline.parameters import check
-from jaxonline.results.report.formats import plain
+from jaxonline.results.report.formats import to_one_line
 
 Progress = bool | Callable[[float, float, str], None]
 
@@ -100,7 +100,7 @@ class Reporter:
                 self._report(self._done + fraction, self._total, what)
 
     def _update_bar(self, done: float, total: float, what: str) -> None:
-        self._bar.update(self._task, completed=done, total=total, description=plain(what))
+        self._bar.update(self._task, completed=done, total=total, description=to_one_line(what))
 
 
 class _Part:
@@ -141,4 +141,4 @@ class _PlainLines:
         now = time.monotonic()
         if done == total or now - self._last >= self._every_s:
             self._last = now
-            print(f"{int(done)}/{total}  {now - self._start:5.1f} s  {plain(what)}", file=sys.stderr, flush=True)
+            print(f"{int(done)}/{total}  {now - self._start:5.1f} s  {to_one_line(what)}", file=sys.stderr, flush=True)

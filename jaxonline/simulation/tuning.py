@@ -15,7 +15,7 @@ from jaxonline.game.protocols import Comparator, HindsightComparator, Measure
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.warning_classes import SearchEdgeWarning
-from jaxonline.results.tuned import Tuned, at_edge, edge_in_words
+from jaxonline.results.tuned import Tuned, at_edge, describe_edge
 from jaxonline.simulation import blocks
 from jaxonline.simulation.halving import judged, rungs_of, successive_halving
 from jaxonline.simulation.measures import with_defaults
@@ -156,7 +156,7 @@ def tune(
         chosen, found = successive_halving(rung, heights)
     settings = tuple(tried.settings)
     if at_edge(settings, chosen):
-        warnings.warn(edge_in_words(settings, chosen), SearchEdgeWarning, stacklevel=2)
+        warnings.warn(describe_edge(settings, chosen), SearchEdgeWarning, stacklevel=2)
     rounds = n_rounds * sum(len(each.settings) * each.new_runs for each in found)
     seconds = time.perf_counter() - began
     return Tuned(settings, chosen, found, tried.learners[chosen], quantity, n_rounds, rounds, seconds)

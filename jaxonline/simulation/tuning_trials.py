@@ -16,7 +16,7 @@ from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import replace, structure_of
 from jaxonline.parameters.warning_classes import DivergedRunsWarning
 from jaxonline.results import Result
-from jaxonline.results.tuned import Setting, setting_in_words
+from jaxonline.results.tuned import Setting, format_setting
 from jaxonline.simulation.monte_carlo import simulate
 from jaxonline.simulation.sweeps import sweep
 
@@ -103,7 +103,7 @@ class Tried:
             for start in range(0, len(own), kind.members or 1):
                 part = own[start : start + kind.members]
                 name = f"settings {1 + len(teams)}"
-                labels = {i: f"{i}: {setting_in_words(self.settings[i])}" for i in part}
+                labels = {i: f"{i}: {format_setting(self.settings[i])}" for i in part}
                 place |= {i: f"{name}[{label}]" for i, label in labels.items()}
                 members = {label: _alone(self.learners[i]) for i, label in labels.items()}
                 for again in range(kind.members - len(part)):  # so that it is the same program

@@ -13,7 +13,7 @@ from jaxonline.learners import InverseSqrt
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results import Result
-from jaxonline.results.parts import selected
+from jaxonline.results.parts import select_runs
 from jaxonline.results.tuned import Tuned, at_edge
 from jaxonline.simulation import sweep, tune
 from jaxonline.simulation.halving import successive_halving
@@ -144,7 +144,7 @@ class BestOf:
             best = list(self.etas)[tuned[name].chosen]
             for new, label in (*((label, label) for label in self.also_report), (name, best)):
                 members[new], etas[new] = result.learners.index(labels[label]), self.etas[label]
-        return selected(result, list(members.values()), reporting, list(members)), etas, tuned
+        return select_runs(result, list(members.values()), reporting, list(members)), etas, tuned
 
     def _search(self, losses: np.ndarray, make: Callable[[Any], Any], n_rounds: int, seconds: float) -> Tuned:
         """Search the losses of all steps in all runs [S, R] in a single rung."""

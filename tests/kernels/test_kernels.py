@@ -60,7 +60,7 @@ SHIFT_INVARIANT = {
 
 
 @pytest.mark.parametrize("name", DOT_PRODUCT)
-def test_coefficients_are_the_taylor_coefficients(name, x64):
+def test_coefficients_equal_the_taylor_coefficients(name, x64):
     """Relative 1e-12 to order 30 against mpmath with 60 digits; so is the JAX code for a random order."""
     kernel, function = DOT_PRODUCT[name]
     with mpmath.workdps(60):
@@ -71,7 +71,7 @@ def test_coefficients_are_the_taylor_coefficients(name, x64):
 
 
 @pytest.mark.parametrize("name", DOT_PRODUCT)
-def test_series_is_the_function_of_the_inner_product(name, both_precisions):
+def test_series_equals_the_kernel_as_a_function_of_the_inner_product(name, both_precisions):
     kernel, function = DOT_PRODUCT[name]
     x, x2 = np.array([0.3, -0.5, 0.2], both_precisions), np.array([0.6, 0.4, 0.9], both_precisions)
     value = kernel(jnp.asarray(x), jnp.asarray(x2))
@@ -83,7 +83,7 @@ def test_series_is_the_function_of_the_inner_product(name, both_precisions):
 
 @pytest.mark.parametrize("name", DOT_PRODUCT)
 @pytest.mark.parametrize("n_terms", [0, 1, 5, 25])
-def test_tail_bound_is_the_rest_of_the_series(name, n_terms):
+def test_tail_bound_equals_the_rest_of_the_series(name, n_terms):
     """mpmath sums the series itself; near the top of float64 resolution the two agree to 1e-9 relative."""
     kernel, function = DOT_PRODUCT[name]
     with mpmath.workdps(60):
@@ -93,7 +93,7 @@ def test_tail_bound_is_the_rest_of_the_series(name, n_terms):
     np.testing.assert_allclose(kernel.tail_bound(n_terms, 0.7), rest, rtol=1e-9, atol=1e-18)
 
 
-def test_against_scikit_learn(x64):
+def test_gram_matrices_agree_with_scikit_learn(x64):
     X, X2 = np.random.default_rng(0).normal(size=(2, 5, 3))
     for kernel, expected in [
         (Linear(), pairwise.linear_kernel(X, X2)),
@@ -116,7 +116,7 @@ def test_gram_matrices_are_positive_semi_definite(kernel, x64):
     assert np.linalg.eigvalsh(gram).min() > -1e-9 * np.abs(gram).max()
 
 
-def test_printed_binomial_is_no_kernel():
+def test_the_printed_binomial_kernel_is_not_positive_semi_definite():
     """E5: its coefficients alternate, two points of the line refute it, and no kernel can be built from it."""
     printed = printed_binomial_coefficients(6, 1.5)
     assert (np.sign(printed) == [1, -1, 1, -1, 1, -1]).all()
@@ -141,7 +141,7 @@ def frequencies(kernel, key, n):
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", some(SHIFT_INVARIANT, *list(SHIFT_INVARIANT)[:3]))
-def test_spectral_law_has_the_kernel_as_its_characteristic_function(name):
+def test_the_characteristic_function_of_the_frequencies_is_the_kernel(name):
     """E cos<omega, x - x'> = k(x, x')/k(x, x). Cosines lie in [-1, 1], so Hoeffding's bound holds: with 2^18 draws a
     right sampler is rejected with probability below 1e-9 at each of 3 points, and a bias of 0.026 is always found."""
     kernel, n = SHIFT_INVARIANT[name], 1 << 18
@@ -157,7 +157,7 @@ def test_spectral_law_has_the_kernel_as_its_characteristic_function(name):
             assert abs(np.cos(omega @ np.asarray(difference, float) / math.sqrt(2)).mean() - expected) > tolerance
 
 
-def test_frequencies_have_the_stated_laws():
+def test_frequencies_have_the_stated_distributions():
     """Kolmogorov-Smirnov at level 1e-6 on 20,000 draws each: a wrong scale of 5 % is rejected."""
     key, n = jax.random.key(3), 1 << 18
     normal = np.asarray(frequencies(Gaussian.from_standard_deviation(2.0), key, n), float).ravel()[:20_000]
@@ -183,13 +183,13 @@ def test_mixing_density_gives_the_kernel(kernel, x64):
 
 
 @pytest.mark.parametrize("kernel", [RadialExponential(0.8), Cauchy(4.0), Cauchy(2.0, 0.4), Cauchy(1.5, 3.2)])
-def test_truncated_kernel_against_its_quadrature(kernel):
+def test_truncated_kernel_agrees_with_its_quadrature(kernel):
     """The closed form and Gauss-Jacobi share no code; both represent the kernel cut at u = 2 to 1e-12."""
     assert quadrature_error(kernel, 2.0) < 1e-12
     assert quadrature_error(kernel, 2.0, n_nodes=4) > 1e-6
 
 
-def test_worked_case_of_the_paper(x64):
+def test_the_example_of_appendix_e(x64):
     """Appendix E: g = (1 + r^2/d)^-1 cut at u = c/d is g (1 - exp(-c/g)); with c = 2 and d = 4."""
     d, c = 4, 2.0
     mixture = truncate(Cauchy(float(d)), c / d)
@@ -199,7 +199,7 @@ def test_worked_case_of_the_paper(x64):
     np.testing.assert_allclose(Cauchy(float(d)).truncation_error(c / d), math.exp(-c), rtol=1e-12)
 
 
-def test_parameters_are_leaves():
+def test_parameters_are_leaves_of_one_program():
     """Three widths in one program, and a kernel inside jit."""
     kernels = stack([Gaussian(1.0), Gaussian(2.0), Gaussian(4.0)])
     x, x2 = jnp.array([1.0, 0.0]), jnp.array([0.0, 1.0])
@@ -213,7 +213,7 @@ MIXED = Sum([Linear(), Gaussian(1.0)])
 
 
 @pytest.mark.parametrize("kernel", [*(k for k, _ in DOT_PRODUCT.values()), *SHIFT_INVARIANT.values(), MIXED])
-def test_a_kernel_can_do_what_its_type_says(kernel):
+def test_the_type_of_a_sum_states_its_series_and_spectrum(kernel):
     """A series where all parts are functions of the inner product, a spectrum where all are of the difference; and no
     method that only raises."""
     parts = [kernel]
@@ -229,7 +229,7 @@ def test_a_kernel_can_do_what_its_type_says(kernel):
 
 
 @pytest.mark.parametrize("kernel", [MIXED, Sum([Linear()]), Scaled(Gaussian(1.0), 2.0), Scaled(MIXED, 3.0)])
-def test_sums_and_multiples_survive_a_journey(kernel):
+def test_sums_and_multiples_survive_copy_and_pickle(kernel):
     """As pytrees, copied, and pickled as on the way to another machine."""
     x, x2 = jnp.array([0.3, -0.2]), jnp.array([0.1, 0.4])
     leaves, tree = jax.tree.flatten(kernel)
@@ -239,7 +239,7 @@ def test_sums_and_multiples_survive_a_journey(kernel):
     assert isinstance(Sum([Sum([Linear()]), Scaled(Linear(), 2.0)]), DotProductKernel)
 
 
-def test_binomial_outside_the_disc():
+def test_binomial_kernel_outside_the_disc_raises_or_is_nan():
     with pytest.raises(ValueError, match="inner product of a binomial kernel"):
         Binomial(1.0)(jnp.array([1.0, 0.5]), jnp.array([1.0, 0.0]))
     assert np.isnan(jax.jit(Binomial(1.0))(jnp.array([1.0, 0.5]), jnp.array([1.0, 0.0])))
@@ -292,6 +292,6 @@ def test_binomial_outside_the_disc():
         (lambda: jax.jit(lambda m: truncate(Cauchy(m), 1.0))(1.0), TypeError, r"^scale\b"),
     ],
 )
-def test_bad_input(make, error, message):
+def test_bad_arguments_are_named(make, error, message):
     with pytest.raises(error, match=message):
         make()

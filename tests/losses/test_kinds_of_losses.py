@@ -28,7 +28,7 @@ from jaxonline.parameters.struct import struct
 pytestmark = pytest.mark.fast_compile
 
 
-def test_losses_of_arms_and_of_weights(both_precisions):
+def test_losses_of_arms_and_of_weights_have_values_and_gradients(both_precisions):
     losses = jnp.asarray([0.5, -1.0, 2.0, 0.25], both_precisions)
     weights = jnp.asarray([0.1, 0.2, 0.3, 0.4], both_precisions)
     loss = jax.jit(ArmLoss())
@@ -48,7 +48,7 @@ def test_losses_of_arms_and_of_weights(both_precisions):
     np.testing.assert_allclose(jax.grad(ExpectedLoss())(weights, losses), losses, rtol=1e-6)
 
 
-def test_the_expected_loss_is_the_mean_of_the_loss_of_a_draw():
+def test_the_expected_loss_equals_the_mean_loss_of_a_draw():
     losses, weights = np.array([0.5, -1.0, 2.0]), np.array([0.2, 0.3, 0.5])
     mean = sum(p * float(ArmLoss()(Draw(jnp.int32(k), jnp.asarray(weights)), losses)) for k, p in enumerate(weights))
     assert float(ExpectedLoss()(jnp.asarray(weights), losses)) == pytest.approx(mean, rel=1e-6)
@@ -92,7 +92,7 @@ def test_value_and_gradient_make_a_loss(loss):
 
 
 @pytest.mark.parametrize("loss", [Cubic(), Power(3.0)], ids=["plain class", "struct"])
-def test_your_own_loss_in_a_gradient(loss):
+def test_a_custom_loss_in_gradient_estimators(loss):
     """In the estimators that use an instance as it is, inside jit; those for a series refuse it."""
     w, oracle = jnp.array([1.0, 0.5]), FullOracle(jnp.array([2.0, 2.0]), jnp.float32(1.0))
     gradient = jax.jit(lambda estimator: estimator(jax.random.key(0), w, oracle))
@@ -100,7 +100,7 @@ def test_your_own_loss_in_a_gradient(loss):
     assert NaiveCopy(loss).loss.gradient(3.0, 1.0) == MeanOfCopies(2, loss).loss.gradient(3.0, 1.0) == 12.0
 
 
-def test_a_loss_as_a_pytree():
+def test_a_custom_loss_becomes_a_pytree():
     own = Cubic()
     kept = as_loss("loss", own)
     assert isinstance(kept, OpaqueLoss)
@@ -125,13 +125,13 @@ class Unhashable(Cubic):
         (Unhashable(), r"^loss\b"),
     ],
 )
-def test_what_is_no_loss(loss, message):
+def test_objects_that_are_not_losses_are_rejected(loss, message):
     with pytest.raises(TypeError, match=message):
         FullGradient(loss)
 
 
 @pytest.mark.parametrize("loss", [Hinge(), LogLoss(), Cubic()], ids=lambda loss: type(loss).__name__)
-def test_a_series_is_asked_for_by_its_type(loss):
+def test_series_estimators_require_a_series_loss(loss):
     for make in (
         lambda: SeriesEstimator.for_loss(loss, minimum_variance, 1.0),
         lambda: GradientLength.for_loss(loss, Geometric(2.0), 1.0),

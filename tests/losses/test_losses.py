@@ -71,7 +71,7 @@ def test_hinge_coefficients_are_hermite_numbers_to_order_120(scale):
     np.testing.assert_allclose(found[1:], np.array([float(r) for r in right]), rtol=1e-13, atol=0)
 
 
-def test_closed_forms_to_order_160():
+def test_coefficients_agree_with_closed_forms_to_order_160():
     n = np.arange(160)
     np.testing.assert_allclose(
         Exponential().coefficients(160), [-((-1.0) ** k) / float(mpmath.factorial(int(k))) for k in n], rtol=1e-14
@@ -124,7 +124,7 @@ def predicted(loss, y_hat, y, a):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_loss_and_gradient_of_a_prediction(name):
+def test_loss_and_gradient_of_a_prediction_use_its_residual_or_margin(name):
     loss = LOSSES[name][0]
     y_hat, y = jnp.asarray([-1.3, 0.2, 0.9]), jnp.asarray([1.0, -1.0, 1.0])
     a = y_hat - y if loss.kind == "regression" else y_hat * y
@@ -133,7 +133,7 @@ def test_loss_and_gradient_of_a_prediction(name):
     np.testing.assert_allclose(gradient, slope, rtol=1e-5)
 
 
-def test_losses_approach_their_limits():
+def test_smoothed_losses_approach_the_plain_losses():
     """The plain losses, by NumPy and by the losses of this package."""
     a = jnp.linspace(-4.0, 4.0, 41)
     absolute, hinge = (parts(loss, a)[0] for loss in (SmoothedAbsolute(1e4), SmoothedHinge(1e4)))
@@ -146,7 +146,7 @@ def test_losses_approach_their_limits():
     assert float(SmoothedHinge(1.0).value(1000.0)) == 0.0
 
 
-def test_the_scale_is_a_leaf():
+def test_the_scale_is_a_leaf_and_must_be_known_for_a_series():
     scales = jnp.asarray([0.5, 1.0, 2.0])
     found = jax.jit(jax.vmap(lambda loss: loss.derivative(0.3)))(jax.vmap(SmoothedAbsolute)(scales))
     np.testing.assert_allclose(found, special.erf(0.3 * np.asarray(scales)), rtol=1e-6)
@@ -154,7 +154,7 @@ def test_the_scale_is_a_leaf():
         jax.jit(lambda loss: jnp.asarray(loss.coefficients(3)))(SmoothedAbsolute(1.0))
 
 
-def test_worked_numbers_of_the_errata():
+def test_losses_have_the_numbers_of_the_errata():
     hinge = SmoothedHinge(1.0)
     n = np.arange(40)
     assert float(hinge.coefficients(40) @ 0.3**n) == pytest.approx(-0.839, abs=5e-4)
@@ -180,7 +180,7 @@ def test_printed_antiderivative_needs_sigma_equal_to_s(x64):
     assert abs(float(slope(0.3, 2.0, 1.0)) - special.erf(0.6)) > 0.4
 
 
-def test_printed_exponential_is_the_mirror_image():
+def test_the_printed_exponential_loss_is_the_mirror_image():
     assert float(printed_losses.printed_exponential(0.4)) == pytest.approx(np.exp(0.4), rel=1e-6)
     right = Exponential().coefficients(20)
     np.testing.assert_allclose(printed_losses.printed_exponential_coefficients(20), np.abs(right), rtol=1e-14)
@@ -188,7 +188,7 @@ def test_printed_exponential_is_the_mirror_image():
 
 @pytest.mark.parametrize("centre", [0.0, 1.0, -0.7])
 @pytest.mark.parametrize("name", NAMES)
-def test_majorant_and_tail_bound_against_long_sums(name, centre):
+def test_majorant_and_tail_bound_agree_with_long_sums(name, centre):
     loss = LOSSES[name][0]
     gammas = np.abs(loss.coefficients(400, centre))
     for a in (0.0, 0.2, 1.0, 2.0):
@@ -200,7 +200,7 @@ def test_majorant_and_tail_bound_against_long_sums(name, centre):
         assert loss.tail_bound(400, a, centre) <= 1e-12
 
 
-def test_majorants_in_closed_form():
+def test_majorants_agree_with_closed_forms():
     for a in (0.1, 1.0, 3.0):
         assert Squared().majorant(a) == 2 * a
         assert Exponential().majorant(a) == pytest.approx(np.exp(a), rel=1e-14)
@@ -211,7 +211,7 @@ def test_majorants_in_closed_form():
 
 
 @pytest.mark.parametrize("centre", [0.0, 2.0])
-def test_radius_of_the_logistic_series(centre):
+def test_the_logistic_series_has_its_radius_of_convergence(centre):
     loss = Logistic()
     radius = np.hypot(np.pi, centre)
     assert loss.radius(centre) == pytest.approx(radius, rel=1e-15)
@@ -223,7 +223,7 @@ def test_radius_of_the_logistic_series(centre):
     assert Squared().radius() == np.inf
 
 
-def test_bad_input():
+def test_bad_arguments_are_named():
     for cls in (SmoothedAbsolute, SmoothedHinge):
         for scale in (0.0, -1.0, np.nan):
             with pytest.raises(ValueError, match=r"^scale\b"):
@@ -254,7 +254,7 @@ A = np.linspace(-4.0, 4.0, 41)  # with every kink
 
 
 @pytest.mark.parametrize("name", PLAIN)
-def test_plain_losses_are_what_they_are_said_to_be(name, both_precisions):
+def test_plain_losses_agree_with_their_definitions(name, both_precisions):
     """Value and derivative by the cases of the definition, and by central differences away from the kinks; at a kink
     the stated derivative is a subgradient, where the loss is convex."""
     loss, value, derivative, kinks = PLAIN[name]
@@ -291,7 +291,7 @@ def test_the_best_constants_are_median_and_quantile():
         assert grid[int(np.argmin(costs))] == pytest.approx(np.quantile(outcomes, level), abs=0.005)
 
 
-def test_log_loss(both_precisions):
+def test_log_loss_agrees_with_relative_entropy(both_precisions):
     """Against scipy's relative entropies; certain predictions cost nothing or everything, and no NaN."""
     eps = np.finfo(both_precisions).eps
     value_and_slope = jax.jit(lambda p, y: (LogLoss()(p, y), LogLoss().gradient(p, y)))

@@ -10,7 +10,7 @@ from scipy import stats
 
 import jaxonline as jo
 from jaxonline.results import Result
-from jaxonline.results.report.tables import REGRET, Table
+from jaxonline.results.report.tables import REGRET_COLUMNS, Table
 
 
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
@@ -173,7 +173,7 @@ def test_the_figure_says_how_many_runs_are_in_the_means(failed, overflowed, runs
     ],
 )
 def test_the_table_on_a_terminal_shows_what_is_left_out(left_out, columns, cells):
-    table = Table("a table", made_up(**left_out).table(), REGRET)
+    table = Table("a table", made_up(**left_out).table(), REGRET_COLUMNS)
     shown = table.shown[5:]
     assert [column.head.replace("\n", " ") for column in shown] == [f"{what} runs" for what in columns]
     assert [" ".join(column.show(row) for column in shown) for row in table.rows] == cells

@@ -9,7 +9,7 @@ from made_results import NASTY, Tags, made_result
 
 import jaxonline as jo
 from jaxonline.results.report.formats import terminal_width
-from jaxonline.results.report.summary import at_the_horizon
+from jaxonline.results.report.summary import horizon_table
 
 KINDS = {
     "three": {},
@@ -55,7 +55,7 @@ def test_what_is_printed():
 
 def test_learners_are_printed_from_the_best_to_the_worst():
     """Those of which no run is left come last."""
-    rows = at_the_horizon(made_result(3, failed=tuple((0, run) for run in range(30)))).rows
+    rows = horizon_table(made_result(3, failed=tuple((0, run) for run in range(30)))).rows
     assert [row["learner"] for row in rows] == ["learner 1", "learner 2", "learner 0"]
     assert np.isnan(rows[-1]["regret"])
 

@@ -197,7 +197,7 @@ def test_a_result_keeps_its_controls(found, tmp_path):
     np.testing.assert_allclose(row["regret"], found.mean().mean[0, -1])
     assert row["variance_reduction"] == found.variance_reduction()[0] > 2
     halves = [found.select(runs=slice(first, first + RUNS // 2)) for first in (0, RUNS // 2)]
-    np.testing.assert_allclose(halves[0].with_runs_of(halves[1]).mean().mean, found.mean().mean, rtol=1e-12)
+    np.testing.assert_allclose(halves[0].merge_runs(halves[1]).mean().mean, found.mean().mean, rtol=1e-12)
     loaded = jo.Result.load(halves[0].save(tmp_path / "kept"))
     np.testing.assert_array_equal(loaded.mean().mean, halves[0].mean().mean)
     of_one = found.select("of two[ball]")

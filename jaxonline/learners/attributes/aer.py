@@ -1,10 +1,8 @@
 """AER and AERR: gradient descent on the squared loss from k attributes of each instance.
 
-Both are a `GradientLearner` with the estimator `AttributeGradient`. They differ in the distribution of the chosen
-attributes, the step size and the ball.
-
-Sources: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partially observed attributes" (ICML 2010),
-Algorithm 2, with erratum E14; Hazan and Koren, "Linear regression with limited observation" (ICML 2012), AERR.
+They differ in the distribution of the chosen attributes, the step size and the ball. Sources: Cesa-Bianchi,
+Shalev-Shwartz, Shamir, "Efficient learning with partially observed attributes" (ICML 2010), Algorithm 2, with erratum
+E14; Hazan and Koren, "Linear regression with limited observation" (ICML 2012), AERR.
 """
 
 from jaxonline.estimators.attributes import AttributeGradient

@@ -65,15 +65,13 @@ class Storage:
                 the message states a p or a horizon that suffices.
 
         Example:
+            >>> import jaxonline as jo
             >>> from jaxonline.estimators.count_distributions import Geometric
             >>> from jaxonline.estimators.feature_maps import GaussianFeatureMap
             >>> from jaxonline.estimators.gradient_length import GradientLength
-            >>> from jaxonline.kernels import Gaussian
-            >>> from jaxonline.learners import Storage
-            >>> from jaxonline.losses import Squared
-            >>> feature_map = GaussianFeatureMap(Gaussian(2.0), Geometric(2.0))
-            >>> length = GradientLength.for_loss(Squared(), Geometric(2.0), 1.0)
-            >>> storage = Storage.for_horizon(feature_map, length, dimension=5, n_rounds=500)
+            >>> feature_map = GaussianFeatureMap(jo.kernels.Gaussian(2.0), Geometric(2.0))
+            >>> length = GradientLength.for_loss(jo.losses.Squared(), Geometric(2.0), 1.0)
+            >>> storage = jo.learners.Storage.for_horizon(feature_map, length, dimension=5, n_rounds=500)
             >>> storage.tensor_levels, storage.overflow_probability(feature_map, length, 500) < 1e-6
             (3, True)
         """
@@ -121,13 +119,13 @@ def _update_probability(length: GradientLength) -> float:
     return float(np.exp(length.series.law.log_table(len(coefficients)))[coefficients != 0.0].sum())
 
 
-def _tail(law: CountDistribution, n: int) -> float:
+def _tail(distribution: CountDistribution, n: int) -> float:
     """Return P(N >= n), computed as one program."""
-    return float(run_compiled(_tail_of, law, n))
+    return float(run_compiled(_tail_of, distribution, n))
 
 
-def _tail_of(law: CountDistribution, n: Int[Array, "*shape"]) -> Float[Array, "*shape"]:
-    return law.tail(n)
+def _tail_of(distribution: CountDistribution, n: Int[Array, "*shape"]) -> Float[Array, "*shape"]:
+    return distribution.tail(n)
 
 
 def _mean(length: GradientLength) -> float:
@@ -144,14 +142,14 @@ def _pair_distribution(feature_map: FeatureMap) -> CountDistribution | None:
     return feature_map.law if feature_map.pair_law is None else feature_map.pair_law
 
 
-def _limit(argument: str, law: CountDistribution, risk: float, draws: float, n_rounds: int) -> int:
+def _limit(argument: str, distribution: CountDistribution, risk: float, draws: float, n_rounds: int) -> int:
     """Return the smallest n >= 1 with P(N > n) <= risk / draws; raise a ValueError if it is not below 512."""
     probability = risk / draws
-    is_likely = np.asarray(run_compiled(_tail_of, law, np.arange(1, _MAX_LEVELS + 1)), float) > probability
+    is_likely = np.asarray(run_compiled(_tail_of, distribution, np.arange(1, _MAX_LEVELS + 1)), float) > probability
     if not is_likely[-1]:
         return max(1, int(np.argmin(is_likely)))
-    actual = _tail(law, _MAX_LEVELS)
-    remedies = [f"p at least {probability ** (-1 / _MAX_LEVELS):.3f}"] if isinstance(law, Geometric) else []
+    actual = _tail(distribution, _MAX_LEVELS)
+    remedies = [f"p at least {probability ** (-1 / _MAX_LEVELS):.3f}"] if isinstance(distribution, Geometric) else []
     max_rounds = int(n_rounds * probability / actual)
     remedies += [f"n_rounds at most {max_rounds:,}"] if max_rounds else []
     raise ValueError(

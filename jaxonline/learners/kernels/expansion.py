@@ -16,7 +16,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Int
 
 from jaxonline.linalg.ordering import materialise
 from jaxonline.linalg.ragged import largest
-from jaxonline.linalg.short_axes import contract, select_columns, sum_axis
+from jaxonline.linalg.short_axes import contract, sum_axis, take_columns
 from jaxonline.parameters.struct import static, struct
 
 _CHUNKS_PER_ITERATION = 16  # S is a multiple of it
@@ -115,7 +115,7 @@ def shallow_product(tensors: tuple[Float[Array, "..."], ...], psi: Feature) -> F
 def deep_product(w: Expansion, psi: Feature) -> Float[Array, ""]:
     """Return <w, Psi~> for an estimate of a level without a tensor."""
     places = jnp.minimum(w.place.astype(jnp.int32), w.longest - 1)
-    factors = select_columns(_split_into_chunks(len(w.tensors), w.longest, psi.factors), places)
+    factors = take_columns(_split_into_chunks(len(w.tensors), w.longest, psi.factors), places)
     is_same_level = w.level == psi.level.astype(w.level.dtype)
     values = sum_axis(w.rows * factors, axis=1)
     return psi.scale * _sum_deep_features(w, jnp.where(is_same_level, values, jnp.zeros_like(values)))
@@ -193,7 +193,7 @@ class ReservedChunks(NamedTuple):
     def rows(self, w: Expansion, psi: Feature) -> Float[Array, "chunk d S"]:
         """Return the rows of the feature in its chunks, 0 in the others."""
         chunks = _split_into_chunks(len(w.tensors), w.longest, psi.factors * _beta_per_factor(psi))
-        rows = select_columns(chunks, self.place.astype(jnp.int32))
+        rows = take_columns(chunks, self.place.astype(jnp.int32))
         return jnp.where(self.own, rows, jnp.zeros_like(rows))
 
 

@@ -1,7 +1,7 @@
-"""Hypotheses in an RKHS, w = sum_i alpha_i k(x_i, .), stored as points and coefficients.
+"""Hypotheses in an RKHS, w = sum_i alpha_i k(x_i, .), stored as points and coefficients in chunks.
 
-There is room for a fixed number of points, in chunks; a round reads only the chunks in use. |w|^2 is updated by
-|w + a k(x, .)|^2 = |w|^2 + 2 a w(x) + a^2 k(x, x), which costs one row of kernels a round, not the double sum.
+A round reads only the chunks in use. |w|^2 is updated by |w + a k(x, .)|^2 = |w|^2 + 2 a w(x) + a^2 k(x, x), which
+costs one row of kernels a round, not the double sum.
 """
 
 from typing import Any, NamedTuple

@@ -1,8 +1,4 @@
-"""Kernel learning under Gaussian noise of known covariance, from two noisy copies a round (squared loss).
-
-Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Learning from noisy data under distributional assumptions" (NIPS
-workshop 2010), section 6, Algorithm 2.
-"""
+"""Kernel learning under Gaussian noise of known covariance, from two noisy copies a round (squared loss)."""
 
 import warnings
 from typing import Any
@@ -32,8 +28,9 @@ _MAX_RELATIVE_DIFFERENCE = 1e-5  # of equal covariances in float32, relative to 
 class SurrogateKernel(LearnerDefaults):
     """Surrogate kernel learner (paper B, Algorithm 2): gradient descent in the RKHS of the surrogate kernel k^.
 
-    It is unbiased if the noise is Gaussian with the covariance of the surrogate, the same in every round, and biased
-    otherwise. Labels may have any noise of mean zero, since the gradient is linear in them.
+    Source: "Learning from noisy data under distributional assumptions" (NIPS workshop 2010), section 6. It is unbiased
+    if the noise is Gaussian with the covariance of the surrogate, the same in every round, and biased otherwise. Labels
+    may have any noise of mean zero, since the gradient is linear in them.
 
     Each round asks for two copies x~, x~' and a noisy label y~. The gradient length is g = 2 (w^(x~') - y~), with w^(x)
     = sum_i alpha_i k^(x~_i, x). The point x~_t gets alpha_t = -step g, and w^ is projected on the ball of radius W in

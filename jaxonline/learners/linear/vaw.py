@@ -109,16 +109,10 @@ def initial_state(n_features: int, regularizer: ArrayLike, dtype: Any) -> VAWSta
 def absorb(
     state: VAWState, Z: Float[Array, "m b"], y: Float[Array, "b"], n_rounds: Int[Array, ""] | None = None
 ) -> tuple[VAWState, Float[Array, "b"], Float[Array, "b"]]:
-    """Absorb a block of rounds into the state.
+    """Absorb a block of rounds into the state: instances `Z` as columns, targets `y`.
 
-    Args:
-        state: state before the block.
-        Z: instances of the block, one column for each round.
-        y: targets.
-        n_rounds: number of rounds to absorb, all by default; further instances (finite) change nothing.
-
-    Returns:
-        The next state, the predictions of online ridge (each from the rounds before it), and the leverages.
+    Only the first `n_rounds` rounds count, all by default; further instances must be finite. Returns the next state,
+    the predictions of online ridge (each from the rounds before it), and the leverages.
     """
     PZ = product(state.inverse, Z)
     _, W = cholesky_and_inverse(product(Z.T, PZ) + jnp.eye(len(y), dtype=Z.dtype))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from jaxonline.results.report.formats import ROUNDING, fixed, measured, readable
+from jaxonline.results.report.formats import ROUNDING_ERROR, format_fixed, format_measurement, format_number
 
 Row = Mapping[str, Any]
 Form = str | Callable[[float], str]  # of a number: "{:.2f}", or a function
@@ -42,7 +42,7 @@ class Number(Text):
     numeric: ClassVar[bool] = True
 
     def _words(self, value: Any, row: Row) -> str:
-        return _formed(self.form, value)
+        return _apply_format(self.form, value)
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,12 @@ class Interval(Number):
     brackets: bool = False
 
     def _words(self, value: Any, row: Row) -> str:
-        low, high = limits(row, self.key)
+        low, high = interval_ends(row, self.key)
         if low != low or high != high:  # of one run there is none
-            return _formed(self.form, value)
+            return _apply_format(self.form, value)
         if self.brackets:
-            return "{} [{}, {}]".format(*(_formed(self.form, each) for each in (value, low, high)))
-        return f"{_formed(self.form, value)} ± {_formed(self.form, (high - low) / 2).removeprefix('+')}"
+            return "{} [{}, {}]".format(*(_apply_format(self.form, each) for each in (value, low, high)))
+        return f"{_apply_format(self.form, value)} ± {_apply_format(self.form, (high - low) / 2).removeprefix('+')}"
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,10 @@ class Fixed(Interval):
     form: str = "{:.2f}"
 
     def _words(self, value: Any, row: Row) -> str:
-        low, high = limits(row, self.key)
+        low, high = interval_ends(row, self.key)
         half = (high - low) / 2
-        if half > ROUNDING * abs(value) and fixed(self.form, half) != self.form.format(half):
-            return measured(value, half)
+        if half > ROUNDING_ERROR * abs(value) and format_fixed(self.form, half) != self.form.format(half):
+            return format_measurement(value, half)
         return super()._words(value, row)
 
 
@@ -100,11 +100,11 @@ class Measured(Interval):
         '20,461 ± 290'
     """
 
-    form: Form = readable
+    form: Form = format_number
 
     def _words(self, value: Any, row: Row) -> str:
-        low, high = limits(row, self.key)
-        return measured(value, (high - low) / 2)
+        low, high = interval_ends(row, self.key)
+        return format_measurement(value, (high - low) / 2)
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Count(Number):
 
 
 @dataclass(frozen=True)
-class Known(Number):
+class OptionalNumber(Number):
     """A number that some studies measure: the column is shown where a row has it."""
 
     def wanted(self, rows: Sequence[Row]) -> bool:
@@ -128,11 +128,11 @@ class Known(Number):
         return any(self.key in row for row in rows)
 
 
-def limits(row: Row, key: str) -> tuple[float, float]:
+def interval_ends(row: Row, key: str) -> tuple[float, float]:
     """The ends of the interval of an entry: `<key>_low` and `<key>_high`, or else `low` and `high`."""
     own = f"{key}_low" in row
     return (row[f"{key}_low"], row[f"{key}_high"]) if own else (row["low"], row["high"])
 
 
-def _formed(form: Form, value: float) -> str:
+def _apply_format(form: Form, value: float) -> str:
     return form.format(value) if isinstance(form, str) else form(value)

@@ -9,19 +9,19 @@ import numpy as np
 
 from jaxonline.parameters import check
 from jaxonline.results.quantities import label_of
-from jaxonline.results.report.formats import figure_words, short_names, tick
+from jaxonline.results.report.formats import escape_figure, format_tick, shorten_names
 from jaxonline.results.report.plotting import (
     COLOURS,
     STYLES,
     Style,
-    band,
     is_logarithmic,
-    log_log,
+    plot_band,
+    set_log_scales,
     set_paper_sizes,
-    tidy,
+    style_axes,
     write_figure,
 )
-from jaxonline.results.report.summary import quantity_of
+from jaxonline.results.report.summary import default_quantity
 from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate
 
 if TYPE_CHECKING:
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 DASHES: tuple[Any, ...] = ("-", (0, (2.6, 1.1)), (0, (0.9, 0.9)))
 MARKERS = "osD^vPX"
-TOLD_APART = 7 * len(DASHES)  # yellow is not seen on white
-BOUND = "theorem's bound"
+MAX_DISTINCT_LEARNERS = 7 * len(DASHES)  # yellow is not seen on white
+BOUND_LABEL = "theorem's bound"
 LABEL_COLUMNS = {"screen": 60, "paper": 26}  # characters in a line of an axis label
-BEST = 7  # of more than can be told apart, so many are named
+MAX_NAMED_LEARNERS = 7  # of more than can be told apart, so many are named
 
 
 def plot_result(
@@ -89,13 +89,13 @@ def plot_result(
                 f"shape {np.shape(bound)})"
             )
     bounds, sizes = bounds or {}, STYLES[check.choice("style", style, STYLES)]
-    quantity = quantity_of(result, quantity)
+    quantity = default_quantity(result, quantity)
     estimate = result.bands(quantity, level, interval)
     curves = Curves(result, estimate, sizes)
     paper, two = style == "paper", bool(bounds) and style != "paper" and len(result.rounds) > 1
     figure = ResultFigure(figsize=(sizes.width * (1.6 if two else 1), curves.height(paper)), layout="constrained")
     panels = figure.subplots(1, 2 if two else 1, squeeze=False)[0]
-    what = textwrap.fill(figure_words(label_of(quantity, result.meta)), LABEL_COLUMNS[style])
+    what = textwrap.fill(escape_figure(label_of(quantity, result.meta)), LABEL_COLUMNS[style])
     words = f"mean of {_runs(result, estimate.n_runs)}" if len(result.runs) > 1 else "one run"
     words += f", {100 * level:.6g} % simultaneous bands" if np.isfinite(estimate.low).any() else ""
     if len(result.rounds) == 1:
@@ -104,7 +104,7 @@ def plot_result(
     for axes in panels if len(result.rounds) > 1 else ():
         logarithmic = (two and axes is panels[1]) or (paper and bool(bounds))
         curves.draw(axes, bounds if logarithmic else {}, logarithmic or is_logarithmic(result.rounds), logarithmic)
-        tidy(axes, "round", what if axes is panels[0] else "")
+        style_axes(axes, "round", what if axes is panels[0] else "")
     if len(result.rounds) > 1:
         curves.name(panels[0], figure if paper else None)
     if not paper:
@@ -114,7 +114,7 @@ def plot_result(
             panels[1].set_title(same, fontsize=10)
             panels[1].legend(handles=[curves.bound], frameon=False, fontsize=9)
         if title:
-            figure.suptitle(figure_words(title))
+            figure.suptitle(escape_figure(title))
     for axes in panels if paper else ():
         set_paper_sizes(axes, sizes)
     return write_figure(figure, path)
@@ -135,9 +135,9 @@ class Curves:
         ends = estimate.mean[:, -1]
         self.result, self.estimate, self.sizes = result, estimate, sizes
         self.order = [int(i) for i in np.argsort(ends, kind="stable") if np.isfinite(ends[i])]  # from the best on
-        many = len(result.learners) > TOLD_APART
-        self.named = self.order[:BEST] if many else list(range(len(result.learners)))
-        self.names = [figure_words(name) for name in short_names(result.learners, 36)]
+        many = len(result.learners) > MAX_DISTINCT_LEARNERS
+        self.named = self.order[:MAX_NAMED_LEARNERS] if many else list(range(len(result.learners)))
+        self.names = [escape_figure(name) for name in shorten_names(result.learners, 36)]
         self.lines: dict[int, Any] = {}  # by learner, in the panel that was drawn last
         self.bound: Any = None  # what a bound looks like, where there are some
 
@@ -166,19 +166,21 @@ class Curves:
         for i, name in enumerate(self.names):
             named = i in self.named
             own = {"alpha": shade if named else 0.0, "label": name if named else None, **self.look(i)}
-            self.lines[i] = band(axes, rounds, self.estimate, i, **own)
+            self.lines[i] = plot_band(axes, rounds, self.estimate, i, **own)
         for name, bound in bounds.items():
             i = self.result.learners.index(name)
             axes.plot(rounds, bound, color=self.look(i)["color"], ls=(0, (7, 2.5)), lw=0.7 * self.sizes.line)
-        letters = 0.62 * self.sizes.font * len(tick(float(rounds[-1]))) + 8.0  # of a number, with what is between two
+        letters = (
+            0.62 * self.sizes.font * len(format_tick(float(rounds[-1]))) + 8.0
+        )  # of a number, with what is between two
         axes.locator_params(axis="x", nbins=max(2, min(6, int(0.75 * 72 * self.sizes.width / letters))))
         axes.locator_params(axis="y", nbins=6)
         if log_rounds:
             known = mean[np.isfinite(mean)]
-            log_log(axes, linear_y=not (known.size and known.min() > 0) and not guides)
+            set_log_scales(axes, linear_y=not (known.size and known.min() > 0) and not guides)
         if guides:
             if bounds:
-                look = {"color": "0.4", "ls": (0, (7, 2.5)), "lw": 0.7 * self.sizes.line, "label": BOUND}
+                look = {"color": "0.4", "ls": (0, (7, 2.5)), "lw": 0.7 * self.sizes.line, "label": BOUND_LABEL}
                 (self.bound,) = axes.plot([], [], **look)
             _slope_guides(axes, rounds, mean, self.sizes)
 
@@ -193,7 +195,7 @@ class Curves:
                 axes.plot(bounds[self.result.learners[i]], [at], "|", color=COLOURS[3], ms=10, mew=self.sizes.line)
         axes.set_yticks(range(len(order)), [self.names[i] for i in order])
         axes.set_ylim(len(order) - 0.5, -0.5)
-        tidy(axes, f"{what} after {tick(float(self.result.rounds[0]))} rounds")
+        style_axes(axes, f"{what} after {format_tick(float(self.result.rounds[0]))} rounds")
         axes.grid(visible=False, axis="y")
 
     def name(self, axes: "Axes", below: Any = None) -> None:
@@ -201,7 +203,7 @@ class Curves:
         shown = [i for i in reversed(self.order) if i in self.named]
         if below is not None:
             entries = [(self.lines[i], self.names[i]) for i in shown]
-            entries += [(self.bound, BOUND)] if self.bound is not None else []
+            entries += [(self.bound, BOUND_LABEL)] if self.bound is not None else []
             legend = below.legend(
                 [line for line, _ in entries], ["name"] * len(entries), loc="outside lower center",
                 ncol=self._legend_columns(), frameon=False, fontsize=self.sizes.font - 1, handlelength=2.4,
@@ -247,7 +249,7 @@ def label_ends(axes: "Axes", x: float, ends: np.ndarray, words: Mapping[int, str
     order = sorted(words, key=lambda i: ends[i])
     heights = [float(to_axes.transform((x, ends[i]))[1]) for i in order]
     gap = min(1.25 * size / (0.78 * figure_height), 1.08 / max(len(order) - 1, 1))
-    for i, at in zip(order, apart(heights, gap, -0.04, 1.04), strict=True):
+    for i, at in zip(order, spread_positions(heights, gap, -0.04, 1.04), strict=True):
         line = {"arrowstyle": "-", "color": colours[i], "lw": 0.8, "shrinkA": 0, "shrinkB": 1}
         axes.annotate(
             words[i], (x, ends[i]), xytext=(1.04, at), textcoords="axes fraction", va="center", fontsize=size,
@@ -255,12 +257,12 @@ def label_ends(axes: "Axes", x: float, ends: np.ndarray, words: Mapping[int, str
         )  # fmt: skip
 
 
-def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> np.ndarray:
+def spread_positions(wanted: Sequence[float], gap: float, low: float, high: float) -> np.ndarray:
     """The places nearest to those wanted, in increasing order, that are at least a gap apart, between two ends.
 
     Example:
-        >>> from jaxonline.results.report.curves import apart
-        >>> apart([0.5, 0.5, 0.9], 0.1, 0.0, 1.0).round(6).tolist()
+        >>> from jaxonline.results.report.curves import spread_positions
+        >>> spread_positions([0.5, 0.5, 0.9], 0.1, 0.0, 1.0).round(6).tolist()
         [0.45, 0.55, 0.9]
     """
     from scipy.optimize import isotonic_regression

@@ -9,7 +9,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-EMBEDDED: Any = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "path"}  # fonts that journals take
+FONT_SETTINGS: Any = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "path"}  # fonts that journals take
 
 
 class ResultFigure(Figure):
@@ -17,7 +17,7 @@ class ResultFigure(Figure):
 
     def savefig(self, *args: Any, **options: Any) -> None:
         """As of every figure; no setting of matplotlib is changed for others."""
-        with matplotlib.rc_context(EMBEDDED):
+        with matplotlib.rc_context(FONT_SETTINGS):
             super().savefig(*args, **options)
 
     def _repr_png_(self) -> bytes:

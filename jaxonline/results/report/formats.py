@@ -8,49 +8,49 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
-LARGEST, SMALLEST = 7, -4  # numbers from 10^7 on, and those below 10^-4, are shown with a power of ten
-ROUNDING = 1e-12  # of a number: an interval that is narrower is that of floats
+MAX_POWER, MIN_POWER = 7, -4  # numbers from 10^7 on, and those below 10^-4, are shown with a power of ten
+ROUNDING_ERROR = 1e-12  # of a number: an interval that is narrower is that of floats
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def readable(value: float, digits: int = 4) -> str:
+def format_number(value: float, digits: int = 4) -> str:
     """A number with so many digits, or the whole of an integer.
 
     Example:
-        >>> from jaxonline.results.report.formats import readable
-        >>> [readable(number) for number in (20.4567, 2.0, 12345.6, 1.5e12, 0.00002, float("nan"))]
+        >>> from jaxonline.results.report.formats import format_number
+        >>> [format_number(number) for number in (20.4567, 2.0, 12345.6, 1.5e12, 0.00002, float("nan"))]
         ['20.46', '2', '12,346', '1.500 × 10¹²', '2.000 × 10⁻⁵', '-']
     """
     value = float(value)
     if not math.isfinite(value):
         return _infinite(value)
-    if value == 0 or (value.is_integer() and abs(value) < 10**LARGEST):
+    if value == 0 or (value.is_integer() and abs(value) < 10**MAX_POWER):
         return f"{value:,.0f}".replace("-0", "0") if value == 0 else f"{value:,.0f}"
     power = _power(value, digits)
-    if power >= LARGEST or power < SMALLEST:
+    if power >= MAX_POWER or power < MIN_POWER:
         return f"{value / 10.0**power:.{digits - 1}f}{_times_ten(power)}"
     return f"{value:,.{max(0, digits - 1 - power)}f}"
 
 
-def measured(value: float, half: float) -> str:
+def format_measurement(value: float, half: float) -> str:
     """A number with half the width of its interval, both to the second digit of that.
 
     Without an interval, as of a single run, the number alone.
 
     Example:
-        >>> from jaxonline.results.report.formats import measured
-        >>> measured(20.4567, 0.2912), measured(20461.3, 290.0), measured(1.0, float("nan")), measured(2.5, 0.0)
-        ('20.46 ± 0.29', '20,461 ± 290', '1', '2.500 ± 0')
-        >>> measured(1.2345e12, 3.1e9)
+        >>> from jaxonline.results.report.formats import format_measurement
+        >>> [format_measurement(*pair) for pair in [(20.4567, 0.2912), (20461.3, 290), (1, float("nan")), (2.5, 0)]]
+        ['20.46 ± 0.29', '20,461 ± 290', '1', '2.500 ± 0']
+        >>> format_measurement(1.2345e12, 3.1e9)
         '(1.2345 ± 0.0031) × 10¹²'
     """
     value, half = float(value), float(half)
     if not math.isfinite(value) or math.isnan(half):
-        return readable(value)
-    if not math.isfinite(half) or half <= ROUNDING * abs(value):
-        return f"{readable(value)} ± {readable(half, 2)}"
+        return format_number(value)
+    if not math.isfinite(half) or half <= ROUNDING_ERROR * abs(value):
+        return f"{format_number(value)} ± {format_number(half, 2)}"
     power = _power(max(abs(value), half), 2)
-    if SMALLEST <= power < LARGEST:
+    if MIN_POWER <= power < MAX_POWER:
         decimals = max(0, 1 - _power(half, 2))
         return f"{value:,.{decimals}f} ± {half:,.{decimals}f}"
     scale = 10.0**power
@@ -58,31 +58,31 @@ def measured(value: float, half: float) -> str:
     return f"({value / scale:.{decimals}f} ± {half / scale:.{decimals}f}){_times_ten(power)}"
 
 
-def fixed(form: str, value: float) -> str:
+def format_fixed(form: str, value: float) -> str:
     """A number by a format of so many decimals; readable where they would show 0, which it is not.
 
     Example:
-        >>> from jaxonline.results.report.formats import fixed
-        >>> [fixed("{:.2f}", number) for number in (20.4567, 0.0, 0.00035)]
+        >>> from jaxonline.results.report.formats import format_fixed
+        >>> [format_fixed("{:.2f}", number) for number in (20.4567, 0.0, 0.00035)]
         ['20.46', '0.00', '0.0003500']
     """
     words = form.format(value)
-    return readable(value) if value and not _NOT_ZERO.search(words) else words
+    return format_number(value) if value and not _NOT_ZERO.search(words) else words
 
 
 _NOT_ZERO = re.compile("[1-9]|inf|nan")
 
 
-def tick(value: float) -> str:
+def format_tick(value: float) -> str:
     """A number at an axis.
 
     Example:
-        >>> from jaxonline.results.report.formats import tick
-        >>> [tick(number) for number in (0.0, 0.25, 20000.0, -3.0, 1e7, 2e-6)]
+        >>> from jaxonline.results.report.formats import format_tick
+        >>> [format_tick(number) for number in (0.0, 0.25, 20000.0, -3.0, 1e7, 2e-6)]
         ['0', '0.25', '20,000', '−3', '10⁷', '2 × 10⁻⁶']
     """
     power = _power(value, 6) if value else 0
-    if value and not SMALLEST <= power < LARGEST:
+    if value and not MIN_POWER <= power < MAX_POWER:
         words = f"{value / 10.0**power:.6g}{_times_ten(power)}".removeprefix("1 × ").replace("-1 × ", "-")
     else:
         words = f"{value:,.10g}"
@@ -106,23 +106,23 @@ def _infinite(value: float) -> str:
 # Words
 
 
-def plain(words: str) -> str:
+def to_one_line(words: str) -> str:
     """Words in one line of a terminal: nothing in them moves the cursor or changes colours.
 
     Example:
-        >>> from jaxonline.results.report.formats import plain
-        >>> plain("a\\nb\\x1b[31m")
+        >>> from jaxonline.results.report.formats import to_one_line
+        >>> to_one_line("a\\nb\\x1b[31m")
         'a b�[31m'
     """
-    return visible(" ".join(words.split()))
+    return replace_controls(" ".join(words.split()))
 
 
-def visible(words: str) -> str:
+def replace_controls(words: str) -> str:
     """Words in their lines, in which nothing but letters, signs and blanks is left.
 
     Example:
-        >>> from jaxonline.results.report.formats import visible
-        >>> visible("a  b\\nc\\x1b[31m")
+        >>> from jaxonline.results.report.formats import replace_controls
+        >>> replace_controls("a  b\\nc\\x1b[31m")
         'a  b\\nc�[31m'
     """
     return "".join(
@@ -137,12 +137,12 @@ def terminal_width(words: str) -> int:
     )
 
 
-def shortened(words: str, most: int) -> str:
+def shorten(words: str, most: int) -> str:
     """Words in so many columns at most; what is left out is in the middle, since names often differ at the end.
 
     Example:
-        >>> from jaxonline.results.report.formats import shortened
-        >>> shortened("gradient descent[0.125]", 12)
+        >>> from jaxonline.results.report.formats import shorten
+        >>> shorten("gradient descent[0.125]", 12)
         'gradie….125]'
     """
     if terminal_width(words) <= most:
@@ -155,62 +155,62 @@ def shortened(words: str, most: int) -> str:
     return f"{left}…{right}"
 
 
-def short_names(names: Sequence[str], most: int) -> list[str]:
+def shorten_names(names: Sequence[str], most: int) -> list[str]:
     """Names in one line of so many columns at most each; those that would be alike end in numbers.
 
     Example:
-        >>> from jaxonline.results.report.formats import short_names
-        >>> short_names(["gradient descent[0.125]", "gradient ascent[0.125]", "a"], 12)
+        >>> from jaxonline.results.report.formats import shorten_names
+        >>> shorten_names(["gradient descent[0.125]", "gradient ascent[0.125]", "a"], 12)
         ['grad…25] (1)', 'grad…25] (2)', 'a']
     """
-    short = [shortened(plain(name), most) for name in names]
+    short = [shorten(to_one_line(name), most) for name in names]
     times, numbers = Counter(short), {words: itertools.count(1) for words in short}
     found: dict[str, None] = {}
     for name, first in zip(names, short, strict=True):
         words = first
         while times[words] > 1 or words in found:
             end = f" ({next(numbers[first])})"
-            words = shortened(plain(name), most - len(end)) + end
+            words = shorten(to_one_line(name), most - len(end)) + end
         found[words] = None
     return list(found)
 
 
-def figure_words(words: str) -> str:
+def escape_figure(words: str) -> str:
     r"""Words as they are, in a figure: a dollar is a dollar, and begins no formula.
 
     Example:
-        >>> from jaxonline.results.report.formats import figure_words
-        >>> print(figure_words("from $5 to $10"))
+        >>> from jaxonline.results.report.formats import escape_figure
+        >>> print(escape_figure("from $5 to $10"))
         from \$5 to \$10
     """
-    return visible(words).replace("$", r"\$")
+    return replace_controls(words).replace("$", r"\$")
 
 
 _MARKED = re.compile(r"([\\`*_|\[\]])")
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 
 
-def markdown_words(words: str) -> str:
+def escape_markdown(words: str) -> str:
     r"""Words as they are, in a cell of Markdown.
 
     Example:
-        >>> from jaxonline.results.report.formats import markdown_words
-        >>> markdown_words("a|b *c*")
+        >>> from jaxonline.results.report.formats import escape_markdown
+        >>> escape_markdown("a|b *c*")
         'a\\|b \\*c\\*'
     """
     words = _ENTITY.sub("&amp;", _MARKED.sub(r"\\\1", " ".join(words.split())))
     return words.replace("<", "&lt;")
 
 
-def html_words(words: object) -> str:
+def escape_html(words: object) -> str:
     """Words as they are, in HTML and in its attributes.
 
     Example:
-        >>> from jaxonline.results.report.formats import html_words
-        >>> html_words('<a href="b">')
+        >>> from jaxonline.results.report.formats import escape_html
+        >>> escape_html('<a href="b">')
         '&lt;a href=&quot;b&quot;&gt;'
     """
-    return html.escape(visible(str(words)))
+    return html.escape(replace_controls(str(words)))
 
 
 _NOTEBOOK = """<style>
@@ -229,7 +229,7 @@ _NOTEBOOK = """<style>
 </style>"""
 
 
-def in_notebook(page: str) -> str:
+def wrap_for_notebook(page: str) -> str:
     """A piece of HTML for a notebook, light or dark."""
     return f'<div class="jaxonline-result">{_NOTEBOOK}{page}</div>'
 
@@ -257,14 +257,14 @@ _TEX = str.maketrans(
 )  # fmt: skip
 
 
-def tex_words(words: str) -> str:
+def escape_tex(words: str) -> str:
     r"""Words as they are, in the text of LaTeX; Greek letters and common signs as mathematics.
 
     Letters of other scripts stay: they need XeLaTeX or LuaLaTeX.
 
     Example:
-        >>> from jaxonline.results.report.formats import tex_words
-        >>> print(tex_words("step_size η = 5 % of <x>"))
+        >>> from jaxonline.results.report.formats import escape_tex
+        >>> print(escape_tex("step_size η = 5 % of <x>"))
         step\_size $\eta$ = 5 \% of \textless{}x\textgreater{}
     """
-    return plain(words).translate(_TEX).replace("}$$^{", "")
+    return to_one_line(words).translate(_TEX).replace("}$$^{", "")

@@ -19,12 +19,16 @@ from jaxonline.results import parts
 from jaxonline.results.quantities import label_of
 from jaxonline.results.report import summary
 from jaxonline.results.report.columns import Number, Text
-from jaxonline.results.report.formats import html_words, readable
+from jaxonline.results.report.formats import escape_html, format_number
 from jaxonline.results.report.plotting import is_logarithmic
 from jaxonline.results.report.tables import Table
 
-DRAWN, POINTS, RANKED = 60, 100, 40  # learners and recorded rounds of a chart; learners of a ranking
-ENTRIES = 30  # of a vector
+MAX_CHART_LEARNERS, MAX_CHART_ROUNDS, MAX_RANKED_LEARNERS = (
+    60,
+    100,
+    40,
+)  # learners and recorded rounds of a chart; learners of a ranking
+MAX_VECTOR_ENTRIES = 30  # of a vector
 LEVEL = 0.95
 
 
@@ -67,26 +71,26 @@ def html_page(
     bounds = check.dictionary("bounds", bounds, results)
     tables = list(tables.values()) if isinstance(tables, Mapping) else list(tables)
     found = {
-        "What was found": "".join(f"<p>{html_words(sentence)}</p>" for sentence in sentences),
+        "What was found": "".join(f"<p>{escape_html(sentence)}</p>" for sentence in sentences),
         **{
-            "Results" if len(results) == 1 else f"Results: {name}": _result(name, result, bounds.get(name, {}))
+            "Results" if len(results) == 1 else f"Results: {name}": _result_section(name, result, bounds.get(name, {}))
             for name, result in results.items()
         },
-        "Tables": "".join(_scrolled(table) for table in tables),
+        "Tables": "".join(_scrollable(table) for table in tables),
         "Figures": "".join(_figure(name, image) for name, image in (figures or {}).items()),
-        "Configuration": _text(configuration),
-        "How it was made": _how(results, about or {}),
-        "Commands to repeat it": _text("\n".join(commands)),
+        "Configuration": _preformatted(configuration),
+        "How it was made": _metadata_section(results, about or {}),
+        "Commands to repeat it": _preformatted("\n".join(commands)),
     }
     shown = {name: text for name, text in found.items() if text}
     at = {name: f"part-{i}" for i, name in enumerate(shown)}
-    links = "".join(f'<li><a href="#{at[name]}">{html_words(name)}</a></li>' for name in shown)
+    links = "".join(f'<li><a href="#{at[name]}">{escape_html(name)}</a></li>' for name in shown)
     sections = (
-        f'<section aria-labelledby="{at[name]}">\n<h2 id="{at[name]}">{html_words(name)}</h2>\n{text}\n</section>'
+        f'<section aria-labelledby="{at[name]}">\n<h2 id="{at[name]}">{escape_html(name)}</h2>\n{text}\n</section>'
         for name, text in shown.items()
     )
     return _PAGE.format(
-        title=html_words(title), style=_file("page.css"), script=_file("chart.js") + _file("page.js"), links=links,
+        title=escape_html(title), style=_file("page.css"), script=_file("chart.js") + _file("page.js"), links=links,
         sections="\n".join(sections),
     )  # fmt: skip
 
@@ -124,15 +128,15 @@ def _file(name: str) -> str:
     return resources.files("jaxonline.results").joinpath(name).read_text(encoding="utf-8")
 
 
-def _scrolled(table: Table) -> str:
+def _scrollable(table: Table) -> str:
     """A table that scrolls by itself where the window is narrow."""
-    caption = f'<p class="note">{html_words(table.caption)}</p>' if table.caption else ""
-    label = html_words(table.title or "A table")
+    caption = f'<p class="note">{escape_html(table.caption)}</p>' if table.caption else ""
+    label = escape_html(table.title or "A table")
     return f'<div class="scroll" role="region" tabindex="0" aria-label="{label}">{table.html()}</div>{caption}\n'
 
 
 def _figure(name: str, image: bytes) -> str:
-    words = html_words(name.replace("_", " ").replace("-", " "))
+    words = escape_html(name.replace("_", " ").replace("-", " "))
     source = f"data:image/png;base64,{base64.b64encode(image).decode()}"
     return (
         f'<figure><button type="button" class="enlarge" aria-label="Enlarge the figure {words}">'
@@ -141,18 +145,18 @@ def _figure(name: str, image: bytes) -> str:
     )
 
 
-def _text(words: str) -> str:
-    return f'<div class="copied"><pre>{html_words(words.rstrip())}</pre></div>' if words.strip() else ""
+def _preformatted(words: str) -> str:
+    return f'<div class="copied"><pre>{escape_html(words.rstrip())}</pre></div>' if words.strip() else ""
 
 
-def _how(results: Mapping[str, Any], about: Mapping[str, Any]) -> str:
+def _metadata_section(results: Mapping[str, Any], about: Mapping[str, Any]) -> str:
     """What is said of all, then of each result."""
     lists = [summary.description_list(about, ())]
     for name, result in results.items():
         words = summary.description_list(result.meta, result.learners)
         if words:
             opened = " open" if len(results) == 1 else ""
-            lists.append(f"<details{opened}><summary>{html_words(name)}</summary>{words}</details>")
+            lists.append(f"<details{opened}><summary>{escape_html(name)}</summary>{words}</details>")
     return "\n".join(each for each in lists if each)
 
 
@@ -160,63 +164,67 @@ def _how(results: Mapping[str, Any], about: Mapping[str, Any]) -> str:
 # A result: curves, the table at the horizon, the ranking
 
 
-def _result(name: str, result: Any, bounds: Mapping[str, Any]) -> str:
+def _result_section(name: str, result: Any, bounds: Mapping[str, Any]) -> str:
     for learner, bound in check.dictionary(f"bounds[{name!r}]", bounds, result.learners).items():
         if np.shape(bound) != result.rounds.shape:
             wanted = f"an entry for each of the {len(result.rounds)} recorded rounds"
             raise ValueError(f"bounds[{name!r}][{learner!r}]: must have {wanted} (got shape {np.shape(bound)})")
-    quantity = summary.quantity_of(result)
+    quantity = summary.default_quantity(result)
     at_last = {learner: float(bound[-1]) for learner, bound in bounds.items()}
-    table = summary.at_the_horizon(result, quantity, at_last, level=LEVEL, letters=len(result.learners) <= RANKED)
+    table = summary.horizon_table(
+        result, quantity, at_last, level=LEVEL, letters=len(result.learners) <= MAX_RANKED_LEARNERS
+    )
     head = "Ranking after the last round" if table.caption else "After the last round"
-    return "\n".join([_chart(result, bounds), f"<h3>{head}</h3>", _scrolled(table), *_vectors(result)])
+    return "\n".join([_chart(result, bounds), f"<h3>{head}</h3>", _scrollable(table), *_vector_tables(result)])
 
 
-def _vectors(result: Any) -> Iterator[str]:
+def _vector_tables(result: Any) -> Iterator[str]:
     """Of measures that are vectors, the means after the last round, as far as a table can hold them."""
-    last = parts.at_rounds(result, slice(-1, None))
+    last = parts.select_rounds(result, slice(-1, None))
     for name, array in last.measures.items():
-        if array.ndim != 4 or array.shape[-1] > ENTRIES or len(result.learners) > DRAWN:
+        if array.ndim != 4 or array.shape[-1] > MAX_VECTOR_ENTRIES or len(result.learners) > MAX_CHART_LEARNERS:
             continue
         means = last.mean(name).mean[:, -1]
         rows = [
             {"learner": learner} | {str(k): float(each) for k, each in enumerate(mean)}
             for learner, mean in zip(result.learners, means, strict=True)
         ]
-        columns = [Text("learner"), *(Number(str(k), form=readable) for k in range(array.shape[-1]))]
-        yield f"<h3>{html_words(label_of(name).capitalize())}</h3>"
-        yield _scrolled(Table(f"{label_of(name)} after the last round: means of each entry", rows, columns))
+        columns = [Text("learner"), *(Number(str(k), form=format_number) for k in range(array.shape[-1]))]
+        yield f"<h3>{escape_html(label_of(name).capitalize())}</h3>"
+        yield _scrollable(Table(f"{label_of(name)} after the last round: means of each entry", rows, columns))
 
 
 def _chart(result: Any, bounds: Mapping[str, Any]) -> str:
     data = chart_data(result, bounds)
     left_out = len(result.learners) - len(data["learners"])
-    words = f"Means of {summary.runs_in_words(len(result.runs))}"
+    words = f"Means of {summary.format_runs(len(result.runs))}"
     banded = any("low" in each for each in data["quantities"])
     if banded:
         first = data["quantities"][0]["label"]
         words += f"; {100 * LEVEL:g} % bands, of the {first} for the whole curve of a learner, "
         words += "of other quantities for each round"
     words += "; dashed and thin, where switched on: what a theorem promises" if data["bounds"] else ""
-    words += f"; the best {DRAWN} learners, without {left_out:,} others" if left_out else ""
+    words += f"; the best {MAX_CHART_LEARNERS} learners, without {left_out:,} others" if left_out else ""
     words += "."
     return (
         '<figure class="chart"><div class="drawing"><p class="note">The curves are drawn by a script in this page; '
         "their last values are in the table below.</p></div>"
-        f'<script type="application/json">{_in_script(data)}</script>'
-        f"<figcaption>{html_words(words)}</figcaption></figure>"
+        f'<script type="application/json">{_script_json(data)}</script>'
+        f"<figcaption>{escape_html(words)}</figcaption></figure>"
     )
 
 
 def chart_data(result: Any, bounds: Mapping[str, Any]) -> dict[str, Any]:
     """The curves of all quantities that are numbers, of the best learners, at so many rounds as can be seen."""
-    first = summary.quantity_of(result)
-    table = summary.at_the_horizon(result, first, most=DRAWN)
+    first = summary.default_quantity(result)
+    table = summary.horizon_table(result, first, most=MAX_CHART_LEARNERS)
     kept = {row["learner"] for row in table.rows}
     learners = [name for name in result.learners if name in kept]
-    rounds = np.unique(np.linspace(0, len(result.rounds) - 1, min(POINTS, len(result.rounds))).round().astype(int))
+    rounds = np.unique(
+        np.linspace(0, len(result.rounds) - 1, min(MAX_CHART_ROUNDS, len(result.rounds))).round().astype(int)
+    )
     of = result if len(learners) == len(result.learners) else result.select(*learners)
-    of = of if len(rounds) == len(result.rounds) else parts.at_rounds(of, rounds)
+    of = of if len(rounds) == len(result.rounds) else parts.select_rounds(of, rounds)
     quantities = [first, *(name for name in summary.measured_quantities(result) if name != first)]
     curves = []
     for name in quantities:
@@ -224,11 +232,11 @@ def chart_data(result: Any, bounds: Mapping[str, Any]) -> dict[str, Any]:
             continue
         with warnings.catch_warnings(action="ignore", category=SkewedRunsWarning):  # `Result.mean` gives them
             estimate = of.bands(name, LEVEL) if name == first else of.mean(name, LEVEL)
-        curve = {"label": label_of(name, result.meta), "mean": _rounded(estimate.mean)}
+        curve = {"label": label_of(name, result.meta), "mean": _round_for_json(estimate.mean)}
         if np.isfinite(estimate.low).any():
-            curve |= {"low": _rounded(estimate.low), "high": _rounded(estimate.high)}
+            curve |= {"low": _round_for_json(estimate.low), "high": _round_for_json(estimate.high)}
         curves.append(curve)
-    promised = {name: _rounded(np.asarray(bounds[name], float)[rounds]) for name in learners if name in bounds}
+    promised = {name: _round_for_json(np.asarray(bounds[name], float)[rounds]) for name in learners if name in bounds}
     logarithmic = is_logarithmic(result.rounds)
     return {
         "learners": learners, "rounds": of.rounds.tolist(), "log": logarithmic, "bounds": promised,
@@ -236,14 +244,14 @@ def chart_data(result: Any, bounds: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _rounded(numbers: np.ndarray) -> Any:
+def _round_for_json(numbers: np.ndarray) -> Any:
     """As lists of six digits, null where there is no number."""
     if numbers.ndim > 1:
-        return [_rounded(each) for each in numbers]
+        return [_round_for_json(each) for each in numbers]
     return [float(f"{each:.6g}") if np.isfinite(each) else None for each in numbers]
 
 
-def _in_script(data: Any) -> str:
+def _script_json(data: Any) -> str:
     """As JSON in which nothing ends the script."""
     words = json.dumps(data, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
     return words.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

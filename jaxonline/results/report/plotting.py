@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from jaxonline.results.report.formats import tick
+from jaxonline.results.report.formats import format_tick
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +44,7 @@ def is_logarithmic(rounds: Sequence[int] | np.ndarray) -> bool:
     return bool(log.std() / log.mean() < linear.std() / linear.mean())
 
 
-def band(axes: "Axes", x: Any, estimate: Any, i: int, *, color: str, alpha: float = 0.25, **line: Any) -> Any:
+def plot_band(axes: "Axes", x: Any, estimate: Any, i: int, *, color: str, alpha: float = 0.25, **line: Any) -> Any:
     """The mean of learner i as a line, which is returned, and its interval, where there is one, as a band around it."""
     (drawn,) = axes.plot(x, estimate.mean[i], color=color, **line)
     if alpha > 0 and np.isfinite(estimate.low[i]).any():
@@ -52,14 +52,14 @@ def band(axes: "Axes", x: Any, estimate: Any, i: int, *, color: str, alpha: floa
     return drawn
 
 
-def tidy(axes: "Axes", xlabel: str = "", ylabel: str = "", title: str = "") -> None:
+def style_axes(axes: "Axes", xlabel: str = "", ylabel: str = "", title: str = "") -> None:
     """Labels, a faint grid, one format of numbers, and no frame above and to the right.
 
     Example:
         >>> from matplotlib.figure import Figure
-        >>> from jaxonline.results.report.plotting import tidy
+        >>> from jaxonline.results.report.plotting import style_axes
         >>> axes = Figure().subplots()
-        >>> tidy(axes, "round", "regret")
+        >>> style_axes(axes, "round", "regret")
         >>> axes.get_xlabel()
         'round'
     """
@@ -74,17 +74,17 @@ def tidy(axes: "Axes", xlabel: str = "", ylabel: str = "", title: str = "") -> N
     axes.grid(alpha=0.25)
     for axis in (axes.xaxis, axes.yaxis):
         if isinstance(axis.get_major_formatter(), ScalarFormatter) and axis.get_scale() == "linear":
-            set_ticks(axis, tick)
+            set_ticks(axis, format_tick)
 
 
-def log_log(axes: "Axes", linear_y: bool = False) -> None:
+def set_log_scales(axes: "Axes", linear_y: bool = False) -> None:
     """Logarithmic axes with plain numbers at 1, 2 and 5; with `linear_y` the horizontal one only.
 
     Example:
         >>> from matplotlib.figure import Figure
-        >>> from jaxonline.results.report.plotting import log_log
+        >>> from jaxonline.results.report.plotting import set_log_scales
         >>> axes = Figure().subplots()
-        >>> log_log(axes)
+        >>> set_log_scales(axes)
         >>> axes.get_xscale(), axes.get_yscale()
         ('log', 'log')
     """
@@ -94,7 +94,7 @@ def log_log(axes: "Axes", linear_y: bool = False) -> None:
     if not linear_y:
         axes.set_yscale("log")
     for axis in (axes.xaxis,) if linear_y else (axes.xaxis, axes.yaxis):
-        set_ticks(axis, tick)
+        set_ticks(axis, format_tick)
 
 
 def set_paper_sizes(axes: "Axes", sizes: Style) -> None:

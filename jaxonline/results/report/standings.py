@@ -15,15 +15,15 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.warning_classes import SkewedRunsWarning
 from jaxonline.results.quantities import label_of
 from jaxonline.results.report.columns import Measured, Number, Row, Text
-from jaxonline.results.report.formats import plain, shortened, terminal_width
+from jaxonline.results.report.formats import shorten, terminal_width, to_one_line
 from jaxonline.results.report.page import html_page
 from jaxonline.results.report.standings_figure import GAP, RankCell, plot_ranks
-from jaxonline.results.report.summary import quantity_of, runs_in_words
-from jaxonline.results.report.tables import LEFT_OUT, Table
+from jaxonline.results.report.summary import default_quantity, format_runs
+from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Table
 from jaxonline.results.result import Result
 from jaxonline.results.statistics import means
 from jaxonline.results.statistics.intervals import Estimate
-from jaxonline.results.statistics.ranking import shared_letters
+from jaxonline.results.statistics.ranking import compact_letters
 from jaxonline.results.statistics.variance_reduction import CONTROL
 
 if TYPE_CHECKING:
@@ -33,14 +33,14 @@ WIDTH = 80  # of a terminal
 
 
 @dataclass(frozen=True)
-class Ranked(Text):
+class RankColumn(Text):
     """A column of ranks in the game `key`, with letters behind them; a dash for a gap.
 
     An asterisk says that the learner has runs that are left out.
 
     Example:
-        >>> from jaxonline.results.report.standings import Ranked
-        >>> column = Ranked("easy")
+        >>> from jaxonline.results.report.standings import RankColumn
+        >>> column = RankColumn("easy")
         >>> column.show({"rank in easy": 2.0, "letters in easy": "ab", "left out in easy": 1})
         '2 ab*'
         >>> column.show({"rank in easy": None})
@@ -52,10 +52,10 @@ class Ranked(Text):
         rank = row[f"rank in {self.key}"]
         if rank is None:
             return GAP
-        return ranked_words(rank, row[f"letters in {self.key}"], row[f"left out in {self.key}"])
+        return format_rank(rank, row[f"letters in {self.key}"], row[f"left out in {self.key}"])
 
 
-def ranked_words(rank: float, letters: str, left_out: int) -> str:
+def format_rank(rank: float, letters: str, left_out: int) -> str:
     """A cell of the table."""
     return f"{rank:g} {letters}{'*' * (left_out > 0)}".replace(" *", "*")
 
@@ -157,7 +157,7 @@ class Standings:
         for game, result in self.results.items():
             controls = result.measures.get(CONTROL) if self._quantity(game) in ("regret", "cumulative_loss") else None
             given.append((self._values(game), None if controls is None else controls[:, :, -1]))
-        return dict(zip(self.games, means.p_values_together(given), strict=True))
+        return dict(zip(self.games, means.joint_p_values(given), strict=True))
 
     def differ(self, game: str, first: str, second: str) -> bool:
         """Whether two learners differ in a game.
@@ -179,7 +179,7 @@ class Standings:
             of, alike = self.estimates[game], self.p_values[game] >= 1 - self.level
             order = np.argsort(of.mean, kind="stable")
             some = order[np.isfinite(of.mean[order])]  # the others have no run that counts
-            letters = dict(zip(some.tolist(), shared_letters(alike[some][:, some]), strict=True))
+            letters = dict(zip(some.tolist(), compact_letters(alike[some][:, some]), strict=True))
             for i in order.tolist():
                 name = result.learners[i]
                 found.append(
@@ -203,7 +203,7 @@ class Standings:
         """The means behind the ranks, game by game."""
         columns = (
             Text("learner"), Measured("mean", f"mean\n({100 * self.level:.6g} %)"),
-            Text("letters", "same letter:\nalike"), *LEFT_OUT,
+            Text("letters", "same letter:\nalike"), *EXCLUDED_RUNS_COLUMNS,
         )  # fmt: skip
         return Table(f"Means behind the ranks: {self._what}", self.rows, columns, group="game", headed=True)
 
@@ -212,8 +212,8 @@ class Standings:
         rows, longest = self._ranks(), max(width // 3, 8)  # of words, as `Table.text` has it
 
         def room(column: Text) -> int:
-            cells = [*column.head.split("\n"), *(plain(column.show(row)) for row in rows)]
-            return max(terminal_width(shortened(cell, longest)) for cell in cells) + 2
+            cells = [*column.head.split("\n"), *(to_one_line(column.show(row)) for row in rows)]
+            return max(terminal_width(shorten(cell, longest)) for cell in cells) + 2
 
         learner, mean, *ranked = self._columns(self.games)
         parts: list[list[Text]] = []
@@ -231,7 +231,7 @@ class Standings:
     def title(self) -> str:
         """What was played, in a line."""
         runs = sorted({len(result.runs) for result in self.results.values()})
-        played = runs_in_words(runs[0]) if len(runs) == 1 else f"{runs[0]:,} to {runs[-1]:,} runs"
+        played = format_runs(runs[0]) if len(runs) == 1 else f"{runs[0]:,} to {runs[-1]:,} runs"
         learners = "one learner" if len(self.learners) == 1 else f"{len(self.learners)} learners"
         games = "one game" if len(self.games) == 1 else f"{len(self.games)} games"
         return f"{learners} in {games}: ranks by {self._what}, {played} of each"
@@ -318,7 +318,7 @@ class Standings:
         """
         cells = {
             (row["learner"], row["game"]): RankCell(
-                ranked_words(row["rank"], row["letters"], row["failed"] + row["overflowed"]),
+                format_rank(row["rank"], row["letters"], row["failed"] + row["overflowed"]),
                 (row["rank"] - 1) / max(len(self.results[row["game"]].learners) - 1, 1),
             )
             for row in self.rows
@@ -340,7 +340,7 @@ class Standings:
             yield from table.text(WIDTH).splitlines()
         yield from textwrap.wrap(self.caption, WIDTH)
         for remark in self.remarks:
-            yield from textwrap.wrap(plain(remark), WIDTH)
+            yield from textwrap.wrap(to_one_line(remark), WIDTH)
 
     def _ranks(self) -> list[dict[str, Any]]:
         """The rows of `table`."""
@@ -357,7 +357,7 @@ class Standings:
         return found
 
     def _columns(self, games: Sequence[str]) -> list[Text]:
-        ranked = [Ranked(game, "\n".join(plain(game).split())) for game in games]
+        ranked = [RankColumn(game, "\n".join(to_one_line(game).split())) for game in games]
         return [Text("learner", "learner"), Number("mean_rank", "mean rank", "{:.2f}"), *ranked]
 
     @property
@@ -368,7 +368,7 @@ class Standings:
         )
 
     def _quantity(self, game: str) -> str:
-        return quantity_of(self.results[game], self.quantity)
+        return default_quantity(self.results[game], self.quantity)
 
     def _values(self, game: str) -> np.ndarray:
         """Of all learners and runs after the last round."""

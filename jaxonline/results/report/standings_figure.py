@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxonline.parameters import check
-from jaxonline.results.report.formats import figure_words, short_names
+from jaxonline.results.report.formats import escape_figure, shorten_names
 from jaxonline.results.report.plotting import STYLES, write_figure
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def plot_ranks(
 
     shades = LinearSegmentedColormap.from_list("ranks", list(SHADES))
     sizes = STYLES[check.choice("style", style, STYLES)]
-    names = [figure_words(name) for name in short_names(list(mean_ranks), NAME_COLUMNS)]
-    heads = ["\n".join(figure_words(name).split()) for name in short_names(games, NAME_COLUMNS)]
+    names = [escape_figure(name) for name in shorten_names(list(mean_ranks), NAME_COLUMNS)]
+    heads = ["\n".join(escape_figure(name).split()) for name in shorten_names(games, NAME_COLUMNS)]
     em = sizes.font / 72.0  # inches
     left = 0.55 * em * max(map(len, names)) + em
     widths = [max(4, *map(len, head.split("\n"))) for head in (*heads, "mean rank")]
@@ -55,7 +55,7 @@ def plot_ranks(
     rows, columns = len(names), len(heads)
     most = max(head.count("\n") + 1 for head in heads)
     total = left + width * (columns + 1)
-    heading_lines = textwrap.wrap(figure_words(heading), max(int(total / (0.6 * em)), 12))
+    heading_lines = textwrap.wrap(escape_figure(heading), max(int(total / (0.6 * em)), 12))
     figure = ResultFigure(
         figsize=(total, height * rows + 1.3 * em * (most + len(heading_lines)) + (2.2 * em if heading else 1.5 * em)),
         layout="constrained",

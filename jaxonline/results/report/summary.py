@@ -11,20 +11,20 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.warning_classes import SkewedRunsWarning
 from jaxonline.results import parts
 from jaxonline.results.quantities import label_of, short_label_of
-from jaxonline.results.report.columns import Known, Measured, Number, Text
-from jaxonline.results.report.formats import html_words, in_notebook, plain, readable, shortened
-from jaxonline.results.report.tables import LEFT_OUT, Table, check_bounds
+from jaxonline.results.report.columns import Measured, Number, OptionalNumber, Text
+from jaxonline.results.report.formats import escape_html, format_number, shorten, to_one_line, wrap_for_notebook
+from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Table, check_bounds
 from jaxonline.results.statistics.intervals import ConfidenceInterval
 from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
 
 if TYPE_CHECKING:
     import pandas
 
-PRINTED, IN_NOTEBOOKS, WIDTH = 6, 12, 100
-SUMS = ("regret", "cumulative_loss", "comparator_loss")  # what it makes sense to divide by the rounds
+MAX_PRINTED_LEARNERS, MAX_NOTEBOOK_LEARNERS, WIDTH = 6, 12, 100
+SUMMED_QUANTITIES = ("regret", "cumulative_loss", "comparator_loss")  # what it makes sense to divide by the rounds
 
 
-def quantity_of(result: Any, quantity: str | None = None) -> str:
+def default_quantity(result: Any, quantity: str | None = None) -> str:
     """What is shown where nothing is asked for: the regret, or the cumulative loss where there is no comparator."""
     if quantity is not None:
         return check.choice("quantity", quantity, result.quantities)
@@ -36,29 +36,29 @@ def measured_quantities(result: Any) -> list[str]:
     return [name for name in result.quantities if name not in (CONTROL, HALF_DIFFERENCE)]
 
 
-def runs_in_words(n_runs: int) -> str:
+def format_runs(n_runs: int) -> str:
     """How many runs.
 
     Example:
-        >>> from jaxonline.results.report.summary import runs_in_words
-        >>> runs_in_words(1), runs_in_words(10_000)
+        >>> from jaxonline.results.report.summary import format_runs
+        >>> format_runs(1), format_runs(10_000)
         ('one run', '10,000 runs')
     """
     return "one run" if n_runs == 1 else f"{n_runs:,} runs"
 
 
-def title_of(result: Any, quantity: str) -> str:
+def result_title(result: Any, quantity: str) -> str:
     """What was played, in a line."""
     n_learners, horizon = len(result.learners), int(result.rounds[-1])
     learners = "one learner" if n_learners == 1 else f"{n_learners:,} learners"
     rounds = "one round" if horizon == 1 else f"{horizon:,} rounds"
     comparator = result.meta.get("comparator") if quantity == "regret" else None
-    title = f"{learners}, {runs_in_words(len(result.runs))} of {rounds}: {label_of(quantity, result.meta)}"
+    title = f"{learners}, {format_runs(len(result.runs))} of {rounds}: {label_of(quantity, result.meta)}"
     has_parameters = comparator and not comparator.endswith("()")
-    return plain(f"{title}, {comparator}" if has_parameters else title)
+    return to_one_line(f"{title}, {comparator}" if has_parameters else title)
 
 
-def at_the_horizon(
+def horizon_table(
     result: Any,
     quantity: str | None = None,
     bounds: Mapping[str, float] | None = None,
@@ -73,7 +73,7 @@ def at_the_horizon(
 
     Args:
         result: the numbers.
-        quantity: as in `Result.mean`, by default that of `quantity_of`.
+        quantity: as in `Result.mean`, by default that of `default_quantity`.
         bounds: what a theorem promises, by learner.
         level: of the intervals.
         interval: of the means, and of the tests of the ranking; as in `Result.ranking`.
@@ -99,10 +99,12 @@ def at_the_horizon(
         \end{tabular}
         <BLANKLINE>
     """
-    quantity = quantity_of(result, quantity)
+    quantity = default_quantity(result, quantity)
     bounds = check.dictionary("bounds", bounds, result.learners)
     check_bounds(bounds)
-    last = parts.at_rounds(result, slice(-1, None), quantity, "cumulative_loss", "queries", CONTROL, HALF_DIFFERENCE)
+    last = parts.select_rounds(
+        result, slice(-1, None), quantity, "cumulative_loss", "queries", CONTROL, HALF_DIFFERENCE
+    )
     if last.measures.get(quantity, last.cumulative_loss).ndim > 3:
         raise ArgumentError("quantity", f"must be a number in each round (got {quantity!r}, which is a vector)")
     horizon, head = int(result.rounds[-1]), short_label_of(quantity, result.meta)
@@ -111,7 +113,7 @@ def at_the_horizon(
         of, queries = last.mean(quantity, level, interval), last.mean("queries", level)
         ranked = (for_paper or letters) and len(result.learners) > 1 and len(result.runs) > 1
         ranking = last.ranking(quantity, level, interval) if ranked else None
-    reduced = quantity in SUMS[:2] and (CONTROL in result.measures or HALF_DIFFERENCE in result.measures)
+    reduced = quantity in SUMMED_QUANTITIES[:2] and (CONTROL in result.measures or HALF_DIFFERENCE in result.measures)
     reduction = last.variance_reduction(quantity) if reduced else None
     best = ranking is not None and all(ranking.differ(ranking.learners[0], other) for other in ranking.learners[1:])
     rows = []
@@ -119,7 +121,7 @@ def at_the_horizon(
         name, mean = result.learners[i], float(of.mean[i, -1])
         row = {"learner": name, "queries_per_round": float(queries.mean[i, -1]) / horizon, quantity: mean}
         row |= {"low": float(of.low[i, -1]), "high": float(of.high[i, -1])}
-        row |= {"per_round": mean / horizon} if quantity in SUMS else {}
+        row |= {"per_round": mean / horizon} if quantity in SUMMED_QUANTITIES else {}
         row |= {"bound": None if name not in bounds else float(bounds[name])} if bounds else {}
         row |= {} if reduction is None else {"variance_reduction": float(reduction[i])}
         row |= {"failed": int(result.failed[i]), "overflowed": int(result.overflowed[i])}
@@ -128,38 +130,38 @@ def at_the_horizon(
         rows.append(row | {"best": bool(best and not rows)})
     columns = [
         Text("learner"),
-        *([] if quantity == "queries" else [Number("queries_per_round", "queries\n/round", readable)]),
+        *([] if quantity == "queries" else [Number("queries_per_round", "queries\n/round", format_number)]),
         Measured(quantity, f"{label}\n({100 * level:.6g} %)" if len(result.runs) > 1 else label),
-        Known("per_round", f"{head}\n/round", readable),
-        Known("bound", "theorem's\nbound", readable),
-        Known("variance_reduction", "variance\nreduction", readable),
+        OptionalNumber("per_round", f"{head}\n/round", format_number),
+        OptionalNumber("bound", "theorem's\nbound", format_number),
+        OptionalNumber("variance_reduction", "variance\nreduction", format_number),
         *([Text("letters", "same letter:\nno difference seen")] if rows and "letters" in rows[0] else []),
-        *LEFT_OUT,
+        *EXCLUDED_RUNS_COLUMNS,
     ]
     caption = ranking.table.caption if letters and ranking is not None else ""
-    return Table(title_of(result, quantity), rows, columns, caption=caption, strong="best")
+    return Table(result_title(result, quantity), rows, columns, caption=caption, strong="best")
 
 
 def result_text(result: Any) -> str:
     """About ten lines: the best learners with their intervals, and what else there is."""
-    quantity = quantity_of(result)
+    quantity = default_quantity(result)
     n_learners = len(result.learners)
-    table = at_the_horizon(result, most=PRINTED)
-    lines = [shortened(f"Result: {table.title}", WIDTH), *table.text(WIDTH).splitlines()]
-    lines += [f"... and {n_learners - PRINTED:,} more"] if n_learners > PRINTED else []
-    others = ", ".join(plain(name) for name in measured_quantities(result) if name != quantity)
-    return "\n".join([*lines, shortened(f"also measured: {others}", WIDTH)])
+    table = horizon_table(result, most=MAX_PRINTED_LEARNERS)
+    lines = [shorten(f"Result: {table.title}", WIDTH), *table.text(WIDTH).splitlines()]
+    lines += [f"... and {n_learners - MAX_PRINTED_LEARNERS:,} more"] if n_learners > MAX_PRINTED_LEARNERS else []
+    others = ", ".join(to_one_line(name) for name in measured_quantities(result) if name != quantity)
+    return "\n".join([*lines, shorten(f"also measured: {others}", WIDTH)])
 
 
 def result_html(result: Any) -> str:
     """A table for notebooks, light or dark, and how the study was made."""
     n_learners = len(result.learners)
-    more = n_learners - IN_NOTEBOOKS
-    table = at_the_horizon(result, most=IN_NOTEBOOKS).html()
+    more = n_learners - MAX_NOTEBOOK_LEARNERS
+    table = horizon_table(result, most=MAX_NOTEBOOK_LEARNERS).html()
     rest = f"<p>... and {more:,} more</p>" if more > 0 else ""
-    about = description_list(result.meta, result.learners[:IN_NOTEBOOKS])
+    about = description_list(result.meta, result.learners[:MAX_NOTEBOOK_LEARNERS])
     details = f"<details><summary>How it was made</summary>{about}</details>" if about else ""
-    return in_notebook(f"{table}{rest}{details}")
+    return wrap_for_notebook(f"{table}{rest}{details}")
 
 
 def description_list(meta: Mapping[str, Any], learners: tuple[str, ...]) -> str:
@@ -180,7 +182,7 @@ def description_list(meta: Mapping[str, Any], learners: tuple[str, ...]) -> str:
     each = []
     for name, value in kept.items():
         words = name.removeprefix("n_").replace("_", " ")
-        each.append(f"<dt>{html_words(words)}</dt><dd>{html_words(value)}</dd>")
+        each.append(f"<dt>{escape_html(words)}</dt><dd>{escape_html(value)}</dd>")
     return f"<dl>{''.join(each)}</dl>"
 
 
@@ -190,7 +192,7 @@ def to_pandas(
     """See `Result.to_pandas`."""
     import pandas
 
-    quantity = quantity_of(result, quantity)
+    quantity = default_quantity(result, quantity)
     of = result.mean(quantity, level, interval)
     at = np.indices(of.mean.shape).reshape(of.mean.ndim, -1)
     columns: dict[str, Any] = {"learner": np.array(result.learners, object)[at[0]], "round": result.rounds[at[1]]}

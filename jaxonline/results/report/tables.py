@@ -16,29 +16,29 @@ from typing import Any
 import numpy as np
 
 from jaxonline.parameters import check
-from jaxonline.results.report.columns import Count, Fixed, Interval, Known, Number, Row, Text, limits
+from jaxonline.results.report.columns import Count, Fixed, Interval, Number, OptionalNumber, Row, Text, interval_ends
 from jaxonline.results.report.formats import (
-    fixed,
-    html_words,
-    in_notebook,
-    markdown_words,
-    plain,
-    shortened,
+    escape_html,
+    escape_markdown,
+    escape_tex,
+    format_fixed,
+    replace_controls,
+    shorten,
     terminal_width,
-    tex_words,
-    visible,
+    to_one_line,
+    wrap_for_notebook,
 )
 from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
 
-LEFT_OUT = (Count("failed", "failed\nruns"), Count("overflowed", "overflowed\nruns"))
-REGRET = (  # of the rows of `Result.table`
+EXCLUDED_RUNS_COLUMNS = (Count("failed", "failed\nruns"), Count("overflowed", "overflowed\nruns"))
+REGRET_COLUMNS = (  # of the rows of `Result.table`
     Text("learner"),
-    Number("queries_per_round", "queries\n/round", partial(fixed, "{:.2f}")),
+    Number("queries_per_round", "queries\n/round", partial(format_fixed, "{:.2f}")),
     Fixed("regret", "regret\n(95 %)", "{:.2f}"),
-    Number("regret_per_round", "regret\n/round", partial(fixed, "{:.5f}")),
-    Number("bound", "theorem's\nbound", partial(fixed, "{:,.0f}")),
-    Known("variance_reduction", "variance\nreduction", "{:.3g}"),
-    *LEFT_OUT,
+    Number("regret_per_round", "regret\n/round", partial(format_fixed, "{:.5f}")),
+    Number("bound", "theorem's\nbound", partial(format_fixed, "{:,.0f}")),
+    OptionalNumber("variance_reduction", "variance\nreduction", "{:.3g}"),
+    *EXCLUDED_RUNS_COLUMNS,
 )
 
 
@@ -49,9 +49,7 @@ def check_bounds(bounds: Mapping[str, Any]) -> None:
             check.number(f"bounds[{name!r}]", bound)
 
 
-def rows_at_the_horizon(
-    result: Any, bounds: Mapping[str, float] | None, level: float, interval: Any
-) -> list[dict[str, Any]]:
+def horizon_rows(result: Any, bounds: Mapping[str, float] | None, level: float, interval: Any) -> list[dict[str, Any]]:
     """The rows of `Result.table`, of that result."""
     check_bounds(check.dictionary("bounds", bounds, result.learners))
     regret, queries = result.mean("regret", level, interval), result.mean("queries")
@@ -138,17 +136,17 @@ class Table:
 
     def markdown(self) -> str:
         """The columns as a table of GitHub's Markdown, without the title."""
-        lines = [self._heads(markdown_words), ["---:" if column.numeric else "---" for column in self.shown]]
-        for _, heading, cells, strong in self._lines(markdown_words):
+        lines = [self._heads(escape_markdown), ["---:" if column.numeric else "---" for column in self.shown]]
+        for _, heading, cells, strong in self._lines(escape_markdown):
             lines += [[f"**{heading}**", *[""] * (len(cells) - 1)]] if heading else []
             lines.append([f"**{cell}**" if bold else cell for cell, bold in zip(cells, strong, strict=True)])
         return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
     def latex(self) -> str:
         """The columns as a tabular with the rules of booktabs, without the title; all else is plain LaTeX."""
-        heads = self._heads(tex_words)
+        heads = self._heads(escape_tex)
         lines = [_tex_row(heads), r"\midrule"]
-        for i, (first, heading, cells, strong) in enumerate(self._lines(tex_words)):
+        for i, (first, heading, cells, strong) in enumerate(self._lines(escape_tex)):
             lines += [r"\midrule"] if first and i else []
             lines += [rf"\multicolumn{{{len(heads)}}}{{l}}{{{heading}}} \\"] if heading else []
             numeric = [column.numeric for column in self.shown]
@@ -160,19 +158,19 @@ class Table:
 
     def floating(self) -> str:
         """The tabular of `latex` in a table with a caption, the title; below it in small letters the caption."""
-        below = f"\\\\[2pt]\n{{\\footnotesize {tex_words(self.caption)}}}\n" if self.caption else ""
-        title = f"\\caption{{{tex_words(self.title)}}}\n" if self.title else ""
+        below = f"\\\\[2pt]\n{{\\footnotesize {escape_tex(self.caption)}}}\n" if self.caption else ""
+        title = f"\\caption{{{escape_tex(self.title)}}}\n" if self.title else ""
         return f"\\begin{{table}}\n\\centering\n{title}{self.latex()}{below}\\end{{table}}\n"
 
     def html(self) -> str:
         """The columns as an HTML table with its title; a cell of numbers says in `data-value` what to sort by."""
-        lines = ["<table>", f"<caption>{html_words(self.title)}</caption>", "<thead><tr>"]
-        for column, head in zip(self.shown, self._heads(html_words), strict=True):
+        lines = ["<table>", f"<caption>{escape_html(self.title)}</caption>", "<thead><tr>"]
+        for column, head in zip(self.shown, self._heads(escape_html), strict=True):
             head = head.replace(" %", "&nbsp;%")
             lines.append(f'<th scope="col"{_NUMERIC * column.numeric}>{head}</th>')
         lines += ["</tr></thead>", "<tbody>"]
         for i, (row, (first, heading, cells, strong)) in enumerate(
-            zip(self.rows, self._lines(html_words), strict=True)
+            zip(self.rows, self._lines(escape_html), strict=True)
         ):
             lines += ["</tbody>", "<tbody>"] if first and i else []
             if heading:
@@ -180,16 +178,16 @@ class Table:
             lines.append("<tr>")
             for at, (column, cell, bold) in enumerate(zip(self.shown, cells, strong, strict=True)):
                 words, tag = f"<strong>{cell}</strong>" if bold else cell, "td" if at else "th"
-                lines.append(f"<{tag}{_SCOPE * (not at)}{_sorted_by(column, row)}>{words}</{tag}>")
+                lines.append(f"<{tag}{_SCOPE * (not at)}{_sort_attributes(column, row)}>{words}</{tag}>")
             lines.append("</tr>")
         return "\n".join([*lines, "</tbody>", "</table>", ""])
 
     def __repr__(self) -> str:
-        return "\n".join(filter(None, (plain(self.title), self.text(), plain(self.caption))))
+        return "\n".join(filter(None, (to_one_line(self.title), self.text(), to_one_line(self.caption))))
 
     def _repr_html_(self) -> str:
-        caption = f"<p>{html_words(self.caption)}</p>" if self.caption else ""
-        return in_notebook(f"{self.html()}{caption}")
+        caption = f"<p>{escape_html(self.caption)}</p>" if self.caption else ""
+        return wrap_for_notebook(f"{self.html()}{caption}")
 
     def text(self, width: int = 100) -> str:
         """The columns as plain text of so many columns at most: what does not fit is shortened or left out."""
@@ -197,12 +195,12 @@ class Table:
         heads = [(column.head or column.key).split("\n") for column in shown]
         height = max(map(len, heads), default=0)
         lines = [[*[""] * (height - len(head)), *head] for head in heads]
-        for _, _, cells, _ in self._lines(plain):
+        for _, _, cells, _ in self._lines(to_one_line):
             for line, cell in zip(lines, cells, strict=True):
                 line.append(cell)
         for line, column in zip(lines, shown, strict=True):
             if not column.numeric:
-                line[:] = [shortened(cell, max(width // 3, 8)) for cell in line]
+                line[:] = [shorten(cell, max(width // 3, 8)) for cell in line]
         widths = [max(map(terminal_width, line)) for line in lines]
         while sum(widths) + 2 * (len(widths) - 1) > width and len(widths) > 1:
             lines, widths, shown = lines[:-1], widths[:-1], shown[:-1]
@@ -241,15 +239,15 @@ class Table:
         from rich import table, text
 
         made = table.Table(
-            title=text.Text(visible(self.title), "table.title"), title_justify="left",
-            caption=text.Text(visible(self.caption), "table.caption") if self.caption else None,
+            title=text.Text(replace_controls(self.title), "table.title"), title_justify="left",
+            caption=text.Text(replace_controls(self.caption), "table.caption") if self.caption else None,
             caption_justify="left", **frame,
         )  # fmt: skip
         for column in self.shown:
             justify = "right" if column.numeric else "left"
             look = {"justify": justify, "no_wrap": column.numeric, "overflow": "fold", "style": column.style}
-            made.add_column(text.Text(visible(column.head or column.key)), **look)
-        for first, heading, cells, _ in self._lines(visible):
+            made.add_column(text.Text(replace_controls(column.head or column.key)), **look)
+        for first, heading, cells, _ in self._lines(replace_controls):
             if first:
                 made.add_section()
             if heading:
@@ -259,7 +257,7 @@ class Table:
         return made
 
 
-def across(rows: Sequence[Row], down: str, labels: Sequence[str], value: str) -> list[dict[str, Any]]:
+def pivot(rows: Sequence[Row], down: str, labels: Sequence[str], value: str) -> list[dict[str, Any]]:
     """Rows that share an entry become one: `value` and its limits under the label of each.
 
     Args:
@@ -269,14 +267,14 @@ def across(rows: Sequence[Row], down: str, labels: Sequence[str], value: str) ->
         value: a key.
 
     Example:
-        >>> from jaxonline.results.report.tables import across
+        >>> from jaxonline.results.report.tables import pivot
         >>> rows = [{"learner": "a", "regret": noise + 1.0, "low": 0.0, "high": 3.0} for noise in (0, 1)]
-        >>> across(rows, "learner", ["no noise", "noise"], "regret")[0]["noise"]
+        >>> pivot(rows, "learner", ["no noise", "noise"], "regret")[0]["noise"]
         2.0
     """
     found: dict[str, dict[str, Any]] = {}
     for row, label in zip(rows, labels, strict=True):
-        low, high = limits(row, value)
+        low, high = interval_ends(row, value)
         new = {label: row[value], f"{label}_low": low, f"{label}_high": high}
         found[row[down]] = found.get(row[down], {down: row[down]}) | new
     return list(found.values())
@@ -291,16 +289,16 @@ def strict_json(numbers: Any) -> str:
         >>> strict_json({"a": np.array([1, 2]), "b": float("nan")}).split()
         ['{', '"a":', '[', '1,', '2', '],', '"b":', 'null', '}']
     """
-    return json.dumps(_finite(numbers), indent=1, allow_nan=False) + "\n"
+    return json.dumps(_replace_nonfinite(numbers), indent=1, allow_nan=False) + "\n"
 
 
-def _finite(numbers: Any) -> Any:
+def _replace_nonfinite(numbers: Any) -> Any:
     if isinstance(numbers, Mapping):
-        return {str(key): _finite(value) for key, value in numbers.items()}
+        return {str(key): _replace_nonfinite(value) for key, value in numbers.items()}
     if isinstance(numbers, (list, tuple)):
-        return [_finite(value) for value in numbers]
+        return [_replace_nonfinite(value) for value in numbers]
     if isinstance(numbers, (np.ndarray, np.generic)):
-        return _finite(numbers.tolist())
+        return _replace_nonfinite(numbers.tolist())
     return None if isinstance(numbers, float) and not np.isfinite(numbers) else numbers
 
 
@@ -316,7 +314,7 @@ def _tex_row(cells: Iterable[str]) -> str:
 _NUMERIC, _SCOPE = ' class="number"', ' scope="row"'
 
 
-def _sorted_by(column: Text, row: Row) -> str:
+def _sort_attributes(column: Text, row: Row) -> str:
     """Attributes of a cell: of a number, the number itself where it is known."""
     if not column.numeric:
         return ""

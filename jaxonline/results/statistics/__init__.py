@@ -6,13 +6,20 @@ from jaxonline.results.statistics.means import (
     Growth,
     difference_of_means,
     growth,
+    joint_p_values,
     mean_over_runs,
-    p_values_together,
     pairwise_p_values,
     simultaneous,
 )
 
 __all__ = [
-    "Difference", "Estimate", "Growth", "difference_of_means", "growth", "mean_over_runs", "p_values_together",
-    "pairwise_p_values", "simultaneous",
+    "Difference",
+    "Estimate",
+    "Growth",
+    "difference_of_means",
+    "growth",
+    "joint_p_values",
+    "mean_over_runs",
+    "pairwise_p_values",
+    "simultaneous",
 ]  # fmt: skip

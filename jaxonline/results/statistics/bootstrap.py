@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from jaxtyping import Float
 
-RESAMPLED = 2000
-AT_ONCE = 2**22  # weights of so many runs are drawn at a time
-WORKED_ON = 2**20  # numbers of a large array that are copied at a time
+N_RESAMPLES = 2000
+MAX_WEIGHTS = 2**22  # weights of so many runs are drawn at a time
+CHUNK_ENTRIES = 2**20  # numbers of a large array that are copied at a time
 
 
 def student_quantiles(
@@ -27,9 +27,9 @@ def student_quantiles(
 
 def tail_probabilities(values: Float[np.ndarray, "L R"], ratios: Float[np.ndarray, "L"]) -> Float[np.ndarray, "L"]:
     """Of two-sided tests: twice the smaller share of resampled ratios beyond these ones, which count as one more."""
-    resampled = np.stack([_ratios(runs)[:, 0] for runs in values]) if len(values) else np.empty((0, RESAMPLED))
+    resampled = np.stack([_ratios(runs)[:, 0] for runs in values]) if len(values) else np.empty((0, N_RESAMPLES))
     beyond = [(side(resampled, ratios[:, None]).sum(axis=1) + 1) for side in (np.greater_equal, np.less_equal)]
-    return np.where(np.isnan(ratios), np.nan, np.minimum(2.0 * np.minimum(*beyond) / (RESAMPLED + 1), 1.0))
+    return np.where(np.isnan(ratios), np.nan, np.minimum(2.0 * np.minimum(*beyond) / (N_RESAMPLES + 1), 1.0))
 
 
 def _ratios(values: np.ndarray) -> np.ndarray:
@@ -37,12 +37,12 @@ def _ratios(values: np.ndarray) -> np.ndarray:
     runs = values.reshape(len(values), -1)
     runs = runs[~np.isnan(runs).any(axis=1)]
     if len(runs) < 2:
-        return np.full((RESAMPLED, runs.shape[1]), np.nan)
+        return np.full((N_RESAMPLES, runs.shape[1]), np.nan)
     n, rng = len(runs), np.random.default_rng(0)
     runs = runs - runs.mean(axis=0)
     ratios = []
-    for first in range(0, RESAMPLED, size := max(1, AT_ONCE // n)):
-        chosen = rng.integers(n, size=(min(size, RESAMPLED - first), n))
+    for first in range(0, N_RESAMPLES, size := max(1, MAX_WEIGHTS // n)):
+        chosen = rng.integers(n, size=(min(size, N_RESAMPLES - first), n))
         weights = np.stack([np.bincount(each, minlength=n) for each in chosen]).astype(float)
         mean, square = weights @ runs / n, weights @ runs**2 / n
         error = np.sqrt(np.maximum(square - mean**2, 0.0) / (n - 1))
@@ -58,13 +58,13 @@ def largest_deviation(curves: Iterable[Float[np.ndarray, "R G"]], level: float) 
     """
     rng, found = np.random.default_rng(0), []
     for runs in curves:
-        kept = without_nan(runs)
+        kept = drop_nan_runs(runs)
         n = len(kept)
         if n < 2:
             found.append(np.nan)
             continue
         mean = kept.mean(axis=0)
-        centred = (part - mean for part in some_runs(kept))
+        centred = (part - mean for part in chunk_runs(kept))
         covariance = np.sum([part.T @ part for part in centred], axis=0) / (n - 1)
         del runs, kept, centred  # before those of the next learner are read
         deviation = np.sqrt(np.diag(covariance))
@@ -72,18 +72,18 @@ def largest_deviation(curves: Iterable[Float[np.ndarray, "R G"]], level: float) 
         correlation = covariance[varies][:, varies] / np.outer(deviation[varies], deviation[varies])
         variances, vectors = np.linalg.eigh(correlation)
         root = vectors * np.sqrt(np.maximum(variances, 0.0))
-        normals = np.abs(rng.normal(size=(10 * RESAMPLED, len(root))) @ root.T).max(axis=1, initial=0.0)
-        found.append(np.quantile(normals / np.sqrt(rng.chisquare(n - 1, 10 * RESAMPLED) / (n - 1)), level))
+        normals = np.abs(rng.normal(size=(10 * N_RESAMPLES, len(root))) @ root.T).max(axis=1, initial=0.0)
+        found.append(np.quantile(normals / np.sqrt(rng.chisquare(n - 1, 10 * N_RESAMPLES) / (n - 1)), level))
     return np.array(found)
 
 
-def without_nan(runs: Float[np.ndarray, "R G"]) -> Float[np.ndarray, "K G"]:
+def drop_nan_runs(runs: Float[np.ndarray, "R G"]) -> Float[np.ndarray, "K G"]:
     """The runs that have no NaN; the same array where all are such."""
     whole = ~np.isnan(runs).any(axis=1)
     return runs if whole.all() else runs[whole]
 
 
-def some_runs(runs: Float[np.ndarray, "R *rest"]) -> Iterator[Float[np.ndarray, "K *rest"]]:
+def chunk_runs(runs: Float[np.ndarray, "R *rest"]) -> Iterator[Float[np.ndarray, "K *rest"]]:
     """The runs of a large array in parts, so that no copy of the whole is made."""
-    step = max(1, WORKED_ON // max(1, math.prod(runs.shape[1:])))
+    step = max(1, CHUNK_ENTRIES // max(1, math.prod(runs.shape[1:])))
     return (runs[start : start + step] for start in range(0, len(runs), step))

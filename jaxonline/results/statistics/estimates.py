@@ -15,7 +15,7 @@ from jaxonline.results.statistics.ranking import Ranking, rank
 from jaxonline.results.statistics.variance_reduction import (
     CONTROL,
     HALF_DIFFERENCE,
-    adjusted,
+    subtract_controls,
     variance_reduction,
 )
 from jaxonline.store.lazy_arrays import working_slices
@@ -27,7 +27,7 @@ NO_COMPARATOR = (
 ALL, LAST = slice(None), slice(-1, None)
 
 
-def recorded_of(result: Any, quantity: str) -> Any:
+def recorded_array(result: Any, quantity: str) -> Any:
     """The array of a quantity [L, R, G, ...], of the regret that of the losses.
 
     Raises:
@@ -47,13 +47,13 @@ def check_number(result: Any, quantity: str) -> None:
     Raises:
         ValueError: it is a vector, or the study does not have it.
     """
-    if recorded_of(result, quantity).ndim > 3:
+    if recorded_array(result, quantity).ndim > 3:
         raise ArgumentError("quantity", f"must be a number in each round (got {quantity!r}, which is a vector)")
 
 
 def values(result: Any, quantity: str, learners: slice = ALL, rounds: slice = ALL) -> np.ndarray:
     """A part of `Result.values`."""
-    array = recorded_of(result, quantity)[learners, :, rounds]
+    array = recorded_array(result, quantity)[learners, :, rounds]
     if quantity == "regret" and quantity not in result.measures:
         array = array - result.comparator_loss[learners, :, rounds]
     left_out = (result.first_nonfinite[learners] > 0) | (result.first_overflow[learners] > 0)
@@ -71,26 +71,26 @@ def adjusted_values(result: Any, quantity: str, learners: slice = ALL, rounds: s
     if taken_out is None:
         return found
     own = taken_out[learners, :, rounds]
-    return np.stack([adjusted(*each) for each in zip(found, own[:, None], strict=True)])
+    return np.stack([subtract_controls(*each) for each in zip(found, own[:, None], strict=True)])
 
 
 def mean(result: Any, quantity: str, level: float, interval: ConfidenceInterval | None) -> Estimate:
     """See `Result.mean`."""
-    interval = interval_of(result, interval)
-    if isinstance(interval, Student) and recorded_of(result, quantity).ndim == 3:
+    interval = choose_interval(result, interval)
+    if isinstance(interval, Student) and recorded_array(result, quantity).ndim == 3:
         last = adjusted_values(result, quantity, rounds=LAST)[:, :, 0]
         means.warn_of_skewness(last, result.learners, label_of(quantity))
     return _estimate(result, quantity, level, interval)
 
 
-def interval_of(result: Any, interval: ConfidenceInterval | None) -> ConfidenceInterval:
+def choose_interval(result: Any, interval: ConfidenceInterval | None) -> ConfidenceInterval:
     """The interval asked for, by default that of the result."""
     return result.interval if interval is None else check_interval(interval)
 
 
 def learners_with_skewed_runs(result: Any, quantity: str) -> tuple[str, ...]:
     """The learners of whose quantity at the horizon `Result.mean` warns (`SkewedRunsWarning`)."""
-    if not isinstance(result.interval, Student) or recorded_of(result, quantity).ndim > 3:
+    if not isinstance(result.interval, Student) or recorded_array(result, quantity).ndim > 3:
         return ()
     return tuple(means.skewed_learners(adjusted_values(result, quantity, rounds=LAST)[:, :, 0], result.learners))
 
@@ -102,14 +102,14 @@ def bands(result: Any, quantity: str, level: float, interval: ConfidenceInterval
     if not isinstance(interval, Student):
         return _estimate(result, quantity, level, interval, together=len(result.rounds))
     all_curves = (curves(result, quantity, i) for i in range(len(result.learners)))
-    return means.as_bands(_estimate(result, quantity, level, interval), all_curves, level)
+    return means.make_bands(_estimate(result, quantity, level, interval), all_curves, level)
 
 
 def curves(result: Any, quantity: str, learner: int, since: int = 0) -> np.ndarray:
     """The adjusted values [R, G] of a learner, from a recorded round on."""
     parts = [
         rounds
-        for learners, rounds in working_slices(recorded_of(result, quantity))
+        for learners, rounds in working_slices(recorded_array(result, quantity))
         if learners.start in (None, learner)
     ]
     if len(parts) == 1:
@@ -144,11 +144,11 @@ def paired_difference(
         own, other = (values(result, quantity, slice(i, i + 1), rounds)[0] for i in (first, second))
         found = own - other
         if taken_out is not None:
-            found = adjusted(found, np.stack([taken_out[i, :, rounds] for i in (first, second)]))
-        between = _at(result, quantity, interval, rounds).of_difference()
+            found = subtract_controls(found, np.stack([taken_out[i, :, rounds] for i in (first, second)]))
+        between = _interval_at(result, quantity, interval, rounds).of_difference()
         return means.mean_over_runs(found[None], level, interval=between)
 
-    rounds = {rounds.start: rounds for _, rounds in working_slices(recorded_of(result, quantity))}
+    rounds = {rounds.start: rounds for _, rounds in working_slices(recorded_array(result, quantity))}
     found = zip(*(of(ALL, each) for each in rounds.values()), strict=True)
     return Estimate(*(np.concatenate(parts, axis=1)[0] for parts in found))
 
@@ -160,7 +160,9 @@ def quantiles(result: Any, probabilities: np.ndarray, quantity: str) -> np.ndarr
         return np.nanquantile(values(result, quantity, learners, rounds), probabilities, axis=1)
 
     with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # of learners that failed in all runs
-        return _joined([(at, of(*at)) for at in working_slices(recorded_of(result, quantity))], axis=probabilities.ndim)
+        return _concatenate(
+            [(at, of(*at)) for at in working_slices(recorded_array(result, quantity))], axis=probabilities.ndim
+        )
 
 
 def reduction(result: Any, quantity: str) -> np.ndarray:
@@ -171,9 +173,9 @@ def reduction(result: Any, quantity: str) -> np.ndarray:
     return variance_reduction(plain, used, None if half is None else half[:, :, -1])
 
 
-def _at(result: Any, quantity: str, interval: ConfidenceInterval, rounds: slice) -> ConfidenceInterval:
+def _interval_at(result: Any, quantity: str, interval: ConfidenceInterval, rounds: slice) -> ConfidenceInterval:
     """The interval of a quantity at these recorded rounds."""
-    axes = recorded_of(result, quantity).ndim
+    axes = recorded_array(result, quantity).ndim
     return interval.after(result.rounds[rounds].reshape(-1, *(1,) * (axes - 3)))
 
 
@@ -183,13 +185,15 @@ def _estimate(result: Any, quantity: str, level: float, interval: ConfidenceInte
 
     def of(learners: slice, rounds: slice) -> Estimate:
         runs = read(result, quantity, learners, rounds)
-        return means.mean_over_runs(runs, level, together, _at(result, quantity, interval, rounds))
+        return means.mean_over_runs(runs, level, together, _interval_at(result, quantity, interval, rounds))
 
-    found = [(at, of(*at)) for at in working_slices(recorded_of(result, quantity))]
-    return Estimate(*(_joined([(at, each[i]) for at, each in found], axis=0) for i in range(len(Estimate._fields))))
+    found = [(at, of(*at)) for at in working_slices(recorded_array(result, quantity))]
+    return Estimate(
+        *(_concatenate([(at, each[i]) for at, each in found], axis=0) for i in range(len(Estimate._fields)))
+    )
 
 
-def _joined(parts: list[tuple[tuple[slice, slice], np.ndarray]], axis: int) -> np.ndarray:
+def _concatenate(parts: list[tuple[tuple[slice, slice], np.ndarray]], axis: int) -> np.ndarray:
     """Parts of some learners and rounds, which are neighbouring axes, the first of them at `axis`."""
     rows = groupby(parts, lambda part: part[0][0].start)
     return np.concatenate([np.concatenate([each for _, each in row], axis + 1) for _, row in rows], axis)

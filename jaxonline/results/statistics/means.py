@@ -13,10 +13,12 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.warning_classes import SkewedRunsWarning
 from jaxonline.results.statistics import bootstrap
 from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
-from jaxonline.results.statistics.variance_reduction import adjusted
+from jaxonline.results.statistics.variance_reduction import subtract_controls
 
 STUDENT = Student()
-SKEWED = 0.3  # of the skewness over the root of the number of runs: from here on Student's interval is warned of
+MAX_SKEWNESS_RATIO = (
+    0.3  # of the skewness over the root of the number of runs: from here on Student's interval is warned of
+)
 
 
 class Growth(NamedTuple):
@@ -94,10 +96,10 @@ def simultaneous(values: Float[np.ndarray, "L R G"], level: float = 0.95) -> Est
         >>> bool((both.low < each.low - 0.2 * each.standard_error).all())
         True
     """
-    return as_bands(mean_over_runs(values, level), values, level)
+    return make_bands(mean_over_runs(values, level), values, level)
 
 
-def as_bands(of: Estimate, curves: Iterable[Float[np.ndarray, "R G"]], level: float) -> Estimate:
+def make_bands(of: Estimate, curves: Iterable[Float[np.ndarray, "R G"]], level: float) -> Estimate:
     """Means [L, G] with bands (`simultaneous`) instead of intervals, from the runs of one learner after the other."""
     factor = bootstrap.largest_deviation(curves, level)[:, None]
     return of._replace(low=of.mean - factor * of.standard_error, high=of.mean + factor * of.standard_error)
@@ -130,7 +132,9 @@ def warn_of_skewness(values: Float[np.ndarray, "L R"], learners: Sequence[str], 
 def skewed_learners(values: Float[np.ndarray, "L R"], learners: Sequence[str]) -> list[str]:
     """The learners of whom `warn_of_skewness` warns."""
     found, n_runs = _skewness_over_root(values)
-    return [name for name, each, n in zip(learners, found, n_runs, strict=True) if each > max(SKEWED, 7.4 / n)]
+    return [
+        name for name, each, n in zip(learners, found, n_runs, strict=True) if each > max(MAX_SKEWNESS_RATIO, 7.4 / n)
+    ]
 
 
 def _skewness_over_root(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -174,10 +178,10 @@ def pairwise_p_values(
     A run with a NaN is left out of the pairs it is in; learners that are equal in every run have p = 1, and a pair
     with fewer than two runs, too. With control variates, differences are adjusted by those of both learners.
     """
-    return p_values_together([(values, controls)], interval)[0]
+    return joint_p_values([(values, controls)], interval)[0]
 
 
-def p_values_together(
+def joint_p_values(
     games: Sequence[tuple[np.ndarray, np.ndarray | None]], interval: ConfidenceInterval = STUDENT
 ) -> list[np.ndarray]:
     """As `pairwise_p_values` for each of several games, corrected for the number of pairs in all of them.
@@ -188,9 +192,9 @@ def p_values_together(
 
     Example:
         >>> import numpy as np
-        >>> from jaxonline.results.statistics import p_values_together, pairwise_p_values
+        >>> from jaxonline.results.statistics import joint_p_values, pairwise_p_values
         >>> values = np.arange(6.0).reshape(2, 3) ** 2
-        >>> alone, (first, second) = pairwise_p_values(values), p_values_together([(values, None), (values, None)])
+        >>> alone, (first, second) = pairwise_p_values(values), joint_p_values([(values, None), (values, None)])
         >>> bool(first[0, 1] == second[0, 1] == 2 * alone[0, 1])
         True
     """
@@ -209,7 +213,9 @@ def _paired_tests(values: np.ndarray, controls: np.ndarray | None, interval: Con
     differences = values[first] - values[second]
     if controls is not None and interval.uses_controls:
         pairs = zip(differences, controls[first], controls[second], strict=True)
-        differences = np.array([adjusted(each, np.stack(own)) for each, *own in pairs]).reshape(differences.shape)
+        differences = np.array([subtract_controls(each, np.stack(own)) for each, *own in pairs]).reshape(
+            differences.shape
+        )
     between = interval.of_difference()
     p = between.p_values(differences, mean_over_runs(differences, interval=between))
     return np.where(np.isnan(p), 1.0, p)
@@ -255,13 +261,13 @@ def growth(rounds: Int[ArrayLike, "G"], values: Float[ArrayLike, "R G"], level: 
     if values.ndim != 2 or values.shape[1] != len(rounds):
         raise ArgumentError("values", f"must have the shape (runs, {len(rounds)}) (got {values.shape})")
     check.number("level", level, gt=0.0, lt=1.0)
-    values = bootstrap.without_nan(values)
+    values = bootstrap.drop_nan_runs(values)
     if len(values) < 2 or (values.mean(axis=0) <= 0).any():
         return Growth(np.nan, np.nan, np.nan)
     x = np.log(rounds) - np.log(rounds).mean()
     weights, mean = x / (x @ x), values.mean(axis=0)
     exponent = float(weights @ np.log(mean))
-    linear = np.concatenate([(runs / mean) @ weights for runs in bootstrap.some_runs(values)])
+    linear = np.concatenate([(runs / mean) @ weights for runs in bootstrap.chunk_runs(values)])
     error = float(np.std(linear, ddof=1) / np.sqrt(len(values)))
     half = float(special.stdtrit(len(values) - 1, 0.5 + level / 2)) * error
     return Growth(exponent, exponent - half, exponent + half)

@@ -83,7 +83,7 @@ def rank(
     """
     order = np.argsort(of.mean[:, -1], kind="stable")
     p_values = pairwise_p_values(values[order], None if controls is None else controls[order], interval)
-    letters = shared_letters(p_values >= 1 - level)
+    letters = compact_letters(p_values >= 1 - level)
     rows = [
         {"learner": learners[i]}
         | {name: float(getattr(of, name)[i, -1]) for name in ("mean", "low", "high")}
@@ -93,7 +93,7 @@ def rank(
     return Ranking(tuple(str(learners[i]) for i in order), rows, letters, p_values, quantity, level, interval.test)
 
 
-def shared_letters(alike: np.ndarray) -> tuple[str, ...]:
+def compact_letters(alike: np.ndarray) -> tuple[str, ...]:
     """Letters [L] for a symmetric relation [L, L]: two share one exactly if they are alike (Piepho 2004).
 
     Each letter is a largest set of which all are alike, in the order of its first members; sets that the others make
@@ -101,8 +101,8 @@ def shared_letters(alike: np.ndarray) -> tuple[str, ...]:
 
     Example:
         >>> import numpy as np
-        >>> from jaxonline.results.statistics.ranking import shared_letters
-        >>> shared_letters(np.array([[1, 1, 0], [1, 1, 1], [0, 1, 1]], bool))
+        >>> from jaxonline.results.statistics.ranking import compact_letters
+        >>> compact_letters(np.array([[1, 1, 0], [1, 1, 1], [0, 1, 1]], bool))
         ('a', 'ab', 'b')
     """
     groups = [frozenset(range(len(alike)))]

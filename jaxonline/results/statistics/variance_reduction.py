@@ -11,7 +11,7 @@ CONTROL = "control_variate"
 HALF_DIFFERENCE = "antithetic_half_difference"
 
 
-def adjusted(
+def subtract_controls(
     values: Float[np.ndarray, "R *rest"], controls: Float[np.ndarray, "K R *rest"]
 ) -> Float[np.ndarray, "R *rest"]:
     """values_r - sum_k beta_k controls_kr, with the least squares beta of all runs but r, so that no mean is biased.
@@ -27,9 +27,9 @@ def adjusted(
 
     Example:
         >>> import numpy as np
-        >>> from jaxonline.results.statistics.variance_reduction import adjusted
+        >>> from jaxonline.results.statistics.variance_reduction import subtract_controls
         >>> control = np.array([1.0, -2.0, 0.5, 1.5])
-        >>> adjusted(7.0 + 3.0 * control, control[None]).round(9).tolist()
+        >>> subtract_controls(7.0 + 3.0 * control, control[None]).round(9).tolist()
         [7.0, 7.0, 7.0, 7.0]
     """
     kept = ~np.isnan(values.reshape(len(values), -1)).any(axis=1)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxonline.results import Result
-from jaxonline.results.report.formats import plain
+from jaxonline.results.report.formats import to_one_line
 from jaxonline.simulation import Precision
 
 
@@ -75,7 +75,7 @@ class ProgressLine:
                 words.append(f"{self._of_a_piece * fresh / seconds:,.0f} rounds/s")
             left = seconds * (total - done) / fresh
             words.append(f"{int(left) // 60}:{int(left) % 60:02d} left")
-        return "  ".join([*words, *self._noted, plain(what)])
+        return "  ".join([*words, *self._noted, to_one_line(what)])
 
     def show_width(self, runs: int, width: str, wanted: str) -> None:
         """So many runs are played, and the widest half-width is not, or is, the one wanted."""

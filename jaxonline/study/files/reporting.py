@@ -10,7 +10,7 @@ from jaxonline.bounds import RegretBound
 from jaxonline.learners import Constant, InverseSqrt
 from jaxonline.results import Result
 from jaxonline.results.quantities import label_of
-from jaxonline.results.report.tables import LEFT_OUT, REGRET, Interval, Number, Table, Text
+from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, REGRET_COLUMNS, Interval, Number, Table, Text
 from jaxonline.results.statistics.estimates import learners_with_skewed_runs
 from jaxonline.results.tuned import Tuned
 from jaxonline.study.comparison import ignore_skewness_warnings
@@ -102,7 +102,7 @@ def _table(result: Result, title: str, quantity: str, bounds: dict[str, float], 
     if quantity == "regret":
         title = f"{title}: {label_of(quantity, result.meta)}"
         rows = [row | more for row, more in zip(result.table(bounds), beside, strict=True)]
-        shown = [each for each in REGRET if each.key != "bound" or bounds]
+        shown = [each for each in REGRET_COLUMNS if each.key != "bound" or bounds]
         return Table(title, rows, (*shown, *columns))
     loss, queries, horizon = result.mean("cumulative_loss"), result.mean("queries"), int(result.rounds[-1])
     rows = [
@@ -114,7 +114,7 @@ def _table(result: Result, title: str, quantity: str, bounds: dict[str, float], 
         }
         for i, name in enumerate(result.learners)
     ]  # fmt: skip
-    return Table(title, rows, (*LOSS_COLUMNS, *LEFT_OUT, *columns))
+    return Table(title, rows, (*LOSS_COLUMNS, *EXCLUDED_RUNS_COLUMNS, *columns))
 
 
 def bound_curve(bound: Any, step: Any, rounds: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxonline.results.report.plotting import COLOURS, log_log, tidy
+from jaxonline.results.report.plotting import COLOURS, set_log_scales, style_axes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,9 +47,9 @@ def prefixes(curves: dict[str, np.ndarray], n_attributes: int) -> "Figure":
             mean, spread = errors.mean(axis=0), errors.std(axis=0)
             axes.plot(n, mean, "o-", ms=3, color=colour, label=name)
             axes.fill_between(n, mean - spread, mean + spread, color=colour, alpha=0.2, lw=0)
-        log_log(axes, linear_y=True)
+        set_log_scales(axes, linear_y=True)
         axes.set_ylim(0, 1.6)
-        tidy(axes, unit, "squared test error" if unit == "examples" else "", "3 vs 5, centred pixels")
+        style_axes(axes, unit, "squared test error" if unit == "examples" else "", "3 vs 5, centred pixels")
     axes.legend(frameon=False)
     return figure
 
@@ -65,8 +65,8 @@ def price(rows: Sequence[dict[str, Any]]) -> "Figure":
         axes.plot(budgets, [row[key] for row in rows], "o-", color=colour, label=name)
         low, high = ([row[f"{key}_{end}"] for row in rows] for end in ("low", "high"))
         axes.fill_between(budgets, low, high, color=colour, alpha=0.2, lw=0)
-    log_log(axes, linear_y=True)
+    set_log_scales(axes, linear_y=True)
     axes.set_ylim(bottom=0.0)
-    tidy(axes, "measurements bought", "squared test error", "Breast cancer: error for money")
+    style_axes(axes, "measurements bought", "squared test error", "Breast cancer: error for money")
     axes.legend(frameon=False)
     return figure

@@ -20,7 +20,7 @@ from jaxonline.comparators import rkhs_norm
 from jaxonline.comparators.rkhs import gram_matrix
 from jaxonline.kernels import Gaussian
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.results.report.tables import LEFT_OUT, Interval, Number, Table, Text, across
+from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text, pivot
 from jaxonline.study import BestOf, ComparisonResult, Context, Report, Study
 from jaxonline.study.comparison import format_places, ignore_skewness_warnings, skewness_sentences
 from jaxonline.study.ready.gaussian_noise_figure import plot
@@ -234,7 +234,7 @@ COLUMNS = (
     Interval("regret", "regret\n(95 %)", "{:,.1f}"),
     Interval("slope", "slope\n(95 %)", "{:.2f}", brackets=True),
     Number("bound", form="{:,.0f}"),
-    *LEFT_OUT,
+    *EXCLUDED_RUNS_COLUMNS,
 )
 
 
@@ -296,6 +296,6 @@ def _across(title: str, comparisons: dict[str, ComparisonResult], form: str, per
             scale = row["rounds"] if per_round else 1
             rows.append({"learner": row["learner"]} | {key: row[key] / scale for key in ("regret", "low", "high")})
             labels.append(label)
-    wide = across(rows, "learner", labels, "regret")
+    wide = pivot(rows, "learner", labels, "regret")
     wide.sort(key=lambda row: (CLEAN, *NOISY).index(row["learner"]))
     return Table(title, wide, (Text("learner"), *(Interval(label, form=form) for label in comparisons)))

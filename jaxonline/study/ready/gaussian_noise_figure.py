@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jaxonline.results.report.plotting import COLOURS, band, log_log, tidy
+from jaxonline.results.report.plotting import COLOURS, plot_band, set_log_scales, style_axes
 from jaxonline.results.statistics import Estimate
 from jaxonline.study import ComparisonResult
 from jaxonline.study.comparison import ignore_skewness_warnings
@@ -56,7 +56,7 @@ def plot(
         f"(c) slopes at noise {shown_noise:g}, {at_one[0].slope_rounds}",
     )
     for axes, title in zip(panels, titles, strict=True):
-        tidy(axes, title=title)
+        style_axes(axes, title=title)
     _noise_panel(panels[0], by_noise, zero, limit)
     _rounds_panel(panels[1], at_one)
     _slope_panel(panels[2], at_one[0])
@@ -83,7 +83,7 @@ def _noise_panel(axes: "Axes", by_noise: Sequence[ComparisonResult], zero: float
             ends = Estimate(
                 *(np.array([field[:, -1] for field in fields]).T for fields in zip(*own.values(), strict=True))
             )
-            band(axes, list(own), ends, 0, color=colour, alpha=0.18, ls=ls, marker=marker, ms=4.5, lw=1.6)
+            plot_band(axes, list(own), ends, 0, color=colour, alpha=0.18, ls=ls, marker=marker, ms=4.5, lw=1.6)
     small = {"textcoords": "offset points", "fontsize": 8, "color": "0.4"}
     axes.axhline(zero, color="0.5", ls=(0, (1, 2)), lw=1.2)
     axes.annotate("always predict 0", (0.0, zero), xytext=(0, 4), **small)
@@ -102,7 +102,7 @@ def _rounds_panel(axes: "Axes", at_one: Sequence[ComparisonResult]) -> None:
             continue
         result, bound = by_name[name].result, by_name[name].bounds.get(name)
         line = {"color": colour, "ls": ls, "marker": marker, "ms": 3.5, "lw": 1.6, "label": name}
-        band(axes, result.rounds, result.select(name).bands(), 0, alpha=0.18, **line)
+        plot_band(axes, result.rounds, result.select(name).bands(), 0, alpha=0.18, **line)
         if bound is not None:
             axes.plot(result.rounds, bound, color=colour, ls=(0, (5, 2)), lw=1.1)
             axes.annotate("bound", (result.rounds[0], bound[0]), xytext=(0, 9), textcoords="offset points",
@@ -115,7 +115,7 @@ def _rounds_panel(axes: "Axes", at_one: Sequence[ComparisonResult]) -> None:
         axes.plot(ends, line, color="0.65", lw=0.8, zorder=0)
         axes.annotate(text, (ends[1], line[1]), xytext=(-4, 5), textcoords="offset points", fontsize=8, color="0.4",
                       ha="right", va="bottom")  # fmt: skip
-    log_log(axes)
+    set_log_scales(axes)
     axes.set(xlabel="round", ylabel="regret")
 
 

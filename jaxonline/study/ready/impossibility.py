@@ -29,7 +29,7 @@ from jaxonline.game import Entrant, Game, play
 from jaxonline.learners import InverseSqrt
 from jaxonline.parameters.struct import replace
 from jaxonline.results.report.plotting import COLOURS
-from jaxonline.results.report.tables import LEFT_OUT, Interval, Number, Table, Text
+from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text
 from jaxonline.results.statistics import Growth, difference_of_means
 from jaxonline.study import Comparison, ComparisonResult, Context, Report, Study
 from jaxonline.study.comparison import ignore_skewness_warnings, skewness_sentences
@@ -256,7 +256,7 @@ REGRETS = (
     Number("copies_per_round", "copies", "{:.3g}"),
     *(Interval(world, world.replace("_", " "), "{:.3f}") for world in WORLDS),
     Number("larger", form="{:.3f}"),
-    *LEFT_OUT,
+    *EXCLUDED_RUNS_COLUMNS,
 )
 GROWTHS = (
     Text("learner"),

@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from jaxonline.environments.adversaries import SCATTERED
 from jaxonline.results import Result
-from jaxonline.results.report.plotting import log_log, tidy
+from jaxonline.results.report.plotting import set_log_scales, style_axes
 from jaxonline.results.statistics import Estimate
 from jaxonline.study.comparison import ignore_skewness_warnings
 
@@ -59,7 +59,7 @@ def plot_impossibility(
         "trade-off between the two worlds",
     )
     for axes, title in zip(panels.ravel(), titles, strict=True):
-        tidy(axes, title=title)
+        style_axes(axes, title=title)
     for axes, estimate in zip(panels[0], bands, strict=True):
         _curves(axes, shown, rounds.astype(float), estimate)
     limits = [axes.get_ylim() for axes in panels[0]]
@@ -89,7 +89,7 @@ def _curves(axes: "Axes", shown: LearnerKinds, rounds: np.ndarray, estimate: Est
         axes.fill_between(rounds, low, high, color=shown.colours[kind], alpha=0.2, lw=0)
     axes.plot(rounds, shown.unavoidable * rounds, color="black", ls="--", lw=1.3, zorder=4)
     axes.plot(rounds, shown.unavoidable * np.sqrt(rounds * rounds[0]), color="0.6", lw=1.0, zorder=0)
-    log_log(axes)
+    set_log_scales(axes)
     axes.set(xlabel="round", ylabel="regret")
     _label_ends(axes, shown, rounds[-1], estimate.mean[:, -1])
 

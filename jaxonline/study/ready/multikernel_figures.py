@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxonline.results.report.plotting import COLOURS, log_log, tidy
+from jaxonline.results.report.plotting import COLOURS, set_log_scales, style_axes
 from jaxonline.study.ready.multikernel_draws import Draws, intervals
 from jaxonline.study.ready.multikernel_runs import ALGORITHMS, DESCENT, SetResult, printed
 
@@ -21,14 +21,14 @@ def running(results: Sequence[SetResult], forecaster: str = "ridge") -> "Figure"
     """Plot the mean squared error up to each round, averaged over dictionaries, one panel per set."""
     figure, panels = _panels(f"Running mean squared error, experts: {NAMES[forecaster]}", len(results))
     for axes, result in zip(panels, results, strict=True):
-        tidy(axes, "round", title=result.name)
+        style_axes(axes, "round", title=result.name)
         positive = False
         for i, algorithm in enumerate(SHOWN):
             curve = result.running[algorithm, "ogd" if algorithm in DESCENT else forecaster]
             rounds = np.arange(1, len(curve) + 1)[len(curve) // 100 :]
             axes.plot(rounds, 1e3 * curve[rounds - 1], color=COLOURS[i], label=algorithm, lw=1.5)
             positive |= bool((curve[rounds - 1] > 0).any())
-        log_log(axes, linear_y=not positive)  # all errors are 0 if all targets are equal
+        set_log_scales(axes, linear_y=not positive)  # all errors are 0 if all targets are equal
     panels[0].set_ylabel("mean squared error up to the round, x 1000")
     panels[-1].legend(frameon=False, fontsize=8)
     return figure
@@ -38,7 +38,7 @@ def weights(results: Sequence[SetResult], forecaster: str = "ridge") -> "Figure"
     """Plot the weights of the kernels after the last round (first dictionary), one panel per set."""
     figure, panels = _panels(f"Final weights, experts: {NAMES[forecaster]}", len(results))
     for axes, result in zip(panels, results, strict=True):
-        tidy(axes, "kernel", title=result.name)
+        style_axes(axes, "kernel", title=result.name)
         for algorithm, colour in WEIGHTED.items():
             axes.plot(result.weights[algorithm, forecaster], "o", color=colour, label=algorithm, ms=2.5)
     panels[0].set_ylabel("weight after the last round")
@@ -54,7 +54,7 @@ def draws(studies: Sequence[Draws]) -> "Figure":
     )
     figure, panels = _panels(title, len(studies))
     for axes, study in zip(panels, studies, strict=True):
-        tidy(axes, "MSE x 1000", title=f"{study.name}, {len(next(iter(study.mse.values())))} draws")
+        style_axes(axes, "MSE x 1000", title=f"{study.name}, {len(next(iter(study.mse.values())))} draws")
         for (algorithm, forecaster), estimate in intervals(study).items():
             is_vaw, in_print = forecaster == "vaw", printed(study.name)[algorithm]
             y, colour = ALGORITHMS.index(algorithm) + (0.2 if is_vaw else -0.1), COLOURS[3 if is_vaw else 0]
@@ -64,7 +64,7 @@ def draws(studies: Sequence[Draws]) -> "Figure":
             axes.plot(1e3 * estimate.mean, y, "o", color=colour, ms=3)
             if in_print is not None and not is_vaw:
                 axes.plot(in_print, y, "x", color="black", ms=6)
-        log_log(axes, linear_y=True)
+        set_log_scales(axes, linear_y=True)
         axes.set_yticks(range(len(ALGORITHMS)), ALGORITHMS if axes is panels[0] else [""] * len(ALGORITHMS))
         axes.invert_yaxis()
     return figure

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jaxonline.results.report.plotting import COLOURS, band, log_log, tidy
+from jaxonline.results.report.plotting import COLOURS, plot_band, set_log_scales, style_axes
 from jaxonline.study import ComparisonResult
 from jaxonline.study.comparison import ignore_skewness_warnings
 from jaxonline.study.ready.noisy_kernels_cases import BEST, THEOREM, Case, short
@@ -30,7 +30,7 @@ def losses_figure(cells: Cases, zero: Mapping[Case, np.ndarray]) -> "Figure":
     figure = Figure(figsize=(14.0, 7.4), layout="constrained")
     panels = figure.subplots(len(kernels), len(losses), sharex=True, sharey=True, squeeze=False)
     for axes, (case, compared) in zip(panels.ravel(), cells.items(), strict=True):
-        tidy(axes, title=f"{case.loss} loss\n{case.kernel}, {case.law_name}")
+        style_axes(axes, title=f"{case.loss} loss\n{case.kernel}, {case.law_name}")
         _regret_panel(axes, compared, zero[case])
     for axes in panels[:, 0]:
         axes.set_ylabel("regret")
@@ -48,9 +48,9 @@ def losses_figure(cells: Cases, zero: Mapping[Case, np.ndarray]) -> "Figure":
 def _regret_panel(axes: "Axes", compared: ComparisonResult, zero: np.ndarray) -> None:
     result, bound = compared.result, compared.bounds[THEOREM]
     estimate, rounds = result.bands(), np.asarray(result.rounds, float)
-    log_log(axes)
+    set_log_scales(axes)
     for i, (name, colour) in enumerate(((THEOREM, COLOURS[0]), (BEST, COLOURS[3]))):
-        band(axes, rounds, estimate, i, color=colour, lw=1.8, label=name)
+        plot_band(axes, rounds, estimate, i, color=colour, lw=1.8, label=name)
     axes.plot(rounds, zero, color="0.25", ls=(0, (1, 1.5)), lw=1.6, label="predictor 0")
     axes.plot(rounds, bound, color=COLOURS[0], ls="--", lw=1.3)
     growth = result.growth(compared.growth_from)[BEST]
@@ -76,8 +76,8 @@ def laws_figure(laws: Cases, zero: Mapping[Case, np.ndarray]) -> "Figure":
     panels = figure.subplots(len(kernels), 2, squeeze=False)
     for (left, right), kernel in zip(panels, kernels, strict=True):
         own = {case: compared for case, compared in laws.items() if case.kernel == kernel}
-        tidy(left, "queries a round", "regret at the horizon", f"{kernel}, squared loss, the best step tried")
-        tidy(right, "queries spent", "regret per round so far", "at equal cost: lower left is better")
+        style_axes(left, "queries a round", "regret at the horizon", f"{kernel}, squared loss, the best step tried")
+        style_axes(right, "queries spent", "regret per round so far", "at equal cost: lower left is better")
         nothing, horizon = next((zero[case][-1], compared.result.rounds[-1]) for case, compared in own.items())
         left.axhline(nothing, color="0.25", ls=(0, (1, 1.5)), lw=1.6, label="predictor 0, no queries")
         right.axhline(nothing / horizon, color="0.25", ls=(0, (1, 1.5)), lw=1.6, label="predictor 0")
@@ -88,10 +88,10 @@ def laws_figure(laws: Cases, zero: Mapping[Case, np.ndarray]) -> "Figure":
             spent, regret = result.mean("queries").mean[1], result.mean().mean[1] / result.rounds
             shade = str(0.1 + 0.17 * i) if geometric else COLOURS[(0, 1, 3)[i % 3]]
             right.plot(spent, regret, color=shade, lw=1.3 if geometric else 2.0, label=case.law_name)
-        log_log(left, linear_y=True)
+        set_log_scales(left, linear_y=True)
         left.margins(x=0.12)
         left.set_ylim(bottom=0.0)
-        log_log(right)
+        set_log_scales(right)
         left.legend(frameon=False, fontsize=9)
         right.legend(frameon=False, fontsize=8, ncols=2, loc="lower left")
     figure.suptitle("Distributions of the number of copies: 95 % intervals; steps chosen by clean losses in other runs")

@@ -13,7 +13,7 @@ from jaxonline.environments import DataStream
 from jaxonline.feedback import FullInformation, NoisyCopies, noise
 from jaxonline.game import Entrant, Game
 from jaxonline.learners import GradientLearner
-from jaxonline.results.report.tables import REGRET, Table
+from jaxonline.results.report.tables import REGRET_COLUMNS, Table
 from jaxonline.study import Comparison, Context, Report, Study
 from jaxonline.study.study import Names, select_by_name
 
@@ -71,7 +71,11 @@ class Quickstart(Study):
         rows = comparison.result.table({name: bound[-1] for name, bound in comparison.bounds.items()})
         title = "Linear prediction when every measurement is noisy (diabetes data, regret on the clean data)"
         return Report(
-            {"table": Table(f"{self.runs:,} runs of {n_rounds:,} rounds, regret on the clean data", rows, REGRET)},
+            {
+                "table": Table(
+                    f"{self.runs:,} runs of {n_rounds:,} rounds, regret on the clean data", rows, REGRET_COLUMNS
+                )
+            },
             {"figure": lambda: comparison.result.plot(bounds=comparison.bounds, title=title)},
             results={"result": comparison.result},
             numbers=comparison.curves(),

@@ -15,7 +15,7 @@ from pydantic import Field
 from jaxonline.estimators.series_moments import VarianceRow, variance_table
 from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHinge, Squared
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.results.report.plotting import COLOURS, log_log, tidy
+from jaxonline.results.report.plotting import COLOURS, set_log_scales, style_axes
 from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.study import Context, Report, Study
 from jaxonline.study.study import AboveOne
@@ -128,7 +128,9 @@ def plot_variance(study: Variance, rows_by_case: RowsByCase) -> "Figure":
     panels = figure.subplots(2, 3).ravel()
     for i, (axes, name) in enumerate(zip(panels, LOSSES, strict=False)):
         _panel(axes, study, name, rows_by_case)
-        tidy(axes, "expected queries E N" if i > 1 else "", "variance of the estimate" if i in (0, 3) else "", name)
+        style_axes(
+            axes, "expected queries E N" if i > 1 else "", "variance of the estimate" if i in (0, 3) else "", name
+        )
     _legend(panels[5], study)
     figure.suptitle(
         f"Estimating l'(E X) without bias from noisy copies of X: E X = {study.mean:g}, Var X = "
@@ -156,7 +158,7 @@ def _panel(axes: "Axes", study: Variance, name: str, rows_by_case: RowsByCase) -
                 face = colour if about_zero else "white"
                 axes.plot(row.expected_queries, row.variance, marker, color=colour, mfc=face, ms=7.5, mew=1.6)
     limit = loss.radius() ** 2 / study.second_moment(0.0)
-    log_log(axes)
+    set_log_scales(axes)
     axes.set_xlim(0.25, 16)
     low, high = axes.get_ylim()
     axes.set_ylim(low, high * (high / low) ** (0.05 if limit >= max(study.ps) else 0.2))

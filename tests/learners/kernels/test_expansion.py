@@ -49,7 +49,7 @@ def dense(weight, vectors):
 @pytest.mark.parametrize(
     ("d", "tensor_levels"), some([(2, 0), (2, 1), (2, 2), (2, 3), (2, 7), (20, 1)], (2, 0), (20, 1))
 )
-def test_it_is_a_sum_of_tensors(x64, d, tensor_levels):
+def test_an_expansion_equals_the_sum_of_dense_tensors(x64, d, tensor_levels):
     """Products, sums, norms and a projection after estimates of all levels, with tensors up to level D and copies in
     chunks of D + 1 beyond, in float64 to 1e-12. 20 is a dimension over which sums are not written out."""
     rng = np.random.default_rng(0)
@@ -88,7 +88,7 @@ def test_it_is_a_sum_of_tensors(x64, d, tensor_levels):
     assert not bool(w.overflow)
 
 
-def test_what_finds_no_room_is_missing_and_marked(x64):
+def test_a_feature_without_room_is_missing_and_marks_an_overflow(x64):
     """Two chunks of two copies: a feature of three copies fits, the next one does not, and w stays as it was but for
     what needs no chunk."""
     w = expansion.empty(2, 1, 2, 3, jnp.float64)
@@ -181,7 +181,7 @@ def double_sums(learner, X, lengths):
     ("kernel", "radius", "step"),
     some([("gaussian", None, 0.004), ("exponential", 0.5, 0.05)], ("exponential", 0.5, 0.05)),
 )
-def test_the_norm_by_recurrence_is_the_double_sum(dtype, kernel, radius, step):
+def test_the_norm_by_recurrence_equals_the_double_sum(dtype, kernel, radius, step):
     """After every one of 500 rounds. In float32 the largest relative error was 1.2e-6 to 4.8e-6 in 8 runs. (In float64
     it is that of the pseudocode in `test_noisy_kernel`, over fewer rounds.)"""
     with jax.enable_x64(dtype == np.float64):

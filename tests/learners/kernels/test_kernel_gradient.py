@@ -79,7 +79,7 @@ def feedback_of(source, labels=True):
     ],
 )
 @pytest.mark.long
-def test_it_is_its_numpy_loop(kernel, loss, source, radius, x64):
+def test_kernel_gradient_equals_its_numpy_loop(kernel, loss, source, radius, x64):
     """Predictions, coefficients, stored points and |w|^2, to 1e-9 relative in float64."""
     (kernel, kernel_by_hand), (loss, slope) = KERNELS[kernel], LOSSES[loss]
     estimator, instance = SOURCES[source]
@@ -116,7 +116,7 @@ def test_it_is_its_numpy_loop(kernel, loss, source, radius, x64):
         ("exponential", "one copy"),
     ),
 )
-def test_with_the_linear_kernel_it_is_the_gradient_learner(loss, source, x64):
+def test_kernel_gradient_with_the_linear_kernel_equals_the_gradient_learner(loss, source, x64):
     """Two programs, one in coefficients and one in w, for every loss."""
     loss, _ = LOSSES[loss]
     X, y = data(classes=loss.kind == "classification")
@@ -131,7 +131,7 @@ def test_with_the_linear_kernel_it_is_the_gradient_learner(loss, source, x64):
 
 @pytest.mark.long
 @pytest.mark.parametrize("radius", [None, 1.0])
-def test_the_norm_by_recurrence_is_the_double_sum(both_precisions, radius):
+def test_the_norm_by_recurrence_equals_the_double_sum(both_precisions, radius):
     """After 500 rounds; in float32 with the error of a thousand roundings."""
     X, y = data(500)
     learner = KernelGradient(Gaussian(1.0), FullGradient(), 0.2, n_rounds=500, radius=radius)
@@ -175,7 +175,7 @@ def test_a_round_reads_the_chunks_in_use(capacity):
 
 
 @pytest.mark.long
-def test_batches_of_hypotheses_of_different_sizes():
+def test_a_batch_of_hypotheses_equals_each_hypothesis_alone():
     """Under vmap, nested too, every item is what it is alone, whatever is batched."""
     rng = np.random.default_rng(0)
     sizes = [[0, 1, 128], [129, 300, 400]]
@@ -198,7 +198,7 @@ def test_batches_of_hypotheses_of_different_sizes():
     np.testing.assert_allclose(only_size, [value(clean[1][2], widths[0, 0], X[0, 0])] * 2, rtol=1e-6)
 
 
-def test_points_go_to_their_places():
+def test_points_are_stored_in_order_across_chunks():
     """Across the edges of chunks, and nowhere when there is no room, also where the last chunk is not full."""
     x = jnp.arange(300.0)[:, None] * jnp.ones((1, 2))
 
@@ -220,7 +220,7 @@ def test_points_go_to_their_places():
 
 
 @pytest.mark.long
-def test_out_of_room_it_stops_learning_and_says_so():
+def test_a_full_storage_stops_learning_and_warns():
     X, y = data(30)
     game = jo.Game(jo.environments.DataStream(X.astype(np.float32), y), jo.FullInformation())
     learner = KernelGradient(Gaussian(1.0), FullGradient(), 0.2, n_rounds=20, radius=0.5)
@@ -247,14 +247,14 @@ def test_out_of_room_it_stops_learning_and_says_so():
         (r"^n_rounds\b", {"n_rounds": "many"}),
     ],
 )
-def test_bad_arguments(message, arguments):
+def test_bad_arguments_are_named(message, arguments):
     given = {"kernel": Gaussian(1.0), "estimator": NaiveCopy(), "step_size": 0.1, "n_rounds": 10, **arguments}
     with pytest.raises((ValueError, TypeError), match=message):
         KernelGradient(**given)
 
 
 @pytest.mark.parametrize("estimator", [FullGradient, NaiveCopy, lambda loss: MeanOfCopies(2, loss)])
-def test_losses_must_be_losses(estimator):
+def test_an_estimator_rejects_an_object_that_is_not_a_loss(estimator):
     with pytest.raises(TypeError, match=r"^loss\b"):
         estimator("squared")
 

@@ -43,7 +43,7 @@ def features_in_numpy(dictionary, X):
     return np.concatenate([np.sin(angles), np.cos(angles)], axis=2) / np.sqrt(dictionary.frequencies.shape[1])
 
 
-def test_raker_against_numpy(x64):
+def test_raker_equals_its_numpy_loop(x64):
     X, y, dictionary = small_problem()
     Z = features_in_numpy(dictionary, X)
     theta, w, expected = np.zeros((5, 8)), np.ones(5), []
@@ -64,7 +64,7 @@ def test_raker_against_numpy(x64):
 @pytest.mark.parametrize(
     "combiner", some([VAW(), VAW(forward=False), TRUNCATED], TRUNCATED), ids=["vaw", "ridge", "ewa"]
 )
-def test_two_levels_in_the_game(x64, combiner):
+def test_multikernel_equals_its_combiner_over_its_experts(x64, combiner):
     """`MultiKernel` is the combiner over the experts' predictions."""
     X, y, dictionary = small_problem()
     forward = not isinstance(combiner, VAW) or combiner.forward
@@ -78,7 +78,7 @@ def test_two_levels_in_the_game(x64, combiner):
 
 
 @pytest.mark.long
-def test_omkl_gf_against_numpy(x64):
+def test_omkl_gf_equals_its_numpy_loop(x64):
     """One run replayed in NumPy from the graphs and nodes that were drawn; redrawing ends when it should."""
     X, y, dictionary = small_problem(T=30)
     learner = OMKLGF(dictionary, redraw_rounds=12)
@@ -114,7 +114,7 @@ def test_omkl_gf_against_numpy(x64):
 
 @pytest.mark.long
 @pytest.mark.parametrize("sampler", some(["correct", "published"], "correct"))
-def test_the_graphs_follow_their_law(x64, sampler):
+def test_graphs_follow_their_distribution(x64, sampler):
     """Edge (k, j) is there with probability 1 - (1 - p_kj)^M; the published sampler shifts kernels by one.
 
     20,000 first graphs, 10 frequencies, false alarm 1e-9 in all: |z| < 6.5. The mutant, one sampler under the other's
@@ -162,7 +162,7 @@ def test_the_graphs_follow_their_law(x64, sampler):
         (lambda: Dictionary.draw(jax.random.key(0), [Gaussian(1.0)], 1, 1, "sine"), r"^layout\b"),
     ],
 )
-def test_bad_arguments(call, message):
+def test_bad_arguments_are_named(call, message):
     with pytest.raises((ValueError, TypeError), match=message):
         call()
 
@@ -172,7 +172,7 @@ def test_bad_arguments(call, message):
 
 
 @pytest.mark.parametrize("layout", ["pair", "cosine"])
-def test_features_of_many_instances_are_those_of_each(x64, layout):
+def test_features_of_a_batch_equal_those_of_each_instance(x64, layout):
     dictionary = Dictionary.draw(jax.random.key(0), [Gaussian(0.5), Laplacian(2.0)], 3, 5, layout)
     X = np.random.default_rng(0).normal(size=(4, 3))
     rows = dictionary.map_rows(jnp.asarray(X))
@@ -182,7 +182,7 @@ def test_features_of_many_instances_are_those_of_each(x64, layout):
 
 @pytest.mark.long
 @pytest.mark.parametrize("layout", some(["pair", "cosine"], "cosine"))
-def test_drawn_features_make_the_kernels(x64, layout):
+def test_inner_products_of_drawn_features_approximate_the_kernels(x64, layout):
     """<phi(x), phi(x')> is the kernel: 4,000 frequencies, 6 kernels, 20 pairs; deviations are below sqrt(1/m) a pair,
     so |z| < 6.9 has false alarm 1e-9 in all, and a bias of 0.11 is seen (a width off by 30 % at mid range)."""
     kernels = [Gaussian(0.5), Gaussian(2.0), Laplacian(0.5), Laplacian(2.0), Laplacian(8.0), Gaussian(1.0)]
@@ -203,7 +203,7 @@ def test_drawn_features_make_the_kernels(x64, layout):
     np.testing.assert_array_equal(again.frequencies, dictionary.frequencies[:2], "a kernel's draw is its own")
 
 
-def test_the_published_dictionary():
+def test_the_published_dictionary_has_the_published_numbers():
     """The very numbers of NumPy's legacy generator, in the published order."""
     dictionary = Dictionary.published(3, dimension=4)
     np.random.seed(3)  # noqa: NPY002
@@ -217,7 +217,7 @@ def test_the_published_dictionary():
 
 
 @pytest.mark.long
-def test_published_kernels_are_the_published_dictionary():
+def test_published_kernels_have_the_distributions_of_the_published_dictionary():
     """Gaussian frequencies have variance 1/gamma, Laplacian ones median |omega| 1/gamma: 50,000 numbers a kernel, 1 %
     and 2 % are 3 and 2.8 deviations; the median ratio over kernels is far inside."""
     drawn = np.asarray(Dictionary.draw(jax.random.key(1), published_kernels(), 10, 500).frequencies)
@@ -246,7 +246,7 @@ def rkhs_function(kernel, d=2, seed=0, Y=1.0):
 
 @pytest.mark.long
 @pytest.mark.parametrize("layout", some(["pair", "cosine"], "pair"))
-def test_lemma_1(x64, layout):
+def test_random_features_are_unbiased_with_the_variance_of_lemma_1(x64, layout):
     """With w^ = gamma/p at the drawn features: <w^, phi> is unbiased for f, its variance is at most c |f|^2/m, and
     E|w^|^2 = |f|^2/m (|f|^2 with scaled features). 400 draws; |z| < 6 (false alarm below 1e-5 over some 300 points,
     seed fixed), and the variance bound with the same margin; a factor 1.2 in w^ is caught."""
@@ -276,7 +276,7 @@ def lemma_1(dictionary, centres, a):
 
 @pytest.mark.long
 @pytest.mark.parametrize("layout", some(["pair", "cosine"], "cosine"))
-def test_theorems_1_to_3(x64, layout):
+def test_regret_is_below_the_bounds_of_theorems_1_to_3(x64, layout):
     """Regret against Lemma 1's function: pathwise against its weights, and in the mean over 20 draws against f (a
     bound with slack of this size is not a matter of chance: the worst of all draws is below it, too)."""
     kernels = [Gaussian(0.3), Gaussian(1.5), Laplacian(1.0)]
@@ -328,7 +328,7 @@ def _phases(dictionary):
     return () if dictionary.phases is None else (dictionary.phases[1:2],)
 
 
-def test_theorems_as_printed():
+def test_bounds_equal_the_printed_theorems():
     """Eqs. 12, 17, 20 and 31 written out, for features that are not scaled: N = 10, m = 50, T = 100, lambda = 2."""
     N, m, T, lam, Y, f = 10, 50, 100, 2.0, 1.5, 3.0
     log = m * Y**2 / 2 * np.log(1 + 2 * T / lam)
@@ -349,7 +349,7 @@ def test_theorems_as_printed():
         bounds.vaw(1.0, 1, 1.0, 1.0, 0)
 
 
-def test_best_in_an_rkhs_ball():
+def test_best_in_an_rkhs_ball_agrees_with_a_constrained_minimiser():
     """Against scipy's constrained minimiser, inside and on the sphere, and against kernel ridge regression."""
     from scipy.optimize import minimize
 

@@ -84,7 +84,7 @@ def rounds_of(learner, X, y, run_key, channel):
         ("exponential, the paper's law", "hinge", 0.15),
     ),
 )
-def test_it_is_the_pseudocode(x64, kernel, loss, radius):
+def test_noisy_kernel_equals_the_pseudocode(x64, kernel, loss, radius):
     """float64, 1e-9: predictions and |w|^2 by the double sum, with deep levels in tensors or in rows. In regression
     with the Gaussian kernel labels are noisy, and each factor has its own."""
     feature_map, loss = MAPS[kernel], LOSSES[loss]
@@ -116,7 +116,7 @@ def test_it_is_the_pseudocode(x64, kernel, loss, radius):
     some([("gaussian", 2.0, 6.0), ("dot", 2.0, 2.0), ("gaussian", 3.0, 2.25)], ("gaussian", 2.0, 6.0)),
 )
 @pytest.mark.long
-def test_queries_per_round(x64, kernel, p, wanted):
+def test_queries_per_round_have_the_expected_mean(x64, kernel, p, wanted):
     """3p/(p-1)^2 and p/(p-1)^2, within 5 standard errors of the runs (false alarms 6e-7)."""
     law, loss = Geometric(p), SmoothedHinge(0.3)
     is_gaussian = kernel == "gaussian"
@@ -128,7 +128,7 @@ def test_queries_per_round(x64, kernel, p, wanted):
 
 
 @pytest.mark.long
-def test_a_full_storage_is_not_silent():
+def test_a_full_storage_warns():
     feature_map = power_series(ExponentialKernel(), Geometric(1.5))
     length = GradientLength.for_loss(Squared(), Geometric(2.0), second_moment=1.0)
     learner = NoisyKernel(feature_map, length, 0.02, 1.0, Storage.for_horizon(feature_map, length, D, T))
@@ -141,7 +141,7 @@ def test_a_full_storage_is_not_silent():
     assert result.overflowed[0] > 0
 
 
-def test_what_is_wrong_is_said():
+def test_bad_arguments_are_named():
     learner = learner_of(MAPS["exponential"], Squared(), 1.0)
     with pytest.raises(ValueError, match=r"^radius\b.*got -1"):
         jo.replace(learner, radius=-1.0)
@@ -151,7 +151,7 @@ def test_what_is_wrong_is_said():
         Storage(1, 1, 0, 1, 0)
 
 
-def test_noisy_labels_are_for_regression():
+def test_noisy_labels_are_rejected_in_classification():
     """Refused in classification before anything is played, also behind features and from an adversary."""
     learner = learner_of(MAPS["exponential"], Exponential(), 1.0)
     features = jo.estimators.FourierFeatures(np.eye(D, 2, dtype=np.float32))
@@ -168,7 +168,7 @@ def test_noisy_labels_are_for_regression():
     learner_of(MAPS["exponential"], SmoothedAbsolute(0.3), 1.0).check_feedback(NOISY_LABELS.traits)
 
 
-def test_a_series_that_is_cut_too_early_is_said():
+def test_a_truncated_series_warns():
     """With the Gaussian kernel |<w, Psi(x)>| is at most the radius: the table must go as far, or be made to."""
     short = GradientLength.for_loss(Exponential(), Geometric(2.0), second_moment=0.01)
     room = Storage(1, deepest=10, most_pairs=10, most_fresh=24, n_chunks=5)

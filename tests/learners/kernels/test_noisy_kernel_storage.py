@@ -95,7 +95,7 @@ def test_each_size_is_marked_when_it_is_exceeded(size, x64):
         ("table", "feature_map.*511.*got 0.5"),
     ],
 )
-def test_a_promise_that_cannot_be_kept_is_an_error(which, message):
+def test_an_unreachable_risk_raises_with_a_remedy(which, message):
     """Before: 511 copies whatever the law, and an overflow with probability 1. With the p of the message it is kept."""
     laws = {name: Geometric(1.01 if which == name else 2.0) for name in ("level", "pairs", "fresh")}
     laws["level"] = FiniteDistribution([0.5, *[0.0] * 600, 0.5]) if which == "table" else laws["level"]
@@ -113,7 +113,7 @@ def test_a_promise_that_cannot_be_kept_is_an_error(which, message):
         assert plan(laws | {which: Geometric(p + 0.0005)}) < 2e-6
 
 
-def test_the_horizon_that_would_do_is_said():
+def test_the_error_states_a_sufficient_horizon():
     feature_map, short = DotProductFeatureMap(ExponentialKernel(), Geometric(1.05)), Geometric(2.0)
     length = GradientLength.for_loss(Squared(), short, second_moment=1.0)
     with pytest.raises(ValueError, match="n_rounds at most 8,827"):
@@ -121,7 +121,7 @@ def test_the_horizon_that_would_do_is_said():
     assert Storage.for_horizon(feature_map, length, D, 8_800).overflow_probability(feature_map, length, 8_800) < 2e-6
 
 
-def test_levels_beyond_the_table_count():
+def test_overflow_probability_includes_levels_beyond_the_table():
     """A storage made by hand for very long products: the chunks of all of them are in its probability."""
     feature_map = DotProductFeatureMap(ExponentialKernel(), FiniteDistribution([*[0.0] * 700, 1.0]))
     small, large = (Storage(0, 700, 0, 30, n_chunks) for n_chunks in (700 * 3, 700 * 30))

@@ -70,7 +70,7 @@ def surrogate_and_kernels(name, covariance):
         ("Gaussian", "number", None),
     ),
 )
-def test_it_is_the_pseudocode(name, covariance, radius, x64):
+def test_surrogate_kernel_equals_the_pseudocode(name, covariance, radius, x64):
     """Predictions, coefficients and |w|^2 of every learner, float64, on the same copies and labels, to 1e-9."""
     surrogate, learning_kernel, predicting_kernel = surrogate_and_kernels(name, covariance)
     X, y = data()
@@ -101,7 +101,7 @@ def test_it_is_the_pseudocode(name, covariance, radius, x64):
 
 @pytest.mark.long
 @pytest.mark.parametrize("radius", some([None, 1.5], 1.5))
-def test_the_norm_by_recurrence_is_the_double_sum(both_precisions, radius):
+def test_the_norm_by_recurrence_equals_the_double_sum(both_precisions, radius):
     """After 500 rounds. In float32 the relative error was 1e-8 to 1.4e-6 in 36 runs (three radii, three steps)."""
     X, y = data(500, d=5, seed=1)
     variances = np.array([0.1, 0.2, 0.3, 0.2, 0.1])
@@ -180,7 +180,7 @@ def verdict(n_rounds, learner, **options):
 
 @pytest.mark.long
 @pytest.mark.parametrize("n_rounds", some([0, 7, 50], 7))
-def test_the_mean_is_the_gradient(n_rounds):
+def test_the_mean_update_equals_the_gradient(n_rounds):
     """At w = 0 and along a real trajectory. False-alarm rate 1e-9; a bias of 4 % of the largest entry is found."""
     result = verdict(n_rounds, LEARNER)
     assert result.verdict == "unbiased", result
@@ -196,7 +196,7 @@ def test_the_mean_is_the_gradient(n_rounds):
     ],
     ids=["original kernel", "one copy twice"],
 )
-def test_mutants_are_caught(learner, options):
+def test_mutants_are_detected(learner, options):
     assert verdict(50, learner, **options).verdict == "biased"
 
 
@@ -235,7 +235,7 @@ def test_the_regret_is_below_the_corrected_bound():
 
 
 @pytest.mark.long
-def test_out_of_room_it_stops_learning_and_says_so():
+def test_a_full_storage_stops_learning_and_warns():
     X, y = data(30)
     game = jo.Game(jo.environments.DataStream(X.astype(np.float32), y), noisy(0.1))
     surrogate = Surrogate(Gaussian(WIDTH), 0.1, 3)
@@ -258,7 +258,7 @@ def test_out_of_room_it_stops_learning_and_says_so():
 
 
 @pytest.mark.long
-def test_numbers_can_be_swept():
+def test_a_sweep_equals_each_learner_alone():
     """Width, covariance, radius and step of learners played together give what each gives alone."""
     X, y = data(40)
     factor = np.linalg.cholesky(MATRIX).astype(np.float32)
@@ -286,7 +286,7 @@ def test_numbers_can_be_swept():
         (r"^n_rounds\b", {"n_rounds": 10.0}),
     ],
 )
-def test_bad_arguments(message, arguments):
+def test_bad_arguments_are_named(message, arguments):
     given = {"surrogate": Surrogate(Gaussian(1.0), 0.1, 2), "step_size": 0.1, "n_rounds": 10, **arguments}
     with pytest.raises((ValueError, TypeError), match=message):
         SurrogateKernel(**given)
@@ -320,7 +320,7 @@ TOLD = SurrogateKernel(Surrogate(Gaussian(WIDTH), 0.3, 3), step_size=0.1, n_roun
 
 
 @pytest.mark.parametrize("law", OTHER_NOISE)
-def test_other_noise_than_it_was_told_is_refused_before_the_game(law):
+def test_noise_of_another_distribution_or_covariance_is_rejected(law):
     """Alone, in an entrant, and as any member of a sweep."""
     X, y = data(10)
     game = jo.Game(jo.environments.DataStream(X.astype(np.float32), y), jo.FullInformation())
@@ -331,12 +331,12 @@ def test_other_noise_than_it_was_told_is_refused_before_the_game(law):
 
 
 @pytest.mark.parametrize("same", [0.3, [0.3, 0.3, 0.3], 0.3 * np.eye(3), np.float32(0.3)], ids=str)
-def test_the_same_noise_in_other_words_is_taken(same):
+def test_equal_covariances_in_other_forms_are_accepted(same):
     """And noise of the labels, which is harmless."""
     TOLD.check_feedback(jo.NoisyCopies(GAUSSIAN(same), label_noise=jo.noise.laplace(1.0)).traits)
     TOLD.check_feedback(jo.game.FeedbackTraits())  # it does not say what its noise is
 
 
-def test_the_noise_of_features_is_not_that_of_the_instances():
+def test_a_learner_of_features_is_rejected():
     with pytest.raises(ValueError, match=r"^noise\b"):
         with_features(TOLD).check_feedback(jo.NoisyCopies(GAUSSIAN(0.3)).traits)

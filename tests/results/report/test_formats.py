@@ -9,18 +9,18 @@ from made_results import NASTY
 from matplotlib.text import Text
 
 from jaxonline.results.report.formats import (
-    figure_words,
-    html_words,
-    markdown_words,
-    measured,
-    plain,
-    readable,
-    short_names,
-    shortened,
+    escape_figure,
+    escape_html,
+    escape_markdown,
+    escape_tex,
+    format_measurement,
+    format_number,
+    format_tick,
+    replace_controls,
+    shorten,
+    shorten_names,
     terminal_width,
-    tex_words,
-    tick,
-    visible,
+    to_one_line,
 )
 
 
@@ -35,7 +35,7 @@ from jaxonline.results.report.formats import (
     ],
 )  # fmt: skip
 def test_readable(value, words):
-    assert readable(value) == words
+    assert format_number(value) == words
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_readable(value, words):
     ],
 )  # fmt: skip
 def test_measured(value, half, words):
-    assert measured(value, half) == words
+    assert format_measurement(value, half) == words
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,12 @@ def test_measured(value, half, words):
     [(0, "0"), (0.1 + 0.2, "0.3"), (5000, "5,000"), (1e7, "10⁷"), (-2e7, "−2 × 10⁷"), (1e-5, "10⁻⁵"), (-0.5, "−0.5")],
 )
 def test_ticks(value, words):
-    assert tick(value) == words
+    assert format_tick(value) == words
 
 
 @pytest.mark.parametrize("words", NASTY)
 def test_words_are_themselves_in_html(words):
-    escaped = html_words(words)
+    escaped = escape_html(words)
     assert not re.search(r"[<>\"']", escaped)
     assert html.unescape(escaped) == words.replace("\x1b", "�")
 
@@ -70,7 +70,7 @@ def test_words_are_themselves_in_html(words):
 @pytest.mark.parametrize("words", NASTY)
 def test_words_are_themselves_in_latex(words):
     """Every special character is a command or stands behind a backslash, and groups and formulas are closed."""
-    escaped = tex_words(words)
+    escaped = escape_tex(words)
     assert "\n" not in escaped
     commands = re.sub(r"\\[a-zA-Z]+ ?(\{\})?|\\[&%$#_{}]", "", escaped)
     formulas = re.sub(r"\$[^$]*\$", "", commands)
@@ -79,29 +79,29 @@ def test_words_are_themselves_in_latex(words):
 
 
 def test_letters_of_formulas_in_latex():
-    assert tex_words("η = 10⁻³, σ₁² ≤ ∞") == r"$\eta$ = 10$^{-3}$, $\sigma$$_1$$^{2}$ $\leq$ $\infty$"
-    assert tex_words("Müller–Lovász’s “best” …") == "Müller--Lovász's ``best'' \\dots{}"
+    assert escape_tex("η = 10⁻³, σ₁² ≤ ∞") == r"$\eta$ = 10$^{-3}$, $\sigma$$_1$$^{2}$ $\leq$ $\infty$"
+    assert escape_tex("Müller–Lovász’s “best” …") == "Müller--Lovász's ``best'' \\dots{}"
 
 
 def test_words_in_markdown():
-    assert markdown_words("one | two\n*b* `c` <d>") == r"one \| two \*b\* \`c\` &lt;d>"
-    assert markdown_words("&lt;b&gt; &#60; A & B; AT&T") == "&amp;lt;b&amp;gt; &amp;#60; A & B; AT&T"
+    assert escape_markdown("one | two\n*b* `c` <d>") == r"one \| two \*b\* \`c\` &lt;d>"
+    assert escape_markdown("&lt;b&gt; &#60; A & B; AT&T") == "&amp;lt;b&amp;gt; &amp;#60; A & B; AT&T"
 
 
 def test_words_on_a_terminal():
-    assert plain("\x1b[31mred\nnew\tline") == "�[31mred new line"
-    assert visible("\x1b[31mred\r\n  a\xa0\tb\u202e") == "�[31mred�\n  a\xa0\tb�"
+    assert to_one_line("\x1b[31mred\nnew\tline") == "�[31mred new line"
+    assert replace_controls("\x1b[31mred\r\n  a\xa0\tb\u202e") == "�[31mred�\n  a\xa0\tb�"
     assert terminal_width("学習") == 4
-    assert shortened("a name", 6) == "a name"
+    assert shorten("a name", 6) == "a name"
     for most in range(3, 20):
-        short = shortened("学習 gradient descent[η = 0.125]", most)
+        short = shorten("学習 gradient descent[η = 0.125]", most)
         assert terminal_width(short) <= most
         assert "…" in short
 
 
 def test_names_that_are_shortened_alike_are_told_apart():
     names = ["x" * 40 + f"{i}" + "y" * 40 for i in range(12)] + ["short", "short", "other\nline", "short (1)"]
-    found = short_names(names, 20)
+    found = shorten_names(names, 20)
     assert len(set(found)) == len(names)
     assert max(map(terminal_width, found)) <= 20
     assert [each[-5:] for each in found[9:12]] == [" (10)", " (11)", " (12)"]
@@ -110,5 +110,5 @@ def test_names_that_are_shortened_alike_are_told_apart():
 
 def test_a_dollar_in_a_figure_is_a_dollar():
     for words in ("$x$", r"\$", r"\\$5 and $", "none"):
-        text = Text(text=figure_words(words))
+        text = Text(text=escape_figure(words))
         assert text._preprocess_math(text.get_text()) == (words, False)

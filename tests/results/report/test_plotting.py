@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from jaxonline.results import Standings
-from jaxonline.results.report.curves import apart
+from jaxonline.results.report.curves import spread_positions
 from jaxonline.results.report.figure import ResultFigure
-from jaxonline.results.report.plotting import COLOURS, is_logarithmic, log_log, tidy
+from jaxonline.results.report.plotting import COLOURS, is_logarithmic, set_log_scales, style_axes
 
 
 def drawn(figure):
@@ -206,17 +206,17 @@ def test_the_legend_has_every_curve_by_its_own_name():
 
 
 def test_places_that_are_apart():
-    found = apart([0.1, 0.1, 0.1, 0.9], 0.2, 0.0, 1.0)
+    found = spread_positions([0.1, 0.1, 0.1, 0.9], 0.2, 0.0, 1.0)
     np.testing.assert_allclose(found, [0.0, 0.2, 0.4, 0.9], atol=1e-12)
     rng = np.random.default_rng(0)
     for _ in range(50):
         wanted = np.sort(rng.random(6))
-        found = apart(wanted, 0.15, 0.0, 1.0)
+        found = spread_positions(wanted, 0.15, 0.0, 1.0)
         assert (np.diff(found) > 0.15 - 1e-12).all()
         assert found[0] >= 0.0
         assert found[-1] <= 1.0 + 1e-12
-    assert apart([], 0.1, 0.0, 1.0).tolist() == []
-    np.testing.assert_allclose(apart([0.2, 0.6], 0.1, 0.0, 1.0), [0.2, 0.6])
+    assert spread_positions([], 0.1, 0.0, 1.0).tolist() == []
+    np.testing.assert_allclose(spread_positions([0.2, 0.6], 0.1, 0.0, 1.0), [0.2, 0.6])
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_places_that_are_apart():
 def test_numbers_at_logarithmic_axes(limits, words):
     axes = Figure(figsize=(6.0, 4.0)).subplots()
     axes.plot(limits, limits)
-    log_log(axes)
+    set_log_scales(axes)
     axes.set_xlim(*limits)
     axes.figure.canvas.draw()
     low, high = limits
@@ -243,7 +243,7 @@ def test_one_format_of_numbers_at_linear_axes_and_words_stay_words():
     first.plot([0, 25000], [-0.5, 0.5])
     second.plot(["a", "b"], [0, 1])
     for axes in (first, second):
-        tidy(axes)
+        style_axes(axes)
         axes.figure.canvas.draw()
     assert "10,000" in [tick.get_text() for tick in first.get_xticklabels()]
     assert "−0.4" in [tick.get_text() for tick in first.get_yticklabels()]

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 import jaxonline.results
 from jaxonline.results.report.columns import Interval, Number, Text
-from jaxonline.results.report.formats import measured, readable, tick
+from jaxonline.results.report.formats import format_measurement, format_number, format_tick
 from jaxonline.results.report.page import chart_data, html_page
 from jaxonline.results.report.tables import Table
 from jaxonline.study import Report
@@ -157,8 +157,8 @@ def test_curves_of_other_results(options, labels, intervals):
 
 
 def test_what_cannot_be_seen_is_left_out_and_said(monkeypatch):
-    monkeypatch.setattr("jaxonline.results.report.page.DRAWN", 4)
-    monkeypatch.setattr("jaxonline.results.report.page.RANKED", 5)
+    monkeypatch.setattr("jaxonline.results.report.page.MAX_CHART_LEARNERS", 4)
+    monkeypatch.setattr("jaxonline.results.report.page.MAX_RANKED_LEARNERS", 5)
     result = made_result(9, n_rounds=600, recorded=120, n_runs=3)
     data = chart_data(result, {})
     assert data["learners"] == [f"learner {i}" for i in range(4)]
@@ -215,8 +215,8 @@ def test_numbers_of_the_script_are_those_of_the_tables():
     found = scripted(
         f"[{numbers}.map((a) => [readable(a), tick(a)]), {[*map(list, pairs)]}.map((p) => measured(...p))]"
     )
-    assert found[0] == [[readable(number), tick(number)] for number in numbers]
-    assert found[1] == [measured(*pair) for pair in pairs]
+    assert found[0] == [[format_number(number), format_tick(number)] for number in numbers]
+    assert found[1] == [format_measurement(*pair) for pair in pairs]
 
 
 def test_learners_may_have_any_name():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from jaxonline.results.report.tables import REGRET, Count, Interval, Number, Table, Text, across, strict_json
+from jaxonline.results.report.tables import REGRET_COLUMNS, Count, Interval, Number, Table, Text, pivot, strict_json
 
 ROWS = [
     {"set": "A & B", "learner": "one | two", "regret": 20.46, "low": 20.17, "high": 20.75, "bound": None, "failed": 0},
@@ -108,7 +108,7 @@ def test_what_a_column_shows(column, cell):
 @pytest.mark.parametrize("counts", [{}, {"failed": 1}, {"overflowed": 2}, {"failed": 1, "overflowed": 2}])
 def test_runs_left_out_are_shown_where_there_are_any(counts):
     row = {"learner": "a", "failed": 0, "overflowed": 0} | counts
-    shown = Table("", [row], REGRET).shown
+    shown = Table("", [row], REGRET_COLUMNS).shown
     assert [column.key for column in shown[5:]] == list(counts)
 
 
@@ -117,7 +117,7 @@ def test_across_puts_rows_side_by_side():
         {"learner": learner, "regret": float(i), "low": i - 0.5, "high": i + 0.5}
         for i, learner in enumerate(("a", "b", "b"))
     ]
-    found = across(rows, "learner", ["0", "0", "1"], "regret")
+    found = pivot(rows, "learner", ["0", "0", "1"], "regret")
     assert found == [
         {"learner": "a", "0": 0.0, "0_low": -0.5, "0_high": 0.5},
         {"learner": "b", "0": 1.0, "0_low": 0.5, "0_high": 1.5, "1": 2.0, "1_low": 1.5, "1_high": 2.5},
@@ -154,7 +154,7 @@ def test_decimals_are_as_many_as_the_interval_needs():
     usual |= {"regret_per_round": 0.12345, "bound": 2000.4}
     exact = usual | {"low": 123.45 - 1e-14, "high": 123.45 + 1e-14, "regret_per_round": 0.0, "bound": np.inf}
     one = small | {"low": np.nan, "high": np.nan}
-    cells = [[column.show(row) for column in REGRET[1:5]] for row in (small, usual, exact, one)]
+    cells = [[column.show(row) for column in REGRET_COLUMNS[1:5]] for row in (small, usual, exact, one)]
     assert cells == [
         ["2.00", "0.0003527 ± 0.0000084", "3.500 × 10⁻⁹", "0.4000"], ["0.00", "123.45 ± 1.20", "0.12345", "2,000"],
         ["0.00", "123.45 ± 0.00", "0.00000", "inf"], ["2.00", "0.00", "3.500 × 10⁻⁹", "0.4000"],

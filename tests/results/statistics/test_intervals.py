@@ -15,11 +15,11 @@ from tiers import some
 
 import jaxonline as jo
 from jaxonline.parameters.warning_classes import SkewedRunsWarning
-from jaxonline.results.report.formats import measured
+from jaxonline.results.report.formats import format_measurement
 from jaxonline.results.statistics import mean_over_runs, pairwise_p_values, simultaneous
-from jaxonline.results.statistics.bootstrap import RESAMPLED
+from jaxonline.results.statistics.bootstrap import N_RESAMPLES
 from jaxonline.results.statistics.means import skewness
-from jaxonline.results.statistics.ranking import shared_letters
+from jaxonline.results.statistics.ranking import compact_letters
 
 
 def result(loss: np.ndarray, **meta) -> jo.Result:
@@ -68,7 +68,7 @@ def test_all_methods_take_an_interval(interval):
     assert len(set(ends.values())) == 1, ends
     low, high = ends["mean"]
     assert (low, high) == ends["mean"] != shown_ends(one, None)["mean"] or interval == EVERY[0]
-    half = measured(one.mean(Q).mean[0, -1], (high - low) / 2)
+    half = format_measurement(one.mean(Q).mean[0, -1], (high - low) / 2)
     for words in (one.to_markdown(Q, interval=interval), one.to_latex(Q, interval=interval)):
         assert half in words.replace(r"$\pm$", "±").replace("$-$", "-")
     band = one.bands(Q, interval=interval)
@@ -78,7 +78,7 @@ def test_all_methods_take_an_interval(interval):
     assert np.isclose(drawn[:, 1], band.high[0, -1]).any()
     own = dataclasses.replace(one, interval=interval)
     np.testing.assert_array_equal(own.mean(Q).high, one.mean(Q, interval=interval).high)
-    assert own.select("a").interval == own.with_runs_of(renumbered(one)).interval == interval
+    assert own.select("a").interval == own.merge_runs(renumbered(one)).interval == interval
 
 
 def renumbered(one: jo.Result) -> jo.Result:
@@ -178,13 +178,13 @@ def test_bootstrap_t_by_a_loop():
     for learner, runs in enumerate(values):
         kept = [run for run in runs if not np.isnan(run).any()]
         rng, ratios = np.random.default_rng(0), []
-        chosen = rng.integers(len(kept), size=(RESAMPLED, len(kept)))
+        chosen = rng.integers(len(kept), size=(N_RESAMPLES, len(kept)))
         for places in chosen:
             again = np.array([kept[i] for i in places])
             error = again.std(axis=0, ddof=1) / np.sqrt(len(again))
             ratios.append((again.mean(axis=0) - np.mean(kept, axis=0)) / np.where(error > 0, error, np.nan))
         ratios = np.sort(ratios, axis=0)
-        low, high = ratios[int(0.05 * RESAMPLED) - 1], ratios[int(0.95 * RESAMPLED) - 1]
+        low, high = ratios[int(0.05 * N_RESAMPLES) - 1], ratios[int(0.95 * N_RESAMPLES) - 1]
         error = np.std(kept, axis=0, ddof=1) / np.sqrt(len(kept))
         np.testing.assert_allclose(found.low[learner], np.mean(kept, axis=0) - high * error, rtol=1e-9)
         np.testing.assert_allclose(found.high[learner], np.mean(kept, axis=0) - low * error, rtol=1e-9)
@@ -300,7 +300,7 @@ def test_letters_are_shared_exactly_by_those_that_are_alike():
         n = int(rng.integers(1, 7))
         alike = np.triu(rng.random((n, n)) < 0.6, 1)
         alike = alike | alike.T | np.eye(n, dtype=bool)
-        letters = shared_letters(alike)
+        letters = compact_letters(alike)
         for i, j in itertools.product(range(n), repeat=2):
             assert bool(set(letters[i]) & set(letters[j])) == alike[i, j]
 
@@ -413,9 +413,9 @@ class TestPrecision:
     def test_parts_of_other_studies_are_not_joined(self):
         one = result(np.ones((1, 4, 2)))
         with pytest.raises(ValueError, match="other: must have the same learners"):
-            one.with_runs_of(result(np.ones((2, 4, 2))))
+            one.merge_runs(result(np.ones((2, 4, 2))))
         with pytest.raises(ValueError, match="more than once"):
-            one.with_runs_of(one)
+            one.merge_runs(one)
 
 
 @pytest.mark.long

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import jaxonline as jo
-from jaxonline.results.report.tables import REGRET, Table
+from jaxonline.results.report.tables import REGRET_COLUMNS, Table
 from jaxonline.results.statistics import mean_over_runs
 from jaxonline.results.statistics.variance_reduction import (
     CONTROL,
     HALF_DIFFERENCE,
-    adjusted,
+    subtract_controls,
     variance_reduction,
 )
 
@@ -21,7 +21,7 @@ def test_the_coefficients_are_those_of_the_other_runs(n_controls):
     controls = rng.normal(size=(n_controls, 9, 4))
     values = 5.0 + 2.0 * controls.sum(axis=0) + rng.normal(size=(9, 4))
     values[3] = np.nan
-    found = adjusted(values, controls)
+    found = subtract_controls(values, controls)
     for run in range(9):
         others = [r for r in range(9) if r not in (run, 3)]
         for g in range(4):
@@ -34,16 +34,16 @@ def test_where_the_others_say_nothing_runs_are_as_they_were():
     """Two runs, no control, equal controls, and a control in one run only."""
     values = np.random.default_rng(2).normal(size=(5, 2))
     for control in (np.zeros((1, 5, 2)), np.ones((1, 5, 2)), 3.0 * np.eye(5)[:1, :, None] * np.ones(2)):
-        found = adjusted(values, control)
+        found = subtract_controls(values, control)
         np.testing.assert_array_equal(found[0], values[0])
-    np.testing.assert_array_equal(adjusted(values[:2], np.ones((1, 2, 2)) * [[1.0], [2.0]]), values[:2])
+    np.testing.assert_array_equal(subtract_controls(values[:2], np.ones((1, 2, 2)) * [[1.0], [2.0]]), values[:2])
 
 
 def test_twice_the_same_control_is_one():
     rng = np.random.default_rng(3)
     control, noise = rng.normal(size=(2, 30))
-    one = adjusted(control + noise, control[None])
-    np.testing.assert_allclose(adjusted(control + noise, np.stack([control, 1e6 * control])), one, rtol=1e-6)
+    one = subtract_controls(control + noise, control[None])
+    np.testing.assert_allclose(subtract_controls(control + noise, np.stack([control, 1e6 * control])), one, rtol=1e-6)
 
 
 def test_adjusted_means_have_no_bias():
@@ -52,7 +52,7 @@ def test_adjusted_means_have_no_bias():
     rng = np.random.default_rng(4)
     control = rng.exponential(size=(5, 20_000)) - 1.0
     values = control**2 + control  # the mean of the square is 1
-    own = adjusted(values, control[None])
+    own = subtract_controls(values, control[None])
     centred = control - control.mean(axis=0)
     beta = (centred * values).sum(axis=0) / (centred**2).sum(axis=0)
     for found, least, most in ((own, 0, 5), (values - beta * control, 10, np.inf)):
@@ -67,7 +67,7 @@ def test_intervals_of_adjusted_runs_cover(n_runs):
     number of studies, 2 %. A right interval fails once in 15,000."""
     rng = np.random.default_rng(5)
     control = rng.normal(size=(n_runs, 2000))
-    of = mean_over_runs(adjusted(control + 0.25 * rng.normal(size=(n_runs, 2000)), control[None])[None])
+    of = mean_over_runs(subtract_controls(control + 0.25 * rng.normal(size=(n_runs, 2000)), control[None])[None])
     covered = ((of.low <= 0) & (of.high >= 0)).mean()
     assert 0.93 <= covered <= 0.97
 
@@ -95,6 +95,6 @@ def test_the_printed_table_has_the_column():
     for extra in kinds:
         best = np.zeros_like(loss)
         result = jo.Result(("a",), np.arange(40), np.array([1]), measures | extra, comparator_loss=best)
-        shown.append(Table("", result.table(), REGRET).markdown())
+        shown.append(Table("", result.table(), REGRET_COLUMNS).markdown())
     assert ["variance reduction" in each for each in shown] == [False, True, True]
     assert " 0.5 |" in shown[2]

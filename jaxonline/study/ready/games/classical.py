@@ -10,7 +10,7 @@ from pydantic import Field
 
 from jaxonline.game import Game
 from jaxonline.results import Result
-from jaxonline.results.report.tables import LEFT_OUT, Interval, Number, Table, Text
+from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text
 from jaxonline.results.statistics.estimates import learners_with_skewed_runs
 from jaxonline.results.statistics.intervals import Bounded
 from jaxonline.study import Context, Report, Study
@@ -114,7 +114,13 @@ def _columns(setting: Setting, result: Result) -> tuple[Text, ...]:
     others = [Interval(name, name.replace("_", " "), "{:.1f}") for name in names]
     quantity = setting.quantity.replace("_", " ")
     bounds = [Number("bound", "theorem's\nbound", "{:,.1f}")] if setting.bounds else []
-    return (Text("learner"), Interval("mean", f"{quantity}\n(95 %)", "{:.2f}"), *bounds, *others, *LEFT_OUT)
+    return (
+        Text("learner"),
+        Interval("mean", f"{quantity}\n(95 %)", "{:.2f}"),
+        *bounds,
+        *others,
+        *EXCLUDED_RUNS_COLUMNS,
+    )
 
 
 def _other_measures(setting: Setting, result: Result) -> list[Any]:
