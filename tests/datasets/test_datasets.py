@@ -166,7 +166,7 @@ def test_missing_array_entries_are_reported_or_imputed(tmp_path):
         ("", "must have at least one row"),
         ("a,b\n", "must have a row of numbers"),
         ("a,b\n1,2\n1,2,3\n", "line 3"),
-        ("a,b\n1,2\n\n1\n", "row 2: must have 2 cells"),
+        ("a,b\n1,2\n\n1\n", "row 2 must have 2 cells"),
         ("a,b\n\n1,2,3\n", "line 3"),
         ("a,b\n1,2\n1,two\n", "row 2, column 'b'.*got 'two'"),
         ("1\n2\n", "must have a numeric column"),

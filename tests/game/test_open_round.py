@@ -308,7 +308,7 @@ def test_every_learner_is_checked_before_the_first_is_played(name):
         ([3.0], "measures: must have name"),
         ([jo.Mistakes(), jo.Mistakes()], "distinct names .got 'mistakes' twice"),
         ([jo.OfInfo("length")], r"field: .*got 'length'"),
-        ([jo.Pulls()], "measures: Pulls: must"),
+        ([jo.Pulls()], "measures: Pulls must"),
     ],
 )
 def test_bad_measures_are_refused(measures, message):

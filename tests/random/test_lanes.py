@@ -54,7 +54,7 @@ def test_a_single_number_is_drawn_once(library):
 def test_draws_that_need_more_than_one_word_are_not_stacked():
     """Rather than numbers that are not independent."""
     keys = [inlined(jax.random.key(0))]
-    with pytest.raises(TypeError, match="keys"):
+    with pytest.raises(TypeError, match="key"):
         stacked(lambda key, shape, dtype: jax.random.gamma(key, 1.0, shape, dtype), keys, (3,))
 
 
@@ -69,7 +69,7 @@ def test_keys_side_by_side_only_draw():
         jax.random.split,
         lambda key: jax.random.fold_in(key, 1),
     ):
-        with pytest.raises(TypeError, match="several keys"):
+        with pytest.raises(TypeError, match="keys side by side"):
             refused(concatenated_key(keys, 3))
 
 

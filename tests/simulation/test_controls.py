@@ -301,7 +301,7 @@ def test_opposite_noise_is_opposite():
 @pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning")
 def test_where_no_learner_has_a_control(learners, game, options):
     game = jo.Game(**({"environment": GAME.environment, "feedback": COPIES} | game))
-    with pytest.raises(ValueError, match="control_variates needs a learner whose expected loss is known"):
+    with pytest.raises(ValueError, match="control_variates: must have a learner whose expected loss is known"):
         jo.simulate(game, learners, n_runs=2, n_rounds=3, control_variates=True, **options)
 
 
