@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 
 from benchmarks._timing import at_once
-from jaxonline._xla.threads import in_parallel
+from jaxonline._xla.threads import run_parallel
 from jaxonline.random.threefry import inlined
-from jaxonline.simulation.blocks import default_mesh, over_blocks
+from jaxonline.simulation.blocks import default_mesh, map_blocks
 
 LANES, STEPS = 64, 200
 
@@ -72,11 +72,11 @@ def _on_all(block: Callable) -> Callable[[], None]:
     """A block on each device, or by each thread on the cores of a CPU."""
     mesh = default_mesh()
     indices = jnp.arange(mesh.devices.size, dtype=jnp.int32)
-    program = jax.jit(over_blocks(block, mesh, 0, 1)).lower(indices).compile()
+    program = jax.jit(map_blocks(block, mesh, 0, 1)).lower(indices).compile()
 
     def play() -> None:
         jobs = [lambda: program(indices)] * (at_once() // mesh.devices.size)
-        in_parallel(jobs, len(jobs))
+        run_parallel(jobs, len(jobs))
 
     return play
 

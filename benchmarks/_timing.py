@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import jax
 
-from jaxonline.simulation.blocks import default_mesh, threads
+from jaxonline.simulation.blocks import default_mesh, thread_count
 
 
 class Alone(NamedTuple):
@@ -91,7 +91,7 @@ def report(title: str, unit: str, rates: Mapping[str, Sequence[float]], ours: st
 def at_once() -> int:
     """How many blocks are played at a time: by devices, or by threads on the cores of a CPU."""
     mesh = default_mesh()
-    return mesh.devices.size * threads(mesh, 1_000_000)
+    return mesh.devices.size * thread_count(mesh, 1_000_000)
 
 
 def machine() -> str:

@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks._many_runs import Many, shortened
 from benchmarks._workload import Workload, command, optional
-from jaxonline._xla.threads import in_parallel
+from jaxonline._xla.threads import run_parallel
 from jaxonline.engines.attribute_streams import play_streams
 
 D, T, K = 784, 12_000, 4
@@ -118,7 +118,7 @@ def workloads(quick: bool) -> Iterator[Workload]:
             )
             for part in (halves if jax.default_backend() == "cpu" else [slice(None)])
         ]
-        in_parallel(jobs)
+        run_parallel(jobs)
         return len(rates) * n
 
     def many(runs: int, width: int) -> dict[str, Callable[[], float]]:

@@ -18,7 +18,7 @@ import numpy as np
 
 import jaxonline as jo
 from benchmarks._timing import machine, ratios, side_by_side
-from jaxonline.simulation.cluster import workers_of
+from jaxonline.simulation.cluster import connect_workers
 
 D, ROUNDS, BLOCKS, WIDTH = 20, 16_000, 8, 512
 
@@ -50,7 +50,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, workers_of(2) as workers:
+    with tempfile.TemporaryDirectory() as folder, connect_workers(2) as workers:
         root = Path(folder)
         contenders = {"two threads": timed(root, "threads"), "two workers": timed(root, "workers", cluster=workers)}
         rates = side_by_side(contenders, options.repeats)
@@ -60,7 +60,7 @@ def main() -> None:
             seconds = BLOCKS * WIDTH * ROUNDS / statistics.median(values)
             print(f"  {name}: {statistics.median(values):.3g} rounds/s, {seconds:.2f} s")
         print(f"  workers / threads: {statistics.median(of):.2f} ({min(of):.2f} .. {max(of):.2f})")
-        print(f"  tasks that do nothing: {workers.tasks_a_second(2000):,.0f} a second")
+        print(f"  tasks that do nothing: {workers.tasks_per_second(2000):,.0f} a second")
 
 
 if __name__ == "__main__":

@@ -129,7 +129,7 @@ def workloads(quick: bool) -> Iterator[Workload]:
     X, y = (X[:64], y[:64]) if quick else (X, y)
     runs = 5  # dictionaries that jaxonline plays at once
 
-    def in_float64(function: Callable[..., Any], *arguments: Any) -> Callable[[], float]:
+    def to_float64(function: Callable[..., Any], *arguments: Any) -> Callable[[], float]:
         def play() -> float:
             with jax.enable_x64(True):
                 jax.block_until_ready(function(*arguments))
@@ -144,17 +144,17 @@ def workloads(quick: bool) -> Iterator[Workload]:
         np.testing.assert_allclose(expert_forecasts(one, X, y).vaw, expected, atol=1e-9)
 
     def ours() -> float:
-        return runs * in_float64(lambda: expert_forecasts(many, X, y).vaw)()
+        return runs * to_float64(lambda: expert_forecasts(many, X, y).vaw)()
 
-    contenders = {"NumPy, vectorised": in_float64(numpy_vectorised, frequencies, X, y)}
+    contenders = {"NumPy, vectorised": to_float64(numpy_vectorised, frequencies, X, y)}
     if optional("numba"):
         for name, tuned in {"numba": False, "numba, tuned, parallel": True}.items():
             loops = numba_loops(tuned)
             np.testing.assert_allclose(loops(frequencies, X, y), expected, atol=1e-9)
-            contenders[name] = in_float64(loops, frequencies, X, y)
+            contenders[name] = to_float64(loops, frequencies, X, y)
     contenders |= {
-        "plain jax vmap(scan)": in_float64(plain_jax, *device),
-        "jaxonline, one run": in_float64(lambda: expert_forecasts(one, X, y).vaw),
+        "plain jax vmap(scan)": to_float64(plain_jax, *device),
+        "jaxonline, one run": to_float64(lambda: expert_forecasts(one, X, y).vaw),
         f"jaxonline, {runs} runs": ours,
     }
     flops = N * (4 * M**2 + 4 * 32 * M + 32**2)

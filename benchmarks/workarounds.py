@@ -23,10 +23,10 @@ from benchmarks._timing import side_by_side
 from jaxonline import random
 from jaxonline._xla import compile_options
 from jaxonline._xla.barriers import compute_once, materialise, opaque_one
-from jaxonline._xla.loop_bounds import largest
-from jaxonline._xla.threads import in_parallel, usable_cores
+from jaxonline._xla.loop_bounds import batch_max
+from jaxonline._xla.threads import run_parallel, usable_cores
 from jaxonline.linalg.triangular import cholesky_and_inverse
-from jaxonline.random.threefry import fused
+from jaxonline.random.threefry import fused_key
 
 RUNS, ROUNDS, D = 512, 300, 20
 
@@ -35,7 +35,9 @@ Work = Callable[[], Any]
 
 def _loop(body: Callable[..., Any], state: Any, inlined: bool = True) -> Work:
     """A loop of rounds for a block of runs, `body(key, t, state)` of each, compiled without MLIR, as by `simulate`."""
-    options = compile_options.known_options(compile_options.QUICK) if jax.default_backend() == "cpu" else None
+    options = (
+        compile_options.supported_options(compile_options.WITHOUT_MLIR) if jax.default_backend() == "cpu" else None
+    )
     keys = jax.random.split(jax.random.key(0), RUNS)
     keys = jax.vmap(random.inlined)(keys) if inlined else keys
 
@@ -51,7 +53,7 @@ def _loop(body: Callable[..., Any], state: Any, inlined: bool = True) -> Work:
 
 def _single_number() -> tuple[Work, Work]:
     def body(draw, key, t, s):
-        return 0.9 * s + draw(fused(key))
+        return 0.9 * s + draw(fused_key(key))
 
     start = jnp.zeros((RUNS, D))
     once = functools.partial(compute_once, jax.random.normal)
@@ -63,7 +65,7 @@ def _vector() -> tuple[Work, Work]:
         return 0.9 * s + draw(key)
 
     def together(key):
-        return random.stacked(jax.random.normal, [key], (D,))[0]
+        return random.stack_draws(jax.random.normal, [key], (D,))[0]
 
     start = jnp.zeros((RUNS, D))
     return tuple(
@@ -125,7 +127,7 @@ def _loop_bound() -> tuple[Work, Work]:
         return jax.lax.fori_loop(0, n, lambda j, s: s.at[j].add(0.1), s)
 
     start = jnp.zeros((RUNS, 16))
-    return _loop(functools.partial(body, largest), start), _loop(functools.partial(body, lambda n: n), start)
+    return _loop(functools.partial(body, batch_max), start), _loop(functools.partial(body, lambda n: n), start)
 
 
 def _small_program(A: jax.Array) -> jax.Array:
@@ -163,7 +165,7 @@ def _matmul() -> tuple[Work, Work]:
 
 
 def _without_mlir() -> tuple[Work, Work]:
-    options = compile_options.known_options(compile_options.QUICK)
+    options = compile_options.supported_options(compile_options.WITHOUT_MLIR)
     counter = iter(range(10**6))
 
     def compiled(options):
@@ -177,12 +179,12 @@ def _threads() -> tuple[Work, Work]:
     program = jax.jit(lambda x: jax.lax.fori_loop(0, 3000, lambda _, x: jnp.sin(x) + 0.1, x)).lower(jnp.ones(999))
     program = program.compile()
     jobs = [lambda: program(jnp.ones(999))] * 4
-    return lambda: in_parallel(jobs), lambda: in_parallel(jobs, at_once=1)
+    return lambda: run_parallel(jobs), lambda: run_parallel(jobs, n_threads=1)
 
 
 WORKAROUNDS: dict[str, Callable[[], tuple[Work, Work]]] = {
     "compute_once: a single number added to a vector": _single_number,
-    "random.stacked: vectors of 20 normal numbers": _vector,
+    "random.stack_draws: vectors of 20 normal numbers": _vector,
     "random.inlined: threefry, 20 uniform numbers": _generator,
     "random.permutation: sort of one 64-bit number": _permutation,
     "materialise: a row of a table": _row_of_a_table,
@@ -191,7 +193,7 @@ WORKAROUNDS: dict[str, Callable[[], tuple[Work, Work]]] = {
     "fast_compile_options: compilation": _compilation,
     "Program: compilation without MLIR": _without_mlir,
     "matmul_options: products of float64": _matmul,
-    f"in_parallel: jobs on {usable_cores()} cores": _threads,
+    f"run_parallel: jobs on {usable_cores()} cores": _threads,
 }
 
 

@@ -1,1 +1,1 @@
-"""Workarounds for compilers: `python -m benchmarks.workarounds` shows what each of them gains."""
+"""Workarounds for compilers; `python -m benchmarks.workarounds` measures the gain of each."""

@@ -1,7 +1,7 @@
-"""Optimisation barriers: values stay the same, bit for bit, and the CPU compiler makes a faster program.
+"""Optimisation barriers: the CPU compiler makes a faster program that computes the same bits.
 
-Each function relies on something that holds for all numbers and that the compiler does not prove. The gain of each is
-measured by `python -m benchmarks.workarounds`.
+Each function relies on a fact about all numbers that the compiler does not prove. `python -m benchmarks.workarounds`
+measures the gain of each.
 """
 
 from collections.abc import Callable
@@ -11,16 +11,15 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PyTree
 
-from jaxonline._xla.loop_bounds import largest
+from jaxonline._xla.loop_bounds import batch_max
 
 
 def compute_once(function: Callable[..., Array], *args: Any) -> Array:
-    """`function(*args)`, computed once, however many operations use the result.
+    """`function(*args)`, computed once for all operations that use the result.
 
-    The CPU compiler fuses an operation into each of its users and computes it again there, for each coordinate of a
-    vector; it does not fuse through a conditional, and removes a barrier too late to see that the condition is true.
-
-    Other devices would ask the host for the condition, and call the function directly.
+    The CPU compiler fuses an operation into each of its users and repeats it there, even for each coordinate of a
+    vector; it does not fuse through a conditional, and removes the barrier too late to see that the condition is true.
+    Other devices would ask the host for the condition, so they call the function directly.
 
     Example:
         >>> import jax.numpy as jnp
@@ -38,10 +37,9 @@ def compute_once(function: Callable[..., Array], *args: Any) -> Array:
 
 
 def materialise(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """An array as it is, written to memory once.
+    """The same array, written to memory once.
 
-    The CPU compiler reads a row of a table again for each element of a loop that uses the row, and does not vectorise
-    such a loop.
+    The CPU compiler reads a row of a table again for each element of a loop over the row, and does not vectorise it.
 
     Example:
         >>> import jax.numpy as jnp
@@ -53,10 +51,10 @@ def materialise(x: Float[Array, "..."]) -> Float[Array, "..."]:
 
 
 def opaque_one(values: PyTree) -> Int[Array, ""]:
-    """1, known only when the values are, so that operations that use this 1 come after those that make the values.
+    """The integer 1 as a function of values, so that operations that use it run after those that make the values.
 
-    The CPU compiler copies an array twice in each iteration of a loop that reads and changes it, unless the change
-    depends on a result of the reading. It does not prove that no number times 0 is above 1.
+    The CPU compiler copies an array twice in each iteration of a loop that reads and updates it, unless the update
+    depends on a result of the read. It does not prove that no number times 0 is above 1.
 
     Example:
         >>> import jax.numpy as jnp
@@ -68,11 +66,11 @@ def opaque_one(values: PyTree) -> Int[Array, ""]:
     floating = [leaf for leaf in leaves if jnp.issubdtype(leaf.dtype, jnp.floating) and leaf.size]
     if not floating:
         return jnp.int32(1)
-    return 1 + largest(opaque_zero(floating[0].ravel()[0]))
+    return 1 + batch_max(opaque_zero(floating[0].ravel()[0]))
 
 
 def opaque_zero(number: Float[Array, ""]) -> Int[Array, ""]:
-    """0, known only when a number is: see `opaque_one`.
+    """The integer 0 as a function of a number; see `opaque_one`.
 
     Example:
         >>> import jax.numpy as jnp

@@ -1,16 +1,14 @@
-"""How programs are compiled, where that takes as long as what they do.
+"""Compiler options for short compile times and fast loops on a CPU.
 
-XLA builds the loops of a CPU with MLIR and lets LLVM optimise them in up to 32 parts. The loops that it builds without
-MLIR are as fast, and are there in two thirds of the time. In a program that is called a few times, optimisation takes
-longer than it saves, too: without it a program is compiled in a sixth of the time.
+XLA builds CPU loops with MLIR, and LLVM optimises them in up to 32 parts. Without MLIR the loops are as fast and
+compile in two thirds of the time. For a program that is called a few times optimisation takes longer than it saves;
+without it, compilation takes a sixth of the time.
 
-It shares out each longer loop to the cores, and waits for them. Where each core has a block of its own to play, these
-have other work to do, and a round is up to a third slower for it.
+XLA splits each longer loop over the cores and waits for them. If each core plays a block of its own, this makes a round
+up to a third slower.
 
-What users set in XLA_FLAGS is theirs, and is not set here.
-
-Each operation carries the lines of code that it comes from through all of compilation. Lines of this package are left
-out, as those of jax are: what remains are the user's, and it is less to carry.
+Options that the user sets in XLA_FLAGS are not set here. Source locations of this package, like those of jax, are
+excluded from the metadata of operations, which makes compilation faster and leaves the user's locations.
 """
 
 import functools
@@ -23,33 +21,33 @@ import jax
 from jax.extend.source_info_util import register_exclusion
 from jax.sharding import Mesh
 
-from jaxonline._xla.precision import exact_products
+from jaxonline._xla.matmul_precision import exact_products
 from jaxonline._xla.threads import usable_cores
 
 register_exclusion(f"{Path(__file__).parents[1]}{os.sep}")
 
-# What makes compilation faster, as far as the installed compiler knows of it.
-QUICK = {"xla_cpu_use_fusion_emitters": False}
-_PLAIN = QUICK | {"xla_cpu_parallel_codegen_split_count": 1}
-# What keeps every loop on one core. With two of them it is faster for a program that has both, too.
-_UNSHARED = {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"}
+# Faster compilation.
+WITHOUT_MLIR = {"xla_cpu_use_fusion_emitters": False}
+_FAST_COMPILE = WITHOUT_MLIR | {"xla_cpu_parallel_codegen_split_count": 1}
+# Every loop stays on one core; on machines with at most _FEW_CORES this is also faster for a single program.
+_ONE_CORE_PER_LOOP = {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"}
 _FEW_CORES = 2
-# Loops in the widest registers, if the machine has them: not faster for everybody.
-_WIDE = {"xla_cpu_prefer_vector_width": 512}
-# Matrix products that take in what they are subtracted from.
-_PRODUCTS = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_DOT"}
+# Loops use the widest registers of the machine, which makes only some programs faster.
+_WIDE_VECTORS = {"xla_cpu_prefer_vector_width": 512}
+# Matrix products are fused with the subtraction that follows.
+_FUSED_PRODUCTS = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_DOT"}
 
 
 class Program:
-    """A function of arrays and a mesh, compiled for the platform of the mesh: on a CPU, without MLIR.
+    """A jitted function of arrays and a mesh, compiled for the platform of the mesh: on a CPU, without MLIR.
 
-    Loops stay on one core, unless there are more than two for each program that is called at a time.
+    Loops stay on one core unless there are more than two cores per program that runs at the same time.
 
     Args:
-        function: with the keyword argument `mesh`.
-        with_mlir: of the first argument, whether it is compiled with MLIR all the same, and for the widest registers,
-            because loops as it has them are faster by more than it takes.
-        **options: of `jax.jit`.
+        function: function with the keyword argument `mesh`.
+        with_mlir: function of the first argument; True compiles with MLIR and for the widest registers, which pays for
+            long loops.
+        **options: options of `jax.jit`.
     """
 
     def __init__(self, function: Callable[..., Any], with_mlir: Callable[[Any], bool] | None = None, **options: Any):
@@ -62,10 +60,10 @@ class Program:
         unshared = on_cpu and usable_cores() <= _FEW_CORES * mesh.devices.size
         kind = on_cpu, quick, unshared, is_debugging()
         if kind not in self._compiled:
-            options = (QUICK if quick else _WIDE) | (_UNSHARED if unshared else {})
-            options = known_options(options) if on_cpu else {}
+            options = (WITHOUT_MLIR if quick else _WIDE_VECTORS) | (_ONE_CORE_PER_LOOP if unshared else {})
+            options = supported_options(options) if on_cpu else {}
             more = dict(self._options)
-            if is_debugging():  # jax calls with the same arrays again to see where a NaN comes from
+            if is_debugging():  # jax repeats the call with the same arrays to locate a NaN
                 more.pop("donate_argnames", None)
             self._compiled[kind] = jax.jit(self._function, compiler_options=options, **more)
         return self._compiled[kind]
@@ -74,59 +72,58 @@ class Program:
         return self._of(args[0], mesh)(*args, mesh=mesh, **static)
 
     def trace(self, *args: Any, mesh: Mesh, **static: Any) -> Any:
-        """The program of such arguments, traced; calls take what is lowered and compiled of it."""
+        """Trace the function for these arguments; calls reuse the programs that are compiled from the trace."""
         return self._of(args[0], mesh).trace(*args, mesh=mesh, **static)
 
 
-def calls_the_host(jaxpr: Any) -> bool:
-    """Whether a traced program calls Python while it runs, as `jax.pure_callback` and `jax.debug.print` do."""
+def has_host_callbacks(jaxpr: Any) -> bool:
+    """Whether a traced program calls Python at run time, like `jax.pure_callback` and `jax.debug.print`."""
     for operation in jaxpr.eqns:
         if "callback" in operation.primitive.name or operation.primitive.name == "debug_print":
             return True
-        inner = jax.tree.leaves(list(operation.params.values()), is_leaf=lambda each: hasattr(each, "eqns"))
-        if any(calls_the_host(each) for each in inner if hasattr(each, "eqns")):
+        inner = jax.tree.leaves(list(operation.params.values()), is_leaf=lambda leaf: hasattr(leaf, "eqns"))
+        if any(has_host_callbacks(leaf) for leaf in inner if hasattr(leaf, "eqns")):
             return True
     return False
 
 
 def is_debugging() -> bool:
-    """Whether jax is set to look into programs, which asks for plain calls from one thread."""
+    """Whether a debugging option of jax is set, which requires calls from one thread."""
     return any(getattr(jax.config, name) for name in ("jax_debug_nans", "jax_debug_infs", "jax_disable_jit"))
 
 
 @functools.cache
 def fast_compile_options(platform: str, optimised: bool = False) -> dict[str, Any]:
-    """Options of `jax.jit` for a program that is compiled as fast as can be; on a CPU, as elsewhere there is no need.
+    """Compiler options for the shortest compile time on a CPU; empty for other platforms.
 
     Args:
-        platform: of the devices, as "cpu".
-        optimised: whether LLVM optimises it all the same, because it is called more than a few dozen times.
+        platform: platform of the devices, such as "cpu".
+        optimised: whether LLVM optimises, for programs that are called more than a few dozen times.
     """
     if platform != "cpu":
         return {}
-    return {"xla_backend_optimization_level": int(optimised)} | known_options(_PLAIN)
+    return {"xla_backend_optimization_level": int(optimised)} | supported_options(_FAST_COMPILE)
 
 
 @functools.cache
 def matmul_options(platform: str) -> dict[str, Any]:
-    """Options of `jax.jit` for a long loop of products of small float64 matrices, one of as many as there are cores.
-
-    Args:
-        platform: of the device, as "cpu"; others have no such options.
-    """
-    return known_options(_PRODUCTS | _WIDE | _UNSHARED) if platform == "cpu" else {}
+    """Compiler options for long loops of products of small float64 matrices, one loop per core; empty without a CPU."""
+    return supported_options(_FUSED_PRODUCTS | _WIDE_VECTORS | _ONE_CORE_PER_LOOP) if platform == "cpu" else {}
 
 
-def known_options(options: dict[str, Any]) -> dict[str, Any]:
+def supported_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Options that the installed compiler supports and XLA_FLAGS does not set."""
     options = {name: value for name, value in options.items() if name not in os.environ.get("XLA_FLAGS", "")}
-    every = _PLAIN | _UNSHARED | _WIDE | _PRODUCTS | options  # asked for once, whatever programs there will be
-    if _are_known(tuple(sorted(every.items()))):
+    every = (
+        _FAST_COMPILE | _ONE_CORE_PER_LOOP | _WIDE_VECTORS | _FUSED_PRODUCTS | options
+    )  # asked for once, whatever programs there will be
+    if _are_supported(tuple(sorted(every.items()))):
         return options
-    return {name: value for name, value in options.items() if _are_known(((name, value),))}
+    return {name: value for name, value in options.items() if _are_supported(((name, value),))}
 
 
 @functools.cache
-def _are_known(options: tuple[tuple[str, Any], ...]) -> bool:
+def _are_supported(options: tuple[tuple[str, Any], ...]) -> bool:
     try:
         jax.jit(lambda: 0).lower().compile(compiler_options=dict(options))
     except jax.errors.JaxRuntimeError:
@@ -134,32 +131,28 @@ def _are_known(options: tuple[tuple[str, Any], ...]) -> bool:
     return True
 
 
-def jitted(options: Callable[[str], dict[str, Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator like `jax.jit`, for a function of arrays.
-
-    Args:
-        options: of the compiler, for the platform that is the default one at a call, as `fast_compile_options`.
-    """
+def jit_with_options(options: Callable[[str], dict[str, Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator like `jax.jit`, with compiler `options` of the default platform at the time of the call."""
 
     def decorate(function):
         exact = exact_products()(function)
-        of = functools.cache(lambda platform: jax.jit(exact, compiler_options=options(platform)))
-        return functools.wraps(function)(lambda *args: of(jax.default_backend())(*args))
+        compile_for = functools.cache(lambda platform: jax.jit(exact, compiler_options=options(platform)))
+        return functools.wraps(function)(lambda *args: compile_for(jax.default_backend())(*args))
 
     return decorate
 
 
 def run_compiled(function: Callable[..., Any], *args: Any) -> Any:
-    """`function(*args)` as one program, compiled as fast as can be; each operation by itself would be a program.
+    """Compute `function(*args)` as one program with `fast_compile_options`, instead of a program per operation.
 
     Args:
-        function: a pytree, or a function, of which there should be one for all calls that are alike.
-        *args: arrays, or pytrees of them.
+        function: a pytree or a function; pass the same function again to reuse the program.
+        *args: pytrees of arrays.
     """
     is_plain = jax.tree_util.all_leaves([function])
     return _call(jax.tree_util.Partial(function) if is_plain else function, *args)
 
 
-@jitted(fast_compile_options)
+@jit_with_options(fast_compile_options)
 def _call(function, *args):
     return function(*args)

@@ -1,4 +1,4 @@
-"""Bounds of loops that all runs of a batch share."""
+"""Loop bounds that all runs of a batch share."""
 
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
@@ -6,21 +6,22 @@ from jaxtyping import Array, Int
 
 
 @custom_vmap
-def largest(number: Int[Array, ""]) -> Int[Array, ""]:
-    """A number as it is; under vmap the largest of all, so that all go through one loop, each turn at the same index.
+def batch_max(number: Int[Array, ""]) -> Int[Array, ""]:
+    """The same number; under vmap the maximum over the batch, so that all runs share one loop with the same index.
 
-    The turns beyond its own number must change nothing for a run.
+    Without it, every run has a loop index of its own under vmap, and array accesses become gathers. Iterations beyond a
+    run's own number must not change the run.
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> from jaxonline._xla.loop_bounds import largest
-        >>> jax.vmap(lambda n: jax.lax.fori_loop(0, largest(n), lambda j, s: s + 1, n))(jnp.array([2, 0])).tolist()
+        >>> from jaxonline._xla.loop_bounds import batch_max
+        >>> jax.vmap(lambda n: jax.lax.fori_loop(0, batch_max(n), lambda j, s: s + 1, n))(jnp.array([2, 0])).tolist()
         [4, 2]
     """
     return number
 
 
-@largest.def_vmap
+@batch_max.def_vmap
 def _largest_of_all(size: int, batched: list[bool], number: Int[Array, "size"]) -> tuple[Int[Array, ""], bool]:
     del size, batched
-    return largest(jnp.max(number)), False
+    return batch_max(jnp.max(number)), False

@@ -1,7 +1,7 @@
-"""Jobs side by side on the cores of a CPU.
+"""Parallel jobs in threads, one per core of a CPU.
 
-XLA runs the operations of a loop one after the other on one core of a CPU, and the programs that one thread launches
-one after the other, so that independent loops want a thread each; compilations, too, go side by side.
+XLA runs the operations of a loop, and the programs that one thread launches, one after the other on one core. So
+independent loops and compilations need a thread each.
 """
 
 import contextlib
@@ -19,59 +19,59 @@ import jax.numpy as jnp
 T = TypeVar("T")
 U = TypeVar("U")
 
-_sharing = contextvars.ContextVar("sharing", default=1)  # jobs that are done at a time, this one among them
+_sharing = contextvars.ContextVar("sharing", default=1)  # number of jobs that share the cores, including this one
 
 
 class Cancelled(Exception):
-    """Raised in a job that nobody waits for any more."""
+    """Raised in a job that was cancelled."""
 
 
-def in_parallel(jobs: Sequence[Callable[[], Any]], at_once: int | None = None) -> list[Any]:
-    """Results of the jobs, in their order, each done as it would be here.
+def run_parallel(jobs: Sequence[Callable[[], Any]], n_threads: int | None = None) -> list[Any]:
+    """Run jobs in threads and return their results in order.
 
     Args:
-        jobs: are begun in this order; when one fails, those that have not begun are left out.
-        at_once: how many are done at a time; by default one for each core of a CPU, and one on other devices.
+        jobs: functions, started in this order; if one fails, the others are not started.
+        n_threads: number of threads; by default one per core of a CPU, and one on other devices.
     """
-    at_once = min(default_at_once() if at_once is None else at_once, max(1, len(jobs)))
-    return list(side_by_side(lambda job: jax.block_until_ready(job()), jobs, at_once, ahead=len(jobs)))
+    n_threads = min(default_threads() if n_threads is None else n_threads, max(1, len(jobs)))
+    return list(map_in_threads(lambda job: jax.block_until_ready(job()), jobs, n_threads, ahead=len(jobs)))
 
 
-def side_by_side(
+def map_in_threads(
     function: Callable[[T], U],
     items: Iterable[T],
-    at_once: int,
+    n_threads: int,
     ended: threading.Event | None = None,
     ahead: int | None = None,
 ) -> Iterator[U]:
-    """`function(item)` for every item, in their order, each as it would be computed here.
+    """Yield `function(item)` for every item in order, computed in threads with the settings of this thread.
 
     Args:
-        function: is called in threads, where several items are worked on at a time.
-        items: are asked for here, no more than `ahead` of them before the first result is handed out.
-        at_once: how many are worked on at a time; 1 is this thread.
-        ended: is set when one has failed, or when no more results are asked for. Then those that have not begun are
-            left out, and the others should look, and raise `Cancelled`, as they are waited for.
-        ahead: twice `at_once` by default.
+        function: function of an item, called in several threads.
+        items: iterable, consumed in this thread.
+        n_threads: number of threads; 1 means this thread.
+        ended: set when a call fails or no more results are needed. Calls that have not started are then skipped, and
+            running ones should check it and raise `Cancelled`.
+        ahead: largest number of items to start before the first result is yielded, by default twice `n_threads`.
     """
-    if at_once == 1:
+    if n_threads == 1:
         yield from map(function, items)
         return
     ended, failures = threading.Event() if ended is None else ended, []
-    elsewhere, ahead = as_here(function, at_once), 2 * at_once if ahead is None else ahead
+    call, ahead = bind_context(function, n_threads), 2 * n_threads if ahead is None else ahead
 
     def run(item: T) -> U:
         if ended.is_set():
             raise Cancelled
         try:
-            return elsewhere(item)
+            return call(item)
         except BaseException as error:
-            failures.append(error)  # the first one; the others have seen that it ended
+            failures.append(error)  # the first error; the others are `Cancelled`
             ended.set()
             raise
 
     waiting: deque[Future[U]] = deque()
-    pool = ThreadPoolExecutor(max_workers=at_once)
+    pool = ThreadPoolExecutor(max_workers=n_threads)
     try:
         for item in items:
             waiting.append(pool.submit(run, item))
@@ -89,38 +89,37 @@ def side_by_side(
 
 
 @contextlib.contextmanager
-def sharing_cores(at_once: int) -> Iterator[None]:
-    """In this context a job has its share of the cores only, as so many are done at a time."""
-    token = _sharing.set(_sharing.get() * at_once)
+def share_cores(n_threads: int) -> Iterator[None]:
+    """Context in which `n_threads` jobs share the cores, so that `usable_cores` returns a share of them."""
+    token = _sharing.set(_sharing.get() * n_threads)
     try:
         yield
     finally:
         _sharing.reset(token)
 
 
-def as_here(function: Callable[..., U], at_once: int = 1) -> Callable[..., U]:
-    """The function for another thread, of so many: float64 is enabled there where it is enabled here.
+def bind_context(function: Callable[..., U], n_threads: int = 1) -> Callable[..., U]:
+    """Bind a function to this thread's x64 mode and context variables, to call it in one of `n_threads` threads.
 
-    Without that jax takes what was compiled there for something else, too. Context variables, as those of NumPy's
-    errors, have the values that they have here; other settings of jax do not follow, so that what depends on them is
-    compiled here.
+    Without the x64 mode jax would compile the function again. Other settings of jax are not passed on; programs that
+    depend on them must be compiled in this thread.
     """
-    enabled, here = jnp.result_type(float) == jnp.float64, contextvars.copy_context()
+    enabled, context = jnp.result_type(float) == jnp.float64, contextvars.copy_context()
 
-    def there(*args: Any) -> U:
-        with jax.enable_x64(enabled), sharing_cores(at_once):
+    def call(*args: Any) -> U:
+        with jax.enable_x64(enabled), share_cores(n_threads):
             return function(*args)
 
-    return lambda *args: here.copy().run(there, *args)
+    return lambda *args: context.copy().run(call, *args)
 
 
-def default_at_once() -> int:
-    """How many jobs `in_parallel` does at a time by default."""
+def default_threads() -> int:
+    """Default number of threads of `run_parallel`."""
     return usable_cores() if jax.default_backend() == "cpu" else 1
 
 
 def usable_cores() -> int:
-    """The cores that this thread may use: its share of those of the process, at least 1."""
+    """Number of cores that this thread may use: its share of the process's cores, at least 1."""
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity is not None else (os.cpu_count() or 1)
     return max(1, cores // _sharing.get())

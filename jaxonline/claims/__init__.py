@@ -1,6 +1,6 @@
-"""What five papers claim, as statements that the verifier can check, one file a topic; and their misprints.
+"""Claims of five papers as statements that `jaxonline.verify` checks, one module per topic, and their misprints.
 
-`errata` lists papers and misprints. What was printed lives in the modules `printed_*` and nowhere else in the package.
+`errata` lists papers and misprints; printed formulas are only in the modules `printed_*`.
 """
 
 from jaxonline.claims import errata

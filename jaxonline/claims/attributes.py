@@ -1,4 +1,4 @@
-"""Claims on estimates from a few attributes (paper C), by enumeration of every outcome: d = 4, k = 4."""
+"""Claims on estimates from a few attributes (paper C), by enumeration of all outcomes for d = 4 and k = 4."""
 
 from functools import partial
 from typing import Any
@@ -21,8 +21,8 @@ W, X, Y, K = np.array([0.5, -1.0, 0.0, 0.25]), np.array([0.3, -0.8, 0.6, 1.0]), 
 GRADIENT = 2 * (W @ X - Y) * X
 
 
-class _Seen:
-    """The oracle of an instance that is known here."""
+class _KnownInstance:
+    """The oracle of a known instance."""
 
     def attributes(self, indices: Int[Array, "k"]) -> Float[Array, "k"]:
         return jnp.asarray(X, jnp.float32)[indices]
@@ -48,7 +48,7 @@ def _aer(form: str, options: SamplingOptions) -> Verification:
     return unbiased(None, GRADIENT, support=support(W, X, Y))
 
 
-@claim("gradient from k attributes, l2 law (AERR)", "Hazan and Koren 2012", cost="exact", improved="unbiased")
+@claim("gradient from k attributes, l2 distribution (AERR)", "Hazan and Koren 2012", cost="exact", improved="unbiased")
 def _aerr(form: str, options: SamplingOptions) -> Verification:
     return unbiased(None, GRADIENT, support=AttributeGradient(K, law="l2").support(W, X, Y))
 
@@ -61,23 +61,23 @@ def _aer_sampler(form: str, options: SamplingOptions) -> Verification:
 
 
 def _gradient(estimator: Any, key: jax.Array) -> Float[Array, "d"]:
-    return estimator(key, jnp.asarray(W, jnp.float32), _Seen())
+    return estimator(key, jnp.asarray(W, jnp.float32), _KnownInstance())
 
 
 UNEVEN = np.array([2.0, -1.0, 0.5, 0.0, 0.3, -0.25, 0.4, 0.35])
 
 
 def _frequencies(estimators, key):
-    """How often each attribute is looked at: for the estimate of <w, x> by both laws, and for that of x."""
+    """Frequencies of the observed attributes, for the estimate of <w, x> by both distributions and for that of x."""
     w = jnp.asarray(UNEVEN, jnp.float32)
     first, second = (estimator.choose(key, w) for estimator in estimators)
     rows = (first.weighted, second.weighted, first.subset)
     return jnp.concatenate([jnp.mean(jax.nn.one_hot(row, len(w), dtype=jnp.float32), axis=0) for row in rows])
 
 
-@claim("which attributes are looked at, l1 and l2 law", "C, Algorithm 2", corrected="unbiased")
+@claim("which attributes are observed, l1 and l2 distribution", "C, Algorithm 2", corrected="unbiased")
 def _choices(form: str, options: SamplingOptions) -> Verification:
-    """Each frequency by itself, so that the rarest shows weights^1.03 for weights."""
+    """Test each frequency separately, so that the rarest distinguishes weights^1.03 from weights."""
     laws = [weights / weights.sum() for weights in (np.abs(UNEVEN), UNEVEN**2, np.ones(8))]
     estimators = (AttributeGradient(8), AttributeGradient(8, law="l2"))
     sampler = jax.tree_util.Partial(_frequencies, estimators)
@@ -87,7 +87,7 @@ def _choices(form: str, options: SamplingOptions) -> Verification:
 
 
 def _pair_moments(key):
-    return AttributePairs(K)(key, len(X), _Seen())
+    return AttributePairs(K)(key, len(X), _KnownInstance())
 
 
 @claim("x x' and x from k attributes, Baseline, the sampler", "C, Algorithm 1", improved="unbiased")
@@ -121,13 +121,13 @@ def _loss(form: str, options: SamplingOptions) -> Verification:
     loss = pair_loss if form == "corrected" else printed_pair_loss
     with jax.enable_x64(True):
         p, moments = zip(*AttributePairs(K).support(X), strict=True)
-        each = jax.vmap(lambda *moments: loss(jnp.asarray(W), PairMoments(*moments), Y))
-        losses = np.asarray(run_compiled(each, *map(np.stack, zip(*moments, strict=True))))
+        loss_of_outcomes = jax.vmap(lambda *moments: loss(jnp.asarray(W), PairMoments(*moments), Y))
+        losses = np.asarray(run_compiled(loss_of_outcomes, *map(np.stack, zip(*moments, strict=True))))
     return unbiased(None, (W @ X - Y) ** 2, support=list(zip(p, losses, strict=True)))
 
 
 def _mean_second_moment(key: Key[Array, ""]) -> Float[Array, "d d"]:
-    estimates = jax.vmap(lambda key: AttributePairs(K)(key, len(X), _Seen()).A)(jax.random.split(key, 50))
+    estimates = jax.vmap(lambda key: AttributePairs(K)(key, len(X), _KnownInstance()).A)(jax.random.split(key, 50))
     return estimates.mean(axis=0).astype(jnp.float64)
 
 
@@ -140,10 +140,9 @@ def _mean_second_moment(key: Key[Array, ""]) -> Float[Array, "d d"]:
     corrected="respected",
 )
 def _convex(form: str, options: SamplingOptions) -> Verification:
-    """A symmetric matrix is positive semi-definite where its eigenvalues' absolute sum is no more than its trace.
+    """A symmetric matrix is positive semi-definite if the absolute sum of its eigenvalues is at most its trace.
 
-    A is the mean of 50 symmetrised estimates of x x', as the algorithm has it after 50 examples. Corrected: its
-    projection on the cone.
+    A is the mean of 50 symmetrised estimates of x x', as in the algorithm after 50 examples; corrected: its projection.
     """
     with jax.enable_x64(True):
         A = run_compiled(_mean_second_moment, jax.random.key(0))
@@ -160,7 +159,7 @@ def _convex(form: str, options: SamplingOptions) -> Verification:
     corrected="respected",
 )
 def _largest_entry(form: str, options: SamplingOptions) -> Verification:
-    """The largest of all outcomes for x = (1, ..., 1): an attribute in a pair with itself and in k/2 - 1 others."""
+    """The largest outcome for x = (1, ..., 1): an attribute in a pair with itself and in k/2 - 1 others."""
     d = len(X)
     largest = max(float(m.v.max()) for _, m in AttributePairs(K).support(np.ones(d)))
     return bound(largest, (2 if form == "printed" else 1 + K // 2) * d / K, note="the largest entry, its bound")

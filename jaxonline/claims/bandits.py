@@ -1,7 +1,7 @@
-"""Claims on the estimates of bandits, by enumeration of the arm that is drawn: K = 4 arms, N = 3 experts.
+"""Claims on the estimates of bandits, by enumeration of the drawn arm: K = 4 arms, N = 3 experts.
 
-EXP3 and EXP4 claim estimates without bias. Those of EXP3-IX and EXP3.P are biased on purpose: claimed as estimates of
-the losses (of the gains), and with the mean that they are made to have.
+EXP3 and EXP4 are unbiased. EXP3-IX and EXP3.P are biased on purpose: claimed as estimates of the losses (gains), and of
+their intended mean.
 """
 
 from collections.abc import Callable
@@ -28,11 +28,11 @@ GAMMA, BETA = 0.02, 0.03
 
 
 def _support(estimates: Callable[[Draw, Any], Any]) -> list[tuple[float, np.ndarray]]:
-    """The estimates after each arm, with its probability."""
+    """Return the estimates after each arm with its probability."""
     with jax.enable_x64(True):
         p, losses = jnp.asarray(P), jnp.asarray(LOSSES)
-        each = jax.vmap(lambda arm: estimates(Draw(arm, p), losses[arm]))
-        return list(zip(P, np.asarray(run_compiled(each, np.arange(len(P), dtype=np.int32))), strict=True))
+        estimates_by_arm = jax.vmap(lambda arm: estimates(Draw(arm, p), losses[arm]))
+        return list(zip(P, np.asarray(run_compiled(estimates_by_arm, np.arange(len(P), dtype=np.int32))), strict=True))
 
 
 @claim("importance weights, EXP3", "Auer et al. 2002", cost="exact", printed="unbiased")
@@ -49,7 +49,7 @@ def _exp3(form: str, options: SamplingOptions) -> Verification:
 
 @claim("importance weights of experts, EXP4", "Auer et al. 2002", cost="exact", printed="unbiased")
 def _exp4(form: str, options: SamplingOptions) -> Verification:
-    """Its state, too, is the sum of the estimates, here of the experts' losses."""
+    """The state is the sum of the estimates of the experts' losses."""
     exp4 = EXP4(1.0)
 
     def estimates(move: Draw, loss: Any) -> Any:

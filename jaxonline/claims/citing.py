@@ -1,7 +1,6 @@
-"""What to cite: the papers of the methods that a result used, and this package, in BibTeX."""
+"""Citations in BibTeX: the papers of the methods of a result, and this package."""
 
 import dataclasses
-import re
 import types
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -9,14 +8,12 @@ from typing import Any
 
 from jaxonline.claims.references import METHODS, entries
 from jaxonline.parameters import check
+from jaxonline.parameters.citations import method_names
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.short_repr import short_repr
 from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.results import Result, Standings
 from jaxonline.simulation.metadata import versions
 from jaxonline.store.output_paths import write_text
-
-_CALLED = re.compile(r"\w+(?=\()")  # in the words of a result, classes with their arguments
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -24,8 +21,8 @@ class Bibliography:
     """Entries of BibTeX; it prints as the file.
 
     Attributes:
-        uses: by key, the names of the methods that the entry is cited for; of the package itself none.
-        without: learners and others that were given of which no paper is known here, such as your own.
+        uses: by key, the names of the methods that the entry is cited for; none for the package itself.
+        without: given learners and other objects without a known paper, such as your own.
     """
 
     uses: Mapping[str, tuple[str, ...]]
@@ -33,7 +30,7 @@ class Bibliography:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Of all entries, the package first."""
+        """The keys of all entries, the package first."""
         return tuple(self.uses)
 
     def save(self, path: str | Path) -> Path:
@@ -44,7 +41,7 @@ class Bibliography:
         parts = []
         for key, names in self.uses.items():
             remark = f"% {', '.join(names)}\n" if names else ""
-            parts.append(remark + (entries()[key] if key in entries() else _package()))
+            parts.append(remark + (entries()[key] if key in entries() else _package_entry()))
         parts += [f"% no paper is known of: {', '.join(self.without)}"] if self.without else []
         return "\n\n".join(parts)
 
@@ -52,18 +49,18 @@ class Bibliography:
 
 
 def cite(*things: Any) -> Bibliography:
-    """BibTeX of the papers whose methods were used, and of this package.
+    """Return BibTeX of the papers of the used methods, and of this package.
 
-    Of a result these are its learners with their estimators, and environments that are of a paper, as far as
-    `Result.meta` names them: what is in a function of yours is not seen, and optimizers of optax are not named.
+    For a result, these are the methods that `Result.meta` declares: its learners with their estimators, and
+    environments of papers. Methods inside functions, and optimizers of optax, are not included.
 
     Args:
-        *things: results, what `benchmark` found, learners, estimators, bounds, or names of any of these; none for the
-            entry of the package alone.
+        *things: results, standings, learners, estimators, bounds, or their names; none for the entry of the package
+            alone.
 
     Raises:
-        TypeError: something else.
-        ValueError: a name that is not known.
+        TypeError: a thing is of another kind.
+        ValueError: a name is unknown.
 
     Example:
         >>> import jaxonline as jo
@@ -80,10 +77,8 @@ def cite(*things: Any) -> Bibliography:
     uses: dict[str, dict[str, None]] = {}
     without: dict[str, None] = {}
     for thing in things:
-        for words in _told(thing):
-            names = _CALLED.findall(words)
-            arguments = (name for name in METHODS if "=" in name and re.search(rf"\b{name}\b", words))
-            known = [name for name in (*names, *arguments) if name in METHODS]
+        for names in _methods(thing):
+            known = [name for name in names if name in METHODS]
             for name in known:
                 for key in METHODS[name]:
                     uses.setdefault(key, {})[name] = None
@@ -93,31 +88,29 @@ def cite(*things: Any) -> Bibliography:
     return Bibliography({"jaxonline": (), **cited}, tuple(without))
 
 
-def _told(thing: Any) -> Iterator[str]:
-    """What a thing says of its methods, each in words such as a result has: "UCB1(exploration=2.0)"."""
+def _methods(thing: Any) -> Iterator[list[str]]:
+    """Yield the names of the methods of each part of a thing, as `method_names`."""
     if isinstance(thing, Standings):
         for result in thing.results.values():
-            yield from _told(result)
+            yield from _methods(result)
     elif isinstance(thing, Result):
-        yield from thing.meta.get("learners", {}).values()
-        environment = thing.meta.get("game", "")
-        yield from (f"{name}()" for name in dict.fromkeys(_CALLED.findall(environment)) if name in METHODS)
+        declared = thing.meta.get("methods", {"game": [], "learners": {name: [name] for name in thing.learners}})
+        yield from declared["learners"].values()
+        yield [name for name in declared["game"] if name in METHODS]
     elif isinstance(thing, str):
         if thing not in METHODS:
-            raise ArgumentError(
-                "things", f"must name a method of this package (got {thing!r}){did_you_mean(thing, METHODS)}"
-            )
-        yield f"{thing}()"
+            suggestion = did_you_mean(thing, METHODS)
+            raise ArgumentError("things", f"must name a method of this package (got {thing!r}){suggestion}")
+        yield [thing]
     elif isinstance(thing, type | types.FunctionType):
-        yield f"{thing.__name__}()"
+        yield [thing.__name__]
     else:
-        own = dataclasses.is_dataclass(thing) or hasattr(thing, "update")
-        wanted = "a result, a learner, an estimator, a bound, or the name of one"
-        yield short_repr(check.instance("things", thing, own, wanted))
+        is_method = dataclasses.is_dataclass(thing) or hasattr(thing, "update")
+        expected = "a result, a learner, an estimator, a bound, or the name of one"
+        yield method_names(check.instance("things", thing, is_method, expected))
 
 
-def _package() -> str:
-    """The entry of this package."""
+def _package_entry() -> str:
     version = versions().get("jaxonline")
     fields = {
         "author": "{The jaxonline authors}",

@@ -1,7 +1,6 @@
-"""The five papers behind this package, and their misprints E1 to E20: what is printed, and what is right.
+"""The five papers behind this package and their misprints E1 to E20, as printed and corrected.
 
-Docstrings, claims and documents name papers by letter and misprints by number; this is where both are defined. A
-printed formula as a function is in a module `printed_*` beside this one, and nowhere else in the package.
+Docstrings, claims and documents refer to papers by letter and to misprints by number.
 """
 
 from typing import NamedTuple
@@ -10,7 +9,7 @@ from jaxonline.parameters import check
 
 
 class Paper(NamedTuple):
-    """A source, `link` being empty where there is none that stays."""
+    """A source; `link` is empty without a permanent address."""
 
     authors: str
     title: str
@@ -61,9 +60,9 @@ class Erratum(NamedTuple):
         number: n of En.
         paper: its letter, a key of `PAPERS`.
         place: section, equation, theorem or algorithm.
-        printed: what the paper says.
-        right: what it should say.
-        note: how wrong it is, or what inherits it.
+        printed: the printed statement.
+        right: the correct statement.
+        note: the size of the error, or what inherits it.
     """
 
     number: int
@@ -186,10 +185,7 @@ ERRATA: tuple[Erratum, ...] = (
 
 
 def erratum(number: int) -> Erratum:
-    """The misprint of this number.
-
-    Raises:
-        ValueError: there is no such number.
+    """Return the misprint of this number; raise a ValueError if there is none.
 
     Example:
         >>> from jaxonline.claims.errata import erratum
@@ -201,5 +197,5 @@ def erratum(number: int) -> Erratum:
 
 
 def legend() -> str:
-    """The papers as a list in Markdown."""
+    """Return the papers as a list in Markdown."""
     return "".join(f"* **{letter}**: {paper}\n" for letter, paper in PAPERS.items())

@@ -1,7 +1,6 @@
 """Claims on random Fourier features (paper D) and on exponential weights (lecture E).
 
-Erratum E17, that Table 2 of paper D was made with online ridge regression and not with Vovk-Azoury-Warmuth, is a fact
-about five passes over three data sets with 76 kernels; it is shown by reproducing the table, not here.
+Erratum E17, on Table 2 of paper D as a whole, is shown by `jaxonline reproduce multikernel` and not here.
 """
 
 import math
@@ -25,7 +24,7 @@ from jaxonline.verify.moments import bound
 from jaxonline.verify.result import Verification
 
 X, X2 = np.array([0.6, 0.5, -0.2]), np.array([0.3, 0.9, 0.1])
-SIZE = 2.5  # k(x, x): not 1, where a root does not show; nor are width and scale
+SIZE = 2.5  # k(x, x); unlike 1, it shows a missing root
 
 
 def _inner_product(layout: Any) -> Any:
@@ -67,7 +66,7 @@ def _laplacian(form: str, options: SamplingOptions) -> Verification:
     corrected="respected",
 )
 def _range(form: str, options: SamplingOptions) -> Verification:
-    """Printed: [-1, 1]. They reach sqrt(2)."""
+    """Printed: [-1, 1]; the features reach sqrt(2)."""
     value = float(run_compiled(FourierFeatures([[0.0]], [0.0]), np.zeros(1, np.float32))[0])
     return bound(value, 1.0 if form == "printed" else math.sqrt(2.0) * (1 + 1e-6))
 
@@ -81,33 +80,33 @@ def _range(form: str, options: SamplingOptions) -> Verification:
     corrected="respected",
 )
 def _exponential_weights(form: str, options: SamplingOptions) -> Verification:
-    """Ten experts, one always right, 1,000 rounds of `Hedge`: its regret against the bound that goes with the step."""
+    """Ten experts, one always right, 1,000 rounds of `Hedge`: its regret against the bound of the step."""
     n, rounds = 10, 1000
     step, limit = printed_exponential_weights(n, rounds)
     if form == "corrected":
         step, limit = exponential_weights(n, rounds).eta, exponential_weights(n, rounds).value
     losses = np.ones((rounds, n), np.float32)
     losses[:, 3] = 0.0
-    lost = run_compiled(_losses_of_rounds, Hedge(EWA(step)), losses)
-    return bound(float(np.sum(np.asarray(lost, float))), limit)
+    round_losses = run_compiled(_losses_of_rounds, Hedge(EWA(step)), losses)
+    return bound(float(np.sum(np.asarray(round_losses, float))), limit)
 
 
 def _losses_of_rounds(hedge: Hedge, losses: jax.Array) -> jax.Array:
-    def round_of(state: Any, y: jax.Array) -> tuple[Any, jax.Array]:
+    def run_round(state: Any, y: jax.Array) -> tuple[Any, jax.Array]:
         move = hedge.predict(None, state, ())
         return hedge.update(None, state, FullOracle(jnp.zeros(0), y))[0], move @ y
 
     specs = Specs((), jax.ShapeDtypeStruct(losses.shape[1:], jnp.float32))
-    return jax.lax.scan(round_of, hedge.init(None, specs), losses)[1]
+    return jax.lax.scan(run_round, hedge.init(None, specs), losses)[1]
 
 
 @claim("rates of BOA where the range is a power of two", "D, section 4", cost="exact", improved="unbiased")
 def _powers_of_two(form: str, options: SamplingOptions) -> Verification:
-    """As it is with losses of 0 and 1: 2^ceil(log2 B) = B, and the first rate min(1/B, sqrt(ln K)/B) is 1/B."""
+    """As for losses of 0 and 1: 2^ceil(log2 B) = B, and the first rate min(1/B, sqrt(ln K)/B) is 1/B."""
     boa, ranges = BOA(), np.array([1.0, 0.5, 0.25])
 
     def rates(losses):
         return boa.update(boa.init(3, losses.dtype), losses, 1.0).rates
 
-    found = np.asarray(run_compiled(rates, np.float32(1.0 - ranges)))
-    return unbiased(None, 1 / ranges, support=[(1.0, found)], per_coordinate=True)
+    first_rates = np.asarray(run_compiled(rates, np.float32(1.0 - ranges)))
+    return unbiased(None, 1 / ranges, support=[(1.0, first_rates)], per_coordinate=True)

@@ -1,7 +1,7 @@
 """Claims on kernels and on estimates of feature vectors (paper A, sections 2 and 5 and appendix B).
 
-An estimate Psi~ is checked through its inner product with a clean Psi(x'), whose mean is the kernel: by strata, one
-for each number of copies (for the Gaussian map, each pair of numbers), at the points of erratum E6.
+The inner product of an estimate Psi~ with a clean Psi(x') has the kernel as mean; it is tested by strata, one for each
+number of copies (pair of numbers for the Gaussian map), at the points of erratum E6.
 """
 
 import functools
@@ -37,11 +37,11 @@ from jaxonline.verify.strata import Strata
 AnyMap = DotProductFeatureMap | GaussianFeatureMap | PrintedGaussianFeatureMap
 X, X2, VARIANCE, P, CAPACITY = np.array([0.6, 0.5]), np.array([0.5, 0.7]), 0.05, 2.0, 16
 WIDTH = 1.3
-_TAIL, _MOST, _BUDGET = 1e-5, 16, 1 << 19  # terms, copies of a stratum, samples
+_MIN_TERM, _MAX_COPIES, _MAX_SAMPLES = 1e-5, 16, 1 << 19  # relative to the largest term; of a stratum; of a check
 
 
 def noisy_point(x: Float[Array, "d"], key: Key[Array, ""]) -> Float[Array, "d"]:
-    """A copy of x with Gaussian noise of variance 0.05 in each coordinate."""
+    """Return a copy of x with Gaussian noise of variance 0.05 in each coordinate."""
     return x + math.sqrt(VARIANCE) * jax.random.normal(key, x.shape, x.dtype)
 
 
@@ -58,22 +58,18 @@ def kernel_value(kernel: Kernel) -> float:
 def map_strata(
     feature_map: AnyMap, exact: AnyMap, counts: Sequence[tuple[int, ...]], terms: Sequence[float], remainder: float
 ) -> Strata:
-    """<Psi~, Psi(x')> of a feature map by strata.
+    """Strata of <Psi~, Psi(x')> of a feature map.
 
-    Args:
-        feature_map: whose samples are drawn.
-        exact: whose second moments are right; another one where `feature_map` is misprinted.
-        counts: the strata, a box of (N,) or (N1, N2) in lexicographic order.
-        terms: of the series of k(x, x'), from a source that shares nothing with the maps.
-        remainder: a bound on the sum of the other terms.
+    `exact` has the right second moments. `counts` is a box of (N,) or (N1, N2) in lexicographic order; `terms` are
+    those of the series of k(x, x') from an independent source, and `remainder` bounds the sum of the others.
     """
     sizes = [max(column) + 1 for column in zip(*counts, strict=True)]
     laws = [feature_map.law] * len(sizes)
     logs = [law.log_table(size) for law, size in zip(laws, sizes, strict=True)]
-    most = max(1, *(2 * sum(count[:-1]) + count[-1] for count in counts))
+    capacity = max(1, *(2 * sum(count[:-1]) + count[-1] for count in counts))
     return Strata(
         pmf=[math.exp(sum(log[n] for log, n in zip(logs, count, strict=True))) for count in counts],
-        given=jax.tree_util.Partial(_given(most), feature_map, np.asarray(counts, np.int32), _draw()),
+        given=jax.tree_util.Partial(_given(capacity), feature_map, np.asarray(counts, np.int32), _draw()),
         terms=terms,
         second_moments=[exact.second_moment_given(count, X, X2, VARIANCE) for count in counts],
         draw=jax.tree_util.Partial(_stratum, feature_map, np.asarray(sizes, np.int32)),
@@ -81,7 +77,7 @@ def map_strata(
     )
 
 
-# beta_n of the papers' kernels, from their names: 1/n!, binomial coefficients, (alpha)_n / n!.
+# beta_n of the papers' kernels: 1/n!, binomial coefficients, (alpha)_n / n!.
 _BETAS: dict[type, Callable[[Any, int], float]] = {
     Linear: lambda kernel, n: float(n == 1),
     Inhomogeneous: lambda kernel, n: float(math.comb(kernel.degree, n)),
@@ -92,18 +88,18 @@ _BETAS: dict[type, Callable[[Any, int], float]] = {
 
 @functools.cache
 def _given(capacity: int) -> Callable[..., jax.Array]:
-    """<Psi~, Psi(x')> conditional on the counts of a stratum, with room for so many copies."""
+    """<Psi~, Psi(x')> conditional on the counts of a stratum, with storage for `capacity` copies."""
 
     def given(feature_map, counts, draw, key, n):
-        pair = counts.shape[1] == 2
-        psi = feature_map.estimate_given(key, (counts[n, 0], counts[n, 1]) if pair else counts[n, 0], draw, capacity)
+        is_pair = counts.shape[1] == 2
+        psi = feature_map.estimate_given(key, (counts[n, 0], counts[n, 1]) if is_pair else counts[n, 0], draw, capacity)
         return feature_map.prod_clean(psi, jnp.asarray(X2, jnp.float32))
 
     return given
 
 
 def _stratum(feature_map, sizes, key):
-    """The number of the stratum of a draw; beyond the box, the number of strata."""
+    """The index of the stratum of a draw; the number of strata beyond the box."""
     drawn = jnp.stack(jax.tree.leaves(feature_map.sample_counts(key)))
     index = drawn[0] if len(drawn) == 1 else drawn[0] * sizes[1] + drawn[1]
     return jnp.where(jnp.all(drawn < sizes), index, jnp.prod(sizes))
@@ -114,11 +110,11 @@ def _dot_product(
 ) -> Verification:
     feature_map = DotProductFeatureMap(kernel, Geometric(p))
     terms = np.array([_BETAS[type(kernel)](kernel, n) * float(X @ X2) ** n for n in range(100)])
-    last = min(int(np.flatnonzero(terms > _TAIL * terms.max())[-1]), _MOST)
+    last = min(int(np.flatnonzero(terms > _MIN_TERM * terms.max())[-1]), _MAX_COPIES)
     target = kernel_value(kernel) if target is None else target
     counts, rest = [(n,) for n in range(last + 1)], float(terms[last + 1 :].sum()) * (1 + 1e-9)
     strata = map_strata(feature_map, feature_map, counts, list(terms[: last + 1]), rest)
-    return unbiased(None, target, strata=strata, max_samples=_BUDGET, **options.sampling())
+    return unbiased(None, target, strata=strata, max_samples=_MAX_SAMPLES, **options.sampling())
 
 
 @claim("feature map, linear kernel", "A, Subroutine 2", printed="unbiased")
@@ -138,7 +134,7 @@ def _exponential(form: str, options: SamplingOptions) -> Verification:
 
 @claim("feature map, binomial kernel", "A, section 2", erratum=5, printed="biased", corrected="unbiased")
 def _binomial(form: str, options: SamplingOptions) -> Verification:
-    """Features sqrt(beta_n) with beta_n > 0 make (1 - <x, x'>)^-alpha, whatever is printed."""
+    """Features sqrt(beta_n) with beta_n > 0 give (1 - <x, x'>)^-alpha."""
     target = float(run_compiled(printed_binomial, float(X @ X2), 0.5)) if form == "printed" else None
     return _dot_product(Binomial(0.5), options, 1.3, target)
 
@@ -152,7 +148,7 @@ def _binomial(form: str, options: SamplingOptions) -> Verification:
     corrected="respected",
 )
 def _binomial_definite(form: str, options: SamplingOptions) -> Verification:
-    """A symmetric matrix is positive semi-definite where its eigenvalues' absolute sum is no more than its trace."""
+    """A symmetric matrix is positive semi-definite if the absolute sum of its eigenvalues is at most its trace."""
     points = np.linspace(-0.9, 0.9, 7)
     inner = np.multiply.outer(points, points)
     with jax.enable_x64(True):
@@ -177,7 +173,7 @@ def _gaussian(form: str, options: SamplingOptions) -> Verification:
     all_terms = math.exp(square + inner - clean)  # in absolute value
     strata = map_strata(feature_map, right, counts, terms, all_terms - float(np.abs(terms).sum()) + 1e-12)
     target = math.exp(-float(np.sum((X - X2) ** 2)) / WIDTH**2)
-    return unbiased(None, target, strata=strata, max_samples=_BUDGET, **options.sampling())
+    return unbiased(None, target, strata=strata, max_samples=_MAX_SAMPLES, **options.sampling())
 
 
 @claim(
@@ -211,12 +207,12 @@ def _product(form: str, options: SamplingOptions) -> Verification:
     # |<a + e, b + f> - <a, b>| <= |e| |b| + |f| |a| + |e| |f|, where |a|^2 = k(x, x)
     norms = [math.exp(float(v @ v) / 2) for v in (X, X2)]
     errors = [feature_map.bias(CAPACITY, float(v @ v)) for v in (X, X2)]
-    lost = errors[0] * norms[1] + errors[1] * norms[0] + errors[0] * errors[1]
+    cap_bias = errors[0] * norms[1] + errors[1] * norms[0] + errors[0] * errors[1]
     return unbiased(
         jax.tree_util.Partial(_both_noisy, feature_map, _draw(), _draw(X2)),
         math.exp(float(X @ X2)),
         second_moment=float(np.exp(logs).sum()),
-        cap_bias=lost,
+        cap_bias=cap_bias,
         **options.sampling(),
     )
 
@@ -240,8 +236,7 @@ def _lemma3(form: str, options: SamplingOptions) -> Verification:
 
 @claim("second moment of the Gaussian map", "A, Lemma 5", erratum=7, printed="violated", corrected="respected")
 def _lemma5(form: str, options: SamplingOptions) -> Verification:
-    """Printed: the exact second moment of the printed map. Corrected: of the corrected one, whose bound takes
-    E <x~, x~'>^2 for its largest value (E |x~|^2)^2."""
+    """Printed: the exact second moment of the printed map. Corrected: the bound takes E <x~, x~'>^2 at its largest."""
     if form == "printed":
         return bound(printed_gaussian_second_moment(1.5, 4.0, 1.0), printed_lemma5_bound(1.5, 4.0, 1.0))
     feature_map = GaussianFeatureMap(Gaussian(WIDTH), Geometric(P))

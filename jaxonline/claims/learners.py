@@ -1,8 +1,7 @@
-"""Claims on learners: the mean of an update is the step that the paper takes with the exact gradient.
+"""Claims on learners: the mean of an update is the paper's step with the exact gradient.
 
-A learner plays ten rounds through its own oracle; at the state where that leads, its update in the next round is a
-random number whose mean is known. So what is checked is the whole path of an update: what is asked for, the estimate,
-the step size, and what is kept. (EXP3 and its kin are in `bandits`, outcome by outcome.)
+Each learner runs ten rounds through its own oracle; its next update is a random number with a known mean. This tests
+the whole update: queries, estimate, step size and state. (For EXP3 see `bandits`.)
 """
 
 import functools
@@ -52,66 +51,63 @@ ROUNDS, STEP, VARIANCE = 10, 0.3, 0.1
 _RNG = np.random.default_rng(20100627)
 XS = _RNG.uniform(-1, 1, (ROUNDS + 1, 3)).astype(np.float32)
 YS = (XS @ np.array([0.7, -0.4, 0.2]) + 0.3).astype(np.float32)
-YS[-1] -= 2.0  # an error to learn from
+YS[-1] -= 2.0  # gives a large error in the last round
 LOSSES = _RNG.uniform(size=(ROUNDS + 1, 3)).astype(np.float32)
-X, Y, NOW = XS[-1].astype(float), float(YS[-1]), STEP / math.sqrt(ROUNDS + 1)
+X, Y, LAST_STEP = XS[-1].astype(float), float(YS[-1]), STEP / math.sqrt(ROUNDS + 1)
 _FREQUENCIES = np.array([[0.9, -1.4, 0.3], [-0.5, 0.8, 2.1]])
 COPIES = NoisyCopies(gaussian([0.1, 0.2, 0.05]), gaussian(VARIANCE), reveal_covariance=True)
 
 
 def _step(learner: Any, feedback: Any, state: Any, t: Any, x: Any, y: Any, key: jax.Array) -> Any:
-    """The state after round t."""
     move_key, oracle_key, key = jax.random.split(key, 3)
     oracle = feedback.open(oracle_key, t, x, y, learner.predict(move_key, state, x))
     return learner.update(key, state, oracle)[0]
 
 
-def _trajectory(learner: Any, feedback: Any, rows: Any, outcomes: np.ndarray) -> Any:
-    """The state after ten rounds."""
-    return run_compiled(_played, learner, feedback, rows, outcomes)
+def _state_after_rounds(learner: Any, feedback: Any, rows: Any, outcomes: np.ndarray) -> Any:
+    return run_compiled(_run_rounds, learner, feedback, rows, outcomes)
 
 
-def _played(learner, feedback, rows, outcomes):
+def _run_rounds(learner, feedback, rows, outcomes):
     def after_round(state, t):
         key = jax.random.fold_in(jax.random.key(2), t)
         return _step(learner, feedback, state, t + 1, rows[t], outcomes[t], key), None
 
-    shapes = (jax.ShapeDtypeStruct(part.shape[1:], jnp.float32) for part in (rows, outcomes))
+    shapes = (jax.ShapeDtypeStruct(array.shape[1:], jnp.float32) for array in (rows, outcomes))
     state = learner.init(jax.random.key(1), Specs(*shapes))
     return jax.lax.scan(after_round, state, jnp.arange(ROUNDS, dtype=jnp.int32))[0]
 
 
 @functools.cache
-def _looking(look: Callable[..., Any]) -> Callable[..., Any]:
-    """`look(learner, before, after)` at one update."""
+def _update_sampler(statistic: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a sampler of `statistic(learner, before, after)` at one update."""
 
     def sample(learner, feedback, state, x, y, key):
         after = _step(learner, feedback, state, jnp.int32(ROUNDS + 1), x, y, key)
-        return jax.tree.map(lambda part: part.astype(jnp.float32), look(learner, state, after))
+        return jax.tree.map(lambda leaf: leaf.astype(jnp.float32), statistic(learner, state, after))
 
     return sample
 
 
 def _check(
-    learner, feedback, state, look, target, options: SamplingOptions, rows=XS, outcomes=YS, **known
+    learner, feedback, state, statistic, target, options: SamplingOptions, rows=XS, outcomes=YS, **known
 ) -> Verification:
-    """The mean of what `look` sees of the update in the last round against its target."""
-    sampler = jax.tree_util.Partial(_looking(look), learner, feedback, state, rows[-1], outcomes[-1])
+    """Compare the mean of a statistic of the update in the last round with its target."""
+    sampler = jax.tree_util.Partial(_update_sampler(statistic), learner, feedback, state, rows[-1], outcomes[-1])
     return unbiased(sampler, target, **{"detect": 0.08} | known, **options.sampling())
 
 
 def _gradient(w: np.ndarray) -> np.ndarray:
-    """Of the squared loss in the last round."""
     return 2 * (w @ X - Y) * X
 
 
 def _stepped(learner, before, after):
-    return (before.w - after.w) / np.float32(NOW)
+    return (before.w - after.w) / np.float32(LAST_STEP)
 
 
 def _descends(estimator: Any, feedback: Any, options: SamplingOptions) -> Verification:
     learner = GradientLearner(estimator, InverseSqrt(STEP))
-    state = _trajectory(learner, feedback, XS, YS)
+    state = _state_after_rounds(learner, feedback, XS, YS)
     return _check(learner, feedback, state, _stepped, _gradient(np.asarray(state.w, float)), options, kurtosis=100.0)
 
 
@@ -125,13 +121,18 @@ def _known_covariance(form: str, options: SamplingOptions) -> Verification:
     return _descends(KnownCovariance(), COPIES, options)
 
 
-@claim("update of the gradient learner, attributes by the l1 law", "C, Algorithm 2", few=True, improved="unbiased")
+@claim(
+    "update of the gradient learner, attributes by the l1 distribution", "C, Algorithm 2", few=True, improved="unbiased"
+)
 def _attributes(form: str, options: SamplingOptions) -> Verification:
     return _descends(AttributeGradient(4), Attributes(4), options)
 
 
 @claim(
-    "update of the gradient learner, attributes by the l2 law", "Hazan and Koren 2012", few=True, improved="unbiased"
+    "update of the gradient learner, attributes by the l2 distribution",
+    "Hazan and Koren 2012",
+    few=True,
+    improved="unbiased",
 )
 def _attributes_l2(form: str, options: SamplingOptions) -> Verification:
     return _descends(AttributeGradient(4, law="l2"), Attributes(4), options)
@@ -139,10 +140,10 @@ def _attributes_l2(form: str, options: SamplingOptions) -> Verification:
 
 @claim("update on Fourier features of two copies, mean features", "B, Lemma 1", few=True, improved="unbiased")
 def _on_features(form: str, options: SamplingOptions) -> Verification:
-    """Features of noisy copies have means damped by e^(-omega' Sigma omega / 2): the step is the gradient at them."""
+    """Noise damps the means of features by e^(-omega' Sigma omega / 2); the step is the gradient at these means."""
     features = FourierFeatures(_FREQUENCIES, None, 1.3)
     learner = WithFeatures(GradientLearner(TwoCopies(), InverseSqrt(STEP)), features)
-    state = _trajectory(learner, COPIES, XS, YS)
+    state = _state_after_rounds(learner, COPIES, XS, YS)
     angles, damped = _FREQUENCIES @ X, np.exp(-0.5 * _FREQUENCIES**2 @ np.array([0.1, 0.2, 0.05]))
     means = np.sqrt(1.3 / 2) * np.concatenate([damped * np.cos(angles), damped * np.sin(angles)])
     target = 2 * (np.asarray(state.w, float) @ means - Y) * means
@@ -150,7 +151,7 @@ def _on_features(form: str, options: SamplingOptions) -> Verification:
 
 
 def _log_ratios(learner, before, after):
-    change = (before.logarithms - after.logarithms) / np.float32(NOW)
+    change = (before.logarithms - after.logarithms) / np.float32(LAST_STEP)
     return change[1:] - change[0]
 
 
@@ -158,7 +159,7 @@ def _log_ratios(learner, before, after):
 def _exponentiated(form: str, options: SamplingOptions) -> Verification:
     """The ratios of the weights are multiplied by the exponentials of the gradient's differences."""
     learner = ExponentiatedGradient(TwoCopies(), InverseSqrt(STEP), scale=1.5, signed=True)
-    state = _trajectory(learner, COPIES, XS, YS)
+    state = _state_after_rounds(learner, COPIES, XS, YS)
     g = 1.5 * _gradient(np.asarray(run_compiled(ExponentiatedGradient.w, learner, state), float))
     both = np.concatenate([g, -g])
     return _check(learner, COPIES, state, _log_ratios, both[1:] - both[0], options, kurtosis=100.0)
@@ -173,7 +174,7 @@ def _predicted(learner, state):
 
 def _change_at_a_point(learner, before, after):
     change = learner.predict(None, after, _POINT) - learner.predict(None, before, _POINT)
-    return -change / np.float32(NOW)
+    return -change / np.float32(LAST_STEP)
 
 
 @claim("update of Algorithm 1, kernel (1 + <x, x'>)^2", "A, Algorithm 1", few=True, improved="unbiased")
@@ -183,7 +184,7 @@ def _noisy_kernel(form: str, options: SamplingOptions) -> Verification:
     length = GradientLength.for_loss(Squared(), minimum_variance, 4.0)
     learner = NoisyKernel(feature_map, length, InverseSqrt(STEP), None, Storage(2, 2, 0, 1, 1))
     feedback = NoisyCopies(gaussian(0.02), gaussian(VARIANCE))
-    state = _trajectory(learner, feedback, XS, YS)
+    state = _state_after_rounds(learner, feedback, XS, YS)
     value = float(run_compiled(_predicted, learner, state))
     target = 2 * (value - Y) * (1 + float(X @ _POINT)) ** 2
     return _check(learner, feedback, state, _change_at_a_point, target, options, kurtosis=500.0)
@@ -191,15 +192,15 @@ def _noisy_kernel(form: str, options: SamplingOptions) -> Verification:
 
 def _surrogate_change(learner, before, after):
     change = after.evaluate(learner.surrogate, _POINT) - before.evaluate(learner.surrogate, _POINT)
-    return -change / np.float32(NOW)
+    return -change / np.float32(LAST_STEP)
 
 
 @claim("update of kernel learning with a surrogate", "B, Theorem 3", few=True, improved="unbiased")
 def _surrogate(form: str, options: SamplingOptions) -> Verification:
-    """With the surrogate kernel, which undoes the noise of the new point: -step 2 (w(x) - y) k(x, z) on average."""
+    """The surrogate kernel removes the noise of the new point: -step 2 (w(x) - y) k(x, z) on average."""
     variances, kernel = [0.1, 0.2, 0.05], Gaussian(1.5)
     learner = SurrogateKernel(Surrogate(kernel, variances, 3), InverseSqrt(STEP), ROUNDS + 1)
-    state = _trajectory(learner, COPIES, XS, YS)
+    state = _state_after_rounds(learner, COPIES, XS, YS)
     value = float(run_compiled(_predicted, learner, state))
     target = 2 * (value - Y) * float(run_compiled(kernel, XS[-1], _POINT))
     return _check(learner, COPIES, state, _surrogate_change, target, options, kurtosis=100.0)
@@ -213,10 +214,10 @@ def _moments(learner, before, after):
 @claim("update of the Baseline's moments", "C, Algorithm 1", improved="unbiased")
 def _baseline(form: str, options: SamplingOptions) -> Verification:
     learner, feedback = Baseline(4, 1.0), Attributes(4)
-    state = _trajectory(learner, feedback, XS, YS)
+    state = _state_after_rounds(learner, feedback, XS, YS)
     target = (np.outer(X, X), Y * X)
-    most = np.float32(9 / 4 * 2)  # d^2/k x_i x_j, twice on the diagonal; no |x_i| is above 1, no |y| above 2
-    return _check(learner, feedback, state, _moments, target, options, range=(-2 * most, 2 * most))
+    reach = np.float32(9 / 4 * 2)  # d^2/k x_i x_j, twice on the diagonal, with |x_i| <= 1 and |y| <= 2
+    return _check(learner, feedback, state, _moments, target, options, range=(-2 * reach, 2 * reach))
 
 
 def _ball_step(learner, before, after):
@@ -225,9 +226,9 @@ def _ball_step(learner, before, after):
 
 @claim("update of gradient descent without a gradient", "Flaxman et al. 2005", improved="unbiased")
 def _bandit(form: str, options: SamplingOptions) -> Verification:
-    """Of |w - y|^2, whose mean over a ball has the same gradient."""
+    """The mean of |w - y|^2 over a ball has the same gradient."""
     learner, feedback = GradientBandit(1.5, 0.05, 20.0), LossOfMove(SquaredDistance())
-    w = _trajectory(learner, feedback, np.zeros((ROUNDS + 1, 0), np.float32), 3 * LOSSES)
+    w = _state_after_rounds(learner, feedback, np.zeros((ROUNDS + 1, 0), np.float32), 3 * LOSSES)
     target = 2 * (np.asarray(w, float) - 3 * LOSSES[-1].astype(float))
     known = {"rows": np.zeros((ROUNDS + 1, 0), np.float32), "outcomes": 3 * LOSSES, "kurtosis": 100.0}
     return _check(learner, feedback, w, _ball_step, target, options, **known)
@@ -239,9 +240,9 @@ def _added(learner, before, after):
 
 @claim("update of label-efficient Hedge", "Cesa-Bianchi et al. 2005", improved="unbiased")
 def _label_efficient(form: str, options: SamplingOptions) -> Verification:
-    """The losses are added to the state of exponential weights on average."""
+    """On average the losses are added to the state of exponential weights."""
     learner, feedback, rows = LabelEfficientHedge(EWA(0.4), 0.3), OnRequest(), np.zeros((ROUNDS + 1, 0), np.float32)
-    state = _trajectory(learner, feedback, rows, LOSSES)
+    state = _state_after_rounds(learner, feedback, rows, LOSSES)
     target = LOSSES[-1].astype(float)
     top = float(target.max()) / 0.3 * 1.001
     return _check(learner, feedback, state, _added, target, options, rows, LOSSES, range=(-1e-4, top))

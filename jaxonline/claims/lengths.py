@@ -35,7 +35,7 @@ P = 2.0
 
 @claim("projection |w|^2 -> B_w", "A, Algorithm 1", erratum=8, cost="exact", printed="biased", corrected="unbiased")
 def _projection(form: str, options: SamplingOptions) -> Verification:
-    """Corrected: `NoisyKernel` itself projects a hypothesis of norm 4 on the ball of radius 2."""
+    """Corrected: `NoisyKernel` projects a hypothesis of norm 4 on the ball of radius 2."""
     norm, limit = 16.0, 4.0
     if form == "printed":
         factor = float(run_compiled(printed_projection, norm, limit))
@@ -58,7 +58,7 @@ def _projection(form: str, options: SamplingOptions) -> Verification:
 def length_sample(
     form: str, capacity: int, estimator: GradientLength, feature_map: FeatureMap, w: jax.Array, y: Any, key: jax.Array
 ) -> Capped:
-    """One estimate g~ at the hypothesis Psi(w), from noisy copies of x and the label y, or noisy labels `y(key)`."""
+    """One estimate g~ at the hypothesis Psi(w) from noisy copies of x and the label y, or noisy labels `y(key)`."""
     x = jnp.asarray(X, w.dtype)
 
     def fresh(key):
@@ -104,7 +104,7 @@ def _classification(form: str, options: SamplingOptions) -> Verification:
     "length of the gradient, regression, exponential kernel", "A, Subroutine 1", printed="unbiased", improved="unbiased"
 )
 def _regression(form: str, options: SamplingOptions) -> Verification:
-    """The whole of Algorithm 1's estimate: a random number of feature vectors of a random number of copies each."""
+    """The whole estimate of Algorithm 1: a random number of feature vectors of a random number of copies each."""
     feature_map, w, y, capacity = DotProductFeatureMap(ExponentialKernel(), Geometric(P)), 0.5 * W, -1.0, 12
     inner = math.exp(float(w @ X))
     product = sum(
@@ -114,12 +114,12 @@ def _regression(form: str, options: SamplingOptions) -> Verification:
     moment = product - 2 * y * inner + y * y
     loss = SmoothedAbsolute(0.25)
     estimator = GradientLength.for_loss(loss, Geometric(P) if form == "printed" else minimum_variance, moment)
-    lost = feature_map.bias(capacity, float(X @ X)) * math.exp(float(w @ w) / 2)
+    cap_bias = feature_map.bias(capacity, float(X @ X)) * math.exp(float(w @ w) / 2)
     result = unbiased(
         _sampler("corrected", capacity, estimator, feature_map, jnp.asarray(w, jnp.float32), y),
         math.erf(0.25 * (inner - y)),
         second_moment=estimator.second_moment(moment),
-        cap_bias=lost,  # the mean is l' at a point that is this far off, and l' has a slope below 1
+        cap_bias=cap_bias,  # error of the argument of l', whose slope is below 1
         detect=0.08,
         **options.sampling(),
     )
@@ -129,8 +129,7 @@ def _regression(form: str, options: SamplingOptions) -> Verification:
 
 @claim("length of the gradient, regression, a noisy label for each factor", "A, Subroutine 1", improved="unbiased")
 def _noisy_labels(form: str, options: SamplingOptions) -> Verification:
-    """Labels 0.1 +- 0.5 at <w, x> = 0.6: erf(0.5) = 0.521 is right; one label for all factors has the mean
-    (erf(0) + erf(1)) / 2 = 0.421. The paper's labels are clean."""
+    """Labels 0.1 +- 0.5, <w, x> = 0.6: erf(0.5) = 0.521; one label for all factors gives (erf(0) + erf(1)) / 2."""
     label, spread, inner = 0.1, 0.5, float(W @ X)
     moment = (inner - label) ** 2 + VARIANCE * float(W @ W) + spread**2
     estimator = GradientLength.for_loss(SmoothedAbsolute(1.0), minimum_variance, moment)
@@ -152,8 +151,10 @@ def _round_queries(feature_map, estimator, key):
     """The copies of one round: one Psi~ for the hypothesis and N more for g~."""
     key, length_key = jax.random.split(key)
     n = estimator.series.law.sample(length_key)
-    each = jax.vmap(lambda k: feature_map.queries(feature_map.sample_counts(k)))(jax.random.split(key, 41))
-    return Capped(jnp.sum(jnp.where(jnp.arange(41, dtype=jnp.int32) <= n, each, 0)), n > 40)
+    queries_of_estimates = jax.vmap(lambda k: feature_map.queries(feature_map.sample_counts(k)))(
+        jax.random.split(key, 41)
+    )
+    return Capped(jnp.sum(jnp.where(jnp.arange(41, dtype=jnp.int32) <= n, queries_of_estimates, 0)), n > 40)
 
 
 @claim("queries of a round, dot-product kernel: p/(p-1)^2", "A, Theorem 1", printed="unbiased")
@@ -169,9 +170,9 @@ def _gaussian_queries(form: str, options: SamplingOptions) -> Verification:
 def _queries(feature_map: FeatureMap, expected: float, options: SamplingOptions) -> Verification:
     estimator = GradientLength.for_loss(Exponential(), Geometric(1.5), 0.1)
     counts = jax.tree_util.Partial(_round_queries, feature_map, estimator)
-    # Cut off: more than 40 further estimates, of which there are E (N - 40)+ = 2 p^-40 on average, each of E copies.
-    lost = 2 * 1.5**-40 * feature_map.expected_queries()
-    return queries(counts, expected, kurtosis=50.0, cap_bias=lost, **options.sampling())
+    # The cap removes E (N - 40)+ = 2 p^-40 further estimates on average, each of E copies.
+    cap_bias = 2 * 1.5**-40 * feature_map.expected_queries()
+    return queries(counts, expected, kurtosis=50.0, cap_bias=cap_bias, **options.sampling())
 
 
 @claim(
@@ -183,14 +184,16 @@ def _queries(feature_map: FeatureMap, expected: float, options: SamplingOptions)
     corrected="respected",
 )
 def _regression_regret(form: str, options: SamplingOptions) -> Verification:
-    """x = 1 in every round, without noise; labels +Y and -Y by a fair coin. Every learner's expected loss is T Y^2 at
-    least. With S for the sum of the T signs, the best |w| <= 1 in hindsight loses T Y^2 - max (2 w Y S - T w^2)."""
+    """x = 1 without noise, labels +Y and -Y by a fair coin: the expected loss of every learner is at least T Y^2.
+
+    With S for the sum of the T signs, the best |w| <= 1 in hindsight loses T Y^2 - max (2 w Y S - T w^2).
+    """
     rounds, label, radius = 100, 40.0, 1.0
     heads = np.arange(rounds + 1)
     pull = label * np.abs(2.0 * heads - rounds)  # Y |S|
     w = np.minimum(pull / rounds, radius)
-    law = special.comb(rounds, heads) / 2.0**rounds
-    least_regret = float(law @ (2 * w * pull - rounds * w**2))
+    pmf = special.comb(rounds, heads) / 2.0**rounds
+    least_regret = float(pmf @ (2 * w * pull - rounds * w**2))
     theorem = noisy_kernel_geometric(Linear(), Squared(), P, radius, 1.0, rounds, y_bound=label)
     if form == "printed":
         theorem = printed_noisy_kernel(Linear(), Squared(), P, radius, 1.0, rounds)

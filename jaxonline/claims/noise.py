@@ -36,7 +36,7 @@ W, X, Y = np.array([0.5, -1.0, 0.8]), np.array([0.6, 0.4, -0.2]), 0.7
 COVARIANCE = np.array([[0.5, 0.2, 0.0], [0.2, 0.4, -0.1], [0.0, -0.1, 0.3]])
 
 
-LAWS = {
+DISTRIBUTIONS = {
     "Gaussian": gaussian(COVARIANCE),
     "Laplace": laplace(COVARIANCE),
     "uniform": uniform(COVARIANCE),
@@ -45,31 +45,33 @@ LAWS = {
 }
 
 
-def _moments_of_noise(number, key):
-    """Noise and its products, of the law of this number: all laws are one program."""
+def _moments_of_noise(index, key):
+    """Noise and its products for a distribution index, so that all distributions share a program."""
     zero = jnp.zeros(3, jnp.float32)
-    z = jax.lax.switch(number, [functools.partial(law.sample, t=jnp.int32(1), x=zero) for law in LAWS.values()], key)
+    z = jax.lax.switch(
+        index, [functools.partial(noise.sample, t=jnp.int32(1), x=zero) for noise in DISTRIBUTIONS.values()], key
+    )
     return jnp.concatenate([z, jnp.outer(z, z).ravel()])
 
 
-def _law_of_noise(name: str) -> None:
+def _register_noise(name: str) -> None:
     @claim(f"{name} noise: mean 0, and the covariance as stated", "A, section 2", improved="unbiased")
     def check(form: str, options: SamplingOptions) -> Verification:
-        sampler = jax.tree_util.Partial(_moments_of_noise, jnp.int32(list(LAWS).index(name)))
+        sampler = jax.tree_util.Partial(_moments_of_noise, jnp.int32(list(DISTRIBUTIONS).index(name)))
         v = np.array([0.6, -0.5, 0.4])
         covariance = np.outer(v, v) if name == "two-point" else COVARIANCE
         target = np.concatenate([np.zeros(3), covariance.ravel()])
         return unbiased(sampler, target, kurtosis=300.0, **options.sampling())
 
 
-for _name in LAWS:
-    _law_of_noise(_name)
+for _name in DISTRIBUTIONS:
+    _register_noise(_name)
 
 
 def gradient_sample(
     feedback: NoisyCopies, estimator: GradientEstimator, w: Float[Array, "d"], x: Float[Array, "d"], y: Array, key: Key
 ) -> Float[Array, "d"]:
-    """One estimate of the gradient at w, through the oracle that a learner is given."""
+    """One estimate of the gradient at w through the learner's oracle."""
     oracle_key, key = jax.random.split(key)
     return estimator(key, w, feedback.open(oracle_key, jnp.int32(1), x, y, 0.0))
 
@@ -93,13 +95,13 @@ def _two_copies(form: str, options: SamplingOptions) -> Verification:
 
 @claim("gradient from one copy and its covariance", "B, Lemma 2", erratum=11, printed="biased", corrected="unbiased")
 def _known_covariance(form: str, options: SamplingOptions) -> Verification:
-    """The printed form is off by Sigma w."""
+    """The printed form has the bias Sigma w."""
     return _gradient(KnownCovariance() if form == "corrected" else PrintedKnownCovariance(), options)
 
 
 @claim("second moment of the two-copy gradient", "B, Lemma 1", erratum=10, printed="violated", corrected="respected")
 def _two_copies_moment(form: str, options: SamplingOptions) -> Verification:
-    """x along w and y against it, so that nothing cancels in (<w, x~> - y~)^2."""
+    """x along w and y against it, so that (<w, x~> - y~)^2 has no cancellation."""
     theorem = two_copies if form == "corrected" else printed_two_copies
     return _moment(TwoCopies(), lambda m: theorem(1.0, m.x_second, m.y_second, 1).G, options)
 
@@ -155,8 +157,6 @@ def _radial(form: str, options: SamplingOptions) -> Verification:
 
 
 class _PrintedRadial:
-    """The printed surrogate as a function of two points."""
-
     def __init__(self, mixture: GaussianMixture):
         self.mixture = mixture
 
@@ -189,7 +189,7 @@ def _lemma7(form: str, options: SamplingOptions) -> Verification:
     corrected="respected",
 )
 def _surrogate_gradient(form: str, options: SamplingOptions) -> Verification:
-    """A hypothesis of norm W along -psi~(x~) and the label B_y: the worst case, which the printed bound leaves out."""
+    """The worst case, a hypothesis of norm W along -psi~(x~) and the label B_y, exceeds the printed bound."""
     surrogate, radius, label = Surrogate(Gaussian(1.5), 0.2, dimension=2), 2.0, 1.0
     R = float(run_compiled(Surrogate.constant, surrogate))
     theorem = surrogate_kernel if form == "corrected" else printed_surrogate_kernel
@@ -207,9 +207,11 @@ def _surrogate_gradient(form: str, options: SamplingOptions) -> Verification:
     improved="respected",
 )
 def _positive_and_negative(form: str, options: SamplingOptions) -> Verification:
-    """Printed: at most 5 |u|^2 / sin^2 beta; improved: |u|^2 / (1 - cos beta), which is reached. At the worst of many
-    angles, for the worst lengths of u+ and u-: their sum of squares over |u|^2 is at most 1 over the least eigenvalue
-    of the Gram matrix of unit vectors along u+ and -u-."""
+    """Printed: at most 5 |u|^2 / sin^2 beta; improved: |u|^2 / (1 - cos beta), which is tight.
+
+    At the worst of many angles and lengths of u+ and u-, the sum of squares over |u|^2 is at most 1 over the least
+    eigenvalue of the Gram matrix of unit vectors along u+ and -u-.
+    """
     angles = np.linspace(0.01, 0.5, 50) * math.pi
     largest = 1 / np.linalg.eigvalsh([[[1.0, -c], [-c, 1.0]] for c in np.cos(angles)])[:, 0]
     largest_radius = surrogate_radius if form == "improved" else printed_surrogate_radius

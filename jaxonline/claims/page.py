@@ -1,4 +1,4 @@
-"""The page docs/claims.md: `python -m jaxonline.claims.page > docs/claims.md` checks every claim and writes it anew."""
+"""The page docs/claims.md: `python -m jaxonline.claims.page > docs/claims.md` checks every claim and writes it."""
 
 from collections.abc import Sequence
 
@@ -8,36 +8,36 @@ from jaxonline.claims.report import markdown_errata, markdown_table
 
 _PAGE = """# What five papers claim, checked
 
-Made by `python -m jaxonline.claims.page > docs/claims.md`. `jaxonline verify` checks all of it in a minute or two,
-prints the table with second moments beside their exact values and the papers' bounds, and exits with 1 if a verdict is
-not the expected one.
+Made by `python -m jaxonline.claims.page > docs/claims.md`. `jaxonline verify` checks all claims in a minute or two,
+prints the table with second moments, their exact values and the papers' bounds, and exits with 1 if a verdict is not
+the expected one.
 
 ## The papers
 
 {legend}
-[papers.md](papers.md) says for each section, equation and theorem where it is in the code.
+[papers.md](papers.md) lists sections, equations and theorems with their places in the code.
 
 ## The claims
 
-*Printed* is what the paper says, *corrected* what it should have said, *improved* goes beyond it; E1, E2, ... are the
-misprints below. *Bias* is in units of the target, with the half-width of its interval; for a bound it is
-value / bound - 1. *Detectable* is the minimum detectable bias: a larger one would have been found with probability
-0.999 or more. The false-alarm rate of each row is at most 1e-9. No interval leans on the central limit theorem; one
-by the method *kurtosis*, *second moment* or *bernstein* holds if the kurtosis, the second moment or the range is what
-the claim says, and the rows of `jaxonline verify --json` say it.
+*Printed* is the statement of the paper, *corrected* the right one, *improved* goes beyond the paper; E1, E2, ... are
+the misprints below. *Bias* is in units of the target, with the half-width of its interval; for a bound it is
+value / bound - 1. *Detectable* is the minimum detectable bias, which is found with probability 0.999 or more. The
+false-alarm rate of each row is at most 1e-9. No interval relies on the central limit theorem. Intervals of the methods
+*kurtosis*, *second moment* and *bernstein* assume the kurtosis, the second moment or the range of the claim, which the
+rows of `jaxonline verify --json` contain.
 
 {table}
 ## The misprints
 
-E17 is a fact about a table and not about an estimator, and has no row above: `jaxonline reproduce multikernel` prints
-that table both ways. All others have one, printed and corrected. The printed formulas, as functions, are in
+E17 concerns a table, not an estimator, and has no row above: `jaxonline reproduce multikernel` prints that table as
+published and corrected. The others have rows, printed and corrected. The printed formulas, as functions, are in
 [the modules printed_\\*](../jaxonline/claims).
 
 {errata}"""
 
 
 def claims_page(rows: Sequence[Row]) -> str:
-    """The page in Markdown: papers, the table of the rows, misprints."""
+    """Return the page in Markdown: papers, the table of the rows, misprints."""
     return _PAGE.format(legend=errata.legend(), table=markdown_table(rows), errata=markdown_errata())
 
 

@@ -1,6 +1,6 @@
-"""The page docs/papers.md: from paper, section and equation to file and claim.
+"""The page docs/papers.md, from paper, section and equation to file and claim.
 
-`python -m jaxonline.claims.papers > docs/papers.md` writes it anew; what is linked is where a name is defined now.
+`python -m jaxonline.claims.papers > docs/papers.md` writes it; links lead to the current definition of each name.
 """
 
 import importlib
@@ -15,17 +15,11 @@ from jaxonline.claims.report import as_text
 
 
 class Place(NamedTuple):
-    """A place in a paper.
+    """A place in a paper."""
 
-    Attributes:
-        where: sections, equations, theorems, algorithms, separated by commas; a claim about one of them belongs here.
-        what: in a few words.
-        names: of the package, as dotted paths below `jaxonline`, separated by blanks; none where it is not in the code.
-    """
-
-    where: str
+    where: str  # sections, equations, theorems and algorithms, separated by commas
     what: str
-    names: str
+    names: str  # dotted paths below `jaxonline`, separated by blanks; "" if it is not in the code
 
 
 PLACES: dict[str, list[Place]] = {
@@ -33,7 +27,7 @@ PLACES: dict[str, list[Place]] = {
         Place("section 2", "oracles of noisy copies; the losses; the kernels",
               "feedback.NoisyCopies feedback.AdversarialCopies losses kernels"),
         Place("section 3.1", "online gradient descent, its bound", "learners.GradientLearner bounds.gradient_descent"),
-        Place("section 3.2", "the general estimator, polynomials Q_n -> f, and better laws of N",
+        Place("section 3.2", "the general estimator, polynomials Q_n -> f, and better distributions of N",
               "estimators.PolynomialSequenceEstimator estimators.chebyshev estimators.minimum_variance "
               "estimators.cost_aware"),
         Place("Lemma 1", "the series estimator, its queries and its second moment",
@@ -88,7 +82,8 @@ PLACES: dict[str, list[Place]] = {
             "AER: the gradient from k attributes",
             "learners.aer estimators.AttributeGradient",
         ),
-        Place("Hazan and Koren 2012", "AERR: the same with an l2 law", "learners.aerr estimators.AttributeGradient"),
+        Place("Hazan and Koren 2012", "AERR: the same with an l2 distribution",
+              "learners.aerr estimators.AttributeGradient"),
         Place("Lemma 3", "the size of the Baseline's v", "estimators.AttributePairs bounds.baseline_risk"),
         Place("Theorem 1, Theorem 2", "risks of Baseline and AER", "bounds.baseline_risk bounds.aer_regret"),
         Place(
@@ -132,33 +127,29 @@ PLACES: dict[str, list[Place]] = {
 
 
 def claims_at(letter: str, place: Place) -> list[Claim]:
-    """The claims about a place, each form of them: those whose last place it is."""
+    """Return the claims, each form of them, whose last place is this one."""
     keys = {key.strip().lower() for key in place.where.split(",")}
-    found = []
+    matches = []
     for claim in all_claims():
         source, *places = [part.strip() for part in claim.paper.split(",")]
         last = places[-1] if places else source
         if last.lower() in keys and source in (letter, last):
-            found.append(claim)
-    return found
+            matches.append(claim)
+    return matches
 
 
 def source_of(name: str) -> Path:
-    """Where a name is defined, from the root of the repository on: the file, or the folder of a room.
-
-    Raises:
-        AttributeError, ModuleNotFoundError: there is no such name.
-    """
-    home, _, last = f"jaxonline.{name}".rpartition(".")
-    room = importlib.import_module(home)
-    spec = importlib.util.find_spec(f"{home}.{last}") if hasattr(room, "__path__") else None
-    file = Path(str(spec.origin) if spec is not None else inspect.getfile(inspect.unwrap(getattr(room, last))))
+    """Return the file of a name, or the folder of a package, relative to the root of the repository."""
+    parent, _, last = f"jaxonline.{name}".rpartition(".")
+    module = importlib.import_module(parent)
+    spec = importlib.util.find_spec(f"{parent}.{last}") if hasattr(module, "__path__") else None
+    file = Path(str(spec.origin) if spec is not None else inspect.getfile(inspect.unwrap(getattr(module, last))))
     file = file.relative_to(Path(__file__).parents[2])
     return file.parent if file.name == "__init__.py" else file
 
 
 def papers_page() -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     lines = [
         "# Where each paper is in the code",
         "",

@@ -1,4 +1,4 @@
-"""All claims as intervals around zero."""
+"""Plot of all claims as intervals around zero."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,20 +12,14 @@ from jaxonline.store.output_paths import output_file
 
 ENDINGS = (".eps", ".jpg", ".pdf", ".png", ".svg")
 _STYLES = {"printed": (COLOURS[3], "s"), "corrected": (COLOURS[1], "o"), "improved": (COLOURS[0], "D")}
-_LINEAR = 0.1
+_LINEAR_RANGE = 0.1
 
 
 def plot_intervals(rows: Sequence[Row]) -> Any:
-    """A figure with one interval for each claim: where it is right, the interval contains zero.
+    """Plot one interval for each claim: correct claims contain zero.
 
-    For bounds the interval is value / bound - 1: where the bound is respected, it does not lie above zero. The axis
-    is linear near zero and logarithmic beyond.
-
-    Args:
-        rows: of `run_claims`; those without a number are left out.
-
-    Returns:
-        A `matplotlib.figure.Figure`.
+    For bounds the interval is value / bound - 1, and respected bounds are not above zero. The axis is linear near zero
+    and logarithmic beyond. Rows without a number are left out.
 
     Example:
         >>> from jaxonline.claims import plot_intervals, run_claims
@@ -40,10 +34,10 @@ def plot_intervals(rows: Sequence[Row]) -> Any:
     figure = Figure(figsize=(9.5, 1.0 + 0.19 * max(len(shown), 2)), layout="constrained")
     axes = figure.add_subplot()
     for form, (colour, marker) in _STYLES.items():
-        places = [i for i, row in enumerate(shown) if row.claim.form == form]
-        if places:
+        indices = [i for i, row in enumerate(shown) if row.claim.form == form]
+        if indices:
             axes.errorbar(
-                bias[places], places, xerr=half_width[places],
+                bias[indices], indices, xerr=half_width[indices],
                 fmt=marker, color=colour, markersize=4, capsize=2, label=form,
             )  # fmt: skip
     unexpected = [i for i, row in enumerate(shown) if not row.as_expected]
@@ -51,8 +45,8 @@ def plot_intervals(rows: Sequence[Row]) -> Any:
         axes.scatter(bias[unexpected], unexpected, s=90, facecolors="none", edgecolors="black",
                      label="not as expected")  # fmt: skip
     axes.axvline(0.0, color="black", linewidth=0.8)
-    axes.set_xscale("symlog", linthresh=_LINEAR)
-    reach = 2 * float(np.max(np.abs(bias) + half_width, initial=_LINEAR))
+    axes.set_xscale("symlog", linthresh=_LINEAR_RANGE)
+    reach = 2 * float(np.max(np.abs(bias) + half_width, initial=_LINEAR_RANGE))
     axes.set_xlim(-reach, reach)
     decades = [t for t in 10.0 ** np.arange(-1, 9) if t <= reach]
     axes.set_xticks([-t for t in reversed(decades)] + [0.0, *decades])
@@ -70,6 +64,6 @@ def plot_intervals(rows: Sequence[Row]) -> Any:
 
 
 def save_intervals(rows: Sequence[Row], path: str | Path) -> None:
-    """Draw `plot_intervals(rows)` to a file; its ending, one of `ENDINGS`, decides the format."""
+    """Write `plot_intervals(rows)` to a file; its ending, one of `ENDINGS`, is the format."""
     with output_file(Path(path)) as path:
         plot_intervals(rows).savefig(path, dpi=150)

@@ -1,7 +1,4 @@
-"""Theorems as the papers print them, wrong or looser than need be: what the claims set against the right ones.
-
-The right ones are in `jaxonline.bounds`, with the same arguments.
-"""
+"""Theorems as printed, wrong or loose, with the arguments of their corrections in `jaxonline.bounds`."""
 
 import math
 
@@ -65,11 +62,7 @@ def printed_surrogate_kernel(radius: float, constant: float, y_bound: float, n_r
 def printed_surrogate_radial_kernel(
     radius: float, variance: float, c: float, dimension: int, y_bound: float, n_rounds: int
 ) -> RegretBound:
-    """E13, B Theorem 5: with R = e^(sigma c) for c < d / (4 sigma), and without the cross term (E12).
-
-    Raises:
-        ValueError: `c` out of its range.
-    """
+    """E13, B Theorem 5: with R = e^(sigma c) for c < d / (4 sigma), and without the cross term (E12)."""
     sigma = math.sqrt(variance)
     check.number("c", c, gt=0.0, lt=dimension / (4 * sigma))
     return printed_surrogate_kernel(radius, math.sqrt(printed_lemma7_bound(sigma, c)), y_bound, n_rounds)

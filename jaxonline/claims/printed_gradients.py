@@ -1,7 +1,4 @@
-"""Gradient estimates as papers B and C print them, wrong: what the claims set against the right ones.
-
-The right ones are in `jaxonline.estimators`. Studies play the printed one of paper B beside the right one.
-"""
+"""Gradient estimates of papers B and C as printed, for comparison with those of `jaxonline.estimators`."""
 
 import itertools
 import math
@@ -23,7 +20,7 @@ class PrintedKnownCovariance:
     """E11, B Lemma 2: 2 (<w, x~> - y~) x~ - Sigma w, biased by Sigma w; 2 Sigma w is right (`KnownCovariance`)."""
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
-        """2 (<w, x~> - y~) x~ - Sigma w."""
+        """Return 2 (<w, x~> - y~) x~ - Sigma w."""
         del key
         x = oracle.copy(0)
         return squared_loss_gradient(w, x, oracle.label(), x) - oracle.covariance @ w
@@ -36,7 +33,7 @@ def printed_attribute_gradient(
     seen: AttributeIndices,
     x_subset: Float[Array, "half"],
 ) -> Float[Array, "d"]:
-    """E14, C Algorithm 2: y^ from x_j instead of x_i, j being the last (here: the largest) index of the loop for v."""
+    """E14, C Algorithm 2: y^ from x_j instead of x_i, with j the last (here: the largest) index of the loop for v."""
     last = x_subset[jnp.argmax(seen.subset)]
     return estimator.gradient(w, y, seen, x_subset, jnp.full_like(x_subset, last))
 
@@ -44,7 +41,7 @@ def printed_attribute_gradient(
 def printed_attribute_support(
     estimator: AttributeGradient, w: Float[np.ndarray, "d"], x: Float[np.ndarray, "d"], y: float
 ) -> list[tuple[float, np.ndarray]]:
-    """E14: every outcome of `printed_attribute_gradient` with its probability, for small d and k and the l1 law."""
+    """E14: outcomes of `printed_attribute_gradient` with probabilities, for small d and k and the l1 distribution."""
     half, weights = estimator.n_attributes // 2, np.abs(w) / np.abs(w).sum()
     subsets = list(itertools.combinations(range(len(w)), half))
     pairs = list(itertools.product(subsets, itertools.product(np.flatnonzero(weights), repeat=half)))

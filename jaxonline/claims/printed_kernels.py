@@ -1,8 +1,7 @@
-"""Formulas of kernels and feature maps as papers A and B print them, wrong: what the claims set against the right ones.
+"""Formulas of kernels and feature maps of papers A and B as printed, wrong, only for comparison with the right ones.
 
-Never use them for anything else. The right ones are in `jaxonline.kernels`, `jaxonline.estimators.feature_maps`,
-`jaxonline.estimators.gradient_length` and `jaxonline.estimators.surrogates`; papers and misprints by number in
-`jaxonline.claims.errata`.
+The right ones are in `jaxonline.kernels` and in `feature_maps`, `gradient_length`, `surrogates` of
+`jaxonline.estimators`.
 """
 
 import math
@@ -40,10 +39,10 @@ def printed_binomial_coefficients(n_terms: int, exponent: float) -> np.ndarray:
 
 @struct
 class PrintedGaussianFeatureMap(FeatureMap):
-    """E6, A Subroutine 5: the Gaussian feature map with (2/width^2)^n / n! where its square root should be.
+    """E6, A Subroutine 5: the Gaussian feature map with (2/width^2)^n / n! instead of its square root.
 
-    Its inner products (Subroutines 6 and 7) are those of `printed_gaussian_kernel`. What is not misprinted is the right
-    map's. The arguments are those of `GaussianFeatureMap`.
+    Its inner products (Subroutines 6 and 7) are `printed_gaussian_kernel`. The arguments are those of
+    `GaussianFeatureMap`, to which it delegates the rest.
     """
 
     kernel: Gaussian
@@ -58,7 +57,7 @@ class PrintedGaussianFeatureMap(FeatureMap):
     def combine(
         self, counts: tuple[Int[Array, ""], Int[Array, ""]], pairs: PairProduct, factors: Float[Array, "l d"]
     ) -> NoisyFeature:
-        """Subroutine 5 with the number in front of the factors as printed."""
+        """Subroutine 5 with the printed factor."""
         n1, n2 = (jnp.asarray(count, jnp.int32) for count in counts)
         dtype = factors.dtype
         sign = jnp.where(n1 % 2 == 0, pairs.sign, -pairs.sign)
@@ -86,7 +85,7 @@ class PrintedGaussianFeatureMap(FeatureMap):
         n = int(counts[1])
         return (2.0 / host_float("width", self.kernel.width) ** 2) ** n / math.factorial(n)
 
-    # what is printed right
+    # Delegated to the right map.
 
     def sample_counts(self, key: Key[Array, ""]) -> tuple[Int[Array, ""], Int[Array, ""]]:
         return self.right.sample_counts(key)
@@ -111,10 +110,7 @@ class PrintedGaussianFeatureMap(FeatureMap):
 
 
 def printed_gaussian_kernel(x: ArrayLike, x2: ArrayLike, width: float) -> float:
-    """E6: the inner product of the printed feature vectors, a Bessel-type series where the kernel should be.
-
-    It is e^(-(|x|^2 + |x'|^2)/width^2) sum_n (4 <x, x'>/width^4)^n / n!^2.
-    """
+    """E6: e^(-(|x|^2 + |x'|^2)/width^2) sum_n (4 <x, x'>/width^4)^n / n!^2, the product of printed features."""
     x, x2 = np.asarray(x, float), np.asarray(x2, float)
     series = special.hyp0f1(1.0, 4.0 * (x @ x2) / width**4)
     return float(math.exp(-(x @ x + x2 @ x2) / width**2) * series)
@@ -125,11 +121,7 @@ def printed_gaussian_second_moment(
 ) -> float:
     """E7: the exact second moment of the printed Gaussian map, (p/(p-1))^2 I_0(2 sqrt(pF)/w^2) I_0(4 sqrt(pM)/w^2).
 
-    Args:
-        p: of the geometric law.
-        copy_moment: M = E |x~|^2.
-        width: w.
-        pair_moment: F = E <x~, x~'>^2; M^2, its largest value, when None.
+    `copy_moment` is M = E |x~|^2, `pair_moment` F = E <x~, x~'>^2, by default its maximum M^2.
     """
     pair_moment = copy_moment**2 if pair_moment is None else pair_moment
     pairs = special.i0(2.0 * math.sqrt(p * pair_moment) / width**2)
@@ -137,7 +129,7 @@ def printed_gaussian_second_moment(
 
 
 def printed_lemma5_bound(p: float, copy_moment: float, width: float) -> float:
-    """E7, A Lemma 5: (p/(p-1))^2 exp((sqrt(p) M + 2 p sqrt(M)) / w^2); its exponent lacks a factor 2.
+    """E7, A Lemma 5: (p/(p-1))^2 exp((sqrt(p) M + 2 p sqrt(M)) / w^2), whose exponent lacks a factor 2.
 
     The last step of the proof squares two exponential series, and (sum a^n/n!)^2 is e^(2a). Infinite beyond float64.
     """
@@ -164,9 +156,6 @@ def printed_gradient_length(
     """E9, A Subroutine 1: Grad_Length_Estimate of a classification loss without the y inside the product.
 
     Its mean is y l'(<w, Psi(x)>). The arguments are those of `GradientLength.estimate`.
-
-    Raises:
-        ValueError: an `estimator` for a regression loss.
     """
     if estimator.kind != "classification":
         raise ArgumentError("estimator", f"must be of the kind 'classification' (got {estimator.kind!r})")
@@ -181,11 +170,7 @@ def printed_gradient_length(
 def printed_radial_surrogate(
     mixture: GaussianMixture, standard_deviation: float, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]
 ) -> Float[Array, ""]:
-    """E13, B appendix E: the surrogate of a mixture of Gaussian kernels with 2 sigma u where 2 sigma^2 u is right.
-
-    Raises:
-        ValueError: 2 sigma u >= 1 for a rate u of the mixture.
-    """
+    """E13, B appendix E: the surrogate of a mixture of Gaussian kernels with 2 sigma u < 1 for 2 sigma^2 u."""
     rates = np.asarray(mixture.rates, float)
     check.numbers("2 sigma u", 2.0 * standard_deviation * rates, lt=1.0)
     difference = as_floating(x) - as_floating(x2)

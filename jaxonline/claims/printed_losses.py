@@ -1,8 +1,4 @@
-"""Formulas of losses as paper A prints them in Examples 2 to 4 and Appendix C, wrong: for the claims to compare with.
-
-Never use them for anything else. The right ones are in `jaxonline.losses`; misprints by number in
-`jaxonline.claims.errata`.
-"""
+"""Formulas of losses in Examples 2 to 4 and Appendix C of paper A as printed, to compare with `jaxonline.losses`."""
 
 import math
 
@@ -17,7 +13,7 @@ from jaxonline.parameters.numbers import as_floating
 
 
 def printed_exponential(a: ArrayLike) -> jax.Array:
-    """E1, Example 2: the exponential loss of a margin as e^(+a), which grows as the prediction gets better."""
+    """E1, Example 2: the exponential loss of a margin as e^(+a), which grows with better predictions."""
     return jnp.exp(as_floating(a))
 
 
@@ -50,8 +46,8 @@ def printed_absolute_majorant(a: float, scale: float) -> float:
 def printed_hinge_majorant(a: float, scale: float) -> float:
     """E4, Example 4: the bound 2 e^(s^2 a^2 - 1) / (s a sqrt(pi)), printed for the smoothed hinge loss.
 
-    The appendix derives it for the absolute loss, and there, too, the 1 is in the exponent; outside of it, as the sum
-    of (s a)^(2n+2) / (n+1)! has it, the bound would be right for that loss.
+    The appendix derives it for the absolute loss, also with the 1 in the exponent; outside of it, as in the sum of (s
+    a)^(2n+2) / (n+1)!, the bound would be right for that loss.
     """
     reach = check.positive("scale", scale) * check.positive("a", a)
     return 2.0 * math.exp(reach**2 - 1.0) / (reach * math.sqrt(math.pi))

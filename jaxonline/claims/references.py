@@ -1,4 +1,4 @@
-"""The papers of the methods of this package, as their files declare them. The entries are in `references.bib`."""
+"""The papers of the methods of this package, as their modules declare them; the entries are in `references.bib`."""
 
 import functools
 import importlib
@@ -7,8 +7,8 @@ from importlib import resources
 
 from jaxonline.parameters.citations import REFERENCES
 
-# by letter, as docstrings, claims and errata have it
-OF_LETTER = {
+# By letter, as in docstrings, claims and errata.
+KEYS_BY_LETTER = {
     "A": "cesabianchi2010online", "B": "cesabianchi2010learning", "C": "cesabianchi2010efficient",
     "D": "rokhlin2025random",
 }  # fmt: skip
@@ -19,7 +19,7 @@ METHODS = REFERENCES
 
 @functools.cache
 def entries() -> dict[str, str]:
-    """Every entry of `references.bib` by its key.
+    """Return every entry of `references.bib` by key.
 
     Example:
         >>> from jaxonline.claims.references import entries
@@ -27,5 +27,5 @@ def entries() -> dict[str, str]:
         @inproceedings{agrawal2012analysis,
     """
     text = resources.files("jaxonline.claims").joinpath("references.bib").read_text(encoding="utf-8")
-    found = (each.strip() for each in re.split(r"^(?=@)", text, flags=re.MULTILINE) if each.strip())
-    return {each.partition("{")[2].partition(",")[0]: each for each in found}
+    texts = (entry.strip() for entry in re.split(r"^(?=@)", text, flags=re.MULTILINE) if entry.strip())
+    return {entry.partition("{")[2].partition(",")[0]: entry for entry in texts}

@@ -1,4 +1,4 @@
-"""Claims on a terminal: the table, and the command behind `jaxonline verify`."""
+"""Tables of claims, and the command `jaxonline verify`."""
 
 import itertools
 import os
@@ -14,8 +14,8 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.store.output_paths import check_distinct, check_file, run_all_steps
 from jaxonline.verify.result import BIASED, VIOLATED
 
-# From these widths on the table has columns for second moments, and for paper, form and method.
-_MOMENTS, _ORIGINS = 96, 144
+# Minimum widths for columns of second moments, and of paper, form and method.
+_MOMENTS_WIDTH, _ORIGINS_WIDTH = 96, 144
 CAPTION = (
     "bias: in units of the target, and the half-width of its interval (for a bound: value / bound - 1); "
     "detectable: the minimum detectable bias, which the check finds with probability 0.999 or more"
@@ -23,17 +23,10 @@ CAPTION = (
 
 
 def claims_table(rows: Sequence[Row], width: int | None = None) -> Any:
-    """The rows as a table of rich; a verdict that is not the expected one is red.
+    """Return the rows as a table of rich; unexpected verdicts are red.
 
-    Form, bias, minimum detectable bias and verdict always have their place. Where there is no room for columns of their
-    own, a claim and its paper stand above the rows of its forms, and the second moments are left out.
-
-    Args:
-        rows: of `run_claims`.
-        width: of the place where the table goes; None for all columns, each as wide as it needs.
-
-    Returns:
-        A `rich.table.Table`.
+    Below some widths a claim and its paper are above the rows of its forms, and second moments are left out; a `width`
+    of None shows all columns.
 
     Example:
         >>> from jaxonline.claims import claims_table, run_claims
@@ -44,7 +37,7 @@ def claims_table(rows: Sequence[Row], width: int | None = None) -> Any:
     from rich.table import Table
     from rich.text import Text
 
-    moments, origins = (width is None or width >= least for least in (_MOMENTS, _ORIGINS))
+    moments, origins = (width is None or width >= minimum for minimum in (_MOMENTS_WIDTH, _ORIGINS_WIDTH))
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), caption=CAPTION, caption_justify="left")
     table.add_column("claim", no_wrap=width is None)
     for name in ("paper", "form", "method") if origins else ():
@@ -63,7 +56,7 @@ def claims_table(rows: Sequence[Row], width: int | None = None) -> Any:
 
 
 def markdown_table(rows: Sequence[Row]) -> str:
-    """The rows as a table in Markdown, the one in docs/claims.md: verdicts that speak against the form are bold.
+    """Return the rows as the Markdown table of docs/claims.md; verdicts against the form are bold.
 
     Example:
         >>> from jaxonline.claims import markdown_table, run_claims
@@ -73,33 +66,38 @@ def markdown_table(rows: Sequence[Row]) -> str:
     head = ["claim", "paper", "form", "method", "bias", "detectable", "verdict"]
     lines = [head, ["---"] * len(head)]
     for row in rows:
-        claim, found = row.claim, row.verification
-        verdict = f"**{found.verdict}**" if found.verdict in (BIASED, VIOLATED) else found.verdict
-        lines.append([as_text(claim.name), claim.paper, claim.form, found.method, *_numbers(row, False), verdict])
+        claim, verification = row.claim, row.verification
+        verdict = f"**{verification.verdict}**" if verification.verdict in (BIASED, VIOLATED) else verification.verdict
+        lines.append(
+            [as_text(claim.name), claim.paper, claim.form, verification.method, *_numbers(row, False), verdict]
+        )
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 def markdown_errata() -> str:
-    """The misprints as a table in Markdown."""
+    """Return the misprints as a table in Markdown."""
     lines = [["", "paper", "printed", "right", "note"], ["---"] * 5]
-    for one in ERRATA:
-        place = f"{one.paper}, {one.place}"
-        lines.append([f"E{one.number}", place, *(as_text(text) for text in (one.printed, one.right, one.note))])
+    for erratum in ERRATA:
+        place = f"{erratum.paper}, {erratum.place}"
+        texts = (erratum.printed, erratum.right, erratum.note)
+        lines.append([f"E{erratum.number}", place, *map(as_text, texts)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 def as_text(formula: str) -> str:
-    """Plain text for a cell of a table in Markdown, which would read some characters of formulas as its own."""
+    """Escape plain text for a cell of a table in Markdown."""
     return re.sub(r"([|*~_<`\\])", r"\\\1", formula)
 
 
 def _numbers(row: Row, moments: bool) -> list[str]:
-    found = row.verification
-    known = (found.second_moment, found.exact_second_moment, found.second_moment_bound)
+    verification = row.verification
+    moments_of_row = (
+        verification.second_moment, verification.exact_second_moment, verification.second_moment_bound
+    )  # fmt: skip
     return [
-        f"{_number(found.bias, '+.2g')} ± {_number(found.half_width, '.2g')}",
-        _number(found.detectable, ".2g"),
-        *((_number(moment, ".3g") for moment in known) if moments else ()),
+        f"{_number(verification.bias, '+.2g')} ± {_number(verification.half_width, '.2g')}",
+        _number(verification.detectable, ".2g"),
+        *((_number(moment, ".3g") for moment in moments_of_row) if moments else ()),
     ]
 
 
@@ -120,25 +118,21 @@ def verify_command(
     figure: str | Path | None = None,
     console: Any = None,
 ) -> int:
-    """Run claims with a progress bar, print their table, write what was asked for; returns the exit code.
+    """Run claims with a progress bar, print their table, write the requested files, and return the exit code.
 
-    The table fits a terminal of 80 columns or more (and the environment's COLUMNS); in a file or a pipe every claim
-    has one line, as long as it needs.
+    The table fits a terminal of 80 columns or more (or COLUMNS); in a file or a pipe every claim is one line.
 
     Args:
-        pattern: which claims (`jaxonline.claims.registry.select`).
-        samples: samples of each check that samples.
+        pattern: the claims (`jaxonline.claims.registry.select`).
+        samples: samples of each sampled check.
         seed: the seed.
-        json_file: where to write the rows.
-        figure: where to draw the intervals.
-        console: a console of rich; a new one when None.
-
-    Returns:
-        0 if every verdict is the expected one, else 1.
+        json_file: file of the rows.
+        figure: file of the plot of intervals.
+        console: a console of rich; a new one by default.
 
     Raises:
-        ValueError: before the work, for what `run_claims` refuses, or a figure with another ending than `ENDINGS`.
-        OSError: a file that cannot be written, before the work where that can be seen; else after all that can be done.
+        ValueError: before the work, as in `run_claims`, or for an ending of the figure that is not in `ENDINGS`.
+        OSError: a file cannot be written; before the work if possible, otherwise after the other outputs.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -160,35 +154,33 @@ def verify_command(
             lambda name, done, total: bar.update(task, description=name, completed=done, total=total),
         )
 
-    def put(save: Callable[[Sequence[Row], str | Path], None], path: str | Path | None) -> None:
+    def write(save: Callable[[Sequence[Row], str | Path], None], path: str | Path | None) -> None:
         if path is not None:
             save(rows, path)
             console.print(f"{path} written", markup=False, soft_wrap=True)
 
     run_all_steps(
-        lambda: _print_rows(console, rows), lambda: put(write_json, json_file), lambda: put(save_intervals, figure)
+        lambda: _print_rows(console, rows), lambda: write(write_json, json_file), lambda: write(save_intervals, figure)
     )
     return exit_code(rows)
 
 
 def _check_files(json_file: str | Path | None, figure: str | Path | None) -> None:
-    """Check that both can be written."""
     files = {"json": json_file, "figure": figure}
-    found = {name: check_file(name, path) for name, path in files.items() if path is not None}
-    check_distinct(found)
+    checked = {name: check_file(name, path) for name, path in files.items() if path is not None}
+    check_distinct(checked)
     if figure is not None and Path(figure).suffix.lower() not in ENDINGS:
         raise ArgumentError("figure", f"must end in one of {', '.join(ENDINGS)} (got '{figure}')")
 
 
 def _print_rows(console: Any, rows: Sequence[Row]) -> None:
-    """The table, what is wrong, and a summary."""
     from rich.text import Text
 
     _print_table(console, rows)
     wrong = [row for row in rows if not row.as_expected]
     for row in wrong:
-        one = row.claim
-        reason = f"{one.name}, {one.form}: {row.verification.verdict}, expected {one.expected}; {'; '.join(row.notes)}"
+        claim, verdict = row.claim, row.verification.verdict
+        reason = f"{claim.name}, {claim.form}: {verdict}, expected {claim.expected}; {'; '.join(row.notes)}"
         console.print(Text(reason, style="bold red"), soft_wrap=True)
     seconds = sum(row.seconds for row in rows)
     level = max((row.verification.level for row in rows), default=0.0)

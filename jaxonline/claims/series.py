@@ -1,8 +1,7 @@
 """Claims on losses and on the series estimator of their derivative (paper A, Lemma 1 and Examples 2 to 4).
 
-The copies are X = mean + noise with Gaussian noise of variance 0.05, so that every moment is known exactly, and
-each check is stratified by the number N of copies: each stratum is one term of the Taylor series. All estimators with
-the same kind of law are one compiled program.
+The copies X have Gaussian noise of variance 0.05, so that every moment is known exactly. The strata are the numbers N
+of copies, one for each term of the Taylor series. Estimators with one kind of distribution share a compiled program.
 """
 
 import dataclasses
@@ -37,20 +36,24 @@ from jaxonline.verify.result import Verification
 from jaxonline.verify.strata import Strata
 
 MEAN, SPREAD, P = 0.8, math.sqrt(0.05), 2.0
-_TAIL, _TABLE = 1e-6, 96
+_MIN_TERM, _TABLE_LENGTH = 1e-6, 96  # relative to the largest term; of padded tables
 
 
 def noisy_number(mean: float, key: jax.Array) -> jax.Array:
-    """One copy of X: `mean` plus Gaussian noise of variance 0.05."""
+    """Return one copy of X: `mean` plus Gaussian noise of variance 0.05."""
     return mean + SPREAD * jax.random.normal(key)
 
 
 def one_program(estimator: SeriesEstimator) -> SeriesEstimator:
-    """The same estimator with zeros at the ends of its tables, so that all of them are one program."""
+    """Pad the tables of an estimator with zeros, so that all estimators share a program."""
     table, law = np.asarray(estimator.coefficients), estimator.law
     if isinstance(law, FiniteDistribution):
-        law = FiniteDistribution(np.pad(np.asarray(law.probabilities), (0, max(_TABLE - len(law.probabilities), 0))))
-    return SeriesEstimator(np.pad(table, (0, max(_TABLE - len(table), 0))), law, estimator.centre, estimator.constant)
+        law = FiniteDistribution(
+            np.pad(np.asarray(law.probabilities), (0, max(_TABLE_LENGTH - len(law.probabilities), 0)))
+        )
+    return SeriesEstimator(
+        np.pad(table, (0, max(_TABLE_LENGTH - len(table), 0))), law, estimator.centre, estimator.constant
+    )
 
 
 def _given(estimator, mean, key, n):
@@ -58,14 +61,10 @@ def _given(estimator, mean, key, n):
 
 
 def series_strata(estimator: SeriesEstimator, mean: float, terms: np.ndarray | None = None) -> Strata:
-    """A series estimator by strata: its law, and the term and the second moment of each stratum, exactly.
+    """Strata of a series estimator, with the exact term and second moment of each.
 
-    Args:
-        estimator: without a constant outside.
-        mean: E X of `noisy_number`.
-        terms: gamma_n (mean - centre)^n from a source that shares nothing with the estimator (`taylor_terms`), for as
-            many n as the estimator has coefficients; the estimator's own when None, and then only its weights are
-            checked and its sum.
+    `terms` are gamma_n (mean - centre)^n from an independent source (`taylor_terms`), as many as the estimator has
+    coefficients; without them only the estimator's weights and its sum are tested.
     """
     estimator, offset = one_program(estimator), mean - host_float("centre", estimator.centre)
     if terms is None:
@@ -73,8 +72,8 @@ def series_strata(estimator: SeriesEstimator, mean: float, terms: np.ndarray | N
         terms = gammas * offset ** np.arange(len(gammas))
     else:
         gammas = terms / offset ** np.arange(len(terms))
-    # Strata as far as their terms matter; what is left is in the half-width.
-    m = 1 + int(np.flatnonzero(np.abs(terms) > _TAIL * np.abs(terms).max())[-1])
+    # Strata of relevant terms only; the half-width includes the remainder.
+    m = 1 + int(np.flatnonzero(np.abs(terms) > _MIN_TERM * np.abs(terms).max())[-1])
     n = np.arange(m)
     pmf = np.exp(estimator.law.log_table(m))
     live = np.where(pmf > 0, pmf, 1.0)
@@ -99,7 +98,7 @@ def _second(mean: float, centre: float = 0.0) -> float:
 def _by_strata(
     loss: SeriesLoss, law: Any, options: SamplingOptions, mean: float = MEAN, centre: float = 0.0
 ) -> Verification:
-    """The estimator of l'(mean) against l'(mean), computed without the series, in float64."""
+    """Compare the estimator of l'(mean) with l'(mean), computed without the series in float64."""
     estimator = SeriesEstimator.for_loss(loss, law, _second(mean, centre), centre=centre)
     with jax.enable_x64(True):
         target = float(run_compiled(type(loss).derivative, loss, np.float64(mean)))
@@ -169,7 +168,6 @@ def _hinge_about_one(form: str, options: SamplingOptions) -> Verification:
 
 
 def _majorant(loss: SeriesLoss, a: float, n_terms: int) -> float:
-    """sum_n |coefficient_n| a^n, of so many terms."""
     return float(np.abs(loss.coefficients(n_terms)) @ a ** np.arange(n_terms))
 
 
@@ -230,12 +228,12 @@ def _logistic(form: str, options: SamplingOptions) -> Verification:
     return _by_strata(Logistic(), Geometric(P), options)
 
 
-@claim("minimum-variance law of N", "A, section 3.2", improved="unbiased")
+@claim("minimum-variance distribution of N", "A, section 3.2", improved="unbiased")
 def _minimum_variance(form: str, options: SamplingOptions) -> Verification:
     return _by_strata(Exponential(), minimum_variance, options)
 
 
-@claim("cost-aware law of N", "A, section 3.2", improved="unbiased")
+@claim("cost-aware distribution of N", "A, section 3.2", improved="unbiased")
 def _cost_aware(form: str, options: SamplingOptions) -> Verification:
     return _by_strata(Exponential(), cost_aware, options)
 
@@ -245,7 +243,7 @@ def _about_a_guess(form: str, options: SamplingOptions) -> Verification:
     return _by_strata(Exponential(), minimum_variance, options, centre=0.7)
 
 
-@claim("exact law for a polynomial: squared loss", "A, section 3.2", improved="unbiased")
+@claim("exact distribution for a polynomial: squared loss", "A, section 3.2", improved="unbiased")
 def _polynomial(form: str, options: SamplingOptions) -> Verification:
     return _by_strata(Squared(), minimum_variance, options)
 
@@ -281,7 +279,7 @@ def _sequence_moment(form: str, options: SamplingOptions) -> Verification:
     moment = _second(mean, -0.1)
     estimator = PolynomialSequenceEstimator.for_sequence(sequence, moment, mean)
     exact = estimator.exact_second_moment(moment, mean)
-    least = float(np.sum(sequence.magnitudes(moment, mean))) ** 2  # the law is the best one
+    least = float(np.sum(sequence.magnitudes(moment, mean))) ** 2  # for the best distribution
     sampler = jax.tree_util.Partial(_estimate, estimator, mean)
     return second_moment(sampler, least * (1 + 1e-6), exact=exact, kurtosis=50.0, **options.sampling())
 
@@ -305,13 +303,12 @@ def _lemma1(form: str, options: SamplingOptions) -> Verification:
 
 @claim("number of copies 1/(p-1)", "A, Lemma 1", printed="unbiased")
 def _copies(form: str, options: SamplingOptions) -> Verification:
-    """A half per cent of it would be found."""
-    p, most = 1.6, 1 << 23
+    p, max_samples = 1.6, 1 << 23
     counts = jax.tree_util.Partial(_draw_n, Geometric(p))
-    return queries(counts, 1 / (p - 1), kurtosis=20.0, detect=0.005, max_samples=most, **options.sampling())
+    return queries(counts, 1 / (p - 1), kurtosis=20.0, detect=0.005, max_samples=max_samples, **options.sampling())
 
 
-@claim("number of copies, any law", "A, section 3.2", improved="unbiased")
+@claim("number of copies, any distribution", "A, section 3.2", improved="unbiased")
 def _copies_of_law(form: str, options: SamplingOptions) -> Verification:
     law = FiniteDistribution([0.1, 0.25, 0.3, 0.0, 0.2, 0.15])
     mean = 0.25 + 0.6 + 0.8 + 0.75
@@ -319,7 +316,7 @@ def _copies_of_law(form: str, options: SamplingOptions) -> Verification:
     return queries(counts, mean, range=(0, 5), detect=0.005, max_samples=1 << 23, **options.sampling())
 
 
-_SERIES = {  # with a distance from the point of expansion at which no term is lost in rounding
+_SERIES = {  # loss, and an offset from the point of expansion at which rounding loses no term
     "exponential": (Exponential(), 2.5),
     "smoothed absolute": (SmoothedAbsolute(1.3), 1.0),
     "smoothed hinge": (SmoothedHinge(0.8), 1.5),
@@ -333,8 +330,8 @@ def _coefficients(name: str) -> None:
     @claim(f"coefficients of the series of l', {name} loss", "A, Lemma 1", cost="exact", improved="unbiased")
     def check(form: str, options: SamplingOptions) -> Verification:
         """The first 16 about 0.3, each by itself, over those from Cauchy's integral on a circle."""
-        found = loss.coefficients(16, 0.3) * offset ** np.arange(16)
-        ratios = np.float32(found / taylor_terms(loss, 0.3, offset, 16))  # as exact as is needed
+        terms = loss.coefficients(16, 0.3) * offset ** np.arange(16)
+        ratios = np.float32(terms / taylor_terms(loss, 0.3, offset, 16))  # sufficient precision
         return unbiased(None, np.ones(16), support=[(1.0, ratios)], detect=1e-4)
 
 
@@ -342,7 +339,7 @@ for _name in _SERIES:
     _coefficients(_name)
 
 
-@claim("any law on the integers", "A, Lemma 1", improved="unbiased")
+@claim("any distribution on the integers", "A, Lemma 1", improved="unbiased")
 def _any_law(form: str, options: SamplingOptions) -> Verification:
     estimator = SeriesEstimator([1.0, -2.0, 0.5, 0.25], FiniteDistribution([0.1, 0.2, 0.3, 0.4]))
     target = float(np.polynomial.polynomial.polyval(MEAN, [1.0, -2.0, 0.5, 0.25]))

@@ -1,4 +1,4 @@
-"""Taylor terms from nowhere near our own coefficients: Cauchy's integral of the derivative on a circle."""
+"""Independent Taylor terms of losses, by Cauchy's integral of the derivative on a circle."""
 
 from collections.abc import Callable
 
@@ -12,11 +12,7 @@ _POINTS = 1024
 
 
 def complex_derivative(loss: SeriesLoss) -> Callable[[np.ndarray], np.ndarray]:
-    """l' of a loss as a function of complex numbers, written from the papers' closed forms.
-
-    Raises:
-        TypeError: for a loss it does not know.
-    """
+    """Return l' of a loss on complex numbers, from the papers' closed forms; a TypeError for other losses."""
     if isinstance(loss, Squared):
         return lambda z: 2 * z
     if isinstance(loss, Exponential):
@@ -33,13 +29,10 @@ def complex_derivative(loss: SeriesLoss) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def taylor_terms(loss: SeriesLoss, centre: float, offset: float, n_terms: int) -> np.ndarray:
-    """gamma_n offset^n for n < n_terms, where l'(a) = sum gamma_n (a - centre)^n, to about 1e-15 of the largest l'.
+    """Return gamma_n offset^n for n < n_terms, where l'(a) = sum gamma_n (a - centre)^n, to 1e-15 of the largest l'.
 
-    Cauchy's integral over a circle of twice the offset, or half way to the edge of the disc of convergence, by the
-    trapezoidal rule, which converges geometrically there.
-
-    Raises:
-        ValueError: if `offset` is outside the disc of convergence.
+    The circle of Cauchy's integral has twice the offset, or half way to the edge of the disc of convergence, where the
+    trapezoidal rule converges geometrically. Raises a ValueError if `offset` is outside the disc.
     """
     size, edge = abs(offset), loss.radius(centre)
     if not size < edge:

@@ -68,7 +68,6 @@ def fetch_file(name: str, archive: Archive) -> Path:
 
 
 def _read_verified(zip_path: Path, archive: Archive) -> bytes:
-    """Read a file from an archive and verify the checksums."""
     content = zip_path.read_bytes()
     if archive.archive_hash is not None:
         _verify_checksum(f"the archive of {archive.url}", content, archive.archive_hash)

@@ -109,7 +109,6 @@ def data_files(path: Path) -> list[Path]:
 def _load_known(
     name: str, paths: Sequence[Path], target: str | int | None, impute: str | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Load X and y of a set of the catalogue from a local file, or else from the network."""
     source = SOURCES[name]
     local = _local_file(source, paths)
     if local is None and isinstance(source.origin, OpenML):

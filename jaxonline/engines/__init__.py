@@ -1,1 +1,1 @@
-"""Fast implementations of single learners over whole streams, equal to the learners by test."""
+"""Fast implementations of learners over whole data streams; tests check that they equal the learners."""

@@ -1,8 +1,7 @@
-"""Learners of full information over sequences that are known from the start: the rounds of the game, and nothing else.
+"""Full-information learners over known sequences, without a game.
 
-Nothing is learned here that is not learned in the game: tests hold the predictions equal to those of `jo.play`. What is
-gained is time: no game is built, so that all of it can be jitted and vmapped over sequences, and `VAW` is played in
-blocks of rounds.
+Tests check that the predictions equal those of `jo.play`. It takes less time: everything can be jitted and vmapped over
+sequences, and `VAW` runs in blocks of rounds.
 """
 
 from typing import Annotated, Any, Literal, NamedTuple
@@ -14,7 +13,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, PyTree
 
 from jaxonline import random
 from jaxonline.engines.scanning import cast_to, scan_first
-from jaxonline.engines.vaw_blocks import BLOCK, scan_blocks
+from jaxonline.engines.vaw_blocks import BLOCK_ROUNDS, scan_blocks
 from jaxonline.feedback import FullOracle
 from jaxonline.game.keys import INIT, PREDICT, UPDATE, part_key
 from jaxonline.game.protocols import Specs
@@ -29,11 +28,11 @@ from jaxonline.parameters.types import Component
 
 
 class Aggregation(NamedTuple):
-    """What `aggregate` returns.
+    """Result of `aggregate`.
 
     Attributes:
-        predictions: one a round [T], each from the rounds before it.
-        weights: of the experts after the last round [K].
+        predictions: predictions [T], each based on the rounds before it.
+        weights: weights of the experts after the last round [K].
     """
 
     predictions: Float[Array, "T"]
@@ -48,20 +47,20 @@ def aggregate(
     *,
     dtype: Literal["float64", "float32"] = "float64",
 ) -> Aggregation:
-    """Combine the predictions of any experts over a sequence: their predictions and the targets are enough.
+    """Aggregate (combine) the predictions of experts over a sequence.
 
     Args:
         combiner: `EWA`, `BOA`, `MLPoly`, `MLProd`, another `Combiner`, or a learner over advice: `Aggregating`, `VAW`,
-            `Truncated`, any learner with `weights(state)` whose instances are the vectors of expert predictions.
-        experts: predictions of K experts, one row a round, at least one.
-        targets: one a round.
-        loss: by which a combiner judges experts, `loss(prediction, target)`; the squared loss when None. A learner
-            has its own.
+            `Truncated`, any learner with `weights(state)` whose instances are vectors of expert predictions.
+        experts: predictions of K experts, one row per round.
+        targets: targets.
+        loss: loss of the experts for a combiner, `loss(prediction, target)`, by default the squared loss. A learner
+            has its own loss.
         dtype: "float64" or "float32".
 
     Raises:
-        ValueError: shapes that do not match, entries that are not finite, targets outside the combiner's declared
-            range, a `loss` for a learner, or float64 where JAX has it disabled.
+        ValueError: shapes do not match, entries are not finite, targets are outside the combiner's declared range,
+            `loss` is given for a learner, or float64 is disabled in JAX.
         TypeError: `combiner` is neither a combiner nor a learner.
 
     Example:
@@ -81,7 +80,7 @@ def aggregate(
 
 
 def _check_labels(learner: Any, targets: np.ndarray) -> None:
-    """Check targets against the range that a learner declares, if it does."""
+    """Check targets against the range that a learner declares, if any."""
     low, high = (check.concrete_array(end) for end in traits_of(learner, LearnerTraits).label_range or (None, None))
     if low is None or high is None:
         return
@@ -105,23 +104,22 @@ def play_sequence(
     key: Array | None = None,
     n_rounds: Int[Array, ""] | int | None = None,
 ) -> tuple[Aggregation, PyTree]:
-    """Play a learner of full information, or a combiner, over a sequence, as a pure function.
+    """Run a full-information learner, or a combiner, over a sequence, as a pure function.
 
-    It is the round of the game without a referee: nothing is hidden, and nothing but predictions is recorded. `VAW`,
-    truncated or not, is played in blocks. Round t = 1, 2, ... has the keys `part_key(key, t, PREDICT)` and
-    `part_key(key, t, UPDATE)`; `init` has `part_key(key, 0, INIT)`. A learner that draws nothing needs no key.
+    It plays the rounds of the game and records only predictions; `VAW`, truncated or not, runs in blocks. Round t = 1,
+    2, ... has the keys `part_key(key, t, PREDICT)` and `part_key(key, t, UPDATE)`, and `init` has `part_key(key, 0,
+    INIT)`. A deterministic learner needs no key.
 
-    Of `n_rounds` only the first are played, and later predictions mean nothing: it may be traced, so that sequences of
-    all lengths, padded to the same one by finite numbers, are played by one program.
+    Only the first `n_rounds` rounds are played; later predictions are meaningless. The number may be traced, so that
+    one program handles sequences of different lengths, padded with finite numbers.
 
-    Returns:
-        Predictions and final weights, and the learner's final state.
+    Returns predictions and final weights, and the learner's final state.
     """
     learner = as_learner(learner)
     if isinstance(learner, Truncated) and isinstance(learner.learner, VAW):
         return play_sequence(learner.learner, learner.clip(X), learner.nan_outside_range(y), key, n_rounds)
     if isinstance(learner, VAW):
-        forecasts, state = scan_blocks(learner.features, X, y, learner.regularizer, BLOCK, n_rounds)
+        forecasts, state = scan_blocks(learner.features, X, y, learner.regularizer, BLOCK_ROUNDS, n_rounds)
         return Aggregation(forecasts.vaw if learner.forward else forecasts.ridge, learner.weights(state)), state
 
     key = None if key is None else random.inlined(key)

@@ -1,4 +1,4 @@
-"""VAW and online ridge over a whole sequence: a block of rounds is absorbed by matrix products (`vaw.absorb`)."""
+"""VAW and online ridge over a whole sequence, in blocks of rounds that use matrix products (`vaw.absorb`)."""
 
 from typing import Any, Literal, NamedTuple
 
@@ -12,15 +12,15 @@ from jaxonline.parameters import check
 from jaxonline.parameters.types import Count, Positive
 from jaxonline.parameters.validation import validate_arguments
 
-BLOCK = 32  # rounds absorbed at once: measured best for 20 to 200 features
+BLOCK_ROUNDS = 32  # rounds per block, fastest for 20 to 200 features
 
 
 class Forecasts(NamedTuple):
-    """Predictions of both forecasters, which cost no more than those of one.
+    """Predictions of both forecasters, at the cost of one.
 
     Attributes:
-        ridge: of online ridge, which uses S_(t-1): `VAW(forward=False)`.
-        vaw: of VAW, which uses S_t.
+        ridge: predictions of online ridge, which uses S_(t-1): `VAW(forward=False)`.
+        vaw: predictions of VAW, which uses S_t.
     """
 
     ridge: Float[Array, "..."]
@@ -33,20 +33,20 @@ def forecast(
     y: Float[ArrayLike, "T"],
     *,
     regularizer: Positive = 1.0,
-    block: Count = BLOCK,
+    block: Count = BLOCK_ROUNDS,
     dtype: Literal["float64", "float32"] = "float64",
 ) -> tuple[Forecasts, Any]:
-    """All predictions of `VAW` and of online ridge over a sequence, and the final `VAWState` of both.
+    """All predictions of `VAW` and of online ridge over a sequence, and their final `VAWState`.
 
     Args:
-        Z: instances, one row a round, at least one.
-        y: targets. The prediction of round t does not depend on y_t or later ones.
+        Z: instances, one row per round.
+        y: targets; the prediction of round t does not depend on y_t or later targets.
         regularizer: lambda.
-        block: rounds absorbed at once; predictions depend on it by rounding only.
-        dtype: "float64", or "float32" in which long runs drift.
+        block: rounds per block, which changes predictions by rounding only.
+        dtype: "float64", or "float32", in which rounding errors of long runs accumulate.
 
     Raises:
-        ValueError: shapes that do not match, entries that are not finite, or float64 where JAX has it disabled.
+        ValueError: shapes do not match, entries are not finite, or float64 is disabled in JAX.
 
     Example:
         >>> import jax, numpy as np
@@ -73,10 +73,10 @@ def scan_blocks(
     block: int,
     n_rounds: Int[Array, ""] | int | None = None,
 ) -> tuple[Forecasts, Any]:
-    """`forecast` as a pure function, with features computed block by block (None for the instances themselves).
+    """`forecast` as a pure function of features, which are computed block by block (None: the instances).
 
-    Those of a block come from `features.map_rows`, [n, ...], where there is such a method, as of a `Dictionary`.
-    Of `n_rounds` only the first are played, as in `expert_sequences.play_sequence`.
+    A method `features.map_rows` [n, ...], as of `Dictionary`, computes a block at once. Only the first `n_rounds`
+    rounds are played, as in `expert_sequences.play_sequence`.
     """
     n, block = len(y), min(block, len(y))
     n_blocks = -(-n // block)

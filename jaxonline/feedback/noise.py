@@ -200,7 +200,7 @@ class Noise:
     def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
         """One draw, of the shape and dtype of `x`."""
         if self.law is not None:
-            z = random.stacked(_COORDINATES[self.law], [key], x.shape, x.dtype)[0]
+            z = random.stack_draws(_COORDINATES[self.law], [key], x.shape, x.dtype)[0]
         else:
             z = self.student(key, x.shape, x.dtype)  # type: ignore[misc]
         return self._image(z, x)
@@ -211,7 +211,7 @@ class Noise:
         """One draw with each of n keys, stacked."""
         if self.law is None:
             return jnp.stack([self.sample(key, t, x) for key in keys])
-        z = random.stacked(_COORDINATES[self.law], keys, x.shape, x.dtype)
+        z = random.stack_draws(_COORDINATES[self.law], keys, x.shape, x.dtype)
         return jax.vmap(self._image, (0, None))(z, x)
 
     def _image(self, z: Float[Array, "..."], x: Float[Array, "..."]) -> Float[Array, "..."]:

@@ -1,4 +1,4 @@
-"""Compensated sums: long sums in float32 without the loss of small terms."""
+"""Compensated (Kahan) sums: long float32 sums that do not lose small terms."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from jaxtyping import PyTree
 
 
 class Compensated(NamedTuple):
-    """Kahan's sum of many small terms, which plain float32 would lose: a tree of totals and one of corrections.
+    """Kahan sum of many small terms: a tree of totals and a tree of corrections.
 
     Example:
         >>> import jax.numpy as jnp
@@ -23,12 +23,12 @@ class Compensated(NamedTuple):
 
     @classmethod
     def zeros(cls, spec: PyTree) -> "Compensated":
-        """An empty sum of terms of the given shapes and dtypes."""
+        """Return an empty sum of terms with the given shapes and dtypes."""
         zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), spec)
         return cls(zeros, zeros)
 
     def add(self, terms: PyTree) -> "Compensated":
-        """The sum with one more term."""
+        """Return the sum with one more term."""
         corrected = jax.tree.map(lambda term, correction: term - correction, terms, self.correction)
         total = jax.tree.map(lambda total, term: total + term, self.total, corrected)
         correction = jax.tree.map(lambda new, old, term: (new - old) - term, total, self.total, corrected)

@@ -1,4 +1,4 @@
-"""The order in which a compiled program reads and changes arrays; values stay the same."""
+"""Control of the order in which a compiled program reads and updates arrays, without a change of values."""
 
 from jaxtyping import Array, Float, Int
 
@@ -6,20 +6,19 @@ from jaxonline._xla.barriers import materialise as materialise
 from jaxonline._xla.barriers import opaque_zero
 
 
-def after(number: int | Int[Array, ""], value: Float[Array, ""]) -> Int[Array, ""]:
-    """An integer, known only when a value is: an array that the value is made of is read before it changes.
+def index_after(number: int | Int[Array, ""], value: Float[Array, ""]) -> Int[Array, ""]:
+    """The same integer, computed after a value.
+
+    An update that uses the integer as an index then runs after the reads of which the value is made.
 
     Args:
-        number: the integer, on which the change depends.
-        value: what is made of the array.
-
-    Returns:
-        The integer.
+        number: the integer.
+        value: the value to wait for.
 
     Example:
         >>> import jax.numpy as jnp
-        >>> from jaxonline.linalg.ordering import after
-        >>> after(3, jnp.float32(0.5)).item()
+        >>> from jaxonline.linalg.ordering import index_after
+        >>> index_after(3, jnp.float32(0.5)).item()
         3
     """
     return number + opaque_zero(value)

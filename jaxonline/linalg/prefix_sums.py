@@ -1,8 +1,8 @@
-"""Where the calls of runs are in one list of them all, run after run: running sums, and a search in them.
+"""Prefix sums of the numbers of calls of runs, and search of the run to which a position of the joint list belongs.
 
-`jnp.cumsum` and `jnp.searchsorted` are a dozen small kernels of a CPU, and the search compares every place with every
-run. In blocks of 16 both are a few kernels: a place is compared with the ends of the blocks first, then with those of
-one block; 3 microseconds instead of 30 for 512 runs.
+`jnp.cumsum` and `jnp.searchsorted` need a dozen small CPU kernels, and the search compares every position with every
+run. Here a position is compared with the ends of blocks of 16 runs, and then within one block: a few kernels, and 3
+microseconds instead of 30 for 512 runs.
 """
 
 from typing import NamedTuple
@@ -11,70 +11,70 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-BLOCK = 16
-"""Runs of a block. Other numbers of runs than multiples of it are padded, which takes longer than the sums."""
+BLOCK_RUNS = 16
+"""Runs per block. Other numbers of runs than its multiples are padded, which takes longer than the sums."""
 
-_MOST = 64  # blocks; beyond it the library's search takes fewer operations
-
-
-def piece_of(share: float, size: int, most: int) -> int:
-    """How many calls are made together: `share` for each run, `most` at most; whole blocks where they are many."""
-    piece = round(share * size)
-    if piece >= 2 * BLOCK:
-        piece = BLOCK * round(piece / BLOCK)
-    return max(1, min(piece, most))
+_MAX_BLOCKS = 64  # with more blocks the library's search needs fewer operations
 
 
-class Ends(NamedTuple):
-    """Where the calls of each run end.
+def chunk_size(share: float, size: int, most: int) -> int:
+    """Number of calls per chunk: `share` per run, at most `most`; a multiple of BLOCK_RUNS if large."""
+    chunk = round(share * size)
+    if chunk >= 2 * BLOCK_RUNS:
+        chunk = BLOCK_RUNS * round(chunk / BLOCK_RUNS)
+    return max(1, min(chunk, most))
+
+
+class RunEnds(NamedTuple):
+    """Positions in a list of calls at which each run ends.
 
     Attributes:
-        ends: the number of calls of a run and of all before it, in blocks, padded with the total [blocks, block].
-        size: the number of runs.
+        ends: calls of a run and all runs before it, in blocks, padded with the total [blocks, block].
+        size: number of runs.
     """
 
     ends: Int[Array, "blocks block"]
     size: int
 
     @classmethod
-    def of(cls, number: Int[Array, "size"]) -> "Ends":
-        """The ends for these numbers of calls.
+    def from_counts(cls, number: Int[Array, "size"]) -> "RunEnds":
+        """Return the ends for these numbers of calls.
 
         Example:
             >>> import jax.numpy as jnp
-            >>> from jaxonline.linalg.prefix_sums import Ends
-            >>> ends = Ends.of(jnp.array([2, 0, 3]))
-            >>> ends.of_runs().tolist(), ends.total().item(), ends.runs(jnp.arange(6)).tolist()
+            >>> from jaxonline.linalg.prefix_sums import RunEnds
+            >>> ends = RunEnds.from_counts(jnp.array([2, 0, 3]))
+            >>> ends.per_run().tolist(), ends.total().item(), ends.find_runs(jnp.arange(6)).tolist()
             ([2, 2, 5], 5, [0, 0, 2, 2, 2, 3])
         """
         size = len(number)
-        blocks = -(-size // BLOCK)
-        if blocks > _MOST:
+        blocks = -(-size // BLOCK_RUNS)
+        if blocks > _MAX_BLOCKS:
             return cls(jnp.cumsum(number, dtype=jnp.int32)[None], size)
-        padded = jnp.pad(number, (0, blocks * BLOCK - size)).reshape(blocks, BLOCK)
-        place, block = np.arange(BLOCK), np.arange(blocks)
-        upto, before = place[:, None] >= place, block[:, None] > block
-        inside = jnp.sum(jnp.where(upto[None], padded[:, None], jnp.int32(0)), axis=2, dtype=jnp.int32)
-        others = jnp.sum(jnp.where(before, inside[None, :, -1], jnp.int32(0)), axis=1, dtype=jnp.int32)
-        return cls(inside + others[:, None], size)
+        padded = jnp.pad(number, (0, blocks * BLOCK_RUNS - size)).reshape(blocks, BLOCK_RUNS)
+        run, block = np.arange(BLOCK_RUNS), np.arange(blocks)
+        upto, before = run[:, None] >= run, block[:, None] > block
+        within = jnp.sum(jnp.where(upto[None], padded[:, None], jnp.int32(0)), axis=2, dtype=jnp.int32)
+        earlier = jnp.sum(jnp.where(before, within[None, :, -1], jnp.int32(0)), axis=1, dtype=jnp.int32)
+        return cls(within + earlier[:, None], size)
 
-    def of_runs(self) -> Int[Array, "size"]:
-        """The end of each run."""
+    def per_run(self) -> Int[Array, "size"]:
+        """Return the end of each run."""
         return self.ends.reshape(-1)[: self.size]
 
     def total(self) -> Int[Array, ""]:
-        """The number of all calls."""
+        """Return the total number of calls."""
         return self.ends[-1, -1]
 
-    def runs(self, places: Int[Array, "piece"]) -> Int[Array, "piece"]:
-        """The run to which each place of the list belongs; `size` beyond the end."""
+    def find_runs(self, positions: Int[Array, "chunk"]) -> Int[Array, "chunk"]:
+        """Return the run to which each position belongs, or `size` beyond the end."""
         blocks, block = self.ends.shape
         if blocks == 1:
-            method = "scan_unrolled" if block > BLOCK else "compare_all"
-            found = jnp.searchsorted(self.ends[0], places, side="right", method=method)
-            return jnp.minimum(found.astype(jnp.int32), self.size)
-        places = places[:, None]
-        own = jnp.sum(self.ends[None, :, -1] <= places, axis=1, dtype=jnp.int32)
-        own = jnp.minimum(own, blocks - 1)
-        inside = jnp.sum(self.ends.at[own].get(mode="promise_in_bounds") <= places, axis=1, dtype=jnp.int32)
-        return jnp.minimum(own * block + inside, self.size)
+            method = "scan_unrolled" if block > BLOCK_RUNS else "compare_all"
+            runs = jnp.searchsorted(self.ends[0], positions, side="right", method=method)
+            return jnp.minimum(runs.astype(jnp.int32), self.size)
+        positions = positions[:, None]
+        row = jnp.sum(self.ends[None, :, -1] <= positions, axis=1, dtype=jnp.int32)
+        row = jnp.minimum(row, blocks - 1)
+        column = jnp.sum(self.ends.at[row].get(mode="promise_in_bounds") <= positions, axis=1, dtype=jnp.int32)
+        return jnp.minimum(row * block + column, self.size)

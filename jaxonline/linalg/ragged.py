@@ -1,28 +1,27 @@
-"""A random number of calls of one function, with work in proportion to that number even under vmap.
+"""Loops with a random number of calls per run, whose work under vmap is proportional to the total number of calls.
 
-A loop with a random number of iterations, vmapped over runs, makes every run wait for the longest one. Here the calls
-of all runs are laid out in one list, run after run, and computed in pieces of fixed size: the padding is one piece at
-most. Three runs that make 2, 0 and 3 calls, with room for 4 each and pieces of 2:
+A vmapped loop with a random number of iterations makes every run wait for the longest one. Here the calls of all runs
+form one list, run after run, which is computed in chunks of fixed size, so that the padding is at most one chunk. For
+three runs that make 2, 0 and 3 calls, with a capacity of 4 and chunks of 2:
 
-    run 0    0 1 . .                run    0 0 | 2 2 | 2 .       a loop over three pieces, each a vmap of the function;
-    run 1    . . . .   -- list -->  j      0 1 | 0 1 | 2 .       then every run takes its part of the list back,
-    run 2    0 1 2 .                piece   1     2     3        with zeros where it made no call
+    run 0    0 1 . .                run    0 0 | 2 2 | 2 .       a loop over three chunks, each a vmap of the function;
+    run 1    . . . .   -- list -->  j      0 1 | 0 1 | 2 .       then the list is split by run,
+    run 2    0 1 2 .                chunk  1     2     3         padded with zeros
 
-`ragged_map` gives every run its own results, and `ragged_add` adds what calls bring to a state of the run. `largest` is
+`ragged_map` returns the results of each run, and `ragged_add` adds the results to a state of the run. `batch_max` is
 for loops that all runs share.
 
-What vmap makes of a loop is replaced by `custom_vmap`, once for every level of vmap around it. Each level either knows
-that the number is the same for all it maps over, or makes a list:
+`custom_vmap` defines the batching rule for each level of vmap:
 
-    no vmap                              one_by_one     a loop of `number` iterations
-    vmap, the number is the same         all_at_once    each call becomes one call for all of the batch (`together`)
-    vmap, the number is theirs           in_pieces      the list above (`many_runs`)
+    no vmap                              run_loop        a loop of `number` iterations
+    vmap, equal numbers                  run_batched     each call becomes one call of the batch (`merge_batch`)
+    vmap, a number per run               run_in_chunks   the list above (`batch_runs`)
     vmap of the second line, with
-      a number for each                  many_runs      the same list, of the larger calls (a sweep inside of runs)
-    vmap of the third line               many_runs      a batch of batches is one batch: one longer list
+      a number per run                   batch_runs      the same list, of the larger calls (a sweep inside of runs)
+    vmap of the third line               batch_runs      a batch of batches is one batch: one longer list
 
-A function with a rule of its own must not close over what is mapped, since the rule could not see it. Therefore the
-function is first traced (`make_jaxpr`), and what it closes over becomes arguments: the constants `consts` below.
+A function with a batching rule must not close over batched values, which the rule would not see. Therefore the function
+is traced (`make_jaxpr`), and the values that it closes over become arguments, the constants `consts`.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,21 +33,21 @@ from jax.custom_batching import custom_vmap
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 from jaxtyping import Array, Int, PyTree
 
-from jaxonline._xla.loop_bounds import largest as largest
-from jaxonline.linalg.prefix_sums import Ends, piece_of
+from jaxonline._xla.loop_bounds import batch_max as batch_max
+from jaxonline.linalg.prefix_sums import RunEnds, chunk_size
 from jaxonline.parameters import check
 
 
 def ragged_map(
     function: Callable[[Int[Array, ""]], PyTree], number: Int[Array, ""], capacity: int, share: float = 1.0
 ) -> PyTree:
-    """`function(j)` for j = 0, ..., number - 1, stacked, with zeros up to `capacity` (and no call beyond it).
+    """Stack `function(j)` for j = 0, ..., number - 1, padded with zeros to `capacity` (the largest number of calls).
 
     Args:
-        function: of an int32; it may close over anything.
-        number: how many calls.
-        capacity: length of the leading axis of the result, at least 1.
-        share: under vmap, the calls of a piece for each run, above 0: about what a run needs, or less.
+        function: function of an int32, which may close over anything.
+        number: number of calls.
+        capacity: length of the leading axis of the result.
+        share: calls per run in a chunk under vmap: at most about the number that a run needs.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -64,15 +63,15 @@ def ragged_map(
 
     calls = _Calls(call, capacity, share, jax.tree.leaves(shapes))
     number = jnp.clip(jnp.asarray(number, jnp.int32), 0, capacity)
-    return jax.tree.unflatten(jax.tree.structure(shapes), calls.run(calls.one_by_one)(number, *closed.consts))
+    return jax.tree.unflatten(jax.tree.structure(shapes), calls.run(calls.run_loop)(number, *closed.consts))
 
 
-class Added(NamedTuple):
-    """What a call adds to an array of the state.
+class Increment(NamedTuple):
+    """Increment of an array of the state by one call.
 
     Attributes:
-        part: the numbers; of the shape of the array, or of a row of it.
-        row: which row, not negative; beyond the last one nothing is added. None for the whole array.
+        part: numbers to add, with the shape of the array, or of a row of it.
+        row: index of the row, not negative; an index beyond the last row adds nothing. None for the whole array.
     """
 
     part: Array
@@ -82,86 +81,88 @@ class Added(NamedTuple):
 def ragged_add(
     function: Callable[[Int[Array, ""], PyTree], PyTree], number: Int[Array, ""], state: PyTree, share: float = 1.0
 ) -> PyTree:
-    """The state and all that `function(j, state)` adds to it, j = 0, ..., number - 1.
+    """Add to a state the increments `function(j, state)` for j = 0, ..., number - 1.
 
     Args:
-        function: of an int32 and of the state, in which what other calls add may be or not; an `Added` for each array.
-            It may close over anything.
-        number: how many calls.
+        function: function of an int32 and the state (which may lack the increments of other calls), returns an
+            `Increment` per array. It may close over anything.
+        number: number of calls.
         state: arrays.
         share: as for `ragged_map`.
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.linalg.ragged import Added, ragged_add
-        >>> add = lambda n, state: ragged_add(lambda j, _: Added(10 + j, j), n, state)
+        >>> from jaxonline.linalg.ragged import Increment, ragged_add
+        >>> add = lambda n, state: ragged_add(lambda j, _: Increment(10 + j, j), n, state)
         >>> jax.vmap(add)(jnp.array([2, 0]), jnp.array([[1, 2, 3], [4, 5, 6]])).tolist()
         [[11, 13, 3], [4, 5, 6]]
     """
     leaves, structure = jax.tree.flatten(state)
 
-    def added(j: Int[Array, ""], *leaves: Array) -> list[Added]:
+    def added(j: Int[Array, ""], *leaves: Array) -> list[Increment]:
         return structure.flatten_up_to(function(j, structure.unflatten(leaves)))
 
     closed, shapes = jax.make_jaxpr(added, return_shape=True)(jnp.int32(0), *leaves)
 
-    def call(consts: Sequence[Array], j: Int[Array, ""]) -> list[Added]:
+    def call(consts: Sequence[Array], j: Int[Array, ""]) -> list[Increment]:
         own, others = consts[: len(leaves)], consts[len(leaves) :]
         return jax.tree.unflatten(jax.tree.structure(shapes), jaxpr_as_fun(ClosedJaxpr(closed.jaxpr, others))(j, *own))
 
-    additions = _Additions(call, _ENDLESS, share, [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves])
+    additions = _Additions(
+        call, _UNLIMITED_CALLS, share, [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves]
+    )
     number = jnp.maximum(jnp.asarray(number, jnp.int32), 0)
-    return structure.unflatten(additions.run(additions.one_by_one)(number, *leaves, *closed.consts))
+    return structure.unflatten(additions.run(additions.run_loop)(number, *leaves, *closed.consts))
 
 
-_ENDLESS = 2**31 - 1  # calls that add to a state need no room of their own
+_UNLIMITED_CALLS = 2**31 - 1  # increments need no storage per call
 
 
 class _Calls:
-    """The calls of one run, or of runs that make the same number of them: `call(consts, j)`."""
+    """Calls `call(consts, j)` of one run, or of runs with the same number of calls."""
 
     def __init__(self, call: Callable, capacity: int, share: float, shapes: Sequence[jax.ShapeDtypeStruct]):
         self.call, self.capacity, self.share, self.shapes = call, capacity, share, shapes
 
     def run(self, unbatched: Callable[..., tuple[Array, ...]]) -> Callable[..., tuple[Array, ...]]:
-        """`unbatched`, a function of the number and the constants; under vmap, a list of the calls of all runs."""
+        """`unbatched`, a function of the number and the constants; under vmap, the calls of all runs as one list."""
         run = custom_vmap(unbatched)
 
         @run.def_vmap
         def rule(size, batched, number, *consts):
             if batched[0]:
-                stacked = self.many_runs(size, tuple(batched[1:]))(number, *consts)
-            else:  # nothing is ragged: the runs make each call together, if a further vmap comes, too
-                together = self.together(size, tuple(batched[1:]))
-                stacked = together.run(together.all_at_once)(number, *consts)
+                stacked = self.batch_runs(size, tuple(batched[1:]))(number, *consts)
+            else:  # an equal number of calls: each call becomes one call of the batch, also under a further vmap
+                merged = self.merge_batch(size, tuple(batched[1:]))
+                stacked = merged.run(merged.run_batched)(number, *consts)
                 stacked = tuple(jnp.swapaxes(s, 0, 1) for s in stacked)
             return stacked, (True,) * len(stacked)
 
         return run
 
-    def one_by_one(self, number: Array, *consts: Array) -> tuple[Array, ...]:
+    def run_loop(self, number: Array, *consts: Array) -> tuple[Array, ...]:
         def body(j, stacked):
             return tuple(s.at[j].set(v) for s, v in zip(stacked, self.call(consts, j), strict=True))
 
         empty = tuple(jnp.zeros((self.capacity, *s.shape), s.dtype) for s in self.shapes)
         return jax.lax.fori_loop(jnp.int32(0), number, body, empty)
 
-    def all_at_once(self, number: Array, *consts: Array) -> tuple[Array, ...]:
+    def run_batched(self, number: Array, *consts: Array) -> tuple[Array, ...]:
         j = jnp.arange(self.capacity, dtype=jnp.int32)
         return tuple(_masked(j < number, value) for value in jax.vmap(lambda j: self.call(consts, j))(j))
 
-    def together(self, size: int, batched: tuple[bool, ...]) -> "_Calls":
-        """The calls of `size` runs that make the same number of them, as one call each."""
+    def merge_batch(self, size: int, batched: tuple[bool, ...]) -> "_Calls":
+        """Merge the calls of `size` runs with the same number of calls into one call each."""
         call = jax.vmap(self.call, in_axes=(tuple(0 if b else None for b in batched), None))
         shapes = [jax.ShapeDtypeStruct((size, *s.shape), s.dtype) for s in self.shapes]
         return type(self)(call, self.capacity, self.share, shapes)
 
-    def many_runs(self, size: int, batched: tuple[bool, ...]) -> Callable[..., tuple[Array, ...]]:
-        """The same of `size` runs; the constants marked in `batched` have one entry a run."""
+    def batch_runs(self, size: int, batched: tuple[bool, ...]) -> Callable[..., tuple[Array, ...]]:
+        """Run the calls of `size` runs; the constants marked in `batched` have an entry per run."""
 
         @custom_vmap
         def run(number, *consts):
-            return self.in_pieces(size, batched, number, consts)
+            return self.run_in_chunks(size, batched, number, consts)
 
         @run.def_vmap
         def rule(outer, outer_batched, number, *consts):  # a batch of batches is one batch
@@ -173,102 +174,106 @@ class _Calls:
                 return leaf.reshape(outer * size, *leaf.shape[2:])
 
             number = merged(True, outer_batched[0], number)
-            consts = [merged(*each) for each in zip(batched, outer_batched[1:], consts, strict=True)]
+            consts = [merged(*flags) for flags in zip(batched, outer_batched[1:], consts, strict=True)]
             either = tuple(a or b for a, b in zip(batched, outer_batched[1:], strict=True))
-            stacked = self.many_runs(outer * size, either)(number, *consts)
+            stacked = self.batch_runs(outer * size, either)(number, *consts)
             return tuple(s.reshape(outer, size, *s.shape[1:]) for s in stacked), (True,) * len(stacked)
 
         return run
 
-    def in_pieces(self, size: int, batched: tuple[bool, ...], number: Array, consts: Sequence[Array]) -> tuple:
-        """The calls of all runs, one after the other, in pieces of fixed size."""
-        piece = piece_of(self.share, size, size * self.capacity)
-        ends = Ends.of(number)
-        starts = ends.of_runs() - number
+    def run_in_chunks(self, size: int, batched: tuple[bool, ...], number: Array, consts: Sequence[Array]) -> tuple:
+        """Run the calls of all runs, in chunks of fixed size."""
+        chunk = chunk_size(self.share, size, size * self.capacity)
+        ends = RunEnds.from_counts(number)
+        starts = ends.per_run() - number
         in_axes = (tuple(0 if b else None for b in batched), 0)
 
-        def next_piece(k, kept):
-            places = k * piece + jnp.arange(piece, dtype=jnp.int32)
-            run = jnp.minimum(ends.runs(places), size - 1)
-            row = run.astype(jnp.uint32)  # an index that may be negative is looked at first
-            own = tuple(c[row] if b else c for c, b in zip(self.seen(kept, consts), batched, strict=True))
+        def run_chunk(k, results):
+            places = k * chunk + jnp.arange(chunk, dtype=jnp.int32)
+            run = jnp.minimum(ends.find_runs(places), size - 1)
+            row = run.astype(jnp.uint32)  # jax adds a check of negative indices for int32
+            own = tuple(c[row] if b else c for c, b in zip(self.visible_consts(results, consts), batched, strict=True))
             j = places - starts[row]
-            return self.keep(kept, jax.vmap(self.call, in_axes=in_axes)(own, j), run, j, places < ends.total())
+            return self.store_chunk(
+                results, jax.vmap(self.call, in_axes=in_axes)(own, j), run, j, places < ends.total()
+            )
 
-        n_pieces = jax.lax.div(ends.total() + (piece - 1), jnp.int32(piece))
-        return self.of_runs(size, jax.lax.fori_loop(jnp.int32(0), n_pieces, next_piece, self.nothing(size, consts)))
+        n_chunks = jax.lax.div(ends.total() + (chunk - 1), jnp.int32(chunk))
+        return self.split_by_run(
+            size, jax.lax.fori_loop(jnp.int32(0), n_chunks, run_chunk, self.initial_results(size, consts))
+        )
 
-    def seen(self, kept: tuple[Array, ...], consts: Sequence[Array]) -> Sequence[Array]:
-        """The constants, of which a call sees those of its run."""
-        del kept
+    def visible_consts(self, results: tuple[Array, ...], consts: Sequence[Array]) -> Sequence[Array]:
+        """Constants that a chunk of calls sees."""
+        del results
         return consts
 
-    def nothing(self, size: int, consts: Sequence[Array]) -> tuple[Array, ...]:
-        """What is kept before the first piece: the results of all runs, one run after the other."""
+    def initial_results(self, size: int, consts: Sequence[Array]) -> tuple[Array, ...]:
+        """Results before the first chunk, one run after the other."""
         del consts
         return tuple(jnp.zeros((size * self.capacity, *s.shape), s.dtype) for s in self.shapes)
 
-    def keep(
-        self, kept: tuple[Array, ...], values: tuple[Array, ...], run: Array, j: Array, real: Array
+    def store_chunk(
+        self, results: tuple[Array, ...], values: tuple[Array, ...], run: Array, j: Array, real: Array
     ) -> tuple[Array, ...]:
-        """The same with one more piece: the calls `j` of the runs, as far as they are real."""
-        beyond = kept[0].shape[0] + jnp.arange(len(run), dtype=jnp.int32)
+        """Store the results of a chunk, the calls `j` of the runs, unless they are padding."""
+        beyond = results[0].shape[0] + jnp.arange(len(run), dtype=jnp.int32)
         places = jnp.where(real, run * self.capacity + j, beyond)
         options = {"mode": "drop", "indices_are_sorted": True, "unique_indices": True}
-        return tuple(whole.at[places].set(part, **options) for whole, part in zip(kept, values, strict=True))
+        return tuple(whole.at[places].set(part, **options) for whole, part in zip(results, values, strict=True))
 
-    def of_runs(self, size: int, kept: tuple[Array, ...]) -> tuple[Array, ...]:
-        """Of every run the part that is its own."""
-        return tuple(whole.reshape(size, self.capacity, *whole.shape[1:]) for whole in kept)
+    def split_by_run(self, size: int, results: tuple[Array, ...]) -> tuple[Array, ...]:
+        """Split the results by run."""
+        return tuple(whole.reshape(size, self.capacity, *whole.shape[1:]) for whole in results)
 
 
 class _Additions(_Calls):
-    """Calls that add to the state of their run; the states come first among the constants."""
+    """Calls that add to the state of their run; the states are the first constants."""
 
     def run(self, unbatched: Callable[..., tuple[Array, ...]]) -> Callable[..., tuple[Array, ...]]:
         run = custom_vmap(unbatched)
 
         @run.def_vmap
         def rule(size, batched, number, *consts):
-            mapped = tuple(own or i <= len(self.shapes) for i, own in enumerate(batched))  # number and states: always
+            mapped = tuple(own or i <= len(self.shapes) for i, own in enumerate(batched))  # always number and states
             number, *consts = (
                 jnp.broadcast_to(leaf, (size, *leaf.shape)) if wanted and not own else leaf
                 for leaf, own, wanted in zip((number, *consts), batched, mapped, strict=True)
             )
-            stacked = self.many_runs(size, mapped[1:])(number, *consts)
+            stacked = self.batch_runs(size, mapped[1:])(number, *consts)
             return stacked, (True,) * len(stacked)
 
         return run
 
-    def one_by_one(self, number: Array, *consts: Array) -> tuple[Array, ...]:
+    def run_loop(self, number: Array, *consts: Array) -> tuple[Array, ...]:
         states, others = consts[: len(self.shapes)], consts[len(self.shapes) :]
 
         def body(j, states):
             one_run, own = jax.tree.map(lambda leaf: leaf[None], (states, self.call((*states, *others), j)))
-            return tuple(s[0] for s in self.keep(one_run, own, jnp.zeros(1, jnp.int32), j, jnp.ones(1, bool)))
+            return tuple(s[0] for s in self.store_chunk(one_run, own, jnp.zeros(1, jnp.int32), j, jnp.ones(1, bool)))
 
         return jax.lax.fori_loop(jnp.int32(0), number, body, tuple(states))
 
-    def seen(self, kept: tuple[Array, ...], consts: Sequence[Array]) -> Sequence[Array]:
-        return (*kept, *consts[len(self.shapes) :])
+    def visible_consts(self, results: tuple[Array, ...], consts: Sequence[Array]) -> Sequence[Array]:
+        return (*results, *consts[len(self.shapes) :])
 
-    def nothing(self, size: int, consts: Sequence[Array]) -> tuple[Array, ...]:
+    def initial_results(self, size: int, consts: Sequence[Array]) -> tuple[Array, ...]:
         del size
         return tuple(consts[: len(self.shapes)])
 
-    def keep(
-        self, kept: tuple[Array, ...], values: Sequence[Added], run: Array, j: Array, real: Array
+    def store_chunk(
+        self, results: tuple[Array, ...], values: Sequence[Increment], run: Array, j: Array, real: Array
     ) -> tuple[Array, ...]:
         del j
-        run = jnp.where(real, run, len(kept[0]))
-        return tuple(_scattered(whole, run, each) for whole, each in zip(kept, values, strict=True))
+        run = jnp.where(real, run, len(results[0]))
+        return tuple(_scatter_add(whole, run, each) for whole, each in zip(results, values, strict=True))
 
-    def of_runs(self, size: int, kept: tuple[Array, ...]) -> tuple[Array, ...]:
-        return kept
+    def split_by_run(self, size: int, results: tuple[Array, ...]) -> tuple[Array, ...]:
+        return results
 
 
-def _scattered(whole: Array, run: Array, added: Added) -> Array:
-    """The states of all runs, with what calls of the runs `run` have added; nothing where there is no such run."""
+def _scatter_add(whole: Array, run: Array, added: Increment) -> Array:
+    """Add the increments of calls of the runs `run` to the states of all runs; an unknown run adds nothing."""
     if added.row is None:
         return whole.at[run].add(added.part, mode="drop")
     size, length, *rest = whole.shape

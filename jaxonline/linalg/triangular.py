@@ -1,20 +1,19 @@
-"""Cholesky factors of small matrices, with their inverses, from elementwise operations and matrix products.
+"""Cholesky factors of small matrices and their inverses, from elementwise operations and matrix products.
 
-LAPACK calls inside a loop of JAX are slow on CPU (one thread, matrix by matrix, and their own threads fight XLA's
-for the cores), and thousands of small matrices are slow on a GPU. Recursive halving leaves most of the work to
-batched products.
+LAPACK calls in a loop of JAX are slow on a CPU (one matrix at a time, with threads that compete with XLA's), and
+thousands of small matrices are slow on a GPU. Recursive halving does most of the work in batched products.
 """
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-_LEAF = 8  # below this size, elimination row by row costs less than the calls that halving makes
-_MAX_LEAVES = 8  # each one is a loop of its own to compile
+_LEAF = 8  # matrices up to this size are eliminated row by row
+_MAX_LEAVES = 8  # each leaf is a loop to compile
 
 
 def cholesky_and_inverse(A: Float[Array, "n n"]) -> tuple[Float[Array, "n n"], Float[Array, "n n"]]:
-    """L and L^-1 with A = L L', both lower triangular; NaN where A is not positive definite."""
+    """Return L and L^-1 with A = L L', both lower triangular, or NaN if A is not positive definite."""
     return _halve(A, max(_LEAF, -(-len(A) // _MAX_LEAVES)))
 
 
@@ -27,17 +26,17 @@ def _halve(A: Float[Array, "n n"], leaf: int) -> tuple[Float[Array, "n n"], Floa
     L21 = product(A[h:, :h], W11.T)
     L22, W22 = _halve(A[h:, h:] - product(L21, L21.T), leaf)
     W21 = -product(product(W22, L21), W11)
-    return _joined(L11, L21, L22), _joined(W11, W21, W22)
+    return _join_blocks(L11, L21, L22), _join_blocks(W11, W21, W22)
 
 
-def _joined(A: Array, B: Array, C: Array) -> Array:
-    """[[A, 0], [B, C]]: as a sum of padded blocks it takes less time than as a concatenation."""
+def _join_blocks(A: Array, B: Array, C: Array) -> Array:
+    """[[A, 0], [B, C]] as a sum of padded blocks, which is faster than a concatenation."""
     h, k = len(A), len(C)
     return jnp.pad(A, (0, k)) + jnp.pad(B, ((h, 0), (0, k))) + jnp.pad(C, (h, 0))
 
 
 def product(a: Array, b: Array) -> Array:
-    """a @ b in the full precision of the dtype, also on devices that multiply float32 in fewer bits."""
+    """a @ b in the full precision of the dtype, also on devices that multiply float32 with fewer bits."""
     return jnp.matmul(a, b, precision="highest")
 
 

@@ -1,7 +1,7 @@
-"""Sine and cosine together, for random features by the million.
+"""Fast sine and cosine of many angles, for random features.
 
-XLA calls the scalar library for float64 sines on CPU, about 8 ns each; a polynomial written as array operations is
-vectorised: measured, a pair costs a tenth of that.
+On a CPU, XLA calls the scalar library for float64 sines, about 8 ns each. A polynomial in array operations is
+vectorised, so that a pair costs a tenth of that.
 """
 
 import jax.numpy as jnp
@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 # pi in four parts; the first three have 27 bits, so that a multiple of each by n/2 is exact for |n| < 2^26
 _PI = tuple(map(float.fromhex, ("0x1.921fb54p+1", "0x1.10b461p-29", "0x1.a62633p-57", "0x1.45c06e0e68948p-85")))
-# (sin(r)/r - 1) / r^2 as a polynomial in r^2, which it meets at Chebyshev's points of [0, pi^2/4]: 4e-17 from the sine
+# (sin(r)/r - 1) / r^2 as a polynomial in r^2, interpolated at Chebyshev points of [0, pi^2/4]; error 4e-17 of the sine
 _SINE = (
     -0.16666666666666666, 0.008333333333333316, -0.00019841269841254966, 2.7557319219160833e-06,
     -2.505210761669045e-08, 1.6058977292642743e-10, -7.643969663988074e-13, 2.7314368769379893e-15,
@@ -19,21 +19,21 @@ _SINE = (
 def sincos(angle: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     """Sine and cosine of angles of any size and shape.
 
-    In float64 the absolute error is below 3e-16 for |angle| < 1e8; beyond, it is below the spacing of float64 numbers
-    at the angle (an angle that large is not known better than that). Other dtypes use the library's functions.
+    In float64 the absolute error is below 3e-16 for |angle| < 1e8, and below the spacing of float64 numbers at the
+    angle beyond that. Other dtypes use the library's functions.
     """
     if angle.dtype != jnp.float64:
         return jnp.sin(angle), jnp.cos(angle)
     return _sine(angle, 0.0), -_sine(angle, 0.5)
 
 
-def sincos_of_eighth(angle: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    """Sine and cosine of angles within +- pi / 4, right to rounding in float32 and float64, from their series.
+def sincos_small(angle: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    """Sine and cosine of angles in [-pi / 4, pi / 4], accurate to rounding in float32 and float64, from their series.
 
     Example:
         >>> import jax.numpy as jnp
-        >>> from jaxonline.linalg.trigonometry import sincos_of_eighth
-        >>> [round(value.item(), 4) for value in sincos_of_eighth(jnp.float32(0.5))]
+        >>> from jaxonline.linalg.trigonometry import sincos_small
+        >>> [round(value.item(), 4) for value in sincos_small(jnp.float32(0.5))]
         [0.4794, 0.8776]
     """
     square = angle * angle

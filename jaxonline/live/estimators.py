@@ -1,7 +1,7 @@
-"""Learners as estimators of scikit-learn: for its pipelines and searches, and for river through its own converter.
+"""Learners as estimators of scikit-learn, for its pipelines and searches, and for river through its converter.
 
-They play `Live` learners in float64, whatever the precision of jax. `fit` and `partial_fit` are rounds, one for each
-row in the order given; `predict` asks what the moves would be in the next round, and learns nothing.
+Estimators use `Live` learners in float64. `fit` and `partial_fit` play one round for each row in the given order;
+`predict` returns the moves in the next round and learns nothing.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from jaxonline.parameters.errors import ArgumentError
 
 
 class OnlineEstimator(BaseEstimator):
-    """What the regressor and the classifier share: parameters, and learners that score instances."""
+    """Base of the regressor and the classifier: parameters, and learners that score instances."""
 
     def __init__(
         self, learner: Any = None, *, feedback: Any = None, fit_intercept: bool = True, passes: int = 1,
@@ -36,7 +36,7 @@ class OnlineEstimator(BaseEstimator):
 
     @contextlib.contextmanager
     def _fitted_or_as_before(self) -> Iterator[None]:
-        """What was fitted before stays, all of it, where the rows cannot be played."""
+        """Restore the fitted attributes if an error occurs."""
         before = dict(vars(self))
         try:
             yield
@@ -47,7 +47,7 @@ class OnlineEstimator(BaseEstimator):
             raise
 
     def _begin(self, default: Any, number: int) -> None:
-        """So many live learners that have not learned yet, each with a key of its own."""
+        """Create live learners, each with its own key."""
         check.flag("fit_intercept", self.fit_intercept)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         learner = default if self.learner is None else self.learner
@@ -66,21 +66,21 @@ class OnlineEstimator(BaseEstimator):
                 live.learn(X, own)
 
     def _scores(self, X: Any) -> np.ndarray:
-        """The moves of all live learners, a column each."""
+        """The moves of all live learners, one column each."""
         check_is_fitted(self)
         X = self._instances(validate_data(self, X, dtype=np.float64, reset=False))
         return np.column_stack([live.moves(X) for live in self.lives_])
 
 
 class OnlineRegressor(RegressorMixin, OnlineEstimator):
-    """A learner whose moves are numbers as a regressor of scikit-learn.
+    """A learner whose moves are numbers, as a regressor of scikit-learn.
 
     Args:
-        learner: the learner; None for `learners.VAW(forward=False)`, online ridge regression: it needs no step size and
-            d^2 numbers for d features. After n rows it predicts as ridge regression on them does.
-        feedback: what it may ask about each row; None for `FullInformation()`.
+        learner: the learner; None for `learners.VAW(forward=False)`, online ridge regression, which needs no step size
+            and d^2 numbers for d features, and predicts after n rows as ridge regression on them.
+        feedback: what it may query about each row; None for `FullInformation()`.
         fit_intercept: whether instances get a last coordinate 1.
-        passes: how often `fit` plays the rows, in the order given, at least 1.
+        passes: how often `fit` plays the rows.
         random_state: the seed of the learner's key, as in scikit-learn.
 
     Attributes:
@@ -88,12 +88,10 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         n_features_in_: the number of features.
 
     Raises:
-        ValueError, TypeError: in `fit` and `partial_fit`: the learner cannot play; `passes` or `fit_intercept` is not
-            what it must be.
+        ValueError, TypeError: in `fit` and `partial_fit`, for an invalid parameter or an unsuitable learner.
 
     Example:
-        >>> import numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
         >>> X = np.linspace(-1.0, 1.0, 200)[:, None]
         >>> regressor = jo.OnlineRegressor().fit(X, 3.0 * X[:, 0] - 1.0)
         >>> regressor.partial_fit([[0.0]], [-1.0]).predict([[0.0], [1.0]]).round(2).tolist()
@@ -101,7 +99,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
     """
 
     def fit(self, X: Any, y: Any) -> "OnlineRegressor":
-        """Forget what was learned, and play the rows, `passes` times."""
+        """Forget the past, and play the rows `passes` times."""
         passes = check.count("passes", self.passes)
         with self._fitted_or_as_before():
             X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
@@ -110,7 +108,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         return self
 
     def partial_fit(self, X: Any, y: Any) -> "OnlineRegressor":
-        """Play the rows, once, after all that came before."""
+        """Play the rows once, after all earlier rows."""
         first = not hasattr(self, "lives_")
         with self._fitted_or_as_before():
             X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, reset=first)
@@ -120,20 +118,20 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """What the learner would predict for each row [n] if it came next."""
+        """The learner's prediction for each row [n], if it came next."""
         return self._scores(X)[:, 0]
 
 
 class OnlineClassifier(ClassifierMixin, OnlineEstimator):
     """A learner of scores, with labels -1 and +1, as a classifier of scikit-learn.
 
-    With two classes one learner is played, with more of them one for each class against all others.
+    With two classes it uses one learner, with more classes one for each class against all others.
 
     Args:
         learner: a learner whose moves are scores; None for `learners.PassiveAggressive("PA-I")`.
-        feedback: what it may ask about each row; None for `FullInformation()`.
+        feedback: what it may query about each row; None for `FullInformation()`.
         fit_intercept: whether instances get a last coordinate 1.
-        passes: how often `fit` plays the rows, in the order given, at least 1.
+        passes: how often `fit` plays the rows.
         random_state: the seed of the learners' keys, as in scikit-learn.
 
     Attributes:
@@ -142,12 +140,11 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         n_features_in_: the number of features.
 
     Raises:
-        ValueError, TypeError: in `fit` and `partial_fit`: the learner cannot play; fewer than two classes; a label that
-            is none of the classes; `passes` or `fit_intercept` is not what it must be.
+        ValueError, TypeError: in `fit` and `partial_fit`, for an invalid parameter, an unsuitable learner, fewer than
+            two classes or an unknown label.
 
     Example:
-        >>> import numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
         >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.0, 0.0]] * 5)
         >>> classifier = jo.OnlineClassifier().fit(X, np.where(X[:, 0] > 0.5, "right", "left"))
         >>> classifier.predict(X[:3]).tolist(), classifier.score(X, np.where(X[:, 0] > 0.5, "right", "left"))
@@ -155,7 +152,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
     """
 
     def fit(self, X: Any, y: Any) -> "OnlineClassifier":
-        """Forget what was learned, and play the rows, `passes` times."""
+        """Forget the past, and play the rows `passes` times."""
         passes = check.count("passes", self.passes)
         with self._fitted_or_as_before():
             X, y = validate_data(self, X, y, dtype=np.float64)
@@ -165,13 +162,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> "OnlineClassifier":
-        """Play the rows, once, after all that came before.
-
-        Args:
-            X: instances, one a row.
-            y: labels.
-            classes: all labels that will ever come; needed in the first call.
-        """
+        """Play the rows once, after all earlier rows; the first call needs `classes`, all labels that can occur."""
         first = not hasattr(self, "lives_")
         if first and classes is None:
             raise ArgumentError(
@@ -190,7 +181,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores: of the second class with two classes [n], of each class with more of them [n, K]."""
+        """Scores: of the second class with two classes [n], of each class with more classes [n, K]."""
         scores = self._scores(X)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
@@ -206,7 +197,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         self._begin(PassiveAggressive(), len(classes) if len(classes) > 2 else 1)
 
     def _signs(self, y: np.ndarray) -> np.ndarray:
-        """Labels as -1 and +1, a column for each live learner."""
+        """Labels as -1 and +1, one column for each live learner."""
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
             raise ArgumentError("y", f"must hold no other labels than {self.classes_} (got {check.quote(unknown[:3])})")

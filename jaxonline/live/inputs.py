@@ -1,4 +1,4 @@
-"""What somebody brings to a live learner: arrays of a shape, finite, in a precision; quickly checked if good."""
+"""Checks of instances and outcomes for live learners; valid arrays are checked in one pass."""
 
 from typing import Any
 
@@ -12,13 +12,13 @@ MAX_FINITE_SQUARES = 1e37  # a sum of squares below it is one of numbers that ar
 
 
 def to_shape(name: str, value: Any) -> tuple[int, ...]:
-    """A shape, an integer for that of a vector."""
+    """A shape; an integer is the length of a vector."""
     lengths = value if isinstance(value, tuple) else (value,)
     return tuple(check.count(name, length, ge=0) for length in lengths)
 
 
 def to_array(name: str, value: Any, shape: tuple[int, ...] | None, dtype: Any) -> np.ndarray:
-    """A copy of one instance or outcome; None where there is none to bring. Any shape will do where it is None."""
+    """A copy of one instance or outcome, of any shape if `shape` is None; a None value is an empty array."""
     if value is None and shape in (None, (0,)):
         return np.zeros(0, dtype)
     given = np.asarray(value)
@@ -32,7 +32,7 @@ def to_array(name: str, value: Any, shape: tuple[int, ...] | None, dtype: Any) -
 
 
 def to_rows(name: str, value: Any, shape: tuple[int, ...] | None, dtype: Any) -> np.ndarray:
-    """A copy of several of them, one a row."""
+    """A copy of several instances or outcomes, one per row."""
     given = check.finite_array(name, value)
     if given.ndim == 0 or len(given) == 0 or shape not in (None, given.shape[1:]):
         wanted = "" if shape is None else f", of shape {shape}"
@@ -43,7 +43,7 @@ def to_rows(name: str, value: Any, shape: tuple[int, ...] | None, dtype: Any) ->
 def check_outcome_range(
     name: str, outcomes: np.ndarray, losses: list[Any], loss_range: tuple[float, float] | None
 ) -> None:
-    """Check outcomes against what was promised: classes where a loss is one of a margin, and a range."""
+    """Check outcomes against the classes of margin losses, and against the learner's range of losses."""
     for loss in losses:
         check_outcomes(name, outcomes, loss)
     if loss_range is not None:

@@ -1,4 +1,4 @@
-"""A learner on live data: `predict` when an instance comes, `update` when its outcome is known."""
+"""A learner on live data: `predict` when an instance arrives, `update` when its outcome is known."""
 
 import os
 import warnings
@@ -21,54 +21,50 @@ from jaxonline.parameters.short_repr import short_repr
 
 
 class OpenRound(NamedTuple):
-    """A round whose outcome is not known yet: its instance, and the move."""
+    """A round without an outcome: its instance, and the move."""
 
     x: np.ndarray
     move: PyTree
 
 
 class Live:
-    """A learner that meets its instances one at a time, on the host, as they come.
+    """A learner that receives its instances one at a time, on the host.
 
-    `predict(x)` is the first half of a round of the game, `update(x, y)` the second. Numbers are those of `jo.play`
-    with the same key on the same data, bit for bit on a CPU, with every learner of the registry (that is, on a
-    `DataStream`: an environment that draws its instances is compiled into one program with the learner, in which some
-    of them are never rounded, and the last bits may differ). Both halves run the same compiled program, which is made
-    once for all learners of one structure: the move that was told is the move that is learned from.
+    `predict(x)` is the first half of a round of the game, `update(x, y)` the second; both run the same compiled
+    program, which all learners of one structure share. On a CPU, the numbers equal those of `jo.play` with the same key
+    on the same `DataStream`, bit for bit. (An environment that draws its instances is compiled into one program with
+    the learner, and the last bits may differ.)
 
-    The feedback is what the learner may ask of what you bring. `FullInformation` shows it the instance and the outcome.
-    Any other feedback is simulated: `NoisyCopies` adds its noise to the clean instance that you bring, `Attributes`
-    shows only the coordinates that are asked for, and so on. Where your instances are noisy already, bring them under
-    `FullInformation`; several measurements of your own cannot be handed to a learner that asks for copies. A learner
-    with a `Bandit` or `LossOfMove` may be told the loss of its move and nothing else: `update(loss=...)` (with a
-    `LossOfMove` by another program, whose last bits may differ).
+    The feedback is what the learner may query about your data. `FullInformation` shows the instance and the outcome.
+    Any other feedback is simulated: `NoisyCopies` adds noise to your clean instance, `Attributes` shows only the
+    requested coordinates. If your instances are noisy already, use `FullInformation`; a learner that requests copies
+    cannot receive your own measurements. With a `Bandit` or `LossOfMove`, you may report only the loss of the move:
+    `update(loss=...)` (with a `LossOfMove` by another program, whose last bits may differ).
 
-    A learner is played as it is, round by round. One made for a horizon (a step size for n rounds, `MOSS`) plays on
-    when the horizon is over, as it does in `jo.play`, and its theorem is then silent; one that runs out of storage says
-    so once, in a warning, and goes on as it does there. What works on whole sequences (`jo.aggregate`, `forecast`) is
-    not used: its numbers are those of the rounds.
+    A learner made for a horizon (a step size for n rounds, `MOSS`) continues after it, but without its theorem. A
+    learner that runs out of storage warns once and continues, as in `jo.play`. Programs for whole sequences
+    (`jo.aggregate`, `forecast`) are not used.
 
     Args:
-        learner: a learner, or an `Entrant`, which has a feedback of its own.
-        feedback: what the learner may ask; None for `FullInformation()`.
-        instance: the shape of instances, an integer for vectors of this length; None for that of the first one.
+        learner: a learner, or an `Entrant` with a feedback of its own.
+        feedback: what the learner may query; None for `FullInformation()`.
+        instance: the shape of instances, an integer for the length of a vector; None for that of the first one.
         outcome: the shape of outcomes: () for numbers, K for the losses of K arms or experts.
-        loss: of a move and an outcome, for the record that `update` returns; None for that of the learner where it has
-            one, else that of the feedback, of the arm for a `Bandit`, or the squared loss.
-        key: a seed, from 0 to 2^32 - 1 (2^63 - 1 where float64 is enabled), or a key, that of the run.
+        loss: of a move and an outcome, for the record that `update` returns; None for that of the learner, else of the
+            feedback, of the arm for a `Bandit`, or the squared loss.
+        key: a seed, from 0 to 2^32 - 1 (2^63 - 1 if float64 is enabled), or the key of the run.
 
     Attributes:
         round: the number of rounds played.
         state: the learner's state.
 
     Raises:
-        TypeError: an argument is not what it must be, or (here if `instance` is given, else at the first instance) the
-            feedback does not answer what the learner asks, or the loss cannot judge its moves.
-        ValueError: the learner cannot play with this feedback on instances and outcomes of these shapes; `key` is no
-            seed.
+        TypeError: an argument has a wrong type, or (at the first instance, or here if `instance` is given) the feedback
+            does not answer the learner's queries, or the loss does not accept its moves.
+        ValueError: the learner does not suit the feedback or the shapes, or `key` is not a seed.
 
     Warns:
-        UserWarning: `loss` is another one than the learner is made for.
+        UserWarning: the learner is made for another loss.
 
     Example:
         >>> import jaxonline as jo
@@ -114,17 +110,14 @@ class Live:
         return f"Live({short_repr(entrant.learner)}, {short_repr(entrant.feedback)}, round={self.round})"
 
     def predict(self, x: ArrayLike | None = None) -> Any:
-        """The move on an instance: a number, weights, an arm, a `Draw`, in NumPy.
+        """The move on an instance (None in a game without instances): a number, weights, an arm, or a `Draw`, in NumPy.
 
-        It opens a round. Asked again before `update`, it opens the same round again, with another instance: nothing is
-        learned from the one before.
-
-        Args:
-            x: the instance; None in a game without instances.
+        It opens a round. A second call before `update` opens the same round again with another instance, and learns
+        nothing.
 
         Raises:
             TypeError: `x` does not hold numbers.
-            ValueError: it has another shape than the first one, or is not finite.
+            ValueError: `x` has another shape than the first instance, or is not finite.
         """
         x = inputs.to_array("x", x, self._instance, self._precision.dtype)
         game = self._begin(x.shape)
@@ -137,23 +130,23 @@ class Live:
         return move
 
     def update(self, x: ArrayLike | None = None, y: ArrayLike | None = None, *, loss: ArrayLike | None = None) -> Round:
-        """The outcome of the open round is known, and the learner learns what its feedback lets it see.
+        """Close the open round: the learner learns from the outcome as far as its feedback allows.
 
         Args:
-            x: the instance of the open round, which it is compared with; None for not saying it again.
+            x: the instance of the open round, as a check; None to omit it.
             y: the outcome.
-            loss: instead of `y`, where the feedback is a `Bandit` or `LossOfMove`: the loss of the move.
+            loss: instead of `y`, the loss of the move, if the feedback is a `Bandit` or `LossOfMove`.
 
         Returns:
-            The record of the round, as `jo.play` has it: loss, move, queries, the learner's info. With the loss of an
-            arm, other losses in it are NaN.
+            The record of the round, as in `jo.play`: loss, move, queries, info. With `loss`, the losses of other arms
+            are NaN.
 
         Raises:
-            RuntimeError: no round is open: `predict` comes first.
-            TypeError: an argument does not hold numbers, or neither or both of `y` and `loss` are given, or a loss is
-                told that the feedback does not take.
+            RuntimeError: no round is open: call `predict` first.
+            TypeError: an argument does not hold numbers, or not exactly one of `y` and `loss` is given, or the feedback
+                accepts no `loss`.
             ValueError: `x` is not the instance of the open round; `y` or `loss` has another shape, is not finite, or is
-                no class where the loss is one of a margin.
+                not a class of a margin loss.
         """
         if self._open is None or self._game is None:
             raise RuntimeError(f"update: must come after predict, which opens round {self.round + 1}")
@@ -174,25 +167,24 @@ class Live:
         return _first_row(self._play(game, self._open.x[None], outcome[None]))
 
     def learn(self, X: ArrayLike | None, y: ArrayLike) -> Round:
-        """Play rounds whose outcomes are known, some at a time, as before going live; an open round is forgotten.
+        """Play rounds with known outcomes, for example before going live; an open round is discarded.
 
-        Numbers are those of `predict` and `update` for one row after the other, bit for bit: it is the same program.
+        The numbers equal those of `predict` and `update` for one row after the other, bit for bit.
 
         Args:
             X: instances, one row a round; None in a game without instances.
             y: outcomes, one a round.
 
         Returns:
-            The records, with a leading axis, as `jo.play` has them.
+            The records, with a leading axis, as in `jo.play`.
 
         Raises:
             TypeError: rows do not hold numbers.
-            ValueError: no rows, rows of `X` and `y` of different numbers or of other shapes than before, or not finite;
-                outcomes that are no classes where the loss is one of a margin.
+            ValueError: no rows, different numbers of rows, other shapes than before, numbers that are not finite, or
+                outcomes that are not classes of a margin loss.
 
         Example:
-            >>> import numpy as np
-            >>> import jaxonline as jo
+            >>> import numpy as np, jaxonline as jo
             >>> live = jo.Live(jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5))
             >>> live.learn(np.eye(3), np.ones(3)).loss.tolist(), live.state.w.tolist()
             ([1.0, 1.0, 1.0], [1.0, 1.0, 1.0])
@@ -211,21 +203,17 @@ class Live:
         return history
 
     def moves(self, X: ArrayLike) -> Any:
-        """The moves on many instances if any of them came next. No round is opened, and nothing is learned.
+        """The moves on many instances, one a row, if each came next. It opens no round and learns nothing.
 
-        It is another program than that of `predict`, and the last bits may differ.
-
-        Args:
-            X: instances, one a row.
+        The last bits may differ from those of `predict`, which runs another program.
 
         Raises:
-            RuntimeError: nothing was learned yet, and no shape was given.
+            RuntimeError: the shape of instances is unknown: learn first, or give `instance`.
             TypeError: `X` does not hold numbers.
             ValueError: instances have another shape, or are not finite.
 
         Example:
-            >>> import numpy as np
-            >>> import jaxonline as jo
+            >>> import numpy as np, jaxonline as jo
             >>> live = jo.Live(jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5), instance=3)
             >>> live.moves(np.eye(3)).tolist()
             [0.0, 0.0, 0.0]
@@ -236,23 +224,21 @@ class Live:
         return self._game.moves(self.round + 1, self._states, X)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the state to a file of arrays (.npz, no pickle), whole or not at all, an open round included.
-
-        The learner is not in it, only what tells it from others.
+        """Write the state, with an open round but without the learner, to a file of arrays (.npz, no pickle).
 
         Raises:
-            RuntimeError: there was no instance yet, so that its shape is not known.
+            RuntimeError: the shape of instances is unknown.
             OSError: the file cannot be written.
         """
         state_files.write_state(path, self._saved())
 
     def load(self, path: str | os.PathLike[str]) -> "Live":
-        """Go on where a state was saved, with its key and its round; returns itself.
+        """Continue from a saved state, with its key and round; returns itself.
 
         Raises:
             OSError: the file cannot be read.
-            ValueError: it is no saved state, or damaged, or that of another learner, feedback or loss (their numbers
-                count), of other shapes, or of another precision than jax has here. This one stays as it was.
+            ValueError: the file is damaged, or of another learner, feedback or loss (their numbers count), or of
+                another shape or precision. The object then stays unchanged.
 
         Example:
             >>> import pathlib, tempfile
@@ -269,7 +255,7 @@ class Live:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copied and pickled as what it was made of, with the content of a saved file."""
+        """Pickle as the arguments and the content of a saved file."""
         key = str(jax.random.key_impl(self._key)), np.asarray(jax.random.key_data(self._key))
         content = None if self._game is None else state_files.pack(self._saved())
         return _rebuild, (self._precision.x64, self._entrant, self._outcome, self._loss, key, content)
@@ -278,7 +264,7 @@ class Live:
     # Parts
 
     def _begin(self, instance: tuple[int, ...]) -> LiveGame:
-        """What is played: bound the first time, when all shapes are known, and at its state before round 1."""
+        """The bound game; bound at the first call, when all shapes are known."""
         if self._game is not None:
             return self._game
         with self._precision():
@@ -291,7 +277,7 @@ class Live:
         return live_game
 
     def _play(self, game: LiveGame, X: np.ndarray, y: np.ndarray) -> Round:
-        """The rounds that are next, which are over then; their records, in a table."""
+        """Play the next rounds; returns their records, in a table."""
         number = len(y)
         self._states, history = game.play(self.round + 1, self._states, pad_rows(X), pad_rows(y), np.int32(number))
         self.round, self._open = self.round + number, None
@@ -304,7 +290,7 @@ class Live:
         return history
 
     def _of_all_arms(self, loss: np.ndarray) -> np.ndarray:
-        """Losses of all arms of which only that of the arm that was played is known: NaN for the others."""
+        """The losses of all arms: that of the played arm, NaN for the others."""
         losses, move = np.full(self._outcome, np.nan, loss.dtype), self._open.move  # type: ignore[union-attr]
         losses[move.arm if isinstance(move, Draw) else move] = loss
         return losses
@@ -319,7 +305,7 @@ class Live:
                 )
 
     def _warn_once(self, message: str) -> None:
-        """Once of each kind."""
+        """Warn once of each kind."""
         kind = message.split()[1]
         if kind not in self._warned:
             self._warned.add(kind)
@@ -361,14 +347,14 @@ def _first_rows(history: PyTree, number: int) -> Any:
 
 
 def _first_row(history: PyTree) -> Any:
-    """The first row, on the host; of an array without a detour, as it is met at every step."""
+    """The first row, on the host; arrays take a short path, since every step calls this."""
     if isinstance(history, jax.Array):
         return np.asarray(history)[0]
     return jax.tree.map(lambda leaf: np.asarray(leaf)[0], history)
 
 
 def _rebuild(x64: bool, entrant: Entrant, outcome: Any, loss: Any, key: Any, content: bytes | None) -> Live:
-    """A copy."""
+    """Rebuild a pickled object."""
     impl, data = key
     with jax.enable_x64(x64):
         live = Live(entrant, outcome=outcome, loss=loss, key=jax.random.wrap_key_data(jnp.asarray(data), impl=impl))

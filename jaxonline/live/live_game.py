@@ -1,4 +1,4 @@
-"""A game and a learner as they are played live: bound, compiled, and held to the precision they were made in."""
+"""The bound game of a live learner, with its key, precision and compiled programs."""
 
 import contextlib
 from typing import Any
@@ -19,38 +19,26 @@ MOVES_BATCH = 64  # instances of which moves are computed at once
 
 
 class KeptPrecision:
-    """That of jax when this was made.
-
-    Attributes:
-        x64: whether float64 was enabled.
-        dtype: of all numbers.
-    """
+    """Jax's precision at creation: whether float64 was enabled (`x64`), and the dtype of all numbers."""
 
     def __init__(self, x64: bool | None = None):
         self.x64 = bool(jax.config.jax_enable_x64 if x64 is None else x64)  # type: ignore[attr-defined]
         self.dtype = np.dtype(np.float64 if self.x64 else np.float32)
 
     def __call__(self) -> contextlib.AbstractContextManager:
-        """Inside, jax has it."""
+        """A context in which jax has this precision."""
         same = jax.config.jax_enable_x64 == self.x64  # type: ignore[attr-defined]
         return contextlib.nullcontext() if same else jax.enable_x64(self.x64)
 
 
 class LiveGame:
-    """What is played: a game that is bound to a learner, its key, and the compiled programs.
-
-    Args:
-        game: bound.
-        entrant: bound.
-        info: shapes and dtypes of the learner's info.
-        key: of the run.
-        precision: of both.
+    """A game bound to a learner, its key, and the compiled programs.
 
     Attributes:
-        unknown: a table of outcomes, whatever they are.
+        unknown: a table of arbitrary outcomes.
         losses: those of the game and of the learner.
-        loss_range: low and high, of the losses of arms that the learner was promised; None where it was not.
-        may_overflow: whether the learner says when it is out of storage.
+        loss_range: the range of the losses of arms that the learner requires, or None.
+        may_overflow: whether the learner reports that its storage is full.
     """
 
     def __init__(self, game: Game, entrant: Entrant, info: Any, key: Key[Array, ""], precision: KeptPrecision):
@@ -65,21 +53,13 @@ class LiveGame:
 
     @classmethod
     def of(cls, game: Game, entrant: Entrant, key: Key[Array, ""], precision: KeptPrecision) -> "LiveGame":
-        """A game and an entrant that are not bound yet.
-
-        Raises:
-            TypeError, ValueError: the learner cannot play the game.
-        """
+        """Bind a game and an entrant; a TypeError or ValueError if the learner cannot play the game."""
         with precision():
             bound = bind(game, entrant)
             return cls(bound.game, bound.entrant, bound.record.info, key, precision)
 
     def with_told_loss(self) -> "LiveGame":
-        """The same learner in a game in which the loss of the move is told.
-
-        Raises:
-            TypeError: its feedback is none that tells this loss.
-        """
+        """The same learner in a game of reported losses; a TypeError unless the feedback is `LossOfMove`."""
         if not isinstance(self.entrant.feedback, LossOfMove):
             raise TypeError(
                 "loss: must be left out unless the feedback is Bandit or LossOfMove (got feedback "
@@ -92,7 +72,7 @@ class LiveGame:
             return LiveGame(game, Entrant(self.entrant.learner, ReportedLoss()), (), self._key, self._precision)
 
     def identity(self) -> dict[str, str]:
-        """What tells this from other learners, feedbacks and losses, by name."""
+        """Hashes that distinguish learner, feedback and loss from others, by name."""
         parts = {"learner": self.entrant.learner, "feedback": self.entrant.feedback, "loss": self.game.loss}
         return state_files.identity(parts)
 
@@ -104,15 +84,7 @@ class LiveGame:
     def play(
         self, t: int, states: States, X: np.ndarray, y: np.ndarray, number: np.int32 = ONE_ROUND
     ) -> tuple[States, Round]:
-        """The states after round t and those that follow, and what of their records is not rubbish: the first ones.
-
-        Args:
-            t: the first round.
-            states: before it.
-            X: a table of instances.
-            y: a table of outcomes.
-            number: of rounds.
-        """
+        """The states after `number` rounds from round t on, and their records, in the first rows of a table."""
         with self._precision():
             return self._programs.play(self._leaves, self._key_data, np.int32(t), states, X, y, number)
 
@@ -130,13 +102,13 @@ class LiveGame:
 
 
 def no_arrivals(instance: tuple[int, ...], outcome: tuple[int, ...], dtype: Any) -> Arrivals:
-    """An environment to which nothing came yet, for what it says of shapes."""
+    """An environment without rows that states the shapes."""
     X, y = (pad_rows(np.zeros((0, *shape), dtype)) for shape in (instance, outcome))
     return Arrivals(X, y, np.int32(1))
 
 
 def default_loss(entrant: Entrant) -> Any:
-    """The loss that goes with a learner, or with its feedback."""
+    """The loss of the learner, or else of its feedback."""
     own = traits_of(entrant.learner, LearnerTraits).loss
     if own is not None:
         return own

@@ -1,8 +1,8 @@
-"""What a live learner compiles: a round of the game on an instance and an outcome that somebody brings.
+"""The compiled programs of a live learner.
 
-A round by itself is compiled to other instructions than a round inside the loop of `jo.play`, and the last bits of
-float32 show it. So it is played in such a loop: over the rows of a small table, as many of them as are asked for, which
-the compiler does not know to be one.
+A single round compiles to other instructions than a round in the loop of `jo.play`, and the last bits of float32
+differ. So a round runs in such a loop over the rows of a small table, with a number of rows that the compiler does not
+know.
 """
 
 import functools
@@ -25,13 +25,7 @@ MAX_PROGRAMS = 256  # kept, of games and learners of different structures
 
 @struct
 class Arrivals(EnvironmentDefaults):
-    """An environment of instances and outcomes that were brought, one row a round.
-
-    Args:
-        X: instances [ROWS, ...].
-        y: outcomes [ROWS, ...].
-        first: the round of the first row.
-    """
+    """An environment of given instances X [TABLE_ROWS, ...] and outcomes y, one row a round from round `first` on."""
 
     X: Any  # [ROWS ...], an array of jax or NumPy
     y: Any  # likewise
@@ -53,7 +47,7 @@ class Arrivals(EnvironmentDefaults):
         return jnp.int32(0)
 
     def instance(self, key: Key[Array, ""], state: Array, t: Int[Array, ""]) -> tuple[Array, Int[Array, ""]]:
-        """The instance that was brought."""
+        """The instance of the row."""
         del key, state
         row = t - self.first
         return self.X[row], row
@@ -61,14 +55,14 @@ class Arrivals(EnvironmentDefaults):
     def answer(
         self, key: Key[Array, ""], state: Int[Array, ""], t: Int[Array, ""], x: Array, y_hat: PyTree
     ) -> tuple[Array, Int[Array, ""]]:
-        """The outcome that was brought."""
+        """The outcome of the row."""
         del key, t, x, y_hat
         return self.y[state], state
 
 
 @struct
 class ReportedLoss(FeedbackDefaults):
-    """The feedback, and the loss, of a game whose outcomes are the losses of moves, told by who suffered them."""
+    """The feedback, and the loss, of a game whose outcomes are the losses of the moves as the user reports them."""
 
     def open(self, key: Any, t: Int[Array, ""], x: PyTree, y: Array, y_hat: PyTree) -> LossOfMoveOracle:
         """The oracle of one round."""
@@ -76,35 +70,24 @@ class ReportedLoss(FeedbackDefaults):
         return LossOfMoveOracle(x, y_hat, y)
 
     def __call__(self, y_hat: PyTree, y: Array) -> Array:
-        """What was told."""
+        """The reported loss."""
         del y_hat
         return y
 
     def gradient(self, y_hat: PyTree, y: Array) -> PyTree:
-        """Nobody knows it: a learner that asks for it is refused when it is bound to the game.
-
-        Raises:
-            TypeError: always.
-        """
+        """Raises a TypeError, since the gradient is unknown: a learner that needs it is rejected when it is bound."""
         raise TypeError("loss: only the loss of the move is known, but the learner asks for the gradient; pass y")
 
 
 def pad_rows(rows: np.ndarray) -> np.ndarray:
-    """A table with these rows, at most ROWS of them, in front."""
+    """A table of TABLE_ROWS rows that starts with these rows."""
     padded = np.zeros((TABLE_ROWS, *rows.shape[1:]), rows.dtype)
     padded[: len(rows)] = rows
     return padded
 
 
 class Programs(NamedTuple):
-    """What is compiled for all games and entrants of one structure.
-
-    Attributes:
-        begin: the states before round 1, of (leaves, key data).
-        play: the states after some rounds and the records of all rows, of (leaves, key data, first round, states, table
-            of instances, table of outcomes, number of rounds).
-        moves: the moves on many instances, of (leaves, key data, round, states, instances).
-    """
+    """The compiled programs for games and entrants of one structure: first states, rounds, and many moves."""
 
     begin: Callable[..., States]
     play: Callable[..., tuple[States, Round]]
@@ -115,7 +98,7 @@ class Programs(NamedTuple):
 def compile_programs(structure: Any, impl: Any) -> Programs:
     """The programs for a structure of (game, entrant) and a generator of random numbers.
 
-    They take leaves, and a key as its numbers: structs and keys would be taken apart in Python at each call.
+    They take leaves and key data, since Python would flatten structs and keys at every call.
     """
 
     def parts(leaves: list[Array], key_data: Array) -> tuple[Game, Entrant, Any]:

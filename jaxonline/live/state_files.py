@@ -1,4 +1,4 @@
-"""The state of a live learner as a file of arrays: npz, with what it belongs to in JSON, and nothing pickled."""
+"""Files with the state of a live learner: arrays (npz, no pickle) and metadata in JSON."""
 
 import io
 import json
@@ -21,19 +21,7 @@ FORMAT = "state of jaxonline.Live, 1"
 
 
 class Saved(NamedTuple):
-    """What is in a file.
-
-    Attributes:
-        identity: of what the state belongs to (`identity`).
-        words: the same in readable words.
-        instance: the shape of instances.
-        outcome: the shape of outcomes.
-        dtype: of the game.
-        key: of the run.
-        round: the number of rounds played.
-        leaves: of the states, in order.
-        x: the instance of the open round, None where none is open.
-    """
+    """The content of a file: hashes and text of learner and feedback, shapes, dtype, key, round, state, instance."""
 
     identity: dict[str, str]
     words: str
@@ -47,19 +35,12 @@ class Saved(NamedTuple):
 
 
 def identity(parts: Mapping[str, Any]) -> dict[str, str]:
-    """What tells learner, feedback and loss from others, by name: their numbers, and the names in them.
-
-    Not their code: a state survives a new version of the package, if its arrays are still what they were.
-    """
+    """Hashes of learner, feedback and loss by name, without their code: a state survives new package versions."""
     return describe_inputs(parts, version=FORMAT)
 
 
 def check_same(path: str, saved: Saved, own: dict[str, str], words: str) -> None:
-    """Check that a state belongs to what is here.
-
-    Raises:
-        ValueError: it does not.
-    """
+    """Check that a state belongs to this learner, feedback and loss."""
     other = [name for name in own if saved.identity.get(name) != own[name]]
     if other:
         raise ValueError(
@@ -73,11 +54,7 @@ def leaves_of(states: PyTree) -> list[np.ndarray]:
 
 
 def restore_leaves(path: str, states: PyTree, leaves: list[np.ndarray]) -> PyTree:
-    """States like these with the numbers of a file.
-
-    Raises:
-        ValueError: they have other shapes or dtypes.
-    """
+    """States with the numbers of a file; a ValueError if shapes or dtypes differ."""
     own, structure = jax.tree.flatten(states)
     kinds = [[(leaf.shape, leaf.dtype) for leaf in each] for each in (map(plain_leaf, own), leaves)]
     if kinds[0] != kinds[1]:
@@ -88,7 +65,7 @@ def restore_leaves(path: str, states: PyTree, leaves: list[np.ndarray]) -> PyTre
 
 
 def pack(saved: Saved) -> bytes:
-    """The content of a file."""
+    """The content of a file as bytes."""
     about = {
         "format": FORMAT, "identity": saved.identity, "words": saved.words, "instance": saved.instance,
         "outcome": saved.outcome, "dtype": saved.dtype, "generator": str(jax.random.key_impl(saved.key)),
@@ -103,11 +80,7 @@ def pack(saved: Saved) -> bytes:
 
 
 def unpack(path: str, content: bytes) -> Saved:
-    """What is in a file.
-
-    Raises:
-        ValueError: something else, or damaged.
-    """
+    """Read the content of a file; a ValueError if it is damaged or of another kind."""
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             arrays = dict(file)
@@ -126,16 +99,11 @@ def unpack(path: str, content: bytes) -> Saved:
 
 
 def write_state(path: str | os.PathLike[str], saved: Saved) -> None:
-    """Write a file, whole or not at all."""
+    """Write a file atomically."""
     write_atomically(Path(check.instance("path", path, (str, os.PathLike), "a path")), pack(saved))
 
 
 def read_state(path: str | os.PathLike[str]) -> Saved:
-    """Read a file.
-
-    Raises:
-        OSError: it cannot be read.
-        ValueError: it is something else, or damaged.
-    """
+    """Read a file; an OSError or ValueError if it cannot be read."""
     content = Path(check.instance("path", path, (str, os.PathLike), "a path")).read_bytes()
     return unpack(str(path), content)

@@ -1,7 +1,11 @@
 """Citations: the papers of a method, declared where the method is defined."""
 
-from collections.abc import Callable
+import dataclasses
+import types
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
+
+import jax
 
 T = TypeVar("T")
 REFERENCES: dict[str, tuple[str, ...]] = {}
@@ -31,3 +35,31 @@ def cites(*keys: str, arguments: dict[str, tuple[str, ...]] | None = None) -> Ca
         return method
 
     return register
+
+
+def method_names(value: Any, depth: int = 8) -> list[str]:
+    """Return the class names in an object, outermost first, and its arguments with papers of their own ("law=l2").
+
+    Example:
+        >>> import jaxonline as jo
+        >>> from jaxonline.parameters.citations import method_names
+        >>> method_names(jo.learners.Hedge(jo.learners.EWA(0.1)))
+        ['Hedge', 'EWA']
+    """
+    to_dict = getattr(value, "_asdict", None)  # of named tuples
+    if isinstance(value, Mapping | list | tuple) and to_dict is None:
+        items = value.values() if isinstance(value, Mapping) else value
+        return [name for item in items for name in method_names(item, depth - 1)]
+    if depth <= 0 or isinstance(value, type | types.FunctionType | jax.Array):
+        return []
+    if dataclasses.is_dataclass(value):
+        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    else:
+        fields = to_dict() if to_dict is not None else getattr(value, "__dict__", None)
+    if fields is None:
+        return []
+    names = [type(value).__name__]
+    for name, field in fields.items():
+        names += [f"{name}={field}"] if isinstance(field, str) and f"{name}={field}" in REFERENCES else []
+        names += method_names(field, depth - 1)
+    return names

@@ -21,7 +21,7 @@ def validate_arguments(function: F) -> F:
         ArgumentTypeError: an argument has another type than declared.
 
     Example:
-        >>> from jaxonline.parameters.validate_arguments import validate_arguments
+        >>> from jaxonline.parameters.validation import validate_arguments
         >>> from jaxonline.parameters.types import Count
         >>> @validate_arguments
         ... def squares(n: Count) -> list[int]:

@@ -1,9 +1,8 @@
-"""Random numbers for learners, environments and noise: the functions of `jax.random`, made for compiled loops.
+"""Random numbers for learners, environments and noise: the functions of `jax.random`, faster in compiled loops.
 
-They take the keys of a run, as every method of a learner or environment gets them, and give the numbers that
-`jax.random` gives for the same key, up to rounding in the last bit where a number takes a loop to draw; `fast_normal`
-and `fast_beta` have numbers of their own. On a CPU a single number is drawn once for each run, also where it is added
-to a vector, and `stacked` draws short vectors in a fraction of the time.
+They take the keys of a run, which every method of a learner or environment receives, and return the same numbers as
+`jax.random` (up to the last bit for numbers that are drawn in a loop); only `fast_normal` and `fast_beta` return other
+numbers. On a CPU a single number is drawn once per run, and `stack_draws` draws short vectors faster.
 """
 
 from jaxonline.random.beta_draws import fast_beta as fast_beta
@@ -28,6 +27,6 @@ from jaxonline.random.elementwise import rademacher as rademacher
 from jaxonline.random.elementwise import randint as randint
 from jaxonline.random.elementwise import uniform as uniform
 from jaxonline.random.keys import fold_in as fold_in
-from jaxonline.random.lanes import stacked as stacked
 from jaxonline.random.threefry import inlined as inlined
 from jaxonline.random.threefry import words as words
+from jaxonline.random.vectorised import stack_draws as stack_draws

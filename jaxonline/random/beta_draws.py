@@ -1,13 +1,12 @@
-"""Exact draws from beta laws with shapes of at least 1, whose work does not grow with the shapes.
+"""Exact beta draws for parameters of at least 1, at a cost that does not grow with the parameters.
 
-A beta variable is G / (G + H) for independent gamma variables G and H, and these are drawn as Marsaglia and Tsang
-(2000) do: d v with d = shape - 1/3, v = (1 + w)^3 and w = z / (3 sqrt(d)), z standard normal, is accepted with
-probability exp(3 d r(w)), r(w) = ln(1 + w) - w + w^2/2 - w^3/3. That exponent is about -z^4 / (108 d): one proposal in
-20 is rejected at shape 1, and one in 36 d later on. Both gammas are accepted or rejected at once, with one uniform
-number; both normal numbers come from two more (Box and Muller 1958). "Exact" is up to the resolution of the random
-numbers, 2^-23 in float32 as those of jax.
-
-Nearly all proposals are accepted without the logarithms, by -r(w) <= w^4 / 4 for w >= 0, and / (1 + w) for w < 0.
+A beta variable is G / (G + H) for independent gamma variables G and H, which are drawn by Marsaglia and Tsang (2000):
+the proposal d v with d = shape - 1/3, v = (1 + w)^3, w = z / (3 sqrt(d)), z standard normal, is accepted with
+probability exp(3 d r(w)), r(w) = ln(1 + w) - w + w^2/2 - w^3/3. The exponent is about -z^4 / (108 d), so that one
+proposal in 20 is rejected at shape 1, and one in 36 d for large shapes. One uniform number decides about both gammas;
+the two normal numbers use two more (Box and Muller 1958). The draws are exact up to the resolution of the random
+numbers, 2^-23 in float32 as in jax. Nearly all proposals are accepted without logarithms, by the bound -r(w) <= w^4 / 4
+for w >= 0, divided by 1 + w for w < 0.
 """
 
 import math
@@ -17,27 +16,24 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, UInt
 
-from jaxonline.linalg.trigonometry import sincos_of_eighth
+from jaxonline.linalg.trigonometry import sincos_small
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.random.threefry import is_threefry, threefry
 
-SERIES = 0.25  # up to here ln(1 + w) is taken from its series, which the cancellation does not touch
-TERMS = 10  # of the series; the next one is 2e-7 of the first
+SERIES_RADIUS = 0.25  # |w| below which a series of ln(1 + w) avoids cancellation
+SERIES_TERMS = 10  # the next term is 2e-7 of the first
 
 
 def fast_beta(key: Key[Array, ""], a: Float[Array, "K"], b: Float[Array, "K"]) -> Float[Array, "K"]:
-    """Independent draws from Beta(a[k], b[k]) with parameters of at least 1: other numbers than `jax.random.beta`'s.
+    """Independent draws from Beta(a[k], b[k]) with parameters of at least 1; not the numbers of `jax.random.beta`.
 
-    All of them are proposed at once. Then, while some are not accepted, the first of these is looked at closely, and
-    proposed again if it is rejected. A turn costs a K-th of a proposal for all; there are less than 0.2 K in the mean.
+    One step proposes all numbers. A loop then decides exactly about the first one that is not accepted yet, and draws
+    it again if rejected. An iteration costs 1/K of the first step, and there are less than 0.2 K iterations on average.
 
     Args:
-        key: of the draw.
-        a: the first parameters, at least 1, of a floating dtype.
-        b: the second parameters, at least 1, of the dtype of `a`.
-
-    Returns:
-        Numbers in (0, 1), of the dtype of `a`; NaN where a parameter is NaN. Parameters below 1 are not detected.
+        key: key of the draw.
+        a: the first parameters, at least 1 (not checked), of a floating dtype. NaN gives NaN.
+        b: the second parameters, at least 1 (not checked), of the dtype of `a`.
 
     Raises:
         ValueError: `a` and `b` are not vectors of the same length.
@@ -54,12 +50,12 @@ def fast_beta(key: Key[Array, ""], a: Float[Array, "K"], b: Float[Array, "K"]) -
     words = random_words(key, jnp.int32(0), 3 * len(a)).reshape(3, -1)
     first = _propose(words, a, b)
 
-    def some_open(carry: tuple[Array, ...]) -> Bool[Array, ""]:
+    def is_open(carry: tuple[Array, ...]) -> Bool[Array, ""]:
         return ~jnp.all(carry[1])
 
-    def look(carry: tuple[Array, ...]) -> tuple[Array, ...]:
+    def retry(carry: tuple[Array, ...]) -> tuple[Array, ...]:
         draws, accepted, rejected, turn = carry
-        here = _first(~accepted)
+        here = _first_true(~accepted)
         x, y = (jnp.sum(jnp.where(here, shape, 0.0)) for shape in (a, b))
         proposed = jnp.sum(jnp.where(here, words, 0), axis=-1, dtype=words.dtype)
         proposal = _propose(jnp.where(rejected, random_words(key, turn, 3), proposed), x, y)
@@ -67,11 +63,11 @@ def fast_beta(key: Key[Array, ""], a: Float[Array, "K"], b: Float[Array, "K"]) -
         return jnp.where(here, proposal.draw, draws), accepted | (here & good), ~good, turn + (~good).astype(turn.dtype)
 
     start = first.draw, first.surely_accepted(), jnp.bool_(False), jnp.int32(0)
-    return jax.lax.while_loop(some_open, look, start)[0]
+    return jax.lax.while_loop(is_open, retry, start)[0]
 
 
 def random_words(key: Key[Array, ""], turn: Int[Array, ""], number: int) -> UInt[Array, "n"]:
-    """Random words, others for each turn; both words of a call of threefry, of which `jax.random.bits` gives one."""
+    """Random words, different in each iteration, from both output words of threefry (`jax.random.bits` uses one)."""
     if not is_threefry(key):
         return jax.random.bits(jax.random.fold_in(key, turn), (number,), jnp.uint32)
     half = -(-number // 2)
@@ -81,13 +77,13 @@ def random_words(key: Key[Array, ""], turn: Int[Array, ""], number: int) -> UInt
 
 
 def open_uniform(words: UInt[Array, "..."], dtype: Any) -> Float[Array, "..."]:
-    """Uniform numbers above 0 and below 1, in the middles of 2^23 intervals (2^31 for float64)."""
+    """Uniform numbers in (0, 1): midpoints of 2^23 intervals (2^31 for float64)."""
     bits = min(31, jnp.finfo(dtype).nmant)
     return ((words >> (32 - bits)).astype(jnp.int32).astype(dtype) + 0.5) * 2.0**-bits
 
 
 class _Proposal(NamedTuple):
-    """A pair of gammas proposed for a beta variable, and the uniform number that decides."""
+    """Proposed gammas for a beta variable, and the uniform number that decides."""
 
     draw: Float[Array, "..."]
     uniform: Float[Array, "..."]
@@ -95,39 +91,39 @@ class _Proposal(NamedTuple):
     w: tuple[Float[Array, "..."], Float[Array, "..."]]
 
     def surely_accepted(self) -> Bool[Array, "..."]:
-        """Without logarithms: never for one that would be rejected. A NaN is accepted, lest it come again for ever."""
+        """Sufficient condition for acceptance, without logarithms; NaN is accepted to end the loop."""
         rest = sum(d * (w * w) ** 2 / jnp.minimum(1.0, 1.0 + w) for d, w in zip(self.shapes, self.w, strict=True))
         possible = (self.w[0] > -1.0) & (self.w[1] > -1.0)
         return (possible & (self.uniform < 1.0 - 0.75 * rest)) | jnp.isnan(rest)
 
     def accepted(self) -> Bool[Array, "..."]:
-        """With the probability of acceptance; NaN is accepted, too."""
+        """Exact acceptance; NaN is accepted."""
         exponent = sum(_exponent(d, w) for d, w in zip(self.shapes, self.w, strict=True))
         return ~(jnp.log(self.uniform) > exponent)
 
 
 def _propose(words: UInt[Array, "3 ..."], a: Float[Array, "..."], b: Float[Array, "..."]) -> _Proposal:
     shapes = a - 1 / 3, b - 1 / 3
-    normals = two_normals(words[0], words[1], a.dtype)
+    normals = box_muller(words[0], words[1], a.dtype)
     v, w = (z * jax.lax.rsqrt(9.0 * d) for z, d in zip(normals, shapes, strict=True))
-    g, h = (d * (1.0 + each) ** 3 for d, each in zip(shapes, (v, w), strict=True))
+    g, h = (d * (1.0 + root) ** 3 for d, root in zip(shapes, (v, w), strict=True))
     return _Proposal(g / (g + h), open_uniform(words[2], a.dtype), shapes, (v, w))
 
 
 def _exponent(d: Float[Array, "..."], w: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The logarithm of the probability of accepting w."""
+    """Logarithm of the acceptance probability of w."""
     impossible = w <= -1.0
     return jnp.where(impossible, -jnp.inf, 3.0 * d * log1p_remainder(jnp.where(impossible, 0.0, w)))
 
 
-def two_normals(
+def box_muller(
     first: UInt[Array, "..."], second: UInt[Array, "..."], dtype: Any
 ) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    """Two independent standard normal numbers from two words: a length, and an angle whose eighths are unfolded."""
+    """Two independent standard normal numbers from two words (Box and Muller): a length and an angle."""
     length = jnp.sqrt(-2.0 * jnp.log(open_uniform(first, dtype)))
     quarter = second >> 30
     angle = ((second << 2).astype(jnp.int32).astype(dtype)) * (math.pi / 2 * 2.0**-32)  # within +- pi / 4
-    sine, cosine = sincos_of_eighth(angle)
+    sine, cosine = sincos_small(angle)
     odd = (quarter & 1) == 1
     x, y = jnp.where(odd, -sine, cosine), jnp.where(odd, cosine, sine)
     sign = jnp.where(quarter < 2, length, -length)
@@ -135,16 +131,16 @@ def two_normals(
 
 
 def log1p_remainder(w: Float[Array, "..."]) -> Float[Array, "..."]:
-    """ln(1 + w) - w + w^2/2 - w^3/3 for w above -1: at most 0, and about -w^4/4."""
-    small = jnp.where(jnp.abs(w) < SERIES, w, 0.0)
+    """ln(1 + w) - w + w^2/2 - w^3/3 for w above -1."""
+    small = jnp.where(jnp.abs(w) < SERIES_RADIUS, w, 0.0)
     tail = jnp.zeros_like(w)
-    for power in range(TERMS + 3, 3, -1):
+    for power in range(SERIES_TERMS + 3, 3, -1):
         tail = 1.0 / power - small * tail
     series = -(small**4) * tail
-    return jnp.where(jnp.abs(w) < SERIES, series, jnp.log(1.0 + w) - w + w**2 / 2 - w**3 / 3)
+    return jnp.where(jnp.abs(w) < SERIES_RADIUS, series, jnp.log(1.0 + w) - w + w**2 / 2 - w**3 / 3)
 
 
-def _first(flags: Bool[Array, "K"]) -> Bool[Array, "K"]:
-    """The first of the flags that are set, alone."""
-    places = jnp.arange(len(flags), dtype=jnp.int32)
-    return places == jnp.min(jnp.where(flags, places, len(flags)))
+def _first_true(flags: Bool[Array, "K"]) -> Bool[Array, "K"]:
+    """Flags with only the first set one."""
+    indices = jnp.arange(len(flags), dtype=jnp.int32)
+    return indices == jnp.min(jnp.where(flags, indices, len(flags)))

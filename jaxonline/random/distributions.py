@@ -1,6 +1,6 @@
-"""Random numbers that are made of several random words: gamma, beta, Poisson, categories, choices, and so on.
+"""Random numbers that use several random words: gamma, beta, Poisson, categorical, choice and others.
 
-What loops until a proposal is accepted takes the time of the slowest run of a block.
+Rejection sampling takes the time of the slowest run of a block.
 """
 
 from typing import Any
@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key, Shaped
 
-from jaxonline.random.lanes import at_once
-from jaxonline.random.permutations import order_of
+from jaxonline.random.permutations import permutation_indices
 from jaxonline.random.threefry import to_jax
+from jaxonline.random.vectorised import draw_fused
 
 
 def gamma(
@@ -20,16 +20,10 @@ def gamma(
     """Gamma numbers of shape parameter a and scale 1, the same as `jax.random.gamma(key, a, shape, dtype)`.
 
     Args:
-        key: of the draw.
-        a: the shape parameters, above 0, which broadcast to `shape`.
-        shape: of the result; by default that of `a`.
-        dtype: of the result, floating.
-
-    Returns:
-        An array of this shape and dtype.
-
-    Raises:
-        ValueError: a dtype that is not floating; `a` does not broadcast to `shape`.
+        key: key of the draw.
+        a: the shape parameters, above 0, which broadcast to `shape` (or raise ValueError).
+        shape: shape of the result; by default that of `a`.
+        dtype: floating dtype of the result; others raise ValueError.
 
     Example:
         >>> import jax
@@ -37,7 +31,7 @@ def gamma(
         >>> bool(jo.random.gamma(jax.random.key(0), 2.0) > 0)
         True
     """
-    return at_once(lambda key: jax.random.gamma(key, a, shape, dtype), key, _shape_of(shape, a))
+    return draw_fused(lambda key: jax.random.gamma(key, a, shape, dtype), key, _shape_of(shape, a))
 
 
 def beta(
@@ -47,17 +41,11 @@ def beta(
     """Beta numbers, the same as `jax.random.beta(key, a, b, shape, dtype)`. See also `fast_beta`.
 
     Args:
-        key: of the draw.
-        a: the first parameters, above 0, which broadcast to `shape`.
-        b: the second parameters, likewise.
-        shape: of the result; by default that of `a` and `b`.
-        dtype: of the result, floating.
-
-    Returns:
-        An array of this shape and dtype.
-
-    Raises:
-        ValueError: a dtype that is not floating; `a` or `b` does not broadcast to `shape`.
+        key: key of the draw.
+        a: the first parameters, above 0, which broadcast to `shape` (or raise ValueError).
+        b: the second parameters, above 0.
+        shape: shape of the result; by default that of `a` and `b`.
+        dtype: floating dtype of the result; others raise ValueError.
 
     Example:
         >>> import jax
@@ -65,7 +53,7 @@ def beta(
         >>> 0 <= jo.random.beta(jax.random.key(0), 2.0, 3.0).item() <= 1
         True
     """
-    return at_once(lambda key: jax.random.beta(key, a, b, shape, dtype), key, _shape_of(shape, a, b))
+    return draw_fused(lambda key: jax.random.beta(key, a, b, shape, dtype), key, _shape_of(shape, a, b))
 
 
 def t(
@@ -74,16 +62,10 @@ def t(
     """Student-t numbers, the same as `jax.random.t(key, df, shape, dtype)`.
 
     Args:
-        key: of the draw.
-        df: the degrees of freedom, above 0, which broadcast to `shape`.
-        shape: of the result; by default that of `df`.
-        dtype: of the result, floating.
-
-    Returns:
-        An array of this shape and dtype.
-
-    Raises:
-        ValueError: a dtype that is not floating; `df` does not broadcast to `shape`.
+        key: key of the draw.
+        df: the degrees of freedom, above 0, which broadcast to `shape` (or raise ValueError).
+        shape: shape of the result; by default that of `df`.
+        dtype: floating dtype of the result; others raise ValueError.
 
     Example:
         >>> import jax
@@ -91,7 +73,7 @@ def t(
         >>> jo.random.t(jax.random.key(0), 5.0, (3,)).shape
         (3,)
     """
-    return at_once(lambda key: jax.random.t(key, df, shape, dtype), key, _shape_of(shape, df))
+    return draw_fused(lambda key: jax.random.t(key, df, shape, dtype), key, _shape_of(shape, df))
 
 
 def poisson(
@@ -100,17 +82,10 @@ def poisson(
     """Poisson counts, the same as `jax.random.poisson(key, lam, shape, dtype)`, also with the keys of a run.
 
     Args:
-        key: of the draw, of threefry.
-        lam: the means, at least 0, which broadcast to `shape`.
-        shape: of the result; by default that of `lam`.
-        dtype: of the result, integer.
-
-    Returns:
-        An array of this shape and dtype.
-
-    Raises:
-        NotImplementedError: a key of another generator than threefry.
-        ValueError: a dtype that is not an integer's; `lam` does not broadcast to `shape`.
+        key: key of the draw, a threefry key (otherwise NotImplementedError).
+        lam: the means, at least 0, which broadcast to `shape` (or raise ValueError).
+        shape: shape of the result; by default that of `lam`.
+        dtype: integer dtype of the result; others raise ValueError.
 
     Example:
         >>> import jax
@@ -119,25 +94,20 @@ def poisson(
         >>> bool(jo.random.poisson(jo.random.inlined(key), 4.0) == jax.random.poisson(key, 4.0))
         True
     """
-    return at_once(lambda key: jax.random.poisson(to_jax(key), lam, shape, dtype), key, _shape_of(shape, lam))
+    return draw_fused(lambda key: jax.random.poisson(to_jax(key), lam, shape, dtype), key, _shape_of(shape, lam))
 
 
 def geometric(
     key: Key[Array, ""], p: Float[ArrayLike, "..."], shape: tuple[int, ...] | None = None, dtype: Any = int
 ) -> Int[Array, "..."]:
-    """The number of tosses until the first success, the same as `jax.random.geometric(key, p, shape, dtype)`.
+    """Number of trials until the first success, the same as `jax.random.geometric(key, p, shape, dtype)`.
 
     Args:
-        key: of the draw.
-        p: the probabilities of success, above 0, which broadcast to `shape`.
-        shape: of the result; by default that of `p`.
-        dtype: of the result, integer.
+        key: key of the draw.
+        p: the probabilities of success, above 0, which broadcast to `shape` (or raise ValueError).
+        shape: shape of the result; by default that of `p`.
+        dtype: integer dtype of the result; others raise ValueError.
 
-    Returns:
-        An array of this shape and dtype, at least 1.
-
-    Raises:
-        ValueError: a dtype that is not an integer's; `p` does not broadcast to `shape`.
 
     Example:
         >>> import jax
@@ -145,25 +115,19 @@ def geometric(
         >>> jo.random.geometric(jax.random.key(0), 1.0).item()
         1
     """
-    return at_once(lambda key: jax.random.geometric(key, p, shape, dtype), key, _shape_of(shape, p))
+    return draw_fused(lambda key: jax.random.geometric(key, p, shape, dtype), key, _shape_of(shape, p))
 
 
 def categorical(
     key: Key[Array, ""], logits: Float[ArrayLike, "..."], axis: int = -1, shape: tuple[int, ...] | None = None
 ) -> Int[Array, "..."]:
-    """Categories with probabilities in proportion to exp(logits), the same as `jax.random.categorical`.
+    """Categories (indices) with probabilities proportional to exp(logits), the same as `jax.random.categorical`.
 
     Args:
-        key: of the draw.
+        key: key of the draw.
         logits: logarithms of the probabilities, up to a constant.
-        axis: of `logits` that lists the categories.
-        shape: of the result; by default that of `logits` without `axis`.
-
-    Returns:
-        Indices, an integer array.
-
-    Raises:
-        ValueError: `logits` without `axis` do not broadcast to `shape`.
+        axis: the axis of `logits` for the categories.
+        shape: shape of the result; by default that of `logits` without `axis`, which broadcasts (or ValueError).
 
     Example:
         >>> import jax
@@ -172,21 +136,15 @@ def categorical(
         0
     """
     shape_of_draw = shape if jnp.ndim(logits) > 1 else _shape_of(shape)
-    return at_once(lambda key: jax.random.categorical(key, logits, axis=axis, shape=shape), key, shape_of_draw)
+    return draw_fused(lambda key: jax.random.categorical(key, logits, axis=axis, shape=shape), key, shape_of_draw)
 
 
 def permutation(key: Key[Array, ""], x: int | Shaped[ArrayLike, "n ..."]) -> Shaped[Array, "n ..."]:
     """A random permutation of 0, ..., x - 1, or of the rows of an array, the same as `jax.random.permutation(key, x)`.
 
     Args:
-        key: of the draw.
-        x: the number of indices, or an array whose first axis is permuted.
-
-    Returns:
-        Indices, int32 [x], or the rows of `x` in another order.
-
-    Raises:
-        TypeError: `x` is neither an integer nor an array of at least one axis.
+        key: key of the draw.
+        x: number of indices (the result is int32 [x]), or an array whose rows to permute (otherwise TypeError).
 
     Example:
         >>> import jax
@@ -195,29 +153,26 @@ def permutation(key: Key[Array, ""], x: int | Shaped[ArrayLike, "n ..."]) -> Sha
         [0, 1, 2, 3, 4]
     """
     if jnp.ndim(x) == 0:
-        return order_of(key, int(x))  # type: ignore[arg-type]
+        return permutation_indices(key, int(x))  # type: ignore[arg-type]
     rows = jnp.asarray(x)
-    return rows[order_of(key, len(rows))]
+    return rows[permutation_indices(key, len(rows))]
 
 
 def choice(
     key: Key[Array, ""], x: int | Shaped[ArrayLike, "n ..."], shape: tuple[int, ...] = (), replace: bool = True,
     p: Float[ArrayLike, "n"] | None = None,
 ) -> Shaped[Array, "..."]:  # fmt: skip
-    """Indices, or rows of an array, at random with or without replacement, the same as `jax.random.choice`.
+    """Random indices, or rows of an array, with or without replacement, the same as `jax.random.choice`.
 
     Args:
-        key: of the draw.
-        x: the number of indices, or an array whose first axis is chosen from.
-        shape: how many, and in what shape.
-        replace: whether the same one may be chosen again.
-        p: probabilities [n]; by default all are equal.
-
-    Returns:
-        Indices, an integer array of this shape, or rows of `x` [*shape, ...].
+        key: key of the draw.
+        x: number of indices, or an array of which to choose rows (the result is [*shape, ...]).
+        shape: shape of the draw.
+        replace: whether to draw with replacement.
+        p: probabilities [n]; by default uniform.
 
     Raises:
-        ValueError: without replacement, more than there are; `p` has another shape than [n].
+        ValueError: the draw without replacement is larger than n, or `p` has another shape than [n].
 
     Example:
         >>> import jax
@@ -226,7 +181,7 @@ def choice(
         [0, 1, 2]
     """
     draw_shape = shape if jnp.ndim(x) <= 1 else None
-    return at_once(lambda key: jax.random.choice(key, x, shape, replace, p), key, draw_shape)
+    return draw_fused(lambda key: jax.random.choice(key, x, shape, replace, p), key, draw_shape)
 
 
 def multivariate_normal(
@@ -236,17 +191,11 @@ def multivariate_normal(
     """Normal vectors, the same as `jax.random.multivariate_normal(key, mean, covariance, shape, dtype)`.
 
     Args:
-        key: of the draw.
-        mean: of the vectors [d].
-        covariance: of the vectors, positive definite [d, d].
-        shape: of the array of vectors.
-        dtype: of the result, floating.
-
-    Returns:
-        An array [*shape, d].
-
-    Raises:
-        ValueError: a dtype that is not floating; shapes that do not fit.
+        key: key of the draw.
+        mean: mean [d].
+        covariance: positive definite covariance [d, d].
+        shape: number of vectors; the result is [*shape, d].
+        dtype: floating dtype of the result; other dtypes and shapes that do not fit raise ValueError.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -254,9 +203,9 @@ def multivariate_normal(
         >>> jo.random.multivariate_normal(jax.random.key(0), jnp.zeros(2), jnp.eye(2)).shape
         (2,)
     """
-    return at_once(lambda key: jax.random.multivariate_normal(key, mean, covariance, shape, dtype), key, None)
+    return draw_fused(lambda key: jax.random.multivariate_normal(key, mean, covariance, shape, dtype), key, None)
 
 
 def _shape_of(shape: tuple[int, ...] | None, *parameters: Any) -> tuple[int, ...]:
-    """The shape of a draw."""
+    """Shape of a draw."""
     return jnp.broadcast_shapes(*map(jnp.shape, parameters)) if shape is None else tuple(shape)

@@ -1,11 +1,11 @@
-"""Normal numbers: those of jax up to rounding, with less to compute.
+"""Normal numbers equal to those of jax up to rounding, with less computation.
 
-jax makes a normal number of a uniform one u on (-1, 1) by the inverse error function of Giles, "Approximating the
-erfinv function" (GPU Computing Gems, 2011): u times a polynomial in w = -log(1 - u^2), or in its root from 5 on, with
-coefficients that are selected number by number. In (1 + w)^(1/2) one polynomial does for both. It needs no logarithm
-that is right where w is small, so that one of (1 - u)(1 + u) = 2^k m is enough, k log 2 and a polynomial in m: jax has
-log1p(-u^2), which computes two forms and rounds u^2; far out, where jax is wrong by up to 6e-6 of the number, this is
-by 3e-7. Both polynomials are least in the largest error, 3e-8 of 1 - log m and 1e-7 of the normal number.
+jax maps a uniform u on (-1, 1) to a normal number by the inverse error function of Giles, "Approximating the erfinv
+function" (GPU Computing Gems, 2011): u times a polynomial in w = -log(1 - u^2), or in its root if w >= 5, with
+coefficients selected per number. Here one polynomial in (1 + w)^(1/2) covers both cases. It tolerates an absolute error
+of w, so that w follows from (1 - u)(1 + u) = 2^k m by k log 2 and a polynomial in m instead of log1p(-u^2), which
+computes two forms and rounds u^2. In the tails jax has a relative error of 6e-6, this function 3e-7. Both polynomials
+are minimax, with errors of 3e-8 for 1 - log m and 1e-7 for the normal number.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-# From the highest power on. 1 - log m for m in [1, 2), in m - 1.5:
+# Coefficients from the highest power on. 1 - log m for m in [1, 2), in m - 1.5:
 _ONE_MINUS_LOG = (
     0.00629994972, -0.0102438871, 0.0142641049, -0.0259673037, 0.0494212173, -0.0987917557, 0.222220793, -0.66666615,
     0.594534874,
@@ -29,8 +29,8 @@ _ONE = np.int32(0x3F800000)  # the bits of 1.0: exponent, then 23 bits of the ma
 _MANTISSA = np.int32(0x7FFFFF)
 
 
-@jax.jit  # traced once for all calls that are alike
-def normal_of(u: Float[Array, "..."]) -> Float[Array, "..."]:
+@jax.jit  # traced once per shape
+def normal_from_uniform(u: Float[Array, "..."]) -> Float[Array, "..."]:
     """2^(1/2) erf^-1(u) for float32 u in (-1, 1): normal for a uniform u."""
     bits = jax.lax.bitcast_convert_type((1.0 - u) * (1.0 + u), jnp.int32)
     k = ((bits - _ONE) >> 23).astype(jnp.float32)
@@ -40,7 +40,7 @@ def normal_of(u: Float[Array, "..."]) -> Float[Array, "..."]:
 
 
 def _horner(coefficients: tuple[float, ...], x: Float[Array, "..."], last: Any) -> Float[Array, "..."]:
-    """The polynomial in x with these coefficients, from the highest power on, and one more."""
+    """Polynomial in x with `coefficients` from the highest power on, followed by `last`."""
     value = jnp.full_like(x, coefficients[0])
     for coefficient in coefficients[1:]:
         value = value * x + np.float32(coefficient)

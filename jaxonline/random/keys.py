@@ -1,4 +1,4 @@
-"""Keys of random numbers, derived from others."""
+"""Keys derived from other keys."""
 
 from typing import Any
 
@@ -9,19 +9,13 @@ from jaxonline._xla.barriers import opaque_one
 
 
 def fold_in(key: Key[Array, ""], data: Int[ArrayLike, ""], after: PyTree = None) -> Key[Array, ""]:
-    """A new key made of a key and an integer, the same as `jax.random.fold_in(key, data)`.
+    """Derive a key from a key and an integer, the same as `jax.random.fold_in(key, data)`.
 
     Args:
         key: the key.
-        data: the integer.
-        after: arrays that are computed before the key is known. Operations that need the key then come after those
-            that make the arrays: a state that both read is changed in place and not copied.
-
-    Returns:
-        A key of the same generator.
-
-    Raises:
-        TypeError: `data` is not a scalar.
+        data: the integer; an array that is not a scalar raises TypeError.
+        after: arrays to compute before the key. Operations that use the key then run after those that make the arrays,
+            so that a state that both read is updated in place instead of copied.
 
     Example:
         >>> import jax

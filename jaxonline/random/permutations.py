@@ -1,8 +1,8 @@
-"""Random permutations: jax's own, made of sorts that a CPU does several times faster.
+"""Random permutations equal to those of jax, several times faster on a CPU.
 
-`jax.random.permutation` sorts pairs of a random word and an index, and on a CPU the compiler calls a comparison of its
-own for each step of that. A word and its place in one number of 64 bits sort alike, ties included, and numbers have a
-comparison that is inlined.
+`jax.random.permutation` sorts pairs of a random word and an index, for which the CPU compiler calls a comparison
+function at each step. A 64-bit number made of the word and the index has the same order, also for ties, and the
+compiler inlines the comparison of numbers.
 """
 
 import math
@@ -14,10 +14,10 @@ from jaxtyping import Array, Int, Key
 from jaxonline.random.threefry import split_in_two
 
 
-def order_of(key: Key[Array, ""], n: int) -> Int[Array, "n"]:
-    """`jax.random.permutation(key, n)` in int32, the same numbers."""
+def permutation_indices(key: Key[Array, ""], n: int) -> Int[Array, "n"]:
+    """`jax.random.permutation(key, n)` in int32."""
     order = jnp.arange(n, dtype=jnp.int32)
-    for _ in range(math.ceil(3 * math.log(max(1, n)) / math.log(2**32 - 1))):  # until equal words are unlikely
+    for _ in range(math.ceil(3 * math.log(max(1, n)) / math.log(2**32 - 1))):  # repeated until ties are unlikely
         key, words_key = split_in_two(key)
         words = jax.random.bits(words_key, (n,), jnp.uint32)
         with jax.enable_x64(True):

@@ -1,4 +1,4 @@
-"""What a study measured: `result`, its statistics, tables, figures and storage."""
+"""Results of studies: statistics, tables, figures and storage."""
 
 from jaxonline.results.loading import load_result
 from jaxonline.results.report.standings import Standings

@@ -1,4 +1,4 @@
-"""Reading stored results."""
+"""Loading of stored results."""
 
 import os
 
@@ -7,28 +7,25 @@ from jaxonline.results.result import Result
 
 
 def load_result(path: str | os.PathLike[str]) -> Result:
-    """Read what `Result.save` wrote, or the store of a study (`simulate(checkpoint=path)`), also of an unfinished one.
+    """Load a result that `Result.save` wrote, or the finished runs of a study (`simulate(checkpoint=path)`).
 
-    Of an unfinished study, or while it is being played, the finished runs are there: those of at least one learner,
-    with NaN for the learners that have not played them (and in later rounds, where a longer study has not reached
-    them). `meta["missing"]` says by learner how many are to be played.
+    An unfinished or running study has NaN for the missing runs and rounds of a learner; `meta["missing"]` counts the
+    missing runs by learner.
 
     Args:
         path: a folder, or a URL.
 
     Raises:
         FileNotFoundError: if there is no such store.
-        ValueError: if what is there is something else, or damaged, or no run is finished yet.
+        ValueError: if the store is of another kind, is damaged, or has no finished run.
 
     Warns:
         UnfinishedStudyWarning: runs are missing.
-        DamagedStoreWarning: a block is damaged, and counts as missing; the study computes it again
-            when it is continued.
+        DamagedStoreWarning: a block is damaged and counts as missing; the study computes it again when it is resumed.
 
     Example:
         >>> import tempfile
-        >>> import numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
         >>> game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
         >>> learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
         >>> with tempfile.TemporaryDirectory() as folder:

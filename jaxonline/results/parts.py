@@ -1,4 +1,4 @@
-"""Parts of a `Result`, and the parts of one study put together."""
+"""Selection and merging of runs, learners and rounds of a `Result`."""
 
 import dataclasses
 from collections import Counter
@@ -14,7 +14,7 @@ from jaxonline.store.lazy_arrays import select_part
 
 
 def check_shapes(result: Any) -> None:
-    """Check that every array is of all learners, runs and rounds, and that nothing is there twice."""
+    """Check that arrays have the shape (learners, runs, rounds), and that names and runs are distinct."""
     shape = len(result.learners), np.size(result.runs), np.size(result.rounds)
     for name, array in {"comparator_loss": result.comparator_loss, **result.measures}.items():
         if array is not None and np.shape(array)[:3] != shape:
@@ -35,11 +35,7 @@ def check_shapes(result: Any) -> None:
 
 
 def select_runs(result: Any, learners: Sequence[int], runs: Any = slice(None), names: Sequence[str] = ()) -> Any:
-    """The result of some learners and runs, by position; with other names, a learner may be there twice.
-
-    Raises:
-        ValueError: runs that are no positions.
-    """
+    """Select learners and runs by position; with new `names`, a learner may be selected twice."""
     if not isinstance(runs, slice):
         at, size = np.asarray(runs), len(result.runs)
         mask = at.shape == (size,) and at.dtype == bool
@@ -58,11 +54,7 @@ def select_runs(result: Any, learners: Sequence[int], runs: Any = slice(None), n
 
 
 def merge_runs(result: Any, other: Any) -> Any:
-    """The runs of both.
-
-    Raises:
-        ValueError: other learners, rounds or measures, or a run that both have.
-    """
+    """Merge the runs of two results; a ValueError if learners, rounds or measures differ, or a run occurs in both."""
     for name in ("learners", "rounds", "measures"):
         own, its = (list(getattr(each, name)) for each in (result, other))
         if own != its:
@@ -83,7 +75,7 @@ def merge_runs(result: Any, other: Any) -> Any:
 
 
 def select_rounds(result: Any, rounds: Any, *quantities: str) -> Any:
-    """The result at some of the recorded rounds, by position, with only some of the measures, if any are named."""
+    """Select recorded rounds by position, and some of the measures if any are named."""
     kept = {name: array for name, array in result.measures.items() if name in quantities or not quantities}
     best = result.comparator_loss
     return dataclasses.replace(

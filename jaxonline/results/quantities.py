@@ -12,14 +12,13 @@ LABELS = {
 
 
 def label_of(quantity: str, meta: Mapping[str, Any] | None = None) -> str:
-    """A quantity in words, for titles, axes and column heads.
+    """The name of a quantity in titles, axes and column heads.
 
     Args:
         quantity: "regret", "comparator_loss", or the name of a measure.
-        meta: of the result; with it, the regret is named in full, with its comparator.
+        meta: of the result; if given, the regret is named in full, with its comparator.
 
     Example:
-        >>> from jaxonline.results.quantities import label_of
         >>> label_of("cumulative_loss"), label_of("largest_loss")
         ('cumulative loss', 'largest loss')
         >>> label_of("regret", {"regret_label": "pseudo-regret against the best arm (loss)"})
@@ -34,10 +33,9 @@ def label_of(quantity: str, meta: Mapping[str, Any] | None = None) -> str:
 
 
 def short_label_of(quantity: str, meta: Mapping[str, Any]) -> str:
-    """The label of a quantity for a column head: the regret without its comparator.
+    """The label for a column head: the regret without its comparator.
 
     Example:
-        >>> from jaxonline.results.quantities import short_label_of
         >>> short_label_of("regret", {"regret": "PseudoRegret"})
         'pseudo-regret'
     """

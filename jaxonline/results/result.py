@@ -1,4 +1,4 @@
-"""What a study measured: losses, regret and queries of every learner and run at the recorded rounds."""
+"""The result of a study: losses, regret and queries of every learner and run at the recorded rounds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,40 +23,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """The numbers of a study. Sizes: L learners, R runs, G recorded rounds. All numbers are float64.
+    """The numbers of a study: L learners, R runs, G recorded rounds. All numbers are float64.
 
-    A run in which a loss of a learner was NaN or infinite has failed for that learner, and one in which the learner ran
-    out of storage is not a run of its algorithm: such runs are left out of the means, counted in `failed` and
-    `overflowed`, and shown in the table. Leaving runs out biases a mean, so look at these columns first.
+    A run fails for a learner if one of its losses is NaN or infinite. A run overflows if the learner runs out of
+    storage, and then the learner is no longer the algorithm. Such runs are excluded from the means and counted in
+    `failed` and `overflowed`. Excluding runs biases a mean, so check these counts first.
 
     Attributes:
         learners: names [L].
         runs: indices of the runs [R].
-        rounds: rounds t at which was recorded [G], increasing; the last is the horizon.
-        measures: what was counted after t rounds, by name, each [L, R, G] or, of a measure that is a vector, with
-            further axes; "cumulative_loss" and "queries" are always there. More than 64 MB of numbers in the store of
-            a study stay there: an array is read, as a whole or in part, when it is indexed or computed with.
-        comparator_loss: of the best fixed predictor in hindsight after t rounds [L, R, G] (a broadcast view where
-            learners or runs share it), or None where no comparator was asked for.
-        first_nonfinite: the first round with a NaN or infinite loss, 0 where there is none [L, R].
-        first_overflow: the first round in which the learner ran out of storage, 0 where there is none [L, R]; by
-            default there is none at all.
-        meta: how the study was made: in readable words the game, the comparator and the learners with their parameters;
-            versions, key, block size, devices, notion of regret; and the probability that a run overflows, by learner,
-            as the learners themselves state it ("overflow_probability"). Of a study that is unfinished (`load_result`),
-            how many runs are missing, by learner ("missing").
-        interval: of means where no other is asked for: one of `jo.intervals`, Student's by default, and `Anytime` where
-            the number of runs was chosen by looking (`simulate(precision=...)`).
-
-    It prints as a table of a few lines, in a notebook as well.
+        rounds: the recorded rounds t [G], increasing; the last is the horizon.
+        measures: quantities after t rounds by name, each [L, R, G], with further axes for vectors; always with
+            "cumulative_loss" and "queries". More than 64 MB stay in the store of a study and are read when indexed.
+        comparator_loss: the cumulative loss of the best fixed predictor in hindsight after t rounds [L, R, G] (a
+            broadcast view if learners or runs share it); None without a comparator.
+        first_nonfinite: the first round with a NaN or infinite loss, 0 if there is none [L, R].
+        first_overflow: the first round in which the learner ran out of storage, 0 if there is none [L, R].
+        meta: how the study was made: game, comparator and learners with their parameters, versions, key, block size,
+            devices, notion of regret, the probability of an overflow by learner ("overflow_probability"), and, if the
+            study is unfinished, the number of missing runs by learner ("missing").
+        interval: the default interval for means, one of `jo.intervals`: Student's, or `Anytime` if the number of runs
+            was chosen by `simulate(precision=...)`.
 
     Raises:
-        ValueError: if a learner or a run is there twice, an array is not of all learners, runs and rounds, or a measure
-            has the name of something else ("run", "round", "learner", "comparator_loss", ...).
+        ValueError: if a learner or a run occurs twice, an array has another shape, or a measure has a reserved name
+            ("run", "round", "learner", "comparator_loss", ...).
 
     Example:
-        >>> import jax, numpy as np
-        >>> import jaxonline as jo
+        >>> import jax, numpy as np, jaxonline as jo
         >>> game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
         >>> learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
         >>> result = jo.simulate(game, {"gradient": learner}, n_runs=2, n_rounds=6, comparator=jo.L2Ball(2.0))
@@ -87,12 +81,12 @@ class Result:
 
     @property
     def cumulative_loss(self) -> np.ndarray:
-        """Of the learner after t rounds [L, R, G]."""
+        """The learner's cumulative loss after t rounds [L, R, G]."""
         return self.measures["cumulative_loss"]
 
     @property
     def queries(self) -> np.ndarray:
-        """Charged by the oracle in t rounds [L, R, G]."""
+        """The number of queries charged by the oracle in t rounds [L, R, G]."""
         return self.measures["queries"]
 
     @property
@@ -100,7 +94,7 @@ class Result:
         """Cumulative loss minus that of the best fixed predictor in hindsight [L, R, G].
 
         Raises:
-            ValueError: if the study had no comparator.
+            ValueError: if the study has no comparator.
         """
         if self.comparator_loss is None:
             raise ArgumentError("comparator", estimates.NO_COMPARATOR)
@@ -118,52 +112,44 @@ class Result:
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """What `values`, `mean` and the others can be asked for: measures and, with a comparator, the regret."""
+        """The names that `values`, `mean` and others accept: the measures and, with a comparator, the regret."""
         return (*(("regret", "comparator_loss") if self.comparator_loss is not None else ()), *self.measures)
 
     def values(self, quantity: str = "regret") -> np.ndarray:
-        """A quantity as [L, R, G, ...], NaN in runs left out: "regret", "comparator_loss", or a measure by its name.
-
-        As it was played: of antithetic runs the mean of two plays, and with nothing taken out by control variates.
-
-        Raises:
-            ValueError: for a quantity that the study does not have.
-        """
+        """A quantity [L, R, G, ...] without control variates; NaN in excluded runs, means in antithetic runs."""
         return estimates.values(self, quantity)
 
     def adjusted(self, quantity: str = "regret") -> np.ndarray:
-        """As `values`, less beta times the control variate of the run, where the study has control variates.
+        """As `values`, minus beta times the control variate of the run, for "regret" and "cumulative_loss".
 
-        Of "regret" and "cumulative_loss", that is: what means, bands, rankings, differences and growth are made of. The
-        expectation is that of `values`, since each run's beta is estimated from the other ones
-        (`results.statistics.variance_reduction`).
+        Means, bands, rankings, differences and growth use these values. Each beta comes from the other runs, so the
+        expectation is that of `values` (`results.statistics.variance_reduction`).
         """
         return estimates.adjusted_values(self, quantity)
 
     def variance_reduction(self, quantity: str = "regret") -> np.ndarray:
-        """By learner [L], at the horizon: the variance of plain plays over that of what is averaged, per play.
+        """The variance of plain runs divided by that of the averaged values [L], at the horizon and per simulated run.
 
-        A run of `simulate(antithetic=True)` is two plays; NaN where runs do not vary. It is in `table` of such studies.
+        An antithetic run counts as two. NaN if runs do not vary. `table` includes it for such studies.
         """
         return estimates.reduction(self, quantity)
 
     def mean(
         self, quantity: str = "regret", level: float = 0.95, interval: ConfidenceInterval | None = None
     ) -> Estimate:
-        """Means over runs with two-sided intervals of the given level; fields have the shape [L, G, ...].
+        """Means over runs with two-sided confidence intervals; fields have the shape [L, G, ...].
 
         Args:
-            quantity: "regret", "comparator_loss", or a measure by its name.
+            quantity: "regret", "comparator_loss", or the name of a measure.
             level: of each interval.
-            interval: one of `jo.intervals`; by default that of the result. The limits of `Bounded` are those of the
-                quantity in one round.
+            interval: one of `jo.intervals`; by default that of the result. The limits of `Bounded` are those of one
+                round.
 
         Warns:
-            SkewedRunsWarning: Student's interval of runs that are skewed at the horizon, which understates one side.
+            SkewedRunsWarning: Student's interval understates one side because the runs are skewed at the horizon.
 
         Example:
-            >>> import numpy as np
-            >>> import jaxonline as jo
+            >>> import numpy as np, jaxonline as jo
             >>> loss = np.array([[[1.0], [3.0]]])
             >>> measures = {"cumulative_loss": loss, "queries": 0 * loss}
             >>> result = jo.Result(learners=("a",), runs=np.arange(2), rounds=np.array([1]), measures=measures)
@@ -175,31 +161,23 @@ class Result:
     def bands(
         self, quantity: str = "regret", level: float = 0.95, interval: ConfidenceInterval | None = None
     ) -> Estimate:
-        """As `mean`, with bands that hold at all recorded rounds together, for each learner (`simultaneous`).
+        """As `mean`, with bands that hold at all recorded rounds together for each learner (`simultaneous`).
 
-        With `interval`, other than Student's: intervals corrected for the number of recorded rounds (Bonferroni).
-
-        Raises:
-            ValueError: the quantity is a vector in each round.
+        Intervals other than Student's are corrected for the number of rounds (Bonferroni). The quantity must be a
+        number in each round.
         """
         return estimates.bands(self, quantity, level, interval)
 
     def ranking(
         self, quantity: str = "regret", level: float = 0.95, interval: ConfidenceInterval | None = None
     ) -> Ranking:
-        """The learners from the smallest mean at the horizon to the largest, and which of them differ.
+        """Rank learners by their mean at the horizon, and test which of them differ.
 
-        Learners of a study face the same instances and noise in the same run, so differences are paired; all pairs are
-        compared, with Holm's correction for their number.
-
-        Args:
-            quantity: as in `mean`.
-            level: of all statements together, and of each interval.
-            interval: of the means and of the tests of pairs; by default that of the result, and paired t-tests.
+        Learners face the same instances and noise in the same run, so tests are paired; Holm's correction is for all
+        pairs. The `level` is of all statements together, and of each interval. By default, tests are paired t-tests.
 
         Example:
-            >>> import numpy as np
-            >>> import jaxonline as jo
+            >>> import numpy as np, jaxonline as jo
             >>> noise = np.random.default_rng(0).normal(size=(3, 30, 1))
             >>> loss = np.array([5.0, 1.0, 1.0]).reshape(3, 1, 1) + noise
             >>> measures = {"cumulative_loss": loss, "queries": 0 * loss}
@@ -218,10 +196,9 @@ class Result:
         level: float = 0.95,
         interval: ConfidenceInterval | None = None,
     ) -> Estimate:
-        """Mean of first minus second over common runs, with its interval (Student's by default); fields have shape [G].
+        """Mean of `first` minus `second` over common runs, with its interval (by default Student's); fields are [G].
 
-        Learners of a study face the same instances and noise in the same run, so this interval is narrower than
-        the two of `mean` suggest.
+        It is narrower than the two of `mean` suggest, since learners face the same instances and noise in a run.
         """
         at = self._at("first", first), self._at("second", second)
         return estimates.paired_difference(self, *at, quantity, level, interval)
@@ -234,22 +211,18 @@ class Result:
     def growth(
         self, first_round: int | None = None, quantity: str = "regret", level: float = 0.95
     ) -> dict[str, Growth]:
-        """By learner, the exponent a with which the mean grows like t^a, with its interval (`statistics.growth`).
+        """The exponent a by learner with which the mean grows like t^a, with its interval (`statistics.growth`).
 
-        Regret of a learner that learns grows at most like sqrt(t) where its steps are eta / sqrt(t); that of one that
-        converges to a wrong hypothesis like t.
+        It is at most 1/2 for the regret of a learner with steps eta / sqrt(t), and 1 for one that converges to a wrong
+        hypothesis.
 
         Args:
-            first_round: recorded rounds before it are left out; by default an eighth of the horizon.
+            first_round: the first recorded round that is used, by default an eighth of the horizon; two must remain.
             quantity: as in `mean`.
             level: of the intervals.
 
-        Raises:
-            ValueError: fewer than two recorded rounds from `first_round` on.
-
         Example:
-            >>> import numpy as np
-            >>> import jaxonline as jo
+            >>> import numpy as np, jaxonline as jo
             >>> rounds = np.array([10, 100, 1000])
             >>> loss = np.sqrt(rounds) * np.ones((1, 2, 1))
             >>> measures = {"cumulative_loss": loss, "queries": 0 * loss}
@@ -271,24 +244,14 @@ class Result:
         }
 
     def select(self, *learners: str, runs: Any = slice(None)) -> "Result":
-        """The result of some of the learners, in the given order, all of them where none is named.
+        """Select learners by name, in the given order (all if none is named), and runs by position.
 
-        Args:
-            learners: names.
-            runs: positions on the axis of runs, a slice or an array: some runs to choose a step size, the others to
-                report.
-
-        Raises:
-            ValueError: a learner that the study does not have, or a run that is asked for twice.
+        `runs` is a slice or an array; for example choose a step size on some runs and report the others.
         """
         return parts.select_runs(self, [self._at("learners", name) for name in learners or self.learners], runs)
 
     def merge_runs(self, other: "Result") -> "Result":
-        """The same study with the runs of another part of it, too.
-
-        Raises:
-            ValueError: other learners, rounds or measures, or a run that both have.
-        """
+        """Merge the distinct runs of two parts of a study with the same learners, rounds and measures."""
         return parts.merge_runs(self, other)
 
     def _at(self, argument: str, name: str) -> int:
@@ -296,44 +259,33 @@ class Result:
 
     @property
     def dataset(self) -> "xarray.Dataset":
-        """The numbers as a labelled xarray Dataset with dimensions learner, run, round."""
+        """The numbers as an xarray Dataset with the dimensions learner, run and round."""
         return saving.to_dataset(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write a zarr store that xarray and any zarr reader can open, replacing a result that is there.
+        """Write a zarr store, laid out as the store of a study; an existing result is replaced atomically.
 
-        In a folder it is written beside its place and moved there: whenever this is killed, the old or the new one is
-        whole. At a URL (`s3://...`, what fsspec reaches) it is written below it, in `.unfinished`, before the one that
-        is there is removed. It is laid out as the store of a study (`simulate(checkpoint=...)`), which is not replaced.
-
-        Numbers that stay in a store (more than 64 MB) can no longer be read where this replaces that store with other
-        numbers: load the new one.
+        At a URL (`s3://...`) the new store is complete in `.unfinished` before the existing one is removed. Arrays that
+        a result reads lazily from the replaced store (more than 64 MB) become unreadable: load the new store.
 
         Raises:
-            FileExistsError: if something else is at the path, whatever it is, or was put into the result there.
-            ValueError: a path without a name, such as "..", a path that was made of a URL, or a URL that nothing
-                reaches.
+            FileExistsError: if the path holds anything else than a result.
+            ValueError: a path without a name (".."), a `Path` made of a URL, or an unreachable URL.
             OSError: it cannot be written; the error names the path.
         """
         return saving.save(self, path)  # type: ignore[return-value]
 
     @classmethod
     def load(cls, path: str | Path) -> "Result":
-        """What `save` wrote, or the runs of a study that are finished: `jo.load_result`."""
+        """Load a saved result, or the finished runs of a study; see `jo.load_result`."""
         return cls(**saving.read_fields(path))
 
     def table(
         self, bounds: Mapping[str, float] | None = None, level: float = 0.95, interval: ConfidenceInterval | None = None
     ) -> list[dict[str, Any]]:
-        """One row per learner at the horizon: learner, queries, regret with interval, per round, bound, runs left out.
+        """One row per learner at the horizon: learner, queries, regret with interval, per round, bound, excluded runs.
 
-        Args:
-            bounds: what a theorem promises, by learner.
-            level: of the interval.
-            interval: of the regret, as in `mean`.
-
-        Raises:
-            ValueError: a bound for a learner that the study does not have, or one that is no number.
+        `bounds` are a theorem's bounds by learner; `interval` is as in `mean`.
         """
         return tables.horizon_rows(self, bounds, level, interval)
 
@@ -346,18 +298,13 @@ class Result:
     def to_pandas(
         self, quantity: str | None = None, level: float = 0.95, interval: ConfidenceInterval | None = None
     ) -> "pandas.DataFrame":
-        """A tidy table: one row for each learner and recorded round (and, of a measure that is a vector, entry).
+        """A tidy DataFrame with one row for each learner, recorded round and, for vectors, entry.
 
-        Columns: learner, round, (entry,) quantity, label, mean, standard_error, low, high, runs (in the mean).
-
-        Args:
-            quantity: as in `mean`; by default the regret, or the cumulative loss where there is no comparator.
-            level: of each interval.
-            interval: as in `mean`.
+        Columns: learner, round, (entry,) quantity, label, mean, standard_error, low, high, runs (in the mean). By
+        default of the regret, or of the cumulative loss without a comparator.
 
         Example:
-            >>> import numpy as np
-            >>> import jaxonline as jo
+            >>> import numpy as np, jaxonline as jo
             >>> loss = np.array([[[1.0, 2.0], [3.0, 5.0]]])
             >>> measures = {"cumulative_loss": loss, "queries": 0 * loss}
             >>> result = jo.Result(learners=("a",), runs=np.arange(2), rounds=np.array([1, 2]), measures=measures)
@@ -372,7 +319,7 @@ class Result:
         bounds: Mapping[str, float] | None = None,
         interval: ConfidenceInterval | None = None,
     ) -> str:
-        """The table at the horizon, learners from the best to the worst, in GitHub's Markdown; see `to_latex`."""
+        """The table at the horizon in GitHub's Markdown; see `to_latex`."""
         return summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True).markdown()
 
     def to_latex(
@@ -381,18 +328,13 @@ class Result:
         bounds: Mapping[str, float] | None = None,
         interval: ConfidenceInterval | None = None,
     ) -> str:
-        r"""The table at the horizon as a tabular, for LaTeX with the package booktabs.
+        r"""The table at the horizon as a LaTeX tabular (package booktabs), from the best learner to the worst.
 
-        Learners come from the best to the worst. The first is in bold type if it differs from each of the others
-        (`ranking`: paired tests of all pairs with Holm's correction, 95 %), and else nothing is.
-
-        Args:
-            quantity: as in `mean`; by default the regret, or the cumulative loss where there is no comparator.
-            bounds: what a theorem promises, by learner.
-            interval: as in `ranking`.
+        The best learner is bold if it differs from each of the others (`ranking`, 95 %). `bounds` are a theorem's by
+        learner.
         """
         return summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True).latex()
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Any:
-        """Mean against rounds with interval bands, and bounds; see `jaxonline.results.report.curves.plot_result`."""
+        """Plot the mean against rounds with bands and bounds; see `results.report.curves.plot_result`."""
         return curves.plot_result(self, path, **options)

@@ -1,4 +1,4 @@
-"""Results in zarr stores, those that were saved and those of studies, finished or not."""
+"""Reading and writing of results in zarr stores: saved results, and stores of studies."""
 
 import contextlib
 import glob
@@ -49,7 +49,7 @@ BATCH = 1 << 24  # bytes that are written at a time
 
 
 def to_dataset(result: Any) -> "xarray.Dataset":
-    """The numbers of a result, labelled."""
+    """The numbers of a result as a labelled dataset."""
     import xarray
 
     variables: dict = {name: (AXES[:2], getattr(result, name)) for name in FIRST_ROUND_ARRAYS}
@@ -70,7 +70,7 @@ def to_dataset(result: Any) -> "xarray.Dataset":
 
 
 def save(result: Any, path: str | os.PathLike[str]) -> Path | str:
-    """Write the store beside its place, and put it there: the old or the new one is whole at any moment."""
+    """Write the store beside its place and move it there, so that the old or the new one is always whole."""
     folder = local_path(path)
     return _save_at_url(result, str(path)) if folder is None else _save_in_folder(result, folder)
 
@@ -102,8 +102,7 @@ def _save_in_folder(result: Any, path: Path) -> Path:
 
 
 def _save_at_url(result: Any, url: str) -> str:
-    """Where there is one it is replaced when the new one is whole, below it: its first document goes first, and comes
-    last."""
+    """Replace a store at a URL when the new one is complete; its first document is removed first and written last."""
     place = Bucket(url)
     before = place.names()
     if before and not _is_ours(place, TEMPORARY_SUFFIX):
@@ -134,10 +133,7 @@ def _save_at_url(result: Any, url: str) -> str:
 
 
 def _files(result: Any) -> Iterator[dict[str, bytes]]:
-    """The store of a result, some files after the others: laid out as that of a study, without its blocks.
-
-    The first document comes last. It has a hash of all numbers, so that it is another one whenever they are.
-    """
+    """The files of a result's store, in batches; the first document comes last and contains a hash of all numbers."""
     runs, best = len(result.runs), result.comparator_loss
     width = max(1, min(runs, int(result.meta.get("block_size", runs) or runs)))
     outputs = *result.measures, *FIRST_ROUND_ARRAYS
@@ -177,7 +173,7 @@ def _is_shared(best: Any, axis: int) -> bool:
 
 
 class _Batches:
-    """Which batch a file belongs to, so that one is written when it is large, and not kept."""
+    """Assigns files to batches of limited size."""
 
     def __init__(self):
         self._bytes = 0
@@ -188,7 +184,7 @@ class _Batches:
 
 
 def _move(beside: Path, place: Path) -> None:
-    """The new store to its place, the old one out of it."""
+    """Move the old store away and the new store to its place."""
     had_one = place.exists()
     if had_one:
         os.rename(place, beside / OLD)
@@ -202,7 +198,7 @@ def _move(beside: Path, place: Path) -> None:
 
 
 def _is_ours(place: Folder | Bucket, *more: str) -> bool:
-    """Whether a place is a saved result, the whole of it: nothing was put in beside the arrays, but for these names."""
+    """Whether a place holds a saved result and nothing else but `more`."""
     saved = store_format(parse_attributes(place.read(DOCUMENT) or b"") or {}) == RESULT
     names = (name for name in place.names() if name not in (DOCUMENT, *more))
     return saved and all(place.read(f"{name}/{DOCUMENT}") is not None for name in names)
@@ -234,11 +230,7 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _check_names(place: Folder | Bucket, learners: tuple[str, ...]) -> None:
-    """Check the names in the first document, which has no checksum, against those beside the numbers, which have one.
-
-    Raises:
-        ValueError: they are others.
-    """
+    """Check the learners in the first document, which has no checksum, against the array of names, which has one."""
     spec = ArraySpec(("learner",), (len(learners),), (len(learners),), STRING)
     kept = place.read(f"{encode_name('learner')}/{spec.key((0,))}") or b""
     if is_intact(kept) and kept != spec.encode(np.array(learners, object)):

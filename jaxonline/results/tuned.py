@@ -1,4 +1,4 @@
-"""What a search for good numbers found, and what it cost (`jaxonline.tune`)."""
+"""The result of a search for parameters (`jaxonline.tune`)."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -20,14 +20,13 @@ MAX_PRINTED_SETTINGS, MAX_NOTEBOOK_SETTINGS = 6, 12
 
 
 class Rung(NamedTuple):
-    """What a rung of a search found of the settings that were left.
+    """One rung of successive halving.
 
     Attributes:
-        settings: their positions among all [S].
-        runs: of each, those of earlier rungs included.
-        new_runs: of these, the ones that were played in this rung.
-        of: means at the horizon over the runs, with 95 % intervals [S]; a mean is infinite where a run failed.
-        failed: runs [S] in which a loss was NaN or infinite.
+        settings: positions of the remaining settings among all [S].
+        runs: runs per setting, including the `new_runs` of this rung.
+        of: means at the horizon with 95 % intervals [S]; infinite if a run failed.
+        failed: runs [S] with a NaN or infinite loss.
     """
 
     settings: np.ndarray
@@ -39,25 +38,22 @@ class Rung(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Tuned:
-    """The setting that a search chose, all that it tried, and what that cost.
+    """The setting that a search chose, the settings that it tried, and its cost.
 
-    The mean of the one that was chosen is too good, as it is the least of several: play `learner` in runs of its own.
+    The mean of the chosen setting is biased, as it is the smallest of several: evaluate `learner` in new runs.
 
     Attributes:
-        settings: what was tried.
-        chosen: the position of the choice among them.
-        rungs: what each rung found.
-        learner: with the setting that was chosen.
-        quantity: whose mean at the horizon was to be small.
+        settings: the settings that were tried.
+        chosen: the position of the chosen setting.
+        rungs: the outcome of each rung.
+        learner: the learner with the chosen setting.
+        quantity: the quantity whose mean at the horizon was minimised.
         n_rounds: the horizon.
-        rounds: what the search cost: rounds that were played, of all settings and runs together.
-        seconds: how long it took, with compilation.
-
-    It prints as a table of a few lines, in a notebook as well.
+        rounds: simulated rounds of all settings and runs together.
+        seconds: duration, including compilation.
 
     Example:
-        >>> import numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
         >>> game = jo.Game(jo.environments.DataStream(np.eye(1), np.ones(1)), jo.FullInformation())
         >>> make = lambda step: jo.GradientLearner(jo.estimators.FullGradient(), step)
         >>> tuned = jo.tune(game, make, {"step": [0.1, 0.5, 0.8]}, n_runs=2, n_rounds=10, rungs=1)
@@ -83,21 +79,21 @@ class Tuned:
 
     @property
     def choice(self) -> dict[str, Any]:
-        """The setting that was chosen."""
+        """The chosen setting."""
         return dict(self.settings[self.chosen])
 
     @property
     def at_edge(self) -> tuple[str, ...]:
-        """The numbers of the choice that are the smallest or the largest tried: a better one may lie beyond."""
+        """The names of numbers whose chosen value is the smallest or largest tried: a better one may lie beyond."""
         return at_edge(self.settings, self.chosen)
 
     @property
     def share(self) -> float:
-        """Its rounds as a part of what it costs to play every setting in all runs."""
+        """The simulated rounds as a fraction of those of all settings in all runs."""
         return self.rounds / (len(self.settings) * self.rungs[-1].runs * self.n_rounds)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row for each rung and each setting that was left in it, with its mean and interval."""
+        """One row for each rung and setting in it, with its mean and interval."""
         found = []
         for number, rung in enumerate(self.rungs, 1):
             for place, i in enumerate(rung.settings.tolist()):
@@ -109,10 +105,7 @@ class Tuned:
 
     @property
     def table(self) -> Table:
-        """Every setting as the last rung found it that it was in: the choice, the others of the last rung, and so on.
-
-        Runs of a setting that failed in one of them say nothing of its mean: it is infinite, and not chosen.
-        """
+        """Every setting with its last rung: the chosen one, then the others of the last rung, and so on."""
         rows = {row["setting"]: row for row in self.rows()}
         ordered = sorted(rows.values(), key=lambda row: (not row["chosen"], -row["rung"], row[self.quantity]))
         numeric = {name for name in self.choice if all(is_number(each[name]) for each in self.settings)}
@@ -124,7 +117,7 @@ class Tuned:
         return Table(self._title, ordered, columns, caption=f"{self._cost}{self._edge}")
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """`rows` as a table of pandas."""
+        """`rows` as a DataFrame."""
         import pandas
 
         return pandas.DataFrame(self.rows())
@@ -166,10 +159,9 @@ class Tuned:
 
 
 def at_edge(settings: Sequence[Setting], chosen: int) -> tuple[str, ...]:
-    """The numbers of a setting that are the smallest or the largest of those tried, where there were two or more.
+    """The names of numbers whose chosen value is the smallest or largest of two or more that were tried.
 
     Example:
-        >>> from jaxonline.results.tuned import at_edge
         >>> at_edge([{"step": 0.1, "radius": 1}, {"step": 0.3, "radius": 1}, {"step": 1.0, "radius": 1}], 2)
         ('step',)
     """
@@ -179,7 +171,7 @@ def at_edge(settings: Sequence[Setting], chosen: int) -> tuple[str, ...]:
 
 
 def describe_edge(settings: Sequence[Setting], chosen: int) -> str:
-    """Which numbers of a setting are the smallest or the largest of those tried, and what to think of that."""
+    """A sentence that names the chosen numbers that are the smallest or largest tried."""
     ends = []
     for name, tried in _numeric_values(settings):
         value = settings[chosen][name]
@@ -189,10 +181,9 @@ def describe_edge(settings: Sequence[Setting], chosen: int) -> str:
 
 
 def format_setting(setting: Setting) -> str:
-    """A setting in a few words.
+    """A setting as a short text.
 
     Example:
-        >>> from jaxonline.results.tuned import format_setting
         >>> format_setting({"step_size": 0.1, "kind": "adam"})
         'step_size = 0.1, kind = adam'
     """
@@ -202,11 +193,11 @@ def format_setting(setting: Setting) -> str:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value of a setting is a number, which has larger and smaller ones, and not a choice."""
+    """Whether a value of a setting is a number, and not a bool or a choice."""
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def _numeric_values(settings: Sequence[Setting]) -> list[tuple[str, list[float]]]:
-    """The numbers that were tried, by name, where there were two or more."""
+    """The values that were tried of each numeric parameter with two or more values."""
     tried = [(name, [each[name] for each in settings]) for name in settings[0]]
     return [(name, values) for name, values in tried if all(map(is_number, values)) and len(set(values)) > 1]

@@ -1,14 +1,11 @@
-"""Monte Carlo studies: `lax.scan` over rounds x `vmap` over the runs of a block x fixed blocks over devices.
+"""Monte Carlo studies: a loop over rounds, `vmap` over the runs of a block, and fixed blocks on all devices.
 
-`monte_carlo.simulate` has four steps: `checking` checks its arguments, `planning` makes jobs of them, `execution` runs
-the jobs, and `collecting` makes a `Result` of their numbers. `jobs` defines a job, `runner` plays its blocks of runs
-segment after segment, `precompile` compiles its programs ahead of time, and `cluster` hands blocks to other processes.
-`segments` is what is compiled, `measures` what is counted, `sums` adds up over long runs, and `sweeps` stacks learners
-that differ in numbers only. `hindsight` computes comparators that need whole histories, `precision` plays as many runs
-as an interval needs, `controls` measures the part of a loss that is noise with a known mean, `overflow` warns of
-learners that run out of storage, and `progress` reports progress. For a store (`store.blocks`), `study_inputs` lists
-what decides the numbers, and `resuming` keeps the states of blocks in progress. `tuning.tune` chooses numbers by
-playing: `search_space` says what is tried, `tuning_trials` plays it, and `halving` narrows it down.
+`monte_carlo.simulate` checks its arguments (`checking`), plans jobs (`planning`, `jobs`), runs them (`execution`,
+`runner`, `precompile`, `cluster`) and makes a `Result` of their numbers (`collecting`). `segments` holds the compiled
+programs. `measures` and `sums` add up over rounds, `sweeps` stacks learners, and `hindsight` solves comparators that
+need whole histories. `precision` decides how many runs are needed, `control_variates` reduces variance, `overflow`
+warns of failed runs, `progress` reports progress. `study_inputs` and `resuming` serve the store (`store.blocks`).
+`tuning.tune` chooses hyperparameters (`search_space`, `tuning_trials`, `halving`).
 """
 
 from jaxonline.simulation import measures

@@ -1,12 +1,11 @@
 """Fixed blocks of runs: the unit of compilation, distribution and reproducibility.
 
-A block is `width` runs vmapped together. The program of one block is the same whatever the number of devices, so
-that the numbers of a run depend on its key, its index and the width of its block, and on nothing else: not on the
-number of devices, not on the order of the blocks, not on which other blocks are played. (Automatic sharding, or
-another width, changes the last bits of float32.)
+A block is `width` runs vmapped together. All blocks use the same program on any number of devices. The numbers of a run
+therefore depend only on its key, its index and the width of its block. (Automatic sharding, or another width, changes
+the last bits of float32.)
 
-Several devices play a block each, in one program that is partitioned. The cores of a CPU are one device, which is
-given blocks by as many threads: the program of one device is compiled sooner than one that is partitioned.
+Several devices play one block each, in one partitioned program. The cores of a CPU are one device, which gets blocks
+from as many threads, because a program for one device compiles faster than a partitioned one.
 """
 
 import functools
@@ -21,52 +20,48 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import PyTree
 
 from jaxonline._xla.compile_options import is_debugging
-from jaxonline._xla.threads import side_by_side, usable_cores
+from jaxonline._xla.threads import map_in_threads, usable_cores
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 
-AXIS = "blocks"
-THREADS = 32  # of a CPU that is one device: XLA has it work on so many programs at a time, and no more
+MESH_AXIS = "blocks"
+MAX_THREADS = 32  # XLA runs at most so many programs at a time on a CPU that is one device
 T = TypeVar("T")
 U = TypeVar("U")
 
 
 def default_mesh(devices: Sequence[Any] | None = None) -> Mesh:
-    """A one-dimensional mesh over `devices` (all local devices when None)."""
-    return Mesh(np.array(jax.local_devices() if devices is None else list(devices)), (AXIS,))
+    """Return a one-dimensional mesh over `devices` (all local devices when None)."""
+    return Mesh(np.array(jax.local_devices() if devices is None else list(devices)), (MESH_AXIS,))
 
 
 def check_mesh(mesh: Mesh) -> Mesh:
-    """Check that a mesh has the single axis "blocks".
-
-    Raises:
-        ValueError: if it has other axes.
-    """
-    check.instance("mesh", mesh, Mesh, f"a jax.sharding.Mesh with the axis {AXIS!r}")
-    if mesh.axis_names != (AXIS,):
-        raise ArgumentError("mesh", f"must have the single axis {AXIS!r} (got the axes {mesh.axis_names})")
+    """Check that a mesh has the single axis "blocks"; raise ValueError if it has other axes."""
+    check.instance("mesh", mesh, Mesh, f"a jax.sharding.Mesh with the axis {MESH_AXIS!r}")
+    if mesh.axis_names != (MESH_AXIS,):
+        raise ArgumentError("mesh", f"must have the single axis {MESH_AXIS!r} (got the axes {mesh.axis_names})")
     return mesh
 
 
-def threads(mesh: Mesh, n_blocks: int) -> int:
-    """How many threads play so many blocks: one for each core of a CPU that is one device, otherwise a single one.
+def thread_count(mesh: Mesh, n_blocks: int) -> int:
+    """Number of threads that play the blocks: one per core if a CPU is the only device, otherwise 1.
 
     The small operations of a round keep only one core busy.
     """
     one_cpu = mesh.devices.size == 1 and mesh.devices.flat[0].platform == "cpu" and not is_debugging()
-    return max(1, min(usable_cores(), n_blocks, THREADS)) if one_cpu else 1
+    return max(1, min(usable_cores(), n_blocks, MAX_THREADS)) if one_cpu else 1
 
 
 def default_width(n_runs: int, backend: str) -> int:
-    """Runs per block: wide on an accelerator, 512 on a CPU, and never wider than the study."""
+    """Default number of runs per block: 512 on a CPU, 16384 on an accelerator, at most `n_runs`."""
     widest = 512 if backend == "cpu" else 16_384
     return min(n_runs, widest)
 
 
 def waves(blocks: Sequence[int], mesh: Mesh) -> Iterator[tuple[np.ndarray, int]]:
-    """The blocks in groups of one per device: `(indices, how many of them count)`.
+    """Group the blocks into waves of one per device; yields pairs (indices, number of real blocks).
 
-    The last group is filled up with copies of its last block, so that every group is the same program.
+    The last wave is padded with copies of its last block, so that all waves use the same program.
     """
     size = mesh.devices.size
     for start in range(0, len(blocks), size):
@@ -74,18 +69,16 @@ def waves(blocks: Sequence[int], mesh: Mesh) -> Iterator[tuple[np.ndarray, int]]
         yield np.concatenate([wave, np.repeat(wave[-1:], size - len(wave))]), len(wave)
 
 
-def pipelined(launch: Callable[[T], U], items: Iterable[T], at_once: int = 1) -> Iterator[U]:
-    """`launch(item)` for every item; a result is handed out when the next one has been launched.
-
-    What jax launches runs on the device while the host works on the result before it.
+def pipeline(launch: Callable[[T], U], items: Iterable[T], at_once: int = 1) -> Iterator[U]:
+    """Yield `launch(item)` for every item, each after the next one is launched, so that device and host work together.
 
     Args:
-        launch: what returns arrays.
-        items: of several devices, or one after the other for one.
-        at_once: how many are launched at a time, by threads, where the device has so many cores.
+        launch: function that returns arrays.
+        items: its arguments.
+        at_once: number of threads that launch items, for a CPU that is one device.
     """
     if at_once > 1:
-        yield from side_by_side(lambda item: jax.block_until_ready(launch(item)), items, at_once)
+        yield from map_in_threads(lambda item: jax.block_until_ready(launch(item)), items, at_once)
         return
     pending: deque[U] = deque()
     for item in items:
@@ -96,38 +89,38 @@ def pipelined(launch: Callable[[T], U], items: Iterable[T], at_once: int = 1) ->
 
 
 def item_keys(key: jax.Array, block: jax.Array, width: int) -> jax.Array:
-    """The keys of the items of one block: item `i` of the whole study has the key `fold_in(key, i)`."""
+    """Keys of the items of one block: item `i` of the study has the key `fold_in(key, i)`."""
     items = block * jnp.asarray(width, block.dtype) + jnp.arange(width, dtype=block.dtype)
     return jax.vmap(lambda item: jax.random.fold_in(key, item))(items)
 
 
-def on_every_device(tree: T, mesh: Mesh) -> T:
-    """The arrays of a pytree on every device, once: a program called with others copies them at each call."""
+def replicate(tree: T, mesh: Mesh) -> T:
+    """Copy the arrays of a pytree to every device once; otherwise each call of a program copies them again."""
     return jax.device_put(tree, NamedSharding(mesh, PartitionSpec()))
 
 
-def specs(tree: T, mesh: Mesh, *, blockwise: bool = False) -> T:
-    """Shapes, dtypes and devices of arrays without the numbers, of which a program can be made.
+def array_specs(tree: T, mesh: Mesh, *, blockwise: bool = False) -> T:
+    """Shapes, dtypes and shardings of arrays, to trace a program with.
 
     Args:
-        tree: of anything with a shape and a dtype.
-        mesh: where the arrays will be.
-        blockwise: whether each device has an entry of the leading axis, as `over_blocks` returns it, and not all.
+        tree: pytree of leaves with a shape and a dtype.
+        mesh: devices of the arrays.
+        blockwise: whether the leading axis has one entry per device, as in results of `map_blocks`.
     """
-    place = NamedSharding(mesh, PartitionSpec(AXIS) if blockwise else PartitionSpec())
+    sharding = NamedSharding(mesh, PartitionSpec(MESH_AXIS) if blockwise else PartitionSpec())
 
     def spec(leaf):
         weak = getattr(leaf, "weak_type", False)
-        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=place, weak_type=weak)
+        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding, weak_type=weak)
 
     return jax.tree.map(spec, tree)
 
 
-def over_blocks(block_fn: Callable[..., Any], mesh: Mesh, n_shared: int, n_blockwise: int) -> Callable[..., Any]:
-    """Run `block_fn(*shared, *blockwise)` once per device.
+def map_blocks(block_fn: Callable[..., Any], mesh: Mesh, n_shared: int, n_blockwise: int) -> Callable[..., Any]:
+    """Return a function that runs `block_fn(*shared, *blockwise)` once per device.
 
-    The first `n_shared` arguments go to every device as they are; each of the next `n_blockwise` arguments has a
-    leading axis of one entry per device, which `block_fn` does not see. Results get that leading axis.
+    All devices get the first `n_shared` arguments. The next `n_blockwise` arguments and the results have a leading axis
+    with one entry per device, which `block_fn` does not see.
     """
 
     def on_device(*args):
@@ -135,16 +128,16 @@ def over_blocks(block_fn: Callable[..., Any], mesh: Mesh, n_shared: int, n_block
         out = block_fn(*args[:n_shared], *own)
         return jax.tree.map(lambda a: jnp.expand_dims(a, 0), out)
 
-    in_specs = (PartitionSpec(),) * n_shared + (PartitionSpec(AXIS),) * n_blockwise
-    return jax.shard_map(on_device, mesh=mesh, in_specs=in_specs, out_specs=PartitionSpec(AXIS), check_vma=False)
+    in_specs = (PartitionSpec(),) * n_shared + (PartitionSpec(MESH_AXIS),) * n_blockwise
+    return jax.shard_map(on_device, mesh=mesh, in_specs=in_specs, out_specs=PartitionSpec(MESH_AXIS), check_vma=False)
 
 
 def shapes_of(mesh: Mesh, function: Callable[..., Any], *args: Any) -> PyTree:
-    """`jax.eval_shape(function, *args)` within a program of `over_blocks`, which needs not trace it again."""
-    out = jax.eval_shape(_in_block(function, mesh, len(args)), *args)
+    """`jax.eval_shape(function, *args)` inside `map_blocks`, which later reuses the trace."""
+    out = jax.eval_shape(_block_function(function, mesh, len(args)), *args)
     return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), out)
 
 
-@functools.cache  # one for each function, so that jax knows it again
-def _in_block(function: Callable[..., Any], mesh: Mesh, n_args: int) -> Callable[..., Any]:
-    return over_blocks(function, mesh, n_shared=n_args, n_blockwise=0)
+@functools.cache  # the same object for the same function, so that jax reuses its trace
+def _block_function(function: Callable[..., Any], mesh: Mesh, n_args: int) -> Callable[..., Any]:
+    return map_blocks(function, mesh, n_shared=n_args, n_blockwise=0)

@@ -1,10 +1,10 @@
-"""Blocks as tasks of Dask `distributed`: on the cores of this machine, or on a cluster that somebody has started.
+"""Blocks as tasks of Dask `distributed`: on the cores of this machine, or on a running cluster.
 
-A worker plays a block on one of its devices and writes it into the store itself. What travels is the jobs, once to each
-worker, and the indices of blocks. A block whose worker died is played again by another one, from where its state was
-kept; where the scheduler died the same call goes on later. Numbers do not depend on any of that.
+A worker plays a block on one of its devices and writes it into the store. Each worker receives the jobs once, and then
+indices of blocks. If a worker fails, another one resumes its block from the last stored state. If the scheduler fails,
+the same call resumes the study later. Failures do not change the numbers.
 
-Source of the engine: https://distributed.dask.org. It starts workers on Slurm (dask-jobqueue), Kubernetes and others.
+Reference: https://distributed.dask.org, which starts workers on Slurm (dask-jobqueue), Kubernetes and others.
 """
 
 import contextlib
@@ -27,19 +27,19 @@ from jaxonline.simulation import blocks
 from jaxonline.simulation.jobs import Job, Numbers, join_blocks
 from jaxonline.simulation.metadata import versions
 from jaxonline.simulation.progress import Reporter
-from jaxonline.simulation.runner import finished, play_blocks
+from jaxonline.simulation.runner import finished_blocks, play_blocks
 from jaxonline.simulation.segments import Matchup
 from jaxonline.store.blocks import Store
 from jaxonline.store.fingerprint import JAX_OPTIONS
 from jaxonline.store.source_code import is_library
 
-MAX_WORKER_FAILURES = 10  # of workers that had begun the same block, before the block is taken for the cause
-PATIENCE = "20s"  # with a scheduler that does not answer
+MAX_WORKER_FAILURES = 10  # workers that fail in the same block, before the block counts as the cause
+SCHEDULER_TIMEOUT = "20s"
 
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """What a worker has: a block has the same bits only on the same kind of device, with the same libraries."""
+    """Devices and libraries of a worker: a block has the same bits only where these are equal."""
 
     backend: str
     kind: str
@@ -47,19 +47,19 @@ class Machine:
 
     @classmethod
     @functools.cache
-    def here(cls) -> "Machine":
-        """Of this process."""
+    def current(cls) -> "Machine":
+        """Return the devices and libraries of this process."""
         return cls(jax.default_backend(), jax.local_devices()[0].device_kind, versions())
 
 
 @contextlib.contextmanager
-def workers_of(cluster: Any) -> Iterator["Workers"]:
-    """So many processes on this machine, those of the scheduler at an address, or of a client of `distributed`.
+def connect_workers(cluster: Any) -> Iterator["Workers"]:
+    """Workers of a cluster: a number of local processes, a scheduler at an address, or a client of `distributed`.
 
     Raises:
-        TypeError: `cluster` is neither.
-        ValueError: the package is not installed; a number of workers below 1; workers of more than one kind; something
-            that is no address.
+        TypeError: `cluster` is none of these.
+        ValueError: `distributed` is not installed, the number of workers is below 1, the workers are of more than one
+            kind, or the address is malformed.
         OSError: there is no scheduler at the address.
     """
     try:
@@ -75,7 +75,7 @@ def workers_of(cluster: Any) -> Iterator["Workers"]:
         yield Workers(cluster)
     elif isinstance(cluster, str):
         _check_address(cluster)
-        with _reached(cluster), Client(cluster, timeout=PATIENCE, set_as_default=False) as client:
+        with _connection_errors(cluster), Client(cluster, timeout=SCHEDULER_TIMEOUT, set_as_default=False) as client:
             yield Workers(client)
     else:
         check.count("cluster", cluster)
@@ -90,7 +90,7 @@ def workers_of(cluster: Any) -> Iterator["Workers"]:
 
 
 def _share_cores(n_workers: int, dask_worker: Any) -> None:
-    """On a worker of this machine: its share of the cores, since threads of several get into each other's way."""
+    """Bind a local worker to its share of the cores, because threads of several workers would slow each other down."""
     if hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))
         own = cores[int(dask_worker.name) % len(cores) :: n_workers]
@@ -101,25 +101,25 @@ class Workers:
     """The workers of a cluster.
 
     Args:
-        client: of `distributed`.
+        client: client of `distributed`.
 
     Attributes:
-        machine: what each of them has.
-        number: how many there are.
+        machine: devices and libraries of each worker.
+        n_workers: number of workers.
 
     Raises:
-        ValueError: they differ.
+        ValueError: the workers differ.
     """
 
     def __init__(self, client: Any):
         self._client = client
-        found: dict[str, Machine] = {}
-        while not found:
+        machines: dict[str, Machine] = {}
+        while not machines:
             client.wait_for_workers(1, timeout=120)
-            answers = client.run(Machine.here, on_error="return")
-            found = {address: each for address, each in answers.items() if isinstance(each, Machine)}  # not dead by now
-        (address, self.machine), *others = found.items()
-        self.number = len(found)
+            answers = client.run(Machine.current, on_error="return")
+            machines = {address: answer for address, answer in answers.items() if isinstance(answer, Machine)}
+        (address, self.machine), *others = machines.items()
+        self.n_workers = len(machines)
         for other, machine in others:
             if machine != self.machine:
                 raise ArgumentError(
@@ -130,69 +130,70 @@ class Workers:
     def play(
         self, jobs: Sequence[Job], reporter: Reporter, store: Store, hold: bool = True
     ) -> list[Numbers | None]:  # fmt: skip
-        """All blocks of the jobs; finished ones are taken from the store.
+        """Play all blocks of the jobs that are not finished in the store.
 
         Returns:
-            The numbers of each job; None where they are not to be held in memory, as they are in the store.
+            The numbers of each job; None if they stay in the store (`hold` is False).
 
         Raises:
-            ConnectionError: the scheduler is gone.
-            Exception: whatever went wrong with a block, on a worker.
+            ConnectionError: the scheduler failed.
+            Exception: a worker raised it for a block.
         """
         from distributed import as_completed
 
-        found = [_found(job, store, hold) for job in jobs]
+        finished = [_finished_blocks(job, store, hold) for job in jobs]
         missing = [
-            [block for block in job.plan.blocks if block not in there] for job, there in zip(jobs, found, strict=True)
+            [block for block in job.plan.blocks if block not in arrays]
+            for job, arrays in zip(jobs, finished, strict=True)
         ]
-        for job, there in zip(jobs, found, strict=True):
-            reporter.skip(job.plan._replace(blocks=list(there)).pieces())
-        waiting: dict[Any, tuple[Job, int]] = {}
+        for job, arrays in zip(jobs, finished, strict=True):
+            reporter.skip(job.plan._replace(blocks=list(arrays)).n_steps())
+        tasks: dict[Any, tuple[Job, int]] = {}
         try:
-            with _connected():
-                for job, some in zip(jobs, missing, strict=True):
-                    waiting |= self._submitted(job, some, store)
-                for task in as_completed(list(waiting), loop=self._client.loop):
+            with _scheduler_errors():
+                for job, block_indices in zip(jobs, missing, strict=True):
+                    tasks |= self._submit(job, block_indices, store)
+                for task in as_completed(list(tasks), loop=self._client.loop):
                     task.result()
-                    job, block = waiting[task]
+                    job, block = tasks[task]
                     for _ in job.plan.segments():
-                        reporter.advance(job.blocks_in_words([block]))
+                        reporter.advance(job.block_label([block]))
         finally:
-            with contextlib.suppress(Exception):  # of a scheduler that is gone
-                self._client.cancel(list(waiting), force=True)
-        for job, there, some in zip(jobs, found, missing, strict=True):
-            there |= _found(job, store, hold, some)
+            with contextlib.suppress(Exception):  # the scheduler may have failed
+                self._client.cancel(list(tasks), force=True)
+        for job, arrays, block_indices in zip(jobs, finished, missing, strict=True):
+            arrays |= _finished_blocks(job, store, hold, block_indices)
         return [
-            join_blocks([there[block] for block in job.plan.blocks]) if hold else None
-            for job, there in zip(jobs, found, strict=True)
+            join_blocks([arrays[block] for block in job.plan.blocks]) if hold else None
+            for job, arrays in zip(jobs, finished, strict=True)
         ]
 
-    def tasks_a_second(self, n: int) -> float:
-        """How many tasks that do nothing the scheduler hands out, of n: what limits many workers."""
+    def tasks_per_second(self, n: int) -> float:
+        """Measure how many of n empty tasks the scheduler completes per second."""
         began = time.perf_counter()
         self._client.gather([self._client.submit(int, i, pure=False) for i in range(n)])
         return n / (time.perf_counter() - began)
 
-    def _submitted(self, job: Job, some: Sequence[int], store: Store) -> dict[Any, tuple[Job, int]]:
-        """A task for each block."""
-        if not some:
+    def _submit(self, job: Job, block_indices: Sequence[int], store: Store) -> dict[Any, tuple[Job, int]]:
+        """Submit a task for each block."""
+        if not block_indices:
             return {}
-        # a task and not data that is sent: when the last worker that has it dies, it is made again
-        sent = self._client.submit(bytes, _packed(job.matchup), pure=False)
+        # a task instead of data: `distributed` repeats it when the last worker that holds its result fails
+        sent = self._client.submit(bytes, _pickle_matchup(job.matchup), pure=False)
         key = str(jax.random.key_impl(job.plan.key)), np.asarray(jax.random.key_data(job.plan.key))
         bare = job._replace(matchup=None, plan=job.plan._replace(key=key, mesh=None))  # type: ignore[arg-type]
         settings = {name: getattr(jax.config, name) for name in JAX_OPTIONS}
         play = functools.partial(_play_block, store.reopener(), self.machine, settings, bare)
-        return {self._client.submit(play, sent, block, pure=False): (job, block) for block in some}
+        return {self._client.submit(play, sent, block, pure=False): (job, block) for block in block_indices}
 
 
-def _found(job: Job, store: Store, hold: bool, some: Sequence[int] | None = None) -> dict[int, Any]:
-    """The blocks that are finished, with their numbers where they are to be held in memory."""
-    return {block: numbers if hold else None for block, numbers in finished(job, store, some)}
+def _finished_blocks(job: Job, store: Store, hold: bool, block_indices: Sequence[int] | None = None) -> dict[int, Any]:
+    """Finished blocks, with their numbers if `hold` is True."""
+    return {block: numbers if hold else None for block, numbers in finished_blocks(job, store, block_indices)}
 
 
-def _packed(matchup: Matchup) -> bytes:
-    """With the code of modules that are not installed, which workers need not have."""
+def _pickle_matchup(matchup: Matchup) -> bytes:
+    """Pickle a matchup with the code of modules that are not installed, which workers may lack."""
     import cloudpickle
 
     roots = {name.partition(".")[0] for name in sys.modules} - {"__main__"}
@@ -207,18 +208,18 @@ def _packed(matchup: Matchup) -> bytes:
 
 
 @functools.lru_cache(maxsize=32)
-def _unpacked(content: bytes) -> Matchup:
-    """The same object for the same content: another one, though equal to a reader, has programs of its own."""
+def _unpickle_matchup(content: bytes) -> Matchup:
+    """Return the same object for the same content, so that its compiled programs are reused."""
     return pickle.loads(content)
 
 
 def _play_block(
     join: Callable[[], Store], machine: Machine, settings: dict[str, Any], job: Job, content: bytes, block: int
 ) -> None:
-    """On a worker: one block, into the store."""
-    here = Machine.here()
-    if here != machine:
-        raise ArgumentError("cluster", f"must have workers of one kind (got {machine} and {here})")
+    """Play one block on a worker and write it into the store."""
+    own_machine = Machine.current()
+    if own_machine != machine:
+        raise ArgumentError("cluster", f"must have workers of one kind (got {machine} and {own_machine})")
     impl, data = job.plan.key  # type: ignore[misc]
     with (
         jax.enable_x64(settings["jax_enable_x64"]),
@@ -228,12 +229,14 @@ def _play_block(
     ):
         key = jax.random.wrap_key_data(jnp.asarray(data), impl=impl)
         plan = job.plan._replace(key=key, mesh=blocks.default_mesh(jax.local_devices()[:1]), blocks=[block])
-        for _ in play_blocks(job._replace(matchup=_unpacked(content), plan=plan), [block], Reporter(False, 0), store):
+        for _ in play_blocks(
+            job._replace(matchup=_unpickle_matchup(content), plan=plan), [block], Reporter(False, 0), store
+        ):
             pass
 
 
 @contextlib.contextmanager
-def _reached(address: str) -> Iterator[None]:
+def _connection_errors(address: str) -> Iterator[None]:
     try:
         yield
     except (OSError, TimeoutError) as error:
@@ -241,22 +244,22 @@ def _reached(address: str) -> Iterator[None]:
 
 
 def _check_address(address: str) -> None:
-    """Before a client looks for it, for longer than it takes to see that it cannot be one."""
+    """Check an address before a client waits for its scheduler."""
     from distributed.comm.addressing import parse_address, parse_host_port
 
     try:
-        scheme, place = parse_address(address)
+        scheme, location = parse_address(address)
         if scheme in ("tcp", "tls", "ws", "wss"):
-            parse_host_port(place)
+            parse_host_port(location)
     except ValueError as error:
         raise ArgumentError(
-            "cluster", f"must be an address, such as tcp://host:8786 (got {address!r}); {error}"
+            "cluster", f"must be an address such as tcp://host:8786 (got {address!r}); {error}"
         ) from None
 
 
 @contextlib.contextmanager
-def _connected() -> Iterator[None]:
-    """What a lost scheduler does, in words."""
+def _scheduler_errors() -> Iterator[None]:
+    """Explain the errors that a failed scheduler causes."""
     from distributed.client import FutureCancelledError
     from distributed.comm import CommClosedError
 
@@ -264,5 +267,5 @@ def _connected() -> Iterator[None]:
         yield
     except (FutureCancelledError, CommClosedError) as error:
         raise ConnectionError(
-            "cluster: the scheduler has stopped; finished runs are in the store, and the same call continues"
+            "cluster: the scheduler failed; finished blocks are in the checkpoint, repeat the call to resume"
         ) from error

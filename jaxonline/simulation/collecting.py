@@ -1,4 +1,4 @@
-"""The result of a study, from the numbers of its jobs."""
+"""Makes the result of a study from the numbers of its jobs."""
 
 from typing import Any
 
@@ -7,16 +7,16 @@ import numpy as np
 from jaxonline.results import Result
 from jaxonline.results.statistics.variance_reduction import CONTROL
 from jaxonline.simulation.checking import SimulationOptions
-from jaxonline.simulation.controls import without_diverged
-from jaxonline.simulation.execution import Computed
+from jaxonline.simulation.control_variates import drop_diverged
+from jaxonline.simulation.execution import ComputedStudy
 from jaxonline.simulation.overflow import warn_of_divergence, warn_of_overflow
 from jaxonline.simulation.planning import StudyPlan
 from jaxonline.store.layout import COMPARATOR_LOSS
 from jaxonline.store.lazy_arrays import finished_rounds, study_arrays
 
 
-def collect_result(options: SimulationOptions, study: StudyPlan, computed: Computed) -> Result:
-    """The result: the runs that were asked for, and their rounds (all where some of them were not recorded)."""
+def collect_result(options: SimulationOptions, study: StudyPlan, computed: ComputedStudy) -> Result:
+    """Make the result with the requested runs and rounds (all recorded rounds if some requested ones are missing)."""
     rounds, recorded = computed.rounds, slice(None)
     if set(options.rounds) < set(rounds):
         rounds, recorded = options.rounds, np.flatnonzero(np.isin(rounds, options.rounds))
@@ -26,7 +26,7 @@ def collect_result(options: SimulationOptions, study: StudyPlan, computed: Compu
     else:
         numbers = _in_memory(options, computed, recorded)
     if options.control_variates:
-        numbers[CONTROL] = without_diverged(options.members, numbers[CONTROL])
+        numbers[CONTROL] = drop_diverged(options.members, numbers[CONTROL])
     result = Result(
         learners=tuple(options.members), runs=options.runs, rounds=rounds,
         comparator_loss=numbers.pop(COMPARATOR_LOSS, None),
@@ -38,19 +38,19 @@ def collect_result(options: SimulationOptions, study: StudyPlan, computed: Compu
     return result
 
 
-def _in_memory(options: SimulationOptions, computed: Computed, recorded: Any) -> dict[str, np.ndarray]:
-    """The arrays [L, R, G, ...] of all learners: of one job after those of the other, or the same for all of them."""
+def _in_memory(options: SimulationOptions, computed: ComputedStudy, recorded: Any) -> dict[str, np.ndarray]:
+    """Arrays [L, R, G, ...] of all learners; jobs follow each other along L, shared arrays are broadcast."""
     runs, width = options.runs, options.width
     positions = np.searchsorted(options.blocks, runs // width) * width + runs % width
     if (np.diff(positions) == 1).all():
-        positions = slice(positions[0], positions[-1] + 1)  # which copies nothing
+        positions = slice(positions[0], positions[-1] + 1)  # a slice copies nothing
 
-    def part(array: np.ndarray) -> np.ndarray:
-        array = array if array.shape[1] == 1 else array[:, positions]  # 1: the same in all runs, or there is only one
+    def select(array: np.ndarray) -> np.ndarray:
+        array = array if array.shape[1] == 1 else array[:, positions]  # 1: one run, or equal in all runs
         return array if array.ndim < 3 else array[:, :, recorded]
 
     names = dict.fromkeys(name for job in computed.jobs for name in job)
-    numbers = {name: np.concatenate([part(job[name]) for job in computed.jobs if name in job]) for name in names}
+    numbers = {name: np.concatenate([select(job[name]) for job in computed.jobs if name in job]) for name in names}
     numbers |= {name: array[None][:, :, recorded] for name, array in computed.solved.items()}
     if COMPARATOR_LOSS in numbers:
         numbers[COMPARATOR_LOSS] = np.broadcast_to(numbers[COMPARATOR_LOSS], numbers["cumulative_loss"].shape)

@@ -1,7 +1,7 @@
-"""What is counted during a run: small pure objects, in the result under their names.
+"""Measures: quantities that are summed up during a run, and appear in the result by name.
 
-Cumulative loss and queries are always there; others are asked for: `simulate(..., measures=[Mistakes(), Pulls()])`. One
-of your own is a struct with a `name`, `init`, `add` and `read` (`game.protocols.Measure`).
+Cumulative loss and queries are always measured; request others with `simulate(..., measures=[Mistakes(), Pulls()])`. A
+measure of your own is a struct with a `name`, `init`, `add` and `read` (`game.protocols.Measure`).
 """
 
 from collections.abc import Callable, Iterable
@@ -25,49 +25,49 @@ from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFER
 
 @struct
 class CumulativeLoss:
-    """The sum of the losses, compensated."""
+    """Cumulative loss, as a compensated sum."""
 
     name: ClassVar[str] = "cumulative_loss"
 
     def init(self, record: Round) -> Compensated:
-        """An empty sum, in the dtype of the loss."""
+        """Return an empty sum in the dtype of the loss."""
         floating = jnp.issubdtype(record.loss.dtype, jnp.floating)
         return Compensated.zeros(jax.ShapeDtypeStruct((), record.loss.dtype if floating else jnp.result_type(float)))
 
     def add(self, carry: Compensated, t: Int[Array, ""], record: Round) -> Compensated:
-        """With the loss of round t."""
+        """Add the loss of round t."""
         return carry.add(record.loss.astype(carry.total.dtype))
 
     def read(self, carry: Compensated) -> Compensated:
-        """The sum."""
+        """Return the sum."""
         return carry
 
 
 @struct
 class Queries:
-    """The number of queries that the oracles charged."""
+    """Number of queries charged by the oracles."""
 
     name: ClassVar[str] = "queries"
 
     def init(self, record: Round) -> Int[Array, ""]:
-        """None."""
+        """Return 0."""
         return jnp.int32(0)
 
     def add(self, carry: Int[Array, ""], t: Int[Array, ""], record: Round) -> Int[Array, ""]:
-        """With those of round t."""
+        """Add the queries of round t."""
         return carry + record.queries
 
     def read(self, carry: Int[Array, ""]) -> Int[Array, ""]:
-        """The number."""
+        """Return the number."""
         return carry
 
 
 @struct
 class Mistakes:
-    """The number of rounds in which the move was wrong: those with a loss above 0.
+    """Number of mistakes: rounds with a loss above 0.
 
     Args:
-        loss: which loss, `ZeroOne()` by default: the sign of the move is not that of the label.
+        loss: the loss; the default `ZeroOne()` is above 0 if prediction and label differ in sign.
 
     Example:
         >>> import numpy as np
@@ -83,21 +83,21 @@ class Mistakes:
     name: ClassVar[str] = "mistakes"
 
     def init(self, record: Round) -> Int[Array, ""]:
-        """None."""
+        """Return 0."""
         return jnp.int32(0)
 
     def add(self, carry: Int[Array, ""], t: Int[Array, ""], record: Round) -> Int[Array, ""]:
-        """One more where round t has a loss above 0."""
+        """Add 1 if round t has a loss above 0."""
         return carry + (self.loss(record.y_hat, record.y) > 0).astype(jnp.int32)
 
     def read(self, carry: Int[Array, ""]) -> Int[Array, ""]:
-        """The number."""
+        """Return the number."""
         return carry
 
 
 @struct
 class Pulls:
-    """How often each arm was pulled [K]; outcomes are the vectors of the losses of all arms.
+    """Number of pulls of each arm [K], for games whose outcomes are vectors of losses.
 
     Example:
         >>> import jaxonline as jo
@@ -111,12 +111,8 @@ class Pulls:
     name: ClassVar[str] = "pulls"
 
     def init(self, record: Round) -> Int[Array, "K"]:
-        """No pulls.
-
-        Raises:
-            TypeError: moves are no arms, or outcomes no vectors.
-        """
-        arm, outcome = _arm(record.y_hat), record.y
+        """Return zeros; raise TypeError if moves are not arms or outcomes not vectors."""
+        arm, outcome = _arm_of(record.y_hat), record.y
         if getattr(outcome, "ndim", None) != 1 or getattr(arm, "shape", None) != ():
             raise ArgumentTypeError(
                 "measures", f"Pulls must have arms as moves and vectors as outcomes (got {record.y_hat} and {outcome})"
@@ -126,17 +122,17 @@ class Pulls:
         return jnp.zeros(outcome.shape, jnp.int32)
 
     def add(self, carry: Int[Array, "K"], t: Int[Array, ""], record: Round) -> Int[Array, "K"]:
-        """With the arm of round t."""
-        return carry.at[_arm(record.y_hat)].add(1)
+        """Count the arm of round t."""
+        return carry.at[_arm_of(record.y_hat)].add(1)
 
     def read(self, carry: Int[Array, "K"]) -> Int[Array, "K"]:
-        """The numbers."""
+        """Return the numbers."""
         return carry
 
 
 @struct
 class Switches:
-    """The number of rounds in which the move (the arm, where it is a `Draw`) was not that of the round before.
+    """Number of switches: rounds whose move (or arm, for a `Draw`) differs from that of the previous round.
 
     Example:
         >>> import numpy as np
@@ -151,32 +147,32 @@ class Switches:
     name: ClassVar[str] = "switches"
 
     def init(self, record: Round) -> tuple[PyTree, Int[Array, ""]]:
-        """No move yet."""
-        last = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), _arm(record.y_hat))
+        """Return a placeholder for the last move, and 0."""
+        last = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), _arm_of(record.y_hat))
         return last, jnp.int32(0)
 
     def add(
         self, carry: tuple[PyTree, Int[Array, ""]], t: Int[Array, ""], record: Round
     ) -> tuple[PyTree, Int[Array, ""]]:
-        """One more where the move is another one; none in round 1."""
+        """Add 1 if the move has changed since round t - 1."""
         last, number = carry
-        move = _arm(record.y_hat)
-        other = jax.tree.map(lambda a, b: jnp.any(a != b), move, last)
-        changed = jnp.any(jnp.stack(jax.tree.leaves(other))) & (t > 1)
+        move = _arm_of(record.y_hat)
+        differs = jax.tree.map(lambda a, b: jnp.any(a != b), move, last)
+        changed = jnp.any(jnp.stack(jax.tree.leaves(differs))) & (t > 1)
         return move, number + changed.astype(jnp.int32)
 
     def read(self, carry: tuple[PyTree, Int[Array, ""]]) -> Int[Array, ""]:
-        """The number."""
+        """Return the number."""
         return carry[1]
 
 
 @struct
 class OfInfo:
-    """An entry of the learner's diagnostics, over the rounds up to a recorded one.
+    """An entry of the learner's info (its diagnostics), aggregated over the rounds played so far.
 
     Args:
-        field: of the learner's info, e.g. "gradient_norm".
-        over_rounds: how the values of the rounds become one number.
+        field: name of the entry, e.g. "gradient_norm".
+        over_rounds: how to aggregate.
 
     Example:
         >>> import numpy as np
@@ -194,19 +190,15 @@ class OfInfo:
 
     @property
     def name(self) -> str:
-        """The field, and what was taken of it."""
+        """The field and the aggregation, e.g. "gradient_norm, mean"."""
         return f"{self.field}, {self.over_rounds}"
 
     def init(self, record: Round) -> PyTree:
-        """Nothing seen.
-
-        Raises:
-            ValueError: the learner's info has no such field, or it is no array.
-        """
+        """Return the aggregate of no rounds; raise ValueError if the learner's info has no such array."""
         known = getattr(record.info, "_fields", None)
         if known is None or self.field not in known:
             raise ArgumentError(
-                "field", f"must be one of the learner's info, {known or record.info} (got {self.field!r})"
+                "field", f"must be an entry of the learner's info, {known or record.info} (got {self.field!r})"
             )
         spec = getattr(record.info, self.field)
         if not isinstance(spec, jax.ShapeDtypeStruct):
@@ -219,7 +211,7 @@ class OfInfo:
         return jnp.full(spec.shape, -jnp.inf if self.over_rounds == "max" else 0, exact)
 
     def add(self, carry: PyTree, t: Int[Array, ""], record: Round) -> PyTree:
-        """With the entry of round t."""
+        """Add the entry of round t."""
         value = getattr(record.info, self.field)
         if self.over_rounds in ("sum", "mean"):
             total, _ = carry
@@ -228,21 +220,20 @@ class OfInfo:
         return jnp.maximum(carry, value) if self.over_rounds == "max" else value
 
     def read(self, carry: PyTree) -> Any:
-        """What was taken."""
+        """Return the aggregate."""
         if self.over_rounds not in ("sum", "mean"):
             return carry
         total, t = carry
         if self.over_rounds == "sum":
             return total
-        return jax.tree.map(lambda part: part / jnp.maximum(t, 1).astype(part.dtype), total)
+        return jax.tree.map(lambda leaf: leaf / jnp.maximum(t, 1).astype(leaf.dtype), total)
 
 
-def _arm(move: Any) -> Any:
+def _arm_of(move: Any) -> Any:
     return move.arm if isinstance(move, Draw) else move
 
 
-# what else a result has under a name
-RESERVED = (
+RESERVED_NAMES = (  # other entries of a result
     "regret", "comparator_loss", "first_nonfinite", "first_overflow", "learner", "run", "round", "blocks",
     CONTROL, HALF_DIFFERENCE,
 )  # fmt: skip
@@ -250,13 +241,13 @@ _NUMBERS = int | float | np.ndarray | np.generic | jax.Array
 
 
 def with_defaults(extra: Iterable[Any]) -> dict[str, Any]:
-    """Cumulative loss, queries, and the measures asked for, by name.
+    """Cumulative loss, queries, and the given measures, by name.
 
     Raises:
-        TypeError: something is no measure, or a class where a measure of it is meant.
-        ValueError: two measures have one name.
+        TypeError: an entry is not a measure, or is the class of a measure.
+        ValueError: two measures have the same name.
     """
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     defaults: tuple[Any, ...] = CumulativeLoss(), Queries()
     if isinstance(extra, Measure) or not isinstance(extra, Iterable) or isinstance(extra, str):
         raise ArgumentTypeError("measures", f"must be a list of measures (got {check.quote(extra)})")
@@ -268,11 +259,11 @@ def with_defaults(extra: Iterable[Any]) -> dict[str, Any]:
             )
         if not all(isinstance(leaf, _NUMBERS) for leaf in jax.tree.leaves(measure)):
             raise ArgumentTypeError("measures", f"must be structs (jaxonline.struct) (got {check.quote(measure)})")
-        if measure.name in RESERVED:
+        if measure.name in RESERVED_NAMES:
             raise ArgumentError(
-                "measures", f"must have names of their own (got {measure.name!r}, which results have already)"
+                "measures", f"must have other names than the entries of a result (got {measure.name!r})"
             )
-        if measure.name in found:
+        if measure.name in by_name:
             raise ArgumentError("measures", f"must have distinct names (got {measure.name!r} twice)")
-        found[measure.name] = measure
-    return found
+        by_name[measure.name] = measure
+    return by_name

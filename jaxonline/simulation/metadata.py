@@ -1,4 +1,4 @@
-"""What a result says of how it was made."""
+"""Descriptions of a study for the metadata of its result."""
 
 import functools
 import platform
@@ -8,14 +8,15 @@ from typing import Any
 
 from jaxonline.game import Entrant, Game
 from jaxonline.losses.actions import ARM_LOSSES
+from jaxonline.parameters.citations import method_names
 from jaxonline.parameters.short_repr import short_repr
 from jaxonline.simulation.sweeps import Team
 
 PACKAGES = ("jaxonline", "jax", "jaxlib", "numpy", "optax")
 
 
-def in_words(game: Game, comparator: Any, learners: Any, teams: Sequence[Team]) -> dict[str, Any]:
-    """Game, comparator, learners with their parameters, and versions: entries of `Result.meta`."""
+def describe_study(game: Game, comparator: Any, learners: Any, teams: Sequence[Team]) -> dict[str, Any]:
+    """Describe game, comparator, learners with their parameters, and versions, for `Result.meta`."""
     given = list(learners.values()) if isinstance(learners, Mapping) else [learners]
     return {
         "game": short_repr(game),
@@ -25,6 +26,14 @@ def in_words(game: Game, comparator: Any, learners: Any, teams: Sequence[Team]) 
             name: short_repr(learner) + (f" through {short_repr(item.feedback)}" if isinstance(item, Entrant) else "")
             for team, item in zip(teams, given, strict=True)
             for name, learner in team.members.items()
+        },
+        "methods": {
+            "game": method_names(game),
+            "learners": {
+                name: method_names([learner, item.feedback] if isinstance(item, Entrant) else learner)
+                for team, item in zip(teams, given, strict=True)
+                for name, learner in team.members.items()
+            },
         },
         "versions": dict(versions()),
     }
@@ -50,11 +59,11 @@ def regret_label(game: Game, comparator: Any) -> str:
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Of Python and of the packages that decide the numbers, those that are installed."""
-    found = {"python": platform.python_version()}
+    """Versions of Python and of the installed packages that decide the numbers."""
+    by_name = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            by_name[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return by_name

@@ -1,4 +1,4 @@
-"""Monte Carlo regret studies: thousands of runs of every learner, in fixed blocks and segments."""
+"""Monte Carlo regret studies: thousands of runs of every learner."""
 
 import contextlib
 import os
@@ -11,10 +11,9 @@ from jax.sharding import Mesh
 
 from jaxonline.game import Game
 from jaxonline.game.protocols import Comparator, HindsightComparator, Measure
-from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results import Result
 from jaxonline.simulation.checking import SimulationOptions, check_options
-from jaxonline.simulation.cluster import workers_of
+from jaxonline.simulation.cluster import connect_workers
 from jaxonline.simulation.collecting import collect_result
 from jaxonline.simulation.execution import run_study
 from jaxonline.simulation.planning import plan_study
@@ -45,75 +44,69 @@ def simulate(
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     cluster: Any = None,
 ) -> Result:
-    """Play every learner `n_runs` times, and record losses, queries, regret and other measures along the way.
+    """Simulate online learning: run every learner `n_runs` times, and record losses, queries, regret and measures.
 
-    The same key gives the same numbers, bit for bit, on any number of devices of one kind, for any recorded rounds, for
-    all runs or a selection of them, interrupted and resumed or not. All learners face the same instances, and learners
-    that share a feedback the same noise. Runs are computed in blocks; another `block_size` changes the last bits.
-    Every learner is checked against the game before the first is played.
+    The same key gives the same numbers, bit for bit, on any number of devices of one kind, for any recorded rounds and
+    selection of runs, with or without interruptions. All learners face the same instances, and learners that share a
+    feedback face the same noise. Another `block_size` changes the last bits.
 
-    A run overflows when the learner's info has a boolean field `overflow` that is true in some round. Such runs are
-    counted (`Result.overflowed`), left out of the means, and warned of. `learner.overflow_probability(n_rounds)` is
-    stated at the start, if the learner has it: by `progress`, in `Result.meta`, and as a warning if it is above 1 %.
-    The warnings end with `capacity_hint`, one of the learner's traits.
+    A run overflows if the learner's info has a boolean field `overflow` that is true in some round. Such runs are
+    counted (`Result.overflowed`), excluded from the means, and cause a warning that ends with the learner's trait
+    `capacity_hint`. If the learner has `overflow_probability(n_rounds)`, then `progress` and `Result.meta` report it at
+    the start, and a warning if it is above 1 %.
 
     Args:
-        game: the game; its feedback is the one for learners that bring none of their own.
-        learners: learners by name; a value is a learner, an `Entrant` (a learner with its own feedback) or a `sweep`.
-            A single one may be given without a name.
-        n_runs: runs of each learner, at least 1.
-        n_rounds: the horizon T, at least 1.
+        game: the game; its feedback is for learners without their own.
+        learners: learners by name, each a learner, an `Entrant` (a learner with its own feedback) or a `sweep`; a
+            single one needs no name.
+        n_runs: runs of each learner.
+        n_rounds: the horizon T.
         key: a seed or a jax key; run r has the key `fold_in(key, r)`.
-        comparator: for the regret, e.g. `L2Ball(radius)`; None leaves the regret out. One with `best_losses` needs all
-            instances and outcomes of a run: the environment, which must be oblivious, is played alone to collect them,
-            and one run after the other is solved on the host, at every recorded round; so ask for few. One with a
-            `loss` must have the game's.
-        measures: what else is counted (`jaxonline.measures`): `Mistakes()`, `Pulls()`, `Switches()`,
-            `OfInfo("gradient_norm")`, or your own; in the result by name.
-        record_at: at how many rounds, or at which.
-        spacing: of the recorded rounds, "linear" or "log".
-        runs: replay only these runs of the study (each with its whole block, so that they come out the same).
-        precision: play no more runs than this asks for, at most `n_runs` (`Precision`); not with `runs`.
-        control_variates: take out of regret and loss what the noise did to the same learner without projection, whose
-            expected loss given the environment is known exactly (`Result.adjusted`): for `GradientLearner(TwoCopies())`
-            with plain steps, on `NoisyCopies` whose laws state their covariance. Others are played as they are.
-        antithetic: each run is the mean of two plays with opposite noise, in the same environment; noise is drawn once
-            for both. Laws must be symmetric. `n_runs` counts such pairs.
+        comparator: the comparator of the regret, e.g. `L2Ball(radius)`; None for no regret. A comparator with
+            `best_losses` is solved on the host for each run and recorded round (record few), and needs an oblivious
+            environment. A comparator's `loss` must be the game's.
+        measures: more measures (`jaxonline.measures`): `Mistakes()`, `Pulls()`, `Switches()`,
+            `OfInfo("gradient_norm")`, or your own; they appear in the result by name.
+        record_at: number of recorded rounds, or a list of them.
+        spacing: spacing of the recorded rounds, "linear" or "log".
+        runs: simulate only these runs of the study (with their whole blocks, so that they have the same numbers).
+        precision: stop as soon as the intervals have this precision, or after `n_runs`; not together with `runs`.
+        control_variates: reduce the variance of regret and loss (`Result.adjusted`) with the same learner without
+            projection, whose expected loss is known: for `GradientLearner(TwoCopies())` with plain steps, on
+            `NoisyCopies` with known covariance. Other learners are unaffected.
+        antithetic: a run is the mean of two with opposite noise, in the same environment. The noise must have a
+            symmetric distribution. `n_runs` counts such pairs.
         block_size: runs per block; by default 512 on a CPU, 16384 on an accelerator, at most `n_runs`.
-        mesh: devices to use, a mesh with the single axis "blocks"; all local devices by default. A CPU is one device
-            whose cores have a thread each, up to 32 (for more of them: `jax.config.update("jax_num_cpu_devices", n)`).
-        progress: True for a progress bar, or a function (done, total, what), called as blocks are played, at every
-            recorded round and where these are far apart in between; by several threads, but never by two at once.
-        checkpoint: a store of what was computed, from which an interrupted study goes on, also with more runs or
-            rounds; a path, a URL, or a `Checkpoint`, which also names a version of the study. More than 64 MB of
-            numbers are not held in memory, but read from it when they are asked for.
-        cluster: where blocks are played by workers of Dask `distributed` (extra `cluster`), which write them into the
-            checkpoint: how many processes to start on this machine, the address of a scheduler, or a client. A script
-            that has processes started needs the usual `if __name__ == "__main__":`. By default this process plays, on
-            the devices of `mesh`.
+        mesh: devices, as a mesh with the single axis "blocks"; all local devices by default. A CPU is one device with
+            a thread per core, up to 32 (for more: `jax.config.update("jax_num_cpu_devices", n)`).
+        progress: True for a progress bar, or a function (done, total, what), called after recorded rounds, and more
+            often if these are far apart; from several threads, but one call at a time.
+        checkpoint: a store (path, URL, or a `Checkpoint`, which also names a version of the study) from which an
+            interrupted study resumes, also with more runs or rounds. Over 64 MB of numbers are read from it on demand.
+        cluster: run blocks on workers of Dask `distributed` (extra `cluster`), which write into the checkpoint: a
+            number of local processes, the address of a scheduler, or a client. A script that starts processes needs
+            `if __name__ == "__main__":`. By default this process uses the devices of `mesh`.
 
     Returns:
-        A `Result`. Of a study that got longer it has the rounds that were recorded before, where others are asked for.
+        A `Result`. A study that was extended to more rounds keeps the rounds that it recorded before.
 
     Raises:
-        ValueError: for sizes below 1, runs that are unknown or asked for twice, a mesh with other axes, a checkpoint
-            of another study, a comparator for another loss than the game's, or an adaptive environment that is asked
-            for a comparator it does not have; control variates that no learner has; antithetic noise of a law that is
-            not symmetric, that no learner sees, or on which the comparator is judged; a cluster without a checkpoint,
-            or with workers of more than one kind.
-        TypeError: for a learner, a comparator or a measure that is none, a feedback that does not answer what a
-            learner asks, instances and outcomes that it, the loss or the comparator cannot use, or a checkpoint that
-            cannot see what decides the numbers.
-        OSError: for a checkpoint that cannot be written, or in which another process is working; a cluster that cannot
-            be reached, or whose scheduler is gone.
+        ValueError: a size below 1, unknown or repeated runs, a mesh with other axes, a checkpoint of a different study,
+            a comparator for another loss, or one that an adaptive environment does not have; no learner has a control
+            variate; antithetic noise is asymmetric, seen by no learner, or part of the comparator's instances; a
+            cluster has no checkpoint, or workers of more than one kind.
+        TypeError: a learner, comparator or measure lacks methods, the feedback does not answer the learner's queries,
+            the learner, loss or comparator cannot use the instances and outcomes, or the checkpoint cannot identify
+            everything that decides the numbers.
+        OSError: the checkpoint cannot be written or is in use by another process; the cluster cannot be reached.
 
     Warns:
         LossMismatchWarning: a learner is made for another loss than the game's.
         PrecisionWarning: the precision was not reached.
-        DivergedRunsWarning: a learner's losses were NaN or infinite in some of the runs.
-        OverflowWarning: a learner ran out of storage in some of the runs, or is likely to.
-        ControlVariateWarning: a control variate is of no use, as steps are too large without a projection.
-        DamagedStoreWarning: a damaged checkpoint, parts of which are played again.
+        DivergedRunsWarning: a learner's losses were NaN or infinite in some runs.
+        OverflowWarning: a learner ran out of storage in some runs, or probably will.
+        ControlVariateWarning: a control variate is not used, because steps are too large without projection.
+        DamagedStoreWarning: parts of the checkpoint were damaged and are computed again.
 
     Example:
         >>> import numpy as np
@@ -126,7 +119,7 @@ def simulate(
         >>> result.table()[0]["queries_per_round"]
         2.0
 
-        As precise with fewer runs (`docs/variance-reduction.md`), most of all where runs differ by the noise only:
+        The same precision with fewer runs (`docs/variance-reduction.md`), if runs differ mainly by the noise:
 
         >>> game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
         >>> options = dict(n_runs=64, n_rounds=50, comparator=jo.L2Ball(2.0), control_variates=True)
@@ -135,8 +128,10 @@ def simulate(
         True
     """
     if cluster is not None and checkpoint is None:
-        raise ArgumentError("checkpoint", "must be given with a cluster (got None), as workers write their runs to it")
-    with contextlib.nullcontext() if cluster is None else workers_of(cluster) as workers:
+        raise ArgumentError(
+            "checkpoint", "must be given with a cluster (got None), as the workers write their blocks to it"
+        )
+    with contextlib.nullcontext() if cluster is None else connect_workers(cluster) as workers:
         options = check_options(
             game, learners, workers, n_runs=n_runs, n_rounds=n_rounds, key=key, comparator=comparator,
             measures=measures, record_at=record_at, spacing=spacing, runs=runs, precision=precision,
@@ -147,20 +142,20 @@ def simulate(
 
 
 def _compute(options: SimulationOptions, attributes: Mapping[str, Any] = {}) -> Result:
-    """The result of a study with a given number of runs; a checkpoint gets more attributes."""
+    """Compute a study with a given number of runs; the checkpoint gets further `attributes`."""
     study = plan_study(options)
     return collect_result(options, study, run_study(options, study, attributes))
 
 
 def _compute_until_precise(options: SimulationOptions, precision: Precision) -> Result:
-    """The result of a study that has as many runs as its intervals need."""
+    """Compute a study with as many runs as its intervals need."""
 
-    def play_more(some: range, before: Result | None) -> Result:
+    def play_more(runs: range, before: Result | None) -> Result:
         if options.checkpoint is None:
-            new = _compute(options.with_runs(np.asarray(some)))
+            new = _compute(options.with_runs(np.asarray(runs)))
             return new if before is None else before.merge_runs(new)
-        # those before are in the checkpoint, which says from the start that one looks
-        return _compute(options.with_runs(np.arange(some.stop)), precision.attributes(False, some.stop))
+        # the checkpoint has the earlier runs; it records from the start that intervals are looked at repeatedly
+        return _compute(options.with_runs(np.arange(runs.stop)), precision.attributes(False, runs.stop))
 
     result = until_precise(play_more, precision, options.n_runs, options.width * options.blocks_at_once)
     if options.checkpoint is not None:

@@ -1,5 +1,4 @@
-"""Runs that are left out of the means, warned about: those with a loss that is not finite, and those in which the
-storage of a learner overflowed, which is predicted before a run, too."""
+"""Warnings of runs that are excluded from the means: diverged runs, and runs in which a learner's storage overflows."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -11,36 +10,36 @@ from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.parameters import check
 from jaxonline.parameters.warning_classes import DivergedRunsWarning, OverflowWarning
 
-LIKELY = 0.01  # in one run
+LIKELY_PROBABILITY = 0.01  # of overflow in one run
 
 
 def overflow_probabilities(learners: Mapping[str, object], n_rounds: int) -> dict[str, float]:
-    """The probability that a run overflows, by name, for the learners that know it."""
-    known = {}
+    """Probability that a run overflows, by name, for learners that declare it."""
+    by_name = {}
     for name, learner in learners.items():
         probability = method_of(learner, LearnerDefaults.overflow_probability)(n_rounds)
         if probability is not None:
-            known[name] = check.number(f"overflow_probability of {name!r}", float(probability), ge=0.0, le=1.0)
-    return known
+            by_name[name] = check.number(f"overflow_probability of {name!r}", float(probability), ge=0.0, le=1.0)
+    return by_name
 
 
 def warn_of_likely_overflow(learners: Mapping[str, object], probabilities: Mapping[str, float], n_rounds: int) -> None:
-    """One warning that names all learners with more than 1 %."""
-    likely = {name: probability for name, probability in probabilities.items() if probability > LIKELY}
+    """Warn of all learners that overflow with a probability above 1 %."""
+    likely = {name: probability for name, probability in probabilities.items() if probability > LIKELY_PROBABILITY}
     facts = (f"{name!r} with probability {probability:.2g}" for name, probability in likely.items())
-    what = f"a run of {n_rounds:,} rounds may end out of storage, and is then left out of the means"
-    _warn(learners, likely, what, facts)
+    headline = f"a run of {n_rounds:,} rounds may run out of storage, and is then excluded from the means"
+    _warn(learners, likely, headline, facts)
 
 
 def warn_of_overflow(learners: Mapping[str, object], overflowed: np.ndarray, n_runs: int) -> None:
-    """One warning that names all learners with runs that overflowed; `overflowed` has their number by learner."""
+    """Warn of all learners with runs that overflowed; `overflowed` counts these runs per learner."""
     counts = {name: int(n) for name, n in zip(learners, overflowed, strict=True) if n}
     facts = (f"{name!r} in {n:,} of {n_runs:,} runs" for name, n in counts.items())
-    _warn(learners, counts, "runs ended out of storage, and are left out of the means", facts)
+    _warn(learners, counts, "runs that ran out of storage are excluded from the means", facts)
 
 
 def warn_of_divergence(learners: Mapping[str, object], first_nonfinite: np.ndarray) -> None:
-    """One warning that names all learners with a loss that is NaN or infinite; `first_nonfinite` is in [L, R], or 0."""
+    """Warn of all learners with NaN or infinite losses; `first_nonfinite` [L, R] is the first such round, or 0."""
     facts = []
     for name, first in zip(learners, first_nonfinite, strict=True):
         failed = first[first > 0]
@@ -48,15 +47,14 @@ def warn_of_divergence(learners: Mapping[str, object], first_nonfinite: np.ndarr
             facts.append(f"{name!r} in {failed.size:,} of {first.size:,} runs, from round {failed.min():,} on")
     if facts:
         warnings.warn(
-            "losses were NaN or infinite, and these runs are left out of the means: "
-            f"{'; '.join(facts)}. Where steps are too large, a smaller one or a radius keeps a learner finite",
+            "runs with NaN or infinite losses are excluded from the means: "
+            f"{'; '.join(facts)}. If steps are too large, use a smaller step size or a radius",
             DivergedRunsWarning,
             stacklevel=6,
         )
 
 
-def _warn(learners: Mapping[str, object], concerned: Mapping[str, object], what: str, facts: Iterator[str]) -> None:
-    if concerned:
-        hints = dict.fromkeys(traits_of(learners[name], LearnerTraits).capacity_hint for name in concerned)
-        ways = "; ".join(hints)
-        warnings.warn(f"{what}: {', '.join(facts)}. {ways}", OverflowWarning, stacklevel=6)
+def _warn(learners: Mapping[str, object], affected: Mapping[str, object], headline: str, facts: Iterator[str]) -> None:
+    if affected:
+        hints = dict.fromkeys(traits_of(learners[name], LearnerTraits).capacity_hint for name in affected)
+        warnings.warn(f"{headline}: {', '.join(facts)}. {'; '.join(hints)}", OverflowWarning, stacklevel=6)

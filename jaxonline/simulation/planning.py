@@ -1,4 +1,4 @@
-"""The plan of a study: its jobs, and what its store and its result are told of it."""
+"""Plans a study: its jobs, and the metadata of its store and its result."""
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
@@ -11,10 +11,10 @@ from jaxonline.game import Entrant, Game
 from jaxonline.game.protocols import HindsightComparator
 from jaxonline.parameters.struct import cast_leaves
 from jaxonline.simulation.checking import SimulationOptions
-from jaxonline.simulation.controls import with_controls
+from jaxonline.simulation.control_variates import add_control_variates
 from jaxonline.simulation.hindsight import Hindsight
 from jaxonline.simulation.jobs import Job, Plan
-from jaxonline.simulation.metadata import in_words
+from jaxonline.simulation.metadata import describe_study
 from jaxonline.simulation.overflow import overflow_probabilities
 from jaxonline.simulation.segments import Matchup
 from jaxonline.simulation.study_inputs import layout_of, outputs_of, study_inputs
@@ -23,14 +23,14 @@ from jaxonline.store.layout import AXES, COMPARATOR_LOSS, JobArrays, StoreLayout
 
 
 class StudyPlan(NamedTuple):
-    """What is to be computed.
+    """The plan of a study.
 
     Attributes:
-        jobs: first that of the comparator, where learners share it, so that an unfinished study has regrets.
-        hindsight: the comparator, where it needs whole histories, or None.
-        inputs: what decides the numbers, by name.
-        layout: where the numbers go in a store.
-        meta: of the result.
+        jobs: jobs; a shared comparator comes first, so that an unfinished study has regrets.
+        hindsight: solver of a comparator that needs whole histories, or None.
+        inputs: everything that decides the numbers, by name.
+        layout: arrays of the store.
+        meta: metadata of the result.
     """
 
     jobs: tuple[Job, ...]
@@ -39,18 +39,18 @@ class StudyPlan(NamedTuple):
     layout: StoreLayout
     meta: dict[str, Any]
 
-    def recording(self, rounds: Sequence[int]) -> "StudyPlan":
-        """The same with other recorded rounds."""
-        hindsight = self.hindsight and self.hindsight.recording(rounds)
-        return self._replace(jobs=tuple(job.recording(rounds) for job in self.jobs), hindsight=hindsight)
+    def with_rounds(self, rounds: Sequence[int]) -> "StudyPlan":
+        """Return the plan with other recorded rounds."""
+        hindsight = self.hindsight and self.hindsight.with_rounds(rounds)
+        return self._replace(jobs=tuple(job.with_rounds(rounds) for job in self.jobs), hindsight=hindsight)
 
-    def pieces(self) -> int:
-        """Pieces of work, of which progress is reported."""
-        return sum(job.plan.pieces() for job in self.jobs) + (self.hindsight.pieces() if self.hindsight else 0)
+    def n_steps(self) -> int:
+        """Number of steps of which progress is reported."""
+        return sum(job.plan.n_steps() for job in self.jobs) + (self.hindsight.n_steps() if self.hindsight else 0)
 
 
 def plan_study(options: SimulationOptions) -> StudyPlan:
-    """What is computed for a study."""
+    """Plan a study."""
     game, comparator, teams = options.game, options.comparator, options.teams
     plan = Plan(options.key, options.n_rounds, options.rounds, options.width, options.mesh, options.blocks)
     summed = None if isinstance(comparator, HindsightComparator) else comparator
@@ -61,7 +61,7 @@ def plan_study(options: SimulationOptions) -> StudyPlan:
         hindsight = Hindsight(game, comparator, plan, options.runs, code)
     is_shared = summed is not None and game.oblivious
     own = None if is_shared else summed
-    counted = with_controls(teams) if options.control_variates else [(team.entrant, {}) for team in teams]
+    counted = add_control_variates(teams) if options.control_variates else [(team.entrant, {}) for team in teams]
     ends = accumulate(len(team.members) for team in teams)
     jobs = [
         _job_of(team, entrant, own, options.measures | control, plan, options.antithetic, code, end)
@@ -75,15 +75,15 @@ def plan_study(options: SimulationOptions) -> StudyPlan:
         game=[matchup.game for matchup in matchups], measures=options.measures,
         comparator=([matchup.comparator for matchup in matchups], hindsight and hindsight.comparator),
     )  # fmt: skip
-    rows = [part.rows for part in (*jobs, *shared, hindsight) if part]
+    rows = [job.rows for job in (*jobs, *shared, hindsight) if job]
     layout = layout_of(teams, options.measures, rows, plan, int(options.runs.max()) + 1)
     return StudyPlan((*shared, *jobs), hindsight, inputs, layout, _meta_of(options) | antithetic)
 
 
 def _meta_of(options: SimulationOptions) -> dict[str, Any]:
-    """What the result says of how it was made."""
+    """Metadata of the result."""
     return {
-        **in_words(options.game, options.comparator, options.learners, options.teams),
+        **describe_study(options.game, options.comparator, options.learners, options.teams),
         "n_runs": options.n_runs, "n_rounds": options.n_rounds, "block_size": options.width,
         "regret": type(options.game.regret).__name__, "devices": options.mesh.devices.size,
         "device_kind": options.device_kind, "dtype": str(options.game.dtype),
@@ -97,7 +97,7 @@ def _job_of(
     team: Team, entrant: Entrant, comparator: Any, measures: Mapping[str, Any], plan: Plan, antithetic: bool, code: str,
     end: int,
 ) -> Job:  # fmt: skip
-    """A team with its measures and, where the environment listens to it, with the comparator of its own game."""
+    """Job of a team with its measures and, if the environment is adaptive, with its own comparator."""
     comparator = cast_leaves(comparator, team.game.dtype)
     matchup = Matchup(team.game, entrant, comparator, dict(measures), len(team.members), antithetic, code)
     start, outputs = end - len(team.members), outputs_of(measures, antithetic, comparator)
@@ -106,9 +106,9 @@ def _job_of(
 
 
 def _comparator_job(game: Game, comparator: Any, plan: Plan, code: str) -> Job:
-    """The environment alone, for the comparator that all learners share; one run shows what all runs see, if all do."""
+    """Job of the environment alone, for the comparator that all learners share; one run suffices if all are equal."""
     matchup = cast_leaves(Matchup(game, None, comparator, {}, code=code), game.dtype)
-    plan = plan.of_one_run() if game.deterministic else plan
+    plan = plan.single_run() if game.deterministic else plan
     rows = JobArrays(
         "comparator", "comparator", (COMPARATOR_LOSS,), (0, 1), plan.width, AXES[2:] if game.deterministic else AXES[1:]
     )

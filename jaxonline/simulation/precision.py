@@ -1,4 +1,4 @@
-"""As many runs as an interval needs."""
+"""Simulation of as many runs as a confidence interval of given width needs."""
 
 import dataclasses
 import math
@@ -20,18 +20,17 @@ INTERVAL = Anytime()
 
 @dataclass(frozen=True)
 class Precision:
-    """When a study has runs enough: every learner's interval at the horizon is narrow.
+    """Stopping rule: a study ends when every learner's interval at the horizon is narrow enough.
 
-    Who looks at intervals and stops when he likes what he sees needs intervals that hold for all numbers of runs at
-    once: it is `jo.intervals.Anytime` that is looked at, and that the result has. Like
-    Student's it is one of the central limit theorem, so `least_runs` are played before the first look.
+    The rule checks the intervals repeatedly. It uses `jo.intervals.Anytime`, which holds for all numbers of runs at
+    once; the result has the same intervals. They rely on the central limit theorem, therefore on `least_runs`.
 
     Args:
-        half_width: of the intervals.
-        relative: the half-width is a part of the mean's size.
-        quantity: whose interval: "regret", or a measure by its name.
-        level: the probability with which an interval covers its quantity.
-        least_runs: the runs that are played before the first look at the intervals.
+        half_width: largest half-width of the intervals.
+        relative: whether `half_width` is relative to the mean.
+        quantity: the quantity of the intervals: "regret", or the name of a measure.
+        level: probability with which an interval covers its quantity.
+        least_runs: number of runs before the first check.
 
     Example:
         >>> import numpy as np
@@ -56,51 +55,49 @@ class Precision:
         check_fields(self)
 
     def attributes(self, reached: bool, runs: int) -> dict[str, Any]:
-        """Attributes of a store: what was asked for, whether it is reached, and the interval."""
+        """Attributes of a store: the requested precision, whether it is reached, and the interval."""
         return {"precision": self.summary(reached, runs), "interval": INTERVAL.to_json()}
 
     def summary(self, reached: bool, runs: int) -> dict[str, Any]:
-        """What was asked for and whether it is reached, for `Result.meta`."""
-        asked = {name: getattr(self, name) for name in ("half_width", "relative", "quantity", "level")}
-        return asked | {"reached": reached, "runs": runs}
+        """The requested precision and whether it is reached, for `Result.meta`."""
+        requested = {name: getattr(self, name) for name in ("half_width", "relative", "quantity", "level")}
+        return requested | {"reached": reached, "runs": runs}
 
     def excess(self, result: Result) -> float:
-        """The widest interval at the horizon in units of the half-width asked for: at most 1 where it is reached."""
-        of = result.mean(self.quantity, self.level, INTERVAL)
-        wanted = self.half_width * (np.abs(of.mean[:, -1]) if self.relative else np.ones(len(result.learners)))
-        half = of.high[:, -1] - of.mean[:, -1]
+        """Widest half-width at the horizon, relative to the requested one: at most 1 if the precision is reached."""
+        estimate = result.mean(self.quantity, self.level, INTERVAL)
+        mean = estimate.mean[:, -1]
+        requested = self.half_width * (np.abs(mean) if self.relative else np.ones(len(result.learners)))
+        half = estimate.high[:, -1] - mean
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.where(half == 0, 0.0, half / wanted)
-        return float(np.max(np.where(np.isnan(found), np.inf, found)))
+            ratios = np.where(half == 0, 0.0, half / requested)
+        return float(np.max(np.where(np.isnan(ratios), np.inf, ratios)))
 
 
 def until_precise(
     play: Callable[[range, Result | None], Result], precision: Precision, most_runs: int, step: int
 ) -> Result:  # fmt: skip
-    """Play runs 0, 1, 2, ... until the precision is reached, or `most_runs` are played.
+    """Simulate runs 0, 1, 2, ... until the precision is reached, or `most_runs` with a `PrecisionWarning`.
 
     Args:
-        play: plays a range of runs, given the result of those before it; returns that of all of them.
-        precision: what is wanted.
-        most_runs: where to stop anyhow.
-        step: runs that are played together.
-
-    Warns:
-        PrecisionWarning: the precision is not reached.
+        play: function of a range of runs and the result of earlier runs, returns the result of all of them.
+        precision: the requested precision.
+        most_runs: maximum number of runs.
+        step: number of runs that are simulated together.
     """
     result, n = None, 0
-    until = _whole(precision.least_runs, step, most_runs)
+    until = _round_up(precision.least_runs, step, most_runs)
     while True:
         result, n = play(range(n, until), result), until
         excess = precision.excess(result)
         if excess <= 1.0 or n == most_runs:
             break
-        wanted = n * min(4.0, max(1.0, excess**2)) if math.isfinite(excess) else 2 * n
-        until = _whole(max(int(wanted), n + 1), step, most_runs)
+        estimated = n * min(4.0, max(1.0, excess**2)) if math.isfinite(excess) else 2 * n
+        until = _round_up(max(int(estimated), n + 1), step, most_runs)
     if excess > 1.0:
         warnings.warn(
-            f"the precision is not reached in n_runs={most_runs:,}: the widest interval of the "
-            f"{precision.quantity} has {excess:.3g} times the half-width asked for, {precision.half_width:g}"
+            f"precision: not reached in n_runs={most_runs:,}; the widest interval of the {precision.quantity} has "
+            f"{excess:.3g} times the requested half-width {precision.half_width:g}"
             f"{' of the mean' if precision.relative else ''}",
             PrecisionWarning, stacklevel=3,
         )  # fmt: skip
@@ -108,5 +105,5 @@ def until_precise(
     return dataclasses.replace(result, meta=meta, interval=INTERVAL)
 
 
-def _whole(runs: int, step: int, most: int) -> int:
+def _round_up(runs: int, step: int, most: int) -> int:
     return min(most, -(-runs // step) * step)

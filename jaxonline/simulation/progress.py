@@ -1,8 +1,8 @@
-"""Progress of long work, reported from the host between pieces of it: no callback inside a compiled loop.
+"""Progress reports from the host, between the steps of long work, without callbacks in compiled loops.
 
-Whatever takes long has an argument `progress`: False for silence, True for a bar on standard error (a plain line now
-and then where that is no terminal), or a function `progress(done, total, what)`. Work inside a piece of work is handed
-`reporter.within(what)`, and counts as a fraction of the piece.
+Slow functions have an argument `progress`: False for silence, True for a bar on standard error (a line every few
+seconds if that is not a terminal), or a function `progress(done, total, what)`. A function that works on one step of
+its caller gets `reporter.nested(what)`, and its progress counts as a fraction of the step.
 """
 
 import sys
@@ -18,27 +18,25 @@ Progress = bool | Callable[[float, float, str], None]
 
 
 def check_progress(progress: Any) -> None:
-    """Check that it is True, False, or a function."""
-    good = callable(progress) or isinstance(progress, bool)
-    check.instance("progress", progress, good, "True, False, or a function of (done, total, what)")
+    """Check that `progress` is True, False, or a function."""
+    is_valid = callable(progress) or isinstance(progress, bool)
+    check.instance("progress", progress, is_valid, "True, False, or a function of (done, total, what)")
 
 
 class Reporter:
-    """Counts finished pieces of work and tells someone.
+    """Counts finished steps and reports them.
 
     Args:
-        progress: False for silence, True for a progress bar on standard error (a plain line now and then where it
-            is no terminal), or a function called as `progress(done, total, what)` for each finished piece, for what is
-            done of a piece, and before the first one for each line that is said; from several threads, one after the
-            other.
-        total: the number of pieces.
+        progress: as described in this module; a function is called for each step, fraction of a step, and announced
+            line; from several threads, but one call at a time.
+        total: number of steps.
 
     Example:
         >>> from jaxonline.simulation.progress import Reporter
         >>> seen = []
         >>> with Reporter(lambda done, total, what: seen.append((done, total, what)), total=2) as reporter:
         ...     reporter.advance("first")
-        ...     inner = reporter.within("second")
+        ...     inner = reporter.nested("second")
         ...     inner(1, 4, "a quarter")
         ...     reporter.advance("second")
         >>> seen
@@ -50,11 +48,11 @@ class Reporter:
         self._bar: Any = None
         self._done = 0
         self._total = total
-        self._lock = threading.RLock()  # pieces are played by threads
+        self._lock = threading.RLock()  # threads report steps
         if callable(progress):
             self._report = progress
         elif progress:
-            self._bar = _bar() if sys.stderr.isatty() else None
+            self._bar = _rich_bar() if sys.stderr.isatty() else None
             self._report = _PlainLines() if self._bar is None else self._update_bar
         self._task: Any = None
 
@@ -68,13 +66,13 @@ class Reporter:
         if self._bar is not None:
             self._bar.stop()
 
-    def skip(self, pieces: int) -> None:
-        """Some pieces were done before."""
+    def skip(self, n_steps: int) -> None:
+        """Count steps that were done earlier."""
         with self._lock:
-            self._done += pieces
+            self._done += n_steps
 
-    def say(self, line: str) -> None:
-        """Something worth knowing before the work begins."""
+    def announce(self, line: str) -> None:
+        """Show a line before the work begins."""
         if self._bar is not None:
             self._bar.console.print(line, markup=False, highlight=False)
         elif isinstance(self._report, _PlainLines):
@@ -83,18 +81,18 @@ class Reporter:
             self._report(self._done, self._total, line)
 
     def advance(self, what: str) -> None:
-        """One more piece is done; `what` says what it was part of."""
+        """Count a finished step of the work `what`."""
         with self._lock:
             self._done += 1
             if self._report is not None:
                 self._report(self._done, self._total, what)
 
-    def within(self, what: str) -> Progress:
-        """The progress of the work inside the next piece, which is called `what`."""
-        return False if self._report is None else _Part(self, what)
+    def nested(self, what: str) -> Progress:
+        """Return the argument `progress` for work inside the next step, which is called `what`."""
+        return False if self._report is None else _StepProgress(self, what)
 
-    def part(self, fraction: float, what: str) -> None:
-        """A fraction of the next piece is done."""
+    def advance_part(self, fraction: float, what: str) -> None:
+        """Report that a fraction of the next step is done."""
         with self._lock:
             if self._report is not None:
                 self._report(self._done + fraction, self._total, what)
@@ -103,23 +101,23 @@ class Reporter:
         self._bar.update(self._task, completed=done, total=total, description=to_one_line(what))
 
 
-class _Part:
-    """Reports the progress of work inside a piece of work."""
+class _StepProgress:
+    """Reports the progress of work inside a step."""
 
     def __init__(self, reporter: Reporter, what: str):
         self._reporter = reporter
         self._what = what
 
     def __call__(self, done: float, total: float, what: str = "") -> None:
-        words = f"{self._what}: {what}" if what else self._what
-        self._reporter.part(min(done / max(total, 1), 1.0), words)
+        label = f"{self._what}: {what}" if what else self._what
+        self._reporter.advance_part(min(done / max(total, 1), 1.0), label)
 
 
-def _bar() -> Any:
+def _rich_bar() -> Any:
     try:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-    except ImportError:  # a bare accelerator image
+    except ImportError:  # rich is optional
         return None
     columns = (
         TextColumn("{task.description:40.40}", markup=False),

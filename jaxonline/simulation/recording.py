@@ -1,4 +1,4 @@
-"""Which rounds are recorded, and which runs are played."""
+"""Selection of recorded rounds and of runs."""
 
 from collections.abc import Sequence
 
@@ -8,22 +8,22 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 
 SPACINGS = ("linear", "log")
-MOST_ROUNDS = 2**31 - 2  # and the next number is the first that is not played
+MAX_ROUNDS = 2**31 - 2  # so that the round after the last one is an int32
 
 
 def record_rounds(n_rounds: int, record_at: int | Sequence[int], spacing: str = "linear") -> np.ndarray:
-    """The rounds at which a study records; the last one is the horizon.
+    """Recorded rounds of a study; the last one is the horizon.
 
-    For a number of recorded rounds on a linear scale they are equally far apart, by a divisor of the horizon where
-    there is one not much larger than need be; so there may be fewer of them than asked for, never more.
+    A number of rounds with linear spacing gives equally spaced rounds, preferably by a divisor of the horizon, and
+    therefore possibly fewer rounds than requested.
 
     Args:
         n_rounds: the horizon T.
-        record_at: how many, or the rounds themselves (the horizon is added).
-        spacing: "linear", or "log" for a logarithmic axis; ignored when the rounds are given.
+        record_at: number of rounds, or a list of rounds (the horizon is added).
+        spacing: "linear", or "log" for a logarithmic axis; ignored for a list of rounds.
 
     Raises:
-        ValueError: for a horizon or a number of recorded rounds below 1, rounds outside 1..T, or an unknown spacing.
+        ValueError: a horizon or a number of rounds below 1, rounds outside 1..T, or an unknown spacing.
 
     Example:
         >>> from jaxonline.simulation import record_rounds
@@ -32,9 +32,9 @@ def record_rounds(n_rounds: int, record_at: int | Sequence[int], spacing: str = 
         >>> record_rounds(1000, 4, "log")
         array([   1,   10,  100, 1000])
     """
-    if check.count("n_rounds", n_rounds) > MOST_ROUNDS:
+    if check.count("n_rounds", n_rounds) > MAX_ROUNDS:
         raise ArgumentError(
-            "n_rounds", f"must be at most {MOST_ROUNDS:,}, as rounds are counted in int32 (got {n_rounds:,})"
+            "n_rounds", f"must be at most {MAX_ROUNDS:,} because rounds are counted in int32 (got {n_rounds:,})"
         )
     check.choice("spacing", spacing, SPACINGS)
     if not isinstance(record_at, int | np.integer):
@@ -52,21 +52,17 @@ def record_rounds(n_rounds: int, record_at: int | Sequence[int], spacing: str = 
     check.count("record_at", record_at)
     if spacing == "log":
         length = max(1, n_rounds // 512)
-        wanted = np.round(np.geomspace(length, n_rounds, record_at) / length).astype(int) * length
-        wanted[-1] = n_rounds
-        return np.unique(np.minimum(wanted, n_rounds))
+        rounds = np.round(np.geomspace(length, n_rounds, record_at) / length).astype(int) * length
+        rounds[-1] = n_rounds
+        return np.unique(np.minimum(rounds, n_rounds))
     shortest = -(-n_rounds // record_at)
     divisors = (length for length in range(shortest, 2 * shortest) if n_rounds % length == 0)
     length = next(divisors, shortest)
     return np.minimum(np.arange(length, n_rounds + length, length), n_rounds)
 
 
-def selected_runs(runs: Sequence[int] | None, n_runs: int) -> np.ndarray:
-    """The indices of the runs that are played, all by default.
-
-    Raises:
-        ValueError: no sequence of integers, an index out of range, or one that is there twice.
-    """
+def select_runs(runs: Sequence[int] | None, n_runs: int) -> np.ndarray:
+    """Indices of the runs to simulate, by default all; ValueError unless they are distinct integers in the range."""
     if runs is None:
         return np.arange(n_runs)
     selected = check.finite_array("runs", runs)
@@ -76,7 +72,7 @@ def selected_runs(runs: Sequence[int] | None, n_runs: int) -> np.ndarray:
         raise ArgumentError(
             "runs", f"must be between 0 and n_runs - 1 = {n_runs - 1} (got {selected.min()}..{selected.max()})"
         )
-    runs_met, times = np.unique(selected, return_counts=True)
-    if (times > 1).any():
-        raise ArgumentError("runs", f"must be distinct (got {runs_met[times > 1][0]} more than once)")
+    distinct_runs, counts = np.unique(selected, return_counts=True)
+    if (counts > 1).any():
+        raise ArgumentError("runs", f"must be distinct (got {distinct_runs[counts > 1][0]} more than once)")
     return selected

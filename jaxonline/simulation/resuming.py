@@ -1,4 +1,4 @@
-"""States of blocks in progress, stored every few seconds, so that an interrupted study resumes inside a block."""
+"""Stored states of unfinished blocks, so that an interrupted study resumes inside a block."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -14,11 +14,11 @@ from jaxonline.store.key_arrays import leaf_like, plain_leaf
 from jaxonline.store.layout import JobArrays
 from jaxonline.store.zarr_format import encode_name
 
-READ = "recorded/"  # the names of numbers of recorded rounds start with it
+RECORDED_PREFIX = "recorded/"  # of the names of recorded numbers in a stored state
 
 
 class Position(NamedTuple):
-    """Where a wave stands: rounds played, the carry after them, and the numbers of recorded rounds before."""
+    """Position of a wave: rounds played, the carry after them, and the numbers of the recorded rounds so far."""
 
     round: int
     carry: Carry
@@ -26,16 +26,16 @@ class Position(NamedTuple):
 
 
 class InProgress:
-    """The blocks of a wave, until they are finished.
+    """States of the unfinished blocks of a wave.
 
     Args:
-        store: where they are kept.
-        rows: of their job in the store.
-        blocks: one for each device; copies of the last one fill up a wave.
-        real: how many of them count.
+        store: the store.
+        rows: rows of the job in the store.
+        blocks: a block for each device; copies of the last one pad a wave.
+        real: number of blocks that are not copies.
 
     Attributes:
-        every: seconds between two keepings, at least.
+        every: least number of seconds between two saved states.
     """
 
     def __init__(self, store: Store, rows: JobArrays, blocks: np.ndarray, real: int):
@@ -46,62 +46,66 @@ class InProgress:
         self._wait = self.every
 
     def restore(self, carry: Carry) -> Position | None:
-        """Where the wave was, if all of its blocks were kept at the same round; `carry` is one like those kept."""
-        kept = [self._store.load_state(self._rows, block) for block in self._blocks[: self._real]]
-        states = [state for state in kept if state is not None]
-        if len(states) < len(kept) or len({rounds for rounds, _ in states}) != 1:
+        """Return the stored position if all blocks have one at the same round; `carry` is a template of its carry."""
+        stored = [self._store.load_state(self._rows, block) for block in self._blocks[: self._real]]
+        states = [state for state in stored if state is not None]
+        if len(states) < len(stored) or len({rounds for rounds, _ in states}) != 1:
             return None
-        arrays = [named for _, named in states]
+        arrays = [by_name for _, by_name in states]
         arrays += [arrays[-1]] * (len(self._blocks) - self._real)
-        together = {name: np.stack([named[name] for named in arrays]) for name in arrays[0]}
+        stacked = {name: np.stack([by_name[name] for by_name in arrays]) for name in arrays[0]}
         restored = jax.tree_util.tree_map_with_path(
-            lambda path, leaf: leaf_like(leaf, together[_name_of(path)]), carry
+            lambda path, leaf: leaf_like(leaf, stacked[_name_of(path)]), carry
         )  # fmt: skip
         read: dict[str, Numbers] = {}
-        for name in together:
-            if name.startswith(READ):
-                number, _, output = name.removeprefix(READ).partition("/")
-                read.setdefault(number, {})[output] = together[name]
+        for name in stacked:
+            if name.startswith(RECORDED_PREFIX):
+                number, _, output = name.removeprefix(RECORDED_PREFIX).partition("/")
+                read.setdefault(number, {})[output] = stacked[name]
         return Position(states[0][0], restored, list(read.values()))
 
-    def due(self) -> bool:
-        """Whether it is time to keep the blocks. The clock starts when this is first asked."""
+    def is_due(self) -> bool:
+        """Whether it is time to save; the clock starts at the first call."""
         now = time.monotonic()
         self._since = now if self._since is None else self._since
         return now - self._since >= self._wait
 
-    def keep(self, position: Position) -> None:
-        """Keep the blocks. Where that takes long it is done more rarely."""
+    def save(self, position: Position) -> None:
+        """Save the states, more rarely if saving takes long."""
         start = time.monotonic()
         leaves = jax.tree_util.tree_leaves_with_path(jax.device_get(jax.tree.map(plain_leaf, position.carry)))
         numbers = {_name_of(path): np.asarray(leaf) for path, leaf in leaves}
-        numbers |= {f"{READ}{i}/{name}": array for i, read in enumerate(position.read) for name, array in read.items()}
+        numbers |= {
+            f"{RECORDED_PREFIX}{i}/{name}": array
+            for i, read in enumerate(position.read)
+            for name, array in read.items()
+        }
         for device, block in enumerate(self._blocks[: self._real]):
-            own = {name: part[device] for name, part in numbers.items()}
-            self._store.save_state(self._rows, block, position.round, own)
+            arrays = {name: array[device] for name, array in numbers.items()}
+            self._store.save_state(self._rows, block, position.round, arrays)
         self._since = time.monotonic()
         self._wait = max(self.every, min(10 * (self._since - start), 10 * self.every))
 
     def finish(self, position: Position) -> None:
-        """The blocks are finished, and in the store: their states go, or stay as they are now, for more rounds."""
+        """Remove the states of finished blocks, or save the last ones, if the store keeps them for more rounds."""
         if self._store.keep_states:
-            self.keep(position._replace(read=[]))
+            self.save(position._replace(read=[]))
             return
         for block in self._blocks[: self._real]:
             self._store.delete_state(self._rows, block)
 
 
 def _name_of(path: Any) -> str:
-    """The name of a leaf of a carry, by its path in the pytree: "states/learner/w"."""
+    """Name of a leaf of a carry by its path in the pytree: "states/learner/w"."""
     return "/".join(encode_name(jax.tree_util.keystr((key,), simple=True)) for key in path)
 
 
 class Pace:
-    """How many rounds are played at a time, so that one can stop about as often as blocks are to be kept.
+    """Number of rounds per call of a program, adapted so that a call takes between 1/8 and 1/2 of `every` seconds.
 
     Args:
-        every: seconds; so many rounds are played at a time that they take an eighth to a half of it.
-        rounds: the first time.
+        every: seconds.
+        rounds: rounds of the first call.
     """
 
     def __init__(self, every: float, rounds: int = 16):
@@ -110,7 +114,7 @@ class Pace:
         self._last = time.monotonic()
 
     def played(self) -> None:
-        """So many rounds were played since this was called last."""
+        """Adapt the number of rounds to the time since the last call."""
         now = time.monotonic()
         took, self._last = now - self._last, now
         if took < self._every / 8:
@@ -119,8 +123,8 @@ class Pace:
             self.rounds = max(self.rounds // 2, 1)
 
 
-def pieces(segments: Iterable[tuple[int, int]], start: int, pace: Pace) -> Iterator[tuple[int, int]]:
-    """Segments after round `start`, in pieces of at most the rounds of the pace, as pairs like segments."""
+def split_segments(segments: Iterable[tuple[int, int]], start: int, pace: Pace) -> Iterator[tuple[int, int]]:
+    """Split the segments after round `start` into shorter ones of at most `pace.rounds` rounds."""
     for first, until in segments:
         t = max(first, start)
         while t < until:

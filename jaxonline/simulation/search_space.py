@@ -1,4 +1,4 @@
-"""Which settings a search tries: all of a grid, some of a range, or what a sampler asks for."""
+"""Settings of a hyperparameter search: a full grid, random samples of ranges, or the suggestions of a sampler."""
 
 import importlib
 import itertools
@@ -14,20 +14,17 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.tuned import Setting, is_number
 
 SAMPLERS = "'optuna', an optuna.Study, or a sampler with ask and tell"
-RESERVED_NAMES = ("rung", "runs", "low", "high", "failed", "setting", "chosen")  # by the rows of what was found
+RESERVED_NAMES = ("rung", "runs", "low", "high", "failed", "setting", "chosen")  # columns of the table of results
 
 
 @dataclass(frozen=True)
 class Range:
-    """All numbers from the lowest to the highest, for `tune`.
+    """Interval of numbers to search, for `tune`.
 
     Args:
-        low: the lowest.
-        high: the highest, above `low`.
-        log: whether their logarithms are spread evenly, as suits step sizes; then `low` must be above 0.
-
-    Raises:
-        ValueError: a number out of its range.
+        low: lower end.
+        high: upper end, above `low`.
+        log: whether to sample on a logarithmic scale, as for step sizes; needs `low` above 0.
 
     Example:
         >>> import jaxonline as jo
@@ -43,35 +40,35 @@ class Range:
         check.number("low", self.low, gt=0.0 if check.flag("log", self.log) else None)
         check.number("high", self.high, gt=float(self.low))
 
-    def at(self, part: float) -> float:
-        """The number that has this part of the range, from 0 to 1, below it."""
+    def at(self, fraction: float) -> float:
+        """Return the number at a fraction of the range, from 0 at `low` to 1 at `high`."""
         if self.log:
-            return float(self.low * math.exp(part * math.log(self.high / self.low)))
-        return float(self.low + part * (self.high - self.low))
+            return float(self.low * math.exp(fraction * math.log(self.high / self.low)))
+        return float(self.low + fraction * (self.high - self.low))
 
 
 Grid = Mapping[str, Sequence[Any] | Range]
 
 
 @runtime_checkable
-class AsksAndTells(Protocol):
-    """What decides which settings are tried, in the light of those before."""
+class SettingSampler(Protocol):
+    """Suggests settings, using the losses of earlier ones."""
 
     def ask(self, n_settings: int) -> Sequence[Setting]:
-        """So many settings to try next, which are played together."""
+        """Suggest the next settings, which are tried in one batch."""
         ...
 
     def tell(self, settings: Sequence[Setting], losses: Sequence[float]) -> None:
-        """What these settings came to: means over the runs, infinite where a run failed."""
+        """Report the mean losses of these settings, infinite if a run failed."""
         ...
 
 
-def checked_grid(grid: Any) -> dict[str, Any]:
-    """A grid as it is searched: by name a `Range`, or a list of numbers of one kind, or of choices.
+def check_grid(grid: Any) -> dict[str, Any]:
+    """Check a grid and convert it to a dictionary of `Range`s and lists.
 
     Raises:
-        TypeError: no dictionary, or values that are neither a list nor a range.
-        ValueError: nothing to try, a number that is not finite, a value that is there twice.
+        TypeError: the grid is not a dictionary of lists and ranges.
+        ValueError: an entry is empty, or has a non-finite or a repeated value.
     """
     check.instance("grid", grid, Mapping, "a dictionary of lists or ranges by name")
     if not grid:
@@ -80,22 +77,22 @@ def checked_grid(grid: Any) -> dict[str, Any]:
 
 
 def check_setting_name(name: Any) -> str:
-    """Check that what is set has a name of its own in tables."""
+    """Check that the name of a setting is not a column of the table of results."""
     if check.text("a name in grid", name) in RESERVED_NAMES:
         raise ArgumentError("grid", f"must have other names than {', '.join(map(repr, RESERVED_NAMES))} (got {name!r})")
     return name
 
 
-def asked_for(sampler: AsksAndTells, n_settings: int, grid: Mapping[str, Any]) -> list[Setting]:
-    """So many settings that a sampler asks for, checked: all names, and finite numbers.
+def ask_settings(sampler: SettingSampler, n_settings: int, grid: Mapping[str, Any]) -> list[Setting]:
+    """Ask a sampler for settings, and check them.
 
     Raises:
-        TypeError: a setting is no dictionary.
-        ValueError: more or fewer settings, a name that is missing or unknown, a number that is not finite.
+        TypeError: a setting is not a dictionary.
+        ValueError: the number of settings differs, a name is missing or unknown, or a number is not finite.
     """
     settings = list(sampler.ask(n_settings))
     if len(settings) != n_settings:
-        raise ArgumentError("sampler", f"must ask for {n_settings} settings where it is asked to (got {len(settings)})")
+        raise ArgumentError("sampler", f"must return {n_settings} settings from ask (got {len(settings)})")
     for setting in settings:
         check.instance("a setting of sampler", setting, Mapping, "a dictionary of values by name")
         if set(setting) != set(grid):
@@ -113,91 +110,93 @@ def _axis(name: str, values: Any) -> Any:
         return values
     if hasattr(values, "tolist"):  # an array
         values = values.tolist()
-    tried = list(check.sequence(name, values, "value"))
-    numbers = [value for value in tried if is_number(value)]
+    choices = list(check.sequence(name, values, "value"))
+    numbers = [value for value in choices if is_number(value)]
     if numbers:
         check.numbers(name, numbers)
-    if len(numbers) == len(tried):
-        tried = np.asarray(tried).tolist()  # of one kind: 1 beside 0.1 is 1.0
-    for i, value in enumerate(tried):
-        if any(value is other or (is_number(value) and is_number(other) and value == other) for other in tried[:i]):
+    if len(numbers) == len(choices):
+        choices = np.asarray(choices).tolist()  # one type: [1, 0.1] becomes [1.0, 0.1]
+    for i, value in enumerate(choices):
+        if any(value is other or (is_number(value) and is_number(other) and value == other) for other in choices[:i]):
             raise ArgumentError(name, f"must have distinct values (got {check.quote(value)} twice)")
-    return tried
+    return choices
 
 
-def _product(grid: Mapping[str, Any]) -> list[Setting]:
-    """All settings of a grid of lists, the last name the fastest."""
+def _all_settings(grid: Mapping[str, Any]) -> list[Setting]:
+    """All settings of a grid of lists; the last name varies fastest."""
     return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
 
 
-def drawn(grid: Mapping[str, Any], n_settings: int, seed: Sequence[int]) -> list[Setting]:
-    """So many settings at random, spread evenly (a Latin hypercube): of n numbers one in each n-th part of a range.
+def draw_settings(grid: Mapping[str, Any], n_settings: int, seed: Sequence[int]) -> list[Setting]:
+    """Draw settings from a Latin hypercube: each of n equal parts of a range contains one of n numbers.
 
     Example:
         >>> import jaxonline as jo
-        >>> from jaxonline.simulation.search_space import drawn
-        >>> settings = drawn({"step": jo.Range(0.0, 1.0), "radius": [1, 2]}, 4, [0])
-        >>> sorted(int(4 * each["step"]) for each in settings), sorted(each["radius"] for each in settings)
+        >>> from jaxonline.simulation.search_space import draw_settings
+        >>> settings = draw_settings({"step": jo.Range(0.0, 1.0), "radius": [1, 2]}, 4, [0])
+        >>> sorted(int(4 * setting["step"]) for setting in settings), sorted(setting["radius"] for setting in settings)
         ([0, 1, 2, 3], [1, 1, 2, 2])
     """
     rng = np.random.default_rng(seed)
     columns = []
     for axis in grid.values():
-        parts = (rng.permutation(n_settings) + rng.uniform(size=n_settings)) / n_settings
+        fractions = (rng.permutation(n_settings) + rng.uniform(size=n_settings)) / n_settings
         is_range = isinstance(axis, Range)
-        columns.append([axis.at(part) if is_range else axis[int(part * len(axis))] for part in parts])
+        columns.append([axis.at(u) if is_range else axis[int(u * len(axis))] for u in fractions])
     return [dict(zip(grid, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
-def sampler_of(
+def make_sampler(
     grid: Mapping[str, Any], n_settings: int | None, given: Any, seed: Sequence[int]
-) -> tuple[AsksAndTells, int]:
-    """What is asked for settings, and for how many in all.
+) -> tuple[SettingSampler, int]:
+    """Return a sampler and the total number of settings.
 
     Args:
-        grid: as `checked_grid` returns it.
-        n_settings: how many are tried, None for all of a grid of lists.
-        given: a sampler as it is, an `optuna.Study`, "optuna" for a new one with Optuna's default sampler, or None.
-        seed: of what is drawn.
+        grid: the result of `check_grid`.
+        n_settings: number of settings, None for all of a grid of lists.
+        given: a sampler, an `optuna.Study`, "optuna" for Optuna's default sampler, or None.
+        seed: seed of random settings.
 
     Raises:
         ModuleNotFoundError: Optuna is not installed (extra `tuning`).
-        TypeError: no sampler; or a list of the grid holds what Optuna cannot choose from.
-        ValueError: `n_settings` missing, or given for a grid of lists; a study that does not minimise one number.
+        TypeError: `given` is not a sampler, or Optuna does not support the values of a list.
+        ValueError: `n_settings` is missing, or given for a grid of lists; a study does not minimise one number.
     """
-    plain = given is None and not any(isinstance(axis, Range) for axis in grid.values())
-    if plain:
+    is_full_grid = given is None and not any(isinstance(axis, Range) for axis in grid.values())
+    if is_full_grid:
         if n_settings is not None:
-            raise ArgumentError("n_settings", f"must be left out where all of a grid is tried (got {n_settings})")
-        settings = _product(grid)
-        return _Given(settings), len(settings)
+            raise ArgumentError(
+                "n_settings", f"must be None for a grid of lists, which is tried whole (got {n_settings})"
+            )
+        settings = _all_settings(grid)
+        return _ListSampler(settings), len(settings)
     if n_settings is None:
-        raise ArgumentError("n_settings", "must say how many are tried where there is a range or a sampler (got None)")
+        raise ArgumentError("n_settings", "must be the number of settings for a range or a sampler (got None)")
     check.count("n_settings", n_settings)
     if given is None:
-        return _Given(drawn(grid, n_settings, seed)), n_settings
+        return _ListSampler(draw_settings(grid, n_settings, seed)), n_settings
     kind = given if isinstance(given, str) else type(given).__module__.partition(".")[0]
     if kind != "optuna":
-        return check.instance("sampler", given, isinstance(given, AsksAndTells), SAMPLERS), n_settings
-    return _Optuna(given, grid, seed[-1]), n_settings
+        return check.instance("sampler", given, isinstance(given, SettingSampler), SAMPLERS), n_settings
+    return _OptunaSampler(given, grid, seed[-1]), n_settings
 
 
-class _Given:
-    """Settings that are known beforehand, as a sampler."""
+class _ListSampler:
+    """A sampler of settings that are known in advance."""
 
     def __init__(self, settings: Sequence[Setting]):
         self._settings = iter(settings)
 
     def ask(self, n_settings: int) -> list[Setting]:
-        """The next ones."""
+        """Return the next settings."""
         return list(itertools.islice(self._settings, n_settings))
 
     def tell(self, settings: Sequence[Setting], losses: Sequence[float]) -> None:
-        """They are what they are."""
+        """Ignore the losses."""
 
 
-class _Optuna:
-    """A study of Optuna, through its ask-and-tell interface."""
+class _OptunaSampler:
+    """A sampler that uses the ask-and-tell interface of Optuna."""
 
     def __init__(self, given: Any, grid: Mapping[str, Any], seed: int):
         try:
@@ -207,26 +206,27 @@ class _Optuna:
         own = optuna.samplers.TPESampler(seed=seed)
         study: Any = optuna.create_study(sampler=own) if isinstance(given, str) else given
         check.instance("sampler", study, isinstance(study, optuna.Study), SAMPLERS)
-        directions = [each.name.lower() for each in study.directions]
+        directions = [direction.name.lower() for direction in study.directions]
         if directions != ["minimize"]:
-            raise ArgumentError("sampler", f"must minimize one number (got a study that is to {', '.join(directions)})")
+            raise ArgumentError("sampler", f"must minimise one number (got a study to {', '.join(directions)})")
         self.study, self.trials, self.distributions = study, [], {}
         for name, axis in grid.items():
             if isinstance(axis, Range):
                 ends = float(axis.low), float(axis.high)
                 self.distributions[name] = optuna.distributions.FloatDistribution(*ends, log=axis.log)
                 continue
-            plain = all(isinstance(each, str | bool | int | float | None) for each in axis)
-            check.instance(f"grid[{name!r}]", axis, plain, "a list of numbers, words, True, False or None for Optuna")
+            is_plain = all(isinstance(value, str | bool | int | float | None) for value in axis)
+            wanted = "a list of numbers, strings, True, False or None for Optuna"
+            check.instance(f"grid[{name!r}]", axis, is_plain, wanted)
             self.distributions[name] = optuna.distributions.CategoricalDistribution(axis)
 
     def ask(self, n_settings: int) -> list[Setting]:
-        """So many trials."""
+        """Start trials and return their settings."""
         self.trials = [self.study.ask(self.distributions) for _ in range(n_settings)]
         return [dict(trial.params) for trial in self.trials]
 
     def tell(self, settings: Sequence[Setting], losses: Sequence[float]) -> None:
-        """The losses of the trials that were asked for last."""
-        del settings  # Optuna knows them by their trials
+        """Report the losses of the last trials."""
+        del settings  # the trials identify them
         for trial, loss in zip(self.trials, losses, strict=True):
             self.study.tell(trial, float(loss))

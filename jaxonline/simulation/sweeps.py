@@ -1,4 +1,4 @@
-"""Learners that differ in numbers only, played as one program; a single learner is a sweep of one."""
+"""Sweeps: learners that differ only in numbers and share one compiled program. A single learner is a sweep of one."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -13,13 +13,11 @@ from jaxonline.parameters.struct import cast_leaves, stack, static, struct
 
 @struct
 class Sweep:
-    """Learners that differ in numbers only: one program, and the noise is drawn once for all of them.
-
-    Made by `jaxonline.sweep`.
+    """Learners that differ only in numbers, made by `jaxonline.sweep`; they share one program and the noise.
 
     Attributes:
-        labels: of the learners.
-        learners: as they were given.
+        labels: labels of the learners.
+        learners: the learners.
     """
 
     labels: tuple[str, ...] = static()
@@ -27,7 +25,7 @@ class Sweep:
 
 
 def sweep(learners: Mapping[Any, Any] | Sequence[Any]) -> Sweep:
-    """Learners that differ in numbers only (step size, radius, ...), to be played as one compiled program.
+    """Sweep over learners that differ only in numbers (step size, radius, ...), simulated by one compiled program.
 
     In a study a sweep named "sgd" with the labels 0.1 and 0.2 becomes the learners "sgd[0.1]" and "sgd[0.2]".
 
@@ -35,7 +33,7 @@ def sweep(learners: Mapping[Any, Any] | Sequence[Any]) -> Sweep:
         learners: learners by label, or a sequence, labelled 0, 1, ...
 
     Raises:
-        ValueError: if there is none, or if they differ in more than numbers (another estimator, another optimiser).
+        ValueError: there is no learner, or they differ in more than numbers (another estimator, another optimiser).
 
     Example:
         >>> import jaxonline as jo
@@ -53,19 +51,19 @@ def sweep(learners: Mapping[Any, Any] | Sequence[Any]) -> Sweep:
     for label, item in items.items():
         wanted = "a learner, with init, predict and update"
         check.instance(f"learners[{label!r}]", item, isinstance(item, Learner), wanted)
-    stack(list(items.values()))  # raises where they differ in more than numbers
-    return Sweep(distinct("labels", map(str, items)), tuple(items.values()))
+    stack(list(items.values()))  # raises an error if they differ in more than numbers
+    return Sweep(check_unique_names("labels", map(str, items)), tuple(items.values()))
 
 
 class Team(NamedTuple):
-    """The learners of one entry of a study: those of a sweep, or a single one.
+    """The learners of one entry of a study: a sweep, or a single learner.
 
     Attributes:
-        name: of the entry.
-        members: the learners by their names in the result.
-        entrant: the learners stacked along a new leading axis, and their feedback; every number an array.
-        game: the game, likewise.
-        record: shapes and dtypes of a `Round` of theirs.
+        name: name of the entry.
+        members: learners by their names in the result.
+        entrant: learners stacked along a new leading axis, and their feedback, with arrays for all numbers.
+        game: the game, with arrays for all numbers.
+        record: shapes and dtypes of a `Round`.
     """
 
     name: str
@@ -76,45 +74,39 @@ class Team(NamedTuple):
 
 
 def as_team(game: Game, name: Any, item: Any, shapes_of: Callable[..., Any] = jax.eval_shape) -> Team:
-    """A learner, an `Entrant` or a sweep of a study, checked against the game; `shapes_of` as for `game.bind`.
-
-    Raises:
-        TypeError, ValueError: what cannot play the game (`game.bind`).
-    """
+    """Check a learner, an `Entrant` or a sweep against the game, with `shapes_of` and the errors of `game.bind`."""
     name = str(name) if isinstance(name, str | int | float) else check.text("learners' name", name)
     check.instance("game", game, Game, "a Game")
     entrant = item if isinstance(item, Entrant) else Entrant(item, game.feedback)
     if isinstance(entrant.learner, Sweep):
         swept = entrant.learner
-        members = {f"{name}[{label}]": each for label, each in zip(swept.labels, swept.learners, strict=True)}
+        members = {f"{name}[{label}]": learner for label, learner in zip(swept.labels, swept.learners, strict=True)}
     else:
         members = {name: entrant.learner}
     for member in members:
         check_name(member)
-    for each in list(members.values())[1:]:
-        check_assumptions(game.environment, Entrant(each, entrant.feedback))  # `bind` looks at the first one
+    for learner in list(members.values())[1:]:
+        check_assumptions(game.environment, Entrant(learner, entrant.feedback))  # `bind` checks the first one
     first = next(iter(members))
     bound = bind(game, Entrant(members[first], entrant.feedback), first, shapes_of)
-    cast = [cast_leaves(each, game.dtype, f"learner {label!r}") for label, each in members.items()]
+    cast = [cast_leaves(learner, game.dtype, f"learner {label!r}") for label, learner in members.items()]
     stacked = cast_leaves(stack(cast), game.dtype)
     return Team(name, members, Entrant(stacked, bound.entrant.feedback), bound.game, bound.record)
 
 
-RESERVED = ("best in hindsight", "comparator")
+RESERVED_NAMES = ("best in hindsight", "comparator")
 
 
 def check_name(name: str) -> None:
-    """Check that a learner's name is not empty, and not one that the simulator has for something else."""
-    if check.text("learners' name", name) in RESERVED:
-        raise ArgumentError(
-            "learners", f"must have another name (got {name!r}); the simulator uses it for the comparator"
-        )
+    """Check that a learner's name is not empty and not reserved."""
+    if check.text("learners' name", name) in RESERVED_NAMES:
+        raise ArgumentError("learners", f"must have another name (got {name!r}); it is reserved for the comparator")
 
 
-def distinct(what: str, names: Iterable[str]) -> tuple[str, ...]:
-    """Names, checked to be distinct."""
+def check_unique_names(argument: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Check that names are distinct, and return them."""
     names = tuple(names)
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ArgumentError(what, f"must have distinct names (got {twice[0]!r} more than once)")
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ArgumentError(argument, f"must have distinct names (got {repeated[0]!r} more than once)")
     return names

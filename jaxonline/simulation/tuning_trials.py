@@ -1,4 +1,4 @@
-"""Settings that are tried: the learners they make, played together where they differ in numbers only."""
+"""Trials of a hyperparameter search: settings and their learners, which share a program if only numbers differ."""
 
 import dataclasses
 import functools
@@ -21,11 +21,11 @@ from jaxonline.simulation.monte_carlo import simulate
 from jaxonline.simulation.sweeps import sweep
 
 
-def to_judge(result: Result, quantity: str) -> np.ndarray:
-    """A quantity of learners at the horizon [L, R]: infinite in runs that failed, NaN in others that are left out.
+def horizon_values(result: Result, quantity: str) -> np.ndarray:
+    """A quantity at the horizon [L, R]: infinite in diverged runs, NaN in others that the means exclude.
 
     Raises:
-        ValueError: it is a vector in each round.
+        ValueError: the quantity is a vector.
     """
     values = result.values(quantity)
     if values.ndim > 3:
@@ -33,111 +33,113 @@ def to_judge(result: Result, quantity: str) -> np.ndarray:
     return np.where(result.first_nonfinite > 0, np.inf, values[:, :, -1])
 
 
-def maker(learner: Any) -> Callable[[Setting], Any]:
-    """What makes the learner of a setting."""
+def learner_factory(learner: Any) -> Callable[[Setting], Any]:
+    """Return a function that makes the learner of a setting."""
     if isinstance(learner, Entrant):
-        make = maker(learner.learner)
+        make = learner_factory(learner.learner)
         return lambda setting: Entrant(make(setting), learner.feedback)
     if isinstance(learner, Learner) and not isinstance(learner, type):
-        return lambda setting: functools.reduce(_with_field, setting.items(), learner)
+        return lambda setting: functools.reduce(_set_field, setting.items(), learner)
     if not callable(learner):
         check.instance("learner", learner, False, "a learner, or a function of the settings that makes one")
 
-    def made(setting: Setting) -> Any:
+    def make_learner(setting: Setting) -> Any:
         try:
             inspect.signature(learner).bind(**setting)
         except TypeError as error:
             raise ArgumentTypeError(
-                "grid", f"must name the arguments of learner (got {', '.join(setting)}); {error}"
+                "grid", f"must have the arguments of the learner function as names (got {', '.join(setting)}); {error}"
             ) from None
         return learner(**setting)
 
-    return made
+    return make_learner
 
 
-def _with_field(owner: Any, field: tuple[str, Any]) -> Any:
-    """A struct with a field set, which may be one of its field: "step_size.eta"."""
+def _set_field(owner: Any, field: tuple[str, Any]) -> Any:
+    """Return a struct with a (possibly nested) field set, such as "step_size.eta"."""
     path, value = field
-    name, _, inside = path.partition(".")
-    fields = [each.name for each in dataclasses.fields(owner) if each.init] if dataclasses.is_dataclass(owner) else []
+    name, _, rest = path.partition(".")
+    fields = (
+        [field.name for field in dataclasses.fields(owner) if field.init] if dataclasses.is_dataclass(owner) else []
+    )
     check.choice(f"grid: a field of {type(owner).__name__}", name, fields)
-    return replace(owner, **{name: _with_field(getattr(owner, name), (inside, value)) if inside else value})
+    return replace(owner, **{name: _set_field(getattr(owner, name), (rest, value)) if rest else value})
 
 
-class Tried:
-    """The settings that were tried, their learners, and which of them are played as one program.
+class Trials:
+    """Settings that were tried, their learners, and groups of learners that share a program.
 
     Args:
-        game: in which they are played.
-        make: makes the learner of a setting.
-        quantity: what is to be small.
-        together: learners in one program at most.
+        game: the game.
+        make: function that makes the learner of a setting.
+        quantity: quantity to minimise.
+        together: maximum number of learners in one program.
     """
 
     def __init__(self, game: Game, make: Callable[[Setting], Any], quantity: str, together: int):
         self.game, self.make, self.quantity, self.together = game, make, quantity, together
         self.settings: list[Setting] = []
         self.learners: list[Any] = []
-        self.kinds: list[_Kind] = []
-        self.kind_of: list[_Kind] = []
+        self.kinds: list[_LearnerKind] = []
+        self.kind_of: list[_LearnerKind] = []
 
     def add(self, setting: Setting) -> int:
-        """One more setting; its position."""
+        """Add a setting and return its index."""
         learner = self.make(setting)
-        kind = next((each for each in self.kinds if each.fits(learner)), None)
+        kind = next((kind for kind in self.kinds if kind.fits(learner)), None)
         if kind is None:
-            kind = _Kind(learner)
+            kind = _LearnerKind(learner)
             self.kinds.append(kind)
         self.settings.append(dict(setting))
         self.learners.append(learner)
         self.kind_of.append(kind)
         return len(self.settings) - 1
 
-    def play(self, some: Sequence[int], *, runs: range, **options: Any) -> np.ndarray:
-        """`to_judge` of some settings [S, R] in some runs."""
+    def play(self, indices: Sequence[int], *, runs: range, **options: Any) -> np.ndarray:
+        """Simulate settings and return their `horizon_values` [S, R]."""
         teams: dict[str, Any] = {}
-        place: dict[int, str] = {}
+        names: dict[int, str] = {}
         for kind in self.kinds:
-            own = [i for i in some if self.kind_of[i] is kind]
+            own = [i for i in indices if self.kind_of[i] is kind]
             kind.members = kind.members or min(len(own), self.together)
             for start in range(0, len(own), kind.members or 1):
-                part = own[start : start + kind.members]
+                batch = own[start : start + kind.members]
                 name = f"settings {1 + len(teams)}"
-                labels = {i: f"{i}: {format_setting(self.settings[i])}" for i in part}
-                place |= {i: f"{name}[{label}]" for i, label in labels.items()}
-                members = {label: _alone(self.learners[i]) for i, label in labels.items()}
-                for again in range(kind.members - len(part)):  # so that it is the same program
-                    members[f"{part[-1]} again, {again}"] = _alone(self.learners[part[-1]])
-                teams[name] = kind.entered(sweep(members))
+                labels = {i: f"{i}: {format_setting(self.settings[i])}" for i in batch}
+                names |= {i: f"{name}[{label}]" for i, label in labels.items()}
+                members = {label: _bare_learner(self.learners[i]) for i, label in labels.items()}
+                for copy in range(kind.members - len(batch)):  # padding, so that all batches share a program
+                    members[f"{batch[-1]} again, {copy}"] = _bare_learner(self.learners[batch[-1]])
+                teams[name] = kind.with_feedback(sweep(members))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DivergedRunsWarning)  # `Tuned` says so
+            warnings.simplefilter("ignore", DivergedRunsWarning)  # `Tuned` reports these runs
             result = simulate(self.game, teams, runs=runs, **options)
-        return to_judge(result.select(*(place[i] for i in some)), self.quantity)
+        return horizon_values(result.select(*(names[i] for i in indices)), self.quantity)
 
 
-class _Kind:
-    """Learners that differ in numbers only, and see the rounds through one feedback: so many of them are a program."""
+class _LearnerKind:
+    """A group of learners that share a program: they differ only in numbers, and have the same feedback."""
 
     def __init__(self, learner: Any):
-        self.structure = structure_of(_alone(learner))
+        self.structure = structure_of(_bare_learner(learner))
         self.feedback = learner.feedback if isinstance(learner, Entrant) else None
-        self.members = 0  # until they are played
+        self.members = 0  # learners per program, set when they are first played
 
     def fits(self, learner: Any) -> bool:
-        """Whether a learner is one of them."""
+        """Whether a learner belongs to the group."""
         feedback = learner.feedback if isinstance(learner, Entrant) else None
-        return structure_of(_alone(learner)) == self.structure and _same(feedback, self.feedback)
+        return structure_of(_bare_learner(learner)) == self.structure and _are_equal(feedback, self.feedback)
 
-    def entered(self, team: Any) -> Any:
-        """Some of them with their feedback, if they have their own."""
+    def with_feedback(self, team: Any) -> Any:
+        """Return learners with the feedback of the group, if it has its own."""
         return team if self.feedback is None else Entrant(team, self.feedback)
 
 
-def _alone(learner: Any) -> Any:
+def _bare_learner(learner: Any) -> Any:
     return learner.learner if isinstance(learner, Entrant) else learner
 
 
-def _same(first: Any, second: Any) -> bool:
-    """Whether two pytrees are equal, numbers included."""
+def _are_equal(first: Any, second: Any) -> bool:
+    """Whether two pytrees are equal, including numbers."""
     leaves = zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=False)
     return structure_of(first) == structure_of(second) and all(np.array_equal(a, b) for a, b in leaves)

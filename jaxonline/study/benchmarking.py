@@ -13,7 +13,7 @@ from jaxonline.parameters.short_repr import short_repr
 from jaxonline.results import Result, Standings
 from jaxonline.simulation import Checkpoint
 from jaxonline.simulation.progress import Progress
-from jaxonline.simulation.sweeps import Sweep, as_team, distinct
+from jaxonline.simulation.sweeps import Sweep, as_team, check_unique_names
 from jaxonline.study.study import Context, file_name
 
 
@@ -83,7 +83,7 @@ class Benchmark:
         for name in self.games:
             if not file_name(check.text("games' name", name)).strip(".") or "/" in name:
                 raise ArgumentError("games", f"must have names that are valid file names (got {name!r})")
-        distinct("games", map(file_name, self.games))
+        check_unique_names("games, as files,", map(file_name, self.games))
         check.flag("gaps", self.gaps)
         check.number("level", self.level, gt=0.0, lt=1.0)
 
@@ -138,12 +138,10 @@ class Benchmark:
 
 
 def _build_learner(entry: Any, task: Task) -> Any:
-    """Build the learner of a task."""
     return entry if isinstance(entry, Learner | Entrant | Sweep) or not callable(entry) else entry(task)
 
 
 def _result_names(name: str, entry: Any) -> list[str]:
-    """Return the names of the learners of an entry in results."""
     learner = entry.learner if isinstance(entry, Entrant) else entry
     return [f"{name}[{label}]" for label in learner.labels] if isinstance(learner, Sweep) else [name]
 

@@ -101,7 +101,7 @@ class Context:
                 folder = self.checkpoint
                 if folder is not None:
                     folder = (Checkpoint.of(folder) if isinstance(folder, str) else folder) / folder_name(name)
-                return dataclasses.replace(self, checkpoint=folder, progress=reporter.within(name))
+                return dataclasses.replace(self, checkpoint=folder, progress=reporter.nested(name))
 
             yield part
             finish()
@@ -310,7 +310,6 @@ TYPE_WORDS = {  # by the first word of an error type of pydantic
 
 
 def _argument_error(error: Any, fields: Mapping[str, Any]) -> ValueError:
-    """Convert an error of pydantic to an `ArgumentError` of the field."""
     name, context = str(error["loc"][0]) if error["loc"] else "fields", error.get("ctx", {})
     if error["type"] == "extra_forbidden":
         return ArgumentError("fields", f"must be among {', '.join(fields)} (got {name}){did_you_mean(name, fields)}")
@@ -326,7 +325,6 @@ def _argument_error(error: Any, fields: Mapping[str, Any]) -> ValueError:
 
 
 def _split_commas(value: Any) -> Any:
-    """Split texts at commas."""
     texts = (value,) if isinstance(value, str) else value
     if isinstance(texts, list | tuple) and all(isinstance(text, str) for text in texts):
         return [item.strip() for text in texts for item in text.split(",") if item.strip()]

@@ -17,7 +17,7 @@ from jaxonline.results.parts import select_runs
 from jaxonline.results.tuned import Tuned, at_edge
 from jaxonline.simulation import sweep, tune
 from jaxonline.simulation.halving import successive_halving
-from jaxonline.simulation.tuning_trials import to_judge
+from jaxonline.simulation.tuning_trials import horizon_values
 from jaxonline.study.study import Context
 
 RUNS = ("pilot", "third", "halving")
@@ -119,7 +119,7 @@ class BestOf:
         began, horizon, losses = time.perf_counter(), max(n_rounds // 4, 1), []
         for label, eta in self.etas.items():
             pilots = {name: make(InverseSqrt(eta)) for name, make in learners.items()}
-            losses.append(to_judge(simulate(part(f"eta {label}"), pilots, horizon), "cumulative_loss"))
+            losses.append(horizon_values(simulate(part(f"eta {label}"), pilots, horizon), "cumulative_loss"))
         n_runs = max(array.shape[1] for array in losses)  # with a precision, steps need different numbers of runs
         values = np.stack(
             [np.pad(array, ((0, 0), (0, n_runs - array.shape[1])), constant_values=np.nan) for array in losses]
@@ -139,7 +139,7 @@ class BestOf:
         seconds, members, etas, tuned = time.perf_counter() - began, {}, {}, {}
         for name, make in learners.items():
             labels = {label: f"{name}[{label}]" for label in self.etas}
-            values = to_judge(result.select(*labels.values(), runs=choosing), "cumulative_loss")
+            values = horizon_values(result.select(*labels.values(), runs=choosing), "cumulative_loss")
             tuned[name] = self._search(values, make, n_rounds, seconds)
             best = list(self.etas)[tuned[name].chosen]
             for new, label in (*((label, label) for label in self.also_report), (name, best)):

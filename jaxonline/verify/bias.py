@@ -226,7 +226,6 @@ def _warn_of_constant_samples(drawn: Summary) -> None:
 
 
 def _remarks(drawn: Summary) -> Iterator[str]:
-    """Remarks that do not change the verdict."""
     if drawn.bets is None:
         return
     stated, sampled = drawn.bets.stated, drawn.moments.second_moment

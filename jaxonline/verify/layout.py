@@ -87,7 +87,6 @@ def square_of_estimate(value: Any) -> jax.Array:
 
 
 def _real_parts(leaf: jax.Array) -> list[jax.Array]:
-    """Split a leaf into floating-point real and imaginary parts."""
     if jnp.issubdtype(leaf.dtype, jnp.complexfloating):
         return [jnp.real(leaf), jnp.imag(leaf)]
     return [leaf if leaf.dtype == jnp.float64 else leaf.astype(jnp.float32)]

@@ -188,8 +188,6 @@ def queries(counts: Callable[[jax.Array], Any], expected: Any, **options: Any) -
 
 @struct
 class _Norms:
-    """theta|^2 and min(|theta|^2, cut) of an estimator."""
-
     estimator: Any
     cut: Any
 
@@ -230,7 +228,6 @@ def _spread(moments: Moments) -> float:
 
 
 def _required_samples(pilot: float, limit: float, exact: float | None, settings: Settings) -> int:
-    """Number of samples that separates the first block's second moment from the bound."""
     least = math.ceil(2 * settings.kurtosis * math.log(2 / settings.level) / _SHORTFALL**2)
     if exact is not None:
         return min(least, settings.max_samples)
@@ -252,7 +249,6 @@ def _advice(sample: float, spread: float, limit: float, settings: Settings) -> s
 
 
 def _choose_truncation(pilot: np.ndarray, n: int, level: float) -> float:
-    """Choose the truncation with the largest lower confidence limit on the first block."""
     best, cut = -math.inf, max(float(pilot.max(initial=0.0)), float(np.finfo(np.float32).tiny))
     for candidate in cut * 2.0 ** np.arange(-20, 4):
         moments = Moments.from_samples(np.minimum(pilot, candidate))

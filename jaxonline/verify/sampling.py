@@ -15,11 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxonline._xla.compile_options import calls_the_host, fast_compile_options
+from jaxonline._xla.compile_options import fast_compile_options, has_host_callbacks
 from jaxonline.linalg.programs import exact_products
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
-from jaxonline.simulation.blocks import check_mesh, default_mesh, item_keys, over_blocks, pipelined, threads, waves
+from jaxonline.simulation.blocks import check_mesh, default_mesh, item_keys, map_blocks, pipeline, thread_count, waves
 from jaxonline.verify.bets import Bets
 
 Progress = Callable[[int, int], None]
@@ -104,7 +104,6 @@ class Moments:
 
 
 def _central_sums(x: np.ndarray) -> tuple[float, ...]:
-    """The mean of [n] and the central sums of powers two to four."""
     mean = x.mean()
     d = x - mean
     d2 = d * d
@@ -172,7 +171,7 @@ def _blocks(estimator, key, blocks, width, mesh):
         out = jax.vmap(lambda k: estimator(k))(item_keys(key, block, width))
         return estimate_of(out), jnp.asarray(out.exceeded if isinstance(out, Capped) else 0, jnp.int32)
 
-    return over_blocks(one_block, mesh, 2, 1)(estimator, key, blocks)
+    return map_blocks(one_block, mesh, 2, 1)(estimator, key, blocks)
 
 
 @functools.cache
@@ -224,19 +223,19 @@ class Sampler:
         The next group of blocks is computed while the host processes the last one.
         """
         left, n_blocks = n, -(-n // self.width)
-        n_threads, statics = threads(self.mesh, n_blocks), {"width": self.width, "mesh": self.mesh}
+        n_threads, statics = thread_count(self.mesh, n_blocks), {"width": self.width, "mesh": self.mesh}
         groups, draw = waves(range(first, first + n_blocks), self.mesh), functools.partial(self._draw, **statics)
         if n_threads > 1:  # compiled here, since the configuration of JAX may differ in the threads
             wave, _ = next(waves([first], self.mesh))
             traced = self._draw.trace(self.estimator, self.key, wave, **statics)
             draw = traced.lower().compile()
-            n_threads = 1 if calls_the_host(traced.jaxpr) else n_threads
+            n_threads = 1 if has_host_callbacks(traced.jaxpr) else n_threads
 
         def launch(wave):
             indices, real = wave
             return draw(self.estimator, self.key, indices), real
 
-        for (values, exceeded), real in pipelined(launch, groups, n_threads):
+        for (values, exceeded), real in pipeline(launch, groups, n_threads):
             values, exceeded = np.asarray(values), np.asarray(exceeded)
             for i in range(real):
                 take = min(left, self.width)

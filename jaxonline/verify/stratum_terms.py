@@ -290,7 +290,6 @@ def _advice(samples: int, bias, half_width, tolerance, remainder: float, setting
 
 
 def _coverage(strata: Strata, terms: list[_Term], remainder: float, detect: float, unit: float) -> list[str]:
-    """Notes on what the verdict does not cover."""
     notes = [f"N >= {len(strata.pmf)} not sampled, remainder {remainder:.1g}"]
     if strata.terms is not None:
         nonzero = [term for term in terms if np.any(term.target != 0)]

@@ -42,7 +42,9 @@ def compiled():
 
 
 def test_an_option_that_the_compiler_does_not_know_is_left_out(monkeypatch):
-    monkeypatch.setattr(compiling, "_PLAIN", {"xla_no_such_option": True, "xla_llvm_disable_expensive_passes": True})
+    monkeypatch.setattr(
+        compiling, "_FAST_COMPILE", {"xla_no_such_option": True, "xla_llvm_disable_expensive_passes": True}
+    )
     assert fast_compile_options.__wrapped__("cpu") == {
         "xla_backend_optimization_level": 0,
         "xla_llvm_disable_expensive_passes": True,
@@ -51,7 +53,7 @@ def test_an_option_that_the_compiler_does_not_know_is_left_out(monkeypatch):
 
 def test_a_program_is_compiled_once_for_each_kind_of_arguments(compiled, monkeypatch):
     """With the options that are known: of these two, one would be an error."""
-    monkeypatch.setattr(compiling, "QUICK", {"xla_no_such_option": True, "xla_cpu_use_fusion_emitters": False})
+    monkeypatch.setattr(compiling, "WITHOUT_MLIR", {"xla_no_such_option": True, "xla_cpu_use_fusion_emitters": False})
     mesh = default_mesh(jax.devices()[:1])
     scaled = Program(lambda x, *, mesh, by: by * x, static_argnames=("mesh", "by"))
     scaled.trace(np.ones(3, np.float32), mesh=mesh, by=2).lower().compile()

@@ -15,8 +15,8 @@ from tiers import some
 
 import jaxonline as jo
 from jaxonline._xla import threads
-from jaxonline._xla.compile_options import calls_the_host
-from jaxonline._xla.threads import Cancelled, in_parallel, sharing_cores, side_by_side, usable_cores
+from jaxonline._xla.compile_options import has_host_callbacks
+from jaxonline._xla.threads import Cancelled, map_in_threads, run_parallel, share_cores, usable_cores
 from jaxonline.simulation import blocks, execution, runner
 from jaxonline.verify.sampling import Sampler
 
@@ -68,23 +68,23 @@ def at_a_time(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("n_cores", "devices", "at_once"),
+    ("n_cores", "devices", "n_threads"),
     some([(1, 1, 1), (3, 1, 3), (40, 1, 5), (4, 2, 1)], (3, 1, 3)),
 )
-def test_the_same_bits_by_any_number_of_threads(reference, cores, monkeypatch, n_cores, devices, at_once):
+def test_the_same_bits_by_any_number_of_threads(reference, cores, monkeypatch, n_cores, devices, n_threads):
     """Each job has five blocks; that of the comparator is one."""
     cores(n_cores)
     seen = at_a_time(monkeypatch)
     mesh = blocks.default_mesh(jax.devices()[:devices])
     assert_same_bits(study(n_runs=RUNS, mesh=mesh), reference)
-    assert max(seen) == at_once
+    assert max(seen) == n_threads
 
 
 def test_no_more_threads_than_xla_lets_work(cores):
     cores(100)
-    assert blocks.threads(blocks.default_mesh(jax.devices()[:1]), 1000) == blocks.THREADS == 32
-    assert blocks.threads(blocks.default_mesh(jax.devices()[:1]), 9) == 9
-    assert blocks.threads(blocks.default_mesh(jax.devices()[:2]), 1000) == 1
+    assert blocks.thread_count(blocks.default_mesh(jax.devices()[:1]), 1000) == blocks.MAX_THREADS == 32
+    assert blocks.thread_count(blocks.default_mesh(jax.devices()[:1]), 9) == 9
+    assert blocks.thread_count(blocks.default_mesh(jax.devices()[:2]), 1000) == 1
 
 
 def test_programs_are_compiled_once_for_all_threads(cores):
@@ -133,8 +133,10 @@ class OnHost:
 
 def test_long_segments_are_played_in_pieces(monkeypatch):
     """So that it is heard within seconds when nobody waits for them any more."""
-    ends, pieces = [], runner.pieces
-    monkeypatch.setattr(runner, "pieces", lambda *of: (ends.append(each[1]) or each for each in pieces(*of)))
+    ends, split_segments = [], runner.split_segments
+    monkeypatch.setattr(
+        runner, "split_segments", lambda *args: (ends.append(each[1]) or each for each in split_segments(*args))
+    )
     game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
     learner = jo.GradientLearner(jo.estimators.FullGradient(), 0.1)
     mesh = blocks.default_mesh(jax.devices()[:1])
@@ -150,7 +152,7 @@ def test_programs_that_call_python_are_played_one_at_a_time(cores, monkeypatch, 
     game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
     options = {"n_runs": 6, "n_rounds": 5, "block_size": 2, "mesh": blocks.default_mesh(jax.devices()[:1])}
     if not ahead:
-        monkeypatch.setattr(execution, "compiled_ahead", lambda jobs, store=None: iter(jobs))
+        monkeypatch.setattr(execution, "precompile_jobs", lambda jobs, store=None: iter(jobs))
     seen = at_a_time(monkeypatch)
     states = [0.0]
     for _ in range(4):
@@ -177,8 +179,8 @@ def test_what_calls_python_is_seen_wherever_it_is():
         return x
 
     host = [lambda x: jax.pure_callback(np.sin, x, x, vmap_method="broadcast_all"), printed, told]
-    assert [calls_the_host(hidden(call)) for call in host] == [True] * 3
-    assert not calls_the_host(hidden(jnp.sin))
+    assert [has_host_callbacks(hidden(call)) for call in host] == [True] * 3
+    assert not has_host_callbacks(hidden(jnp.sin))
 
 
 def test_one_thread_while_jax_looks_for_nans(cores):
@@ -188,11 +190,11 @@ def test_one_thread_while_jax_looks_for_nans(cores):
     options = {"n_runs": 4, "n_rounds": 40, "block_size": 2, "mesh": mesh}
     diverges = jo.GradientLearner(jo.estimators.FullGradient(), 1e30)
     with jax.debug_nans(True):
-        assert blocks.threads(mesh, 9) == 1
+        assert blocks.thread_count(mesh, 9) == 1
         for _ in range(2):
             with pytest.raises(FloatingPointError, match="nan"):
                 jo.simulate(game, diverges, **options)
-    assert blocks.threads(mesh, 9) == 3
+    assert blocks.thread_count(mesh, 9) == 3
 
 
 def test_progress_counts_on(reference, cores):
@@ -267,8 +269,8 @@ def test_samples_are_drawn_by_threads(cores, monkeypatch):
         return [np.array(values) for values, _ in sampler.blocks(64 * 7 - 5)]
 
     one = sampled(1)
-    threads_of = blocks.side_by_side
-    monkeypatch.setattr(blocks, "side_by_side", lambda *args: names.add(args[2]) or threads_of(*args))
+    threads_of = blocks.map_in_threads
+    monkeypatch.setattr(blocks, "map_in_threads", lambda *args: names.add(args[2]) or threads_of(*args))
     for first, second in itertools.zip_longest(one, sampled(3)):
         np.testing.assert_array_equal(first, second)
     assert names == {3}
@@ -302,7 +304,7 @@ def test_results_are_in_order_and_items_are_not_asked_for_far_ahead():
         time.sleep(0.03 * (i % 3 == 0))
         return i * i
 
-    results = side_by_side(work, items(), 2)
+    results = map_in_threads(work, items(), 2)
     assert [next(results), next(results)] == [0, 1]
     assert len(asked) <= 6
     assert list(results) == [i * i for i in range(2, 20)]
@@ -310,7 +312,7 @@ def test_results_are_in_order_and_items_are_not_asked_for_far_ahead():
 
 
 def test_one_at_a_time_is_this_thread():
-    found = list(side_by_side(lambda _: threading.current_thread(), range(3), 1))
+    found = list(map_in_threads(lambda _: threading.current_thread(), range(3), 1))
     assert set(found) == {threading.current_thread()}
 
 
@@ -326,7 +328,7 @@ def test_the_first_failure_is_told_and_the_others_may_leave():
         raise Cancelled
 
     with pytest.raises(Stop, match="1"):
-        list(side_by_side(work, range(10), 3, ended))
+        list(map_in_threads(work, range(10), 3, ended))
     assert set(left) <= {0, 2}
 
 
@@ -340,7 +342,7 @@ def test_a_failure_keeps_its_cause():
         raise Cancelled
 
     with pytest.raises(Stop) as failure:
-        list(side_by_side(work, range(3), 3, ended))
+        list(map_in_threads(work, range(3), 3, ended))
     assert isinstance(failure.value.__cause__, ZeroDivisionError)
 
 
@@ -357,29 +359,29 @@ def test_jobs_that_have_not_begun_when_one_fails_are_left_out():
         return run
 
     with pytest.raises(Stop):
-        in_parallel([job(i) for i in range(9)], at_once=2)
+        run_parallel([job(i) for i in range(9)], n_threads=2)
     assert set(began) <= {0, 1, 2}
 
 
 def test_numpys_settings_hold_in_the_threads():
     with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
-        in_parallel([lambda: np.log(np.zeros(1))] * 2, at_once=2)
+        run_parallel([lambda: np.log(np.zeros(1))] * 2, n_threads=2)
     with np.errstate(divide="ignore"):
-        in_parallel([lambda: np.log(np.zeros(1))] * 2, at_once=2)
+        run_parallel([lambda: np.log(np.zeros(1))] * 2, n_threads=2)
 
 
 def test_cores_are_shared(cores):
     cores(8)
     assert usable_cores() == 8
-    with sharing_cores(2):
+    with share_cores(2):
         assert usable_cores() == 4
-        with sharing_cores(3):
+        with share_cores(3):
             assert usable_cores() == 1
-    assert list(side_by_side(lambda _: usable_cores(), range(4), 4)) == [2] * 4
-    assert in_parallel([usable_cores] * 2) == [4] * 2
-    assert in_parallel([lambda: in_parallel([usable_cores] * 9)], at_once=4) == [[1] * 9], "one job, eight threads"
+    assert list(map_in_threads(lambda _: usable_cores(), range(4), 4)) == [2] * 4
+    assert run_parallel([usable_cores] * 2) == [4] * 2
+    assert run_parallel([lambda: run_parallel([usable_cores] * 9)], n_threads=4) == [[1] * 9], "one job, eight threads"
 
 
 def test_float64_in_threads(both_precisions):
-    kinds = list(side_by_side(lambda _: jnp.result_type(float), range(3), 2))
+    kinds = list(map_in_threads(lambda _: jnp.result_type(float), range(3), 2))
     assert kinds == [np.dtype(both_precisions)] * 3

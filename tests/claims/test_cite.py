@@ -1,4 +1,4 @@
-"""What to cite: every learner has a paper, the entries are sound BibTeX, and docstrings name the same papers."""
+"""Citations: every learner has a paper, the entries are valid BibTeX, and docstrings name the same papers."""
 
 import inspect
 import re
@@ -12,7 +12,7 @@ from registry import LEARNERS
 
 import jaxonline as jo
 from jaxonline.claims.errata import PAPERS
-from jaxonline.claims.references import METHODS, OF_LETTER, entries
+from jaxonline.claims.references import KEYS_BY_LETTER, METHODS, entries
 from jaxonline.results import Standings
 
 ROOMS = ("learners", "estimators", "environments", "bounds")
@@ -25,8 +25,8 @@ REQUIRED = {
 }
 
 
-def parsed(entry: str) -> tuple[str, str, dict[str, str]]:
-    """Kind, key and fields of an entry of one field a line."""
+def parse_entry(entry: str) -> tuple[str, str, dict[str, str]]:
+    """Kind, key and fields of an entry with one field per line."""
     head, *lines, last = entry.splitlines()
     kind, key = re.fullmatch(r"@(\w+)\{([a-z0-9]+),", head).groups()
     assert last == "}"
@@ -40,8 +40,8 @@ def parsed(entry: str) -> tuple[str, str, dict[str, str]]:
     return kind, key, fields
 
 
-def home(name: str):
-    """The class or function of a method."""
+def find_method(name: str):
+    """Return the class or function of a method."""
     name = {"law=l2": "AttributeGradient"}.get(name, name)
     return next(getattr(getattr(jo, room), name) for room in ROOMS if hasattr(getattr(jo, room), name))
 
@@ -50,9 +50,9 @@ def home(name: str):
 # The entries
 
 
-def test_entries_are_sound():
+def test_entries_have_the_required_fields():
     for key, entry in entries().items():
-        kind, own, fields = parsed(entry)
+        kind, own, fields = parse_entry(entry)
         assert own == key
         assert REQUIRED[kind] <= set(fields), key
         assert "doi" not in fields, key
@@ -73,27 +73,27 @@ def test_keys_are_distinct_and_in_order():
     assert {key for keys in METHODS.values() for key in keys} == set(keys)
 
 
-def test_the_papers_behind_the_package_are_those_of_the_errata():
-    for letter, key in OF_LETTER.items():
-        _, _, fields = parsed(entries()[key])
+def test_papers_with_letters_are_those_of_the_errata():
+    for letter, key in KEYS_BY_LETTER.items():
+        _, _, fields = parse_entry(entries()[key])
         assert re.sub(r"[{}]", "", fields["title"]) == PAPERS[letter].title
         assert (f"https://arxiv.org/abs/{fields['eprint']}" if "eprint" in fields else "") == PAPERS[letter].link
         assert fields["year"] in PAPERS[letter].published
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Which method is of which paper
+# Papers of methods
 
 
 def test_every_learner_of_the_registry_has_a_paper():
     for name, make in LEARNERS.items():
         learner = make().learner
         own = METHODS[type(learner).__name__]
-        found = jo.cite(learner)
-        assert found.keys[0] == "jaxonline", name
+        bibliography = jo.cite(learner)
+        assert bibliography.keys[0] == "jaxonline", name
         assert own, name
-        assert set(own) <= set(found.keys), name
-        assert found.without == (), name
+        assert set(own) <= set(bibliography.keys), name
+        assert bibliography.without == (), name
 
 
 def test_every_learner_and_combiner_that_is_offered_has_a_paper():
@@ -105,15 +105,15 @@ def test_every_learner_and_combiner_that_is_offered_has_a_paper():
     assert sorted(made - set(METHODS)) == []
 
 
-REMARKS = {"EWA": {"2025"}}  # its docstring speaks of a misprint of paper D
+REMARKS = {"EWA": {"2025"}}  # its docstring mentions a misprint of paper D
 YEAR = r"\b(1[89]\d\d|20[0-2]\d)\b(?=[),:;.]|, \d)"
 
 
 def test_docstrings_name_the_same_papers():
-    """The year of each reference, or its letter, is in the module; and the module's docstring has no other years."""
-    letters = {key: letter for letter, key in OF_LETTER.items()}
-    years = {key: parsed(entry)[2]["year"] for key, entry in entries().items()}
-    modules = {name: inspect.getmodule(home(name)) for name in METHODS}
+    """The module has the year or letter of each reference, and its docstring has no other years."""
+    letters = {key: letter for letter, key in KEYS_BY_LETTER.items()}
+    years = {key: parse_entry(entry)[2]["year"] for key, entry in entries().items()}
+    modules = {name: inspect.getmodule(find_method(name)) for name in METHODS}
     for name, module in modules.items():
         text = inspect.getsource(module)
         for key in METHODS[name]:
@@ -128,13 +128,13 @@ def test_docstrings_name_the_same_papers():
 
 
 def test_learners_of_other_papers_are_not_cited_for_paper_d():
-    assert OF_LETTER["D"] not in jo.cite(jo.learners.EXP3.over_horizon(2, 100)).keys
-    assert OF_LETTER["D"] in jo.cite(jo.learners.MultiKernel).keys
+    assert KEYS_BY_LETTER["D"] not in jo.cite(jo.learners.EXP3.over_horizon(2, 100)).keys
+    assert KEYS_BY_LETTER["D"] in jo.cite(jo.learners.MultiKernel).keys
 
 
 @pytest.fixture(scope="module")
 def result():
-    """Of few attributes by the l2 law, two copies, and a learner of the user's own."""
+    """A result of few attributes with the l2 distribution, two copies, and a user-defined learner."""
 
     @jo.struct
     class Mine:
@@ -157,23 +157,23 @@ def result():
 
 
 @pytest.mark.long
-def test_a_result_is_cited_by_what_it_used(result, tmp_path):
-    found = jo.cite(result)
+def test_a_result_cites_the_papers_of_its_methods(result, tmp_path):
+    bibliography = jo.cite(result)
     used = {"zinkevich2003online", "cesabianchi2010learning", "cesabianchi2010efficient", "hazan2012linear"}
-    assert set(found.keys) == {"jaxonline"} | used
-    assert found.uses["zinkevich2003online"] == ("GradientLearner",)
-    assert found.without == ("Mine",)
-    assert jo.cite(jo.load_result(result.save(tmp_path / "kept"))) == found
-    assert jo.cite(Standings({"game": result})) == found
+    assert set(bibliography.keys) == {"jaxonline"} | used
+    assert bibliography.uses["zinkevich2003online"] == ("GradientLearner",)
+    assert bibliography.without == ("Mine",)
+    assert jo.cite(jo.load_result(result.save(tmp_path / "store"))) == bibliography
+    assert jo.cite(Standings({"game": result})) == bibliography
     assert jo.cite(result, jo.bounds.exp3).keys == ("jaxonline", *sorted(used | {"bubeck2012regret"}))
-    written = found.save(tmp_path / "of" / "mine.bib").read_text()
-    assert written == f"{found}\n" == f"{found!r}\n"
+    written = bibliography.save(tmp_path / "of" / "mine.bib").read_text()
+    assert written == f"{bibliography}\n" == f"{bibliography!r}\n"
     *cited, last = written.rstrip().split("\n\n")
     assert last == "% no paper is known of: Mine"
-    assert [parsed(re.sub("^%.*\n", "", each))[1] for each in cited[1:]] == sorted(used)
+    assert [parse_entry(re.sub("^%.*\n", "", each))[1] for each in cited[1:]] == sorted(used)
 
 
-def test_the_package_and_its_citation_file_say_the_same():
+def test_the_entry_of_the_package_equals_its_citation_file():
     entry = str(jo.cite())
     cff = (ROOT / "CITATION.cff").read_text()
     project = (ROOT / "pyproject.toml").read_text()
@@ -187,14 +187,14 @@ def test_the_package_and_its_citation_file_say_the_same():
     assert keywords == re.findall('"(.*?)"', re.search(r"^keywords = (.*)$", project, re.MULTILINE)[1])
 
 
-def test_the_file_of_citations_is_of_its_format():
-    found = yaml.safe_load((ROOT / "CITATION.cff").read_text())
-    assert {"cff-version", "message", "title", "authors"} <= set(found)
-    assert found["cff-version"] == "1.2.0"
+def test_the_citation_file_has_the_required_fields():
+    bibliography = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert {"cff-version", "message", "title", "authors"} <= set(bibliography)
+    assert bibliography["cff-version"] == "1.2.0"
 
 
-def test_what_cannot_be_cited():
-    with pytest.raises(TypeError, match=r"things: .*got 3"):
+def test_unknown_things_raise_errors():
+    with pytest.raises(TypeError, match=r"things: must .* got 3"):
         jo.cite(3)
-    with pytest.raises(ValueError, match=r"things: .*got 'UCB2'.; did you mean 'UCB1'"):
+    with pytest.raises(ValueError, match=r"things: must .* got 'UCB2'.*'UCB1'"):
         jo.cite("UCB2")

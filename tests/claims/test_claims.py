@@ -40,13 +40,13 @@ ONE = default_mesh(jax.devices()[:1])
 
 @pytest.fixture(scope="module")
 def exact():
-    """All claims that take no samples."""
+    """The rows of all claims without samples."""
     return run_claims(cost="exact", mesh=ONE)
 
 
 @pytest.mark.parametrize("number", [n for n in range(1, 21) if n != 17])
-def test_every_erratum_is_a_claim_that_fails_in_print_and_holds_corrected(number):
-    """E17 is about Table 2 of paper D as a whole, and is shown by reproducing the table."""
+def test_every_erratum_has_a_claim_that_only_holds_corrected(number):
+    """E17, on Table 2 of paper D as a whole, is shown by reproducing the table."""
     of_this = [c for c in all_claims() if c.erratum == number]
     assert any(c.form == "printed" and c.expected in ("biased", "violated") for c in of_this)
     assert any(c.form == "corrected" and c.expected in ("unbiased", "respected") for c in of_this)
@@ -54,7 +54,7 @@ def test_every_erratum_is_a_claim_that_fails_in_print_and_holds_corrected(number
     assert all(c.name.endswith(f"(E{number})") for c in of_this)
 
 
-def test_claims_are_distinct_and_say_where_they_come_from():
+def test_claims_are_distinct_and_name_their_source():
     names = [(c.name, c.form) for c in all_claims()]
     assert len(set(names)) == len(names)
     assert {c.paper.split(",")[0] for c in all_claims()} == {
@@ -65,13 +65,13 @@ def test_claims_are_distinct_and_say_where_they_come_from():
 
 
 @pytest.mark.long
-def test_all_claims_come_out_as_expected():
+def test_all_claims_have_the_expected_verdict():
     rows = run_claims(mesh=ONE)
     assert [(row.claim.name, row.claim.form, row.notes) for row in rows if not row.as_expected] == []
     assert exit_code(rows) == 0
 
 
-def test_exact_claims_come_out_as_expected(exact):
+def test_exact_claims_have_the_expected_verdict(exact):
     assert [(row.claim.name, row.claim.form, row.notes) for row in exact if not row.as_expected] == []
     assert len(exact) == len(select(cost="exact")) > 30
     assert {row.verification.method for row in exact} == {"enumeration", "computation"}
@@ -80,23 +80,22 @@ def test_exact_claims_come_out_as_expected(exact):
 
 @pytest.mark.long
 @pytest.mark.parametrize("pattern", ["(E1)", pytest.param("(E9)", marks=pytest.mark.long)])
-def test_sampled_errata_come_out_as_expected(pattern):
-    """E9 in print is told from the right form by test_gradient_length as well."""
+def test_sampled_errata_have_the_expected_verdict(pattern):
     rows = run_claims(pattern, mesh=ONE)
     assert {row.claim.form for row in rows} == {"printed", "corrected"}
     assert all(row.as_expected for row in rows)
 
 
 @pytest.mark.long
-def test_the_printed_surrogate_has_the_mean_with_which_its_misprint_was_found():
+def test_the_printed_surrogate_has_its_known_mean():
     rows = run_claims("surrogate*radial*(E13)", mesh=ONE)
     assert [row.verification.verdict for row in rows] == ["biased", "unbiased"]
     printed = rows[0].verification
     assert 0.890 * (1 + printed.bias) == pytest.approx(1.206, abs=0.890 * printed.half_width)
 
 
-def test_numbers_of_the_errata(exact):
-    """The numbers with which the errata were found, by other programs."""
+def test_exact_claims_have_the_numbers_of_the_errata(exact):
+    """The numbers come from independent programs."""
     rows = {(row.claim.name, row.claim.form): row.verification for row in exact}
     bessel = rows["inner product of exact Gaussian features (E6)", "printed"]
     assert 0.9512 * (1 + bessel.bias) == pytest.approx(1.521, abs=5e-4)
@@ -114,7 +113,7 @@ def test_numbers_of_the_errata(exact):
         assert row.bias == pytest.approx(float(best) / (limit * 800**0.5) - 1, rel=1e-12)
 
 
-def test_no_learner_escapes_the_regret_of_random_labels():
+def test_every_learner_has_the_regret_of_random_labels():
     """E19's 545.3 is the expected regret of the learner that says 0, and others have more: E (y_hat - y)^2 is
     Y^2 + y_hat^2. Six standard errors: false alarm 2e-9 for each learner, and 40 too much or too little is found with
     probability 1 - 1e-9."""
@@ -130,7 +129,7 @@ def test_no_learner_escapes_the_regret_of_random_labels():
             assert abs(regret.mean() - 545.297) < 6 * error < 20
 
 
-def test_selection():
+def test_select_matches_patterns_and_costs():
     assert [c.form for c in select("E18")] == ["printed", "corrected"]
     assert {c.erratum for c in select("E1")} == {1} == {c.erratum for c in select("e1")}
     assert {c.form for c in select("improved")} == {"improved"}
@@ -142,7 +141,7 @@ def test_selection():
         select("E99")
 
 
-def test_rows_on_file(exact, tmp_path):
+def test_rows_are_written_as_json(exact, tmp_path):
     write_json(exact, tmp_path / "deep" / "rows.json")
     rows = json.loads((tmp_path / "deep" / "rows.json").read_text(), parse_constant=lambda name: pytest.fail(name))
     assert len(rows) == len(exact)
@@ -176,7 +175,7 @@ def test_an_unexpected_verdict_fails_the_command(monkeypatch, tmp_path):
     assert json.loads((tmp_path / "rows.json").read_text())[0]["verdict"] == "violated"
 
 
-def test_the_command_prints_draws_and_writes(tmp_path):
+def test_the_command_prints_the_table_and_writes_files(tmp_path):
     out = io.StringIO()
     files = {"json_file": tmp_path / "rows.json", "figure": tmp_path / "figures" / "claims.png"}
     assert verify_command("E1[48]*", console=Console(file=out, width=200), **files) == 0
@@ -195,7 +194,7 @@ def test_progress_counts_claims_and_fractions():
     assert 0 < seen[1][1] < 1
 
 
-def test_claims_checked_together_are_those_checked_alone():
+def test_concurrent_checks_give_the_same_rows():
     told: list[tuple] = []
     together = run_claims("E1[48]*", mesh=ONE, at_once=3, progress=lambda *at: told.append(at))
     alone = run_claims("E1[48]*", mesh=ONE, at_once=1)
@@ -208,8 +207,7 @@ def test_claims_checked_together_are_those_checked_alone():
 
 
 @pytest.mark.parametrize(("at_once", "devices"), [(1, None), (2, 1)])
-def test_claims_that_are_checked_together_have_one_device(monkeypatch, at_once, devices):
-    """One by one they have all devices, by default."""
+def test_concurrent_claims_have_one_device_and_single_claims_all(monkeypatch, at_once, devices):
     seen = []
 
     def check(options):
@@ -223,7 +221,7 @@ def test_claims_that_are_checked_together_have_one_device(monkeypatch, at_once, 
     assert seen == [devices, devices, 3, 3]
 
 
-def test_few_samples_are_drawn_without_optimisations_unless_more_are_asked_for(monkeypatch):
+def test_few_compiles_without_optimisation_unless_samples_are_given(monkeypatch):
     monkeypatch.setattr(registry, "_REGISTRY", {})
     seen = []
 
@@ -255,7 +253,7 @@ def test_options_reach_the_samples():
 
 
 @pytest.mark.long
-def test_figure(exact, tmp_path):
+def test_the_figure_has_one_interval_per_claim(exact, tmp_path):
     figure = plot_intervals(exact)
     labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert len(labels) == len(exact)
@@ -272,15 +270,15 @@ def test_figure(exact, tmp_path):
         ({"cost": "high"}, "cost: must be one of"),
     ],
 )
-def test_bad_claims(fields, message):
+def test_invalid_claims_raise_errors(fields, message):
     good = {"name": "a", "paper": "b", "form": "printed", "expected": "biased", "check": lambda options: None}
     with pytest.raises(ValueError, match=message):
         Claim(**(good | fields))
 
 
 @pytest.mark.long
-def test_noisy_labels_need_one_for_each_factor(monkeypatch):
-    """The claim holds; its mutant, in which all factors have the first label, is caught with the mean that it has."""
+def test_one_noisy_label_for_all_factors_is_biased(monkeypatch):
+    """The claim holds; with the first label for all factors it has the known wrong mean."""
     pattern, one = "noisy label for each factor", GradientLength.combine
     (right,) = run_claims(pattern, mesh=ONE)
     assert right.as_expected
@@ -292,7 +290,7 @@ def test_noisy_labels_need_one_for_each_factor(monkeypatch):
 
 
 @pytest.mark.long
-def test_a_wrong_series_coefficient_is_seen_by_the_claims_themselves(monkeypatch):
+def test_a_wrong_series_coefficient_changes_the_verdict(monkeypatch):
     """gamma_7 of the exponential loss times 1.3: 4e-5 of the sum, and yet the verdict changes, because the terms
     come from Cauchy's integral and not from the coefficients it checks."""
     right = Exponential.coefficients
@@ -308,8 +306,8 @@ def test_a_wrong_series_coefficient_is_seen_by_the_claims_themselves(monkeypatch
     assert any("N = 7" in note for note in row.notes)
 
 
-def test_the_claim_on_exponential_weights_plays_the_learner_of_the_package(monkeypatch):
-    """With a `Hedge` that does not learn, nine tenths of the rounds are lost, whatever the step."""
+def test_the_claim_on_exponential_weights_runs_the_learner_of_the_package(monkeypatch):
+    """A `Hedge` that does not learn loses nine tenths of the rounds."""
     monkeypatch.setattr(features, "EWA", lambda eta: EWA(1e-9))
     rows = run_claims("(E18)")
     assert [row.verification.verdict for row in rows] == ["violated", "violated"]

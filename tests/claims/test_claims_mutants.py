@@ -22,7 +22,7 @@ from jaxonline.simulation.blocks import default_mesh
 
 
 def _times(number, factor):
-    """A table whose entry of this number is wrong."""
+    """Multiply one entry of a table by a factor."""
     return lambda right: lambda self, n_terms, *args: _changed(np.array(right(self, n_terms, *args)), number, factor)
 
 
@@ -105,7 +105,7 @@ def _power_of_weights(patch):
 
 
 def _l2_sampler(patch):
-    """|w| for w^2 in the law that is sampled; the law that is enumerated is right."""
+    """|w| for w^2 in the sampled distribution; the enumerated one is right."""
     right = attributes.AttributeGradient.choose
 
     def choose(self, key, w):
@@ -139,7 +139,7 @@ def _last_of_each_sequence(patch):
 
 
 def _law_of_n(patch):
-    """p is half a per cent too large in what is drawn."""
+    """The sampled p is half a per cent too large."""
     right = Geometric.sample
     patch.setattr(Geometric, "sample", lambda self, key: right(Geometric(self.p * 1.005), key))
 
@@ -170,7 +170,7 @@ def _next_power_of_two(patch):
 
 
 def _step_of_another_round(patch):
-    """The step size of a round that is twice as far."""
+    """The step size of the round 2 t."""
     right = GradientLearner.update
     patch.setattr(
         GradientLearner,
@@ -220,7 +220,7 @@ SHORT = ("BOA at a power of two",)
 @pytest.mark.parametrize(
     "name", [name if name in SHORT else pytest.param(name, marks=pytest.mark.long) for name in MUTANTS]
 )
-def test_a_planted_error_is_caught(name, monkeypatch):
+def test_a_planted_error_changes_the_verdict(name, monkeypatch):
     plant, pattern = MUTANTS[name]
     plant(monkeypatch)
     jax.clear_caches()

@@ -19,18 +19,18 @@ FILES = ["docs/claims.md", "docs/papers.md"]
 
 
 def cells(line: str) -> list[str]:
-    """The cells of a line of a table, as they are read."""
+    """The cells of a line of a Markdown table without escapes."""
     split = re.split(r"(?<!\\)\|", line)[1:-1]
     return [re.sub(r"\\(.)", r"\1", cell.strip()) for cell in split]
 
 
-def test_the_page_of_claims_has_every_claim_with_its_verdict():
+def test_claims_md_has_every_claim_with_its_verdict():
     table = CLAIMS.split("| claim | paper |")[1].split("\n\n")[0].splitlines()[2:]
     shown = [(claim, paper, form, verdict.strip("*")) for claim, paper, form, *_, verdict in map(cells, table)]
     assert shown == [(claim.name, claim.paper, claim.form, claim.expected) for claim in all_claims()]
 
 
-def test_the_rest_of_the_page_of_claims_is_what_would_be_written():
+def test_claims_md_equals_the_generated_page_outside_the_table():
     before, after = CLAIMS.split("| claim | paper |")
     written_before, written_after = claims_page([]).split("| claim | paper |")
     assert before == written_before
@@ -39,7 +39,7 @@ def test_the_rest_of_the_page_of_claims_is_what_would_be_written():
     assert errata.legend() in CLAIMS
 
 
-def test_errata_are_numbered_and_belong_to_papers():
+def test_errata_are_numbered_and_have_a_paper():
     assert [one.number for one in errata.ERRATA] == list(range(1, 21))
     assert all(one.paper in errata.PAPERS and one.place and one.printed and one.right for one in errata.ERRATA)
     assert errata.erratum(17).place == "Table 2"
@@ -50,18 +50,18 @@ def test_errata_are_numbered_and_belong_to_papers():
         assert cells(line) == [f"E{one.number}", f"{one.paper}, {one.place}", one.printed, one.right, one.note]
 
 
-def test_the_map_of_the_papers_is_up_to_date():
-    """If this fails after something moved: `python -m jaxonline.claims.papers > docs/papers.md`."""
+def test_papers_md_equals_the_generated_page():
+    """Update it with `python -m jaxonline.claims.papers > docs/papers.md`."""
     assert papers_page() == PAPERS
 
 
-def test_every_claim_has_its_place_in_the_map():
+def test_every_claim_has_a_place_in_papers_md():
     found = [claim for letter, places in PLACES.items() for place in places for claim in claims_at(letter, place)]
     assert sorted((c.name, c.form) for c in found) == sorted((c.name, c.form) for c in all_claims())
     assert all(as_text(claim.name) in PAPERS for claim in all_claims())
 
 
-def test_names_are_found_where_they_are_defined():
+def test_source_of_returns_the_defining_file():
     assert source_of("learners.NoisyKernel") == Path("jaxonline/learners/kernels/noisy_kernel.py")
     assert source_of("losses") == Path("jaxonline/losses")
     assert source_of("kernels.radial.Cauchy") == source_of("kernels.radial") == Path("jaxonline/kernels/radial.py")
@@ -70,7 +70,7 @@ def test_names_are_found_where_they_are_defined():
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_links_lead_somewhere(file):
+def test_links_have_targets(file):
     links = re.findall(r"\]\(([^)#]+)\)", (ROOT / file).read_text())
     inside = [link for link in links if "://" not in link]
     assert inside

@@ -34,8 +34,12 @@ OWN_ARGUMENTS = {
     "Surrogate": {"covariance": 0.1, "dimension": 2}, "Sum": {"kernels": [{"type": "Gaussian", "width": 1.0}]},
     "EWA.over_range": {"low": 0.0}, "best_feature_map": {"kernel": "ExponentialKernel"}, "Scaled": {"kernel": "Linear"},
     "KernelGradient": {"estimator": "FullGradient"},
-    "NoisyKernel": {"storage": {"type": "Storage", "tensor_levels": 1, "deepest": 6, "most_pairs": 4, "most_fresh": 12,
-                                "n_chunks": 20}},
+    "NoisyKernel": {
+        "radius": 1.0,
+        "storage": {
+            "type": "Storage", "tensor_levels": 1, "deepest": 6, "most_pairs": 4, "most_fresh": 12, "n_chunks": 20,
+        },
+    },
     "passive_aggressive": {"variant": "PA-I"}, "warmup_cosine_decay_schedule": {"decay_steps": 10},
     "piecewise_interpolate_schedule": {"interpolate_type": "linear"},
 }  # fmt: skip
@@ -215,7 +219,10 @@ GAMES = [
      "feedback": {"type": "LossOfMove", "loss": "SquaredDistance"}},
 ]  # fmt: skip
 GAME_ARGUMENTS = {
-    "MultiKernel": {"expert": {"type": "VAW", "allow_float32": True}, "dictionary": DICTIONARY},
+    "MultiKernel": {
+        "combiner": {"type": "EWA", "eta": 0.5}, "expert": {"type": "VAW", "allow_float32": True},
+        "dictionary": DICTIONARY,
+    },
     "VAW": {"allow_float32": True}, "Raker": {"dictionary": DICTIONARY}, "OMKLGF": {"dictionary": DICTIONARY},
     "aer": {"n_attributes": 2}, "aerr": {"n_attributes": 2}, "Baseline": {"n_attributes": 2},
     "GradientLearner": {"estimator": "FullGradient"}, "OnlineNewtonStep": {"estimator": "FullGradient"},

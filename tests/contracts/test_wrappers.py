@@ -18,7 +18,7 @@ from jaxonline.game.defaults import FeedbackDefaults, method_of
 from jaxonline.game.traits import traits_of
 from jaxonline.learners import Doubling, MultiKernel, SurrogateKernel, Truncated, WithFeatures
 from jaxonline.parameters.struct import cast_leaves
-from jaxonline.simulation.controls import Shadowed
+from jaxonline.simulation.control_variates import Shadowed
 
 ROUNDS = 4
 VAW = jo.learners.VAW(allow_float32=True)

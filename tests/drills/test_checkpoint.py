@@ -23,7 +23,7 @@ import jaxonline as jo
 from jaxonline.game.round import States
 from jaxonline.parameters.warning_classes import DamagedStoreWarning
 from jaxonline.simulation.blocks import default_mesh
-from jaxonline.simulation.resuming import InProgress, Pace, Position, pieces
+from jaxonline.simulation.resuming import InProgress, Pace, Position, split_segments
 from jaxonline.simulation.segments import Carry, Totals
 from jaxonline.store.blocks import Store
 from jaxonline.store.filesystem import Folder
@@ -38,7 +38,7 @@ class Killed(BaseException):
 def kept(monkeypatch, one_core):
     """The rounds at which blocks in progress were kept; the process ends after so many of them."""
     rounds, limit = [], [10**9]
-    keep = InProgress.keep
+    keep = InProgress.save
 
     def counted(self, position):
         keep(self, position)
@@ -50,7 +50,7 @@ def kept(monkeypatch, one_core):
         rounds.clear()
         limit[0] = number
 
-    monkeypatch.setattr(InProgress, "keep", counted)
+    monkeypatch.setattr(InProgress, "save", counted)
     rounds_kept = rounds
     stop_after.rounds = rounds_kept
     return stop_after
@@ -152,10 +152,10 @@ def test_stops_do_not_change_the_numbers_and_are_rare(kept, reference, tmp_path)
 
 def test_pieces_and_their_pace():
     """Pieces grow as long as they take less than an eighth of the time between two keepings."""
-    assert list(pieces([(0, 40), (40, 80)], 0, Pace(1.0, rounds=40))) == [(0, 40), (40, 80)]
-    assert list(pieces([(0, 40), (40, 80)], 50, Pace(1.0, rounds=40))) == [(50, 80)]
+    assert list(split_segments([(0, 40), (40, 80)], 0, Pace(1.0, rounds=40))) == [(0, 40), (40, 80)]
+    assert list(split_segments([(0, 40), (40, 80)], 50, Pace(1.0, rounds=40))) == [(50, 80)]
     pace, seen = Pace(every=1e6), []
-    for t, until in pieces([(0, 100), (100, 130)], 5, pace):
+    for t, until in split_segments([(0, 100), (100, 130)], 5, pace):
         seen.append((t, until))
         pace.played()
     assert seen == [(5, 21), (21, 53), (53, 100), (100, 130)]
@@ -180,7 +180,7 @@ def test_every_leaf_of_a_carry_comes_back(tmp_path):
     with Store(Folder(tmp_path), {}, 1.0) as store:
         progress = InProgress(store, JobArrays("learner 0", "learner", ("a",), (0, 1), 2), np.array([4, 5]), 2)
         assert progress.restore(carry) is None
-        progress.keep(Position(17, carry, read))
+        progress.save(Position(17, carry, read))
         found = progress.restore(carry)
     assert found.round == 17
     for name, leaf in found.carry.states[0].items():

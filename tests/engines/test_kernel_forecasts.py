@@ -22,10 +22,10 @@ from jaxonline.learners.linear.vaw import VAW
 )
 def test_experts_are_independent_forecasters(x64, monkeypatch, N, cores, shapes):
     """In jobs of one shape, turns and kernels that are played at once; the last one is filled up with the first."""
-    monkeypatch.setattr(kernel_forecasts, "default_at_once", lambda: cores)
-    played, play = [], kernel_forecasts._forecast_in_turns
+    monkeypatch.setattr(kernel_forecasts, "default_threads", lambda: cores)
+    played, play = [], kernel_forecasts._forecast_batches
     monkeypatch.setattr(
-        kernel_forecasts, "_forecast_in_turns", lambda part, *rest: played.append(part) or play(part, *rest)
+        kernel_forecasts, "_forecast_batches", lambda part, *rest: played.append(part) or play(part, *rest)
     )
     X, y = sequence(50, 3)
     dictionary = Dictionary(np.random.default_rng(1).normal(size=(N, 4, 3)))

@@ -117,7 +117,7 @@ def test_gram_matrices_are_positive_semi_definite(kernel, x64):
 
 
 def test_the_printed_binomial_kernel_is_not_positive_semi_definite():
-    """E5: its coefficients alternate, two points of the line refute it, and no kernel can be built from it."""
+    """E5: its coefficients alternate, two points of the line are a counterexample, and PowerSeries rejects them."""
     printed = printed_binomial_coefficients(6, 1.5)
     assert (np.sign(printed) == [1, -1, 1, -1, 1, -1]).all()
     np.testing.assert_allclose(np.abs(printed), Binomial(1.5).coefficients(6), rtol=1e-12)
@@ -184,7 +184,7 @@ def test_mixing_density_gives_the_kernel(kernel, x64):
 
 @pytest.mark.parametrize("kernel", [RadialExponential(0.8), Cauchy(4.0), Cauchy(2.0, 0.4), Cauchy(1.5, 3.2)])
 def test_truncated_kernel_agrees_with_its_quadrature(kernel):
-    """The closed form and Gauss-Jacobi share no code; both represent the kernel cut at u = 2 to 1e-12."""
+    """The closed form and Gauss-Jacobi quadrature share no code; they agree for the kernel cut at u = 2 to 1e-12."""
     assert quadrature_error(kernel, 2.0) < 1e-12
     assert quadrature_error(kernel, 2.0, n_nodes=4) > 1e-6
 
@@ -230,7 +230,7 @@ def test_the_type_of_a_sum_states_its_series_and_spectrum(kernel):
 
 @pytest.mark.parametrize("kernel", [MIXED, Sum([Linear()]), Scaled(Gaussian(1.0), 2.0), Scaled(MIXED, 3.0)])
 def test_sums_and_multiples_survive_copy_and_pickle(kernel):
-    """As pytrees, copied, and pickled as on the way to another machine."""
+    """As pytrees, copied, and pickled."""
     x, x2 = jnp.array([0.3, -0.2]), jnp.array([0.1, 0.4])
     leaves, tree = jax.tree.flatten(kernel)
     for other in (jax.tree.unflatten(tree, leaves), copy.deepcopy(kernel), pickle.loads(pickle.dumps(kernel))):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tiers import some
 
-from jaxonline.linalg.ragged import Added, largest, ragged_add, ragged_map
+from jaxonline.linalg.ragged import Increment, batch_max, ragged_add, ragged_map
 
 CAPACITY, RUNS, LEARNERS = 6, 20, 3
 SHARES = [0.01, 0.3, 1.0, 100.0]  # pieces of one call, of a few runs, of more calls than there can be
@@ -144,7 +144,7 @@ def nested(function, nesting):
 
 def summed(function, number, share):
     """The sum of `function(j)`, which depends on no state."""
-    return ragged_add(lambda j, _: Added(function(j)), number, jnp.int32(0), share)
+    return ragged_add(lambda j, _: Increment(function(j)), number, jnp.int32(0), share)
 
 
 @pytest.mark.parametrize("nesting", some(NESTINGS, "runs", "learners in runs"))
@@ -162,7 +162,7 @@ def test_additions(nesting, share):
 
     def added(n, a, b):
         def add(j, state):  # what is added to the second depends on a state that no call changes
-            return Added(10 * j + b, j % 3), Added(state[2] * (j + 1) - b), Added(jnp.int32(0))
+            return Increment(10 * j + b, j % 3), Increment(state[2] * (j + 1) - b), Increment(jnp.int32(0))
 
         rows, number, _ = ragged_add(add, n, (a, a[0], a[1]), share)
         return jnp.append(rows, number)
@@ -241,7 +241,7 @@ def test_work_of_sums_and_additions():
     counter, total = Counter(), int(np.clip(NUMBERS, 0, None).sum())
     sums = jax.vmap(lambda n, a: summed(lambda j: counter(j, a, B[0]), n, 0.25))
     assert counter.of(sums, NUMBERS, A) == -(-total // 5) * 5
-    added = jax.vmap(lambda n, a: ragged_add(lambda j, s: Added(s + counter(j, a, B[0])), n, a[0], 0.1))
+    added = jax.vmap(lambda n, a: ragged_add(lambda j, s: Increment(s + counter(j, a, B[0])), n, a[0], 0.1))
     assert counter.of(added, NUMBERS, A) == -(-total // 2) * 2
 
 
@@ -260,8 +260,8 @@ def test_bad_capacity(capacity):
 
 def test_the_largest_of_all_that_are_mapped_over():
     numbers = NUMBERS.reshape(4, 5)
-    assert int(largest(jnp.int32(3))) == 3
-    assert jax.vmap(largest)(NUMBERS).tolist() == [9] * RUNS
-    assert (jax.vmap(jax.vmap(largest))(numbers) == 9).all()
-    inner = jax.vmap(lambda row: jax.vmap(lambda b: largest(row[0]) + b)(jnp.arange(3)))(numbers)
+    assert int(batch_max(jnp.int32(3))) == 3
+    assert jax.vmap(batch_max)(NUMBERS).tolist() == [9] * RUNS
+    assert (jax.vmap(jax.vmap(batch_max))(numbers) == 9).all()
+    inner = jax.vmap(lambda row: jax.vmap(lambda b: batch_max(row[0]) + b)(jnp.arange(3)))(numbers)
     assert inner.tolist() == [(numbers[:, 0].max() + np.arange(3)).tolist()] * 4

@@ -8,7 +8,7 @@ from scipy import stats
 
 from jaxonline.learners.bandits.arm_sampling import draw_arm
 from jaxonline.random import fast_beta
-from jaxonline.random.beta_draws import SERIES, log1p_remainder
+from jaxonline.random.beta_draws import SERIES_RADIUS, log1p_remainder
 
 pytestmark = pytest.mark.fast_compile
 
@@ -58,7 +58,7 @@ def test_the_remainder_of_the_logarithm():
     w = np.concatenate([-np.logspace(-6, -0.001, 60), np.logspace(-6, 1, 60)]).astype(np.float32)
     exact = np.array([_remainder(float(each)) for each in w])
     found = np.asarray(jax.jit(log1p_remainder)(jnp.asarray(w)), float)
-    small = np.abs(w) < SERIES
+    small = np.abs(w) < SERIES_RADIUS
     np.testing.assert_allclose(found[small], exact[small], rtol=1e-6)
     np.testing.assert_allclose(found[~small], exact[~small], rtol=1e-6, atol=4e-7)
 

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.special
 
 from jaxonline.random import fast_normal, inlined
-from jaxonline.random.gaussian import normal_of
+from jaxonline.random.gaussian import normal_from_uniform
 
 
 def test_they_are_those_of_jax():
@@ -23,8 +23,8 @@ def test_the_inverse_error_function_is_that_of_scipy():
     lowest = np.nextafter(np.float32(-1), np.float32(0))
     u = np.maximum(lowest, np.arange(2**23, dtype=np.float32) * np.float32(2.0**-23) * (1 - lowest) + lowest)
     assert np.isin(jax.random.uniform(jax.random.key(1), (1000,), minval=lowest, maxval=1.0), u).all()
-    got = np.asarray(jax.jit(normal_of)(u))
+    got = np.asarray(jax.jit(normal_from_uniform)(u))
     wanted = np.sqrt(2) * scipy.special.erfinv(u.astype(float))
     np.testing.assert_allclose(got, wanted, rtol=3.2e-7, atol=0)
     assert abs(np.mean(got / wanted - 1)) < 2e-8
-    np.testing.assert_array_equal(jax.jit(normal_of)(-u), -got)
+    np.testing.assert_array_equal(jax.jit(normal_from_uniform)(-u), -got)

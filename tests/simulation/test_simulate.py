@@ -283,7 +283,7 @@ def test_read_out_rounds(n_rounds, record_at, spacing):
     assert [t for t, _ in segments] == [0, *(until for _, until in segments[:-1])]
     assert set(rounds) <= {until for _, until in segments}
     assert len(segments) <= (1 if spacing == "linear" else 2) * len(rounds)
-    assert plan.pieces() == len(segments)
+    assert plan.n_steps() == len(segments)
 
 
 @given(st.lists(st.integers(1, 500), min_size=1, max_size=8))

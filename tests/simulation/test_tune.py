@@ -11,7 +11,7 @@ from tuned_game import GAME, ONE, SIGMA, SIZES, T, make
 import jaxonline as jo
 from jaxonline.parameters.warning_classes import SearchEdgeWarning
 from jaxonline.simulation import halving, search_space
-from jaxonline.simulation.tuning_trials import Tried
+from jaxonline.simulation.tuning_trials import Trials
 
 pytestmark = pytest.mark.fast_compile
 
@@ -79,7 +79,7 @@ def test_it_is_successive_halving(seed):
     losses[rng.uniform(size=losses.shape) < 0.02] = np.inf
     losses[rng.uniform(size=losses.shape) < 0.1] = np.nan
     losses[rng.integers(n_settings)] = 5.0
-    rungs = halving.rungs_of(n_settings, n_runs, int(rng.integers(1, 4)) if seed % 2 else None, factor)
+    rungs = halving.plan_rungs(n_settings, n_runs, int(rng.integers(1, 4)) if seed % 2 else None, factor)
     asked = np.zeros(losses.shape, int)
 
     def play(some, runs):
@@ -109,18 +109,18 @@ def test_it_is_successive_halving(seed):
     ],
 )
 def test_how_many_settings_and_runs(sizes, rungs):
-    assert halving.rungs_of(*sizes) == rungs
+    assert halving.plan_rungs(*sizes) == rungs
 
 
 def test_more_rungs_than_runs():
-    with pytest.raises(ValueError, match=r"rungs: .*got 4 for n_runs=26"):
-        halving.rungs_of(100, 26, 4, 3)
+    with pytest.raises(ValueError, match=r"rungs: must .*got 4 for n_runs=26"):
+        halving.plan_rungs(100, 26, 4, 3)
 
 
 def test_the_least_is_the_first_of_equal_ones():
-    assert halving.least([2.0, np.nan, 1.0, 1.0, -np.inf]) == 2
-    with pytest.raises(ValueError, match=r"settings: must have one with finite losses .got 2"):
-        halving.least([np.nan, np.inf])
+    assert halving.argmin_finite([2.0, np.nan, 1.0, 1.0, -np.inf]) == 2
+    with pytest.raises(ValueError, match=r"grid: .*got none in 2"):
+        halving.argmin_finite([np.nan, np.inf])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ def test_it_prints(tuned):
 
 
 def test_no_setting_is_left(no_further_program):
-    with pytest.raises(ValueError, match=r"settings: must have one with finite losses .got 4"):
+    with pytest.raises(ValueError, match=r"grid: .*got none in 4"):
         jo.tune(GAME, make, {"step": [1e20, 2e20, 3e20, 4e20]}, key=3, **SIZES)
 
 
@@ -278,9 +278,9 @@ def test_optuna(given):
     if given == "study":
         assert [trial.params for trial in study.trials] == list(found.settings)
         assert [trial.value for trial in study.trials] == found.rungs[0].of.mean.tolist()
-        with pytest.raises(ValueError, match=r"sampler: .*got a study that is to maximize"):
+        with pytest.raises(ValueError, match=r"sampler: must .*maximize"):
             jo.tune(GAME, make, grid, sampler=optuna.create_study(direction="maximize"), n_settings=2, **SIZES)
-        with pytest.raises(TypeError, match=r"grid\['step'\]: must be a list of numbers, words"):
+        with pytest.raises(TypeError, match=r"grid\['step'\]: must be a list of numbers"):
             jo.tune(GAME, make, {"step": [jo.Constant(0.1)]}, sampler=study, n_settings=2, **SIZES)
 
 
@@ -297,18 +297,18 @@ def test_settings_that_are_drawn():
         "radius": search_space.Range(-1.0, 3.0),
         "kind": ["a", "b"],
     }
-    found = search_space.drawn(grid, 8, [5])
+    found = search_space.draw_settings(grid, 8, [5])
     assert sorted(int(np.floor(2 * (4 + np.log10(each["step"])))) for each in found) == list(range(8))
     assert sorted(int(np.floor(2 * (1 + each["radius"]))) for each in found) == list(range(8))
     assert sorted(each["kind"] for each in found) == 4 * ["a"] + 4 * ["b"]
-    assert found == search_space.drawn(grid, 8, [5]) != search_space.drawn(grid, 8, [6])
+    assert found == search_space.draw_settings(grid, 8, [5]) != search_space.draw_settings(grid, 8, [6])
     steps = [each["step"] for each in found]
     assert steps != sorted(steps), "in an order that has nothing to do with that of other numbers"
 
 
 def test_all_pairs_of_a_grid():
-    asked, n = search_space.sampler_of(
-        search_space.checked_grid({"a": np.array([1.0, 2.0]), "b": ["x", None]}), None, None, [0]
+    asked, n = search_space.make_sampler(
+        search_space.check_grid({"a": np.array([1.0, 2.0]), "b": ["x", None]}), None, None, [0]
     )
     wanted = [{"a": a, "b": b} for a in (1.0, 2.0) for b in ("x", None)]
     assert asked.ask(n) == wanted
@@ -316,7 +316,7 @@ def test_all_pairs_of_a_grid():
 
 def test_settings_that_differ_in_numbers_share_a_program():
     """Those of another structure, or that see the rounds through another feedback, do not."""
-    noise, tried = jo.noise.gaussian, Tried(GAME, lambda setting: setting["learner"], "cumulative_loss", 4)
+    noise, tried = jo.noise.gaussian, Trials(GAME, lambda setting: setting["learner"], "cumulative_loss", 4)
     two = jo.GradientLearner(jo.estimators.TwoCopies(), 0.1)
     each = [
         make(0.1), make(0.2), make(jo.InverseSqrt(0.1)), make(jo.InverseSqrt(0.2)),

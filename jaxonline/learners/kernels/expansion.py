@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int
 
 from jaxonline.linalg.ordering import materialise
-from jaxonline.linalg.ragged import largest
+from jaxonline.linalg.ragged import batch_max
 from jaxonline.linalg.short_axes import contract, sum_axis, take_columns
 from jaxonline.parameters.struct import static, struct
 
@@ -255,6 +255,6 @@ def _sum_deep_features(w: Expansion, values: Float[Array, "chunk S"]) -> Float[A
             total = total + coefficient * product
         return total, product
 
-    n_iterations = largest((w.used + _CHUNKS_PER_ITERATION - 1) // _CHUNKS_PER_ITERATION)
+    n_iterations = batch_max((w.used + _CHUNKS_PER_ITERATION - 1) // _CHUNKS_PER_ITERATION)
     one = jnp.ones((), values.dtype)
     return jax.lax.fori_loop(jnp.int32(0), n_iterations, add_chunks, (0.0 * one, one))[0]

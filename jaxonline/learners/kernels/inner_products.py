@@ -13,8 +13,8 @@ from jaxtyping import Array, Float, Int
 from jaxonline.learners.kernels import calls_per_run, expansion
 from jaxonline.learners.kernels.expansion import Expansion, Feature, ReservedChunks
 from jaxonline.learners.kernels.map_estimate import MapEstimate
-from jaxonline.linalg.ordering import after
-from jaxonline.linalg.ragged import Added, ragged_add, ragged_map
+from jaxonline.linalg.ordering import index_after
+from jaxonline.linalg.ragged import Increment, ragged_add, ragged_map
 from jaxonline.parameters.struct import replace
 
 
@@ -70,10 +70,10 @@ def _add_deep_products(
         psi = estimates.deep(j, psis)
         current = replace(w, rows=state[0], level=reserved.level, place=reserved.place)
         product = expansion.deep_product(current, psi)
-        is_own = j == after(0, product)  # the rows are read before they change
+        is_own = j == index_after(0, product)  # the rows are read before they change
         rows, norm = reserved.rows(w, psi), expansion.squared_norm(psi)
         own = (jnp.where(is_own, value, jnp.zeros_like(value)) for value in (rows, norm))
-        return *map(Added, own), Added(product, j)
+        return *map(Increment, own), Increment(product, j)
 
     start = w.rows, jnp.zeros_like(w.squared_norm), products
     rows, norm, products = ragged_add(multiply, rank[-1], start, calls_per_run.DEEP_ESTIMATES)

@@ -17,7 +17,7 @@ from jaxonline.estimators.noisy_features import PairProduct
 from jaxonline.learners.kernels import calls_per_run
 from jaxonline.learners.kernels.capacity import Storage
 from jaxonline.learners.kernels.expansion import Feature
-from jaxonline.linalg.ragged import Added, ragged_add, ragged_map
+from jaxonline.linalg.ragged import Increment, ragged_add, ragged_map
 from jaxonline.linalg.short_axes import select_entry
 
 
@@ -53,8 +53,8 @@ class Requests(NamedTuple):
         def request(j, _):
             counts = sample_counts(j)
             fits = (feature_map.level(counts) <= storage.deepest) & (feature_map.pairs(counts) <= storage.most_pairs)
-            entries = jax.tree.map(lambda count: Added(count, j), counts)
-            return entries, Added(feature_map.queries(counts)), Added((~fits).astype(jnp.int32))
+            entries = jax.tree.map(lambda count: Increment(count, j), counts)
+            return entries, Increment(feature_map.queries(counts)), Increment((~fits).astype(jnp.int32))
 
         # the counts of listed estimates are stored, the others are added to the total only
         spec = jax.eval_shape(sample_counts, jnp.int32(0))
@@ -94,8 +94,8 @@ class MapEstimate(NamedTuple):
             product = jnp.stack([jnp.log(jnp.abs(inner)), (inner < 0.0).astype(spec.dtype)])
             is_pair = i < pairs
             return (
-                Added(jnp.where(is_pair, product, jnp.zeros_like(product))),
-                Added(jnp.stack(two), jnp.where(is_pair, n_twos, i - pairs)),
+                Increment(jnp.where(is_pair, product, jnp.zeros_like(product))),
+                Increment(jnp.stack(two), jnp.where(is_pair, n_twos, i - pairs)),
             )
 
         number = jnp.where(fits, pairs + jnp.where(level <= rows, (level + 1) // 2, 0), 0)

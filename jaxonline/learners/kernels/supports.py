@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int
 
 from jaxonline.learners.vectors import zeros_like_vector
-from jaxonline.linalg.ragged import largest
+from jaxonline.linalg.ragged import batch_max
 
 MIN_CHUNK_POINTS = 128
 MAX_CHUNKS = 8
@@ -32,7 +32,7 @@ class Supports(NamedTuple):
     def evaluate(self, kernel: Any, x: Float[Array, "d"]) -> Float[Array, ""]:
         """Return w(x) = sum_i alpha_i k(x_i, x). The kernel is a pytree and a function of two vectors."""
         size = self.alpha.shape[-1]
-        n_chunks = largest((self.t + (size - 1)) // size)
+        n_chunks = batch_max((self.t + (size - 1)) // size)
 
         def add_chunk(i: Int[Array, ""], total: Float[Array, ""]) -> Float[Array, ""]:
             points, alpha = (jax.lax.dynamic_index_in_dim(a, i, keepdims=False) for a in (self.points, self.alpha))

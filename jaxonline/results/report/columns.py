@@ -1,4 +1,4 @@
-"""The columns of a table: what a row's entry is called, and how it is shown."""
+"""Columns of a table: which entry of a row they show, and how."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Form = str | Callable[[float], str]  # of a number: "{:.2f}", or a function
 
 @dataclass(frozen=True)
 class Text:
-    """A column of words: the row's entry `key`, under `head` (by default the key)."""
+    """A column of text: the entry `key` of each row, under `head` (by default the key)."""
 
     key: str
     head: str = ""
@@ -20,14 +20,14 @@ class Text:
     style: ClassVar[str | None] = None
 
     def show(self, row: Row) -> str:
-        """The cell: "-" for what is not known, nothing where the row has no such entry."""
+        """The cell: "-" for an unknown value, "" for a missing entry."""
         if self.key not in row:
             return ""
         value = row[self.key]
         return "-" if value is None or value != value else self._words(value, row)
 
     def wanted(self, rows: Sequence[Row]) -> bool:
-        """Whether the column is shown."""
+        """Whether the column is shown for these rows."""
         return True
 
     def _words(self, value: Any, row: Row) -> str:
@@ -36,7 +36,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Number(Text):
-    """A column of numbers, each shown by `form`."""
+    """A column of numbers, formatted by `form`."""
 
     form: Form = "{:.6g}"
     numeric: ClassVar[bool] = True
@@ -47,12 +47,9 @@ class Number(Text):
 
 @dataclass(frozen=True)
 class Interval(Number):
-    """A number with its interval, "mean ± half the width", or "mean [low, high]" with brackets.
-
-    The limits are the entries `<key>_low` and `<key>_high` of the row, or else `low` and `high`.
+    """A number with its interval: "mean ± half-width", or "mean [low, high]" with brackets.
 
     Example:
-        >>> from jaxonline.results.report.columns import Interval
         >>> row = {"regret": 20.46, "low": 20.17, "high": 20.75}
         >>> Interval("regret", form="{:.2f}").show(row), Interval("regret", form="{:.1f}", brackets=True).show(row)
         ('20.46 ± 0.29', '20.5 [20.2, 20.8]')
@@ -71,10 +68,9 @@ class Interval(Number):
 
 @dataclass(frozen=True)
 class Fixed(Interval):
-    """A number with its interval by a `form` of so many decimals, or as `Measured` where they are too few for it.
+    """A number with its interval by a `form` with fixed decimals, or as `Measured` if these are too few.
 
     Example:
-        >>> from jaxonline.results.report.columns import Fixed
         >>> rows = {"regret": 20.46, "low": 20.17, "high": 20.75}, {"regret": 3.5e-4, "low": 3.4e-4, "high": 3.6e-4}
         >>> [Fixed("regret", form="{:.2f}").show(row) for row in rows]
         ['20.46 ± 0.29', '0.000350 ± 0.000010']
@@ -92,10 +88,9 @@ class Fixed(Interval):
 
 @dataclass(frozen=True)
 class Measured(Interval):
-    """A number with its interval, to the second digit of half its width, whatever the size of both.
+    """A number with its interval, to the second digit of the half-width.
 
     Example:
-        >>> from jaxonline.results.report.columns import Measured
         >>> Measured("regret").show({"regret": 20461.3, "low": 20171.0, "high": 20751.6})
         '20,461 ± 290'
     """
@@ -109,19 +104,19 @@ class Measured(Interval):
 
 @dataclass(frozen=True)
 class Count(Number):
-    """What should be 0 everywhere: shown, in red, where it is not."""
+    """A column of counts that should be 0: shown in red, and only if a count is not 0."""
 
     form: Form = "{:d}"
     style: ClassVar[str | None] = "red"
 
     def wanted(self, rows: Sequence[Row]) -> bool:
-        """Whether a row has any."""
+        """Whether a count is not 0."""
         return any(row.get(self.key) for row in rows)
 
 
 @dataclass(frozen=True)
 class OptionalNumber(Number):
-    """A number that some studies measure: the column is shown where a row has it."""
+    """A number that only some studies measure: shown if a row has it."""
 
     def wanted(self, rows: Sequence[Row]) -> bool:
         """Whether a row has it."""
@@ -129,7 +124,7 @@ class OptionalNumber(Number):
 
 
 def interval_ends(row: Row, key: str) -> tuple[float, float]:
-    """The ends of the interval of an entry: `<key>_low` and `<key>_high`, or else `low` and `high`."""
+    """The ends of an entry's interval: `<key>_low` and `<key>_high`, or else `low` and `high`."""
     own = f"{key}_low" in row
     return (row[f"{key}_low"], row[f"{key}_high"]) if own else (row["low"], row["high"])
 

@@ -1,4 +1,4 @@
-"""The figure of a result: mean against rounds with bands, and bounds. Matplotlib is imported when it is drawn."""
+"""The figure of a result: means against rounds with bands and bounds."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -48,31 +48,27 @@ def plot_result(
     title: str | None = None,
     style: str = "screen",
 ) -> "ResultFigure":
-    """Mean of a quantity against rounds with bands; with bounds, a second panel on logarithmic axes.
+    """Plot the mean of a quantity against rounds with bands; with bounds, a second panel has logarithmic axes.
 
-    A band holds for the whole curve of its learner (`Result.bands`), not for each round alone; of one run there is
-    none. Axes are logarithmic where the recorded rounds are (`simulate(spacing="log")`). Up to 21 learners differ in
-    colour and dashes, with their names at the ends of the curves; of more the best 7 do, and the others are grey.
-    Where one round was recorded, the learners are points.
+    A band holds for the whole curve of its learner (`Result.bands`); a single run has none. Axes are logarithmic if the
+    recorded rounds are (`simulate(spacing="log")`). Up to 21 learners differ in colour and dashes; of more, the best 7
+    do, and the others are grey. With one recorded round, learners are points.
 
     Args:
         result: the numbers.
-        path: where to write the figure (the ending chooses the format), or None. Fonts of a PDF are embedded.
-        quantity: "regret", "comparator_loss", or a measure that is a number, by its name; by default the regret, or
-            the cumulative loss where there is no comparator.
+        path: where to write the figure (the ending sets the format), or None. PDF files embed their fonts.
+        quantity: a quantity that is a number; by default the regret, or the cumulative loss without a comparator.
         level: of each learner's band.
         interval: as in `Result.bands`.
-        bounds: what a theorem promises at each recorded round [G], by learner: dashed lines in the second panel.
+        bounds: a theorem's bound at each recorded round [G], by learner: dashed lines in the second panel.
         title: of the figure.
-        style: "screen", or "paper": for a column of a two-column paper, 3.25 inches wide with letters of 8 points, a
-            legend below and nothing above, since that is the caption's; with bounds, one panel, which is logarithmic.
+        style: "screen", or "paper" for a column of a two-column paper: 3.25 inches wide, letters of 8 points, a legend
+            below, no title; with bounds, one panel with logarithmic axes.
 
     Raises:
-        ValueError: a quantity that the study does not have, or a bound for a learner that it does not have, or not of
-            the length of the recorded rounds; an unknown style.
+        ValueError: an unknown quantity, learner or style, or a bound with the wrong length.
 
     Example:
-        >>> import numpy as np
         >>> import jaxonline as jo
         >>> loss = np.array([[[1.0, 2.0], [3.0, 5.0]]])
         >>> measures = {"cumulative_loss": loss, "queries": 0 * loss}
@@ -121,7 +117,7 @@ def plot_result(
 
 
 def _runs(result: Any, n_runs: np.ndarray) -> str:
-    """How many runs are in the means, of those that were played."""
+    """How many of the runs are in the means, in words."""
     least, most, played = n_runs.min(), n_runs.max(), len(result.runs)
     if least == played:
         return f"{played:,} runs"
@@ -129,7 +125,7 @@ def _runs(result: Any, n_runs: np.ndarray) -> str:
 
 
 class Curves:
-    """The curves of all learners in one look: colours, dashes and markers; names at their ends."""
+    """The curves of all learners with colours, dashes, markers and names."""
 
     def __init__(self, result: Any, estimate: Estimate, sizes: Style):
         ends = estimate.mean[:, -1]
@@ -142,14 +138,14 @@ class Curves:
         self.bound: Any = None  # what a bound looks like, where there are some
 
     def height(self, paper: bool) -> float:
-        """Of the figure: points and the names of a legend need room."""
+        """The height of the figure, with room for points or a legend."""
         letters = 1.5 * self.sizes.font / 72
         if len(self.result.rounds) == 1:
             return 1.2 + letters * len(self.result.learners)
         return self.sizes.height + (letters * self._legend_rows() if paper else 0.0)
 
     def look(self, i: int) -> dict[str, Any]:
-        """Of the curve of learner i; a marker stands here and there, at other rounds for each learner."""
+        """Line options of learner i; markers stand at different rounds for each learner."""
         if i not in self.named:
             return {"color": "0.7", "lw": 0.6 * self.sizes.line, "zorder": 1.5}
         at = self.named.index(i)
@@ -160,7 +156,7 @@ class Curves:
         }  # fmt: skip
 
     def draw(self, axes: "Axes", bounds: Mapping[str, np.ndarray], log_rounds: bool, guides: bool) -> None:
-        """Means, bands, bounds; on logarithmic axes, where all are positive, lines of two slopes."""
+        """Draw means, bands and bounds; with `guides`, also lines of slope 1 and 1/2."""
         rounds, mean = np.asarray(self.result.rounds, float), self.estimate.mean
         shade = 0.22 if len(self.names) <= 7 else 0.1
         for i, name in enumerate(self.names):
@@ -185,7 +181,7 @@ class Curves:
             _slope_guides(axes, rounds, mean, self.sizes)
 
     def draw_points(self, axes: "Axes", bounds: Mapping[str, np.ndarray], what: str) -> None:
-        """One recorded round: a point with its interval for each learner, the best at the top."""
+        """Draw one recorded round: a point with its interval for each learner, the best at the top."""
         order = self.order + [i for i in range(len(self.names)) if i not in self.order]
         for at, i in enumerate(order):
             mean, low, high = (getattr(self.estimate, name)[i, 0] for name in ("mean", "low", "high"))
@@ -199,7 +195,7 @@ class Curves:
         axes.grid(visible=False, axis="y")
 
     def name(self, axes: "Axes", below: Any = None) -> None:
-        """Names at the ends of the curves, in the order of their ends; or in a legend below, in the same order."""
+        """Write names at the ends of the curves, or in a legend below, in the order of the ends."""
         shown = [i for i in reversed(self.order) if i in self.named]
         if below is not None:
             entries = [(self.lines[i], self.names[i]) for i in shown]
@@ -234,15 +230,7 @@ class Curves:
 
 
 def label_ends(axes: "Axes", x: float, ends: np.ndarray, words: Mapping[int, str], colours: Mapping[int, str]) -> None:
-    """Words beside the ends of curves, with a line to each where they had to make room for one another.
-
-    Args:
-        axes: with the curves in it, on their final scales.
-        x: where the curves end.
-        ends: of all curves.
-        words: by position in `ends`.
-        colours: likewise.
-    """
+    """Write texts (by position in `ends`) beside the ends of curves at `x`, with lines to texts that moved."""
     size, figure_height = 9.0, 72.0 * axes.figure.get_size_inches()[1]  # type: ignore[union-attr]
     axes.autoscale_view()
     to_axes = axes.transScale + axes.transLimits
@@ -258,10 +246,9 @@ def label_ends(axes: "Axes", x: float, ends: np.ndarray, words: Mapping[int, str
 
 
 def spread_positions(wanted: Sequence[float], gap: float, low: float, high: float) -> np.ndarray:
-    """The places nearest to those wanted, in increasing order, that are at least a gap apart, between two ends.
+    """The increasing positions nearest to `wanted` that are at least `gap` apart, between `low` and `high`.
 
     Example:
-        >>> from jaxonline.results.report.curves import spread_positions
         >>> spread_positions([0.5, 0.5, 0.9], 0.1, 0.0, 1.0).round(6).tolist()
         [0.45, 0.55, 0.9]
     """
@@ -275,7 +262,7 @@ def spread_positions(wanted: Sequence[float], gap: float, low: float, high: floa
 
 
 def _slope_guides(axes: "Axes", rounds: np.ndarray, means: np.ndarray, sizes: Style) -> None:
-    """Thin lines of slope 1 and 1/2 through the bottom of the picture, to read growth rates by."""
+    """Thin lines of slope 1 and 1/2 at the bottom of the plot, to read growth rates."""
     positive = means[np.isfinite(means) & (means > 0)]
     if positive.size == 0:
         return

@@ -1,4 +1,4 @@
-"""The figure that `Result.plot` returns. Matplotlib is imported here: import this when a figure is drawn."""
+"""The figure that `Result.plot` returns. It imports Matplotlib, so import it only to draw."""
 
 import io
 import math
@@ -13,10 +13,10 @@ FONT_SETTINGS: Any = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "pa
 
 
 class ResultFigure(Figure):
-    """A figure that is shown in notebooks, and whose PDF files have their fonts embedded (TrueType)."""
+    """A figure that notebooks show, and whose PDF files embed TrueType fonts."""
 
     def savefig(self, *args: Any, **options: Any) -> None:
-        """As of every figure; no setting of matplotlib is changed for others."""
+        """As `Figure.savefig`; Matplotlib's global settings stay unchanged."""
         with matplotlib.rc_context(FONT_SETTINGS):
             super().savefig(*args, **options)
 
@@ -27,12 +27,12 @@ class ResultFigure(Figure):
 
 
 class FewDecades(LogLocator):
-    """Ticks at powers of ten, at 1, 2 and 5 times these where there is room, and even ones within one decade."""
+    """Ticks at powers of ten, at 1, 2 and 5 times these if there is room, and even ticks within one decade."""
 
     axis: Any
 
     def tick_values(self, vmin: float, vmax: float) -> Any:
-        """Where the ticks are, from the least to the largest value that is shown."""
+        """The ticks from the smallest to the largest visible value."""
         low, high = min(vmin, vmax), max(vmin, vmax)
         if not 0 < low < high:
             return super().tick_values(vmin, vmax)
@@ -48,7 +48,7 @@ class FewDecades(LogLocator):
 
 
 def set_ticks(axis: Axis, formatter: Any) -> None:
-    """Such ticks on a logarithmic axis; on all axes that count something, one format of numbers."""
+    """Set the ticks and the number format of an axis."""
     from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
     if axis.get_scale() == "log":

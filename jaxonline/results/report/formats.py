@@ -1,4 +1,4 @@
-"""One format of numbers for tables, figures and pages, and words made safe for what they are written into."""
+"""Number formats of tables, figures and pages, and escaping of text."""
 
 import html
 import itertools
@@ -14,10 +14,9 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def format_number(value: float, digits: int = 4) -> str:
-    """A number with so many digits, or the whole of an integer.
+    """A number with this many digits; integers in full.
 
     Example:
-        >>> from jaxonline.results.report.formats import format_number
         >>> [format_number(number) for number in (20.4567, 2.0, 12345.6, 1.5e12, 0.00002, float("nan"))]
         ['20.46', '2', '12,346', '1.500 × 10¹²', '2.000 × 10⁻⁵', '-']
     """
@@ -33,12 +32,9 @@ def format_number(value: float, digits: int = 4) -> str:
 
 
 def format_measurement(value: float, half: float) -> str:
-    """A number with half the width of its interval, both to the second digit of that.
-
-    Without an interval, as of a single run, the number alone.
+    """A number with the half-width of its interval, both to the second digit of the half-width; NaN is no interval.
 
     Example:
-        >>> from jaxonline.results.report.formats import format_measurement
         >>> [format_measurement(*pair) for pair in [(20.4567, 0.2912), (20461.3, 290), (1, float("nan")), (2.5, 0)]]
         ['20.46 ± 0.29', '20,461 ± 290', '1', '2.500 ± 0']
         >>> format_measurement(1.2345e12, 3.1e9)
@@ -59,10 +55,9 @@ def format_measurement(value: float, half: float) -> str:
 
 
 def format_fixed(form: str, value: float) -> str:
-    """A number by a format of so many decimals; readable where they would show 0, which it is not.
+    """A number in a format with fixed decimals, or readable digits if the format would show 0 for a nonzero number.
 
     Example:
-        >>> from jaxonline.results.report.formats import format_fixed
         >>> [format_fixed("{:.2f}", number) for number in (20.4567, 0.0, 0.00035)]
         ['20.46', '0.00', '0.0003500']
     """
@@ -77,7 +72,6 @@ def format_tick(value: float) -> str:
     """A number at an axis.
 
     Example:
-        >>> from jaxonline.results.report.formats import format_tick
         >>> [format_tick(number) for number in (0.0, 0.25, 20000.0, -3.0, 1e7, 2e-6)]
         ['0', '0.25', '20,000', '−3', '10⁷', '2 × 10⁻⁶']
     """
@@ -90,7 +84,7 @@ def format_tick(value: float) -> str:
 
 
 def _power(value: float, digits: int) -> int:
-    """The power of ten of a number that is rounded to so many digits: 0.0999 is 0.10 with two."""
+    """The power of ten of a number that is rounded to this many digits: 0.0999 is 0.10 with two."""
     return int(f"{abs(value):.{digits - 1}e}".partition("e")[2]) if value else 0
 
 
@@ -107,10 +101,9 @@ def _infinite(value: float) -> str:
 
 
 def to_one_line(words: str) -> str:
-    """Words in one line of a terminal: nothing in them moves the cursor or changes colours.
+    """A text in one line, without control characters.
 
     Example:
-        >>> from jaxonline.results.report.formats import to_one_line
         >>> to_one_line("a\\nb\\x1b[31m")
         'a b�[31m'
     """
@@ -118,10 +111,9 @@ def to_one_line(words: str) -> str:
 
 
 def replace_controls(words: str) -> str:
-    """Words in their lines, in which nothing but letters, signs and blanks is left.
+    """Replace control characters, except for line breaks and tabs.
 
     Example:
-        >>> from jaxonline.results.report.formats import replace_controls
         >>> replace_controls("a  b\\nc\\x1b[31m")
         'a  b\\nc�[31m'
     """
@@ -131,17 +123,16 @@ def replace_controls(words: str) -> str:
 
 
 def terminal_width(words: str) -> int:
-    """The columns that words take on a terminal."""
+    """The number of columns that a text takes on a terminal."""
     return sum(
         0 if unicodedata.combining(sign) else 2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in words
     )
 
 
 def shorten(words: str, most: int) -> str:
-    """Words in so many columns at most; what is left out is in the middle, since names often differ at the end.
+    """Shorten a text to `most` columns by leaving out its middle, since names often differ at the end.
 
     Example:
-        >>> from jaxonline.results.report.formats import shorten
         >>> shorten("gradient descent[0.125]", 12)
         'gradie….125]'
     """
@@ -156,10 +147,9 @@ def shorten(words: str, most: int) -> str:
 
 
 def shorten_names(names: Sequence[str], most: int) -> list[str]:
-    """Names in one line of so many columns at most each; those that would be alike end in numbers.
+    """Shorten names to one line of `most` columns each; numbers at the end keep them distinct.
 
     Example:
-        >>> from jaxonline.results.report.formats import shorten_names
         >>> shorten_names(["gradient descent[0.125]", "gradient ascent[0.125]", "a"], 12)
         ['grad…25] (1)', 'grad…25] (2)', 'a']
     """
@@ -176,10 +166,9 @@ def shorten_names(names: Sequence[str], most: int) -> list[str]:
 
 
 def escape_figure(words: str) -> str:
-    r"""Words as they are, in a figure: a dollar is a dollar, and begins no formula.
+    r"""Escape a text for a figure: a dollar starts no formula.
 
     Example:
-        >>> from jaxonline.results.report.formats import escape_figure
         >>> print(escape_figure("from $5 to $10"))
         from \$5 to \$10
     """
@@ -191,10 +180,9 @@ _ENTITY = re.compile(r"&(?=#?\w+;)")
 
 
 def escape_markdown(words: str) -> str:
-    r"""Words as they are, in a cell of Markdown.
+    r"""Escape a text for a cell of Markdown.
 
     Example:
-        >>> from jaxonline.results.report.formats import escape_markdown
         >>> escape_markdown("a|b *c*")
         'a\\|b \\*c\\*'
     """
@@ -203,10 +191,9 @@ def escape_markdown(words: str) -> str:
 
 
 def escape_html(words: object) -> str:
-    """Words as they are, in HTML and in its attributes.
+    """Escape a text for HTML and its attributes.
 
     Example:
-        >>> from jaxonline.results.report.formats import escape_html
         >>> escape_html('<a href="b">')
         '&lt;a href=&quot;b&quot;&gt;'
     """
@@ -230,7 +217,7 @@ _NOTEBOOK = """<style>
 
 
 def wrap_for_notebook(page: str) -> str:
-    """A piece of HTML for a notebook, light or dark."""
+    """Wrap HTML with styles for a light or dark notebook."""
     return f'<div class="jaxonline-result">{_NOTEBOOK}{page}</div>'
 
 
@@ -258,12 +245,9 @@ _TEX = str.maketrans(
 
 
 def escape_tex(words: str) -> str:
-    r"""Words as they are, in the text of LaTeX; Greek letters and common signs as mathematics.
-
-    Letters of other scripts stay: they need XeLaTeX or LuaLaTeX.
+    r"""Escape a text for LaTeX, with Greek letters and signs as mathematics; other scripts need XeLaTeX or LuaLaTeX.
 
     Example:
-        >>> from jaxonline.results.report.formats import escape_tex
         >>> print(escape_tex("step_size η = 5 % of <x>"))
         step\_size $\eta$ = 5 \% of \textless{}x\textgreater{}
     """

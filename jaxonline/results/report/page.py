@@ -1,7 +1,6 @@
-"""A report as one HTML file: nothing is loaded from elsewhere, and everything that anyone typed is escaped.
+"""A report as one HTML file without external resources; all text is escaped.
 
-The looks are in `page.css`; what moves is in `chart.js`, curves with values under the pointer and learners to switch on
-and off, and in `page.js`, tables that sort, figures that zoom, light and dark.
+`page.css` has the styles, `chart.js` the interactive curves, and `page.js` sortable tables, zoom and dark colours.
 """
 
 import base64
@@ -44,24 +43,13 @@ def html_page(
     commands: Sequence[str] = (),
     about: Mapping[str, Any] | None = None,
 ) -> str:
-    """The page; parts that are empty are left out.
+    """A report as an HTML page; empty sections are left out.
 
-    Args:
-        title: of the study.
-        sentences: what the numbers say.
-        results: by name: of each the curves, the table at the horizon, the ranking, and how it was made.
-        bounds: by name of the result and by learner, what a theorem promises at each recorded round [G].
-        tables: others.
-        figures: by name, the bytes of PNG files.
-        configuration: of the study, as text.
-        commands: to do it again.
-        about: versions, devices, seed.
-
-    Raises:
-        ValueError: bounds of a result that there is none of, or not of the length of its recorded rounds.
+    `results`, `bounds` (a theorem's bound at each recorded round [G], by result and learner) and `figures` (PNG bytes)
+    are dictionaries by name. `sentences` are the findings, `commands` repeat the study, and `about` lists versions and
+    seed.
 
     Example:
-        >>> from jaxonline.results.report.page import html_page
         >>> page = html_page("Steps & sizes", sentences=["One is enough."])
         >>> "<h1>Steps &amp; sizes</h1>" in page, "src=" in page
         (True, False)
@@ -129,7 +117,7 @@ def _file(name: str) -> str:
 
 
 def _scrollable(table: Table) -> str:
-    """A table that scrolls by itself where the window is narrow."""
+    """A table that scrolls by itself in a narrow window."""
     caption = f'<p class="note">{escape_html(table.caption)}</p>' if table.caption else ""
     label = escape_html(table.title or "A table")
     return f'<div class="scroll" role="region" tabindex="0" aria-label="{label}">{table.html()}</div>{caption}\n'
@@ -150,7 +138,7 @@ def _preformatted(words: str) -> str:
 
 
 def _metadata_section(results: Mapping[str, Any], about: Mapping[str, Any]) -> str:
-    """What is said of all, then of each result."""
+    """The metadata of the study, then of each result."""
     lists = [summary.description_list(about, ())]
     for name, result in results.items():
         words = summary.description_list(result.meta, result.learners)
@@ -179,7 +167,7 @@ def _result_section(name: str, result: Any, bounds: Mapping[str, Any]) -> str:
 
 
 def _vector_tables(result: Any) -> Iterator[str]:
-    """Of measures that are vectors, the means after the last round, as far as a table can hold them."""
+    """For measures that are vectors, tables of the means after the last round."""
     last = parts.select_rounds(result, slice(-1, None))
     for name, array in last.measures.items():
         if array.ndim != 4 or array.shape[-1] > MAX_VECTOR_ENTRIES or len(result.learners) > MAX_CHART_LEARNERS:
@@ -215,7 +203,7 @@ def _chart(result: Any, bounds: Mapping[str, Any]) -> str:
 
 
 def chart_data(result: Any, bounds: Mapping[str, Any]) -> dict[str, Any]:
-    """The curves of all quantities that are numbers, of the best learners, at so many rounds as can be seen."""
+    """The curves of all scalar quantities of the best learners, at no more rounds than the eye resolves."""
     first = summary.default_quantity(result)
     table = summary.horizon_table(result, first, most=MAX_CHART_LEARNERS)
     kept = {row["learner"] for row in table.rows}
@@ -245,13 +233,13 @@ def chart_data(result: Any, bounds: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _round_for_json(numbers: np.ndarray) -> Any:
-    """As lists of six digits, null where there is no number."""
+    """Lists of numbers with six digits, null for NaN and infinity."""
     if numbers.ndim > 1:
         return [_round_for_json(each) for each in numbers]
     return [float(f"{each:.6g}") if np.isfinite(each) else None for each in numbers]
 
 
 def _script_json(data: Any) -> str:
-    """As JSON in which nothing ends the script."""
+    """JSON that cannot end the script element."""
     words = json.dumps(data, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
     return words.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

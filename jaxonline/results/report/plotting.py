@@ -1,4 +1,4 @@
-"""Colours, sizes, axes and bands that all figures share. Matplotlib is imported when a figure is drawn."""
+"""Colours, sizes, axes and bands of all figures. Matplotlib is imported when a figure is drawn."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ COLOURS = ("#0072B2", "#009E73", "#56B4E9", "#D55E00", "#CC79A7", "#E69F00", "#0
 
 
 class Style(NamedTuple):
-    """Sizes of a figure: in inches, and in points."""
+    """Sizes of a figure in inches (width, height) and points."""
 
     width: float
     height: float
@@ -30,10 +30,9 @@ STYLES = {"screen": Style(7.4, 4.8, 10.0, 1.8), "paper": Style(3.25, 2.4, 8.0, 1
 
 
 def is_logarithmic(rounds: Sequence[int] | np.ndarray) -> bool:
-    """Whether recorded rounds are spaced as on a logarithmic axis rather than on a linear one.
+    """Whether recorded rounds are spaced logarithmically.
 
     Example:
-        >>> from jaxonline.results.report.plotting import is_logarithmic
         >>> is_logarithmic([1, 10, 100, 1000]), is_logarithmic([250, 500, 750, 1000]), is_logarithmic([1, 1000])
         (True, False, False)
     """
@@ -45,7 +44,7 @@ def is_logarithmic(rounds: Sequence[int] | np.ndarray) -> bool:
 
 
 def plot_band(axes: "Axes", x: Any, estimate: Any, i: int, *, color: str, alpha: float = 0.25, **line: Any) -> Any:
-    """The mean of learner i as a line, which is returned, and its interval, where there is one, as a band around it."""
+    """Draw the mean of learner i as a line, which is returned, and its interval as a band."""
     (drawn,) = axes.plot(x, estimate.mean[i], color=color, **line)
     if alpha > 0 and np.isfinite(estimate.low[i]).any():
         axes.fill_between(x, estimate.low[i], estimate.high[i], color=color, alpha=alpha, lw=0)
@@ -53,11 +52,10 @@ def plot_band(axes: "Axes", x: Any, estimate: Any, i: int, *, color: str, alpha:
 
 
 def style_axes(axes: "Axes", xlabel: str = "", ylabel: str = "", title: str = "") -> None:
-    """Labels, a faint grid, one format of numbers, and no frame above and to the right.
+    """Set labels, a faint grid and one number format, and hide the top and right frame.
 
     Example:
         >>> from matplotlib.figure import Figure
-        >>> from jaxonline.results.report.plotting import style_axes
         >>> axes = Figure().subplots()
         >>> style_axes(axes, "round", "regret")
         >>> axes.get_xlabel()
@@ -78,11 +76,10 @@ def style_axes(axes: "Axes", xlabel: str = "", ylabel: str = "", title: str = ""
 
 
 def set_log_scales(axes: "Axes", linear_y: bool = False) -> None:
-    """Logarithmic axes with plain numbers at 1, 2 and 5; with `linear_y` the horizontal one only.
+    """Set logarithmic axes with ticks at 1, 2 and 5; with `linear_y` only the horizontal one.
 
     Example:
         >>> from matplotlib.figure import Figure
-        >>> from jaxonline.results.report.plotting import set_log_scales
         >>> axes = Figure().subplots()
         >>> set_log_scales(axes)
         >>> axes.get_xscale(), axes.get_yscale()
@@ -98,7 +95,7 @@ def set_log_scales(axes: "Axes", linear_y: bool = False) -> None:
 
 
 def set_paper_sizes(axes: "Axes", sizes: Style) -> None:
-    """Letters and lines of a paper."""
+    """Set the letters and lines of the style "paper"."""
     axes.tick_params(labelsize=sizes.font - 1, width=0.6, length=2.5, pad=2)
     for label in (axes.xaxis.label, axes.yaxis.label):
         label.set_fontsize(sizes.font)
@@ -107,7 +104,7 @@ def set_paper_sizes(axes: "Axes", sizes: Style) -> None:
 
 
 def write_figure(figure: "ResultFigure", path: str | Path | None) -> "ResultFigure":
-    """The figure, also written to a file where a path is given; its folder is made."""
+    """Write the figure if a path is given, and return it; the folder is created."""
     if path is not None:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=150)

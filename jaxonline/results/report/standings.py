@@ -1,4 +1,4 @@
-"""Learners in many games: their ranks, and which of them differ, corrected for the number of pairs in all games."""
+"""Learners in several games: ranks, and tests corrected for all pairs in all games."""
 
 import textwrap
 import warnings
@@ -34,12 +34,9 @@ WIDTH = 80  # of a terminal
 
 @dataclass(frozen=True)
 class RankColumn(Text):
-    """A column of ranks in the game `key`, with letters behind them; a dash for a gap.
-
-    An asterisk says that the learner has runs that are left out.
+    """A column of ranks in the game `key` with letters; a dash for a gap, an asterisk for excluded runs.
 
     Example:
-        >>> from jaxonline.results.report.standings import RankColumn
         >>> column = RankColumn("easy")
         >>> column.show({"rank in easy": 2.0, "letters in easy": "ab", "left out in easy": 1})
         '2 ab*'
@@ -56,28 +53,27 @@ class RankColumn(Text):
 
 
 def format_rank(rank: float, letters: str, left_out: int) -> str:
-    """A cell of the table."""
+    """The text of a cell."""
     return f"{rank:g} {letters}{'*' * (left_out > 0)}".replace(" *", "*")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Standings:
-    """Learners side by side in several games. Sizes: L learners, G games.
+    """Ranks of L learners in G games.
 
-    In each game they are compared after its last round, on common runs, which share instances and noise. A mean is of
-    the regret where the game has a comparator, and else of the cumulative loss. It prints as a table of 80 columns.
+    In each game, learners are compared after the last round on common runs, which share instances and noise. Means are
+    of the regret, or of the cumulative loss if the game has no comparator. It prints as a table of 80 columns.
 
     Attributes:
-        results: of every game, by its name.
+        results: by game.
         gaps: why a learner did not play a game, by (game, learner).
-        quantity: what is compared in all games; by default as above.
+        quantity: what is compared in all games; None for the default above.
         level: of all statements together that two learners differ.
 
     Raises:
-        ValueError: no game, a quantity that a result does not have, a level outside of 0 to 1.
+        ValueError: no game, a quantity that a result does not have, a level outside 0 to 1.
 
     Example:
-        >>> import numpy as np
         >>> import jaxonline as jo
         >>> noise = np.random.default_rng(0).normal(size=(2, 30, 1))
         >>> def result(gap):
@@ -89,7 +85,7 @@ class Standings:
         a             1.50  2 b   1 a
         b             1.50  1 a   2 a
         1 is best. In a game, learners without a common letter differ (paired t-tests
-        with Holm's correction for all 2 pairs of the 2 games together, 95 %).
+        with Holm's correction for all 2 pairs of 2 games together, 95 %).
     """
 
     results: Mapping[str, Result]
@@ -117,23 +113,20 @@ class Standings:
 
     @cached_property
     def learners(self) -> tuple[str, ...]:
-        """Names [L], in the order in which they were given."""
+        """Names [L], in the given order."""
         named = [name for result in self.results.values() for name in result.learners]
         return tuple(dict.fromkeys([*named, *(name for _, name in self.gaps)]))
 
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
-        """Of every game the means after the last round with Student's intervals, in the order of its result."""
+        """By game, the means after the last round with Student's intervals, in the order of its result."""
         with warnings.catch_warnings(action="ignore", category=SkewedRunsWarning):  # `remarks` names them
             found = {game: result.mean(self._quantity(game), self.level) for game, result in self.results.items()}
         return {game: Estimate(*(part[:, -1] for part in of)) for game, of in found.items()}
 
     @cached_property
     def ranks(self) -> np.ndarray:
-        """Of the means in each game [L, G], 1 the smallest, in the order of `learners`; NaN for a gap.
-
-        Learners with the same mean share the mean of their ranks. One that failed in every run is last.
-        """
+        """Ranks of the means in each game [L, G]: 1 is the smallest, ties share their mean rank, NaN is a gap."""
         found = np.full((len(self.learners), len(self.games)), np.nan)
         for j, (game, result) in enumerate(self.results.items()):
             mean = np.nan_to_num(self.estimates[game].mean, nan=np.inf)
@@ -145,14 +138,14 @@ class Standings:
 
     @cached_property
     def mean_rank(self) -> np.ndarray:
-        """Of each learner [L], over the games that it played; NaN where it played none."""
+        """The mean rank of each learner [L] over its games; NaN if it has none."""
         played = np.isfinite(self.ranks)
         total = np.where(played, self.ranks, 0.0).sum(axis=1)
         return np.where(played.any(axis=1), total / np.maximum(played.sum(axis=1), 1), np.nan)
 
     @cached_property
     def p_values(self) -> dict[str, np.ndarray]:
-        """Of every game the p-values of all pairs, corrected for all pairs of all games, in the order of its result."""
+        """By game, the p-values of all pairs [L, L] in the order of its result, corrected for all pairs and games."""
         given = []
         for game, result in self.results.items():
             controls = result.measures.get(CONTROL) if self._quantity(game) in ("regret", "cumulative_loss") else None
@@ -160,20 +153,14 @@ class Standings:
         return dict(zip(self.games, means.joint_p_values(given), strict=True))
 
     def differ(self, game: str, first: str, second: str) -> bool:
-        """Whether two learners differ in a game.
-
-        Of all such statements, of all games and pairs, one or more is wrong with probability 1 - `level` at most.
-
-        Raises:
-            ValueError: a game that there is none of, or a learner that did not play it.
-        """
+        """Whether two learners differ in a game: all such statements are true together with probability `level`."""
         names = self.results[check.choice("game", game, self.games)].learners
         i, j = (names.index(check.choice("learners", name, names)) for name in (first, second))
         return bool(self.p_values[game][i, j] < 1 - self.level)
 
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
-        """One row for each learner and game that it played: rank, letters, mean with interval, runs left out."""
+        """One row for each game and learner in it: rank, letters, mean with interval, excluded runs."""
         found = []
         for j, (game, result) in enumerate(self.results.items()):
             of, alike = self.estimates[game], self.p_values[game] >= 1 - self.level
@@ -195,12 +182,12 @@ class Standings:
 
     @property
     def table(self) -> Table:
-        """Learners by mean rank, and in each game the rank and the letters."""
+        """Learners by mean rank, with rank and letters in each game."""
         return Table(self.title, self._ranks(), self._columns(self.games), caption=self.caption)
 
     @property
     def means(self) -> Table:
-        """The means behind the ranks, game by game."""
+        """The means behind the ranks, by game."""
         columns = (
             Text("learner"), Measured("mean", f"mean\n({100 * self.level:.6g} %)"),
             Text("letters", "same letter:\nalike"), *EXCLUDED_RUNS_COLUMNS,
@@ -208,7 +195,7 @@ class Standings:
         return Table(f"Means behind the ranks: {self._what}", self.rows, columns, group="game", headed=True)
 
     def tables(self, width: int = WIDTH) -> list[Table]:
-        """`table` in parts that are no wider than so many columns: some of the games each."""
+        """`table` in parts of some games each that are at most `width` columns wide."""
         rows, longest = self._ranks(), max(width // 3, 8)  # of words, as `Table.text` has it
 
         def room(column: Text) -> int:
@@ -229,7 +216,7 @@ class Standings:
 
     @property
     def title(self) -> str:
-        """What was played, in a line."""
+        """The number of learners, games and runs, and the quantity."""
         runs = sorted({len(result.runs) for result in self.results.values()})
         played = format_runs(runs[0]) if len(runs) == 1 else f"{runs[0]:,} to {runs[-1]:,} runs"
         learners = "one learner" if len(self.learners) == 1 else f"{len(self.learners)} learners"
@@ -238,11 +225,13 @@ class Standings:
 
     @property
     def caption(self) -> str:
-        """What ranks and letters say."""
+        """The meaning of ranks and letters."""
         pairs = sum(len(each) * (len(each) - 1) // 2 for each in self.p_values.values())
-        together = f"for all {pairs:,} pairs of the {len(self.games)} games together"
-        words = "1 is best. In a game, learners without a common letter differ (paired t-tests with Holm's correction "
-        words += f"{together}, {100 * self.level:.6g} %)."
+        words = "1 is best. In a game, learners without a common letter differ (paired t-tests"
+        if pairs > 1:
+            games = f"of {len(self.games)} games together" if len(self.games) > 1 else "of the game"
+            words += f" with Holm's correction for all {pairs:,} pairs {games}"
+        words += f", {100 * self.level:.6g} %)."
         if np.isnan(self.ranks).any():
             words += f" {GAP} is a game that a learner did not play: mean ranks are over those that it played."
         if any(row["failed"] + row["overflowed"] for row in self.rows):
@@ -251,7 +240,7 @@ class Standings:
 
     @cached_property
     def remarks(self) -> list[str]:
-        """What else has to be known of the numbers: gaps, runs that are left out, and laws that are skewed."""
+        """Sentences on gaps, excluded runs and skewed distributions."""
         found = [f"{learner} does not play {game}: {reason}." for (game, learner), reason in self.gaps.items()]
         found += [
             f"{row['learner']} in {row['game']}: {row[kind]:,} of {len(self.results[row['game']].runs):,} runs {words} "
@@ -270,7 +259,7 @@ class Standings:
         return found
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """A tidy table: one row for each game and learner that played it (`rows`)."""
+        """`rows` as a DataFrame."""
         import pandas
 
         return pandas.DataFrame(self.rows)
@@ -280,15 +269,11 @@ class Standings:
         return self.table.markdown()
 
     def to_latex(self) -> str:
-        """The table as a tabular, for LaTeX with the package booktabs."""
+        """The table as a LaTeX tabular (package booktabs)."""
         return self.table.latex()
 
     def html(self, title: str = "") -> str:
-        """One self-contained HTML page: the table, the picture, the means, and each game with its curves.
-
-        Args:
-            title: of the page, that of the table by default.
-        """
+        """A self-contained HTML page: the table, the figure, the means, and each game with its curves."""
         figures = {"ranks": self.plot()._repr_png_()}
         return html_page(
             title or self.title, sentences=self.remarks, results=self.results, tables=[self.table, self.means],
@@ -296,18 +281,14 @@ class Standings:
         )  # fmt: skip
 
     def plot(self, path: str | Path | None = None, *, title: str | None = None, style: str = "screen") -> Any:
-        """Learners x games: in each cell the rank and the letters, the darker the better, and the mean rank beside it.
+        """Plot learners x games: cells with rank and letters, darker for better ranks, and the mean rank beside them.
 
         Args:
-            path: where to write the figure (the ending chooses the format), or None.
-            title: of the figure; by default that of the table, and in the style "paper" none.
-            style: "screen", or "paper" with the letters of a paper.
-
-        Raises:
-            ValueError: an unknown style.
+            path: where to write the figure (the ending sets the format), or None.
+            title: of the figure; by default that of the table, and none in the style "paper".
+            style: "screen" or "paper".
 
         Example:
-            >>> import numpy as np
             >>> import jaxonline as jo
             >>> loss = np.array([[[1.0], [3.0]], [[2.0], [5.0]]])
             >>> measures = {"cumulative_loss": loss, "queries": 0 * loss}

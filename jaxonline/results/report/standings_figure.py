@@ -1,4 +1,4 @@
-"""The figure of learners in many games. Matplotlib is imported when it is drawn."""
+"""The figure of learners in several games. Matplotlib is imported when it is drawn."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ NAME_COLUMNS = 32
 
 
 class RankCell(NamedTuple):
-    """A cell: its words, and where the rank lies between the best, 0, and the last, 1."""
+    """A cell: its text, and the rank on a scale from the best, 0, to the last, 1."""
 
     words: str
     share: float
@@ -30,16 +30,7 @@ def plot_ranks(
     mean_ranks: Mapping[str, float], games: Sequence[str], cells: Mapping[tuple[str, str], RankCell],
     path: str | Path | None = None, *, heading: str = "", style: str = "screen",
 ) -> "ResultFigure":  # fmt: skip
-    """Learners x games with ranks; see `Standings.plot`.
-
-    Args:
-        mean_ranks: by learner, from the top down.
-        games: from left to right.
-        cells: by learner and game; the others are gaps.
-        path: where to write the figure, or None.
-        heading: of the figure.
-        style: "screen" or "paper".
-    """
+    """Plot learners x games with ranks; see `Standings.plot`. `mean_ranks` orders the rows; other cells are gaps."""
     from matplotlib.colors import LinearSegmentedColormap
 
     from jaxonline.results.report.figure import ResultFigure
@@ -81,7 +72,7 @@ def plot_ranks(
 
 
 def _ink(colour: Any) -> str:
-    """Black or white, whichever is easier to read on a colour."""
+    """Black or white, whichever has more contrast with a colour."""
     from matplotlib.colors import to_rgb
 
     red, green, blue = (each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in to_rgb(colour))

@@ -1,4 +1,4 @@
-"""A result as people meet it: printed, in a notebook, as a table of a paper, as a table of pandas."""
+"""How a result prints, and its tables for notebooks, papers and pandas."""
 
 import warnings
 from collections.abc import Mapping
@@ -25,22 +25,21 @@ SUMMED_QUANTITIES = ("regret", "cumulative_loss", "comparator_loss")  # what it 
 
 
 def default_quantity(result: Any, quantity: str | None = None) -> str:
-    """What is shown where nothing is asked for: the regret, or the cumulative loss where there is no comparator."""
+    """The given quantity, or the regret, or the cumulative loss without a comparator."""
     if quantity is not None:
         return check.choice("quantity", quantity, result.quantities)
     return "cumulative_loss" if result.comparator_loss is None else "regret"
 
 
 def measured_quantities(result: Any) -> list[str]:
-    """What was measured for people, and not for intervals."""
+    """The quantities of a result without those for variance reduction."""
     return [name for name in result.quantities if name not in (CONTROL, HALF_DIFFERENCE)]
 
 
 def format_runs(n_runs: int) -> str:
-    """How many runs.
+    """A number of runs in words.
 
     Example:
-        >>> from jaxonline.results.report.summary import format_runs
         >>> format_runs(1), format_runs(10_000)
         ('one run', '10,000 runs')
     """
@@ -48,7 +47,7 @@ def format_runs(n_runs: int) -> str:
 
 
 def result_title(result: Any, quantity: str) -> str:
-    """What was played, in a line."""
+    """The title of a table: learners, runs, rounds and quantity."""
     n_learners, horizon = len(result.learners), int(result.rounds[-1])
     learners = "one learner" if n_learners == 1 else f"{n_learners:,} learners"
     rounds = "one round" if horizon == 1 else f"{horizon:,} rounds"
@@ -69,21 +68,12 @@ def horizon_table(
     for_paper: bool = False,
     letters: bool = False,
 ) -> Table:
-    r"""The table of learners after the last round, from the smallest mean to the largest.
+    r"""The table of the `most` best learners after the last round, from the smallest mean to the largest.
 
-    Args:
-        result: the numbers.
-        quantity: as in `Result.mean`, by default that of `default_quantity`.
-        bounds: what a theorem promises, by learner.
-        level: of the intervals.
-        interval: of the means, and of the tests of the ranking; as in `Result.ranking`.
-        most: so many learners, the best ones.
-        for_paper: the column heads name the regret in full, since a tabular has no title, and the best learner is
-            bold if it differs from each of the others.
-        letters: learners that differ have no common letter, as in `Result.ranking`.
+    `for_paper` names the regret in full in the column head, since a tabular has no title, and marks the best learner if
+    it differs from each of the others. `letters` shows the letters of `Result.ranking`. Other arguments are as there.
 
     Example:
-        >>> import numpy as np
         >>> import jaxonline as jo
         >>> loss = np.array([[[2.0], [4.0]], [[1.0], [3.5]]])
         >>> measures = {"cumulative_loss": loss, "queries": 0 * loss}
@@ -143,7 +133,7 @@ def horizon_table(
 
 
 def result_text(result: Any) -> str:
-    """About ten lines: the best learners with their intervals, and what else there is."""
+    """The best learners with their intervals in about ten lines."""
     quantity = default_quantity(result)
     n_learners = len(result.learners)
     table = horizon_table(result, most=MAX_PRINTED_LEARNERS)
@@ -154,7 +144,7 @@ def result_text(result: Any) -> str:
 
 
 def result_html(result: Any) -> str:
-    """A table for notebooks, light or dark, and how the study was made."""
+    """A table for light or dark notebooks, and the metadata."""
     n_learners = len(result.learners)
     more = n_learners - MAX_NOTEBOOK_LEARNERS
     table = horizon_table(result, most=MAX_NOTEBOOK_LEARNERS).html()
@@ -165,10 +155,10 @@ def result_html(result: Any) -> str:
 
 
 def description_list(meta: Mapping[str, Any], learners: tuple[str, ...]) -> str:
-    """What `Result.meta` says, as a list of HTML; of learners, those that are named."""
+    """`Result.meta` as an HTML list, with the named learners."""
     items = {}
     for name, value in meta.items():
-        if name in meta.get("versions", ()):
+        if name == "methods" or name in meta.get("versions", ()):
             continue
         if name == "learners":
             items |= {f"learner {one}": value[one] for one in learners if one in value}

@@ -1,8 +1,4 @@
-"""One table for every output: rows of numbers, and columns that know how to show them.
-
-A row is a dictionary. CSV and JSON hold the rows as they are; on a terminal, in Markdown and in LaTeX a table shows its
-columns. `rich` is imported when a table is printed.
-"""
+"""Tables of rows for every output: CSV and JSON hold the rows; text, Markdown, LaTeX and HTML show the columns."""
 
 import csv
 import io
@@ -43,14 +39,14 @@ REGRET_COLUMNS = (  # of the rows of `Result.table`
 
 
 def check_bounds(bounds: Mapping[str, Any]) -> None:
-    """Check that bounds are numbers; infinity says that there is none."""
+    """Check that bounds are numbers; infinity means that there is no bound."""
     for name, bound in bounds.items():
         if not isinstance(bound, float | np.floating) or np.isnan(bound):
             check.number(f"bounds[{name!r}]", bound)
 
 
 def horizon_rows(result: Any, bounds: Mapping[str, float] | None, level: float, interval: Any) -> list[dict[str, Any]]:
-    """The rows of `Result.table`, of that result."""
+    """The rows of `Result.table`."""
     check_bounds(check.dictionary("bounds", bounds, result.learners))
     regret, queries = result.mean("regret", level, interval), result.mean("queries")
     horizon = int(result.rounds[-1])
@@ -75,21 +71,20 @@ def horizon_rows(result: Any, bounds: Mapping[str, float] | None, level: float, 
 
 @dataclass(frozen=True, repr=False)
 class Table:
-    r"""Rows, and the columns that are shown of them.
+    r"""Rows of numbers and the columns that show them.
 
-    Printed by a console of `rich`, it takes the roomiest of three frames that fits the console's width.
+    A console of `rich` prints the widest of three frames that fits.
 
     Attributes:
         title: of the table.
-        rows: dictionaries, in CSV with the keys of the first.
-        columns: what is shown; all entries when empty.
-        group: a key: a line between rows that differ in it.
-        headed: the group's name stands above its rows.
+        rows: dictionaries; CSV has the keys of the first.
+        columns: the visible columns; all entries if empty.
+        group: a key: a line separates rows that differ in it.
+        headed: whether the group's name stands above its rows.
         caption: below the table.
-        strong: a key: where a row has it, its numbers with an interval are in bold type (on paper and on pages).
+        strong: a key: numbers with an interval are bold in rows where it is true (LaTeX, Markdown, HTML).
 
     Example:
-        >>> from jaxonline.results.report.tables import Interval, Table, Text
         >>> rows = [{"learner": "a", "regret": 2.0, "low": 1.5, "high": 2.5, "bound": None}]
         >>> table = Table("Regret", rows, (Text("learner"), Interval("regret", "regret\n(95 %)", "{:.1f}")))
         >>> print(table.markdown())
@@ -113,14 +108,14 @@ class Table:
 
     @property
     def shown(self) -> list[Text]:
-        """The columns, less those of counts that are all 0."""
+        """The visible columns: without counts that are all 0."""
         columns = self.columns or [
             Text(k) if isinstance(v, str) else Number(k) for k, v in dict(*self.rows[:1]).items()
         ]
         return [column for column in columns if column.wanted(self.rows)]
 
     def csv(self) -> str:
-        """The rows; floats have 6 digits, None is an empty cell."""
+        """The rows as CSV; floats have 6 digits, None is an empty cell."""
         text = io.StringIO()
         lines = csv.writer(text, lineterminator="\n")
         for row in self.rows[:1]:
@@ -135,7 +130,7 @@ class Table:
         return strict_json(self.rows)
 
     def markdown(self) -> str:
-        """The columns as a table of GitHub's Markdown, without the title."""
+        """The columns in GitHub's Markdown, without the title."""
         lines = [self._heads(escape_markdown), ["---:" if column.numeric else "---" for column in self.shown]]
         for _, heading, cells, strong in self._lines(escape_markdown):
             lines += [[f"**{heading}**", *[""] * (len(cells) - 1)]] if heading else []
@@ -143,7 +138,7 @@ class Table:
         return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
     def latex(self) -> str:
-        """The columns as a tabular with the rules of booktabs, without the title; all else is plain LaTeX."""
+        """The columns as a tabular with booktabs rules, without the title."""
         heads = self._heads(escape_tex)
         lines = [_tex_row(heads), r"\midrule"]
         for i, (first, heading, cells, strong) in enumerate(self._lines(escape_tex)):
@@ -157,13 +152,13 @@ class Table:
         return "\n".join([rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", *lines, r"\bottomrule", r"\end{tabular}", ""])
 
     def floating(self) -> str:
-        """The tabular of `latex` in a table with a caption, the title; below it in small letters the caption."""
+        """The tabular of `latex` in a table environment with the title as caption and the caption as a note."""
         below = f"\\\\[2pt]\n{{\\footnotesize {escape_tex(self.caption)}}}\n" if self.caption else ""
         title = f"\\caption{{{escape_tex(self.title)}}}\n" if self.title else ""
         return f"\\begin{{table}}\n\\centering\n{title}{self.latex()}{below}\\end{{table}}\n"
 
     def html(self) -> str:
-        """The columns as an HTML table with its title; a cell of numbers says in `data-value` what to sort by."""
+        """The columns as an HTML table with its title; `data-value` of a numeric cell is its sort key."""
         lines = ["<table>", f"<caption>{escape_html(self.title)}</caption>", "<thead><tr>"]
         for column, head in zip(self.shown, self._heads(escape_html), strict=True):
             head = head.replace(" %", "&nbsp;%")
@@ -190,7 +185,7 @@ class Table:
         return wrap_for_notebook(f"{self.html()}{caption}")
 
     def text(self, width: int = 100) -> str:
-        """The columns as plain text of so many columns at most: what does not fit is shortened or left out."""
+        """The columns as plain text of at most `width` columns: text is shortened, and columns that do not fit go."""
         shown = self.shown
         heads = [(column.head or column.key).split("\n") for column in shown]
         height = max(map(len, heads), default=0)
@@ -215,7 +210,7 @@ class Table:
         return [escaped(column.head.replace("\n", " ") or column.key) for column in self.shown]
 
     def _lines(self, escaped: Callable[[str], str] = str) -> list[tuple[bool, str, list[str], list[bool]]]:
-        """For each row: whether a group begins, its name where that is to be shown, the cells, and which are bold."""
+        """For each row: whether a group begins, the group's heading, the cells, and which cells are bold."""
         before, found = None, []
         for row in self.rows:
             group = row.get(self.group)
@@ -258,16 +253,9 @@ class Table:
 
 
 def pivot(rows: Sequence[Row], down: str, labels: Sequence[str], value: str) -> list[dict[str, Any]]:
-    """Rows that share an entry become one: `value` and its limits under the label of each.
-
-    Args:
-        rows: with the entries `down`, `value` and its limits.
-        down: what the new rows share; they come in the order in which it is met.
-        labels: of the rows, the names of the new entries.
-        value: a key.
+    """Merge rows that share the entry `down`: `value` and its limits become entries under the label of each row.
 
     Example:
-        >>> from jaxonline.results.report.tables import pivot
         >>> rows = [{"learner": "a", "regret": noise + 1.0, "low": 0.0, "high": 3.0} for noise in (0, 1)]
         >>> pivot(rows, "learner", ["no noise", "noise"], "regret")[0]["noise"]
         2.0
@@ -281,11 +269,9 @@ def pivot(rows: Sequence[Row], down: str, labels: Sequence[str], value: str) -> 
 
 
 def strict_json(numbers: Any) -> str:
-    """Numbers, arrays and containers of them as JSON; NaN and infinity become null.
+    """Numbers, arrays and containers as JSON; NaN and infinity become null.
 
     Example:
-        >>> import numpy as np
-        >>> from jaxonline.results.report.tables import strict_json
         >>> strict_json({"a": np.array([1, 2]), "b": float("nan")}).split()
         ['{', '"a":', '[', '1,', '2', '],', '"b":', 'null', '}']
     """
@@ -306,7 +292,7 @@ _MINUS = re.compile(r"(?<![\w.])-(?=[\d$])")
 
 
 def _tex_row(cells: Iterable[str]) -> str:
-    """A line of a tabular; an empty group where the command before it would take its start for an option or a star."""
+    """A line of a tabular; an empty group protects a start that the command before would take for an option."""
     row = " & ".join(cells) + r" \\"
     return "{}" + row if row.startswith(("[", "*")) else row
 
@@ -315,7 +301,7 @@ _NUMERIC, _SCOPE = ' class="number"', ' scope="row"'
 
 
 def _sort_attributes(column: Text, row: Row) -> str:
-    """Attributes of a cell: of a number, the number itself where it is known."""
+    """Attributes of a cell: the sort key of a known number."""
     if not column.numeric:
         return ""
     value = row.get(column.key)

@@ -1,4 +1,4 @@
-"""Intervals (`jo.intervals`), bands, rankings and estimates with less variance."""
+"""Intervals (`jo.intervals`), bands, rankings and variance reduction."""
 
 from jaxonline.results.statistics.intervals import Estimate
 from jaxonline.results.statistics.means import (

@@ -1,4 +1,4 @@
-"""Quantiles of studentised means, by resampling: for skewed runs, and for whole curves at once."""
+"""Quantiles of studentised means by resampling."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -14,10 +14,9 @@ CHUNK_ENTRIES = 2**20  # numbers of a large array that are copied at a time
 def student_quantiles(
     values: Float[np.ndarray, "L R *rest"], level: float
 ) -> tuple[Float[np.ndarray, "L *rest"], Float[np.ndarray, "L *rest"]]:
-    """The quantiles of (mean - expectation) / standard error that the runs themselves suggest: bootstrap-t.
+    """Bootstrap-t quantiles of (mean - expectation) / standard error, from 2,000 fixed resamples of the runs.
 
-    Of each of 2,000 resamples of the runs, always the same ones, the mean is compared with that of all runs, in its own
-    standard errors. A resample of equal runs has none: its ratio is infinite unless the mean is the same.
+    A resample of equal runs has an infinite ratio unless its mean is that of all runs.
     """
     tail = (1.0 - level) / 2
     ends = [np.quantile(_ratios(runs), (tail, 1.0 - tail), axis=0, method="inverted_cdf") for runs in values]
@@ -26,14 +25,14 @@ def student_quantiles(
 
 
 def tail_probabilities(values: Float[np.ndarray, "L R"], ratios: Float[np.ndarray, "L"]) -> Float[np.ndarray, "L"]:
-    """Of two-sided tests: twice the smaller share of resampled ratios beyond these ones, which count as one more."""
+    """Two-sided p-values: twice the smaller share of resampled ratios beyond these ratios, each counted as one more."""
     resampled = np.stack([_ratios(runs)[:, 0] for runs in values]) if len(values) else np.empty((0, N_RESAMPLES))
     beyond = [(side(resampled, ratios[:, None]).sum(axis=1) + 1) for side in (np.greater_equal, np.less_equal)]
     return np.where(np.isnan(ratios), np.nan, np.minimum(2.0 * np.minimum(*beyond) / (N_RESAMPLES + 1), 1.0))
 
 
 def _ratios(values: np.ndarray) -> np.ndarray:
-    """The ratios of all resamples of runs [R, *rest], as [B, size of rest]; NaN of fewer than two runs."""
+    """The ratios of all resamples of runs [R, *rest], as [B, size of rest]; NaN for fewer than two runs."""
     runs = values.reshape(len(values), -1)
     runs = runs[~np.isnan(runs).any(axis=1)]
     if len(runs) < 2:
@@ -54,7 +53,8 @@ def _ratios(values: np.ndarray) -> np.ndarray:
 def largest_deviation(curves: Iterable[Float[np.ndarray, "R G"]], level: float) -> Float[np.ndarray, "L"]:
     """The quantile of the largest |mean - expectation| / standard error over the rounds, by learner.
 
-    Of 20,000 normal vectors with the correlations of the rounds, each divided by one chi variable: multivariate t.
+    It simulates 20,000 multivariate t vectors: normal vectors with the correlations of the rounds over one chi
+    variable.
     """
     rng, found = np.random.default_rng(0), []
     for runs in curves:
@@ -78,12 +78,12 @@ def largest_deviation(curves: Iterable[Float[np.ndarray, "R G"]], level: float) 
 
 
 def drop_nan_runs(runs: Float[np.ndarray, "R G"]) -> Float[np.ndarray, "K G"]:
-    """The runs that have no NaN; the same array where all are such."""
+    """The runs without NaN; the same array if all are."""
     whole = ~np.isnan(runs).any(axis=1)
     return runs if whole.all() else runs[whole]
 
 
 def chunk_runs(runs: Float[np.ndarray, "R *rest"]) -> Iterator[Float[np.ndarray, "K *rest"]]:
-    """The runs of a large array in parts, so that no copy of the whole is made."""
+    """Parts of the runs, so that a large array is never copied as a whole."""
     step = max(1, CHUNK_ENTRIES // max(1, math.prod(runs.shape[1:])))
     return (runs[start : start + step] for start in range(0, len(runs), step))

@@ -1,4 +1,4 @@
-"""What is estimated from the runs of a `Result`: of numbers that are left in a store, a part after the other."""
+"""Estimates from the runs of a `Result`; arrays in a store are read in parts."""
 
 import warnings
 from itertools import groupby
@@ -28,11 +28,7 @@ ALL, LAST = slice(None), slice(-1, None)
 
 
 def recorded_array(result: Any, quantity: str) -> Any:
-    """The array of a quantity [L, R, G, ...], of the regret that of the losses.
-
-    Raises:
-        ValueError: the study does not have the quantity.
-    """
+    """The array of a quantity [L, R, G, ...]; for the regret that of the losses. The quantity is checked."""
     if quantity in ("regret", "comparator_loss") and result.comparator_loss is None:
         raise ArgumentError("comparator", NO_COMPARATOR)
     check.choice("quantity", quantity, result.quantities)
@@ -42,11 +38,7 @@ def recorded_array(result: Any, quantity: str) -> Any:
 
 
 def check_number(result: Any, quantity: str) -> None:
-    """Check that a quantity is a number in each round.
-
-    Raises:
-        ValueError: it is a vector, or the study does not have it.
-    """
+    """Check that the study has the quantity, and that it is a number in each round."""
     if recorded_array(result, quantity).ndim > 3:
         raise ArgumentError("quantity", f"must be a number in each round (got {quantity!r}, which is a vector)")
 
@@ -61,7 +53,7 @@ def values(result: Any, quantity: str, learners: slice = ALL, rounds: slice = AL
 
 
 def controls(result: Any, quantity: str) -> Any:
-    """The control variates [L, R, G] of a quantity, None where it has none."""
+    """The control variates [L, R, G] of a quantity, or None."""
     return result.measures.get(CONTROL) if quantity in ("regret", "cumulative_loss") else None
 
 
@@ -84,12 +76,12 @@ def mean(result: Any, quantity: str, level: float, interval: ConfidenceInterval 
 
 
 def choose_interval(result: Any, interval: ConfidenceInterval | None) -> ConfidenceInterval:
-    """The interval asked for, by default that of the result."""
+    """The given interval, or that of the result."""
     return result.interval if interval is None else check_interval(interval)
 
 
 def learners_with_skewed_runs(result: Any, quantity: str) -> tuple[str, ...]:
-    """The learners of whose quantity at the horizon `Result.mean` warns (`SkewedRunsWarning`)."""
+    """The learners for which `Result.mean` warns of skewed runs at the horizon (`SkewedRunsWarning`)."""
     if not isinstance(result.interval, Student) or recorded_array(result, quantity).ndim > 3:
         return ()
     return tuple(means.skewed_learners(adjusted_values(result, quantity, rounds=LAST)[:, :, 0], result.learners))
@@ -136,7 +128,7 @@ def ranking(result: Any, quantity: str, level: float, interval: ConfidenceInterv
 def paired_difference(
     result: Any, first: int, second: int, quantity: str, level: float, interval: ConfidenceInterval | None
 ) -> Estimate:
-    """See `Result.paired_difference`; of learners by position."""
+    """See `Result.paired_difference`; learners are positions."""
     interval = Student() if interval is None else check_interval(interval)
     taken_out = controls(result, quantity) if interval.uses_controls else None
 
@@ -180,7 +172,7 @@ def _interval_at(result: Any, quantity: str, interval: ConfidenceInterval, round
 
 
 def _estimate(result: Any, quantity: str, level: float, interval: ConfidenceInterval, together: int = 1) -> Estimate:
-    """Means [L, G, ...] with intervals, made in parts."""
+    """Means [L, G, ...] with intervals, computed in parts."""
     read = adjusted_values if interval.uses_controls else values
 
     def of(learners: slice, rounds: slice) -> Estimate:
@@ -194,6 +186,6 @@ def _estimate(result: Any, quantity: str, level: float, interval: ConfidenceInte
 
 
 def _concatenate(parts: list[tuple[tuple[slice, slice], np.ndarray]], axis: int) -> np.ndarray:
-    """Parts of some learners and rounds, which are neighbouring axes, the first of them at `axis`."""
+    """Concatenate parts of some learners and rounds, which are neighbouring axes from `axis` on."""
     rows = groupby(parts, lambda part: part[0][0].start)
     return np.concatenate([np.concatenate([each for _, each in row], axis + 1) for _, row in rows], axis)

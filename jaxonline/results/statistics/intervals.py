@@ -38,7 +38,7 @@ class ConfidenceInterval(abc.ABC):
 
     @abc.abstractmethod
     def ends(self, values: Float[np.ndarray, "L R *rest"], of: Estimate, level: float) -> tuple[Any, Any]:
-        """The lower and upper ends [L, *rest]; `of` has the means and standard errors of the values."""
+        """The lower and upper ends [L, *rest]; `of` holds the means and standard errors of the values."""
 
     @abc.abstractmethod
     def p_values(self, values: Float[np.ndarray, "L R"], of: Estimate) -> Float[np.ndarray, "L"]:
@@ -133,8 +133,8 @@ class Bounded(ConfidenceInterval):
         ValueError: limits that are not finite or not in this order.
 
     References:
-        Maurer and Pontil (2009), "Empirical Bernstein bounds and sample variance penalization", Theorem 4, used on
-        both sides.
+        Maurer and Pontil (2009), "Empirical Bernstein bounds and sample variance penalization", Theorem 4, used on both
+        sides.
 
     Example:
         >>> import jaxonline as jo
@@ -171,7 +171,7 @@ class Bounded(ConfidenceInterval):
         return np.maximum(of.mean - half, low), np.minimum(of.mean + half, high)
 
     def p_values(self, values: np.ndarray, of: Estimate) -> np.ndarray:
-        """From the level at which half the width is the size of the mean."""
+        """From the level at which the half-width equals the absolute mean."""
         linear = 7.0 * (np.asarray(self.high) - np.asarray(self.low)) / (3.0 * np.maximum(of.n_runs - 1, 1))
         root = of.standard_error * np.sqrt(2.0)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -190,16 +190,13 @@ class Bounded(ConfidenceInterval):
 
 @dataclasses.dataclass(frozen=True)
 class Anytime(ConfidenceInterval):
-    """Confidence sequence: it holds for all numbers of runs at once, so that one may look, and stop when it is narrow.
+    """Confidence sequence, valid for all numbers of runs at once: look at any time, and stop when it is narrow.
 
-    Error rate: 1 - level for all numbers of runs together, asymptotically as Student's interval: from some hundred runs
-    of finite variance on. `simulate(precision=...)` uses it.
+    Error rate: 1 - level for all numbers of runs together, asymptotically as for Student's interval: from some hundred
+    runs of finite variance on. `simulate(precision=...)` uses it.
 
     Args:
-        shortest_at: the number of runs at which it is made to be short.
-
-    Raises:
-        ValueError: `shortest_at` below 1.
+        shortest_at: the number of runs at which the interval is shortest.
 
     References:
         Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2024), "Time-uniform central limit theory and asymptotic
@@ -226,7 +223,7 @@ class Anytime(ConfidenceInterval):
         return _symmetric(of, self._factor(np.log(1.0 / (1.0 - level)), np.maximum(of.n_runs, 1)))
 
     def p_values(self, values: np.ndarray, of: Estimate) -> np.ndarray:
-        """By bisection: the reach grows with the level."""
+        """By bisection, since the reach grows with the level."""
         with np.errstate(divide="ignore", invalid="ignore"):
             reached = np.abs(of.mean / of.standard_error)
         low, high = np.full_like(reached, 1e-12), np.full_like(reached, 700.0)  # of log(1 / alpha)
@@ -237,30 +234,22 @@ class Anytime(ConfidenceInterval):
         return np.where(np.isnan(reached), np.nan, np.exp(-low))
 
     def _factor(self, log: Any, n_runs: np.ndarray) -> np.ndarray:
-        """How many standard errors it reaches."""
+        """The half-width in standard errors."""
         weight = n_runs * (2.0 * log + np.log(1.0 + 2.0 * log)) / self.shortest_at
         return np.sqrt(2.0 * (weight + 1.0) / weight * (0.5 * np.log(weight + 1.0) + log))
 
 
 def check_interval(interval: Any) -> ConfidenceInterval:
-    """Check that an argument is an interval.
-
-    Raises:
-        TypeError: it is something else.
-    """
+    """Check that an argument is an interval."""
     return check.instance(
         "interval", interval, ConfidenceInterval, "one of jo.intervals, such as jo.intervals.Student()"
     )
 
 
 def interval_from_json(stored: Mapping[str, Any]) -> ConfidenceInterval:
-    """The interval that `ConfidenceInterval.to_json` wrote.
-
-    Raises:
-        KeyError: an unknown type.
+    """Read the interval that `ConfidenceInterval.to_json` wrote; an unknown type is a KeyError.
 
     Example:
-        >>> from jaxonline.results.statistics.intervals import Anytime, interval_from_json
         >>> interval_from_json(Anytime().to_json())
         Anytime(shortest_at=1000)
     """

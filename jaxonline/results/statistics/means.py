@@ -1,4 +1,4 @@
-"""Means over runs, differences of means and exponents of growth, with intervals and corrected tests."""
+"""Means over runs, differences of means and growth exponents, with intervals and corrected tests."""
 
 import warnings
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ MAX_SKEWNESS_RATIO = (
 
 
 class Growth(NamedTuple):
-    """An exponent with its confidence interval; NaN where it is not known."""
+    """A growth exponent with its confidence interval; NaN if unknown."""
 
     exponent: float
     low: float
@@ -46,16 +46,11 @@ def mean_over_runs(
     """Means over the second axis with two-sided intervals; fields have the shape [L, *rest].
 
     Args:
-        values: of L learners in R runs; runs with a NaN are left out.
-        level: of the intervals, between 0 and 1.
-        together: of so many intervals all hold with probability `level` at least (Bonferroni's correction).
+        values: of L learners in R runs; runs with a NaN are left out. Without runs a mean is NaN, and without two runs
+            its interval.
+        level: of the intervals.
+        together: the number of intervals that hold together with probability `level` (Bonferroni's correction).
         interval: the kind of interval.
-
-    Returns:
-        NaN for the mean where no run is left, and for the interval where fewer than two are.
-
-    Raises:
-        ValueError: a level out of its range, `together` below 1, values outside the limits of a bounded interval.
 
     Example:
         >>> import numpy as np
@@ -79,14 +74,11 @@ def mean_over_runs(
 
 
 def simultaneous(values: Float[np.ndarray, "L R G"], level: float = 0.95) -> Estimate:
-    """Means over runs with bands [L, G]: with probability `level` the whole curve of a learner lies in its band.
+    """Means over runs [L, R, G] with bands [L, G]: with probability `level`, a band contains its whole expected curve.
 
-    A band is as many standard errors wide everywhere as the largest deviation of a curve needs. The law of that is
-    taken from the correlations between rounds, as of Student's t in one round (max-t; asymptotic, as Student's is).
-
-    Args:
-        values: of L learners in R runs at G rounds; runs with a NaN are left out.
-        level: of each learner's band, between 0 and 1.
+    A band has the same number of standard errors everywhere, the quantile of the largest deviation (max-t). Its
+    distribution comes from the correlations between rounds; it is asymptotic, as Student's t in one round. Runs with a
+    NaN are left out.
 
     Example:
         >>> import numpy as np
@@ -100,13 +92,13 @@ def simultaneous(values: Float[np.ndarray, "L R G"], level: float = 0.95) -> Est
 
 
 def make_bands(of: Estimate, curves: Iterable[Float[np.ndarray, "R G"]], level: float) -> Estimate:
-    """Means [L, G] with bands (`simultaneous`) instead of intervals, from the runs of one learner after the other."""
+    """Means [L, G] with bands (`simultaneous`) from the runs of one learner after the other."""
     factor = bootstrap.largest_deviation(curves, level)[:, None]
     return of._replace(low=of.mean - factor * of.standard_error, high=of.mean + factor * of.standard_error)
 
 
 def skewness(values: Float[np.ndarray, "L R"]) -> Float[np.ndarray, "L"]:
-    """The skewness of the runs of each learner, 0 where it has none; NaN are left out."""
+    """The skewness of each learner's runs, 0 if they do not vary; NaN are left out."""
     n_runs = np.maximum((~np.isnan(values)).sum(axis=1, keepdims=True), 1)
     centred = values - np.nansum(values, axis=1, keepdims=True) / n_runs
     second, third = ((np.nansum(centred**power, axis=1, keepdims=True) / n_runs)[:, 0] for power in (2, 3))
@@ -114,9 +106,9 @@ def skewness(values: Float[np.ndarray, "L R"]) -> Float[np.ndarray, "L"]:
 
 
 def warn_of_skewness(values: Float[np.ndarray, "L R"], learners: Sequence[str], quantity: str) -> None:
-    """Say which learners have runs so skewed that Student's interval misses on one side far more than it should.
+    """Warn of learners with runs so skewed that Student's interval often misses on one side.
 
-    For normal runs the skewness is within 3 sqrt(6 / R) of 0 in all but 3 of 1,000 samples: below that nothing is said.
+    For normal runs, the skewness is within 3 sqrt(6 / R) of 0 in all but 3 of 1,000 samples; these raise no warning.
     """
     named = skewed_learners(values, learners)
     if named:
@@ -130,7 +122,7 @@ def warn_of_skewness(values: Float[np.ndarray, "L R"], learners: Sequence[str], 
 
 
 def skewed_learners(values: Float[np.ndarray, "L R"], learners: Sequence[str]) -> list[str]:
-    """The learners of whom `warn_of_skewness` warns."""
+    """The learners that `warn_of_skewness` names."""
     found, n_runs = _skewness_over_root(values)
     return [
         name for name, each, n in zip(learners, found, n_runs, strict=True) if each > max(MAX_SKEWNESS_RATIO, 7.4 / n)
@@ -138,7 +130,7 @@ def skewed_learners(values: Float[np.ndarray, "L R"], learners: Sequence[str]) -
 
 
 def _skewness_over_root(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The size of the skewness over the root of the number of runs, and that number."""
+    """The absolute skewness divided by the root of the number of runs, and that number."""
     n_runs = np.maximum((~np.isnan(values)).sum(axis=1), 1)
     return np.abs(skewness(values)) / np.sqrt(n_runs), n_runs
 
@@ -146,7 +138,7 @@ def _skewness_over_root(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def difference_of_means(
     first: Float[np.ndarray, "m"], second: Float[np.ndarray, "n"], level: float = 0.95
 ) -> Difference:
-    """The mean of `first` minus that of `second`, of independent samples, with Welch's interval; NaN are left out.
+    """The mean of `first` minus that of `second` for independent samples, with Welch's interval; NaN are left out.
 
     Example:
         >>> import numpy as np
@@ -173,10 +165,10 @@ def pairwise_p_values(
     controls: Float[np.ndarray, "L R"] | None = None,
     interval: ConfidenceInterval = STUDENT,
 ) -> Float[np.ndarray, "L L"]:
-    """Of paired tests of all pairs of learners, with Holm's correction (1979); 1 on the diagonal.
+    """The p-values of paired tests of all pairs of learners, with Holm's correction (1979); 1 on the diagonal.
 
-    A run with a NaN is left out of the pairs it is in; learners that are equal in every run have p = 1, and a pair
-    with fewer than two runs, too. With control variates, differences are adjusted by those of both learners.
+    A run with a NaN is left out of its pairs. Equal learners, and pairs with fewer than two runs, have p = 1. With
+    control variates, differences are adjusted by those of both learners.
     """
     return joint_p_values([(values, controls)], interval)[0]
 
@@ -184,11 +176,7 @@ def pairwise_p_values(
 def joint_p_values(
     games: Sequence[tuple[np.ndarray, np.ndarray | None]], interval: ConfidenceInterval = STUDENT
 ) -> list[np.ndarray]:
-    """As `pairwise_p_values` for each of several games, corrected for the number of pairs in all of them.
-
-    Args:
-        games: of each the values and the control variates, as there.
-        interval: whose tests are made, of the values: those of `jo.intervals.Student` are paired t-tests.
+    """As `pairwise_p_values` for the (values, controls) of several games, corrected for all pairs of all games.
 
     Example:
         >>> import numpy as np
@@ -208,7 +196,7 @@ def joint_p_values(
 
 
 def _paired_tests(values: np.ndarray, controls: np.ndarray | None, interval: ConfidenceInterval) -> np.ndarray:
-    """The p-values of all pairs, without a correction."""
+    """The uncorrected p-values of all pairs."""
     first, second = np.triu_indices(len(values), 1)
     differences = values[first] - values[second]
     if controls is not None and interval.uses_controls:
@@ -222,7 +210,7 @@ def _paired_tests(values: np.ndarray, controls: np.ndarray | None, interval: Con
 
 
 def _holm(p: np.ndarray) -> np.ndarray:
-    """Holm's correction: if all statements with p below alpha are made, one is wrong with probability alpha at most."""
+    """Holm's correction: rejecting all p below alpha is wrong with probability at most alpha."""
     order = np.argsort(p)
     corrected = np.empty_like(p)
     corrected[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
@@ -232,20 +220,14 @@ def _holm(p: np.ndarray) -> np.ndarray:
 def growth(rounds: Int[ArrayLike, "G"], values: Float[ArrayLike, "R G"], level: float = 0.95) -> Growth:
     """The log-log slope of the mean over runs: least squares of log mean(values) against log(rounds).
 
-    The slope is a smooth function of the means, so its error is that of the mean over runs of its linearisation
-    sum_g c_g values[r, g] / mean_g, with c_g the weights of least squares: runs are independent, recorded rounds of
-    a run need not be. The interval is Student's, for many runs and means that are well above their errors.
+    The error is that of the mean over runs of the linearisation sum_g c_g values[r, g] / mean_g, with c_g the weights
+    of least squares: runs are independent, but recorded rounds of a run need not be. The interval is Student's, for
+    many runs and means well above their errors. NaN if fewer than two runs are left, or if a mean is not above 0.
 
     Args:
         rounds: at least two, above 0.
         values: of every run at these rounds; runs with a NaN are left out.
-        level: of the interval, between 0 and 1.
-
-    Returns:
-        NaN where fewer than two runs are left or a mean is not above 0: there is no power law then.
-
-    Raises:
-        ValueError: fewer than two rounds, rounds not above 0, shapes that do not match, a level out of its range.
+        level: of the interval.
 
     Example:
         >>> import numpy as np

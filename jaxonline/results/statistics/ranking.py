@@ -1,4 +1,4 @@
-"""Which learners differ: paired differences of all of them, with a correction for how many there are."""
+"""Rankings of learners with paired tests of all pairs."""
 
 import io
 import itertools
@@ -19,12 +19,12 @@ class Ranking(NamedTuple):
     Attributes:
         learners: names in that order [L].
         rows: of the table: learner, the mean with its interval, letters.
-        letters: two learners that share no letter differ: of all such statements together, one or more is wrong with
-            probability 1 - level at most (`tests`, Holm 1979).
+        letters: learners without a common letter differ; all such statements are true together with probability
+            `level`.
         p_values: of all pairs after the correction [L, L], in the order of `learners`; 1 on the diagonal.
-        quantity: what was compared.
+        quantity: the quantity in words.
         level: of the statements.
-        tests: the paired tests that were made.
+        tests: the name of the paired tests.
     """
 
     learners: tuple[str, ...]
@@ -37,7 +37,7 @@ class Ranking(NamedTuple):
 
     @property
     def table(self) -> Table:
-        """The learners, their means, and which of them differ."""
+        """The learners, their means, and the letters."""
         columns = (
             Text("learner"), Measured("mean", f"mean\n({100 * self.level:.6g} %)"),
             Text("letters", "same letter:\nno difference seen"),
@@ -70,16 +70,9 @@ def rank(
     learners: Sequence[str], values: np.ndarray, quantity: str, level: float, of: Estimate,
     controls: np.ndarray | None, interval: ConfidenceInterval,
 ) -> Ranking:  # fmt: skip
-    """Order learners by their means, and tell which differ.
+    """Rank learners by their means [L, G] `of` at the last round, and test which of them differ by paired tests.
 
-    Args:
-        learners: names [L].
-        values: of L learners in R runs, the same in each column; a run with a NaN is left out of the pairs it is in.
-        quantity: what it is.
-        level: of all statements together.
-        of: their means with intervals [L, G].
-        controls: their control variates, if any, of the shape of `values`.
-        interval: whose paired tests are made.
+    `values` and `controls` [L, R] are runs and control variates at that round; a NaN leaves a run out of its pairs.
     """
     order = np.argsort(of.mean[:, -1], kind="stable")
     p_values = pairwise_p_values(values[order], None if controls is None else controls[order], interval)
@@ -94,14 +87,11 @@ def rank(
 
 
 def compact_letters(alike: np.ndarray) -> tuple[str, ...]:
-    """Letters [L] for a symmetric relation [L, L]: two share one exactly if they are alike (Piepho 2004).
+    """Compact letter display [L] of a relation [L, L]: two learners share a letter if they are alike (Piepho 2004).
 
-    Each letter is a largest set of which all are alike, in the order of its first members; sets that the others make
-    superfluous are left out.
+    Each letter is a maximal set of alike learners, in the order of their first members; redundant sets are removed.
 
     Example:
-        >>> import numpy as np
-        >>> from jaxonline.results.statistics.ranking import compact_letters
         >>> compact_letters(np.array([[1, 1, 0], [1, 1, 1], [0, 1, 1]], bool))
         ('a', 'ab', 'b')
     """

@@ -1,7 +1,7 @@
-"""Means with less chance in them: control variates with coefficients from the other runs, and antithetic pairs.
+"""Variance reduction: control variates with coefficients from the other runs, and antithetic pairs.
 
-What is measured for that is in a result under two names: `CONTROL`, a quantity whose expectation is exactly 0, and
-`HALF_DIFFERENCE`, of the two plays with opposite noise of which a run is the mean.
+A result has the measures `CONTROL`, with expectation exactly 0, and `HALF_DIFFERENCE`, half the difference between the
+two simulations with opposite noise whose mean is a run.
 """
 
 import numpy as np
@@ -14,20 +14,14 @@ HALF_DIFFERENCE = "antithetic_half_difference"
 def subtract_controls(
     values: Float[np.ndarray, "R *rest"], controls: Float[np.ndarray, "K R *rest"]
 ) -> Float[np.ndarray, "R *rest"]:
-    """values_r - sum_k beta_k controls_kr, with the least squares beta of all runs but r, so that no mean is biased.
+    """values_r - sum_k beta_k controls_kr, with the least squares beta of all runs but r, so that means stay unbiased.
 
-    A run is independent of the beta that others give it, so what is subtracted has the expectation 0, with any number
-    of runs. Runs with a NaN are left as they are, and have no part in the betas of others. Least squares of all runs
-    but one come from those of all (Miller 1974): with centred controls c and values v, e = v - beta c and the leverage
-    h = 1 / n + c' (C'C)^-1 c, they are beta - (C'C)^-1 c e / (1 - h).
-
-    Args:
-        values: of R runs.
-        controls: K of them, expectation 0.
+    A run is independent of the beta of the other runs, so the subtracted term has expectation 0 for any number of runs,
+    as the K controls do. Runs with a NaN stay unchanged and do not enter betas. Leave-one-out least squares follow from
+    the full fit (Miller 1974): with centred controls c and values v, e = v - beta c and the leverage h = 1 / n + c'
+    (C'C)^-1 c, they are beta - (C'C)^-1 c e / (1 - h).
 
     Example:
-        >>> import numpy as np
-        >>> from jaxonline.results.statistics.variance_reduction import subtract_controls
         >>> control = np.array([1.0, -2.0, 0.5, 1.5])
         >>> subtract_controls(7.0 + 3.0 * control, control[None]).round(9).tolist()
         [7.0, 7.0, 7.0, 7.0]
@@ -55,15 +49,10 @@ def subtract_controls(
 def variance_reduction(
     values: Float[np.ndarray, "L R"], used: Float[np.ndarray, "L R"], half_difference: Float[np.ndarray, "L R"] | None
 ) -> Float[np.ndarray, "L"]:
-    """The variance of plain runs over that of the runs whose mean is taken, per play: so many times fewer are needed.
+    """The variance of plain runs divided by that of the `used` runs, per simulation: the factor of runs saved.
 
-    Args:
-        values: of the runs; NaN in those left out.
-        used: adjusted, likewise.
-        half_difference: of the two plays of a run, where a run is the mean of two.
-
-    Returns:
-        NaN where fewer than two runs are left, or where they do not vary.
+    `half_difference` is that between the two simulations of an antithetic run. NaN in `values` marks excluded runs; the
+    result is NaN if fewer than two runs are left, or if they do not vary.
     """
     n_runs = (~np.isnan(values)).sum(axis=1)
 

@@ -14,7 +14,7 @@ import numpy as np
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results import Result
 from jaxonline.results.report.tables import strict_json
-from jaxonline.simulation.cluster import workers_of
+from jaxonline.simulation.cluster import connect_workers
 from jaxonline.simulation.metadata import versions
 from jaxonline.store.atomic_files import write_atomically
 from jaxonline.store.lazy_arrays import working_slices
@@ -85,7 +85,7 @@ def run_in_folder(study: StudyFile, out: str | Path, cluster: Any = None) -> tup
     _check_no_overwrite(folder, there, own)
     study.check()
     about = {"study": resolved, "versions": versions(), "file": str(source)}
-    playing = contextlib.nullcontext() if cluster is None else workers_of(cluster)
+    playing = contextlib.nullcontext() if cluster is None else connect_workers(cluster)
     with _restored_on_failure(folder / CONFIGURATION, *own), study.watch() as watch, playing as workers:
         if changed is None or changed:  # first of all: it says whose folder it is
             _write_configuration(folder, about | {"finished": False})

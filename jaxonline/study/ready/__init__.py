@@ -38,7 +38,6 @@ def study_commands() -> dict[str, str]:
 
 
 def _location(name: str) -> tuple[str, str]:
-    """Return the module and the class of a study."""
     module, _, study = next(studies[name] for studies in STUDY_GROUPS.values() if name in studies).partition(":")
     return module, study
 

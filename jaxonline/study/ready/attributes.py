@@ -27,7 +27,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field
 from threadpoolctl import threadpool_limits
 
-from jaxonline._xla.threads import in_parallel
+from jaxonline._xla.threads import run_parallel
 from jaxonline.datasets import mnist
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.tables import Number, Table, Text
@@ -208,7 +208,7 @@ class FewAttributes(Study):
 def _in_threads(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
     """Run each learner in a thread, without threads of the linear algebra."""
     with threadpool_limits(1):
-        return in_parallel(jobs)
+        return run_parallel(jobs)
 
 
 COLUMNS = (
@@ -230,7 +230,6 @@ def tabulate_pairs(errors: dict[tuple[int, int], dict[str, np.ndarray]]) -> Tabl
 
 
 def _medians(errors: dict[str, np.ndarray]) -> dict[str, dict[str, float]]:
-    """Medians over the splits of one pair."""
     medians = {name: np.median(values, axis=0).tolist() for name, values in errors.items()}
     return {name: dict(zip(MEASURES, values, strict=True)) for name, values in medians.items()}
 

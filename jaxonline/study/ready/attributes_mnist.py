@@ -19,7 +19,7 @@ from jaxtyping import ArrayLike, Float, Int
 from jaxonline.engines.attribute_streams import play_streams
 from jaxonline.learners.attributes.baseline import minimise_on_l1_ball
 from jaxonline.linalg.programs import exact_products
-from jaxonline.simulation.halving import least
+from jaxonline.simulation.halving import argmin_finite
 
 D = 784
 TEST_DIVISOR = 10  # a tenth of the images is the test part
@@ -117,7 +117,7 @@ def _best_parameters(split: Split, w: np.ndarray, parameters: Sequence[tuple[flo
         np.mean((np.asarray(hypotheses) @ split.X[fold].T - split.y[fold]) ** 2, axis=1)
         for hypotheses, fold in zip(w, split.folds, strict=True)
     ]
-    return parameters[least(np.mean(errors, axis=0))]
+    return parameters[argmin_finite(np.mean(errors, axis=0))]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -10,13 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxonline import bounds
-from jaxonline._xla.threads import in_parallel
+from jaxonline._xla.threads import run_parallel
 from jaxonline.engines.attribute_streams import play_streams
 from jaxonline.environments import HiddenAttribute, three_bits
 from jaxonline.game.keys import ANSWER, INSTANCE, part_key
 from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.results.statistics import mean_over_runs
-from jaxonline.simulation.halving import least
+from jaxonline.simulation.halving import argmin_finite
 from jaxonline.study import Context
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def hidden_attribute(seed: int, *, quick: bool) -> list[dict[str, Any]]:
     """
     cases = [(8, 2, 0.05), (16, 2, 0.05), (16, 4, 0.05), (16, 2, 0.025)]
     cases += [] if quick else [(32, 2, 0.05), (32, 4, 0.05), (32, 8, 0.05), (16, 4, 0.025), (16, 4, 0.0125)]
-    return in_parallel([partial(hidden_case, seed, *case, runs=4 if quick else 16) for case in cases])
+    return run_parallel([partial(hidden_case, seed, *case, runs=4 if quick else 16) for case in cases])
 
 
 def hidden_case(seed: int, d: int, k: int, eps: float, runs: int) -> dict[str, Any]:
@@ -172,7 +172,10 @@ def price_of_measurements(seed: int, splits: int) -> list[dict[str, Any]]:
             for A, b, test in zip(data, labels, tests, strict=True)
         ])  # fmt: skip
         half = splits // 2
-        errors = {"ridge": ridge[half:, least(ridge[:half].mean(0))], "aer": aer[half:, least(aer[:half].mean(0))]}
+        errors = {
+            "ridge": ridge[half:, argmin_finite(ridge[:half].mean(0))],
+            "aer": aer[half:, argmin_finite(aer[:half].mean(0))],
+        }
         errors["difference"] = errors["aer"] - errors["ridge"]
         row: dict[str, Any] = {"budget": budget, "patients": patients}
         for name, values in errors.items():

@@ -264,7 +264,6 @@ def better_than_both(compared: ComparisonResult) -> list[str]:
 
 
 def _remarks(comparisons: list[ComparisonResult]) -> list[str]:
-    """Sentences on steps at the edge of the candidates, and on skewed runs."""
     label = "{data} {noise:.3g}, {rounds:,} rounds"
     by_label = {label.format(**compared.labels): compared for compared in comparisons}
     edge = format_places({label: compared.at_edge for label, compared in by_label.items()})
@@ -275,7 +274,6 @@ def _remarks(comparisons: list[ComparisonResult]) -> list[str]:
 
 
 def _check_surrogate(name: str, noise: float, formula: str, limit: float) -> None:
-    """Check that Algorithm 2 has a surrogate kernel."""
     if noise >= limit:
         raise ArgumentError(name, f"must be below {formula} = {limit:.3g} (got {noise:g})")
 
@@ -289,7 +287,6 @@ def _numbers(compared: ComparisonResult) -> dict[str, Any]:
 
 
 def _across(title: str, comparisons: dict[str, ComparisonResult], form: str, per_round: bool = False) -> Table:
-    """Make a table with a row for each learner and a column for each noise."""
     rows, labels = [], []
     for label, compared in comparisons.items():
         for row in compared.rows():

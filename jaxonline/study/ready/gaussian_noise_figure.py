@@ -120,7 +120,6 @@ def _rounds_panel(axes: "Axes", at_one: Sequence[ComparisonResult]) -> None:
 
 
 def _slope_panel(axes: "Axes", shown: ComparisonResult) -> None:
-    """Plot all slopes over the same rounds."""
     rows = sorted(shown.rows(), key=lambda row: list(STYLES).index(row["learner"]))
     for position, row in enumerate(rows):
         colour, _, marker = STYLES[row["learner"]]

@@ -267,7 +267,6 @@ GROWTHS = (
 
 
 def _sentence(name: str, alike: Mapping[str, Any]) -> str:
-    """Format the comparison of a learner's hypotheses."""
     return (
         "{name}: mean hypothesis after {rounds} rounds {means[0]:.3f} e without noise, {means[1]:.3f} e with; "
         "difference {difference:.3f} [{low:.3f}, {high:.3f}], Kolmogorov-Smirnov p = {p_value:.2g}"

@@ -119,7 +119,6 @@ def _groups(points: Float[np.ndarray, "n k"], near: float) -> list[list[int]]:
 
 
 def _label(shown: LearnerKinds, group: list[int]) -> tuple[str, str]:
-    """Return the label of a group of learners and its colour."""
     names = [list(shown.kinds)[i] for i in group]
     kinds = {shown.kinds[name] for name in names}
     text = "\n".join(names) if len(names) < 3 else f"{names[0]} and {len(names) - 1} more"
@@ -127,7 +126,6 @@ def _label(shown: LearnerKinds, group: list[int]) -> tuple[str, str]:
 
 
 def _dots(axes: "Axes", shown: LearnerKinds, ends: list[Estimate]) -> None:
-    """Plot the final regret a round of every learner with its interval in both worlds."""
     positions = -np.arange(len(shown.kinds), dtype=float)
     for end, filled in zip(ends, (False, True), strict=True):
         for i, kind in enumerate(shown.kinds.values()):

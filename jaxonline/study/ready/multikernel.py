@@ -49,7 +49,6 @@ def _seeds(value: Any) -> Any:
 
 
 def _split_items(value: Any) -> list[str]:
-    """Split items at commas, unless an item is a path."""
     items = [value] if isinstance(value, str | Path) else value
     groups = [[str(item)] if Path(item).exists() else str(item).split(",") for item in items]
     return [item.strip() for group in groups for item in group if item.strip()]
@@ -147,7 +146,6 @@ def _rows(results: Sequence[SetResult]) -> list[dict[str, Any]]:
 
 
 def _shown(results: Sequence[SetResult]) -> Table:
-    """Return a table of each set as printed, with online ridge, and with true VAW."""
     rows = [
         {
             "group": f"{result.name}: {result.shape[0]:,} rounds, d = {result.shape[1]}",

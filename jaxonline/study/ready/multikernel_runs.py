@@ -10,11 +10,11 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxonline import datasets, learners
-from jaxonline._xla.compile_options import fast_compile_options, jitted
-from jaxonline._xla.threads import in_parallel
+from jaxonline._xla.compile_options import fast_compile_options, jit_with_options
+from jaxonline._xla.threads import run_parallel
 from jaxonline.engines.expert_sequences import play_sequence
 from jaxonline.engines.kernel_forecasts import expert_jobs
-from jaxonline.engines.vaw_blocks import BLOCK, scan_blocks
+from jaxonline.engines.vaw_blocks import BLOCK_ROUNDS, scan_blocks
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.learners import Truncated
 from jaxonline.parameters.dtypes import working_dtype
@@ -133,14 +133,14 @@ def _run_set(frequencies, X, y, *, n, key, sampler):
     S, N, *shape = frequencies.shape
     jobs, gather = expert_jobs(Dictionary(frequencies.reshape(S * N, *shape)), X, y, jnp.ones((), X.dtype), n)
     descents = [lambda: _raker(frequencies, X, y, n), lambda: _omkl_gf(frequencies, X, y, n, key, sampler)]
-    raker, omkl_gf, *job_results = in_parallel([*descents, *jobs])
+    raker, omkl_gf, *job_results = run_parallel([*descents, *jobs])
     results = {(name, "ogd"): result for name, result in zip(DESCENT, (raker, omkl_gf), strict=True)}
 
     # One loop for both kinds of experts: first S sequences of online ridge, then S of VAW.
     both = np.concatenate([forecasts.reshape(-1, S, N) for forecasts in gather(job_results)], axis=1)
     experts = jnp.asarray(both)
     combine = [lambda rule=rule: _combine(rule, experts, y, n) for rule in _rules().values()]
-    second, *combined = jax.tree.map(np.asarray, in_parallel([lambda: _second_level(experts, y, n), *combine]))
+    second, *combined = jax.tree.map(np.asarray, run_parallel([lambda: _second_level(experts, y, n), *combine]))
     for i, name in enumerate(COMBINERS[: len(second[1])]):
         forecasts, w = jax.tree.map(operator.itemgetter(i), second)
         results[name, "ridge"], results[name, "vaw"] = (forecasts.ridge[:S], w[:S]), (forecasts.vaw[S:], w[S:])
@@ -156,7 +156,6 @@ def _run_set(frequencies, X, y, *, n, key, sampler):
 
 
 def _rules() -> dict[str, Any]:
-    """The published combiners besides VAW."""
     return {
         "EWA": Truncated(learners.OverAdvice(learners.EWA.over_range(0.0, 1.0), late_start=True)),
         "Aggregating": Truncated(learners.Aggregating(0.0, 1.0, late_start=True)),
@@ -166,7 +165,7 @@ def _rules() -> dict[str, Any]:
     }
 
 
-_fast_jit = jitted(functools.partial(fast_compile_options, optimised=True))  # each program runs for 0.1 s
+_fast_jit = jit_with_options(functools.partial(fast_compile_options, optimised=True))  # each program runs for 0.1 s
 
 
 @_fast_jit
@@ -179,7 +178,7 @@ def _second_level(experts, y, n):
     """VAW over plain and over truncated experts: forecasts and final weights of each."""
 
     def play(low, high, Z):
-        forecasts, state = scan_blocks(lambda z: jnp.clip(z, low, high), Z, y, 1.0, BLOCK, n)
+        forecasts, state = scan_blocks(lambda z: jnp.clip(z, low, high), Z, y, 1.0, BLOCK_ROUNDS, n)
         return forecasts, state.w
 
     ranges = jnp.array([[-jnp.inf, jnp.inf], [0.0, 1.0]], experts.dtype)

@@ -215,7 +215,6 @@ def _csv_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _row(case: Case, own: dict[str, Any], best: dict[str, Any]) -> dict[str, Any]:
-    """One row of the printed table: the theorem's step beside the best one."""
     labels = {"kernel": case.kernel.removesuffix(" kernel"), "law": case.law_name, "bound": own["bound"]}
     return best | labels | {"own": own["regret"], "own_low": own["low"], "own_high": own["high"]}
 

@@ -180,7 +180,6 @@ def _curve(study: Variance, name: str, centre: float) -> tuple[Sequence[float], 
 
 
 def _legend(axes: "Axes", study: Variance) -> None:
-    """Draw the legend in a panel of its own."""
     axes.set_axis_off()
     label = f"geometric distribution, p from {min(study.ps):g} to {max(study.ps):g} (Lemma 1)"
     axes.plot([], [], color="0.35", lw=1.6, marker=".", ms=7, label=label)

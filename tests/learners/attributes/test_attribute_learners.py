@@ -1,6 +1,6 @@
-"""AER, AERR and the Baseline: against independent loops, against theorems, and at the edges.
+"""AER, AERR and the Baseline: against independent loops and theorems, and their bad arguments.
 
-The statistical tests have fixed seeds; what they would find, and how often they fail by chance, is said at each.
+The statistical tests have fixed seeds. Each states its power and its rate of false alarms.
 """
 
 import itertools
@@ -64,11 +64,11 @@ def test_the_baseline_minimises_its_estimated_loss(cone, x64):
     if cone:
         A = (vectors * np.maximum(values, 0)) @ vectors.T
     else:
-        assert values[0] < 0, "or the two forms are one (E16)"
+        assert values[0] < 0, "otherwise the cone has no effect (E16)"
     w = np.asarray(state.w)
     assert np.abs(w).sum() <= 0.8 * (1 + 1e-12)
     slope = 2 * (A @ w - b)
-    assert slope @ w + 0.8 * np.abs(slope).max() < 1e-6, "no way down within the ball"
+    assert slope @ w + 0.8 * np.abs(slope).max() < 1e-6, "no descent direction within the ball"
     if cone:  # nothing on a grid of the ball is better
         grid = np.stack(np.meshgrid(*[np.linspace(-0.8, 0.8, 25)] * 4), -1).reshape(-1, 4)
         grid = grid[np.abs(grid).sum(1) <= 0.8]
@@ -78,7 +78,7 @@ def test_the_baseline_minimises_its_estimated_loss(cone, x64):
 
 @pytest.mark.long
 def test_minimise_on_l1_ball_with_a_zero_matrix(x64):
-    """A = 0, b = 0 and a radius: nothing to do; A = 0 alone: the corner."""
+    """With A = 0 and b = 0 the start is a minimiser; with A = 0 a corner is."""
     zero = jnp.zeros((2, 2))
     assert minimise_on_l1_ball(zero, jnp.zeros(2), jnp.asarray(1.0), jnp.zeros(2), 5).tolist() == [0.0, 0.0]
     assert minimise_on_l1_ball(zero, jnp.array([0.1, 0.3]), jnp.asarray(0.5), jnp.zeros(2), 40).tolist() == [0.0, 0.5]
@@ -113,7 +113,7 @@ def test_bad_arguments_are_named(call, message):
 
 
 def test_a_random_number_of_attributes_is_charged_and_budgeted():
-    """It is charged as it is, what is beyond it is not seen, and its most must be within the budget."""
+    """The number is charged, further attributes are 0, and the capacity must be within the budget."""
     x = jnp.array([5.0, 6.0, 7.0, 8.0])
 
     @jax.jit
@@ -136,18 +136,18 @@ def test_a_random_number_of_attributes_is_charged_and_budgeted():
 
 def test_l1_projections_agree_with_optax():
     """The projections of this module and of the comparator are optax's to 1e-6, in float64 to 1e-12."""
-    from jaxonline.comparators.l1_ball import project as of_comparator
+    from jaxonline.comparators.l1_ball import project as project_in_comparator
 
     for seed, radius in itertools.product(range(5), (0.3, 1.0, 100.0)):
         w = np.random.default_rng(seed).normal(size=7)
         with jax.numpy_dtype_promotion("standard"):
             theirs = optax.projections.projection_l1_ball(jnp.asarray(w, jnp.float32), radius)
-        np.testing.assert_allclose(of_comparator(w, radius), theirs, atol=1e-6)
-        np.testing.assert_allclose(of_comparator(w, radius), project(w, radius), atol=1e-12)
+        np.testing.assert_allclose(project_in_comparator(w, radius), theirs, atol=1e-6)
+        np.testing.assert_allclose(project_in_comparator(w, radius), project(w, radius), atol=1e-12)
 
 
 def test_bounds_agree_with_other_formulas():
-    """The theorems' numbers by other ways: the sum that Theorem 2's proof ends with, term by term; closed forms."""
+    """Theorem 2 is compared with the sum at the end of its proof, term by term; the others with closed forms."""
     bound = bounds.aer_regret(dimension=5, n_attributes=4, radius=2.0, norm=1.5, n_rounds=50)
     assert (
         pytest.approx(max(4 * (2 + 1) ** 2 * (2 * 5 / 4) * 5, 0)) == bound.G
@@ -164,7 +164,7 @@ def test_bounds_agree_with_other_formulas():
 @pytest.mark.long
 @pytest.mark.parametrize("law", ["aer", "aerr"])
 def test_regret_is_below_the_bound(law):
-    """Theorem 2 (and the like for AERR): the mean regret of 400 runs, its interval's upper end included, is below."""
+    """Theorem 2 (and its analogue for AERR): the upper end of the interval of the mean regret of 400 runs is below."""
     n_rounds, d = 200, 4
     environment = jo.environments.LinearModel(np.array([0.5, -0.3, 0.0, 0.2]), radius=1.0, instances="cube")
     if law == "aer":

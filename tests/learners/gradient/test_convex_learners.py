@@ -1,5 +1,5 @@
 """Gradient descent by any optax transformation, exponentiated gradient, Newton steps, and one-point gradients: NumPy
-loops, closed forms, general optimisers, and theorems. From online to batch is in `test_online_to_batch`."""
+loops, closed forms, general optimisers, and theorems."""
 
 import jax
 import jax.numpy as jnp
@@ -57,7 +57,7 @@ LOSSES = {
 @pytest.mark.parametrize("loss_name", some(LOSSES, "absolute"))
 @pytest.mark.parametrize("name", some(TRANSFORMATIONS, "momentum"))
 def test_descent_with_optax_transformations_and_losses_equals_numpy(name, loss_name):
-    """w <- projection of w + step times what optax says, its state carried along; gradients of the losses by hand."""
+    """w <- projection of w + step times optax's update; the gradients of the losses are written by hand."""
     transformation, (loss, slope) = TRANSFORMATIONS[name], LOSSES[loss_name]
     X, y = data(1, 12, classes=loss.kind == "classification")
     with jax.numpy_dtype_promotion("standard"):  # of optax's own counters
@@ -94,7 +94,7 @@ def linear_regret(learner, gradients):
 
 
 def test_gradient_descent_is_below_its_bound_and_reaches_half_of_it(x64):
-    """D G sqrt(T) from anywhere, and half of it from the centre: half of that is reached by constant losses."""
+    """The bound is D G sqrt(T) from any start, and half of it from the centre."""
     rng = np.random.default_rng(0)
     gradients = rng.choice([-1.0, 1.0], size=(200, 1)) * np.array([[0.6, 0.8, 0.0]])
     bound = bounds.projected_gradient(2.0, 1.0, 200)
@@ -158,7 +158,7 @@ def test_exponentiated_gradient_on_linear_losses_equals_hedge_and_is_below_its_b
 
 
 def test_exponentiated_gradient_with_decreasing_steps_has_linear_regret(x64):
-    """An expert is bad for 0.3 T rounds, and the other one from then on: the regret grows as T, in proportion."""
+    """One expert has the loss 1 for 0.3 T rounds, the other one afterwards: the regret is linear in T."""
     bound = bounds.exponentiated_gradient(2, 1.0, 1000)
     regrets = {}
     for step in (bound.step_size, jo.InverseSqrt(np.sqrt(np.log(2)))):
@@ -176,7 +176,7 @@ def test_exponentiated_gradient_with_decreasing_steps_has_linear_regret(x64):
 
 
 def newton_loop(X, y, gamma, epsilon, radius):
-    """Projections by a general optimiser where they are needed."""
+    """Projections use a general root finder."""
     w, A, scores, outside = np.zeros(D), epsilon * np.eye(D), [], 0
     for x, label in zip(X, y, strict=True):
         scores.append(w @ x)
@@ -186,13 +186,13 @@ def newton_loop(X, y, gamma, epsilon, radius):
         w = z
         if np.linalg.norm(z) > radius:
             outside += 1
-            found = optimize.brentq(
+            mu = optimize.brentq(
                 lambda mu, A=A, z=z: np.linalg.norm(np.linalg.solve(A + mu * np.eye(D), A @ z)) - radius,
                 0,
                 1e6,
                 xtol=1e-14,
             )
-            w = np.linalg.solve(A + found * np.eye(D), A @ z)
+            w = np.linalg.solve(A + mu * np.eye(D), A @ z)
     return scores, outside
 
 
@@ -211,14 +211,14 @@ def test_projection_in_the_norm_of_a_matrix_agrees_with_slsqp(x64):
     """Against SLSQP, for spectra that differ by a factor of 1e6."""
     for values in ([1.0, 1.0, 1.0], [1e-3, 1.0, 1e3], [5.0, 5.0, 1e-2]):
         z, values = np.array([2.0, -1.0, 3.0]), np.array(values)
-        found = optimize.minimize(
+        optimum = optimize.minimize(
             lambda v, values=values, z=z: values @ (v - z) ** 2 / values.max(), 0.1 * z, method="SLSQP",
             constraints=[{"type": "ineq", "fun": lambda v: 0.49 - v @ v}], options={"ftol": 1e-14, "maxiter": 500},
         )  # fmt: skip
         v = np.asarray(_project(jnp.asarray(z), jnp.asarray(values), jnp.asarray(0.7)))
         assert np.linalg.norm(v) == pytest.approx(0.7, rel=1e-9)
-        assert values @ (v - z) ** 2 <= values @ (found.x - z) ** 2 * (1 + 1e-9)
-        np.testing.assert_allclose(v, found.x, atol=2e-3)
+        assert values @ (v - z) ** 2 <= values @ (optimum.x - z) ** 2 * (1 + 1e-9)
+        np.testing.assert_allclose(v, optimum.x, atol=2e-3)
 
 
 @pytest.mark.long
@@ -246,7 +246,7 @@ def test_online_newton_step_is_below_its_bound_and_beats_gradient_descent(x64):
 
 
 def one_point(learner, w, loss):
-    """The estimate of a round at w, by the learner's own move and update."""
+    """The estimate of a round at w, from the learner's move and update."""
 
     def estimate(key):
         oracle = LossOfMoveOracle((), learner.predict(key, w, ()), None)
@@ -258,7 +258,7 @@ def one_point(learner, w, loss):
 
 def test_one_point_gradients_are_unbiased_for_the_smoothed_loss(x64):
     """In one dimension by enumeration, u = -1 or +1: the mean is the slope of the loss smoothed over [w - delta,
-    w + delta], of a loss that is no polynomial; the slope at w itself is another one."""
+    w + delta], of a loss that is not a polynomial; the slope at w itself is different."""
     loss, w, delta = (lambda v: jnp.exp(2 * v[0]) + jnp.abs(v[0])), jnp.asarray([0.1]), 0.3
     learner = GradientBandit(delta=delta, step_size=0.1)
     keys = jax.random.split(KEY, 64)
@@ -268,7 +268,7 @@ def test_one_point_gradients_are_unbiased_for_the_smoothed_loss(x64):
     assert np.isclose(drawn[:, None], estimates, rtol=1e-12).any(axis=1).all(), "there are two"
     slope = (np.exp(0.8) + 0.4 - np.exp(-0.4) - 0.2) / (2 * delta)
     assert verify.unbiased(None, slope, support=[(0.5, each) for each in estimates]).verdict == "unbiased"
-    assert abs(slope - (2 * np.exp(0.2) + 1)) > 0.05, "the slope of the loss itself is another one"
+    assert abs(slope - (2 * np.exp(0.2) + 1)) > 0.05, "the slope of the loss itself is different"
 
 
 @pytest.mark.long
@@ -280,14 +280,14 @@ def test_one_point_gradients_are_unbiased_in_three_dimensions(x64, factor):
     estimate = one_point(learner, w, lambda v: SquaredDistance()(v, target))
     # |g| <= (d / delta) max loss
     most = 3 / 0.5 * (float(jnp.linalg.norm(w - target)) + 0.5) ** 2
-    found = verify.unbiased(
+    result = verify.unbiased(
         lambda key: factor * estimate(key), np.asarray(2 * (w - target)), range=(-most, most), detect=0.25
     )
-    assert found.verdict == ("unbiased" if factor == 1.0 else "biased")
+    assert result.verdict == ("unbiased" if factor == 1.0 else "biased")
 
 
 def test_gradient_bandit_equals_its_numpy_loop(x64):
-    """Given the moves; each is at the distance delta from where the loop is."""
+    """The loop uses the learner's moves, each at the distance delta from w."""
     learner, loss = GradientBandit(delta=0.3, step_size=0.01, radius=0.45), SquaredDistance()
     targets = np.random.default_rng(0).normal(size=(40, D)) / 4
     game = jo.Game(DataStream(None, targets), jo.LossOfMove(loss), loss=loss)
@@ -306,7 +306,7 @@ def test_gradient_bandit_equals_its_numpy_loop(x64):
 @pytest.mark.long
 def test_gradient_bandit_is_below_its_bound():
     """Linear losses of a fixed vector, |loss| <= 1: 64 runs, in the mean with 6 standard errors (false alarm 1e-9).
-    One that does not move has the regret T, above the bound."""
+    A learner that does not move has the regret T, above the bound."""
     n_rounds, y = 4000, np.array([0.6, 0.8])
     bound = bounds.gradient_bandit(1.0, 1.0, 1.0, 2, n_rounds)
     learner, loss = GradientBandit(bound.delta, bound.step_size), ExpectedLoss()

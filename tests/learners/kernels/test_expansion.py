@@ -1,5 +1,4 @@
-"""The hypothesis as tensors and copies: against dense tensors, |w|^2 against the double sum of the pseudocode, and what
-has no room."""
+"""Expansions: against dense tensors, |w|^2 against the double sum of the pseudocode, and overflows."""
 
 import functools
 import math
@@ -36,7 +35,7 @@ def beta(n):
 
 
 def add(w, alpha, psi, product):
-    """w + alpha Psi~, as the learner does it: stored first, if it is deep."""
+    """w + alpha Psi~, as the learner computes it: a deep Psi~ is stored first."""
     reserved = ReservedChunks.for_level(w, psi.level)
     w = replace(w, rows=w.rows + reserved.rows(w, psi))
     return expansion.add(w, alpha, psi, product, expansion.squared_norm(psi), reserved)
@@ -51,7 +50,7 @@ def dense(weight, vectors):
 )
 def test_an_expansion_equals_the_sum_of_dense_tensors(x64, d, tensor_levels):
     """Products, sums, norms and a projection after estimates of all levels, with tensors up to level D and copies in
-    chunks of D + 1 beyond, in float64 to 1e-12. 20 is a dimension over which sums are not written out."""
+    chunks of D + 1 beyond, in float64 to 1e-12. Sums over 20 dimensions are not unrolled."""
     rng = np.random.default_rng(0)
     levels = np.array(LEVELS if d == 2 else LEVELS[:5], np.int32)
     scales, alphas = rng.normal(size=(2, len(levels)))
@@ -60,7 +59,7 @@ def test_an_expansion_equals_the_sum_of_dense_tensors(x64, d, tensor_levels):
     shrinks = np.where(np.arange(len(levels)) == 4, 0.7, 1.0)
     log_betas = np.log([beta(n) for n in levels])
 
-    def one_more(w, seen):
+    def add_feature(w, seen):
         alpha, shrink, *numbers = seen
         psi = Feature(*numbers)
         shallow = expansion.shallow_product(w.tensors, psi)
@@ -70,7 +69,7 @@ def test_an_expansion_equals_the_sum_of_dense_tensors(x64, d, tensor_levels):
 
     w = expansion.empty(d, tensor_levels, 60, DEEPEST, jnp.float64)
     seen = tuple(map(jnp.asarray, (alphas, shrinks, levels, log_betas, scales, factors)))
-    w, records = jax.jit(lambda w: jax.lax.scan(one_more, w, seen))(w)
+    w, records = jax.jit(lambda w: jax.lax.scan(add_feature, w, seen))(w)
 
     parts, wanted = [np.zeros((d,) * n) for n in range(levels.max() + 1)], []
     for i, n in enumerate(levels):
@@ -89,22 +88,22 @@ def test_an_expansion_equals_the_sum_of_dense_tensors(x64, d, tensor_levels):
 
 
 def test_a_feature_without_room_is_missing_and_marks_an_overflow(x64):
-    """Two chunks of two copies: a feature of three copies fits, the next one does not, and w stays as it was but for
-    what needs no chunk."""
+    """There are two chunks of two copies: a feature of three copies fits, and the next one does not. Features that need
+    no chunk are still added."""
     w = expansion.empty(2, 1, 2, 3, jnp.float64)
 
     @jax.jit
-    def one_more(w, level):
+    def add_feature(w, level):
         used = jnp.where(jnp.arange(3, dtype=jnp.int32)[:, None] < level, jnp.ones((3, 2)), jnp.zeros((3, 2)))
         return add(w, jnp.ones(()), Feature(level, jnp.zeros(()), jnp.ones(()), used), jnp.zeros(()))
 
-    first = one_more(w, jnp.int32(3))
+    first = add_feature(w, jnp.int32(3))
     assert (int(first.used), bool(first.overflow)) == (2, False)
-    second = one_more(first, jnp.int32(2))
+    second = add_feature(first, jnp.int32(2))
     assert (int(second.used), bool(second.overflow)) == (2, True)
     x = jnp.array([0.3, 0.4])
     assert float(expansion.evaluate(second, x)) == float(expansion.evaluate(first, x)) == pytest.approx(0.7**3)
-    third = one_more(second, jnp.int32(1))
+    third = add_feature(second, jnp.int32(1))
     assert bool(third.overflow), "a mark stays"
     assert float(expansion.evaluate(third, x)) == pytest.approx(0.7**3 + 0.7)
 
@@ -137,8 +136,8 @@ def played(learner, dtype, n_rounds=T):
     return jo.play(jo.Game(jo.environments.DataStream(X.astype(dtype), y), CHANNEL), learner, KEY, n_rounds)
 
 
-def in_front(counts, copies):
-    """The level of an estimate, the number in front of its tensor product, and the factors."""
+def level_scale_and_factors(counts, copies):
+    """The level of an estimate, the scale of its tensor product, and the factors."""
     if isinstance(counts, int):  # the exponential kernel
         return counts, P ** (counts + 1) / (P - 1) / math.sqrt(math.factorial(counts)), copies
     n1, n2 = counts
@@ -149,7 +148,7 @@ def in_front(counts, copies):
 
 def gram_of(psis):
     """Prod(Psi~_i, Psi~_j) for all i and j [T, T]."""
-    levels, numbers, factors = zip(*(in_front(*psi) for psi in psis), strict=True)
+    levels, numbers, factors = zip(*(level_scale_and_factors(*psi) for psi in psis), strict=True)
     gram = np.zeros((len(psis), len(psis)))
     for level in set(levels):
         same = np.flatnonzero(np.array(levels) == level)
@@ -160,7 +159,7 @@ def gram_of(psis):
 
 
 def double_sums(learner, X, lengths):
-    """|w|^2 after every round from the copies that the oracles gave, in float64; and how often it was projected."""
+    """|w|^2 after every round from the copies of the oracles, in float64, and the number of projections."""
     draws = drawn(learner, CHANNEL, X, KEY)
     psis, kernel = [draws.psi(t) for t in range(len(X))], reference_kernel(learner.feature_map)
     gram = gram_of(psis)

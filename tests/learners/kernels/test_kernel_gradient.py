@@ -148,7 +148,7 @@ def test_the_norm_by_recurrence_equals_the_double_sum(both_precisions, radius):
 
 
 def some_supports(rng, capacity, n, d=2):
-    """A hypothesis with n points, and NaN in every chunk that is not in use."""
+    """A hypothesis with n points, and NaN in every unused chunk."""
     state = empty_supports(None, capacity, jax.ShapeDtypeStruct((d,), np.float32))
     n_chunks, _, size = state.points.shape
     points, alpha = rng.normal(size=(n_chunks * size, d)), rng.normal(size=n_chunks * size)
@@ -162,7 +162,7 @@ def some_supports(rng, capacity, n, d=2):
 
 @pytest.mark.parametrize("capacity", [1, 127, 128, 129, 500, 1025, 3000])
 def test_a_round_reads_the_chunks_in_use(capacity):
-    """Room for all points, at most 8 chunks, at most one chunk too much; what is not in use is not looked at."""
+    """Room for all points, in at most 8 chunks, at most one of them unneeded. Unused chunks are not read."""
     rng, x = np.random.default_rng(capacity), np.array([0.3, -0.2])
     empty_state = empty_supports(None, capacity, jax.ShapeDtypeStruct((2,), np.float32))
     n_chunks, _, size = empty_state.points.shape
@@ -176,7 +176,7 @@ def test_a_round_reads_the_chunks_in_use(capacity):
 
 @pytest.mark.long
 def test_a_batch_of_hypotheses_equals_each_hypothesis_alone():
-    """Under vmap, nested too, every item is what it is alone, whatever is batched."""
+    """Under vmap and nested vmap, for batched and unbatched arguments."""
     rng = np.random.default_rng(0)
     sizes = [[0, 1, 128], [129, 300, 400]]
     states = [[some_supports(rng, 400, n)[0] for n in row] for row in sizes]
@@ -199,7 +199,7 @@ def test_a_batch_of_hypotheses_equals_each_hypothesis_alone():
 
 
 def test_points_are_stored_in_order_across_chunks():
-    """Across the edges of chunks, and nowhere when there is no room, also where the last chunk is not full."""
+    """A point beyond the capacity is not stored, also if the last chunk is not full."""
     x = jnp.arange(300.0)[:, None] * jnp.ones((1, 2))
 
     @jax.jit

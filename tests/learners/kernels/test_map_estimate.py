@@ -16,7 +16,7 @@ RUNS = 64
 
 @pytest.mark.parametrize("n", [0, 1, MOST_FRESH - 1, MOST_FRESH, MOST_FRESH + 2])
 def test_requests_count_the_copies_of_all_estimates(n):
-    """Up to the last estimate that there is room for; beyond it, the round is marked and no more are counted."""
+    """Estimates beyond the room are not counted, and the round is marked as too large."""
     feature_map = GaussianFeatureMap(jo.kernels.Gaussian(2.0), Geometric(2.0))
     room = Storage(tensor_levels=1, deepest=DEEPEST, most_pairs=MOST_PAIRS, most_fresh=MOST_FRESH, n_chunks=8)
     keys = jax.random.split(jax.random.key(n), RUNS)

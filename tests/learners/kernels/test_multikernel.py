@@ -79,7 +79,7 @@ def test_multikernel_equals_its_combiner_over_its_experts(x64, combiner):
 
 @pytest.mark.long
 def test_omkl_gf_equals_its_numpy_loop(x64):
-    """One run replayed in NumPy from the graphs and nodes that were drawn; redrawing ends when it should."""
+    """A run is replayed in NumPy from its graphs and nodes; the graph is not drawn again after `redraw_rounds`."""
     X, y, dictionary = small_problem(T=30)
     learner = OMKLGF(dictionary, redraw_rounds=12)
     Z = features_in_numpy(dictionary, X)
@@ -115,10 +115,10 @@ def test_omkl_gf_equals_its_numpy_loop(x64):
 @pytest.mark.long
 @pytest.mark.parametrize("sampler", some(["correct", "published"], "correct"))
 def test_graphs_follow_their_distribution(x64, sampler):
-    """Edge (k, j) is there with probability 1 - (1 - p_kj)^M; the published sampler shifts kernels by one.
+    """Edge (k, j) exists with probability 1 - (1 - p_kj)^M; the published sampler shifts kernels by one.
 
-    20,000 first graphs, 10 frequencies, false alarm 1e-9 in all: |z| < 6.5. The mutant, one sampler under the other's
-    law, is caught by its first kernel alone (frequency 0 where 0.67 is right).
+    20,000 first graphs, 10 frequencies, false alarm 1e-9 in all: |z| < 6.5. The mutant, one sampler
+    with the other's distribution, is detected by its first kernel (frequency 0 instead of 0.67).
     """
     dictionary = Dictionary(np.ones((5, 1, 1)))
     learner = OMKLGF(dictionary, sampler=sampler)
@@ -184,7 +184,8 @@ def test_features_of_a_batch_equal_those_of_each_instance(x64, layout):
 @pytest.mark.parametrize("layout", some(["pair", "cosine"], "cosine"))
 def test_inner_products_of_drawn_features_approximate_the_kernels(x64, layout):
     """<phi(x), phi(x')> is the kernel: 4,000 frequencies, 6 kernels, 20 pairs; deviations are below sqrt(1/m) a pair,
-    so |z| < 6.9 has false alarm 1e-9 in all, and a bias of 0.11 is seen (a width off by 30 % at mid range)."""
+    so |z| < 6.9 has false alarm 1e-9 in all, and a bias of 0.11 is detected (a width that is wrong by 30 % at mid
+    range)."""
     kernels = [Gaussian(0.5), Gaussian(2.0), Laplacian(0.5), Laplacian(2.0), Laplacian(8.0), Gaussian(1.0)]
     m = 4000
     dictionary = Dictionary.draw(jax.random.key(0), kernels, 3, m, layout)
@@ -204,7 +205,7 @@ def test_inner_products_of_drawn_features_approximate_the_kernels(x64, layout):
 
 
 def test_the_published_dictionary_has_the_published_numbers():
-    """The very numbers of NumPy's legacy generator, in the published order."""
+    """They are the numbers of NumPy's legacy generator, in the published order."""
     dictionary = Dictionary.published(3, dimension=4)
     np.random.seed(3)  # noqa: NPY002
     for i in range(51):
@@ -249,7 +250,7 @@ def rkhs_function(kernel, d=2, seed=0, Y=1.0):
 def test_random_features_are_unbiased_with_the_variance_of_lemma_1(x64, layout):
     """With w^ = gamma/p at the drawn features: <w^, phi> is unbiased for f, its variance is at most c |f|^2/m, and
     E|w^|^2 = |f|^2/m (|f|^2 with scaled features). 400 draws; |z| < 6 (false alarm below 1e-5 over some 300 points,
-    seed fixed), and the variance bound with the same margin; a factor 1.2 in w^ is caught."""
+    seed fixed), and the variance bound with the same margin; a factor 1.2 in w^ is detected."""
     kernel, m = Gaussian(1.5), 30
     X, f, _, centres, a, norm = rkhs_function(kernel)
 
@@ -277,8 +278,8 @@ def lemma_1(dictionary, centres, a):
 @pytest.mark.long
 @pytest.mark.parametrize("layout", some(["pair", "cosine"], "cosine"))
 def test_regret_is_below_the_bounds_of_theorems_1_to_3(x64, layout):
-    """Regret against Lemma 1's function: pathwise against its weights, and in the mean over 20 draws against f (a
-    bound with slack of this size is not a matter of chance: the worst of all draws is below it, too)."""
+    """Regret against Lemma 1's function: pathwise against its weights, and in the mean over 20 draws against f.
+    The bounds have so much slack that the worst of all draws is below them, too."""
     kernels = [Gaussian(0.3), Gaussian(1.5), Laplacian(1.0)]
     m, T, Y = 25, 300, 1.0
     X, f, y, centres, a, norm = rkhs_function(kernels[1])

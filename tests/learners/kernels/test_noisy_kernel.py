@@ -1,4 +1,4 @@
-"""Algorithm 1 against the NumPy pseudocode fed the same copies, its queries, its norm and its storage."""
+"""Algorithm 1 against the NumPy pseudocode on the same copies: predictions, queries, norm and storage."""
 
 import jax
 import noisy_kernel_reference as reference
@@ -43,7 +43,7 @@ FAR = 5.0  # a radius that w never comes to: no projection
 
 
 def learner_of(feature_map, loss, radius, p=2.0):
-    """Four programs: a kind of feature map and a kind of loss each, and each keeps other levels as tensors."""
+    """One of four programs: each kind of feature map and of loss stores other levels as tensors."""
     length = GradientLength.for_loss(loss, Geometric(p), second_moment=1.0, n_terms=24)
     is_gaussian, regression = isinstance(feature_map, GaussianFeatureMap), loss.kind == "regression"
     levels = int(regression) if is_gaussian else 2
@@ -59,12 +59,12 @@ def stream(loss):
 
 
 def game_of(loss, channel=CHANNEL):
-    """The learner brings its loss; that of the game is the same in all."""
+    """The game has the same loss for all learners, which have losses of their own."""
     return jo.Game(jo.environments.DataStream(*stream(loss)), channel)
 
 
 def rounds_of(learner, X, y, run_key, channel):
-    """What the learner drew in every round, from the keys that the game gives it; a label for each factor."""
+    """The draws of the learner in every round, from the keys of the game, with a label for each factor."""
     draws = drawn(learner, channel, X, run_key)
     if channel is NOISY_LABELS:
         y = labels(channel, y, run_key, 24)
@@ -152,7 +152,7 @@ def test_bad_arguments_are_named():
 
 
 def test_noisy_labels_are_rejected_in_classification():
-    """Refused in classification before anything is played, also behind features and from an adversary."""
+    """The error comes before the first round, also for a learner of features, and for an adversary's noise."""
     learner = learner_of(MAPS["exponential"], Exponential(), 1.0)
     features = jo.estimators.FourierFeatures(np.eye(D, 2, dtype=np.float32))
     aimed = jo.AdversarialCopies(jo.environments.adversaries.ChasingNoise(0.1), label_noise=jo.noise.gaussian(0.01))
@@ -169,7 +169,7 @@ def test_noisy_labels_are_rejected_in_classification():
 
 
 def test_a_truncated_series_warns():
-    """With the Gaussian kernel |<w, Psi(x)>| is at most the radius: the table must go as far, or be made to."""
+    """With the Gaussian kernel |<w, Psi(x)>| is at most the radius: the series must reach that far."""
     short = GradientLength.for_loss(Exponential(), Geometric(2.0), second_moment=0.01)
     room = Storage(1, deepest=10, most_pairs=10, most_fresh=24, n_chunks=5)
     with pytest.warns(RuntimeWarning, match=r"^gradient_length\b.*1\.26"):

@@ -1,6 +1,6 @@
 """The step of Algorithm 1 along a real run: its mean is the gradient of the loss at the hypothesis of that round.
 
-The gradient is l'(..) Psi(x) in the RKHS; it is seen through its values at a few points z, <g~ Psi~, Psi(z)>, which
+The gradient is l'(..) Psi(x) in the RKHS. The tests check its values at a few points z, <g~ Psi~, Psi(z)>, which
 must have the mean l'(<w_t, Psi(x_t)>, y_t) k(x_t, z). The hypothesis w_t is that of a run of the learner, the target
 comes from the NumPy pseudocode on the same copies, and the second moments of the estimates are exact.
 """
@@ -81,7 +81,7 @@ def learner_of(kernel, loss):
 
 @jax.jit
 def states_of(learner, X, y):
-    """Before the rounds 1, ..., T of a run, as the referee plays it."""
+    """The states before the rounds 1, ..., T of a run."""
     keys = stream_keys(KEY)
 
     def step(state, seen):
@@ -116,7 +116,7 @@ def trajectory(kernel, loss):
 
 @struct
 class Repeating:
-    """An oracle of whose copies only the first `period` are different."""
+    """An oracle that repeats its first `period` copies."""
 
     oracle: Any
     period: Any
@@ -133,7 +133,7 @@ class Repeating:
 
 
 def estimate(learner, state, x, y, period, key):
-    """g~ <Psi~, Psi(z)> at every point z, out of what an update with the step 1 makes of w."""
+    """g~ <Psi~, Psi(z)> at every point z, from an update of w with step size 1."""
     learner_key, oracle_key = jax.random.split(key)
     learner = NoisyKernel(learner.feature_map, learner.gradient_length, 1.0, None, learner.storage)
     oracle = Repeating(open_oracle(CHANNEL, oracle_key, jnp.int32(1), x, y, y), period)
@@ -179,7 +179,7 @@ def feature_moment(feature_map, x, z):
 
 
 def verdict(kernel, loss, t, mutant=lambda learner: learner, period=1 << 20, detect=DETECT):
-    """Of the learner, or a mutant of it, in a round of the run; t rounds have been played."""
+    """The verdict on the learner, or a mutant of it, after t rounds of the run."""
     states, psis, alphas = trajectory(kernel, loss)
     X, y = data(loss)
     prods = reference_kernel(MAPS[kernel])
@@ -203,8 +203,8 @@ SHORT = (("polynomial", "squared", 12),)
 
 @pytest.mark.long
 @pytest.mark.parametrize(("kernel", "loss", "t"), some(EACH, *SHORT))
-def test_the_mean_is_the_gradient(kernel, loss, t):
-    """At w = 0 and along the run. False-alarm rate 1e-9; a bias of 5 % is found with probability 0.999."""
+def test_the_mean_step_equals_the_gradient(kernel, loss, t):
+    """At w = 0 and along the run. False-alarm rate 1e-9; a bias of 5 % is detected with probability 0.999."""
     result = verdict(kernel, loss, t)
     assert result.verdict == "unbiased", result
     assert result.detectable <= DETECT * 1.01
@@ -224,7 +224,7 @@ def with_series(change):
 
 
 @pytest.mark.long
-def test_a_forgotten_y_is_caught():
+def test_a_missing_factor_y_is_detected():
     """E9: without y inside the product, for y = -1, the term n of the series has the factor (-1)^n."""
     assert data("exponential")[1][39] == -1.0
     printed = with_series(lambda gammas, n: gammas * (-1.0) ** n)
@@ -232,15 +232,15 @@ def test_a_forgotten_y_is_caught():
 
 
 @pytest.mark.long
-def test_a_wrong_weight_is_caught():
+def test_a_wrong_weight_is_detected():
     """p^(n+2) for p^(n+1) in the one term n = 1."""
     off_by_one = with_series(lambda gammas, n: np.where(n == 1, gammas * P, gammas))
     assert verdict("Gaussian", "exponential", 39, off_by_one).verdict == "biased"
 
 
 @pytest.mark.long
-def test_the_estimate_of_the_step_used_twice_is_caught():
-    """With two copies an estimate, of which the fresh ones are the same as those of Psi~_t: a bias of 3 %."""
+def test_a_reused_estimate_is_detected():
+    """Each estimate has two copies, and the fresh estimates reuse those of Psi~_t: the bias is 3 %."""
     assert verdict("quadratic", "squared", 39, detect=0.015).verdict == "unbiased"
     assert verdict("quadratic", "squared", 39, period=2, detect=0.015).verdict == "biased"
 
@@ -260,7 +260,7 @@ ON_LABELS = cast_leaves(
 
 @struct
 class OneLabel:
-    """An oracle all of whose labels are the first one, where `one` says so; what was not asked for is NaN."""
+    """An oracle that repeats its first label if `one` is True; labels beyond the number asked for are NaN."""
 
     oracle: Any
     one: Any
@@ -282,7 +282,7 @@ def length_on_labels(learner, state, one, key):
 
 
 def verdict_on_labels(w, one=False):
-    """Of g~ at the hypothesis w, a number; a bias of 8 % is found with probability 0.999, false alarms 1e-9."""
+    """Verdict on g~ at the hypothesis w; a bias of 8 % is detected with probability 0.999, false alarms 1e-9."""
     state = ON_LABELS.init(jax.random.key(0), Specs.of_vectors(D))
     state = state._replace(w=jo.replace(state.w, tensors=(jnp.float32(w),)))
     moment = ON_LABELS.gradient_length.second_moment((w - 0.5) ** 2 + 0.25)
@@ -299,8 +299,8 @@ def test_noisy_labels_do_not_bias_the_length(w):
 
 
 @pytest.mark.long
-def test_one_label_for_all_factors_is_caught():
-    """And its mean is -0.4214, that of erf over the labels."""
+def test_one_label_for_all_factors_is_detected():
+    """Its mean is -0.4214, the mean of erf over the labels."""
     result, target = verdict_on_labels(0.0, one=True)
     assert result.verdict == "biased"
     np.testing.assert_allclose(target - target * result.bias, -math.erf(1.0) / 2, atol=-target * result.half_width)

@@ -1,5 +1,4 @@
-"""The reference of Algorithm 1 against what it must be: gradient descent, the kernel, the derivative of the loss, and
-the same algorithm on explicit tensors."""
+"""Reference of Algorithm 1 against gradient descent, the kernel, the derivative of the loss, and explicit tensors."""
 
 import functools
 import importlib
@@ -81,7 +80,7 @@ def counts_of(kernel, rng):
 
 
 def draw_rounds(kernel, T, classification, rng):
-    """T rounds with noisy copies, counts from LAW; more copies are there than the counts use."""
+    """T rounds with noisy copies and counts from LAW; there are more copies than the counts use."""
 
     def psi(x):
         return counts_of(kernel, rng), x + 0.2 * rng.standard_normal((12, 2))
@@ -107,7 +106,7 @@ LOSSES = {
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_equals_the_algorithm_on_explicit_tensors(kernel, loss):
+def test_the_reference_equals_the_algorithm_on_explicit_tensors(kernel, loss):
     """Every formula at once (Prods, lengths, projection), in coordinates instead of products; 40 rounds."""
     kernel, loss = KERNELS[kernel], LOSSES[loss]
     rounds = draw_rounds(kernel, 40, loss.kind == "classification", np.random.default_rng(1))
@@ -119,7 +118,7 @@ def test_equals_the_algorithm_on_explicit_tensors(kernel, loss):
     np.testing.assert_allclose([record.predictions, record.lengths, record.norms], expected, rtol=1e-10, atol=1e-12)
 
 
-def test_is_projected_online_gradient_descent_for_the_linear_kernel_without_noise():
+def test_the_reference_without_noise_equals_projected_gradient_descent():
     """With one copy for certain: w <- w - step 2 (<w, x> - y) x, then into the ball |w|^2 <= B_w."""
     rng = np.random.default_rng(2)
     xs, ys = rng.standard_normal((50, 3)), 2.0 * rng.standard_normal(50)
@@ -136,7 +135,7 @@ def test_is_projected_online_gradient_descent_for_the_linear_kernel_without_nois
     assert (record.unprojected > 0.25).sum() > 5
 
 
-def test_without_noise_the_mean_of_the_products_is_the_kernel():
+def test_without_noise_the_mean_product_equals_the_kernel():
     """By enumeration of the counts up to 40, whose rest is below 1e-11: <Psi~, Psi~'> and <Psi~, x'>."""
     law, pair_law = geometric(1.5), geometric(2.0)
     dot = DotProduct(lambda n: 1.0 / math.factorial(n), law)
@@ -157,7 +156,7 @@ def test_without_noise_the_mean_of_the_products_is_the_kernel():
     assert gauss.prod(((1, 2), same), ((1, 3), other)) == dot.prod((2, same), (3, other)) == 0.0
 
 
-def test_the_mean_of_the_length_is_the_derivative():
+def test_the_mean_length_equals_the_derivative():
     """By enumeration of n: y l'(y <w, Psi>), or l'(<w, Psi> - y), for series about 0 and about another point.
 
     The exponential loss at <w, Psi> = 0.6, y = -1: e^0.6 = 1.822; without y in the product (E9) it would be 0.547.
@@ -181,7 +180,7 @@ def test_the_mean_of_the_length_is_the_derivative():
         assert mean(hinge, -0.3, -1.0) == pytest.approx(-(special.erf(0.3 - 1.0) - 1.0) / 2.0, rel=1e-10)
 
 
-def test_norms_are_those_of_the_alphas_that_are_returned():
+def test_norms_equal_those_of_the_returned_alphas():
     kernel, loss = KERNELS["gaussian"], LOSSES["squared"]
     rounds = draw_rounds(kernel, 30, False, np.random.default_rng(3))
     record = algorithm_1(kernel, loss, rounds, eta_over_sqrt_T=0.05, B_w=0.5)
@@ -193,7 +192,7 @@ def test_norms_are_those_of_the_alphas_that_are_returned():
     np.testing.assert_allclose(record.predictions, [0.0, *later], rtol=1e-12, atol=1e-15)
 
 
-def test_too_few_fresh_estimates_are_refused():
+def test_too_few_fresh_estimates_raise():
     with pytest.raises(ValueError, match=r"^fresh\b"):
         grad_length_estimate(LOSSES["squared"], 1, [], 1.0)
     assert grad_length_estimate(LOSSES["squared"], 3, [], 1.0) == 0.0
@@ -220,7 +219,7 @@ SURE = pytest.mark.parametrize("sure", some([False, True], True), ids=["law of t
 
 @pytest.mark.long
 @SURE
-def test_the_numpy_contenders_of_the_benchmark_play_algorithm_1(sure):
+def test_the_numpy_programs_of_the_benchmark_equal_algorithm_1(sure):
     """All variants of benchmarks/noisy_kernel_numpy.py against the reference fed the copies they draw; T = 120."""
     settings = numpy_contenders.SETTINGS | {"T": 120, "d": 3, "eta": 0.3, "B_w": 0.5, "sure": sure}
     X, y = numpy_contenders.problem(settings["T"], settings["d"])
@@ -261,7 +260,7 @@ class Recorder(np.random.Generator):
 
 
 @SURE
-def test_the_contender_that_plays_round_by_round(sure):
+def test_the_benchmark_program_of_single_rounds_equals_algorithm_1(sure):
     """benchmarks/noisy_kernel_rounds.py against the reference fed the copies it draws."""
     settings = numpy_contenders.SETTINGS | {"T": 120, "d": 3, "eta": 0.3, "B_w": 0.5, "sure": sure}
     X, y = numpy_contenders.problem(settings["T"], settings["d"])

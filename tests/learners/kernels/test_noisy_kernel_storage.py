@@ -44,7 +44,7 @@ def played(kernel, **sizes):
 
 @pytest.mark.long
 @pytest.mark.parametrize("levels", [0, *(pytest.param(levels, marks=pytest.mark.long) for levels in (2, 3))])
-def test_tensors_and_chunks_are_the_same_hypothesis(x64, levels):
+def test_tensors_and_chunks_give_the_same_hypothesis(x64, levels):
     """To 1e-12: predictions, lengths and norms with levels in tensors up to 0, 1, 2, 3 and in chunks beyond."""
     first, other = (played("exponential", tensor_levels=each) for each in (1, levels))
     assert float(np.ptp(first.y_hat)) > 0.1
@@ -96,7 +96,7 @@ def test_each_size_is_marked_when_it_is_exceeded(size, x64):
     ],
 )
 def test_an_unreachable_risk_raises_with_a_remedy(which, message):
-    """Before: 511 copies whatever the law, and an overflow with probability 1. With the p of the message it is kept."""
+    """With the p of the message the risk is kept."""
     laws = {name: Geometric(1.01 if which == name else 2.0) for name in ("level", "pairs", "fresh")}
     laws["level"] = FiniteDistribution([0.5, *[0.0] * 600, 0.5]) if which == "table" else laws["level"]
 

@@ -141,7 +141,7 @@ def state_after(n_rounds):
 
 
 class OneCopyTwice:
-    """An oracle whose second copy is the first one."""
+    """An oracle that repeats its first copy."""
 
     def __init__(self, oracle):
         self.oracle, self.label = oracle, oracle.label
@@ -151,7 +151,7 @@ class OneCopyTwice:
 
 
 def gradient_estimate(state, learner, oracle_of=lambda oracle: oracle):
-    """g~ <Psi^(x~), Psi^(a)> for every probe a, out of what the update makes of w^; the kernel is the learner's."""
+    """g~ <Psi^(x~), Psi^(a)> for every probe a, from an update of w^ with the learner's kernel."""
     learner = jo.replace(learner, radius=None)
     feedback = noisy(SIGMA2)
 
@@ -181,7 +181,7 @@ def verdict(n_rounds, learner, **options):
 @pytest.mark.long
 @pytest.mark.parametrize("n_rounds", some([0, 7, 50], 7))
 def test_the_mean_update_equals_the_gradient(n_rounds):
-    """At w = 0 and along a real trajectory. False-alarm rate 1e-9; a bias of 4 % of the largest entry is found."""
+    """At w = 0 and along a real trajectory. False-alarm rate 1e-9; a bias of 4 % of the largest entry is detected."""
     result = verdict(n_rounds, LEARNER)
     assert result.verdict == "unbiased", result
     assert result.detectable < 0.05
@@ -259,7 +259,7 @@ def test_a_full_storage_stops_learning_and_warns():
 
 @pytest.mark.long
 def test_a_sweep_equals_each_learner_alone():
-    """Width, covariance, radius and step of learners played together give what each gives alone."""
+    """A sweep over width, covariance, radius and step size."""
     X, y = data(40)
     factor = np.linalg.cholesky(MATRIX).astype(np.float32)
     unseen = jo.noise.CustomNoise(lambda key, t, x: factor @ jax.random.normal(key, x.shape, x.dtype))
@@ -332,7 +332,7 @@ def test_noise_of_another_distribution_or_covariance_is_rejected(law):
 
 @pytest.mark.parametrize("same", [0.3, [0.3, 0.3, 0.3], 0.3 * np.eye(3), np.float32(0.3)], ids=str)
 def test_equal_covariances_in_other_forms_are_accepted(same):
-    """And noise of the labels, which is harmless."""
+    """Noise of the labels is accepted, too."""
     TOLD.check_feedback(jo.NoisyCopies(GAUSSIAN(same), label_noise=jo.noise.laplace(1.0)).traits)
     TOLD.check_feedback(jo.game.FeedbackTraits())  # it does not say what its noise is
 

@@ -407,7 +407,7 @@ class TestPrecision:
             self.play(n_runs=16, precision=jo.Precision(**arguments))
 
     def test_runs_are_not_chosen_twice(self):
-        with pytest.raises(ValueError, match="runs: must be left out where precision decides"):
+        with pytest.raises(ValueError, match=r"runs: must .* precision"):
             self.play(n_runs=16, runs=[1], precision=jo.Precision(1.0))
 
     def test_parts_of_other_studies_are_not_joined(self):

@@ -166,7 +166,7 @@ def refused(tmp_path, monkeypatch):
     def work(*arguments, **options):
         raise Worked
 
-    places = (study, "simulate"), (registry, "in_parallel"), (multikernel_runs, "run_set")
+    places = (study, "simulate"), (registry, "run_parallel"), (multikernel_runs, "run_set")
     for module, name in (*places, (loading, "fetch_file"), (loading, "fetch_openml")):
         monkeypatch.setattr(module, name, work)
     monkeypatch.delenv("JAXONLINE_DATA", raising=False)

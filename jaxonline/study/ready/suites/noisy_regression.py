@@ -102,7 +102,6 @@ class NoisyRegression(Suite):
         return Task(Game(DataStream(X, y, order="shuffled"), copies), L2Ball(self.radius))
 
     def _makers(self) -> dict[str, Callable[[Any], Any]]:
-        """Return for each learner a function from a step to the learner."""
         noisy = {
             "two noisy copies": estimators.TwoCopies(), "known covariance": estimators.KnownCovariance(),
             "mean of four copies": estimators.MeanOfCopies(4), "one noisy copy, naive": estimators.NaiveCopy(),
@@ -119,8 +118,6 @@ class NoisyRegression(Suite):
 
 
 def _format_etas(tuned: Mapping[str, Tuned]) -> str:
-    """Format the chosen steps of each set."""
-
     def format_eta(search: Tuned) -> str:
         eta = search.choice["eta"]
         edge = f", the {'smallest' if eta == ETAS[0] else 'largest'}" if search.at_edge else ""

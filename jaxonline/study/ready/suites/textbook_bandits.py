@@ -68,10 +68,8 @@ def _task(rewards: tuple[float, ...]) -> Task:
 
 
 def _pulls_before_commitment(task: Task) -> int:
-    """Number of pulls of each arm before the commitment."""
     return max(1, round((task.n_rounds / _n_arms(task)) ** (2 / 3)))  # type: ignore[operator]
 
 
 def _n_arms(task: Task) -> int:
-    """Number of arms of a game."""
     return task.game.specs[1].shape[0]

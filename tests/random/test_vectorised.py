@@ -8,8 +8,8 @@ from tiers import some
 
 from jaxonline import random
 from jaxonline.feedback import noise
-from jaxonline.random import inlined, stacked
-from jaxonline.random.threefry import concatenated_key, fused, key_of_words
+from jaxonline.random import inlined, stack_draws
+from jaxonline.random.threefry import concatenated_key, fused_key, key_from_words
 
 DRAWS = ["normal", "laplace", "uniform", "exponential", "cauchy"]
 
@@ -25,7 +25,7 @@ def test_the_same_numbers(name):
         def both(keys, number=number, shape=tuple(shape)):
             own = [keys[k] for k in range(number)]
             wanted = jnp.stack([draw(key, shape, jnp.float32) for key in own])
-            return stacked(getattr(random, name), own, shape), wanted
+            return stack_draws(getattr(random, name), own, shape), wanted
 
         got, wanted = jax.jit(jax.vmap(both))(keys)
         np.testing.assert_array_equal(got, wanted)
@@ -47,15 +47,15 @@ def test_a_single_number_is_drawn_once(library):
     wanted = jax.vmap(jax.random.normal)(keys)
     np.testing.assert_array_equal(got, np.asarray(wanted)[:, None] * np.arange(3.0, dtype=np.float32))
     assert " conditional(" in text
-    text, *_ = programs_of_a_sum(lambda key: jax.random.normal(fused(key)))
+    text, *_ = programs_of_a_sum(lambda key: jax.random.normal(fused_key(key)))
     assert " conditional(" not in text
 
 
-def test_draws_that_need_more_than_one_word_are_not_stacked():
-    """Rather than numbers that are not independent."""
+def test_stack_draws_rejects_draws_of_several_words():
+    """Their numbers would not be independent."""
     keys = [inlined(jax.random.key(0))]
     with pytest.raises(TypeError, match="key"):
-        stacked(lambda key, shape, dtype: jax.random.gamma(key, 1.0, shape, dtype), keys, (3,))
+        stack_draws(lambda key, shape, dtype: jax.random.gamma(key, 1.0, shape, dtype), keys, (3,))
 
 
 def test_keys_side_by_side_only_draw():
@@ -69,14 +69,14 @@ def test_keys_side_by_side_only_draw():
         jax.random.split,
         lambda key: jax.random.fold_in(key, 1),
     ):
-        with pytest.raises(TypeError, match="keys side by side"):
+        with pytest.raises(TypeError, match="key"):
             refused(concatenated_key(keys, 3))
 
 
 def test_a_key_of_given_words_draws_these_words():
     """As many as there are, of 32 bits; of the words of a key they make its numbers."""
     key = inlined(jax.random.key(5))
-    words = key_of_words(jax.random.bits(key, (7,)))
+    words = key_from_words(jax.random.bits(key, (7,)))
     np.testing.assert_array_equal(jax.random.laplace(words, (7,)), jax.random.laplace(key, (7,)))
     for refused in (
         lambda key: jax.random.bits(key, (6,)),

@@ -1,9 +1,9 @@
-"""Control variates: what the noise did to a learner that is simple enough for its expectation to be known exactly.
+"""Control variates: variance reduction with a simplified learner whose expected loss is known exactly.
 
-The shadow of a gradient learner takes the same steps on the same noisy copies, without the projection. Where its
-estimate of the gradient is affine in w, mean and second moment of the shadow's w, given instances and outcomes, follow
-an exact recursion, and so does its expected loss. The shadow's cumulative loss minus that expectation has the mean 0,
-and goes up and down with the loss of the learner: `results.statistics.variance_reduction` takes it out.
+The shadow of a gradient learner takes the same steps on the same noisy copies, but does not project. If the gradient
+estimate is affine in w, the first two moments of the shadow's w given the environment follow an exact recursion, and so
+does its expected loss. The shadow's cumulative loss minus this expectation has mean 0 and is correlated with the
+learner's loss; `results.statistics.variance_reduction` subtracts it.
 """
 
 import warnings
@@ -32,11 +32,11 @@ from jaxonline.results.statistics.variance_reduction import CONTROL
 from jaxonline.simulation.sweeps import Team
 from jaxonline.store.lazy_arrays import zero_nonfinite_controls
 
-DIVERGED = 10  # times the loss of predictor 0: a shadow whose expected loss is more tells nothing about its learner
+MAX_LOSS_RATIO = 10  # of the expected losses of a shadow and of predictor 0
 
 
 class Shadow(NamedTuple):
-    """What the shadow did in a round: its w [d] before the update, the step, and the estimator of the gradient."""
+    """The shadow in one round: its w [d] before the update, the step size, and the gradient estimator."""
 
     w: Float[Array, "d"]
     step: Float[Array, ""]
@@ -44,21 +44,21 @@ class Shadow(NamedTuple):
 
 
 class ShadowedState(NamedTuple):
-    """State of `Shadowed`: that of the learner, and the shadow's w [d]."""
+    """State of `Shadowed`: the learner's state, and the shadow's w [d]."""
 
     learner: PyTree
     w: Float[Array, "d"]
 
 
 class ShadowedInfo(NamedTuple):
-    """The learner's diagnostics, and its shadow."""
+    """Diagnostics of the learner, and its shadow."""
 
     gradient_norm: Float[Array, ""]
     shadow: Shadow
 
 
 class _SameCopies:
-    """An oracle's copies and labels, drawn once: without the barrier, the compiler draws them for each use again."""
+    """Copies and labels of an oracle, drawn once; without the barrier the compiler repeats the draw for each use."""
 
     def __init__(self, oracle: Any):
         self._oracle, self._known = oracle, {}
@@ -72,28 +72,28 @@ class _SameCopies:
     def label(self, index: int = 0) -> Array:
         return self._once("label", index)
 
-    def _once(self, what: str, index: int) -> Array:
-        if (what, index) not in self._known:
-            self._known[what, index] = jax.lax.optimization_barrier(getattr(self._oracle, what)(index))
-        return self._known[what, index]
+    def _once(self, query: str, index: int) -> Array:
+        if (query, index) not in self._known:
+            self._known[query, index] = jax.lax.optimization_barrier(getattr(self._oracle, query)(index))
+        return self._known[query, index]
 
 
 @struct
 class Shadowed(ForwardsToLearner):
-    """A gradient learner, and its shadow: w <- w - step g(w) without projection, on the same copies."""
+    """Gradient learner with its shadow, which updates w <- w - step g(w) on the same copies without projection."""
 
     learner: GradientLearner
 
     def init(self, key: Key[Array, ""], specs: Specs) -> ShadowedState:
-        """That of the learner, and w_1 = 0."""
+        """Return the learner's initial state, and w_1 = 0."""
         return ShadowedState(self.learner.init(key, specs), jnp.zeros(specs.instance.shape, specs.instance.dtype))
 
     def predict(self, key: Key[Array, ""], state: ShadowedState, x: Float[Array, "d"]) -> Float[Array, ""]:
-        """That of the learner."""
+        """Return the learner's prediction."""
         return self.learner.predict(key, state.learner, x)
 
     def update(self, key: Key[Array, ""], state: ShadowedState, oracle: Any) -> tuple[ShadowedState, ShadowedInfo]:
-        """That of the learner, and the shadow's."""
+        """Update the learner and its shadow."""
         copies = _SameCopies(oracle)
         learner, info = self.learner.update(key, state.learner, copies)
         shadow = Shadow(state.w, self.learner.step_size(learner.t, state.w.dtype), self.learner.estimator)
@@ -107,9 +107,9 @@ class ControlCarry(NamedTuple):
     Attributes:
         mean: E w [d].
         second: E w w' [d, d].
-        control: of the shadow's losses less their expectations.
-        expected: of the expectations.
-        of_zero: of the losses of predictor 0.
+        control: sum of the shadow's losses minus their expectations.
+        expected: sum of the expectations.
+        of_zero: sum of the losses of predictor 0.
     """
 
     mean: Float[Array, "d"]
@@ -121,11 +121,11 @@ class ControlCarry(NamedTuple):
 
 @struct
 class ControlVariate:
-    """The loss of the shadow of a `Shadowed` learner less its exact expectation given the environment: its mean is 0.
+    """Loss of the shadow of a `Shadowed` learner minus its exact expectation given the environment; its mean is 0.
 
     Args:
-        noise: the law of the instances' noise.
-        label_noise: the law of the labels' noise, or None.
+        noise: distribution of the instances' noise.
+        label_noise: distribution of the labels' noise, or None.
     """
 
     noise: Any
@@ -133,12 +133,12 @@ class ControlVariate:
     name: ClassVar[str] = CONTROL
 
     def init(self, record: Round) -> ControlCarry:
-        """w_1 = 0."""
+        """Return the moments of w_1 = 0, and empty sums."""
         zero, w = jnp.zeros((), record.x.dtype), jnp.zeros(record.x.shape, record.x.dtype)
         return ControlCarry(w, jnp.outer(w, w), Compensated(zero, zero), zero, zero)
 
     def add(self, carry: ControlCarry, t: Int[Array, ""], record: Round) -> ControlCarry:
-        """(<w, x> - y)^2 less its expectation, and the moments of the next w = w - step g."""
+        """Add (<w, x> - y)^2 minus its expectation, and update the moments to those of w - step g."""
         x, y, (w, step, estimator) = record.x, record.y, record.info.shadow
         mean, second = carry.mean, carry.second
         label_variance = jnp.zeros_like(y)
@@ -150,82 +150,80 @@ class ControlVariate:
         g = estimator.gradient_moments(mean, second, example)
         return ControlCarry(
             mean - step * g.mean,
-            second + (step**2 * g.second - step * g.with_w),  # at once: alone, the squares of small steps are lost
+            second + (step**2 * g.second - step * g.with_w),  # brackets: added alone, step**2 would be rounded away
             carry.control.add(control),
             carry.expected + (squared - 2 * y * predicted + y**2),
             carry.of_zero + (y**2 + label_variance),
         )
 
     def read(self, carry: ControlCarry) -> Compensated:
-        """The sum; NaN where the shadow diverges, which the environment alone decides: no chance is selected by it."""
-        good = carry.expected <= DIVERGED * carry.of_zero
-        return carry.control._replace(total=jnp.where(good, carry.control.total, jnp.nan))
+        """Return the sum, or NaN if the shadow diverges; only the environment decides that, so there is no bias."""
+        is_stable = carry.expected <= MAX_LOSS_RATIO * carry.of_zero
+        return carry.control._replace(total=jnp.where(is_stable, carry.control.total, jnp.nan))
 
 
 @struct
 class NoControl:
-    """0, for learners beside others that have a control variate."""
+    """A control variate that is always 0, for learners in a study in which only others have one."""
 
     name: ClassVar[str] = CONTROL
 
     def init(self, record: Round) -> Float[Array, ""]:
-        """0."""
+        """Return 0."""
         return jnp.zeros((), jnp.result_type(float))
 
     def add(self, carry: Float[Array, ""], t: Int[Array, ""], record: Round) -> Float[Array, ""]:
-        """0."""
+        """Return 0."""
         return carry
 
     def read(self, carry: Float[Array, ""]) -> Float[Array, ""]:
-        """0."""
+        """Return 0."""
         return carry
 
 
-def with_controls(teams: Iterable[Team]) -> list[tuple[Entrant, dict[str, Any]]]:
-    """The entrant of each team, shadowed where its expectation can be known, and the measure of its control variate.
+def add_control_variates(teams: Iterable[Team]) -> list[tuple[Entrant, dict[str, Any]]]:
+    """Return for each team its entrant, with a shadow if its expectation is known, and its control variate.
 
     Raises:
-        ValueError: that is so for none of them.
+        ValueError: no learner has a control variate.
     """
     teams = list(teams)
     known = [_is_known(team) for team in teams]
     if not any(known):
         raise ValueError(
-            "control_variates: must have a learner whose expected loss is known up to its projection (got none); use "
-            "GradientLearner with an estimator that states its moments (TwoCopies), plain steps and hypothesis='last', "
-            "on NoisyCopies whose laws state their covariance, with the squared loss and an oblivious environment"
+            "control_variates: no learner supports them; use GradientLearner(TwoCopies()) with plain steps and "
+            "hypothesis='last', on NoisyCopies with known covariance, squared loss and an oblivious environment"
         )
-    found: list[tuple[Entrant, dict[str, Any]]] = []
-    for (learner, feedback), good in zip([(e.entrant.learner, e.entrant.feedback) for e in teams], known, strict=True):
-        control = ControlVariate(feedback.noise, feedback.label_noise) if good else NoControl()
-        found.append((Entrant(Shadowed(learner) if good else learner, feedback), {CONTROL: control}))
-    return found
+    pairs: list[tuple[Entrant, dict[str, Any]]] = []
+    for team, is_known in zip(teams, known, strict=True):
+        learner, feedback = team.entrant.learner, team.entrant.feedback
+        control = ControlVariate(feedback.noise, feedback.label_noise) if is_known else NoControl()
+        pairs.append((Entrant(Shadowed(learner) if is_known else learner, feedback), {CONTROL: control}))
+    return pairs
 
 
 def _is_known(team: Team) -> bool:
-    """Whether the team's learners without projection are a linear recursion of known moments, with squared loss."""
+    """Whether the expected loss of the team's learners without projection is known exactly."""
     learner, feedback, game = team.entrant.learner, team.entrant.feedback, team.game
     if not isinstance(learner, GradientLearner) or not isinstance(feedback, NoisyCopies):
         return False
-    linear = learner.optimizer == intern_functions(optax.sgd(1.0)) and isinstance(learner.estimator, HasGradientMoments)
-    laws = (feedback.noise, feedback.label_noise)
-    stated = not any(isinstance(law, CustomNoise) and law.covariance is None for law in laws)
-    judged = same_loss(game, Squared()) and traits_of(game.environment, EnvironmentTraits).oblivious
-    return linear and learner.hypothesis == "last" and stated and judged
+    is_linear = learner.optimizer == intern_functions(optax.sgd(1.0)) and isinstance(
+        learner.estimator, HasGradientMoments
+    )
+    noises = (feedback.noise, feedback.label_noise)
+    has_covariance = not any(isinstance(noise, CustomNoise) and noise.covariance is None for noise in noises)
+    fits_game = same_loss(game, Squared()) and traits_of(game.environment, EnvironmentTraits).oblivious
+    return is_linear and learner.hypothesis == "last" and has_covariance and fits_game
 
 
-def without_diverged(learners: Iterable[str], control: Any) -> Any:
-    """The controls [L, R, G] with 0 for learners whose shadow diverges in some run.
-
-    Warns:
-        ControlVariateWarning: such learners.
-    """
-    found, bad = zero_nonfinite_controls(control, np.ones(control.shape[:2], bool))
-    if bad:
-        names = [repr(name) for i, name in enumerate(learners) if i in bad]
+def drop_diverged(learners: Iterable[str], control: Any) -> Any:
+    """Set the controls [L, R, G] to 0, with a `ControlVariateWarning`, for learners whose shadow diverges in a run."""
+    controls, diverged = zero_nonfinite_controls(control, np.ones(control.shape[:2], bool))
+    if diverged:
+        names = [repr(name) for i, name in enumerate(learners) if i in diverged]
         warnings.warn(
-            f"the control variate of {', '.join(names)} is not used: without the projection the learner's expected "
-            f"loss is more than {DIVERGED} times that of predictor 0, its steps are too large for that",
+            f"control_variates: not used for {', '.join(names)}, whose steps are too large: without projection the "
+            f"expected loss is more than {MAX_LOSS_RATIO} times that of predictor 0",
             ControlVariateWarning, stacklevel=5,
         )  # fmt: skip
-    return found
+    return controls

@@ -17,7 +17,7 @@ from jaxonline.game.round import Round
 from jaxonline.parameters.warning_classes import ControlVariateWarning
 from jaxonline.results.statistics import growth
 from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
-from jaxonline.simulation.controls import ControlVariate, Shadow
+from jaxonline.simulation.control_variates import ControlVariate, Shadow
 
 X = np.array([[0.8, 0.3], [-0.2, 0.6], [0.5, -0.7]])
 Y = np.array([0.5, -0.9, 0.4])
@@ -142,9 +142,7 @@ def simulate(n_runs: int = RUNS, learners=LEARNERS, regret=None, **options) -> j
 
 @pytest.fixture(scope="module")
 def found() -> jo.Result:
-    with pytest.warns(
-        ControlVariateWarning, match=r"control variate of 'of two\[wild\]' is not used.* steps are too large"
-    ):
+    with pytest.warns(ControlVariateWarning, match=r"control_variates.*'of two\[wild\]'"):
         return simulate(control_variates=True, measures=[jo.OfInfo("gradient_norm")])
 
 
@@ -226,7 +224,7 @@ def test_stopping_when_precise(found):
     """With control variates fewer runs are enough, and they are the first ones of the study."""
     two = {"of two": LEARNERS["of two"], "other": LEARNERS["other"]}
     wanted = jo.Precision(0.1, quantity="cumulative_loss", least_runs=100)
-    with pytest.warns(ControlVariateWarning, match="is not used"):
+    with pytest.warns(ControlVariateWarning, match="control_variates"):
         few = simulate(learners=two, control_variates=True, precision=wanted, measures=[jo.OfInfo("gradient_norm")])
     np.testing.assert_array_equal(few.cumulative_loss, found.cumulative_loss[:, : len(few.runs)])
     assert few.meta["precision"]["reached"]
@@ -301,7 +299,7 @@ def test_opposite_noise_is_opposite():
 @pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning")
 def test_where_no_learner_has_a_control(learners, game, options):
     game = jo.Game(**({"environment": GAME.environment, "feedback": COPIES} | game))
-    with pytest.raises(ValueError, match="control_variates: must have a learner whose expected loss is known"):
+    with pytest.raises(ValueError, match="control_variates"):
         jo.simulate(game, learners, n_runs=2, n_rounds=3, control_variates=True, **options)
 
 
@@ -317,9 +315,9 @@ def test_noise_that_cannot_be_mirrored():
         play(jo.NoisyCopies(jo.noise.gaussian(0.1), label_noise=custom))
     with pytest.raises(ValueError, match=r"noise that can be mirrored.* .got AdversarialCopies"):
         play(jo.AdversarialCopies(jo.environments.adversaries.ChasingNoise(0.5)))
-    with pytest.raises(ValueError, match=r"comparator on clean instances .got the regret NoisyRegret"):
+    with pytest.raises(ValueError, match=r"antithetic.*NoisyRegret"):
         play(COPIES, regret=jo.game.NoisyRegret())
-    with pytest.raises(ValueError, match=r"a learner with noisy feedback.*got only FullInformation"):
+    with pytest.raises(ValueError, match=r"antithetic.*FullInformation"):
         play(jo.FullInformation(), FullGradient)
     with pytest.raises(TypeError, match="antithetic: must be True or False"):
         simulate(antithetic=2)
@@ -331,7 +329,7 @@ def test_the_protocols():
     assert isinstance(TwoCopies(), HasGradientMoments)
     assert not isinstance(KnownCovariance(), HasGradientMoments)
     assert Mirrored(jo.noise.student_t(0.1, 5.0), -1.0).covariance_at(1, jnp.zeros(2)).shape == (2, 2)
-    with pytest.raises(ValueError, match=f"names of their own .got '{CONTROL}'"):
+    with pytest.raises(ValueError, match=f"measures: must .*got '{CONTROL}'"):
         simulate(measures=[ControlVariate(COPIES.noise)])
 
 

@@ -4,22 +4,22 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxonline.linalg.prefix_sums import Ends
+from jaxonline.linalg.prefix_sums import RunEnds
 
 
 @pytest.mark.parametrize("size", [1, 5, 16, 17, 307, 512, 1024, 1025])
 def test_ends_and_runs_are_those_of_a_sum_and_a_search(size):
     number = np.random.default_rng(size).integers(0, 4, size).astype(np.int32)
     number[size // 3 : size // 2] = 0
-    ends, places = Ends.of(jnp.asarray(number)), np.arange(number.sum() + 40, dtype=np.int32)
+    ends, places = RunEnds.from_counts(jnp.asarray(number)), np.arange(number.sum() + 40, dtype=np.int32)
     sums = np.cumsum(number)
-    assert np.array_equal(ends.of_runs(), sums)
+    assert np.array_equal(ends.per_run(), sums)
     assert int(ends.total()) == sums[-1]
-    assert np.array_equal(ends.runs(jnp.asarray(places)), np.searchsorted(sums, places, side="right"))
+    assert np.array_equal(ends.find_runs(jnp.asarray(places)), np.searchsorted(sums, places, side="right"))
 
 
 @pytest.mark.parametrize("size", [3, 40, 2000])
 def test_nobody_calls(size):
-    ends = Ends.of(jnp.zeros(size, jnp.int32))
+    ends = RunEnds.from_counts(jnp.zeros(size, jnp.int32))
     assert int(ends.total()) == 0
-    assert ends.runs(jnp.arange(3, dtype=jnp.int32)).tolist() == [size] * 3
+    assert ends.find_runs(jnp.arange(3, dtype=jnp.int32)).tolist() == [size] * 3

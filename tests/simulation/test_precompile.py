@@ -66,9 +66,9 @@ def test_the_numbers_are_those_of_each_learner_alone():
 
 def test_the_next_one_is_under_way_when_a_job_is_played(monkeypatch):
     begun, played = [], []
-    monkeypatch.setattr(precompile, "_known", set())
+    monkeypatch.setattr(precompile, "_compiled_kinds", set())
     monkeypatch.setattr(
-        precompile, "_compiled", lambda job, _: begun.append(job) or (lambda: BlockPrograms(*[None] * 3))
+        precompile, "_start_compiling", lambda job, _: begun.append(job) or (lambda: BlockPrograms(*[None] * 3))
     )
     monkeypatch.setattr(execution, "play_job", lambda job, *_: played.append((job, list(begun))) or 1 / 0)
     with pytest.raises(ZeroDivisionError):
@@ -81,14 +81,14 @@ def test_the_next_one_is_under_way_when_a_job_is_played(monkeypatch):
 
 def test_programs_that_are_known_are_not_asked_for(monkeypatch):
     before = study(41)
-    monkeypatch.setattr(precompile, "_compiled", None)
+    monkeypatch.setattr(precompile, "_start_compiling", None)
     np.testing.assert_array_equal(study(41).cumulative_loss, before.cumulative_loss)
 
 
 def test_what_is_no_array_makes_another_program(monkeypatch):
     """Static fields are in the structure of a learner, and not in its hash as jax has it."""
-    asked, compiled = [], precompile._compiled
-    monkeypatch.setattr(precompile, "_compiled", lambda job, pool: asked.append(job.name) or compiled(job, pool))
+    asked, compiled = [], precompile._start_compiling
+    monkeypatch.setattr(precompile, "_start_compiling", lambda job, pool: asked.append(job.name) or compiled(job, pool))
     game = jo.Game(jo.environments.DataStream(np.eye(53), np.ones(53)), jo.FullInformation())
     for hypothesis in ("last", "average", "last"):
         learner = jo.GradientLearner(jo.estimators.FullGradient(), 0.1, hypothesis=hypothesis)
@@ -102,8 +102,8 @@ def test_jobs_that_are_finished_need_no_programs(monkeypatch, tmp_path):
     game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.FullInformation())
     options = {"n_runs": 2, "n_rounds": 20, "record_at": 1, "checkpoint": path}
     before = jo.simulate(game, learner, **options)
-    monkeypatch.setattr(precompile, "_known", set())
-    monkeypatch.setattr(precompile, "_compiled", None)
+    monkeypatch.setattr(precompile, "_compiled_kinds", set())
+    monkeypatch.setattr(precompile, "_start_compiling", None)
     np.testing.assert_array_equal(jo.simulate(game, learner, **options).cumulative_loss, before.cumulative_loss)
 
 
