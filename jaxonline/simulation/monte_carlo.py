@@ -11,6 +11,7 @@ from jax.sharding import Mesh
 
 from jaxonline.game import Game
 from jaxonline.game.protocols import Comparator, HindsightComparator, Measure
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results import Result
 from jaxonline.simulation.checking import SimulationOptions, check_options
 from jaxonline.simulation.cluster import connect_workers

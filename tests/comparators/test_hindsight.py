@@ -236,7 +236,7 @@ OTHER_LOSSES = {
         SmoothedAbsolute(0.5), jo.RKHSBall(jo.kernels.Linear(), 1.0, SmoothedAbsolute(0.4)),
         r"SmoothedAbsolute\(scale=0.5\) .got SmoothedAbsolute\(scale=0.4\)",
     ),
-    "sums": (Logistic(), BALL, r"L2Ball: .*got Squared\(\)"),
+    "sums": (Logistic(), BALL, r"comparator: L2Ball .*got Squared\(\)"),
     "a user's": (Squared(), LogisticBall(1.0), r"LogisticBall .* Squared\(\) .got Logistic\(\)"),
 }  # fmt: skip
 

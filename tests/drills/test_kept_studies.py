@@ -124,7 +124,7 @@ def test_a_comparator_that_cannot_judge_is_said_with_its_key(tmp_path):
     wrong = ARMS | {"comparator": {"type": "L2Ball", "radius": 1.0}}
     done = call("run", write(tmp_path / "arms.toml", wrong), "--out", tmp_path / "out")
     assert done.exit_code == 2
-    assert re.match(r"Error: \S+arms\.toml:\d+: comparator L2Ball (must be|cannot)", done.stderr)
+    assert re.match(r"Error: \S+arms\.toml:\d+: comparator: L2Ball (must|cannot)", done.stderr)
 
 
 def test_a_learner_that_cannot_play_leaves_nothing_behind(tmp_path):

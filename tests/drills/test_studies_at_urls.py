@@ -48,10 +48,10 @@ def test_a_study_in_memory(reference, tmp_path):
     for result in (reference.select("one"), reference):
         result.save(saved)
     assert_same_bits(jo.load_result(saved), reference)
-    with pytest.raises(FileExistsError, match="is no result of jaxonline"):
+    with pytest.raises(FileExistsError, match="is not a result of jaxonline"):
         reference.save(url)
     storage_at(saved).write({"note.txt": b"mine"})
-    with pytest.raises(FileExistsError, match="is no result of jaxonline"):
+    with pytest.raises(FileExistsError, match="is not a result of jaxonline"):
         reference.save(saved)
     assert storage_at(saved).read("note.txt") == b"mine"
     with pytest.raises(FileNotFoundError, match="memory://nowhere"):

@@ -225,7 +225,7 @@ def test_a_state_may_begin_as_a_plain_number():
 def test_sweeps_of_unlike_learners_are_refused():
     with pytest.raises(ValueError, match="item 1"):
         jo.sweep([learner(), learner(estimator=KnownCovariance())])
-    with pytest.raises(ValueError, match="learners of a sweep"):
+    with pytest.raises(ValueError, match="learners: must hold"):
         jo.sweep([])
 
 

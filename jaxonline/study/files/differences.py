@@ -73,7 +73,7 @@ def compare_results(
     rounds = np.intersect1d(first.rounds, second.rounds)
     if not common or not len(rounds):
         what = "learner" if not common else "recorded round"
-        raise ValueError(f"other: must have {what} in common with the first study (got none)")
+        raise ValueError(f"other: must have a {what} in common with the first study (got none)")
     both = first.comparator_loss is not None and second.comparator_loss is not None
     quantity, last = "regret" if both else "cumulative_loss", int(rounds[-1])
     parts = [each.values(quantity)[..., list(each.rounds).index(last)] for each in (first, second)]
