@@ -111,7 +111,7 @@ def test_what_goes_wrong_on_a_worker_is_told(here, tmp_path, monkeypatch):
 
 
 def test_without_a_checkpoint_there_is_nowhere_to_write():
-    with pytest.raises(ValueError, match="cluster needs a checkpoint"):
+    with pytest.raises(ValueError, match="checkpoint: must be given with a cluster"):
         study(None, cluster=1)
 
 

@@ -85,7 +85,7 @@ class Wrong:
         ([], ValueError, "sampler: .*got 0"),
         ([{"step": 0.1}, {"eta": 0.1}], ValueError, "sampler: .*got eta"),
         ([{"step": 0.1}, 0.1], TypeError, "sampler: .*got 0.1"),
-        ([{"step": 0.1}, {"step": np.nan}], ValueError, "step of sampler: .*got nan"),
+        ([{"step": 0.1}, {"step": np.nan}], ValueError, "step of a setting of sampler: .*got nan"),
     ],
 )
 def test_bad_samplers(asked, error, message):

@@ -188,7 +188,7 @@ def test_classes_of_words_from_csv_npz_parquet_and_openml(folder, monkeypatch):
 
     def found(**data):
         table["game"]["environment"] = {"type": "data", "order": "file", "positive": "yes", **data}
-        with pytest.warns(UserWarning, match="words instead of numbers in column 'c'"):
+        with pytest.warns(UserWarning, match="column 'c' holds"):
             stream = load(folder, table).comparison.game.environment
         assert stream.y.tolist() == [-1.0, 1.0, -1.0]
         return stream.X[:, 0].tolist()
