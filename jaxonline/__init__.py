@@ -49,11 +49,11 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_ROOMS = (
+_SUBPACKAGES = (
     "bounds", "claims", "comparators", "datasets", "environments", "estimators", "feedback", "game", "kernels",
     "learners", "losses", "random", "results", "verify",
 )  # fmt: skip
-_HOMES = {
+_NAMES_BY_MODULE = {
     "parameters.struct": ("replace", "static", "struct"),
     "claims.citing": ("cite",),
     "comparators": ("BestArm", "BestSegments", "L2Ball", "RKHSBall"),
@@ -78,9 +78,9 @@ _HOMES = {
     "simulation.measures": ("Mistakes", "OfInfo", "Pulls", "Switches"),
     "study": ("Comparison", "Context", "Study", "Task", "benchmark", "load_study_file"),
 }
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
+_MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 
-# written out, since type checkers take no other name for one that users may import
+# a literal list, since type checkers read no other
 __all__ = [
     "AdversarialCopies", "Attributes", "Bandit", "BestArm", "BestSegments", "Checkpoint", "Comparison", "Constant",
     "Context", "Entrant", "FullInformation", "Game", "GradientLearner", "InverseSqrt", "L2Ball", "Live", "LossOfMove",
@@ -93,7 +93,7 @@ __all__ = [
 
 
 def _unknown_name(name: str) -> str:
-    """The message for a name that is not in the facade, with the module that has it."""
+    """Return the message for a name that the package does not have, with the module that has it."""
     message = f"module 'jaxonline' has no attribute {name!r}"
     if name[:1].isupper():
         for module in ("learners", "environments", "losses", "estimators", "kernels", "comparators", "game"):
@@ -102,14 +102,14 @@ def _unknown_name(name: str) -> str:
     return message
 
 
-if not TYPE_CHECKING:  # who would take any name for one of the facade
+if not TYPE_CHECKING:  # with __getattr__, a type checker would accept any name
 
     def __getattr__(name: str) -> Any:
-        """Names of the facade are loaded when they are first used."""
-        if name in _ROOMS:
+        """Import a public name at its first use."""
+        if name in _SUBPACKAGES:
             return importlib.import_module(f"jaxonline.{name}")
-        if name in _HOME:
-            value = getattr(importlib.import_module(f"jaxonline.{_HOME[name]}"), name)
+        if name in _MODULE_BY_NAME:
+            value = getattr(importlib.import_module(f"jaxonline.{_MODULE_BY_NAME[name]}"), name)
             globals()[name] = value
             return value
         raise AttributeError(_unknown_name(name))

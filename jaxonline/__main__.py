@@ -1,4 +1,4 @@
-"""`python -m jaxonline` is the command line."""
+"""The command line, as `python -m jaxonline`."""
 
 from jaxonline.cli import main
 

@@ -27,12 +27,7 @@ class Cancelled(Exception):
 
 
 def run_parallel(jobs: Sequence[Callable[[], Any]], n_threads: int | None = None) -> list[Any]:
-    """Run jobs in threads and return their results in order.
-
-    Args:
-        jobs: functions, started in this order; if one fails, the others are not started.
-        n_threads: number of threads; by default one per core of a CPU, and one on other devices.
-    """
+    """Run jobs in threads (`default_threads`) and return their results in order; none starts after one has failed."""
     n_threads = min(default_threads() if n_threads is None else n_threads, max(1, len(jobs)))
     return list(map_in_threads(lambda job: jax.block_until_ready(job()), jobs, n_threads, ahead=len(jobs)))
 

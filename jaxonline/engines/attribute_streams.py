@@ -45,85 +45,48 @@ _LANE_MULTIPLE = 32  # the number of lanes is padded to a multiple of this, to f
 
 
 class _AER(NamedTuple):
-    """State of all lanes of AER: w = sgn(a) (|a| - tau)_+ / (t - 1).
-
-    Attributes:
-        a: [coordinates, lanes].
-        tau: thresholds [1, lanes].
-        sums: sums of (|a| - tau)_+ over each block [blocks, lanes].
-        norm: their sum [1, lanes].
-        alive: upper bound on the number of non-zero coordinates [1, lanes].
-        total: w_2 + ... + w_t [coordinates, lanes].
-    """
+    """State of all L lanes of AER with N coordinates: w = sgn(a) (|a| - tau)_+ / (t - 1)."""
 
     a: Float[Array, "N L"]
     tau: Float[Array, "1 L"]
-    sums: Float[Array, "blocks L"]
-    norm: Float[Array, "1 L"]
-    alive: Float[Array, "1 L"]
-    total: Float[Array, "N L"]
+    sums: Float[Array, "blocks L"]  # sums of (|a| - tau)_+ over each block
+    norm: Float[Array, "1 L"]  # the sum of `sums`
+    alive: Float[Array, "1 L"]  # upper bound on the number of non-zero coordinates
+    total: Float[Array, "N L"]  # w_2 + ... + w_t
 
 
 class _AERR(NamedTuple):
-    """State of all lanes of AERR: w = c u, and w_2 + ... + w_t = sum_c u + v.
-
-    Attributes:
-        u: [coordinates, lanes].
-        c: [1, lanes].
-        sums: sums of u^2 over each block [blocks, lanes].
-        sum_c: sum of the c [1, lanes].
-        v: [coordinates, lanes].
-    """
+    """State of all L lanes of AERR with N coordinates: w = c u, and w_2 + ... + w_t = sum_c u + v."""
 
     u: Float[Array, "N L"]
     c: Float[Array, "1 L"]
-    sums: Float[Array, "blocks L"]
+    sums: Float[Array, "blocks L"]  # sums of u^2 over each block
     sum_c: Float[Array, "1 L"]
     v: Float[Array, "N L"]
 
 
 class _Round(NamedTuple):
-    """Data and random draws of a round, and constants, for all lanes.
+    """Data and random draws of a round, and constants, for all L lanes."""
 
-    Attributes:
-        t: the round, from 1.
-        x: function of coordinates, returns the instance there.
-        y: target [1, lanes].
-        subset: observed coordinates for the estimate of x, [half], or [half, lanes] with a key per stream.
-        points: uniform numbers in (0, 1] of the draws for y^ [half, 1] or [half, lanes].
-        spread: d / (k/2).
-        at: function of coordinates, returns an index for arrays with lanes on the last axis.
-        size: size of a block.
-        rates: [1, lanes].
-        radii: [1, lanes].
-    """
-
-    t: Float[Array, ""]
-    x: Callable[[Int[Array, "..."]], Float[Array, "... L"]]
+    t: Float[Array, ""]  # from 1
+    x: Callable[[Int[Array, "..."]], Float[Array, "... L"]]  # the instance at coordinates
     y: Float[Array, "1 L"]
-    subset: Int[Array, "half ..."]
-    points: Float[Array, "half ..."]
-    spread: Float[Array, ""]
-    at: Callable[[Int[Array, "..."]], tuple]
-    size: int
+    subset: Int[Array, "half ..."]  # observed coordinates for the estimate of x [half], or [half, L] with several keys
+    points: Float[Array, "half ..."]  # numbers in (0, 1] of the draws for y^ [half, 1], or [half, L]
+    spread: Float[Array, ""]  # d / (k/2)
+    at: Callable[[Int[Array, "..."]], tuple]  # coordinates -> index of arrays with lanes on the last axis
+    size: int  # of a block
     rates: Float[Array, "1 L"]
     radii: Float[Array, "1 L"]
 
 
 class _Rule(NamedTuple):
-    """Functions of an algorithm.
+    """Functions of the lanes of an algorithm; `rebase` sets tau = 0 or c = 1, so that roundings do not add up."""
 
-    Attributes:
-        rebase: (lanes, size of a block) -> the same hypotheses with tau = 0 or c = 1, so that roundings do not add up.
-        is_well_scaled: lanes -> whether the next round needs no rebasing.
-        play: (lanes, round) -> the lanes after the round.
-        total: lanes -> w_2 + ... + w_t.
-    """
-
-    rebase: Callable[[Any, int], Any]
-    is_well_scaled: Callable[[Any], Any]
+    rebase: Callable[[Any, int], Any]  # also of the size of a block
+    is_well_scaled: Callable[[Any], Any]  # whether the next round needs no rebasing
     play: Callable[[Any, _Round], Any]
-    total: Callable[[Any], Array]
+    total: Callable[[Any], Array]  # w_2 + ... + w_t
 
 
 @validate_arguments

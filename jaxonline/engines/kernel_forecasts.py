@@ -63,10 +63,7 @@ def expert_jobs(
     regularizer: Float[Array, ""],
     n_rounds: Int[Array, ""] | int | None = None,
 ) -> tuple[list[Callable[[], Forecasts]], Callable[[list[Forecasts]], Forecasts]]:
-    """Return `expert_forecasts` as jobs for threads, and the function that joins their results.
-
-    Only the first `n_rounds` rounds are played, as in `expert_sequences.play_sequence`.
-    """
+    """Return `expert_forecasts` of the first `n_rounds` rounds as jobs for threads, and a function that joins them."""
     N, platform, cores = len(jax.tree.leaves(features)[0]), jax.default_backend(), default_threads()
     n_jobs, n_batches = 1, 1
     if platform == "cpu":

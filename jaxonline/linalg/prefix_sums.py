@@ -26,15 +26,11 @@ def chunk_size(share: float, size: int, most: int) -> int:
 
 
 class RunEnds(NamedTuple):
-    """Positions in a list of calls at which each run ends.
+    """Positions in a list of calls at which each run ends."""
 
-    Attributes:
-        ends: calls of a run and all runs before it, in blocks, padded with the total [blocks, block].
-        size: number of runs.
-    """
-
+    # calls of a run and all runs before it, in blocks, padded with the total [blocks, block]
     ends: Int[Array, "blocks block"]
-    size: int
+    size: int  # number of runs
 
     @classmethod
     def from_counts(cls, number: Int[Array, "size"]) -> "RunEnds":

@@ -174,9 +174,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             if first:
                 self._begin_with(unique_labels(classes))
             elif classes is not None and not np.array_equal(unique_labels(classes), self.classes_):
-                raise ArgumentError(
-                    "classes", f"must stay what they were, {self.classes_} (got {check.quote(classes)})"
-                )
+                raise ArgumentError("classes", f"must stay {self.classes_} (got {check.quote(classes)})")
             self._learn(X, self._signs(y), 1)
         return self
 
@@ -200,6 +198,6 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         """Labels as -1 and +1, one column for each live learner."""
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
-            raise ArgumentError("y", f"must hold no other labels than {self.classes_} (got {check.quote(unknown[:3])})")
+            raise ArgumentError("y", f"must hold labels among {self.classes_} (got {check.quote(unknown[:3])})")
         positive = self.classes_ if len(self.lives_) > 1 else self.classes_[1:]
         return np.where(y[:, None] == positive[None], 1.0, -1.0)

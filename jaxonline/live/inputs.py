@@ -8,7 +8,7 @@ from jaxonline.losses.base import check_outcomes
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 
-MAX_FINITE_SQUARES = 1e37  # a sum of squares below it is one of numbers that are finite in float32
+MAX_FINITE_SQUARES = 1e37  # a smaller sum of squares has finite entries in float32
 
 
 def to_shape(name: str, value: Any) -> tuple[int, ...]:

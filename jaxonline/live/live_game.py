@@ -15,7 +15,7 @@ from jaxonline.live.rounds import TABLE_ROWS, Arrivals, ReportedLoss, compile_pr
 from jaxonline.losses import ArmLoss, Squared
 
 ONE_ROUND = np.int32(1)
-MOVES_BATCH = 64  # instances of which moves are computed at once
+MOVES_BATCH = 64  # instances per call
 
 
 class KeptPrecision:
@@ -58,12 +58,12 @@ class LiveGame:
             bound = bind(game, entrant)
             return cls(bound.game, bound.entrant, bound.record.info, key, precision)
 
-    def with_told_loss(self) -> "LiveGame":
+    def with_reported_loss(self) -> "LiveGame":
         """The same learner in a game of reported losses; a TypeError unless the feedback is `LossOfMove`."""
         if not isinstance(self.entrant.feedback, LossOfMove):
             raise TypeError(
-                "loss: must be left out unless the feedback is Bandit or LossOfMove (got feedback "
-                f"{type(self.entrant.feedback).__name__}); pass y"
+                "loss: only the feedbacks Bandit and LossOfMove accept it "
+                f"(got {type(self.entrant.feedback).__name__}); give y"
             )
         with self._precision():
             game = Game(

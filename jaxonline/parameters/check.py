@@ -219,10 +219,7 @@ def fits_dtype(name: str, value: Any, dtype: Any) -> None:
 
 
 def rows(name: str, X: Any, y_name: str, y: Any, *, vectors: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """Check a matrix and a vector with one entry for each row: finite and nonempty.
-
-    With `vectors=False` the rows of both may have any shape.
-    """
+    """Check a matrix and a vector with equally many finite rows; with `vectors=False`, rows of any shape."""
     X, y = finite_array(name, X, ndim=2 if vectors else None), finite_array(y_name, y, ndim=1 if vectors else None)
     if X.ndim < 2 or y.ndim < 1:
         raise ArgumentError(y_name, f"must have one row for each round, as {name} (got shapes {y.shape} and {X.shape})")

@@ -49,7 +49,6 @@ class _Same:
 
 
 def _key_of(value: Any, module: str = "") -> Any:
-    """Return a key by which parts are compared."""
     if value is None or type(value) in (bool, int, str, bytes):
         return type(value), value
     if type(value) is float:
@@ -101,10 +100,7 @@ def _content(cell: types.CellType) -> Any:
 
 
 class Portable:
-    """Wraps functions in the field of a struct that is pickled or copied.
-
-    Unpickling returns the functions. `copy.deepcopy`, which does not copy functions, keeps them.
-    """
+    """Wraps functions in a field that is pickled; unpickling returns the functions, deepcopy keeps them."""
 
     def __init__(self, field: str, value: Any):
         self.field, self.value = field, value
@@ -159,7 +155,6 @@ def _writable(field: str, value: Any, module: str = "") -> Any:
 
 
 def _codes(module: str, qualname: str) -> list[types.CodeType]:
-    """Return the code of all functions with this name in a module."""
     outer, *inner = qualname.split(".<locals>.")
     try:
         function = operator.attrgetter(outer)(importlib.import_module(module))

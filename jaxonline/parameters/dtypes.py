@@ -9,11 +9,7 @@ ENABLE_X64_HINT = "put the call in `with jax.enable_x64(True):`, or set JAX_ENAB
 
 
 def working_dtype(dtype: str) -> np.dtype:
-    """Return the dtype "float64" or "float32".
-
-    Raises:
-        ValueError: `dtype` is neither, or it is "float64" and float64 is disabled in JAX.
-    """
+    """Return the dtype "float64" or "float32"; ValueError if it is neither, or if JAX has float64 disabled."""
     check.choice("dtype", dtype, ("float64", "float32"))
     if dtype == "float64" and jnp.result_type(float) != jnp.float64:
         raise ValueError(f"dtype: float64 is disabled in JAX; {ENABLE_X64_HINT}, or pass dtype='float32'")
@@ -21,11 +17,7 @@ def working_dtype(dtype: str) -> np.dtype:
 
 
 def require_float64(name: str, dtype: np.dtype, allow_float32: bool) -> None:
-    """Check the dtype of a learner's instances.
-
-    Raises:
-        ValueError: the dtype is not float64, and `allow_float32` is False.
-    """
+    """Raise ValueError if the dtype of instances is not float64 and `allow_float32` is False."""
     if dtype != np.float64 and not allow_float32:
         raise ValueError(
             f"instances: must be float64 for {name} (got {dtype}); {ENABLE_X64_HINT}, and build the environment there, "

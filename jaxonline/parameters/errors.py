@@ -2,12 +2,7 @@
 
 
 class _ErrorOfArgument(Exception):
-    """An error of one argument.
-
-    Attributes:
-        argument: its name, as the user writes it.
-        problem: the message without the name.
-    """
+    """An error of one argument: its name as the user writes it, and the message without the name."""
 
     def __init__(self, argument: str, problem: str):
         super().__init__(argument, problem)

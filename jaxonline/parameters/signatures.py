@@ -59,38 +59,24 @@ def format_limit(value: float) -> str:
 class Parameter(NamedTuple):
     """A parameter of a class or function.
 
-    Attributes:
-        name: of the parameter.
-        takes: any of "number", "integer", "flag", "text", "texts", "array", "seed", "horizon", "component",
-            "components" (a list), "function", "table" (a dictionary), "nothing" (None), "anything".
-        kinds: of components: kinds of study files, or classes.
-        limits: of numbers.
-        choices: of texts; empty if any text is allowed.
-        dimensions: of an array; None if any number is allowed.
-        arguments: of a function, in words.
-        convert: function that checks a value and returns the value of the field; None keeps it unchanged.
-        or_infinity: whether infinity is also allowed.
-        constrained: whether a constructor checks constraints of the annotation.
-        python_only: whether a study file cannot set it.
-        required: whether it has no default.
-        default: of the parameter.
-        description: its sentence in the docstring, for display only.
+    `takes` contains any of "number", "integer", "flag", "text", "texts", "array", "seed", "horizon", "component",
+    "components" (a list), "function", "table" (a dictionary), "nothing" (None), "anything".
     """
 
     name: str
     takes: frozenset[str] = frozenset({"anything"})
-    kinds: tuple[Any, ...] = ()
+    kinds: tuple[Any, ...] = ()  # of components: kinds of study files, or classes
     limits: Limits = Limits()
-    choices: tuple[str, ...] = ()
-    dimensions: int | None = None
-    arguments: str = ""
-    convert: Callable[[Any, str], Any] | None = None
-    or_infinity: bool = False
-    constrained: bool = False
-    python_only: bool = False
+    choices: tuple[str, ...] = ()  # of texts; empty if any text is allowed
+    dimensions: int | None = None  # of an array; None if any number is allowed
+    arguments: str = ""  # of a function, in words
+    convert: Callable[[Any, str], Any] | None = None  # checks and converts a value
+    or_infinity: bool = False  # whether infinity is also allowed
+    constrained: bool = False  # whether a constructor checks constraints
+    python_only: bool = False  # whether a study file cannot set it
     required: bool = True
     default: Any = None
-    description: str = ""
+    description: str = ""  # sentence of the docstring, for display only
 
     @property
     def in_python_only(self) -> bool:

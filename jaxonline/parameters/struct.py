@@ -83,7 +83,6 @@ def struct(cls: type[T]) -> type[T]:
 
 
 def _get_state(self: Any) -> dict[str, Any]:
-    """Return the fields in the form that pickle and copy write."""
     return {name: make_portable(name, value) for name, value in vars(self).items()}
 
 
@@ -124,11 +123,8 @@ def cast_leaves(tree: T, dtype: Any, name: str = "") -> T:
     """Convert every leaf to an array: floating leaves to `dtype`, while integers, booleans and keys keep their dtype.
 
     The simulator does this once, so that `0.1`, `numpy.float64(0.1)` and `jnp.array(0.1)` give one program and no leaf
-    is weakly typed. Errors use `name` for the tree.
-
-    Raises:
-        TypeError: a leaf is neither a number nor an array.
-        ValueError: a number is infinite in `dtype`.
+    is
+    weakly typed. TypeError for a leaf that is no number, ValueError for one infinite in `dtype`; both use `name`.
     """
 
     def cast(path, leaf):
@@ -147,11 +143,7 @@ def cast_leaves(tree: T, dtype: Any, name: str = "") -> T:
 
 
 def stack(trees: Sequence[T]) -> T:
-    """Stack structs of one structure along a new leading axis of every leaf.
-
-    Raises:
-        ValueError: static fields or shapes of leaves differ.
-    """
+    """Stack structs along a new leading axis of every leaf; ValueError if static fields or shapes differ."""
     first, kind = trees[0], structure_of(trees[0])
     for index, tree in enumerate(trees):
         if structure_of(tree) != kind:

@@ -56,14 +56,10 @@ def check_fields(obj: Any) -> None:
 
 
 def check_value(parameter: Parameter, value: Any) -> Any:
-    """Check a value and return it, converted if the annotation says so.
+    """Check a value and return it, converted if the annotation says so; raises ArgumentError or ArgumentTypeError.
 
     Values that are unknown while JAX traces are converted but not checked. Only integers, which are sizes, must be
     known.
-
-    Raises:
-        ArgumentError: the value is outside of the declared range.
-        ArgumentTypeError: the value has another type.
     """
     name, takes = parameter.name, parameter.takes - {"nothing", "horizon"}
     if value is None and "nothing" in parameter.takes:
@@ -95,6 +91,5 @@ def check_value(parameter: Parameter, value: Any) -> Any:
 
 
 def _with_articles(kinds: tuple[type, ...]) -> str:
-    """Join class names with articles: "a Law or an EWA"."""
     names = [kind.__name__ for kind in kinds]
     return " or ".join(f"{'an' if name[0] in 'AEIO' else 'a'} {name}" for name in names)

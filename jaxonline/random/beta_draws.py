@@ -39,8 +39,7 @@ def fast_beta(key: Key[Array, ""], a: Float[Array, "K"], b: Float[Array, "K"]) -
         ValueError: `a` and `b` are not vectors of the same length.
 
     Example:
-        >>> import jax, jax.numpy as jnp
-        >>> import jaxonline as jo
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
         >>> draws = jo.random.fast_beta(jax.random.key(0), jnp.array([1.0, 9e5]), jnp.array([2.0, 1e5]))
         >>> draws.shape, bool(abs(draws[1] - 0.9) < 0.01)
         ((2,), True)

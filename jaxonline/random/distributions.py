@@ -26,8 +26,7 @@ def gamma(
         dtype: floating dtype of the result; others raise ValueError.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> bool(jo.random.gamma(jax.random.key(0), 2.0) > 0)
         True
     """
@@ -48,8 +47,7 @@ def beta(
         dtype: floating dtype of the result; others raise ValueError.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> 0 <= jo.random.beta(jax.random.key(0), 2.0, 3.0).item() <= 1
         True
     """
@@ -68,8 +66,7 @@ def t(
         dtype: floating dtype of the result; others raise ValueError.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> jo.random.t(jax.random.key(0), 5.0, (3,)).shape
         (3,)
     """
@@ -88,8 +85,7 @@ def poisson(
         dtype: integer dtype of the result; others raise ValueError.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> key = jax.random.key(0)
         >>> bool(jo.random.poisson(jo.random.inlined(key), 4.0) == jax.random.poisson(key, 4.0))
         True
@@ -110,8 +106,7 @@ def geometric(
 
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> jo.random.geometric(jax.random.key(0), 1.0).item()
         1
     """
@@ -130,8 +125,7 @@ def categorical(
         shape: shape of the result; by default that of `logits` without `axis`, which broadcasts (or ValueError).
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> jo.random.categorical(jax.random.key(0), jax.numpy.array([0.0, -jax.numpy.inf])).item()
         0
     """
@@ -147,8 +141,7 @@ def permutation(key: Key[Array, ""], x: int | Shaped[ArrayLike, "n ..."]) -> Sha
         x: number of indices (the result is int32 [x]), or an array whose rows to permute (otherwise TypeError).
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> sorted(jo.random.permutation(jax.random.key(0), 5).tolist())
         [0, 1, 2, 3, 4]
     """
@@ -175,8 +168,7 @@ def choice(
         ValueError: the draw without replacement is larger than n, or `p` has another shape than [n].
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> sorted(jo.random.choice(jax.random.key(0), 3, (3,), replace=False).tolist())
         [0, 1, 2]
     """
@@ -198,8 +190,7 @@ def multivariate_normal(
         dtype: floating dtype of the result; other dtypes and shapes that do not fit raise ValueError.
 
     Example:
-        >>> import jax, jax.numpy as jnp
-        >>> import jaxonline as jo
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
         >>> jo.random.multivariate_normal(jax.random.key(0), jnp.zeros(2), jnp.eye(2)).shape
         (2,)
     """

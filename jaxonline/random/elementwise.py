@@ -21,8 +21,7 @@ def normal(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float)
         dtype: floating dtype of the result; others raise ValueError. `float` is float64 if jax has it enabled.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> key = jax.random.key(0)
         >>> bool((jo.random.normal(key, (3,)) == jax.random.normal(key, (3,))).all())
         True
@@ -39,8 +38,7 @@ def fast_normal(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = f
         dtype: floating dtype of the result; others raise ValueError. Only float32 differs from `normal`.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> key = jax.random.key(0)
         >>> bool(abs(jo.random.fast_normal(key) / jax.random.normal(key) - 1) < 6e-6)
         True
@@ -69,8 +67,7 @@ def uniform(
         maxval: upper end of the interval.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> 2.0 <= jo.random.uniform(jax.random.key(0), minval=2.0, maxval=3.0).item() < 3.0
         True
     """
@@ -88,8 +85,7 @@ def bernoulli(
         shape: shape of the boolean result; by default that of `p`.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> jo.random.bernoulli(jax.random.key(0), jax.numpy.array([0.0, 1.0])).tolist()
         [False, True]
     """
@@ -111,8 +107,7 @@ def rademacher(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = in
         dtype: integer or floating dtype of the result; others raise TypeError.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> abs(jo.random.rademacher(jax.random.key(0), (3,))).tolist()
         [1, 1, 1]
     """
@@ -133,8 +128,7 @@ def randint(
         dtype: integer dtype of the result; others raise TypeError.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> jo.random.randint(jax.random.key(0), (), 0, 10).item() in range(10)
         True
     """
@@ -150,8 +144,7 @@ def exponential(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = f
         dtype: floating dtype of the result; others raise ValueError.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> bool(jo.random.exponential(jax.random.key(0)) >= 0)
         True
     """
@@ -167,8 +160,7 @@ def laplace(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float
         dtype: floating dtype of the result; others raise ValueError.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> jo.random.laplace(jax.random.key(0), (3,)).shape
         (3,)
     """
@@ -184,8 +176,7 @@ def cauchy(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float)
         dtype: floating dtype of the result; others raise ValueError.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> jo.random.cauchy(jax.random.key(0), (3,)).shape
         (3,)
     """
@@ -201,8 +192,7 @@ def gumbel(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float)
         dtype: floating dtype of the result; others raise ValueError.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> jo.random.gumbel(jax.random.key(0), (3,)).shape
         (3,)
     """
@@ -218,8 +208,7 @@ def bits(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = None) ->
         dtype: unsigned integer dtype of the result; by default uint32, or uint64 if jax has it enabled.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> jo.random.bits(jax.random.key(0), (2,)).dtype
         dtype('uint32')
     """

@@ -18,8 +18,7 @@ def fold_in(key: Key[Array, ""], data: Int[ArrayLike, ""], after: PyTree = None)
             so that a state that both read is updated in place instead of copied.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> key, move = jax.random.key(0), jax.numpy.float32(0.5)
         >>> bool(jo.random.fold_in(key, 1, after=move) == jo.random.fold_in(key, 1) == jax.random.fold_in(key, 1))
         True

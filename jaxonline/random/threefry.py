@@ -46,8 +46,7 @@ def inlined(key: Key[Array, "..."]) -> Key[Array, "..."]:
     """Return a threefry key for the inlined generator, with the same numbers; return other keys unchanged.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> key = jax.random.key(0)
         >>> bool(jax.random.bits(jo.random.inlined(key)) == jax.random.bits(key))
         True
@@ -94,8 +93,7 @@ def words(key: Key[Array, ""], number: int, bit_width: int) -> list[UInt[Array, 
         bit_width: 32 or 64; 64 raises TypeError if jax has 64-bit numbers disabled.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> key = jax.random.key(0)
         >>> [word.item() for word in jo.random.words(key, 3, 32)] == jax.random.bits(key, (3,)).tolist()
         True

@@ -37,8 +37,7 @@ def stack_draws(
         dtype: floating dtype of the numbers.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> jo.random.stack_draws(jo.random.normal, list(jax.random.split(jax.random.key(0), 2)), (3,)).shape
         (2, 3)
     """

@@ -97,7 +97,9 @@ class Result:
             ValueError: if the study has no comparator.
         """
         if self.comparator_loss is None:
-            raise ArgumentError("comparator", estimates.NO_COMPARATOR)
+            raise ValueError(
+                "comparator: the regret needs one; use simulate(..., comparator=jo.BestArm()) or jo.L2Ball(1.0)"
+            )
         return self.cumulative_loss - self.comparator_loss
 
     @property

@@ -22,46 +22,33 @@ from jaxonline.simulation.cluster import Workers
 from jaxonline.simulation.measures import with_defaults
 from jaxonline.simulation.precision import Precision
 from jaxonline.simulation.progress import Progress, check_progress
-from jaxonline.simulation.recording import record_rounds, select_runs
+from jaxonline.simulation.recording import check_runs, record_rounds
 from jaxonline.simulation.sweeps import Team, as_team, check_unique_names
 from jaxonline.store.checkpoints import Checkpoint
 
 
 @dataclass(frozen=True)
 class SimulationOptions:
-    """The arguments of `simulate` after checking.
-
-    Attributes:
-        game, learners, comparator, n_rounds, n_runs, precision, control_variates, antithetic, progress: as given.
-        teams: the learners, checked against the game.
-        measures: measures by name, with cumulative loss and queries.
-        rounds: recorded rounds.
-        runs: indices of the runs to simulate.
-        key: a jax key.
-        width: runs per block.
-        mesh: the devices.
-        checkpoint: the store, or None.
-        workers: workers of the cluster, or None.
-    """
+    """The arguments of `simulate` after checking."""
 
     game: Game
     learners: Any
-    teams: tuple[Team, ...]
+    teams: tuple[Team, ...]  # the learners, checked against the game
     comparator: Any
-    measures: dict[str, Any]
+    measures: dict[str, Any]  # measures by name, with cumulative loss and queries
     n_rounds: int
-    rounds: np.ndarray
+    rounds: np.ndarray  # recorded rounds
     n_runs: int
-    runs: np.ndarray
+    runs: np.ndarray  # indices of the runs to simulate
     key: jax.Array
     precision: Precision | None
     control_variates: bool
     antithetic: bool
-    width: int
-    mesh: Mesh
+    width: int  # runs per block
+    mesh: Mesh  # the devices
     progress: Progress
-    checkpoint: Checkpoint | None
-    workers: Workers | None
+    checkpoint: Checkpoint | None  # the store, or None
+    workers: Workers | None  # workers of the cluster, or None
 
     def with_runs(self, runs: np.ndarray) -> "SimulationOptions":
         """Return the options for other runs."""
@@ -104,7 +91,7 @@ def check_options(
         check.instance("precision", precision, Precision, "a Precision")
         if runs is not None:
             raise ArgumentError("runs", "must be None if precision decides how many runs there are (got both)")
-    rounds, selected = record_rounds(n_rounds, record_at, spacing), select_runs(runs, n_runs)
+    rounds, selected = record_rounds(n_rounds, record_at, spacing), check_runs(runs, n_runs)
     root = check.as_key("key", key)
     check_progress(progress)
     check.flag("control_variates", control_variates)

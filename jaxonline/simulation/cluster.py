@@ -98,18 +98,7 @@ def _share_cores(n_workers: int, dask_worker: Any) -> None:
 
 
 class Workers:
-    """The workers of a cluster.
-
-    Args:
-        client: client of `distributed`.
-
-    Attributes:
-        machine: devices and libraries of each worker.
-        n_workers: number of workers.
-
-    Raises:
-        ValueError: the workers differ.
-    """
+    """The `n_workers` workers of a client of `distributed`, which have the same `machine` (otherwise ValueError)."""
 
     def __init__(self, client: Any):
         self._client = client
@@ -132,12 +121,8 @@ class Workers:
     ) -> list[Numbers | None]:  # fmt: skip
         """Play all blocks of the jobs that are not finished in the store.
 
-        Returns:
-            The numbers of each job; None if they stay in the store (`hold` is False).
-
-        Raises:
-            ConnectionError: the scheduler failed.
-            Exception: a worker raised it for a block.
+        Returns the numbers of each job, or None if they stay in the store (not `hold`). Raises ConnectionError if the
+        scheduler fails, and the error of a worker.
         """
         from distributed import as_completed
 

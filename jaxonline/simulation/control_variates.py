@@ -102,21 +102,13 @@ class Shadowed(ForwardsToLearner):
 
 
 class ControlCarry(NamedTuple):
-    """Moments of the shadow's w given the environment, and sums over rounds.
+    """Moments of the shadow's w given the environment, and sums over rounds."""
 
-    Attributes:
-        mean: E w [d].
-        second: E w w' [d, d].
-        control: sum of the shadow's losses minus their expectations.
-        expected: sum of the expectations.
-        of_zero: sum of the losses of predictor 0.
-    """
-
-    mean: Float[Array, "d"]
-    second: Float[Array, "d d"]
-    control: Compensated
-    expected: Float[Array, ""]
-    of_zero: Float[Array, ""]
+    mean: Float[Array, "d"]  # E w [d]
+    second: Float[Array, "d d"]  # E w w' [d, d]
+    control: Compensated  # sum of the shadow's losses minus their expectations
+    expected: Float[Array, ""]  # sum of the expectations
+    of_zero: Float[Array, ""]  # sum of the losses of predictor 0
 
 
 @struct

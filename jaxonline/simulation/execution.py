@@ -18,19 +18,12 @@ from jaxonline.store.lazy_arrays import fit_in_memory
 
 
 class ComputedStudy(NamedTuple):
-    """The numbers of a study.
+    """The numbers of a study."""
 
-    Attributes:
-        rounds: recorded rounds.
-        jobs: numbers of each job; empty if they stay in the store.
-        solved: losses of a comparator that needs whole histories, for the requested runs.
-        stored: blocks of the store that hold the numbers; None if they are in memory.
-    """
-
-    rounds: np.ndarray
-    jobs: list[Numbers]
-    solved: Numbers
-    stored: Blocks | None
+    rounds: np.ndarray  # recorded rounds
+    jobs: list[Numbers]  # numbers of each job; empty if they stay in the store
+    solved: Numbers  # losses of a comparator that needs whole histories, for the requested runs
+    stored: Blocks | None  # blocks of the store that hold the numbers; None if they are in memory
 
 
 def run_study(options: SimulationOptions, study: StudyPlan, attributes: Mapping[str, Any]) -> ComputedStudy:

@@ -25,18 +25,8 @@ ROUNDS_PER_CALL = 256  # rounds collected at a time, at most: one program for al
 class Hindsight:
     """Solves for the best in hindsight of each run, on the host.
 
-    Histories are collected block by block and freed after each run, so that memory does not grow with the runs.
-
-    Args:
-        game: the game.
-        comparator: the comparator.
-        plan: plan of the study.
-        runs: requested runs.
-        code: as in `Matchup`.
-        max_bytes: memory for histories on the host; one run always fits.
-
-    Raises:
-        ValueError: the environment is adaptive, or the comparator's instances have noise that depends on the learner.
+    Histories are collected block by block and freed after each run. At most `max_bytes` of them (but always a run) are
+    on the host. ValueError if the environment, or the noise on the comparator's instances, depends on the learner.
     """
 
     def __init__(

@@ -70,8 +70,7 @@ class Mistakes:
         loss: the loss; the default `ZeroOne()` is above 0 if prediction and label differ in sign.
 
     Example:
-        >>> import numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
         >>> game = jo.Game(jo.environments.DataStream(np.eye(2), np.array([1.0, -1.0])), jo.FullInformation())
         >>> perceptron = jo.learners.Perceptron()
         >>> result = jo.simulate(game, perceptron, n_runs=1, n_rounds=6, record_at=1, measures=[jo.Mistakes()])
@@ -135,8 +134,7 @@ class Switches:
     """Number of switches: rounds whose move (or arm, for a `Draw`) differs from that of the previous round.
 
     Example:
-        >>> import numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
         >>> game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.FullInformation())
         >>> learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
         >>> result = jo.simulate(game, learner, n_runs=1, n_rounds=6, record_at=1, measures=[jo.Switches()])
@@ -175,8 +173,7 @@ class OfInfo:
         over_rounds: how to aggregate.
 
     Example:
-        >>> import numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
         >>> game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.FullInformation())
         >>> learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
         >>> measures = [jo.OfInfo("gradient_norm", "sum")]

@@ -110,8 +110,7 @@ def simulate(
         DamagedStoreWarning: parts of the checkpoint were damaged and are computed again.
 
     Example:
-        >>> import numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
         >>> game = jo.Game(
         ...     jo.environments.LinearModel(np.array([0.6, -0.8])), jo.NoisyCopies(jo.noise.gaussian(0.1))
         ... )

@@ -23,21 +23,13 @@ from jaxonline.store.layout import AXES, COMPARATOR_LOSS, JobArrays, StoreLayout
 
 
 class StudyPlan(NamedTuple):
-    """The plan of a study.
+    """The plan of a study."""
 
-    Attributes:
-        jobs: jobs; a shared comparator comes first, so that an unfinished study has regrets.
-        hindsight: solver of a comparator that needs whole histories, or None.
-        inputs: everything that decides the numbers, by name.
-        layout: arrays of the store.
-        meta: metadata of the result.
-    """
-
-    jobs: tuple[Job, ...]
-    hindsight: Hindsight | None
-    inputs: dict[str, Any]
-    layout: StoreLayout
-    meta: dict[str, Any]
+    jobs: tuple[Job, ...]  # jobs; a shared comparator comes first, so that an unfinished study has regrets
+    hindsight: Hindsight | None  # solver of a comparator that needs whole histories, or None
+    inputs: dict[str, Any]  # everything that decides the numbers, by name
+    layout: StoreLayout  # arrays of the store
+    meta: dict[str, Any]  # metadata of the result
 
     def with_rounds(self, rounds: Sequence[int]) -> "StudyPlan":
         """Return the plan with other recorded rounds."""

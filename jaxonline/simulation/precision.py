@@ -33,8 +33,7 @@ class Precision:
         least_runs: number of runs before the first check.
 
     Example:
-        >>> import numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
         >>> arms = jo.environments.BernoulliArms([0.2, 0.8])
         >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss())
         >>> precision = jo.Precision(0.05, relative=True, quantity="cumulative_loss")
@@ -79,11 +78,8 @@ def until_precise(
 ) -> Result:  # fmt: skip
     """Simulate runs 0, 1, 2, ... until the precision is reached, or `most_runs` with a `PrecisionWarning`.
 
-    Args:
-        play: function of a range of runs and the result of earlier runs, returns the result of all of them.
-        precision: the requested precision.
-        most_runs: maximum number of runs.
-        step: number of runs that are simulated together.
+    `play` maps a range of runs and the result of earlier runs to the result of all of them. `step` runs are simulated
+    together.
     """
     result, n = None, 0
     until = _round_up(precision.least_runs, step, most_runs)

@@ -24,12 +24,10 @@ def check_progress(progress: Any) -> None:
 
 
 class Reporter:
-    """Counts finished steps and reports them.
+    """Counts `total` steps and reports them to `progress`.
 
-    Args:
-        progress: as described in this module; a function is called for each step, fraction of a step, and announced
-            line; from several threads, but one call at a time.
-        total: number of steps.
+    A function `progress` is called for each step, fraction of a step, and announced line; from several threads, but one
+    call at a time.
 
     Example:
         >>> from jaxonline.simulation.progress import Reporter

@@ -61,7 +61,7 @@ def record_rounds(n_rounds: int, record_at: int | Sequence[int], spacing: str = 
     return np.minimum(np.arange(length, n_rounds + length, length), n_rounds)
 
 
-def select_runs(runs: Sequence[int] | None, n_runs: int) -> np.ndarray:
+def check_runs(runs: Sequence[int] | None, n_runs: int) -> np.ndarray:
     """Indices of the runs to simulate, by default all; ValueError unless they are distinct integers in the range."""
     if runs is None:
         return np.arange(n_runs)

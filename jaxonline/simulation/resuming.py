@@ -26,16 +26,9 @@ class Position(NamedTuple):
 
 
 class InProgress:
-    """States of the unfinished blocks of a wave.
+    """States of the unfinished blocks of a wave, of which the first `real` blocks are no copies.
 
-    Args:
-        store: the store.
-        rows: rows of the job in the store.
-        blocks: a block for each device; copies of the last one pad a wave.
-        real: number of blocks that are not copies.
-
-    Attributes:
-        every: least number of seconds between two saved states.
+    States are saved at intervals of at least `every` seconds.
     """
 
     def __init__(self, store: Store, rows: JobArrays, blocks: np.ndarray, real: int):
@@ -101,12 +94,7 @@ def _name_of(path: Any) -> str:
 
 
 class Pace:
-    """Number of rounds per call of a program, adapted so that a call takes between 1/8 and 1/2 of `every` seconds.
-
-    Args:
-        every: seconds.
-        rounds: rounds of the first call.
-    """
+    """Number of rounds per call of a program, adapted so that a call takes between 1/8 and 1/2 of `every` seconds."""
 
     def __init__(self, every: float, rounds: int = 16):
         self.rounds = rounds

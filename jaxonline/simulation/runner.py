@@ -117,23 +117,10 @@ def _play_wave(
     job: Job, programs: BlockPrograms, wave: np.ndarray, reporter: Reporter, in_progress: InProgress | None, begun: int,
     stop: threading.Event,
 ) -> tuple[Numbers, Position]:  # fmt: skip
-    """Play one block per device through all segments; the host reads results while the device plays the next rounds.
+    """Play a wave, one block per device, through all segments; the host reads while the device plays the next rounds.
 
-    Args:
-        job: the job, with arrays on the devices.
-        programs: programs of the job.
-        wave: a block for each device.
-        reporter: counts segments.
-        in_progress: stored states to restore and to save, or None.
-        begun: number of rounds whose numbers are known already.
-        stop: cancels the work when set.
-
-    Returns:
-        Arrays [devices, learners, runs, rounds, ...] of the rounds after `begun` (of all rounds without stored state),
-        and the last position.
-
-    Raises:
-        Cancelled: `stop` was set.
+    The numbers of the first `begun` rounds are known. Returns arrays [devices, learners, runs, rounds, ...] of the
+    rounds after `begun` (of all rounds without stored state), and the last position. Raises Cancelled if `stop` is set.
     """
     plan, matchup = job.plan, job.matchup
     keys = programs.keys_of_runs(plan.key, wave)

@@ -149,18 +149,10 @@ def draw_settings(grid: Mapping[str, Any], n_settings: int, seed: Sequence[int])
 def make_sampler(
     grid: Mapping[str, Any], n_settings: int | None, given: Any, seed: Sequence[int]
 ) -> tuple[SettingSampler, int]:
-    """Return a sampler and the total number of settings.
+    """Return a sampler for the checked grid and the total number of settings.
 
-    Args:
-        grid: the result of `check_grid`.
-        n_settings: number of settings, None for all of a grid of lists.
-        given: a sampler, an `optuna.Study`, "optuna" for Optuna's default sampler, or None.
-        seed: seed of random settings.
-
-    Raises:
-        ModuleNotFoundError: Optuna is not installed (extra `tuning`).
-        TypeError: `given` is not a sampler, or Optuna does not support the values of a list.
-        ValueError: `n_settings` is missing, or given for a grid of lists; a study does not minimise one number.
+    `n_settings` is None for all of a grid of lists. `given` is a sampler, an `optuna.Study`, "optuna" for Optuna's
+    default sampler, or None. Raises the errors of `tune`.
     """
     is_full_grid = given is None and not any(isinstance(axis, Range) for axis in grid.values())
     if is_full_grid:

@@ -25,24 +25,16 @@ from jaxonline.simulation.sums import Statistic
 
 @struct
 class Matchup:
-    """A game with learners, comparator and measures, as an argument of the compiled programs.
-
-    Attributes:
-        game: the game.
-        entrant: learners stacked along a new leading axis, and their feedback; None for the environment alone.
-        comparator: comparator with a summed statistic, or None.
-        measures: measures by name.
-        members: number of stacked learners.
-        antithetic: whether each run is a pair with opposite noise.
-        code: fingerprint of the user's functions and classes; a change of their code or globals recompiles.
-    """
+    """A game with learners, comparator and measures, as an argument of the compiled programs."""
 
     game: Any
+    # learners stacked along a new leading axis, and their feedback; None for the environment alone
     entrant: Entrant | None
-    comparator: Any
-    measures: dict[str, Any]
-    members: int = static(default=1)
-    antithetic: bool = static(default=False)
+    comparator: Any  # comparator with a summed statistic, or None
+    measures: dict[str, Any]  # measures by name
+    members: int = static(default=1)  # number of stacked learners
+    antithetic: bool = static(default=False)  # whether each run is a pair with opposite noise
+    # fingerprint of the user's functions and classes; a change of their code or globals recompiles
     code: str = static(default="")
 
 
@@ -65,12 +57,8 @@ class Carry(NamedTuple):
 def map_learners(function: Callable[..., Any], matchup: Matchup, *axes: Any) -> Callable[..., Any]:
     """Map `function(matchup, keys, ...)` over stacked learners, which share all random draws.
 
-    A single learner gets no batch axis, which would change the last bits and cost time.
-
-    Args:
-        function: function of a matchup with a single learner.
-        matchup: matchup with stacked learners.
-        axes: `in_axes` of the further arguments of `function`.
+    A single learner gets no batch axis, which would change the last bits and cost time. `axes` are the `in_axes` of the
+    further arguments.
     """
     if matchup.entrant is None:
         return functools.partial(function, matchup)

@@ -56,21 +56,13 @@ def sweep(learners: Mapping[Any, Any] | Sequence[Any]) -> Sweep:
 
 
 class Team(NamedTuple):
-    """The learners of one entry of a study: a sweep, or a single learner.
+    """The learners of one entry of a study: a sweep, or a single learner."""
 
-    Attributes:
-        name: name of the entry.
-        members: learners by their names in the result.
-        entrant: learners stacked along a new leading axis, and their feedback, with arrays for all numbers.
-        game: the game, with arrays for all numbers.
-        record: shapes and dtypes of a `Round`.
-    """
-
-    name: str
-    members: dict[str, Any]
-    entrant: Entrant
-    game: Game
-    record: Round
+    name: str  # name of the entry
+    members: dict[str, Any]  # learners by their names in the result
+    entrant: Entrant  # learners stacked along a new leading axis, and their feedback, with arrays for all numbers
+    game: Game  # the game, with arrays for all numbers
+    record: Round  # shapes and dtypes of a `Round`
 
 
 def as_team(game: Game, name: Any, item: Any, shapes_of: Callable[..., Any] = jax.eval_shape) -> Team:

@@ -95,8 +95,7 @@ def tune(
         SearchEdgeWarning: a chosen number is the smallest or the largest that was tried.
 
     Example:
-        >>> import numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
         >>> game = jo.Game(jo.environments.LinearModel(np.array([0.6, -0.8])), jo.FullInformation())
         >>> make = lambda eta: jo.GradientLearner(jo.estimators.FullGradient(), jo.InverseSqrt(eta), radius=2.0)
         >>> tuned = jo.tune(game, make, {"eta": [0.01, 0.03, 0.1, 0.3, 1.0, 3.0]}, n_runs=24, n_rounds=100)

@@ -22,11 +22,7 @@ from jaxonline.simulation.sweeps import sweep
 
 
 def horizon_values(result: Result, quantity: str) -> np.ndarray:
-    """A quantity at the horizon [L, R]: infinite in diverged runs, NaN in others that the means exclude.
-
-    Raises:
-        ValueError: the quantity is a vector.
-    """
+    """A scalar quantity at the horizon [L, R]: infinite in diverged runs, NaN in others that the means exclude."""
     values = result.values(quantity)
     if values.ndim > 3:
         raise ArgumentError("quantity", f"must be a number in each round (got {quantity!r}, which is a vector)")
@@ -67,14 +63,7 @@ def _set_field(owner: Any, field: tuple[str, Any]) -> Any:
 
 
 class Trials:
-    """Settings that were tried, their learners, and groups of learners that share a program.
-
-    Args:
-        game: the game.
-        make: function that makes the learner of a setting.
-        quantity: quantity to minimise.
-        together: maximum number of learners in one program.
-    """
+    """Settings that were tried, their learners, and groups of at most `together` learners that share a program."""
 
     def __init__(self, game: Game, make: Callable[[Setting], Any], quantity: str, together: int):
         self.game, self.make, self.quantity, self.together = game, make, quantity, together

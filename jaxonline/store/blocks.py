@@ -46,7 +46,7 @@ MALFORMED_STORE_ERRORS = (ValueError, LookupError, TypeError, AttributeError)
 
 
 class Store:
-    """An open store (a context manager).
+    """An open store (a context manager); `layout` is that of the store, extended by the requested runs and rounds.
 
     Args:
         place: the folder or URL, created when absent.
@@ -57,13 +57,9 @@ class Store:
         keep_states: whether to keep the states of finished blocks, to add rounds later.
         exclusive: whether this process locks and creates the store. False: another process holds it open.
 
-    Attributes:
-        layout: of the store, extended by the requested runs and rounds.
-
-    Raises:
-        ValueError: on entering, if the store belongs to another study or program.
-        BlockingIOError: on entering, if another process uses the folder.
-        OSError: on entering, if the path, which the error names, cannot be written.
+    Entering raises ValueError for another study or program, BlockingIOError if another process uses the folder, and
+    OSError
+    if the path cannot be written.
     """
 
     def __init__(
@@ -135,10 +131,7 @@ class Store:
     # Blocks in progress
 
     def load_state(self, rows: JobArrays, block: int) -> tuple[int, dict[str, np.ndarray]] | None:
-        """Return the round and the arrays of the last state of a block in progress; None without a state.
-
-        A dtype unknown to NumPy (bfloat16) is returned as bytes of its size.
-        """
+        """Return round and arrays of the last state of a block, None without one; bfloat16 is returned as bytes."""
         for rounds in sorted(self._states(rows).get(block, []), reverse=True):
             key = _state_key(rows, block, rounds)
             try:
@@ -171,7 +164,6 @@ class Store:
                 self.place.remove(key)
 
     def _states(self, rows: JobArrays) -> dict[int, list[int]]:
-        """Return the rounds with a saved state, by block."""
         rounds: dict[int, list[int]] = {}
         for name in self.place.names(STATES_FOLDER):
             if match := re.fullmatch(rf"{re.escape(rows.name)}, block (\d+), round (\d+)\.npz", name):
@@ -262,10 +254,7 @@ class Store:
 
     @staticmethod
     def _merge_attributes(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
-        """Merge attributes; the numbers of runs and rounds never decrease.
-
-        A precision, which decides the number of runs by intermediate results, is not taken over.
-        """
+        """Merge attributes; runs and rounds never decrease, and a precision is not taken over."""
         grown = {name for name in ("n_runs", "n_rounds") if name in theirs and name in ours}
         most = {name: max(theirs[name], ours[name]) for name in grown}
         precision_attributes = MARKER, "precision", "interval"
@@ -332,9 +321,7 @@ def store_format(attributes: Mapping[str, Any]) -> Any:
 
 
 def check_format(name: str, attributes: Mapping[str, Any]) -> None:
-    """Check that this version can read a store with these attributes; raises ValueError for another format of
-    jaxonline.
-    """
+    """Raise ValueError if another version of jaxonline wrote the store in a format that this one cannot read."""
     kind = str(store_format(attributes))
     if re.fullmatch(r"jaxonline (study|numbers|result) \d+", kind) and kind not in (STUDY, NUMBERS, RESULT):
         version = attributes.get("versions", {}).get("jaxonline", "another version")
@@ -366,7 +353,6 @@ def _hash(study: str, arrays: Mapping[str, np.ndarray]) -> str:
 
 
 def _difference(theirs: Mapping[str, str], ours: Mapping[str, str]) -> str:
-    """Describe how the inputs of two studies differ, most important first."""
     names = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
 
     def describe(name: str) -> str:

@@ -100,17 +100,14 @@ class Checkpoint:
         self, study: Mapping[str, Any], layout: StoreLayout | None = None, meta: Mapping[str, Any] | None = None,
         exclusive: bool = True,
     ) -> Store:  # fmt: skip
-        """Return the store, a context manager.
+        """Return the store, a context manager; raises TypeError or ValueError (inputs that need a version, unreachable
+        URL).
 
         Args:
             study: all inputs that decide the numbers, by name.
             layout: of the arrays; None for a store of named arrays.
             meta: attributes of the study.
             exclusive: whether this process locks and creates the store. False: another process holds it open.
-
-        Raises:
-            TypeError: an input cannot be inspected, and there is no version.
-            ValueError: the URL cannot be reached.
         """
         about, every = describe_inputs(study, self.version), float(self.every)
         return Store(storage_at(self.folder), about, every, layout, meta, self.keep_states, exclusive)

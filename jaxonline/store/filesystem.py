@@ -40,10 +40,7 @@ def storage_at(where: str | os.PathLike[str]) -> "Folder | Bucket":
 
 
 def local_path(where: str | os.PathLike[str]) -> Path | None:
-    """Return the path of a folder, also of a URL `file:///home/me/a%20study`; None for any other URL.
-
-    Raises ValueError for a `Path` made of a URL, since `pathlib` replaces two slashes by one.
-    """
+    """Return the path of a folder or `file://` URL, None for other URLs; ValueError for a `Path` made of a URL."""
     if is_url(where):
         url = str(where)
         return Path(url2pathname(url.removeprefix("file://"))) if url.startswith("file://") else None
@@ -56,12 +53,7 @@ def local_path(where: str | os.PathLike[str]) -> Path | None:
 
 
 class Folder:
-    """A folder on a disk. Files are complete or absent, even if the process is killed; errors name the folder.
-
-    Args:
-        path: created by the first write; made absolute.
-        scratch: folder on the same disk for unfinished files; by default one inside.
-    """
+    """A folder on a disk. Files are complete or absent, even if the process is killed; errors name the folder."""
 
     def __init__(self, path: Path, scratch: Path | None = None):
         self.name, self._path, self._given_path = str(path), path.absolute(), path
@@ -83,14 +75,11 @@ class Folder:
             return b""
 
     def write(self, files: Mapping[str, bytes], durable: bool = True) -> None:
-        """Write files to temporary names, wait for the disk, and rename them.
+        """Write files to temporary names, wait for the disk (if `durable`), and rename them.
 
-        Args:
-            files: contents by key.
-            durable: whether to wait for the disk. Without it, files survive a killed process, but not a power failure.
-
-        Raises:
-            OSError: a file cannot be written; those already renamed are complete, and the others are unchanged.
+        Without `durable`, files survive a killed process, but not a power failure. After an OSError, each file is
+        complete or
+        unchanged.
         """
         beside = {self._scratch / uuid.uuid4().hex: self._path / key for key in files}
         with name_in_errors(self._given_path):
@@ -132,10 +121,7 @@ class Folder:
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """Lock the folder for one process; the system releases the lock when the process ends.
-
-        Raises BlockingIOError if another process holds it, and OSError if the folder cannot be written.
-        """
+        """Lock the folder while this process lives; BlockingIOError if it is locked, OSError if it is not writable."""
         with name_in_errors(self._given_path):
             self._blocks.mkdir(parents=True, exist_ok=True)
             file = (self._blocks / "lock").open("ab")
@@ -175,10 +161,7 @@ class Folder:
 
 
 class Bucket:
-    """Files that fsspec reaches by a URL (`s3://...`, `memory://...`). A file is complete or absent; nothing is locked.
-
-    The configuration of fsspec, or the environment, supplies endpoints and credentials.
-    """
+    """Files that fsspec reaches by a URL, with its configuration. A file is complete or absent; nothing is locked."""
 
     def __init__(self, url: str):
         self.name = url
@@ -256,7 +239,6 @@ class Bucket:
 
 
 def _sync(paths: Iterable[Path]) -> None:
-    """Wait until the disk has all files, in parallel."""
     paths = list(paths)
     if len(paths) == 1:
         sync(paths[0])

@@ -53,14 +53,9 @@ DESCRIPTORS = (
 def describe_inputs(study: Mapping[str, Any], version: str | None = None) -> dict[str, str]:
     """Describe the inputs that decide the numbers: parts of the study, sources and globals, versions.
 
-    Args:
-        study: parts by name; short numbers and texts are kept as they are.
-        version: the user's name for this version of the code. It replaces sources, globals and versions of libraries,
-            and
-            inputs that cannot be inspected are left out.
-
-    Raises:
-        TypeError: an input cannot be inspected, and there is no version.
+    With the user's `version` of the code, sources, globals and versions of libraries are left out, and so are inputs
+    that
+    cannot be inspected. Without it, these raise TypeError.
     """
     walk = _Walk(vouched=version is not None)
     about = {name: _short_text(item) or walk.hash_of(item, name) for name, item in study.items()}
@@ -92,11 +87,7 @@ def _package_hash() -> str:
 
 
 class _Walk:
-    """Hashes items by their content; an item that contains itself counts as such.
-
-    Attributes:
-        details: hashes of the sources and globals that were reached, by name.
-    """
+    """Hashes items by their content; `details` has the hashes of the sources and globals reached, by name."""
 
     def __init__(self, vouched: bool):
         self.details: dict[str, str] = {}
@@ -106,7 +97,6 @@ class _Walk:
         self._trail: list[str] = []
 
     def hash_of(self, item: Any, name: str) -> str:
-        """Return the hash of a part of the study."""
         return self._hash_named(name, item).hex()[:16]
 
     def _hash_named(self, name: str, item: Any) -> bytes:
@@ -139,7 +129,6 @@ class _Walk:
         self.details[name] = " ".join(sorted({*known, digest.hex()[:16]}))
 
     def _parts(self, item: Any) -> Iterator[Any]:
-        """Yield the parts of an item."""
         yield type(item).__qualname__
         if isinstance(item, UNINSPECTABLE):
             self._reject(item)
@@ -219,7 +208,6 @@ class _Walk:
         return None
 
     def _library(self, module: str) -> str | None:
-        """Return the installed library of a module, with its version if versions count."""
         installed = library_version(module)
         return installed and top_level_package(installed.replace(" ", ".")) if self._vouched else installed
 

@@ -33,21 +33,16 @@ RECORD_SPEC = ArraySpec(("block", "entry"), (1, len(RECORD_ENTRIES)), (1, len(RE
 class JobArrays(NamedTuple):
     """The arrays that a job computes, and their part of the study's arrays.
 
-    Attributes:
-        name: of its records.
-        label: for messages.
-        outputs: names of the arrays.
-        learners: start and stop of its learners; (0, 1) if the arrays have no such axis.
-        width: runs in a block; 1 if the arrays have no such axis.
-        axes: those of learner, run and round that the arrays have in the store; values are equal along the others. The
-            arrays of a block always have all of them, with one entry along a missing axis.
+    `axes` are the axes of the arrays in the store. Values are equal along the others, which the arrays of a block have
+    with
+    one entry.
     """
 
-    name: str
-    label: str
-    outputs: tuple[str, ...]
-    learners: tuple[int, int]
-    width: int
+    name: str  # of its records
+    label: str  # for messages
+    outputs: tuple[str, ...]  # names of the arrays
+    learners: tuple[int, int]  # start and stop; (0, 1) if the arrays have no such axis
+    width: int  # runs in a block; 1 if the arrays have no such axis
     axes: tuple[str, ...] = AXES
 
     def blocks(self, runs: int) -> int:
@@ -63,26 +58,15 @@ class JobArrays(NamedTuple):
 
 
 class StoreLayout(NamedTuple):
-    """The content of the store of a study.
-
-    Attributes:
-        learners: names.
-        runs: length of the run axis: the largest number requested so far.
-        rounds: recorded rounds; the last one is the horizon.
-        asked: the rounds requested last.
-        measures: further axes of the measures, by name.
-        rows: of the jobs.
-        chunks: chunk sizes of the axes (learner, run, round) of coordinates; all arrays share those of learners and
-            rounds.
-    """
+    """The content of the store of a study."""
 
     learners: tuple[str, ...]
-    runs: int
-    rounds: tuple[int, ...]
-    asked: tuple[int, ...]
-    measures: dict[str, tuple[int, ...]]
-    rows: tuple[JobArrays, ...]
-    chunks: tuple[int, int, int]
+    runs: int  # length of the run axis: the largest number requested so far
+    rounds: tuple[int, ...]  # recorded rounds; the last one is the horizon
+    asked: tuple[int, ...]  # rounds requested last
+    measures: dict[str, tuple[int, ...]]  # further axes of the measures, by name
+    rows: tuple[JobArrays, ...]  # of the jobs
+    chunks: tuple[int, int, int]  # of learner, run and round; all arrays share those of learners and rounds
 
     @staticmethod
     def new(
@@ -112,10 +96,7 @@ class StoreLayout(NamedTuple):
         return self._asdict()
 
     def extended(self, asked: "StoreLayout") -> "StoreLayout":
-        """Add the runs and rounds of `asked` that are missing here; recorded values stay.
-
-        Raises ValueError, with the difference, if `asked` is not the same study or is shorter.
-        """
+        """Add the runs and rounds of `asked`; ValueError with the difference for another or a shorter study."""
         if any(getattr(self, name) != getattr(asked, name) for name in ("learners", "measures", "rows")):
             raise ValueError("what is recorded")
         if asked.horizon < self.horizon:
@@ -199,14 +180,7 @@ class Damaged(Exception):
 
 
 class Blocks:
-    """The blocks of a study, for reading and writing.
-
-    Args:
-        place: the storage.
-        study: hash of the inputs that decide the numbers.
-        layout: of the store.
-        repairs: whether to rename damaged blocks.
-    """
+    """The blocks of a study; `study` is the hash of its inputs, and `repairs` renames damaged blocks."""
 
     def __init__(self, place: Folder | Bucket, study: str, layout: StoreLayout, repairs: bool):
         self.place, self.study, self.layout = place, study, layout
@@ -218,9 +192,7 @@ class Blocks:
         return {int(name[1]) for name in names if len(name) == 3 and name[0] == "c" and name[1].isdigit()}
 
     def read(self, rows: JobArrays, block: int) -> FinishedBlock | None:
-        """Return a finished block, None if absent or (with a warning) damaged; ValueError if it belongs to another
-        study.
-        """
+        """Return a finished block; None if absent or (with a warning) damaged, ValueError if of another study."""
         try:
             return self._read(rows, block)
         except Damaged:
@@ -304,7 +276,6 @@ def axes_of(name: str) -> tuple[str, ...]:
 
 
 def _record_key(rows: JobArrays, block: int) -> str:
-    """Return the key of a block's record."""
     return f"{RECORDS_FOLDER}/{rows.name}/{RECORD_SPEC.key((block, 0))}"
 
 

@@ -24,11 +24,8 @@ PORTION_ENTRIES = 1 << 20  # numbers of a stored array to process at a time
 def finished_rounds(blocks: Blocks, read: bool = True) -> dict[str, np.ndarray]:
     """Return how many recorded rounds are stored for each learner and run [L, R], by array name.
 
-    Args:
-        blocks: of the study.
-        read: whether to read each block and compare it with its record; otherwise all rounds are assumed to be stored.
-
-    Warns DamagedStoreWarning about a damaged block, which counts as missing.
+    With `read` each block is compared with its record; a damaged block counts as missing, with a DamagedStoreWarning.
+    Otherwise all rounds are assumed to be stored.
     """
     layout = blocks.layout
     shape, known = (len(layout.learners), layout.runs), dict[str, np.ndarray]()
@@ -46,7 +43,8 @@ def finished_rounds(blocks: Blocks, read: bool = True) -> dict[str, np.ndarray]:
 class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
     """An array [L, R, G, ...] (or [L, R]) in a store. Indexing, conversion and arithmetic return NumPy arrays.
 
-    Indices of integers and slices read only the selected part.
+    Integers and slices read only the selected part. Reading raises OSError if the store is gone or was replaced, and
+    ValueError if the numbers are damaged.
 
     Args:
         place: storage of the store.
@@ -56,10 +54,6 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
         runs: the runs of the store to include.
         rounds: the recorded rounds to include, by position.
         first: the root document of the store.
-
-    Raises:
-        OSError: while reading, if the store is gone or another store has replaced it.
-        ValueError: while reading, if the numbers are damaged.
     """
 
     def __init__(
@@ -188,9 +182,7 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 def _still_contains(before: bytes, now: bytes | None) -> bool:
-    """Whether a store, given its two root documents, still has its earlier numbers: unchanged, or with more runs or
-    rounds.
-    """
+    """Whether the root document `now` is that of the store `before`, or of its continuation."""
     if now == before:
         return True
     attributes = [parse_attributes(each or b"") or {} for each in (before, now)]
@@ -220,7 +212,6 @@ def _as_slice(positions: np.ndarray) -> Any:
 
 
 def _outer_index(positions: Sequence[Any]) -> Any:
-    """Return an index of all combinations of slices and position arrays."""
     if all(isinstance(each, slice) for each in positions):
         return tuple(positions)
     return np.ix_(*(np.r_[each] if isinstance(each, slice) else each for each in positions))
@@ -231,11 +222,7 @@ def study_arrays(
 ) -> dict[str, Any]:
     """Return the numbers of a study by name: in memory if small, otherwise as `StoredArray`.
 
-    Args:
-        blocks: of the study.
-        finished: `finished_rounds` of the study.
-        runs: the requested runs.
-        recorded: positions of the requested recorded rounds; all by default.
+    `finished` is that of `finished_rounds`; `recorded` are positions of recorded rounds, all by default.
     """
     layout, place = blocks.layout, blocks.place
     rounds = np.arange(len(layout.rounds)) if recorded is None else recorded

@@ -11,10 +11,7 @@ from jaxonline.store.filesystem import is_url
 
 
 def check_folder(name: str, path: str | Path) -> Path:
-    """Check that files can be written in a folder, which may be absent; leaves nothing behind.
-
-    Raises ValueError for a URL, and OSError if the folder cannot be created or written.
-    """
+    """Check that a folder can be written, which may be absent; ValueError for a URL, OSError if it cannot."""
     with (
         _name_option(name, path, "a folder"),
         _temporary_folder(Path(path)) as folder,
@@ -24,10 +21,7 @@ def check_folder(name: str, path: str | Path) -> Path:
 
 
 def check_file(name: str, path: str | Path) -> Path:
-    """Check that a file can be written, also in an absent folder; an existing file stays unchanged.
-
-    Raises ValueError for a URL, and OSError if the file cannot be written.
-    """
+    """Check that a file can be written, without changing it; ValueError for a URL, OSError if it cannot."""
     with _name_option(name, path, "a file"):
         path = Path(path)
         if path.exists():

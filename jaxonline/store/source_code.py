@@ -20,12 +20,7 @@ GENERATED_ATTRIBUTES = ("_abc_impl", "_is_protocol", "_is_runtime_protocol", "__
 
 
 def source_of(function: types.FunctionType) -> str | None:
-    """Return the source of a function with its decorators; None if it may differ from the running code.
-
-    A file may have been edited since its import, or rewritten by an import hook, so the source must compile to the
-    running
-    code.
-    """
+    """Return the source of a function with its decorators; None unless it compiles to the running code."""
     code = function.__code__
     source = _read_source(function)
     if source is None or code not in source.codes:
@@ -69,7 +64,6 @@ def _parse_source(text: str, name: str) -> _SourceText | None:
 
 
 def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
-    """Yield a code object and all code objects inside of it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -90,8 +84,7 @@ def top_level_package(module: str) -> str:
 def library_version(module: str) -> str | None:
     """Return name and version of the installed library of a module; None for a user's module.
 
-    An editable install counts as the user's, since its version does not determine its content. The standard library
-    and this package (whose files are hashed separately) are returned by name only.
+    An editable install counts as the user's. The standard library and this package are returned by name only.
     """
     if not is_library(module):
         return None
@@ -120,7 +113,6 @@ def is_library(module: str) -> bool:
 
 @functools.cache
 def _library_folders() -> list[Path]:
-    """Return the folders of installed libraries."""
     paths = sysconfig.get_paths()
     folders = [paths[name] for name in ("purelib", "platlib")] + site.getsitepackages() + [site.getusersitepackages()]
     return [Path(folder).resolve() for folder in folders]

@@ -24,21 +24,13 @@ _JSON_FILL_VALUES = FILL_VALUES | {"f": "NaN", "c": ["NaN", "NaN"]}  # as JSON
 
 
 class ArraySpec(NamedTuple):
-    """The description of an array. Entries of missing chunks are NaN, or -1.
+    """The description of an array. Entries of missing chunks are NaN, or -1."""
 
-    Attributes:
-        dims: names of the axes.
-        shape: numbers of entries; readers do not see entries of chunks beyond it.
-        chunks: chunk size along each axis.
-        dtype: name of the NumPy dtype; "string" for texts.
-        attributes: of the user.
-    """
-
-    dims: tuple[str, ...]
-    shape: tuple[int, ...]
-    chunks: tuple[int, ...]
-    dtype: str
-    attributes: Mapping[str, Any] = {}
+    dims: tuple[str, ...]  # names of the axes
+    shape: tuple[int, ...]  # readers do not see entries of chunks beyond it
+    chunks: tuple[int, ...]  # chunk size along each axis
+    dtype: str  # name of the NumPy dtype; "string" for texts
+    attributes: Mapping[str, Any] = {}  # of the user
 
     @staticmethod
     def whole(name: str, array: np.ndarray) -> "ArraySpec":
@@ -131,13 +123,7 @@ def decode_array(spec: ArraySpec, read: Callable[[str], bytes | None]) -> np.nda
 
 
 def group_document(attributes: Mapping[str, Any], arrays: Mapping[str, ArraySpec], groups: Sequence[str] = ()) -> bytes:
-    """Return the root document of a group, which contains the documents of everything below it.
-
-    Args:
-        attributes: of the group.
-        arrays: below it, by path.
-        groups: paths of the groups below it.
-    """
+    """Return the root document of a group: attributes, and the documents of all arrays and groups below it, by path."""
     nodes = {path: _group({}) for path in groups} | {path: spec.document() for path, spec in arrays.items()}
     below = {"kind": "inline", "must_understand": False, "metadata": nodes}
     return encode_document(_group(attributes) | {"consolidated_metadata": below})

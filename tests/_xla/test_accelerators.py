@@ -55,7 +55,7 @@ def rounds(game, learner, key):
 
 
 @pytest.mark.parametrize("name", some(LEARNERS, *MECHANISMS))
-def test_rounds_are_programs_of_a_gpu_in_which_products_of_float32_are_exact(name):
+def test_gpu_programs_of_rounds_have_exact_float32_products(name):
     entry = LEARNERS[name]()
     with entry.promotion():
         game = jo.Game(entry.rows(ROUNDS), entry.feedback, loss=entry.loss)
@@ -90,7 +90,7 @@ def study():
     return list(traced_programs(Matchup(team.game, team.entrant, ball, {"lengths": Lengths()}), KEY, 8, mesh))
 
 
-def test_the_programs_of_a_study():
+def test_programs_of_a_study_have_exact_products():
     found = []
     for traced in study():
         found += products_of_float32(traced.jaxpr)
@@ -99,7 +99,7 @@ def test_the_programs_of_a_study():
     assert set(found) == {HIGHEST}
 
 
-def test_the_program_of_a_verdict():
+def test_programs_of_verify_have_exact_products():
     sampler = Sampler.create(
         lambda key: jax.random.normal(key, (3,)) @ jnp.ones(3), 0, 4, default_mesh(jax.devices()[:1])
     )
@@ -107,7 +107,7 @@ def test_the_program_of_a_verdict():
     assert list(products_of_float32(traced.jaxpr)) == [HIGHEST]
 
 
-def test_what_a_user_sets_holds_and_a_cpu_is_asked_for_nothing(monkeypatch):
+def test_user_precision_takes_precedence_and_cpu_is_unchanged(monkeypatch):
     def precisions():
         return list(products_of_float32(jax.make_jaxpr(exact_products()(jnp.dot))(jnp.ones(2), jnp.ones(2)).jaxpr))
 

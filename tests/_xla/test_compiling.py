@@ -41,7 +41,7 @@ def compiled():
     jax.monitoring.unregister_event_duration_listener(listen)
 
 
-def test_an_option_that_the_compiler_does_not_know_is_left_out(monkeypatch):
+def test_unsupported_compiler_options_are_dropped(monkeypatch):
     monkeypatch.setattr(
         compiling, "_FAST_COMPILE", {"xla_no_such_option": True, "xla_llvm_disable_expensive_passes": True}
     )
@@ -51,7 +51,7 @@ def test_an_option_that_the_compiler_does_not_know_is_left_out(monkeypatch):
     }
 
 
-def test_a_program_is_compiled_once_for_each_kind_of_arguments(compiled, monkeypatch):
+def test_run_compiled_compiles_once_per_argument_type(compiled, monkeypatch):
     """With the options that are known: of these two, one would be an error."""
     monkeypatch.setattr(compiling, "WITHOUT_MLIR", {"xla_no_such_option": True, "xla_cpu_use_fusion_emitters": False})
     mesh = default_mesh(jax.devices()[:1])
@@ -63,7 +63,7 @@ def test_a_program_is_compiled_once_for_each_kind_of_arguments(compiled, monkeyp
     assert len(compiled) == 1, "what was lowered is not compiled again, and another static number is another program"
 
 
-def test_mlir_builds_the_loops_of_those_who_ask_for_it():
+def test_learners_with_long_rounds_compile_with_mlir():
     """A learner with long rounds does."""
     asked, mesh = [], default_mesh(jax.devices()[:1])
 
@@ -91,7 +91,7 @@ def test_mlir_builds_the_loops_of_those_who_ask_for_it():
 
 
 @pytest.mark.parametrize(("control_variates", "traces"), [(False, 1), (True, 2)])
-def test_how_often_a_round_is_traced(monkeypatch, control_variates, traces):
+def test_number_of_traces_of_a_round(monkeypatch, control_variates, traces):
     """When the learner is bound to the game; the programs take that trace. A shadowed learner is another one."""
     traced, update = [], jo.GradientLearner.update
     monkeypatch.setattr(jo.GradientLearner, "update", lambda *args: traced.append(args) or update(*args))
@@ -103,7 +103,7 @@ def test_how_often_a_round_is_traced(monkeypatch, control_variates, traces):
 
 
 @pytest.mark.parametrize("cores", [1, 2, 8])
-def test_loops_are_shared_out_where_a_device_has_many_cores(monkeypatch, cores):
+def test_loops_are_split_only_with_many_cores_per_device(monkeypatch, cores):
     """XLA would have a loop as long as this one done by all cores that it has threads for."""
     monkeypatch.setattr(compiling, "usable_cores", lambda: cores)
     x, mesh = np.ones(2**20, np.float32), default_mesh(jax.devices()[:1])
@@ -117,11 +117,11 @@ def _long_loop(x, mesh=None):
     return jnp.sin(jnp.exp(jnp.cos(x)))
 
 
-def test_other_devices_than_cpus_have_no_options():
+def test_other_platforms_have_no_compiler_options():
     assert fast_compile_options("cuda") == fast_compile_options("tpu") == matmul_options("cuda") == {}
 
 
-def test_what_users_set_is_theirs(monkeypatch):
+def test_options_in_xla_flags_are_not_overridden(monkeypatch):
     """A program's own list of passes would take the place of theirs."""
     monkeypatch.delenv("XLA_FLAGS", raising=False)
     ours = matmul_options.__wrapped__("cpu")
@@ -132,13 +132,13 @@ def test_what_users_set_is_theirs(monkeypatch):
     }
 
 
-def test_operations_carry_the_lines_of_users_only():
+def test_source_locations_of_the_package_are_excluded():
     text = jax.jit(lambda A: cholesky_and_inverse(A)).lower(jnp.eye(3)).as_text(debug_info=True)
     assert "test_compiling.py" in text
     assert "triangular.py" not in text
 
 
-def test_operations_are_one_program(compiled):
+def test_run_compiled_is_one_program(compiled):
     x = np.linspace(0.5, 2.0, 7, dtype=np.float32)
     fast_compile_options("cpu")
     compiled.clear()
@@ -153,7 +153,7 @@ def _logarithms(x):
     return 1.0 + jnp.log(x) * x[::-1]
 
 
-def test_numbers_of_a_struct_are_arguments(compiled):
+def test_struct_numbers_are_arguments_of_the_program(compiled):
     x = np.array([0.3, -0.2], np.float32)
     first = run_compiled(jo.kernels.Gaussian(1.5), x, 2 * x)
     compiled.clear()
@@ -166,7 +166,7 @@ def _third_power(key):
     return jax.random.uniform(key) ** 3
 
 
-def test_samples_that_are_few_are_drawn_by_a_program_without_optimisations(compiled):
+def test_few_samples_use_an_unoptimised_program(compiled):
     """They are the same samples, of two programs."""
     sampler = Sampler.create(_third_power, 0, 64, default_mesh(jax.devices()[:1]))
     for _ in range(2):
@@ -178,7 +178,7 @@ def test_samples_that_are_few_are_drawn_by_a_program_without_optimisations(compi
 
 
 @pytest.mark.long
-def test_sets_of_most_sizes_are_played_by_the_same_programs(compiled):
+def test_data_sets_of_different_sizes_share_programs(compiled):
     """All of multi-kernel least squares, as it pads them."""
     rng = np.random.default_rng(0)
     for n, d in ((30, 2), (70, 5)):
@@ -188,7 +188,7 @@ def test_sets_of_most_sizes_are_played_by_the_same_programs(compiled):
         assert bool(compiled) == (n == 30), compiled
 
 
-def test_sets_are_not_padded_where_that_takes_memory():
+def test_large_data_sets_are_not_padded():
     """Of 3 x 4 kernels, 12 x 8,192 forecasts are few; of 50 x 76 they would be 31 million instead of 4."""
     X, y = np.ones((1030, 5)), np.ones(1030)
     for shape, rounds in (((3, 4, 1, 5), 8192), ((50, 76, 1, 5), 1030)):

@@ -71,7 +71,7 @@ def at_a_time(monkeypatch):
     ("n_cores", "devices", "n_threads"),
     some([(1, 1, 1), (3, 1, 3), (40, 1, 5), (4, 2, 1)], (3, 1, 3)),
 )
-def test_the_same_bits_by_any_number_of_threads(reference, cores, monkeypatch, n_cores, devices, n_threads):
+def test_number_of_threads_does_not_change_the_bits(reference, cores, monkeypatch, n_cores, devices, n_threads):
     """Each job has five blocks; that of the comparator is one."""
     cores(n_cores)
     seen = at_a_time(monkeypatch)
@@ -80,14 +80,14 @@ def test_the_same_bits_by_any_number_of_threads(reference, cores, monkeypatch, n
     assert max(seen) == n_threads
 
 
-def test_no_more_threads_than_xla_lets_work(cores):
+def test_thread_count_is_limited(cores):
     cores(100)
     assert blocks.thread_count(blocks.default_mesh(jax.devices()[:1]), 1000) == blocks.MAX_THREADS == 32
     assert blocks.thread_count(blocks.default_mesh(jax.devices()[:1]), 9) == 9
     assert blocks.thread_count(blocks.default_mesh(jax.devices()[:2]), 1000) == 1
 
 
-def test_programs_are_compiled_once_for_all_threads(cores):
+def test_threads_share_compiled_programs(cores):
     cores(4)
     game = jo.Game(jo.environments.DataStream(np.eye(23), np.ones(23)), jo.FullInformation())
     one = jo.GradientLearner(jo.estimators.FullGradient(), 0.1)
@@ -98,7 +98,7 @@ def test_programs_are_compiled_once_for_all_threads(cores):
     assert [n_compiled(name) for name in ("begin", "advance")] == [n + 1 for n in before]
 
 
-def test_what_jax_is_set_to_here_holds_in_the_threads(cores):
+def test_jax_config_applies_in_threads(cores):
     """float64 and the precision of products are settings of a thread; programs are made in this one."""
     cores(2)
     rng = np.random.default_rng(0)
@@ -131,7 +131,7 @@ class OnHost:
         return 0.1 + jax.pure_callback(lambda s: np.asarray(s) / 2, shape, state, vmap_method="broadcast_all"), None
 
 
-def test_long_segments_are_played_in_pieces(monkeypatch):
+def test_long_segments_are_split(monkeypatch):
     """So that it is heard within seconds when nobody waits for them any more."""
     ends, split_segments = [], runner.split_segments
     monkeypatch.setattr(
@@ -146,7 +146,7 @@ def test_long_segments_are_played_in_pieces(monkeypatch):
 
 
 @pytest.mark.parametrize("ahead", [False, True])
-def test_programs_that_call_python_are_played_one_at_a_time(cores, monkeypatch, ahead):
+def test_programs_with_host_callbacks_use_one_thread(cores, monkeypatch, ahead):
     """Such a call waits for a thread of XLA, and others that wait as well have them all: it would never end."""
     cores(2)
     game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
@@ -162,7 +162,7 @@ def test_programs_that_call_python_are_played_one_at_a_time(cores, monkeypatch, 
     np.testing.assert_allclose(found.cumulative_loss[0, :, -1], np.sum((np.array(states) - 1) ** 2), rtol=1e-5)
 
 
-def test_what_calls_python_is_seen_wherever_it_is():
+def test_has_host_callbacks_finds_nested_callbacks():
     def hidden(call):
         def looped(x):
             inner = jax.jit(lambda y: jax.lax.cond(y > 0, lambda z: call(z), lambda z: z, y))
@@ -183,7 +183,7 @@ def test_what_calls_python_is_seen_wherever_it_is():
     assert not has_host_callbacks(hidden(jnp.sin))
 
 
-def test_one_thread_while_jax_looks_for_nans(cores):
+def test_debug_nans_uses_one_thread(cores):
     cores(3)
     mesh = blocks.default_mesh(jax.devices()[:1])
     game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
@@ -197,7 +197,7 @@ def test_one_thread_while_jax_looks_for_nans(cores):
     assert blocks.thread_count(mesh, 9) == 3
 
 
-def test_progress_counts_on(reference, cores):
+def test_progress_from_threads_is_monotone(reference, cores):
     cores(3)
     told = []
 
@@ -214,7 +214,7 @@ def test_progress_counts_on(reference, cores):
 
 
 @pytest.mark.parametrize("at", some([1, 5, 6, 17, 23, 33], 23))
-def test_who_stops_it_is_heard_at_once_and_it_goes_on(reference, cores, tmp_path, at):
+def test_interrupt_stops_threads_and_the_study_resumes(reference, cores, tmp_path, at):
     """No piece is told of after that, and no thread is left; the store is that of a study in one go."""
     cores(3)
     told = []
@@ -238,7 +238,7 @@ def test_who_stops_it_is_heard_at_once_and_it_goes_on(reference, cores, tmp_path
     assert stores.tree(tmp_path / "kept") == stores.tree(tmp_path / "whole")
 
 
-def test_blocks_that_nobody_asks_for_are_not_played(cores, monkeypatch):
+def test_unneeded_blocks_are_not_played(cores, monkeypatch):
     cores(2)
     seen = at_a_time(monkeypatch)
     kept = []
@@ -260,7 +260,7 @@ def test_blocks_that_nobody_asks_for_are_not_played(cores, monkeypatch):
 # Samples
 
 
-def test_samples_are_drawn_by_threads(cores, monkeypatch):
+def test_verify_samples_in_threads(cores, monkeypatch):
     names, mesh = set(), blocks.default_mesh(jax.devices()[:1])
 
     def sampled(n_cores):
@@ -277,7 +277,7 @@ def test_samples_are_drawn_by_threads(cores, monkeypatch):
     assert [len(values) for values in one] == [64] * 6 + [59]
 
 
-def test_blocks_of_samples_are_not_listed_before_the_first():
+def test_verify_does_not_list_all_blocks_first():
     """However many there may be, of which time allows a few."""
     values, _ = next(Sampler.create(_estimate, 3, 64, blocks.default_mesh(jax.devices()[:1])).blocks(2**36))
     assert values.shape == (64, 2)
@@ -291,7 +291,7 @@ def _estimate(key):
 # The mechanism
 
 
-def test_results_are_in_order_and_items_are_not_asked_for_far_ahead():
+def test_map_in_threads_keeps_order_and_limits_lookahead():
     asked, began = [], []
 
     def items():
@@ -311,12 +311,12 @@ def test_results_are_in_order_and_items_are_not_asked_for_far_ahead():
     assert sorted(began) == list(range(20))
 
 
-def test_one_at_a_time_is_this_thread():
+def test_single_thread_is_the_calling_thread():
     found = list(map_in_threads(lambda _: threading.current_thread(), range(3), 1))
     assert set(found) == {threading.current_thread()}
 
 
-def test_the_first_failure_is_told_and_the_others_may_leave():
+def test_first_error_is_raised_and_others_are_cancelled():
     ended, left = threading.Event(), []
 
     def work(i):
@@ -332,7 +332,7 @@ def test_the_first_failure_is_told_and_the_others_may_leave():
     assert set(left) <= {0, 2}
 
 
-def test_a_failure_keeps_its_cause():
+def test_error_keeps_its_cause():
     ended = threading.Event()
 
     def work(i):
@@ -346,7 +346,7 @@ def test_a_failure_keeps_its_cause():
     assert isinstance(failure.value.__cause__, ZeroDivisionError)
 
 
-def test_jobs_that_have_not_begun_when_one_fails_are_left_out():
+def test_jobs_are_not_started_after_an_error():
     began = []
 
     def job(i):
@@ -363,14 +363,14 @@ def test_jobs_that_have_not_begun_when_one_fails_are_left_out():
     assert set(began) <= {0, 1, 2}
 
 
-def test_numpys_settings_hold_in_the_threads():
+def test_numpy_errstate_applies_in_threads():
     with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
         run_parallel([lambda: np.log(np.zeros(1))] * 2, n_threads=2)
     with np.errstate(divide="ignore"):
         run_parallel([lambda: np.log(np.zeros(1))] * 2, n_threads=2)
 
 
-def test_cores_are_shared(cores):
+def test_nested_threads_share_cores(cores):
     cores(8)
     assert usable_cores() == 8
     with share_cores(2):
@@ -382,6 +382,6 @@ def test_cores_are_shared(cores):
     assert run_parallel([lambda: run_parallel([usable_cores] * 9)], n_threads=4) == [[1] * 9], "one job, eight threads"
 
 
-def test_float64_in_threads(both_precisions):
+def test_x64_mode_applies_in_threads(both_precisions):
     kinds = list(map_in_threads(lambda _: jnp.result_type(float), range(3), 2))
     assert kinds == [np.dtype(both_precisions)] * 3

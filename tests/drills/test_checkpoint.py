@@ -83,25 +83,25 @@ def resumed(kept, path, at, **options):
 
 @pytest.mark.long
 @pytest.mark.parametrize("at", some([[1], [3, 2, 1], [20]], [3, 2, 1]))
-def test_a_block_goes_on_in_its_middle(kept, reference, tmp_path, at):
+def test_unfinished_block_resumes(kept, reference, tmp_path, at):
     """A single segment, whose rounds are played in pieces: between recorded rounds nothing is lost either."""
     result = resumed(kept, tmp_path, at, record_at=1)
     assert_same_bits(result, reference, record_at=[3])
 
 
-def test_with_what_was_recorded_before(kept, reference, tmp_path):
+def test_resumed_block_keeps_recorded_rounds(kept, reference, tmp_path):
     assert_same_bits(resumed(kept, tmp_path, (25, 20)), reference)
 
 
 @pytest.mark.long
-def test_several_devices_and_learners_of_a_sweep(kept, tmp_path):
+def test_blocks_resume_on_several_devices_with_a_sweep(kept, tmp_path):
     """Three devices for two blocks, one of them filled up; members have an axis of their own."""
     options = {"learners": jo.sweep([learner(0.1), learner(0.2)]), "mesh": default_mesh(jax.devices()[:3])}
     assert_same_bits(resumed(kept, tmp_path, (5,), **options), study(n_runs=4, **options))
 
 
 @pytest.mark.long
-def test_a_wave_whose_blocks_stand_at_different_rounds_begins_anew(kept, reference, tmp_path):
+def test_wave_with_states_at_different_rounds_restarts(kept, reference, tmp_path):
     """Two devices kept two blocks; the second of them was lost, or is not where the first is."""
     two = {"n_runs": 4, "checkpoint": jo.Checkpoint(tmp_path, every=0.0), "mesh": default_mesh(jax.devices()[:2])}
     kept(4)
@@ -117,7 +117,7 @@ def test_a_wave_whose_blocks_stand_at_different_rounds_begins_anew(kept, referen
     assert_same_bits(study(**two), reference)
 
 
-def test_a_damaged_block_in_progress_is_named_and_begun_anew(kept, reference, tmp_path):
+def test_damaged_state_warns_and_restarts(kept, reference, tmp_path):
     kept(3)
     with pytest.raises(Killed):
         study(n_runs=4, checkpoint=jo.Checkpoint(tmp_path, every=0.0))
@@ -129,7 +129,7 @@ def test_a_damaged_block_in_progress_is_named_and_begun_anew(kept, reference, tm
     assert_same_bits(result, reference)
 
 
-def test_a_kill_between_a_block_and_the_end_of_its_progress(kept, reference, tmp_path, monkeypatch):
+def test_kill_after_a_block_leaves_a_state_that_is_removed(kept, reference, tmp_path, monkeypatch):
     """Nothing is left over."""
 
     def die(*arguments):
@@ -144,13 +144,13 @@ def test_a_kill_between_a_block_and_the_end_of_its_progress(kept, reference, tmp
     assert (len(stores.finished(tmp_path)), len(stores.in_progress(tmp_path))) == (4, 0)
 
 
-def test_stops_do_not_change_the_numbers_and_are_rare(kept, reference, tmp_path):
+def test_saving_states_is_rare_and_does_not_change_the_bits(kept, reference, tmp_path):
     kept(10**9)
     assert_same_bits(study(n_runs=4, checkpoint=tmp_path), reference)
     assert kept.rounds == [], "a study of seconds is kept when its blocks are finished"
 
 
-def test_pieces_and_their_pace():
+def test_split_segments_follows_the_pace():
     """Pieces grow as long as they take less than an eighth of the time between two keepings."""
     assert list(split_segments([(0, 40), (40, 80)], 0, Pace(1.0, rounds=40))) == [(0, 40), (40, 80)]
     assert list(split_segments([(0, 40), (40, 80)], 50, Pace(1.0, rounds=40))) == [(50, 80)]
@@ -165,7 +165,7 @@ def test_pieces_and_their_pace():
     assert slow.rounds == 1
 
 
-def test_every_leaf_of_a_carry_comes_back(tmp_path):
+def test_state_round_trips_through_the_store(tmp_path):
     """Keys, small and large floats, integers and booleans, NaN with its bits: on two devices."""
     mesh = default_mesh(jax.devices()[:2])
     on = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("blocks"))
@@ -225,7 +225,7 @@ def noisy(**options):
 
 
 @pytest.mark.long
-def test_after_an_edit_the_old_numbers_do_not_come_back(tmp_path, monkeypatch):
+def test_edited_code_is_a_different_study(tmp_path, monkeypatch):
     """A learner's update, and a global that a law of noise reads: refused in the old folder, played in a new one."""
     first = noisy(checkpoint=tmp_path / "old")
     folders = []
@@ -250,7 +250,7 @@ def law_with_a_generator(key, t, x):
     return np.float32(RNG.normal()) * jax.random.normal(key, x.shape, x.dtype)
 
 
-def test_what_cannot_be_seen_needs_a_version(tmp_path, monkeypatch):
+def test_unidentifiable_inputs_need_a_version(tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "law", law_with_a_generator)
     with pytest.raises(TypeError, match=r"the global RNG of law_with_a_generator.*version"):
         noisy(checkpoint=tmp_path)
@@ -263,7 +263,7 @@ def test_what_cannot_be_seen_needs_a_version(tmp_path, monkeypatch):
 
 
 @pytest.mark.long
-def test_without_the_description_another_key_is_another_study(tmp_path):
+def test_other_key_is_detected_without_the_description(tmp_path):
     noisy(checkpoint=tmp_path, key=1)
     (tmp_path / "zarr.json").unlink()
     with pytest.raises(ValueError, match="a block of another study"):
@@ -322,7 +322,7 @@ def readable(folder, blocks):
 
 
 @pytest.mark.long
-def test_twenty_kills_at_random_moments(tmp_path):
+def test_study_survives_twenty_random_kills(tmp_path):
     """The store of a study that is killed twenty times is that of one that is not, bit for bit, no finished block is
     computed twice, and after every kill plain xarray and `load_result` read what is finished."""
     folder, rounds, moments = tmp_path / "kept", 30_000, random.Random(3)

@@ -56,7 +56,7 @@ def here():
         yield client
 
 
-def test_the_store_is_the_same(here, alone, tmp_path):
+def test_cluster_writes_the_same_store(here, alone, tmp_path):
     done = []
     found = study(tmp_path / "store", cluster=here, progress=lambda *each: done.append(each))
     check_the_same(alone, tmp_path / "store")
@@ -65,7 +65,7 @@ def test_the_store_is_the_same(here, alone, tmp_path):
 
 
 @pytest.mark.long
-def test_what_is_there_is_not_played_again(here, alone, tmp_path):
+def test_cluster_does_not_repeat_finished_blocks(here, alone, tmp_path):
     folder = tmp_path / "store"
     study(folder, n_runs=12)
     written = {path: path.stat().st_mtime_ns for path in (folder / "blocks" / "finished").rglob("c.*")}
@@ -76,7 +76,7 @@ def test_what_is_there_is_not_played_again(here, alone, tmp_path):
 
 
 @pytest.mark.long
-def test_a_precision_is_reached_on_a_cluster(here, tmp_path):
+def test_precision_works_on_a_cluster(here, tmp_path):
     precision = jo.Precision(0.5, relative=True)
     ways = {"alone": {}, "cluster": {"cluster": here}}
     found = [study(tmp_path / name, precision=precision, n_runs=64, **way) for name, way in ways.items()]
@@ -84,7 +84,7 @@ def test_a_precision_is_reached_on_a_cluster(here, tmp_path):
 
 
 @pytest.mark.long
-def test_float64_is_float64_there(here, tmp_path):
+def test_float64_applies_on_workers(here, tmp_path):
     with jax.enable_x64(True):
         game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.FullInformation())
         learner = jo.learners.VAW()
@@ -93,7 +93,7 @@ def test_float64_is_float64_there(here, tmp_path):
     np.testing.assert_array_equal(found.cumulative_loss, wanted.cumulative_loss)
 
 
-def test_the_bits_of_random_numbers_are_those_of_this_process(here, alone, tmp_path):
+def test_workers_draw_the_same_random_bits(here, alone, tmp_path):
     """Workers draw as jax is set to draw where the study is asked for."""
     with jax.threefry_partitionable(False):
         found, own = study(tmp_path / "there", cluster=here), study(tmp_path / "here")
@@ -101,7 +101,7 @@ def test_the_bits_of_random_numbers_are_those_of_this_process(here, alone, tmp_p
     assert not np.array_equal(found.cumulative_loss, jo.load_result(alone).cumulative_loss)
 
 
-def test_what_goes_wrong_on_a_worker_is_told(here, tmp_path, monkeypatch):
+def test_error_on_a_worker_is_raised(here, tmp_path, monkeypatch):
     def fail(join, machine, x64, job, content, block):
         raise ZeroDivisionError(f"block {block}")
 
@@ -110,8 +110,8 @@ def test_what_goes_wrong_on_a_worker_is_told(here, tmp_path, monkeypatch):
         study(tmp_path / "store", cluster=here)
 
 
-def test_without_a_checkpoint_there_is_nowhere_to_write():
-    with pytest.raises(ValueError, match="checkpoint: must be given with a cluster"):
+def test_cluster_needs_a_checkpoint():
+    with pytest.raises(ValueError, match="cluster needs a checkpoint"):
         study(None, cluster=1)
 
 
@@ -121,7 +121,7 @@ def test_without_a_checkpoint_there_is_nowhere_to_write():
     ("nonsense", ValueError, "cluster: .*got 'nonsense'"),
     ("tcp://127.0.0.1:9", OSError, "no scheduler at tcp://127.0.0.1:9"),
 ])  # fmt: skip
-def test_bad_clusters(cluster, error, words, tmp_path, monkeypatch):
+def test_bad_cluster_arguments_raise(cluster, error, words, tmp_path, monkeypatch):
     monkeypatch.setattr("jaxonline.simulation.cluster.SCHEDULER_TIMEOUT", "1s")
     with pytest.raises(error, match=words):
         study(tmp_path / "store", cluster=cluster)
@@ -129,7 +129,7 @@ def test_bad_clusters(cluster, error, words, tmp_path, monkeypatch):
 
 @pytest.mark.long
 @pytest.mark.parametrize("workers", [1, 2, 4])
-def test_processes_make_the_same_store(workers, alone, tmp_path):
+def test_local_processes_write_the_same_store(workers, alone, tmp_path):
     study(tmp_path / "store", cluster=workers)
     check_the_same(alone, tmp_path / "store")
 
@@ -164,7 +164,7 @@ def long_study(folder, **options):
 
 @pytest.mark.long
 @pytest.mark.parametrize("which", ["one", "all"])
-def test_killed_workers(which, tmp_path):
+def test_study_survives_killed_workers(which, tmp_path):
     """One worker, or all of them, killed three times: the nanny starts new ones, and their blocks are played again."""
     long_study(tmp_path / "alone")
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
@@ -184,7 +184,7 @@ def test_killed_workers(which, tmp_path):
 
 
 @pytest.mark.long
-def test_a_killed_scheduler(tmp_path):
+def test_study_resumes_after_a_killed_scheduler(tmp_path):
     """The call ends with an error that says so, and the same call, elsewhere, goes on."""
     import subprocess
     import sys

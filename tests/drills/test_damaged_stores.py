@@ -78,7 +78,7 @@ SHORT = (
 
 
 @pytest.mark.parametrize("name", some(DAMAGE, *SHORT))
-def test_a_damaged_block_is_named_set_aside_and_computed_again(folder, name):
+def test_damaged_block_warns_and_is_computed_again(folder, name):
     """A chunk, or the record of a block."""
     chunk, own = folder / "cumulative_loss" / "c.0.1.0", record(folder)
     for path, first, second in ((chunk, "", ".2"), (own, ".3", ".4")):
@@ -100,7 +100,7 @@ def test_a_damaged_block_is_named_set_aside_and_computed_again(folder, name):
             store.blocks.write(A, 1, BLOCKS[1])
 
 
-def test_a_chunk_that_is_gone(folder):
+def test_missing_chunk_is_computed_again(folder):
     (folder / "pulls" / "c.0.1.0.0").unlink()
     with opened(folder) as store, pytest.warns(DamagedStoreWarning, match=r"block 1 of 'learner a' is damaged"):
         assert store.blocks.read(A, 1) is None
@@ -108,7 +108,7 @@ def test_a_chunk_that_is_gone(folder):
 
 @pytest.mark.parametrize("damage", [cut(0.0), flip(0.2), Path.unlink])
 @pytest.mark.parametrize("path", ["learner/c.0", "run/c.0", "round/c.0", "pulls/zarr.json"])
-def test_labels_and_documents_are_mended(folder, path, damage):
+def test_damaged_labels_and_documents_are_repaired(folder, path, damage):
     before = stores.tree(folder)
     damage(folder / path)
     with opened(folder) as store:
@@ -127,7 +127,7 @@ GARBAGE = {
 
 
 @pytest.mark.parametrize("name", GARBAGE)
-def test_garbage_in_the_description_is_set_aside_and_the_blocks_say_what_they_are(folder, name):
+def test_damaged_description_is_rebuilt_from_the_blocks(folder, name):
     (folder / "zarr.json").write_bytes(GARBAGE[name])
     with pytest.warns(DamagedStoreWarning, match=r"zarr.json is damaged.*zarr.json.damaged"), opened(folder) as store:
         same(store.blocks.read(A, 2), BLOCKS[2])
@@ -143,7 +143,7 @@ def test_garbage_in_the_description_is_set_aside_and_the_blocks_say_what_they_ar
         pass
 
 
-def test_a_damaged_state_is_named_and_the_one_before_counts(tmp_path):
+def test_damaged_state_warns_and_the_previous_one_is_used(tmp_path):
     """A state that was being written when the process was killed is none, without a word."""
     with opened(tmp_path) as store:
         for rounds in (16, 32):
@@ -187,7 +187,7 @@ def test_a_damaged_state_is_named_and_the_one_before_counts(tmp_path):
         ({str(i): "b" * 16 for i in range(7)}, r"0 \(new\); .* \.\.\.$"),
     ],
 )
-def test_what_is_another_about_it_is_told(folder, changes, message):
+def test_error_names_the_different_input(folder, changes, message):
     before = stores.tree(folder)
     with pytest.raises(ValueError, match=message) as error, opened(folder, **changes):
         pass
@@ -195,14 +195,14 @@ def test_what_is_another_about_it_is_told(folder, changes, message):
     assert stores.tree(folder) == before
 
 
-def test_another_block_size_is_told_with_the_remedy(folder):
+def test_error_for_another_block_size_names_the_remedy(folder):
     with opened(folder / "part", block_size="512"):
         pass
     with pytest.raises(ValueError, match=r"block_size \(was 512, is 100\): give block_size=512"):
         opened(folder / "part", block_size="100").__enter__()
 
 
-def test_without_the_description_nothing_stale_comes_back(folder):
+def test_stale_blocks_are_rejected_without_the_description(folder):
     """Each block knows its study."""
     (folder / "zarr.json").unlink()
     with pytest.raises(ValueError, match=r"a block of another study: .*learner 0/c.0.0"):
@@ -212,7 +212,7 @@ def test_without_the_description_nothing_stale_comes_back(folder):
         same(store.blocks.read(A, 0), BLOCKS[0])
 
 
-def test_a_block_that_comes_from_another_folder(folder, tmp_path):
+def test_block_of_another_store_is_rejected(folder, tmp_path):
     with opened(tmp_path / "other", key="(0, 4)") as store:
         shutil.copy(record(folder), record(tmp_path / "other"))
         with pytest.raises(ValueError, match="block of another study"):
@@ -230,7 +230,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("name", FOREIGN)
-def test_a_foreign_store_is_refused_and_left_alone(tmp_path, name):
+def test_foreign_store_is_rejected_unchanged(tmp_path, name):
     make, message = FOREIGN[name]
     make(tmp_path / "there")
     before = stores.tree(tmp_path)

@@ -22,13 +22,13 @@ def table_of(folder, text, **options):
         ("1,two,3\n4,5,6\n", "1", {}),
     ],
 )
-def test_a_row_of_data_is_not_taken_for_names(tmp_path, text, odd, options):
-    with pytest.raises(ValueError, match=rf"the first row must .*\['{odd}'.*change '{odd}'"):
+def test_row_of_data_is_not_a_header(tmp_path, text, odd, options):
+    with pytest.raises(ValueError, match=rf"the first row must be numbers or the names .*\['{odd}'.*change '{odd}'"):
         table_of(tmp_path, text, **options)
 
 
 @pytest.mark.filterwarnings("ignore:.*dates or words")
-def test_with_names_above_it_every_row_is_read(tmp_path):
+def test_table_with_a_header_reads_every_row(tmp_path):
     text = "date,a,y\n2020-01-01,1.0,2.0\n2020-01-02,3.0,4.0\n2020-01-03,5.0,6.0\n"
     assert table_of(tmp_path, text) == [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
 
@@ -42,12 +42,12 @@ def test_with_names_above_it_every_row_is_read(tmp_path):
         ("RI,Na,y\n1,2,3\n", {}),  # sodium, not a gap
     ],
 )
-def test_names_beside_numbers_of_columns(tmp_path, text, options):
+def test_column_names_and_numbers_may_be_mixed(tmp_path, text, options):
     *_, last = table_of(tmp_path, text, **options)
     assert last == ([1.0, 2.0, 1.0] if "positive" in options else [1.0, 2.0, 3.0])
 
 
-def test_a_positive_number_is_compared_as_one(tmp_path):
+def test_positive_label_is_compared_as_a_number(tmp_path):
     text = "a,y\n1,1\n2,1.0\n3,0\n4,1e0\n"
     for positive in ("1", "1.0"):
         assert [y for _, y in table_of(tmp_path, text, positive=positive)] == [1.0, 1.0, -1.0, 1.0]
@@ -55,25 +55,25 @@ def test_a_positive_number_is_compared_as_one(tmp_path):
         table_of(tmp_path, text, positive="na")
 
 
-def test_an_unknown_column_is_that_of_its_argument(tmp_path):
+def test_unknown_column_error_names_the_argument(tmp_path):
     with pytest.raises(ValueError, match=r"^drop: .* has no column 'c'; its columns are a, b"):
         table_of(tmp_path, "a,b\n1,2\n", drop=["c"])
     with pytest.raises(ValueError, match=r"^drop: .* has no column 7"):
         table_of(tmp_path, "a,b\n1,2\n", drop=[7])
 
 
-def test_another_encoding_names_the_file(tmp_path):
+def test_wrong_encoding_error_names_the_file(tmp_path):
     for text in ("größe,y\n1,2\n", "a,y\n" + "1,2\n" * 5000 + "1,é\n"):
         with pytest.raises(ValueError, match=r"a\.csv: .*got the byte 0x"):
             table_of(tmp_path, text.encode("latin-1"))
 
 
-def test_a_separator_inside_quotes_is_none(tmp_path):
+def test_quoted_separator_does_not_split(tmp_path):
     assert table_of(tmp_path, '"a,1";b;y\n1;2;3\n', target="a,1") == [[2.0, 3.0, 1.0]]
     assert table_of(tmp_path, 'width ("),height (")\n1,2\n') == [[1.0, 2.0]]
 
 
-def test_damaged_arrays_are_named(tmp_path):
+def test_damaged_array_error_names_the_file(tmp_path):
     """Whichever byte is hit: the same arrays, or an error of this package that names the file."""
     path, X, y = tmp_path / "mnist.npz", np.arange(6.0).reshape(3, 2), np.arange(3.0)
     np.savez_compressed(path, X=X, y=y)

@@ -56,7 +56,7 @@ def healthy():
 
 @pytest.mark.long
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e30], ids=str)  # the square of 1e30 is no float32
-def test_a_bad_number_is_counted_and_spoils_no_other_run(healthy, value):
+def test_nan_affects_only_its_run_and_is_counted(healthy, value):
     with pytest.warns(DivergedRunsWarning, match=f"from round {BAD_ROUND} on"):
         result = faulty_study(0.3, value)
     bad = result.first_nonfinite[0] > 0
@@ -80,7 +80,7 @@ def test_a_bad_number_is_counted_and_spoils_no_other_run(healthy, value):
 
 
 @pytest.mark.long
-def test_a_step_size_that_diverges_is_reported_beside_one_that_does_not():
+def test_diverging_member_of_a_sweep_does_not_affect_others():
     """float32 ends after some rounds for the large step; the small one's numbers are those of a study without it."""
     stream = jo.environments.DataStream(np.array([[1.0, 0.5], [0.3, 1.0]]), np.ones(2))
     game = jo.Game(stream, jo.NoisyCopies(jo.noise.gaussian(0.1)))
@@ -107,7 +107,7 @@ def test_a_step_size_that_diverges_is_reported_beside_one_that_does_not():
     assert result.plot() is not None
 
 
-def test_a_sum_that_overflows_is_reported_too():
+def test_overflow_of_the_sum_counts_as_divergence():
     """Losses of 2e38 are finite, the sum of two of them is not."""
     game = jo.Game(jo.environments.DataStream(np.zeros((1, 1)), np.array([1.4e19])), jo.FullInformation())
     learner = jo.GradientLearner(FullGradient(), step_size=0.1)
@@ -213,7 +213,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input_is_refused_with_the_arguments_name(name):
+def test_error_names_the_bad_argument(name):
     message, make = BAD[name]
     with pytest.raises((ValueError, TypeError), match=message) as error:
         make()
@@ -222,7 +222,7 @@ def test_bad_input_is_refused_with_the_arguments_name(name):
 
 
 @pytest.mark.long
-def test_integers_are_numbers():
+def test_integers_are_accepted_as_numbers():
     """Whole numbers are fine where a number is wanted, and arrays may hold integers (under jax's usual promotion)."""
 
     def study(X, y, one, two):

@@ -32,7 +32,7 @@ def reference() -> jo.Result:
 
 
 @pytest.mark.parametrize("pieces", [1, 17, 41])
-def test_an_interrupted_study_goes_on(reference, tmp_path, one_core, pieces):
+def test_interrupted_study_resumes(reference, tmp_path, one_core, pieces):
     """Pieces are segments of a block: four for each of ten blocks, for the learner and the comparator."""
     with pytest.raises(Interrupted):
         study(checkpoint=tmp_path / "folder", progress=stop_after(pieces))
@@ -47,7 +47,7 @@ def test_an_interrupted_study_goes_on(reference, tmp_path, one_core, pieces):
     assert_same_bits(study(checkpoint=tmp_path / "folder"), reference)
 
 
-def test_a_resumed_study_may_use_other_devices_and_have_more_runs(reference, tmp_path):
+def test_study_resumes_with_other_devices_and_more_runs(reference, tmp_path):
     with pytest.raises(Interrupted):
         study(checkpoint=tmp_path, progress=stop_after(13))
     assert_same_bits(study(checkpoint=tmp_path, mesh=default_mesh(jax.devices()[:8])), reference)
@@ -68,14 +68,14 @@ def test_a_resumed_study_may_use_other_devices_and_have_more_runs(reference, tmp
         {"learners": {"another name": learner()}},
     ],
 )
-def test_a_checkpoint_of_another_study_is_refused(tmp_path, change):
+def test_checkpoint_of_a_different_study_raises(tmp_path, change):
     study(n_runs=2, checkpoint=tmp_path)
     with pytest.raises(ValueError, match="checkpoint"):
         study(**{"n_runs": 2, "checkpoint": tmp_path, **change})
 
 
 @pytest.mark.long
-def test_a_checkpoint_knows_the_numbers_inside_optax(tmp_path):
+def test_checkpoint_identifies_numbers_inside_optax(tmp_path):
     """Two optimisers that differ in a number only, which optax keeps in a closure, are two studies."""
     first, second = (
         jo.GradientLearner(TwoCopies(), step_size=0.1, optimizer=optax.sgd(1.0, momentum=momentum))
@@ -86,7 +86,7 @@ def test_a_checkpoint_knows_the_numbers_inside_optax(tmp_path):
         study(second, n_runs=2, checkpoint=tmp_path)
 
 
-def test_progress_is_told_from_the_host(reference, one_core):
+def test_progress_is_reported_from_the_host(reference, one_core):
     seen = []
     assert_same_bits(study(progress=lambda *each: seen.append(each)), reference)
     assert [done for done, _, _ in seen] == list(range(1, 81))
@@ -102,7 +102,7 @@ def test_progress_true_writes_to_standard_error(capsys):
     assert "8/8" in written.err
 
 
-def test_names_in_a_bar_are_only_words(capsys, monkeypatch):
+def test_progress_bar_escapes_names(capsys, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     for terminal in (True, False):
         monkeypatch.setattr("sys.stderr.isatty", lambda terminal=terminal: terminal)

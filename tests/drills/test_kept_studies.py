@@ -22,7 +22,7 @@ pytestmark = pytest.mark.fast_compile  # what is compared is compiled in this mo
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # the child becomes another program at once
-def test_a_study_that_was_killed_goes_on(tmp_path):
+def test_killed_study_resumes(tmp_path):
     """Killed with SIGKILL and SIGINT in the middle, the same command ends with the numbers of an uninterrupted one."""
     table = ARMS | {"runs": 1500, "rounds": 20_000, "record_at": 8, "block_size": 50}
     file = write(tmp_path / "arms.toml", table)
@@ -62,7 +62,7 @@ def test_a_study_that_was_killed_goes_on(tmp_path):
     assert whole == parts
 
 
-def test_a_run_that_is_interrupted_says_how_it_goes_on(tmp_path, monkeypatch):
+def test_interrupted_command_shows_how_to_resume(tmp_path, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
@@ -73,7 +73,7 @@ def test_a_run_that_is_interrupted_says_how_it_goes_on(tmp_path, monkeypatch):
 
 
 @pytest.mark.long
-def test_a_study_with_more_runs_goes_on_or_is_refused(tmp_path):
+def test_study_with_more_runs_resumes_or_raises(tmp_path):
     """More runs in the same blocks are the study played in one go; other blocks are refused by the checkpoint."""
     table = ARMS | {"runs": 6, "block_size": 3}
     file, out = write(tmp_path / "arms.toml", table), tmp_path / "out"
@@ -94,7 +94,7 @@ def test_a_study_with_more_runs_goes_on_or_is_refused(tmp_path):
 
 
 @pytest.mark.long
-def test_a_learner_of_mine_that_was_edited_is_refused(tmp_path, monkeypatch):
+def test_edited_custom_learner_raises(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     call("new", "own-data")
     small = ("run", "own-data.toml", "--runs", 2, "--rounds", 20, "--out", "out")
@@ -108,7 +108,7 @@ def test_a_learner_of_mine_that_was_edited_is_refused(tmp_path, monkeypatch):
 
 
 @pytest.mark.long
-def test_as_many_runs_as_the_precision_needs(tmp_path):
+def test_precision_in_a_study_file_decides_the_runs(tmp_path):
     table = ARMS | {"precision": {"half_width": 0.3, "relative": True, "most_runs": 4000, "least_runs": 64}}
     del table["runs"]
     done = call("run", write(tmp_path / "arms.toml", table), "--out", tmp_path / "out")
@@ -120,14 +120,14 @@ def test_as_many_runs_as_the_precision_needs(tmp_path):
         assert each["high"][-1] - each["mean"][-1] <= 0.3 * each["mean"][-1]
 
 
-def test_a_comparator_that_cannot_judge_is_said_with_its_key(tmp_path):
+def test_unsuitable_comparator_error_names_its_key(tmp_path):
     wrong = ARMS | {"comparator": {"type": "L2Ball", "radius": 1.0}}
     done = call("run", write(tmp_path / "arms.toml", wrong), "--out", tmp_path / "out")
     assert done.exit_code == 2
     assert re.match(r"Error: \S+arms\.toml:\d+: comparator: L2Ball (must|cannot)", done.stderr)
 
 
-def test_a_learner_that_cannot_play_leaves_nothing_behind(tmp_path):
+def test_unsuitable_learner_leaves_no_files(tmp_path):
     wrong = copy.deepcopy(ARMS)
     wrong["learners"]["odd"] = "Perceptron"
     done = call("run", write(tmp_path / "arms.toml", wrong), "--out", tmp_path / "out")

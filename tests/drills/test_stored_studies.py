@@ -65,7 +65,7 @@ def interrupted(tmp_path, one_core):
 # Readers
 
 
-def test_plain_xarray_opens_the_store_of_a_study(reference, tmp_path):
+def test_xarray_opens_the_store_of_a_study(reference, tmp_path):
     """Labels, numbers, and in the attributes what was played, with which versions, on what, and whose it is."""
     study(SWEEP, n_runs=7, checkpoint=tmp_path)
     with warnings.catch_warnings(action="error"), xarray.open_zarr(tmp_path) as data:
@@ -83,7 +83,7 @@ def test_plain_xarray_opens_the_store_of_a_study(reference, tmp_path):
 
 
 @pytest.mark.long
-def test_the_store_does_not_depend_on_the_devices(tmp_path):
+def test_store_does_not_depend_on_devices(tmp_path):
     """Nor on the order of blocks: byte for byte."""
     for devices in (1, 2, 8):
         study(n_runs=20, checkpoint=tmp_path / str(devices), mesh=default_mesh(jax.devices()[:devices]))
@@ -91,8 +91,8 @@ def test_the_store_does_not_depend_on_the_devices(tmp_path):
     assert one == two == eight
 
 
-def test_finished_runs_of_an_unfinished_study(reference, interrupted):
-    missing = r"is unfinished: of 7 runs are missing 3 of 'two\[0\]', 3 of 'two\[1\]'"
+def test_load_returns_finished_runs_of_an_unfinished_study(reference, interrupted):
+    missing = r"is unfinished: of 7 runs, 3 of 'two\[0\]', 3 of 'two\[1\]'"
     with pytest.warns(UnfinishedStudyWarning, match=missing):
         found = jo.load_result(interrupted)
     assert found.meta["missing"] == {"two[0]": 3, "two[1]": 3}
@@ -114,14 +114,14 @@ def test_finished_runs_of_an_unfinished_study(reference, interrupted):
     }
 
 
-def test_no_run_is_finished_yet(tmp_path):
+def test_load_raises_without_finished_runs(tmp_path):
     with pytest.raises(Stop):
         study(n_runs=4, checkpoint=tmp_path, progress=stop_after(9))
     with pytest.raises(ValueError, match=f"{re.escape(str(tmp_path))}: is the store of a study"):
         jo.load_result(tmp_path)
 
 
-def test_a_damaged_block_counts_as_missing_and_is_left_to_the_study(reference, tmp_path):
+def test_load_ignores_a_damaged_block(reference, tmp_path):
     study(SWEEP, n_runs=7, checkpoint=tmp_path)
     path = tmp_path / "queries" / "c.1.2.0"
     path.write_bytes(path.read_bytes()[::-1])
@@ -137,14 +137,14 @@ def test_a_damaged_block_counts_as_missing_and_is_left_to_the_study(reference, t
         assert_same_bits(study(SWEEP, n_runs=7, checkpoint=tmp_path), reference)
 
 
-def test_a_saved_result_does_not_replace_a_study(reference, interrupted):
+def test_save_does_not_overwrite_a_study(reference, interrupted):
     before = stores.tree(interrupted)
     with pytest.raises(FileExistsError, match=re.escape(str(interrupted))):
         reference.save(interrupted)
     assert stores.tree(interrupted) == before
 
 
-def test_a_saved_result_that_is_damaged(reference, tmp_path):
+def test_damaged_saved_result_raises(reference, tmp_path):
     path = reference.save(tmp_path / "saved")
     chunk = max(path.glob("cumulative_loss/c*"))
     chunk.write_bytes(chunk.read_bytes()[:-1])
@@ -152,7 +152,7 @@ def test_a_saved_result_that_is_damaged(reference, tmp_path):
         jo.load_result(path)
 
 
-def test_whoever_stopped_by_looking_is_told_so_by_the_store(tmp_path):
+def test_loaded_result_keeps_the_interval_of_its_precision(tmp_path):
     """The interval of a study that was played until it was precise holds for all numbers of runs."""
     wanted = jo.Precision(0.5, relative=True, quantity="cumulative_loss", least_runs=4)
     found = study(n_runs=1000, precision=wanted, checkpoint=tmp_path)
@@ -172,7 +172,7 @@ def test_whoever_stopped_by_looking_is_told_so_by_the_store(tmp_path):
 
 
 @pytest.mark.long
-def test_neither_zarr_nor_xarray_nor_fsspec_is_needed_to_write_a_folder(tmp_path):
+def test_writing_a_folder_needs_no_optional_package(tmp_path):
     code = """
 import sys
 import numpy as np, jaxonline as jo
@@ -191,7 +191,7 @@ print(jo.load_result("kept").cumulative_loss[0, 0, -1])
 
 
 @pytest.mark.parametrize("writers", some([1, 3], 3))
-def test_blocks_are_played_by_several_into_one_store(reference, tmp_path, monkeypatch, writers):
+def test_several_processes_write_into_one_store(reference, tmp_path, monkeypatch, writers):
     """Each has the store open, and plays its blocks of each job, one of them twice: the same files."""
     seen = []
 
@@ -217,7 +217,7 @@ def test_blocks_are_played_by_several_into_one_store(reference, tmp_path, monkey
 
 
 @pytest.mark.parametrize("states", [True, False])
-def test_more_runs_and_rounds_are_those_of_a_study_played_in_one_go(reference, tmp_path, played, states):
+def test_extended_study_equals_one_study(reference, tmp_path, played, states):
     """The block in which a run was not seen is not played again. With states, no round is played twice; the first
     rounds stay as they were recorded."""
     checkpoint = jo.Checkpoint(tmp_path / "kept", keep_states=states)
@@ -242,7 +242,7 @@ def test_more_runs_and_rounds_are_those_of_a_study_played_in_one_go(reference, t
             study(SWEEP, n_runs=7, checkpoint=checkpoint, **shorter)
 
 
-def test_rounds_that_were_not_recorded_stay_unrecorded(reference, tmp_path):
+def test_extended_study_keeps_its_recorded_rounds(reference, tmp_path):
     checkpoint = jo.Checkpoint(tmp_path, keep_states=True)
     study(SWEEP, n_runs=7, n_rounds=60, record_at=[20], checkpoint=checkpoint)
     for _ in range(2):
@@ -252,7 +252,7 @@ def test_rounds_that_were_not_recorded_stay_unrecorded(reference, tmp_path):
 
 
 @pytest.mark.parametrize("at", some([1, 3, 10, 25], 3))
-def test_a_longer_study_that_is_interrupted(reference, tmp_path, at):
+def test_interrupted_extension_resumes(reference, tmp_path, at):
     """Whatever was reached, in the middle of a block as well."""
     checkpoint = jo.Checkpoint(tmp_path, every=0.0, keep_states=True)
     study(SWEEP, n_runs=5, n_rounds=40, record_at=2, checkpoint=checkpoint)
@@ -266,7 +266,7 @@ def test_a_longer_study_that_is_interrupted(reference, tmp_path, at):
 
 
 @pytest.mark.long
-def test_longer_with_several_devices_at_once(reference, tmp_path):
+def test_extension_on_several_devices(reference, tmp_path):
     checkpoint = jo.Checkpoint(tmp_path, keep_states=True)
     study(SWEEP, n_runs=3, n_rounds=40, record_at=2, checkpoint=checkpoint)
     options = {"mesh": default_mesh(jax.devices()[:3]), "checkpoint": checkpoint}
@@ -274,7 +274,7 @@ def test_longer_with_several_devices_at_once(reference, tmp_path):
 
 
 @pytest.mark.long
-def test_longer_with_a_comparator_of_the_whole_history(tmp_path):
+def test_extension_with_a_hindsight_comparator(tmp_path):
     """Its losses are solved anew at all rounds; each run is a block of its own."""
 
     def play(**options):
@@ -293,7 +293,7 @@ def test_longer_with_a_comparator_of_the_whole_history(tmp_path):
 
 @pytest.mark.long
 @pytest.mark.parametrize("states", [True, False])
-def test_longer_with_a_comparator_for_each_learner_and_runs_played_twice(tmp_path, states):
+def test_extension_with_adaptive_comparator_and_antithetic_runs(tmp_path, states):
     """Against an environment that listens, with antithetic noise where it does not: every array of a store."""
     chased = jo.Game(
         jo.environments.LinearModel(np.array([0.6, -0.8, 0.3])),

@@ -44,7 +44,7 @@ CASES = {"aer": ("l1", 0.7, 0.8), "aer, within the ball": ("l1", 9.0, 50.0), "ae
 
 @pytest.mark.long
 @pytest.mark.parametrize("case", CASES)
-def test_streams_are_the_pseudocode(case, x64):
+def test_play_streams_matches_pseudocode(case, x64):
     """Two streams and two radii at once; the other parameters of the grid change nothing."""
     law, rate, radius = CASES[case]
     X, y = rows()
@@ -65,7 +65,7 @@ def test_streams_are_the_pseudocode(case, x64):
 
 @pytest.mark.long
 @pytest.mark.parametrize("law", some(["l1", "l2"], "l1"))
-def test_streams_play_the_learner_of_the_game(law, x64):
+def test_play_streams_matches_the_learner_in_the_game(law, x64):
     """The same keys, the same attributes, the same hypotheses: what the game's learner would have output."""
     X, y = rows(2)
     learner = aer(K, 0.7, 0.8) if law == "l1" else aerr(K, 0.05, 0.6)
@@ -82,7 +82,7 @@ def test_streams_play_the_learner_of_the_game(law, x64):
 
 @pytest.mark.long
 @pytest.mark.parametrize("law", ["aer", "aerr"])
-def test_one_key_is_that_of_all_streams(law, x64):
+def test_one_key_equals_equal_keys_for_all_streams(law, x64):
     """Also where the steps are so large that AERR's scale begins anew within the first rounds."""
     X, y = rows(4)
     order, key = np.array([np.arange(T), np.arange(T)[::-1]]), jax.random.split(jax.random.key(3), 1)
@@ -96,7 +96,7 @@ def test_one_key_is_that_of_all_streams(law, x64):
 
 @pytest.mark.long
 @pytest.mark.parametrize("law", ["aer", "aerr"])
-def test_streams_see_k_attributes(law, x64):
+def test_play_streams_uses_k_attributes_per_round(law, x64):
     """Everything that was not chosen is poison: the hypotheses are the same, bit for bit."""
     X, y = rows(3)
     keys, short = jax.random.split(jax.random.key(2), 2), "l1" if law == "aer" else "l2"
@@ -121,7 +121,7 @@ def test_streams_see_k_attributes(law, x64):
 @pytest.mark.parametrize(("law", "k", "d"), some(
     [(law, k, d) for law in ("aer", "aerr") for k, d in ((2, 6), (4, 6), (4, 4))]
 ))  # fmt: skip
-def test_constant_features_one_class_and_all_attributes(law, k, d, x64):
+def test_edge_cases_constant_features_one_class_all_attributes(law, k, d, x64):
     """k = 2, k = d, a constant coordinate, one that is 0, a single class: everything is finite, w = 0 is left.
 
     Coordinates beyond `dimension` are not asked for.
@@ -158,7 +158,7 @@ def test_bad_input(call, message):
 
 
 @pytest.mark.long
-def test_two_attributes_of_each_example_are_enough():
+def test_two_attributes_per_example_suffice_to_learn():
     """Theorem 4's other half: an error of a tenth of 1/9 and less."""
     stream = three_bits()
     X, y = np.asarray(stream.X, float), np.asarray(stream.y, float)

@@ -48,7 +48,7 @@ def small_problem(T=40, d=3, N=5, m=4, seed=0):
 
 
 @pytest.mark.parametrize("name", some(RULES, "ewa, late start"))
-def test_as_a_learner_in_the_game(x64, name):
+def test_play_sequence_matches_the_learner_in_the_game(x64, name):
     """The offline forecaster, in blocks or not, is the algorithm of the game."""
     X, y = game_of_experts()
     game, learner = jo.Game(jo.environments.DataStream(X, y), jo.FullInformation()), as_learner(RULES[name])
@@ -61,7 +61,7 @@ def test_as_a_learner_in_the_game(x64, name):
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", some(["VAW", "VAW, truncated", "EWA, truncated", "OMKL-GF"], "VAW, truncated"))
-def test_padded_sequences_are_played_as_far_as_they_go(x64, name):
+def test_n_rounds_ignores_padding(x64, name):
     """By one program for all lengths: one round, a part of a block, and all of them; what follows changes nothing."""
     X, y, dictionary = small_problem(T=70)
     learner = {

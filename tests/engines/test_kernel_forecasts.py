@@ -20,7 +20,7 @@ from jaxonline.learners.linear.vaw import VAW
         (30, 2, [(2, 8)] * 2),
     ),
 )
-def test_experts_are_independent_forecasters(x64, monkeypatch, N, cores, shapes):
+def test_expert_forecasts_equal_single_forecasts(x64, monkeypatch, N, cores, shapes):
     """In jobs of one shape, turns and kernels that are played at once; the last one is filled up with the first."""
     monkeypatch.setattr(kernel_forecasts, "default_threads", lambda: cores)
     played, play = [], kernel_forecasts._forecast_batches
@@ -40,7 +40,7 @@ def test_experts_are_independent_forecasters(x64, monkeypatch, N, cores, shapes)
         np.testing.assert_allclose(forecasts.vaw[:, kernel], vaw, rtol=0, atol=1e-12)
 
 
-def test_a_kernel_s_forecasts_are_those_of_the_learner_in_the_game(x64):
+def test_kernel_forecasts_match_the_learner_in_the_game(x64):
     X, y = sequence(30, 3)
     dictionary = Dictionary(np.random.default_rng(1).normal(size=(3, 4, 3)))
     forecasts = expert_forecasts(dictionary, X, y)

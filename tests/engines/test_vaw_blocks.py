@@ -16,7 +16,7 @@ from jaxonline.learners.linear.vaw import VAW
 @pytest.mark.parametrize(
     ("m", "regularizer"), some([(1, 1.0), (20, 1.0), (100, 1.0), (20, 0.01), (20, 100.0)], (1, 1.0))
 )
-def test_direct_solve(x64, m, regularizer):
+def test_forecast_matches_direct_solve(x64, m, regularizer):
     Z, y = sequence(m=m)
     ridge, vaw, w = normal_equations(Z, y, regularizer)
     for block in (1, 7, 32, 300) if m == 20 else (1, 32):
@@ -27,7 +27,7 @@ def test_direct_solve(x64, m, regularizer):
 
 
 @pytest.mark.long
-def test_direct_solve_after_many_rounds(x64):
+def test_forecast_matches_direct_solve_after_many_rounds(x64):
     """The recursion does not drift in float64: T = 5000, features of unit norm."""
     X, y = sequence(5000, 4)
     dictionary = Dictionary.published(0, 4)
@@ -40,7 +40,7 @@ def test_direct_solve_after_many_rounds(x64):
 
 
 @pytest.mark.parametrize("forward", [True, False])
-def test_the_learner_of_the_game(x64, forward):
+def test_forecast_matches_the_learner_in_the_game(x64, forward):
     Z, y = sequence(60, 5)
     game = jo.Game(jo.environments.DataStream(Z, y), jo.FullInformation())
     state, history = jo.play(game, VAW(0.3, forward), jax.random.key(0), 60)
@@ -50,7 +50,7 @@ def test_the_learner_of_the_game(x64, forward):
 
 
 @pytest.mark.long
-def test_predictions_do_not_know_the_future(x64):
+def test_predictions_do_not_depend_on_later_targets(x64):
     Z, y = sequence()
     before = forecast(Z, y)[0]
     after = forecast(Z, np.where(np.arange(300) >= 40, 1e6, y))[0]
@@ -69,7 +69,7 @@ def test_short_sequences_and_constant_features(x64, T):
 
 
 @pytest.mark.long
-def test_float32_drifts_and_float64_does_not(x64):
+def test_float32_drifts_but_float64_does_not(x64):
     """The drift of float32 after 2000 rounds is a few 1e-5 to 1e-3 here; float64's is below 1e-12."""
     Z, y = sequence(2000, 50)
     exact = np.asarray(forecast(Z, y)[0].ridge)

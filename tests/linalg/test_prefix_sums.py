@@ -8,7 +8,7 @@ from jaxonline.linalg.prefix_sums import RunEnds
 
 
 @pytest.mark.parametrize("size", [1, 5, 16, 17, 307, 512, 1024, 1025])
-def test_ends_and_runs_are_those_of_a_sum_and_a_search(size):
+def test_run_ends_match_cumsum_and_searchsorted(size):
     number = np.random.default_rng(size).integers(0, 4, size).astype(np.int32)
     number[size // 3 : size // 2] = 0
     ends, places = RunEnds.from_counts(jnp.asarray(number)), np.arange(number.sum() + 40, dtype=np.int32)
@@ -19,7 +19,7 @@ def test_ends_and_runs_are_those_of_a_sum_and_a_search(size):
 
 
 @pytest.mark.parametrize("size", [3, 40, 2000])
-def test_nobody_calls(size):
+def test_run_ends_without_calls(size):
     ends = RunEnds.from_counts(jnp.zeros(size, jnp.int32))
     assert int(ends.total()) == 0
     assert ends.find_runs(jnp.arange(3, dtype=jnp.int32)).tolist() == [size] * 3

@@ -58,7 +58,7 @@ def test_runs(share):
 
 
 @pytest.mark.parametrize("number", [0, CAPACITY + 1])
-def test_nobody_calls_and_everybody_calls(number):
+def test_no_calls_and_all_calls(number):
     """Pieces of 7, which do not divide the 120 calls of everybody."""
     got = jax.jit(jax.vmap(lambda n, a: mapped(n, a, jnp.asarray(B[0]), 0.35)))(np.full(RUNS, number, np.int32), A)
     check(got, number, A, B[0])
@@ -66,7 +66,7 @@ def test_nobody_calls_and_everybody_calls(number):
 
 @pytest.mark.long
 @pytest.mark.parametrize("share", [0.3, 1.0])
-def test_number_that_is_not_batched(share):
+def test_unbatched_number_of_calls(share):
     """Under one vmap, and under two; batched by the outer one only, as in a sweep of learners inside of runs."""
     number = jnp.int32(4)
     check(jax.jit(jax.vmap(lambda a: mapped(number, a, jnp.asarray(B[1]), share)))(A), 4, A, B[1])
@@ -91,14 +91,14 @@ def test_a_batch_of_batches():
 
 
 @pytest.mark.long
-def test_keys_are_constants_like_others():
+def test_keys_may_be_constants():
     keys = jax.random.split(jax.random.key(0), RUNS)
     drawn = jax.jit(jax.vmap(lambda n, k: ragged_map(lambda j: jax.random.bits(jax.random.fold_in(k, j)), n, 4)))
     every = jax.vmap(lambda k: jax.vmap(lambda j: jax.random.bits(jax.random.fold_in(k, j)))(jnp.arange(4)))(keys)
     np.testing.assert_array_equal(drawn(NUMBERS, keys), np.where(np.arange(4) < NUMBERS[:, None], every, 0))
 
 
-def test_calls_within_calls():
+def test_nested_ragged_map():
     """Ragged inside of ragged, as estimates with random numbers of copies are."""
 
     def row(n, a, inner):
@@ -157,7 +157,7 @@ def test_sums(nesting):
 
 @pytest.mark.parametrize("nesting", some(NESTINGS, "runs", "learners in runs"))
 @pytest.mark.parametrize("share", some([0.01, 0.3, 5.0], 0.3))
-def test_additions(nesting, share):
+def test_ragged_add_matches_a_loop(nesting, share):
     """Each call adds to its own run's state: to a row of an array, or to no row, or to all of one."""
 
     def added(n, a, b):
@@ -208,7 +208,7 @@ ROOM = 50  # far beyond the numbers of calls, so that work in proportion to the 
 
 @pytest.mark.long
 @pytest.mark.parametrize("share", SHARES)
-def test_work_is_in_proportion_to_the_calls(share):
+def test_work_is_proportional_to_the_calls(share):
     """As many calls as there are, rounded up to a full piece; runs without vmap make exactly theirs."""
     counter = Counter()
     total = int(np.clip(NUMBERS, 0, ROOM).sum())
@@ -245,7 +245,7 @@ def test_work_of_sums_and_additions():
     assert counter.of(added, NUMBERS, A) == -(-total // 2) * 2
 
 
-def test_a_full_capacity_is_no_problem():
+def test_number_equal_to_capacity():
     counter = Counter()
     everyone = np.full(RUNS, ROOM + 7, np.int32)
     mapped = jax.vmap(lambda n, a: ragged_map(lambda j: counter(j, a, B[0]), n, ROOM, 1.0))
@@ -258,7 +258,7 @@ def test_bad_capacity(capacity):
         ragged_map(lambda j: j, jnp.int32(1), capacity)
 
 
-def test_the_largest_of_all_that_are_mapped_over():
+def test_batch_max_is_the_maximum_over_all_batches():
     numbers = NUMBERS.reshape(4, 5)
     assert int(batch_max(jnp.int32(3))) == 3
     assert jax.vmap(batch_max)(NUMBERS).tolist() == [9] * RUNS

@@ -46,7 +46,7 @@ def test_fast_beta():
     assert pairs.max() < stats.norm.ppf(1 - FALSE_ALARM / 72) / np.sqrt(N), "arms are independent"
 
 
-def test_proposals_that_are_all_accepted_would_be_seen():
+def test_accepting_all_proposals_would_be_detected():
     """The same test of Marsaglia and Tsang's proposals without rejection, at shapes 1 and 1."""
     z = np.random.default_rng(0).normal(size=(N, 2))
     gammas = np.maximum(1 + z / np.sqrt(6), 0) ** 3
@@ -54,7 +54,7 @@ def test_proposals_that_are_all_accepted_would_be_seen():
     assert p_values(all_accepted, SHAPES[:1]).max() < FALSE_ALARM / len(SHAPES)
 
 
-def test_the_remainder_of_the_logarithm():
+def test_log1p_remainder_matches_mpmath():
     w = np.concatenate([-np.logspace(-6, -0.001, 60), np.logspace(-6, 1, 60)]).astype(np.float32)
     exact = np.array([_remainder(float(each)) for each in w])
     found = np.asarray(jax.jit(log1p_remainder)(jnp.asarray(w)), float)

@@ -39,7 +39,7 @@ CALLS = {
 OWN = {"fast_beta", "fast_normal", "inlined", "stack_draws", "words"}  # with numbers, or names, of their own
 
 
-def test_every_public_function_is_compared():
+def test_every_public_function_has_a_comparison_with_jax():
     public = {name for name, value in vars(random).items() if inspect.isfunction(value)}
     assert public == set(CALLS) | OWN
 
@@ -57,7 +57,7 @@ SHORT = (
 
 
 @pytest.mark.parametrize("name", some(CALLS, *SHORT))
-def test_the_numbers_are_those_of_jax(name, x64):
+def test_random_numbers_equal_those_of_jax(name, x64):
     """With the keys of runs in a batch and with jax's own key; what is made of words is rounded as the compiler likes.
     In both precisions."""
     keys = jax.random.split(jax.random.key(3), 3)
@@ -99,7 +99,7 @@ class Counts:
         return poisson(key, self.mean).astype(jnp.float32), state
 
 
-def test_counts_are_drawn_in_a_game_and_jaxs_own_function_says_what_to_use():
+def test_poisson_works_with_keys_of_a_run():
     learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.1)
     game = jo.Game(Counts(2.0), jo.FullInformation())
     history = jo.play(game, learner, jax.random.key(0), n_rounds=20)[1]
@@ -110,7 +110,7 @@ def test_counts_are_drawn_in_a_game_and_jaxs_own_function_says_what_to_use():
         jo.play(jo.Game(Counts(2.0, mine=False), jo.FullInformation()), learner, jax.random.key(0), n_rounds=2)
 
 
-def test_wrong_arguments():
+def test_random_functions_reject_bad_arguments():
     key = jax.random.key(0)
     with pytest.raises(TypeError, match="p: must be floating"):
         random.bernoulli(key, 1)
@@ -120,7 +120,7 @@ def test_wrong_arguments():
         random.fast_beta(key, P, P[:2])
 
 
-def test_a_key_that_comes_after_a_move_is_the_same_key():
+def test_fold_in_after_a_value_is_the_same_key():
     key, move = random.inlined(jax.random.key(0)), jnp.array([0.5, jnp.nan])
     for after in (None, move, jnp.int32(3), ()):
         assert random.fold_in(key, 5, after=after) == jax.random.fold_in(key, 5)

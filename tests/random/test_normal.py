@@ -9,7 +9,7 @@ from jaxonline.random import fast_normal, inlined
 from jaxonline.random.gaussian import normal_from_uniform
 
 
-def test_they_are_those_of_jax():
+def test_normal_numbers_equal_those_of_jax():
     """A hundred thousand of them, as far as jax's are right; in float64 the same."""
     key = inlined(jax.random.key(8))
     got, wanted = jax.jit(lambda key: (fast_normal(key, (10**5,), jnp.float32), jax.random.normal(key, (10**5,))))(key)
@@ -18,7 +18,7 @@ def test_they_are_those_of_jax():
         np.testing.assert_array_equal(fast_normal(key, (5,), jnp.float64), jax.random.normal(key, (5,), jnp.float64))
 
 
-def test_the_inverse_error_function_is_that_of_scipy():
+def test_inverse_error_function_matches_scipy():
     """For all 2^23 uniform numbers that jax draws in float32: each right to 3.2e-7, and they do not lean to a side."""
     lowest = np.nextafter(np.float32(-1), np.float32(0))
     u = np.maximum(lowest, np.arange(2**23, dtype=np.float32) * np.float32(2.0**-23) * (1 - lowest) + lowest)

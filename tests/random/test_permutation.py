@@ -9,7 +9,7 @@ from jaxonline.random import inlined, permutation
 
 
 @pytest.mark.parametrize("n", some([1, 2, 5, 1626, 70_000], 5, 1626))  # 1,626 is the first n that jax sorts twice
-def test_the_same_permutation(n):
+def test_permutation_equals_that_of_jax(n):
     keys = jax.random.split(jax.random.key(3), 2)
 
     def both(key):
@@ -21,7 +21,7 @@ def test_the_same_permutation(n):
         np.testing.assert_array_equal(other, wanted)
 
 
-def test_equal_words_keep_their_order(monkeypatch):
+def test_permutation_is_stable_for_ties(monkeypatch):
     """As a stable sort has it: with words of one bit nearly all are equal."""
     words = np.arange(50) % 2
     monkeypatch.setattr(jax.random, "bits", lambda key, shape, dtype: jax.numpy.asarray(words, dtype))

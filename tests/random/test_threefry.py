@@ -28,7 +28,7 @@ def draw_all(keys):
     return jax.vmap(lambda key: {name: draw(key) for name, draw in DRAWS.items()})(keys)
 
 
-def test_numbers_are_those_of_jax():
+def test_threefry_bits_equal_those_of_jax():
     keys = jax.random.split(jax.random.key(3), 4)
     own, found = jax.jit(draw_all)(keys), jax.jit(draw_all)(inlined(keys))
     for name in DRAWS:  # what is made of the words is rounded as the compiler likes
@@ -40,7 +40,7 @@ def test_numbers_are_those_of_jax():
             np.testing.assert_array_equal(*words)
 
 
-def test_the_published_vectors():
+def test_threefry_matches_published_vectors():
     """Threefry-2x32-20 of the authors' known answers (Random123, kat_vectors)."""
     for key, counter, words in (
         ((0, 0), (0, 0), (0x6B200159, 0x99BA4EFE)),
@@ -51,7 +51,7 @@ def test_the_published_vectors():
         assert tuple(map(int, found)) == words
 
 
-def test_streams_are_inlined_and_have_the_keys_of_jax():
+def test_stream_keys_are_inlined_and_equal_those_of_jax():
     key = jax.random.key(5)
     for i, stream in enumerate(stream_keys(key)):
         assert stream.dtype == inlined(key).dtype != key.dtype
@@ -59,7 +59,7 @@ def test_streams_are_inlined_and_have_the_keys_of_jax():
         np.testing.assert_array_equal(jax.random.key_data(stream), jax.random.key_data(jax.random.fold_in(key, i)))
 
 
-def test_other_generators_are_left_alone():
+def test_keys_of_other_generators_are_unchanged():
     key = jax.random.key(0, impl="rbg")
     assert inlined(key) is key
     assert not is_threefry(key)
@@ -67,7 +67,7 @@ def test_other_generators_are_left_alone():
     assert again.dtype == inlined(jax.random.key(0)).dtype
 
 
-def test_more_numbers_than_a_word_counts():
+def test_more_than_2_to_32_numbers():
     """They are jax's own: the programs are compared, for nobody has room for the numbers."""
 
     def program(key):
@@ -79,7 +79,7 @@ def test_more_numbers_than_a_word_counts():
 
 
 @pytest.mark.parametrize("bit_width", [32, 64])
-def test_words_one_by_one_are_those_of_an_array(x64, bit_width):
+def test_words_equal_jax_bits(x64, bit_width):
     for seed in range(3):
         key = jax.random.key(seed)
         wanted = jax.random.bits(key, (3,), f"uint{bit_width}").tolist()
@@ -87,7 +87,7 @@ def test_words_one_by_one_are_those_of_an_array(x64, bit_width):
             assert [word.item() for word in generator.words(each, 3, bit_width)] == wanted
 
 
-def test_a_uniform_number_of_a_word_is_that_of_jax(x64):
+def test_uniform_from_a_word_equals_that_of_jax(x64):
     for dtype in (np.float32, np.float64):
         key = jax.random.key(5)
         found = [_uniform(word, dtype) for word in generator.words(inlined(key), 4, np.finfo(dtype).bits)]

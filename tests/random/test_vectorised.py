@@ -58,7 +58,7 @@ def test_stack_draws_rejects_draws_of_several_words():
         stack_draws(lambda key, shape, dtype: jax.random.gamma(key, 1.0, shape, dtype), keys, (3,))
 
 
-def test_keys_side_by_side_only_draw():
+def test_concatenated_keys_cannot_make_keys():
     """Along one axis, and 32 bits each; they go on with the last key, and make no keys."""
     keys = tuple(inlined(jax.random.split(jax.random.key(4), 2)))
     wanted = [jax.random.bits(key, (n,)) for key, n in zip(keys, (3, 5), strict=True)]
@@ -89,7 +89,7 @@ def test_a_key_of_given_words_draws_these_words():
 
 
 @pytest.mark.parametrize("law", some(["gaussian", "uniform", "student_t"], "gaussian"))
-def test_noise_does_not_depend_on_the_form_of_the_key(law):
+def test_noise_does_not_depend_on_the_generator_implementation(law):
     """jax's own key and the one written out, the first drawn as it stands."""
     law = {
         "gaussian": noise.gaussian(0.3),
@@ -101,7 +101,7 @@ def test_noise_does_not_depend_on_the_form_of_the_key(law):
     np.testing.assert_allclose(*drawn, rtol=1e-6)
 
 
-def test_the_noise_of_several_copies_is_that_of_each():
+def test_noise_of_stacked_copies_equals_that_of_single_copies():
     """With one variance, one for each coordinate and a covariance matrix."""
     keys, x = list(inlined(jax.random.split(jax.random.key(6), 3))), jnp.zeros(4)
     root = np.random.default_rng(0).normal(size=(4, 4))

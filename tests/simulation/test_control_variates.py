@@ -77,7 +77,7 @@ def expected_loss(estimator, step: float = 0.5) -> np.ndarray:
     return np.cumsum(Y**2) - np.array(controls())
 
 
-def test_the_recursion_against_all_outcomes_of_the_noise():
+def test_moment_recursion_matches_enumeration_of_all_noise():
     """E of the unprojected learner's loss is the mean over all 512 outcomes, to rounding; and no mutant's is."""
     right = outcomes(0.5, np.inf).mean(axis=0)
     with jax.enable_x64(True):
@@ -87,7 +87,7 @@ def test_the_recursion_against_all_outcomes_of_the_noise():
 
 
 @pytest.mark.long
-def test_single_precision_is_enough_for_many_rounds():
+def test_float32_expected_loss_is_accurate_after_many_rounds():
     """The expected loss of 10^5 rounds in float32 is that in float64 up to 3 10^-6 of it; 10^-5 was lost when the two
     parts of the next second moment were added one after the other."""
 
@@ -146,7 +146,7 @@ def found() -> jo.Result:
         return simulate(control_variates=True, measures=[jo.OfInfo("gradient_norm")])
 
 
-def test_the_mean_of_a_control_is_zero(found):
+def test_control_variate_has_mean_zero(found):
     """Within 5 standard errors in each of 3 rounds: a right one fails once in 10^6. The mutant is 10 of them away."""
     of = found.mean(CONTROL)
     z = np.abs(of.mean[:, -1] / of.standard_error[:, -1].clip(1e-300))
@@ -154,7 +154,7 @@ def test_the_mean_of_a_control_is_zero(found):
     assert z[2] > 10
 
 
-def test_adjusted_means_are_without_bias_where_the_regret_is_known(found):
+def test_adjusted_means_are_unbiased_for_a_known_regret(found):
     """The mean loss of all outcomes, within 5 adjusted standard errors (once in 10^6); raw ones are twice as large."""
     truth = outcomes(0.5, RADIUS).mean(axis=0)
     of, raw = found.mean("cumulative_loss"), np.std(found.values("cumulative_loss"), axis=1, ddof=1) / np.sqrt(RUNS)
@@ -164,7 +164,7 @@ def test_adjusted_means_are_without_bias_where_the_regret_is_known(found):
     np.testing.assert_allclose(regret.standard_error, of.standard_error, rtol=1e-6, atol=1e-9)
 
 
-def test_without_projection_nothing_is_left_to_chance(found):
+def test_adjusted_loss_without_projection_has_no_variance(found):
     """The control is all of the noise: every adjusted run has the expected loss."""
     truth = outcomes(0.5, np.inf).mean(axis=0)
     adjusted = found.adjusted("cumulative_loss")[1]
@@ -172,7 +172,7 @@ def test_without_projection_nothing_is_left_to_chance(found):
     assert found.variance_reduction()[1] > 1e6
 
 
-def test_learners_without_a_control_are_as_they_were(found):
+def test_learners_without_a_control_variate_are_unchanged(found):
     """One whose shadow diverges, and one without: their control is 0, and means are the plain ones."""
     for i in (3, 4):
         assert not found.measures[CONTROL][i].any()
@@ -180,7 +180,7 @@ def test_learners_without_a_control_are_as_they_were(found):
         np.testing.assert_allclose(found.variance_reduction()[i], 1, rtol=1e-9)
 
 
-def test_what_is_played_is_as_without_the_option(found):
+def test_control_variates_do_not_change_the_runs(found):
     plain = simulate(learners={"of two": LEARNERS["of two"]}, measures=[jo.OfInfo("gradient_norm")])
     np.testing.assert_array_equal(plain.queries, found.queries[:4])
     for name in ("cumulative_loss", "gradient_norm, mean"):
@@ -189,7 +189,7 @@ def test_what_is_played_is_as_without_the_option(found):
     assert "variance_reduction" not in plain.table()[0]
 
 
-def test_a_result_keeps_its_controls(found, tmp_path):
+def test_result_stores_its_control_variates(found, tmp_path):
     """Rows, parts put together, and what is on disk."""
     row = found.table()[0]
     np.testing.assert_allclose(row["regret"], found.mean().mean[0, -1])
@@ -202,7 +202,7 @@ def test_a_result_keeps_its_controls(found, tmp_path):
     np.testing.assert_array_equal(of_one.adjusted()[0], found.adjusted()[0])
 
 
-def test_everything_about_means_is_adjusted(found):
+def test_all_statistics_of_means_are_adjusted(found):
     """Bands, rankings, differences and growth; quantiles, and the bounded interval, are of what was played."""
     ball, other = "of two[ball]", "other"
     of = found.mean()
@@ -220,7 +220,7 @@ def test_everything_about_means_is_adjusted(found):
     np.testing.assert_array_equal(bounded.mean[0], found.values("cumulative_loss")[0].mean(axis=0))
 
 
-def test_stopping_when_precise(found):
+def test_precision_uses_adjusted_intervals(found):
     """With control variates fewer runs are enough, and they are the first ones of the study."""
     two = {"of two": LEARNERS["of two"], "other": LEARNERS["other"]}
     wanted = jo.Precision(0.1, quantity="cumulative_loss", least_runs=100)
@@ -236,7 +236,7 @@ def test_stopping_when_precise(found):
 
 @pytest.mark.long
 @pytest.mark.parametrize("regret", ["CleanRegret", "NoisyLearnerRegret"])
-def test_an_antithetic_run_is_two_plays_by_hand(regret):
+def test_antithetic_run_is_the_mean_of_two_manual_runs(regret):
     """The mean of the losses with all noise as it is and with all noise negative; half their difference is kept."""
     pair = jo.sweep({step: learner(TwoCopies(), step) for step in (0.5, 0.2)})
     notion = getattr(jo.game, regret)()
@@ -261,7 +261,7 @@ def test_an_antithetic_run_is_two_plays_by_hand(regret):
 
 @pytest.mark.long
 @pytest.mark.parametrize("options", some([{"antithetic": True}, {"antithetic": True, "control_variates": True}]))
-def test_antithetic_means_are_without_bias(options):
+def test_antithetic_means_are_unbiased(options):
     """The mean loss of all outcomes, within 5 standard errors in each of 2 rounds: wrong once in 10^6."""
     truth = outcomes(0.5, RADIUS).mean(axis=0)
     found = simulate(learners={"a": learner(TwoCopies())}, **options)
@@ -270,7 +270,7 @@ def test_antithetic_means_are_without_bias(options):
     assert found.variance_reduction()[0] > 1
 
 
-def test_opposite_noise_is_opposite():
+def test_mirrored_feedback_has_the_opposite_noise():
     oracles = [
         FEEDBACK.mirrored(sign).open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
         for sign in (1.0, -1.0)
@@ -297,13 +297,13 @@ def test_opposite_noise_is_opposite():
     ],
 )
 @pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning")
-def test_where_no_learner_has_a_control(learners, game, options):
+def test_error_if_no_learner_has_a_control_variate(learners, game, options):
     game = jo.Game(**({"environment": GAME.environment, "feedback": COPIES} | game))
     with pytest.raises(ValueError, match="control_variates"):
         jo.simulate(game, learners, n_runs=2, n_rounds=3, control_variates=True, **options)
 
 
-def test_noise_that_cannot_be_mirrored():
+def test_error_if_noise_cannot_be_mirrored():
     def play(feedback, estimator=TwoCopies, **options):
         game = jo.Game(GAME.environment, feedback, **options)
         jo.simulate(game, learner(estimator()), n_runs=2, n_rounds=3, antithetic=True)
@@ -325,7 +325,7 @@ def test_noise_that_cannot_be_mirrored():
         simulate(control_variates="yes")
 
 
-def test_the_protocols():
+def test_gradient_moment_protocol_and_reserved_measure_name():
     assert isinstance(TwoCopies(), HasGradientMoments)
     assert not isinstance(KnownCovariance(), HasGradientMoments)
     assert Mirrored(jo.noise.student_t(0.1, 5.0), -1.0).covariance_at(1, jnp.zeros(2)).shape == (2, 2)
@@ -334,7 +334,7 @@ def test_the_protocols():
 
 
 @pytest.mark.long
-def test_an_interrupted_study_goes_on_with_its_options_and_no_other(tmp_path):
+def test_interrupted_study_resumes_only_with_the_same_options(tmp_path):
     class Stop(Exception):
         pass
 

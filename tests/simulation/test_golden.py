@@ -144,13 +144,13 @@ def same(name: str, result: jo.Result) -> None:
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_a_study_has_the_numbers_that_it_had(name, tmp_path):
+def test_study_matches_golden_numbers(name, tmp_path):
     same(name, STUDIES[name](tmp_path))
 
 
 @pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning", "ignore:.*out of storage:RuntimeWarning")
 @pytest.mark.parametrize("name", [name for name in LEARNERS if f"registry/{name}" in GOLDEN["studies"]])
-def test_a_learner_has_the_numbers_that_it_had(name):
+def test_learner_matches_golden_numbers(name):
     """Each learner family through each feedback."""
     entry = LEARNERS[name]()
     with entry.promotion():

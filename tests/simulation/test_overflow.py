@@ -95,7 +95,7 @@ def reference():
 
 
 @pytest.mark.long
-def test_the_first_round_without_storage_is_noted(reference):
+def test_first_overflow_is_recorded(reference):
     wanted = wanted_rounds(SHARE)
     assert 0 < (wanted > 0).sum() < RUNS, "some runs, not all"
     assert len(np.unique(wanted[wanted > 0])) > 2, "in different rounds"
@@ -105,7 +105,7 @@ def test_the_first_round_without_storage_is_noted(reference):
 
 
 @pytest.mark.long
-def test_such_runs_are_left_out_of_everything_that_is_averaged(reference):
+def test_overflowed_runs_are_excluded_from_all_means(reference):
     good = wanted_rounds(SHARE) == 0
     estimate, values = reference.mean("cumulative_loss"), reference.cumulative_loss[0, good]
     np.testing.assert_allclose(estimate.mean[0], values.mean(axis=0), rtol=1e-13)
@@ -118,7 +118,7 @@ def test_such_runs_are_left_out_of_everything_that_is_averaged(reference):
 
 
 @pytest.mark.long
-def test_they_are_in_the_table_and_in_the_labelled_data(reference, tmp_path):
+def test_overflowed_runs_are_counted_in_table_and_xarray(reference, tmp_path):
     result = quiet_study({"a": Silent(SHARE), "b": Storing(SHARE)}, comparator=jo.L2Ball(1.0))
     count = reference.overflowed[0]
     assert [row["overflowed"] for row in result.table()] == [0, count]
@@ -130,7 +130,7 @@ def test_they_are_in_the_table_and_in_the_labelled_data(reference, tmp_path):
     assert result.dataset.first_overflow.dims == ("learner", "run")
 
 
-def test_a_result_without_that_number_has_no_such_run(reference):
+def test_result_without_overflow_data_has_no_overflowed_runs(reference):
     measures = {"cumulative_loss": np.ones((1, 2, 1)), "queries": np.ones((1, 2, 1))}
     result = Result(learners=("a",), runs=np.arange(2), rounds=np.array([1]), measures=measures)
     assert result.overflowed.tolist() == [0]
@@ -138,7 +138,7 @@ def test_a_result_without_that_number_has_no_such_run(reference):
 
 
 @pytest.mark.long
-def test_one_warning_at_the_start_and_one_at_the_end(reference):
+def test_overflow_warns_once_before_and_once_after_the_runs(reference):
     """They name the learner, its probability, how many of how many runs, and the way out."""
     with pytest.warns(OverflowWarning) as caught:
         study({"storing": Storing(SHARE), "calm": Storing(0.01), "silent": Silent(SHARE)})
@@ -152,13 +152,13 @@ def test_one_warning_at_the_start_and_one_at_the_end(reference):
     assert {warning.filename for warning in caught} == {__file__}, "they point to who called simulate"
 
 
-def test_no_warning_without_cause():
+def test_no_warning_without_overflow():
     result = study({"calm": Storing(0.0), "silent": Silent(SHARE)})
     assert result.overflowed.tolist() == [0, 0]
     assert result.meta["overflow_probability"] == {"calm": 0.0}
 
 
-def test_the_probability_is_stated_at_the_start(capsys):
+def test_overflow_probability_is_reported_at_the_start(capsys):
     seen = []
     result = quiet_study(progress=lambda *each: seen.append(each))
     stated = result.meta["overflow_probability"]["storing"]
@@ -173,7 +173,7 @@ def test_the_probability_is_stated_at_the_start(capsys):
 
 
 @pytest.mark.long
-def test_the_stated_probability_is_right():
+def test_overflow_probability_matches_the_observed_frequency():
     """The number of such runs among 800 is binomial with the stated probability; false alarm 1e-6. One that is off by a
     factor 1.5 is seen."""
     result = quiet_study(n_runs=800, record_at=1)
@@ -184,7 +184,7 @@ def test_the_stated_probability_is_right():
 
 
 @pytest.mark.long
-def test_each_learner_of_a_sweep_is_asked():
+def test_each_learner_of_a_sweep_reports_its_overflow_probability():
     """Also in an entrant; and the runs are those of the learners alone."""
     shares = (0.0, SHARE, 0.5)
     sweep = jo.Entrant(jo.sweep({share: Storing(share) for share in shares}), jo.FullInformation())
@@ -202,7 +202,7 @@ class Interrupted(Exception):
     pass
 
 
-def test_checkpoints_hold_it(reference, tmp_path):
+def test_checkpoint_stores_first_overflow(reference, tmp_path):
     def stop(done, total, what):
         if done == 7:  # the third block of three is not finished
             raise Interrupted
@@ -220,7 +220,7 @@ def test_checkpoints_hold_it(reference, tmp_path):
     np.testing.assert_array_equal(replayed.first_overflow, reference.first_overflow[:, [20, 3]])
 
 
-def test_who_does_not_say_so_pays_nothing():
+def test_learners_without_overflow_have_no_overflow_check_in_the_program():
     """The number goes through a round untouched: it is an argument that is returned."""
 
     def passed_through(learner) -> bool:
@@ -236,7 +236,7 @@ def test_who_does_not_say_so_pays_nothing():
 
 
 @pytest.mark.long
-def test_what_is_no_flag_is_refused():
+def test_overflow_must_be_a_boolean_scalar():
     class Number(Silent):
         def update(self, key, state, oracle):
             return state, StoringInfo(jnp.int32(3))
@@ -258,7 +258,7 @@ def test_what_is_no_flag_is_refused():
 
 
 @pytest.mark.parametrize("probability", [-0.1, 1.5, np.nan])
-def test_what_is_no_probability_is_refused(probability):
+def test_overflow_probability_must_be_in_the_unit_interval(probability):
     @struct
     class Wrong(Silent):
         def overflow_probability(self, n_rounds):

@@ -32,7 +32,7 @@ def test_every_program_is_compiled_once(caplog):
         assert f"XLA compilation of jit({name})" not in said
 
 
-def test_those_of_a_single_learner_are_compiled_side_by_side(caplog):
+def test_programs_of_a_single_learner_are_compiled_in_threads(caplog):
     with jax.log_compiles():
         study(37, ("fixed",))
     said = " ".join(record.message for record in caplog.records)
@@ -43,7 +43,7 @@ def test_those_of_a_single_learner_are_compiled_side_by_side(caplog):
 
 
 @pytest.mark.parametrize("settings", [lambda: jax.enable_x64(True), lambda: jax.default_matmul_precision("highest")])
-def test_what_jax_is_set_to_by_a_context_makes_no_second_program(settings):
+def test_jax_config_contexts_do_not_compile_twice(settings):
     """The threads that compile are not in that context."""
     before = [n_compiled(name) for name in ("begin", "advance")]
     with settings():
@@ -51,20 +51,20 @@ def test_what_jax_is_set_to_by_a_context_makes_no_second_program(settings):
     assert [n_compiled(name) for name in ("begin", "advance")] == [n + len(STEPS) for n in before]
 
 
-def test_nor_does_float64_when_it_is_called_again(x64):
+def test_second_call_in_float64_compiles_nothing(x64):
     study(47)
     before = n_compiled("advance")
     study(47)
     assert n_compiled("advance") == before
 
 
-def test_the_numbers_are_those_of_each_learner_alone():
+def test_numbers_do_not_depend_on_other_learners():
     together = study(29)
     for i, name in enumerate(STEPS):
         np.testing.assert_array_equal(together.cumulative_loss[i], study(29, (name,)).cumulative_loss[0])
 
 
-def test_the_next_one_is_under_way_when_a_job_is_played(monkeypatch):
+def test_next_job_is_compiling_while_a_job_runs(monkeypatch):
     begun, played = [], []
     monkeypatch.setattr(precompile, "_compiled_kinds", set())
     monkeypatch.setattr(
@@ -79,13 +79,13 @@ def test_the_next_one_is_under_way_when_a_job_is_played(monkeypatch):
     assert first.name == "fixed"
 
 
-def test_programs_that_are_known_are_not_asked_for(monkeypatch):
+def test_known_programs_are_not_compiled_again(monkeypatch):
     before = study(41)
     monkeypatch.setattr(precompile, "_start_compiling", None)
     np.testing.assert_array_equal(study(41).cumulative_loss, before.cumulative_loss)
 
 
-def test_what_is_no_array_makes_another_program(monkeypatch):
+def test_other_static_fields_compile_another_program(monkeypatch):
     """Static fields are in the structure of a learner, and not in its hash as jax has it."""
     asked, compiled = [], precompile._start_compiling
     monkeypatch.setattr(precompile, "_start_compiling", lambda job, pool: asked.append(job.name) or compiled(job, pool))
@@ -96,7 +96,7 @@ def test_what_is_no_array_makes_another_program(monkeypatch):
     assert asked == ["last", "average"]
 
 
-def test_jobs_that_are_finished_need_no_programs(monkeypatch, tmp_path):
+def test_finished_jobs_are_not_compiled(monkeypatch, tmp_path):
     path = tmp_path / "study"
     learner = jo.GradientLearner(jo.estimators.FullGradient(), 0.1)
     game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.FullInformation())
@@ -108,7 +108,7 @@ def test_jobs_that_are_finished_need_no_programs(monkeypatch, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:step_size = 0.1 is the smallest:RuntimeWarning")
-def test_a_search_is_one_program_also_where_its_first_rung_leaves_devices_idle():
+def test_search_compiles_one_program_even_if_its_first_rung_needs_few_devices():
     """Of eight devices it plays on the two that the 9 runs of the first rung keep busy, in both rungs."""
     game = jo.Game(jo.environments.DataStream(np.eye(31), np.ones(31)), jo.FullInformation())
     learner = jo.GradientLearner(jo.estimators.FullGradient(), 0.1)

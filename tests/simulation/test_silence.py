@@ -43,7 +43,7 @@ jax.tree_util.register_static(Asks)
 
 
 @pytest.mark.parametrize("asks", ["copies", "x", "attributes", "gradient"])
-def test_a_feedback_that_does_not_answer_is_found_before_the_first_learner_is_played(asks):
+def test_unsupported_query_raises_before_any_learner_runs(asks):
     wrong = {
         "copies": jo.Entrant(learner(estimators.TwoCopies()), FULL),
         "x": jo.Entrant(learner(estimators.FullGradient()), COPIES),
@@ -59,7 +59,7 @@ def test_a_feedback_that_does_not_answer_is_found_before_the_first_learner_is_pl
     assert not played
 
 
-def test_kernel_learners_are_asked_too():
+def test_unsupported_query_of_a_kernel_learner_raises():
     length = estimators.GradientLength.for_loss(losses.Squared(), estimators.Geometric(2.0), 1.0)
     feature_map = estimators.GaussianFeatureMap(Gaussian(2.0), estimators.Geometric(2.0))
     storage = learners.Storage.for_horizon(feature_map, length, dimension=3, n_rounds=4)
@@ -69,7 +69,7 @@ def test_kernel_learners_are_asked_too():
             jo.play(jo.Game(STREAM, each), noisy, jax.random.key(0), 4)
 
 
-def test_a_mistake_in_a_learner_of_ones_own_keeps_its_traceback():
+def test_error_in_a_custom_learner_keeps_its_traceback():
     class Broken(Asks):
         def update(self, key, state, oracle):
             return state.weights, ()
@@ -81,7 +81,7 @@ def test_a_mistake_in_a_learner_of_ones_own_keeps_its_traceback():
     assert isinstance(caught.value.__cause__, AttributeError)
 
 
-def test_labels_0_and_1_are_no_classes_of_a_margin():
+def test_margin_losses_reject_labels_0_and_1():
     stream = environments.DataStream(X, [0, 1, 1])
     with pytest.raises(ValueError, match=r"y: .*got \[0.0, 1.0\].; write 2"):
         jo.Game(stream, FULL, losses.Logistic())
@@ -90,7 +90,7 @@ def test_labels_0_and_1_are_no_classes_of_a_margin():
         jo.simulate(game, learner(estimators.FullGradient(losses.Hinge())), **SIZES)
 
 
-def test_a_loss_of_another_kind_than_the_games_is_warned_of_once():
+def test_loss_mismatch_warns_once():
     game = jo.Game(STREAM, FULL, losses.Absolute())
     both = {"squared": learner(estimators.FullGradient()), "absolute": learner(estimators.FullGradient(game.loss))}
     with pytest.warns(
@@ -101,7 +101,7 @@ def test_a_loss_of_another_kind_than_the_games_is_warned_of_once():
     assert "'absolute'" not in str(caught[0].message)
 
 
-def test_numbers_of_a_loss_count_and_surrogates_of_mistakes_are_meant():
+def test_loss_mismatch_compares_parameters_and_allows_surrogates():
     pinball = jo.Game(STREAM, FULL, losses.Pinball(0.1))
     with pytest.warns(LossMismatchWarning, match=r"Pinball\(tau=0.9\)"):
         jo.play(pinball, learner(estimators.FullGradient(losses.Pinball(0.9))), jax.random.key(0), 4)
@@ -113,7 +113,7 @@ def test_numbers_of_a_loss_count_and_surrogates_of_mistakes_are_meant():
         jo.play(jo.Game(STREAM, FULL, square), learner(estimators.FullGradient()), jax.random.key(0), 4)
 
 
-def test_learners_that_diverge_are_warned_of_once():
+def test_divergence_warns_once():
     steps = {"all": 1e30, "none": 0.1}
     either = {name: learner(estimators.FullGradient(), step) for name, step in steps.items()}
     with pytest.warns(DivergedRunsWarning, match=r"'learner\[all\]' in 4 of 4 runs, from round \d+ on") as caught:
@@ -124,7 +124,7 @@ def test_learners_that_diverge_are_warned_of_once():
     assert "none" not in str(caught[0].message)
 
 
-def test_what_is_infinite_in_float32_is_refused():
+def test_values_that_overflow_float32_raise():
     with pytest.raises(ValueError, match=r"X: .*got 1e\+39"):
         environments.DataStream(1e39 * X, Y)
     with pytest.raises(ValueError, match=r"step_size.value: .*got 1e\+39"):
@@ -133,7 +133,7 @@ def test_what_is_infinite_in_float32_is_refused():
         assert environments.DataStream(1e39 * X, Y).X.max() == 1e39
 
 
-def test_members_of_a_sweep_that_differ_in_size_say_where():
+def test_sweep_error_names_the_field_of_different_size():
     law = [estimators.Geometric(p) for p in (2.0, 3.0)]
 
     def lengths(**options):
@@ -150,7 +150,7 @@ def test_members_of_a_sweep_that_differ_in_size_say_where():
     assert len(sweep(lengths(n_terms=24)).learners) == 2
 
 
-def test_members_of_a_sweep_that_differ_in_kind_say_in_what():
+def test_sweep_error_names_the_field_of_different_kind():
     one = learner(estimators.FullGradient())
     with pytest.raises(ValueError, match="item 1 with estimator a TwoCopies, item 0 a FullGradient"):
         jo.sweep([one, learner(estimators.TwoCopies())])
@@ -160,7 +160,7 @@ def test_members_of_a_sweep_that_differ_in_kind_say_in_what():
         jo.sweep([one, jo.replace(one, radius=1.0)])
 
 
-def test_a_measure_or_a_comparator_that_cannot_judge_a_learner_is_found_before_play():
+def test_unsuitable_measure_or_comparator_raises_before_any_run():
     played = []
     options = SIZES | {"progress": lambda *each: played.append(each)}
     both = {"gradient": learner(estimators.FullGradient()), "perceptron": learners.Perceptron()}
@@ -171,14 +171,14 @@ def test_a_measure_or_a_comparator_that_cannot_judge_a_learner_is_found_before_p
     assert not played
 
 
-def test_an_estimator_that_ignores_its_key_is_warned_of():
-    with pytest.warns(UserWarning, match="estimator: .* samples are identical"):
+def test_estimator_that_ignores_its_key_warns():
+    with pytest.warns(UserWarning, match="samples of the estimator are identical: does it use its key"):
         result = verify.unbiased(lambda key: jnp.float32(3.0), 3.0)
     assert result.verdict == "undecided"
     assert "are identical" in result.notes[0]
 
 
-def test_what_is_not_known_yet_passes():
+def test_traced_values_are_not_checked():
     @jax.jit
     def radius(value):
         return jo.GradientLearner(estimators.TwoCopies(), value, radius=value).radius
@@ -187,7 +187,7 @@ def test_what_is_not_known_yet_passes():
     assert jax.vmap(lambda scale: losses.Huber(scale).delta)(jnp.ones(3)).shape == (3,)
 
 
-def test_a_struct_of_ones_own_is_checked_as_well():
+def test_fields_of_a_custom_struct_are_checked():
     @jo.struct
     class Line:
         slope: float
@@ -250,7 +250,7 @@ jax.tree_util.register_static(Mute)
         ({"outcomes": (2,)}, ValueError, r"Declares.answer: .*got float32\[2\]"),
     ],
 )
-def test_an_environment_that_is_not_what_it_declares_is_named(declared, error, message):
+def test_environment_that_violates_its_declaration_raises(declared, error, message):
     with pytest.raises(error, match=message):
         jo.play(jo.Game(Declares(**declared), jo.FullInformation()), Mute(), jax.random.key(0), 2)
     jo.play(jo.Game(Declares(), jo.FullInformation()), Mute(), jax.random.key(0), 2)
@@ -261,7 +261,7 @@ def test_an_environment_that_is_not_what_it_declares_is_named(declared, error, m
     ("", 0.0, "update: .*got float32"),
     ("", (0.0, (), ()), "update: .*got float32"),
 ])  # fmt: skip
-def test_what_a_learner_of_ones_own_lacks_is_said(lacks, returns, message):
+def test_error_names_the_missing_method_of_a_custom_learner(lacks, returns, message):
     @jo.struct
     class Own:
         def init(self, key, specs):

@@ -34,7 +34,7 @@ def many_read_outs() -> jo.Result:
 # The same bits
 
 
-def test_a_result_has_the_sizes_that_were_asked_for(reference):
+def test_result_has_the_requested_sizes(reference):
     assert reference.cumulative_loss.shape == (1, RUNS, 4)
     assert reference.cumulative_loss.dtype == reference.regret.dtype == np.float64
     assert reference.rounds.tolist() == [20, 40, 60, 80]
@@ -44,7 +44,7 @@ def test_a_result_has_the_sizes_that_were_asked_for(reference):
     assert (reference.meta["block_size"], reference.meta["n_rounds"], reference.meta["dtype"]) == (2, 80, "float32")
 
 
-def test_a_study_is_the_game_played_run_by_run(reference):
+def test_simulate_equals_play_for_each_run(reference):
     """Losses against `play`, and the comparator against least squares on its history."""
     for run in (0, RUNS - 1):
         _, history = jo.play(small_game(), learner(), jax.random.fold_in(jax.random.key(3), run), ROUNDS)
@@ -61,12 +61,12 @@ def test_a_study_is_the_game_played_run_by_run(reference):
 
 
 @pytest.mark.parametrize("n_devices", some([2, 8], 8))
-def test_any_number_of_devices(reference, n_devices):
+def test_number_of_devices_does_not_change_the_bits(reference, n_devices):
     assert_same_bits(study(mesh=default_mesh(jax.devices()[:n_devices])), reference)
 
 
 @pytest.mark.long
-def test_another_key_and_another_block_size(reference):
+def test_key_changes_numbers_and_block_size_only_last_bits(reference):
     """Another key is another study; a jax key is a seed; another width is the same study up to rounding."""
     assert_same_bits(study(key=jax.random.key(3)), reference)
     assert (study(key=4).cumulative_loss != reference.cumulative_loss).all()
@@ -76,19 +76,19 @@ def test_another_key_and_another_block_size(reference):
 
 
 @pytest.mark.parametrize("runs", [[7], [19, 0, 7], [5, 4, 3, 2]])
-def test_runs_are_replayed_on_request(reference, runs):
+def test_selected_runs_are_the_same_as_in_the_full_study(reference, runs):
     replayed = study(runs=runs)
     assert replayed.runs.tolist() == runs
     assert_same_bits(replayed, reference, runs=runs)
 
 
-def test_a_longer_study_starts_with_the_same_runs(reference):
+def test_more_runs_keep_the_first_runs(reference):
     assert_same_bits(reference, study(n_runs=RUNS + 5), runs=slice(RUNS))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("order", [[3, 1, 0, 2, 4, 6, 5, 7], [7, 7, 0, 1, 2, 3, 4, 5]])
-def test_any_order_of_blocks(order):
+def test_order_of_blocks_does_not_change_the_bits(order):
     """A block's numbers do not depend on its place in a wave, nor on its neighbours."""
     mesh = default_mesh()
     team = as_team(small_game(), "learner", learner())
@@ -106,20 +106,20 @@ def test_any_order_of_blocks(order):
     np.testing.assert_array_equal(played(order), played(range(8))[order])
 
 
-def test_read_outs_do_not_change_the_numbers(reference, many_read_outs):
+def test_number_of_recorded_rounds_does_not_change_the_bits(reference, many_read_outs):
     assert len(many_read_outs.rounds) == 40
     at = np.flatnonzero(np.isin(many_read_outs.rounds, reference.rounds))
     assert_same_bits(reference, many_read_outs, record_at=at)
 
 
-def test_rounds_that_are_given_do_not_change_the_numbers(reference):
+def test_list_of_recorded_rounds_does_not_change_the_bits(reference):
     """Read-outs at unequal distances: segments of one round, and sums of unfinished chunks."""
     result = study(record_at=[1, 33, 40, 79], n_runs=4)
     assert result.rounds.tolist() == [1, 33, 40, 79, 80]
     np.testing.assert_array_equal(result.regret[..., [2, 4]], reference.regret[:, :4, [1, 3]])
 
 
-def test_a_horizon_that_segments_do_not_divide(reference):
+def test_horizon_need_not_be_a_multiple_of_segments(reference):
     """Segments of 27 rounds overrun 80, and what is beyond the horizon is not played."""
     cut = study(record_at=3, n_rounds=79, n_runs=4)
     assert cut.rounds.tolist() == [27, 54, 79]
@@ -127,12 +127,12 @@ def test_a_horizon_that_segments_do_not_divide(reference):
     assert_same_bits(cut, study(record_at=[27, 54, 79], n_runs=4), record_at=slice(3))
 
 
-def test_the_same_rounds_whatever_the_horizon(reference):
+def test_horizon_does_not_change_earlier_rounds(reference):
     assert_same_bits(study(n_rounds=60, record_at=3), reference, record_at=slice(3))
 
 
 @pytest.mark.long
-def test_float64_where_it_is_enabled(x64):
+def test_float64_is_used_if_enabled(x64):
     result = study(n_runs=4)
     assert result.meta["dtype"] == "float64"
     assert_same_bits(study(n_runs=4, runs=[1]), result, runs=[1])
@@ -144,7 +144,7 @@ def test_float64_where_it_is_enabled(x64):
 
 
 @pytest.mark.long
-def test_a_data_set_in_file_order_shares_its_comparator():
+def test_deterministic_data_stream_shares_its_comparator():
     """One pass over the data serves all runs, those that are replayed alone included."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(10, 3)), rng.normal(size=10)
@@ -169,7 +169,7 @@ def swept() -> jo.Result:
     return study({"eta": jo.sweep({f"{eta:.3g}": learner(eta) for eta in ETAS})}, n_runs=4)
 
 
-def test_a_sweep_is_its_learners_one_by_one(swept):
+def test_sweep_equals_its_learners_simulated_separately(swept):
     assert swept.learners[:2] == ("eta[0.01]", "eta[0.013]")
     for i in (0, 7, 19):
         alone = study(learner(ETAS[i]), n_runs=4)
@@ -177,7 +177,7 @@ def test_a_sweep_is_its_learners_one_by_one(swept):
         np.testing.assert_array_equal(swept.comparator_loss[[i]], alone.comparator_loss)
 
 
-def test_a_sweep_is_reproducible(swept):
+def test_sweep_is_reproducible(swept):
     again = study({"eta": jo.sweep({f"{eta:.3g}": learner(eta) for eta in ETAS})}, n_runs=4)
     assert_same_bits(again, swept)
     replayed = study({"eta": jo.sweep([learner(eta) for eta in ETAS])}, n_runs=4, runs=[2, 3])
@@ -186,7 +186,7 @@ def test_a_sweep_is_reproducible(swept):
 
 
 @pytest.mark.long
-def test_learners_of_a_study_do_not_disturb_each_other(reference):
+def test_learners_of_a_study_are_independent(reference):
     """In any company a learner's numbers are its own, and all face the same instances and the same noise."""
     company = {
         "full": jo.Entrant(learner(estimator=FullGradient()), jo.FullInformation()),
@@ -216,13 +216,13 @@ class LastOutcome:
         return oracle.y, ()
 
 
-def test_a_state_may_begin_as_a_plain_number():
+def test_initial_state_may_be_a_python_number():
     game = jo.Game(jo.environments.DataStream(np.eye(3), np.array([1.0, 3.0, 6.0])), jo.FullInformation())
     result = jo.simulate(game, LastOutcome(), n_runs=1, n_rounds=3, record_at=[1, 2, 3])
     assert result.cumulative_loss[0].tolist() == [[1.0, 1.0 + 4.0, 1.0 + 4.0 + 9.0]]
 
 
-def test_sweeps_of_unlike_learners_are_refused():
+def test_sweep_of_unlike_learners_raises():
     with pytest.raises(ValueError, match="item 1"):
         jo.sweep([learner(), learner(estimator=KnownCovariance())])
     with pytest.raises(ValueError, match="learners: must hold"):
@@ -234,7 +234,7 @@ def test_sweeps_of_unlike_learners_are_refused():
 
 
 @pytest.mark.long
-def test_twenty_step_sizes_are_one_compilation():
+def test_sweep_of_twenty_step_sizes_compiles_once():
     """As a sweep, and as twenty studies; numbers may be of any kind."""
     options = {"n_runs": 3, "block_size": 3, "comparator": None, "n_rounds": 8, "record_at": 2}
     before = n_compiled("advance")
@@ -254,7 +254,7 @@ def test_a_second_call_compiles_nothing(reference):
     assert n_compiled() == before + 1, "the counter works"
 
 
-def test_horizons_recorded_rounds_and_numbers_of_runs_are_data():
+def test_other_horizons_rounds_and_runs_compile_nothing():
     """Where blocks are equally wide, nothing is compiled for another horizon, other rounds or more runs."""
     study(n_runs=4)
     before = n_compiled()
@@ -269,7 +269,7 @@ def test_horizons_recorded_rounds_and_numbers_of_runs_are_data():
 
 
 @given(st.integers(1, 5000), st.integers(1, 60), st.sampled_from(["linear", "log"]))
-def test_read_out_rounds(n_rounds, record_at, spacing):
+def test_record_rounds(n_rounds, record_at, spacing):
     """Increasing, the horizon the last one, never more than asked for; on a linear scale as far apart as can be."""
     rounds = record_rounds(n_rounds, record_at, spacing)
     assert rounds[-1] == n_rounds
@@ -287,14 +287,14 @@ def test_read_out_rounds(n_rounds, record_at, spacing):
 
 
 @given(st.lists(st.integers(1, 500), min_size=1, max_size=8))
-def test_read_out_rounds_that_are_given(wanted):
+def test_record_rounds_of_a_list(wanted):
     rounds = record_rounds(500, wanted)
     assert rounds.tolist() == sorted({*wanted, 500})
     assert len(list(Plan(None, 500, rounds, 1, default_mesh(jax.devices()[:1]), [0]).segments())) <= 2 * len(rounds)
 
 
 @given(st.lists(st.integers(0, 100), unique=True, max_size=20), st.sampled_from([1, 2, 8]))
-def test_waves(blocks, n_devices):
+def test_waves_pad_with_the_last_block(blocks, n_devices):
     mesh = default_mesh(jax.devices()[:n_devices])
     parts = [wave[:real] for wave, real in waves(blocks, mesh)]
     assert [int(b) for part in parts for b in part] == blocks

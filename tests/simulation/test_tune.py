@@ -72,7 +72,7 @@ def reference(losses, rungs):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_it_is_successive_halving(seed):
+def test_successive_halving_matches_a_reference(seed):
     rng = np.random.default_rng(seed)
     n_settings, n_runs, factor = int(rng.integers(1, 30)), int(rng.integers(16, 40)), int(rng.integers(2, 4))
     losses = rng.normal(size=(n_settings, 1)) + rng.normal(size=(n_settings, n_runs))
@@ -108,16 +108,16 @@ def test_it_is_successive_halving(seed):
         ((5, 32, 3, 3), [(5, 4), (2, 12), (1, 32)]),
     ],
 )
-def test_how_many_settings_and_runs(sizes, rungs):
+def test_plan_rungs(sizes, rungs):
     assert halving.plan_rungs(*sizes) == rungs
 
 
-def test_more_rungs_than_runs():
+def test_too_many_rungs_raise():
     with pytest.raises(ValueError, match=r"rungs: must .*got 4 for n_runs=26"):
         halving.plan_rungs(100, 26, 4, 3)
 
 
-def test_the_least_is_the_first_of_equal_ones():
+def test_argmin_finite_returns_the_first_of_equal_means():
     assert halving.argmin_finite([2.0, np.nan, 1.0, 1.0, -np.inf]) == 2
     with pytest.raises(ValueError, match=r"grid: .*got none in 2"):
         halving.argmin_finite([np.nan, np.inf])
@@ -127,7 +127,7 @@ def test_the_least_is_the_first_of_equal_ones():
 # The search
 
 
-def test_the_choice_is_the_best_step_that_was_tried(tuned):
+def test_tune_chooses_the_best_step_size(tuned):
     """Means are within 5 standard errors of the closed form: a false alarm in 1e-4, the test of a wrong step or of
     half the noise fails."""
     expected = [expected_loss(step) for step in STEPS[:3]]
@@ -139,7 +139,7 @@ def test_the_choice_is_the_best_step_that_was_tried(tuned):
         assert (np.abs(rung.of.mean[finite] - wanted) < 5 * rung.of.standard_error[finite]).all()
 
 
-def test_it_is_halving_on_runs_of_a_stream_of_their_own(tuned, no_further_program):
+def test_tune_matches_manual_halving_on_its_own_runs(tuned, no_further_program):
     losses = played(jax.random.fold_in(jax.random.key(3), TUNING))
     failed = ~np.isfinite(losses)
     assert failed[3].all(), "a step that diverges is out"
@@ -155,7 +155,7 @@ def test_it_is_halving_on_runs_of_a_stream_of_their_own(tuned, no_further_progra
     assert tuned.seconds > 0
 
 
-def test_the_runs_that_choose_are_not_those_that_are_reported():
+def test_tuning_runs_differ_from_reported_runs():
     """Neither their keys nor the keys of their streams meet those of the study's runs; nor do the losses."""
     study = jax.random.key(3)
     tuning = jax.random.fold_in(study, np.uint32(TUNING))
@@ -172,7 +172,7 @@ def test_the_runs_that_choose_are_not_those_that_are_reported():
     assert not np.isin(played(3)[:2], played(tuning)[:2]).any()
 
 
-def test_a_plain_grid_in_runs_that_are_named(tuned):
+def test_grid_search_with_runs_key(tuned):
     """All runs at every setting; `runs_key` says which: as a search by hand in runs of another seed."""
     plain = jo.tune(GAME, make, {"step": STEPS}, key=3, runs_key=4, **SIZES | {"n_runs": 16, "rungs": 1}, together=2)
     losses = played(4)[:, :16]
@@ -182,7 +182,7 @@ def test_a_plain_grid_in_runs_that_are_named(tuned):
     assert plain.share == 1.0
 
 
-def test_a_search_goes_on_where_it_was_interrupted(tuned, tmp_path):
+def test_interrupted_search_resumes(tuned, tmp_path):
     def stop(done, total, what):
         if what.startswith("rung 2"):
             raise KeyboardInterrupt
@@ -198,7 +198,7 @@ def test_a_search_goes_on_where_it_was_interrupted(tuned, tmp_path):
         np.testing.assert_array_equal(rung.of.mean, other.of.mean)
 
 
-def test_a_choice_at_the_edge_is_warned_of(no_further_program):
+def test_choice_at_the_edge_warns(no_further_program):
     with pytest.warns(
         SearchEdgeWarning, match="^step = 0.2 is the largest that was tried, so that a better one may lie b"
     ):
@@ -207,7 +207,7 @@ def test_a_choice_at_the_edge_is_warned_of(no_further_program):
     assert repr(found).endswith("step = 0.2 is the largest that was tried, so that a better one may lie beyond")
 
 
-def test_it_prints(tuned):
+def test_tuned_has_a_repr_and_html(tuned):
     lines = repr(tuned).splitlines()
     assert lines[0] == "Tuned: step = 0.2, of 4 settings, by the cumulative loss after 16 rounds"
     assert [line.split()[:3] for line in lines[-5:-1]] == [
@@ -227,7 +227,7 @@ def test_it_prints(tuned):
     np.testing.assert_allclose(half, 2.0395134464, rtol=1e-9, err_msg="Student's 95 % with 31 degrees of freedom")
 
 
-def test_no_setting_is_left(no_further_program):
+def test_all_settings_failing_raises(no_further_program):
     with pytest.raises(ValueError, match=r"grid: .*got none in 4"):
         jo.tune(GAME, make, {"step": [1e20, 2e20, 3e20, 4e20]}, key=3, **SIZES)
 
@@ -252,7 +252,7 @@ class Bisection:
         self.told += zip(tried, losses, strict=True)
 
 
-def test_a_sampler_is_told_before_it_is_asked_again(no_further_program):
+def test_sampler_gets_losses_before_the_next_ask(no_further_program):
     sampler = Bisection()
     grid = {"step": jo.Range(1e-3, 10.0, log=True)}
     found = jo.tune(GAME, make, grid, key=3, sampler=sampler, n_settings=4, together=2, **SIZES)
@@ -266,7 +266,7 @@ def test_a_sampler_is_told_before_it_is_asked_again(no_further_program):
 
 @pytest.mark.long
 @pytest.mark.parametrize("given", ["optuna", "study"])
-def test_optuna(given):
+def test_optuna_sampler_finds_the_best_setting(given):
     """The real one: its trials are the settings, and it comes near the best step."""
     import optuna
 
@@ -284,13 +284,13 @@ def test_optuna(given):
             jo.tune(GAME, make, {"step": [jo.Constant(0.1)]}, sampler=study, n_settings=2, **SIZES)
 
 
-def test_without_optuna(monkeypatch):
+def test_missing_optuna_raises(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "optuna", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'jaxonline\[tuning\]'"):
         jo.tune(GAME, make, {"step": [0.1, 0.2]}, sampler="optuna", n_settings=2, **SIZES)
 
 
-def test_settings_that_are_drawn():
+def test_draw_settings_is_a_latin_hypercube():
     """One in each n-th part of the logarithms; the same key draws the same."""
     grid = {
         "step": search_space.Range(1e-4, 1.0, log=True),
@@ -306,7 +306,7 @@ def test_settings_that_are_drawn():
     assert steps != sorted(steps), "in an order that has nothing to do with that of other numbers"
 
 
-def test_all_pairs_of_a_grid():
+def test_grid_of_lists_tries_all_combinations():
     asked, n = search_space.make_sampler(
         search_space.check_grid({"a": np.array([1.0, 2.0]), "b": ["x", None]}), None, None, [0]
     )
@@ -314,7 +314,7 @@ def test_all_pairs_of_a_grid():
     assert asked.ask(n) == wanted
 
 
-def test_settings_that_differ_in_numbers_share_a_program():
+def test_settings_that_differ_in_numbers_compile_once():
     """Those of another structure, or that see the rounds through another feedback, do not."""
     noise, tried = jo.noise.gaussian, Trials(GAME, lambda setting: setting["learner"], "cumulative_loss", 4)
     two = jo.GradientLearner(jo.estimators.TwoCopies(), 0.1)
@@ -328,7 +328,7 @@ def test_settings_that_differ_in_numbers_share_a_program():
     assert [tried.kinds.index(kind) for kind in tried.kind_of] == [0, 0, 1, 1, 2, 3, 2]
 
 
-def test_a_program_that_is_not_full_is_filled_up(tuned, no_further_program):
+def test_incomplete_batches_are_padded(tuned, no_further_program):
     """Three settings, two in a program: what fills it up changes nothing, and is not there."""
     three = jo.tune(GAME, make, {"step": STEPS[:3]}, key=3, **SIZES)
     assert [each["step"] for each in three.settings] == STEPS[:3]
@@ -338,7 +338,7 @@ def test_a_program_that_is_not_full_is_filled_up(tuned, no_further_program):
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.* that was tried")
-def test_kinds_are_played_side_by_side():
+def test_settings_of_different_kinds_are_simulated_together():
     """Each setting has the losses that its learner has alone, whatever it is played with."""
     entrant = lambda step, copies: jo.Entrant(  # noqa: E731
         jo.GradientLearner(jo.estimators.MeanOfCopies(copies), step), jo.NoisyCopies(jo.noise.gaussian(0.1))
@@ -353,7 +353,7 @@ def test_kinds_are_played_side_by_side():
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.* that was tried")
-def test_what_is_to_be_small():
+def test_quantity_is_minimised():
     """Losses, regret to a comparator, which is less by the same in all settings, or another measure: queries."""
     copies = lambda n: jo.GradientLearner(jo.estimators.MeanOfCopies(n), 0.2, radius=2.0)  # noqa: E731
     game = jo.replace(GAME, feedback=jo.NoisyCopies(jo.noise.gaussian(0.1)))
@@ -372,7 +372,7 @@ def test_what_is_to_be_small():
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.* that was tried")
-def test_fields_of_a_learner():
+def test_grid_may_name_fields_of_a_learner():
     learner = jo.GradientLearner(jo.estimators.FullGradient(), jo.InverseSqrt(0.1), 1.0)
     found = jo.tune(GAME, learner, {"step_size.eta": [0.05, 0.2, 1.0]}, key=3, n_runs=8, n_rounds=T, mesh=ONE)
     made = jo.tune(

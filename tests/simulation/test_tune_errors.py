@@ -14,12 +14,12 @@ from jaxonline.results.tuned import Rung, Tuned, at_edge
 pytestmark = pytest.mark.fast_compile
 
 
-def test_edges_are_those_of_numbers():
+def test_only_numbers_have_an_edge():
     tried = [{"a": a, "kind": kind, "flag": True, "one": 1} for a in (3, 1, 2) for kind in ("x", "y")]
     assert [at_edge(tried, i) for i in range(6)] == [("a",), ("a",), ("a",), ("a",), (), ()]
 
 
-def test_in_a_notebook_words_are_words():
+def test_html_escapes_names():
     of = Estimate(*(np.zeros(2) for _ in Estimate._fields))
     rung = Rung(np.arange(2), 2, 2, of, np.zeros(2, int))
     found = Tuned(({"<b>a": 1}, {"<b>a": 2}), 0, (rung,), None, "<i>", 5, 20, 1.0)
@@ -36,9 +36,9 @@ BAD = [
     ({"grid": {"step": [0.1, np.nan]}}, ValueError, r"grid\['step'\]: .*got \[0.1 nan\]"),
     ({"grid": {"step": [0.1, 0.1]}}, ValueError, r"grid\['step'\]: .*got 0.1 twice"),
     ({"grid": {"step": [0.1, -0.2]}}, ValueError, ".*got -0.2|.*got -0.2"),
-    ({"grid": {"stop": [0.1]}}, TypeError, "grid: must .*got stop.; missing"),
-    ({"grid": {"runs": [0.1]}}, ValueError, "grid: .*got 'runs'"),
-    ({"grid": {"cumulative_loss": [1]}}, ValueError, "grid: .*got 'cumulative_loss'"),
+    ({"grid": {"stop": [0.1]}}, TypeError, "grid: must .* got stop: missing"),
+    ({"grid": {"runs": [0.1]}}, ValueError, "a name in grid: .*got 'runs'"),
+    ({"grid": {"cumulative_loss": [1]}}, ValueError, "a name in grid: .*got 'cumulative_loss'"),
     ({"learner": make(0.1), "grid": {"raduis": [1.0]}}, ValueError,
      "grid: a field of GradientLearner: .*got 'raduis'.; did you mean 'radius'?"),
     ({"learner": make(0.1), "grid": {"step_size.eta": [1.0]}}, ValueError, "grid: a field of Constant: must be one of"),
@@ -60,7 +60,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("wrong", "error", "message"), BAD, ids=[message for _, _, message in BAD])
-def test_bad_calls(wrong, error, message):
+def test_tune_rejects_bad_arguments(wrong, error, message):
     arguments = {"game": GAME, "learner": make, "grid": {"step": [0.1, 0.2]}} | SIZES | wrong
     with pytest.raises(error, match=message):
         jo.tune(**arguments)
@@ -88,13 +88,13 @@ class Wrong:
         ([{"step": 0.1}, {"step": np.nan}], ValueError, "step of a setting of sampler: .*got nan"),
     ],
 )
-def test_bad_samplers(asked, error, message):
+def test_tune_rejects_bad_samplers(asked, error, message):
     with pytest.raises(error, match=message):
         jo.tune(GAME, make, {"step": [0.1, 0.2]}, sampler=Wrong(*asked), n_settings=2, **SIZES)
 
 
 @pytest.mark.parametrize("ends", [(1.0, 1.0), (2.0, 1.0), (np.nan, 1.0), (0.0, np.inf)])
-def test_bad_ranges(ends):
+def test_range_rejects_bad_ends(ends):
     with pytest.raises(ValueError, match=r"low: must|high: must"):
         jo.Range(*ends)
     with pytest.raises(ValueError, match=r"low: .*got 0"):
@@ -102,7 +102,7 @@ def test_bad_ranges(ends):
 
 
 @pytest.mark.long
-def test_the_page_on_tuning_runs():
+def test_code_of_the_tuning_page_runs():
     """From top to bottom: nine steps, of which the best is none at the edge; and a sampler that comes as near."""
     names = {}
     found = []

@@ -104,8 +104,8 @@ def test_ranks_handle_ties_failures_and_gaps():
     assert re.search(r"^a +1.75 +2.5 b +1 a\* +–$", text, re.MULTILINE)
     assert re.search(r"^b +2.00 +1 a +4\* +1 a$", text, re.MULTILINE)
     assert "a does not play short: it has other moves." in text
-    assert "b in failed: 30 of 30 runs came to NaN or infinity" in text.replace("\n", " ")
-    assert "* is a rank of some of the runs" in text.replace("\n", " ")
+    assert "b in failed: 30 of 30 runs" in text.replace("\n", " ")
+    assert "* marks a rank" in text.replace("\n", " ")
     with pytest.raises(ValueError, match=r"learners: .*got 'a'"):
         table.differ("short", "a", "b")
 

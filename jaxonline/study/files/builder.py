@@ -1,4 +1,4 @@
-"""Tables of a study file made into objects: validated by their models, and constructed."""
+"""Construction of objects from the tables of a study file, validated by their models."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -28,40 +28,31 @@ from jaxonline.study.files.user_code import load_user_object
 
 
 class Builder:
-    """Makes objects of the tables of a study file.
-
-    Args:
-        source: the file.
-        horizon: what stands for `n_rounds` where it is not given.
-    """
+    """Builds objects from the tables of a study file; `horizon` is the default of parameters for the rounds."""
 
     def __init__(self, source: SourceFile, horizon: int):
         self.source, self.horizon = source, horizon
 
     def component(self, value: Any, at: KeyPath, kinds: tuple[Any, ...], beside: tuple[str, ...] = ()) -> BuiltObject:
-        """The object that a name, or a table with a type, stands for; the keys `beside` are left to the caller.
-
-        Raises:
-            StudyFileError: it is neither, there is no such type, or the constructor rejects an argument.
-        """
+        """Build the object of a name, or of a table with a type; ignores the keys `beside`. Raises StudyFileError."""
         if isinstance(value, dict):
             value = {key: item for key, item in value.items() if key not in beside}
         return self._located(at, lambda: self.construct(value, kinds))
 
     def value(self, parameter: Parameter, value: Any, at: KeyPath) -> BuiltObject:
-        """The argument that a key stands for."""
+        """Build the argument of a key."""
         return self._located(at, lambda: self.table({parameter.name: value}, (parameter,))[parameter.name], 1)
 
     def keys(
         self, parameters: Mapping[str, Parameter], table: Mapping[str, Any], at: KeyPath
     ) -> dict[str, BuiltObject]:
-        """The values of a table whose keys are known; without those that are not given."""
+        """Build the values of a table with known keys; absent keys are left out."""
         return self._located(
             at, lambda: self.table(table, tuple(parameters.values()), at[-1] if at else "a study file")
         )
 
     def _located(self, at: KeyPath, make: Callable[[], Any], skipped: int = 0) -> Any:
-        """What `make` returns; an error is one of a key in the file."""
+        """Call `make`; a validation error becomes a StudyFileError at its key."""
         try:
             return make()
         except ValidationError as error:
@@ -71,7 +62,7 @@ class Builder:
     def table(
         self, table: Mapping[str, Any], parameters: tuple[Parameter, ...], name: Any = "", entry: Entry | None = None
     ) -> dict[str, Any]:
-        """A table validated: unknown keys first, then what is missing or wrong."""
+        """Validate a table; report unknown keys first, then missing and wrong ones."""
         model = model_of(entry) if entry else table_model(parameters)
         try:
             return model.validate_python(table, context=self)
@@ -92,14 +83,14 @@ class Builder:
         raise validation_error(first["msg"], at)
 
     def construct(self, value: Any, kinds: tuple[Any, ...]) -> BuiltObject:
-        """The object of a name, or of a table with a type."""
+        """Build the object of a name, or of a table with a type."""
         table = {"type": value} if isinstance(value, str) else value
         if not isinstance(table, dict):
             raise validation_error(
                 f"must be {article_of(kinds)}, by its name or as a table with a type (got {check.quote(value)})"
             )
         if not isinstance(table.get("type"), str):
-            words = f"must say which {noun_of(kinds)} it is (got {check.quote(table.get('type'))})"
+            words = f"must name the {noun_of(kinds)} (got {check.quote(table.get('type'))})"
             raise validation_error(words, ("type",))
         where = ("type",) if table is value else ()
         name, given = table["type"], {key: item for key, item in table.items() if key != "type"}
@@ -108,13 +99,12 @@ class Builder:
         known = entries_of(kinds)
         if name not in known:
             entry = catalogue().get(name)
-            some = f" ({', '.join(known)})" if len(known) <= 8 and entry is None else ""
+            choices = f" ({', '.join(known)})" if len(known) <= 8 and entry is None else ""
             other = f", which is {with_article(entry.kind)}" if entry else did_you_mean(name, known)
-            raise validation_error(f"must be {article_of(kinds)}{some} (got {name!r}){other}", where)
+            raise validation_error(f"must be {article_of(kinds)}{choices} (got {name!r}){other}", where)
         return self._construct(known[name], given)
 
     def _construct(self, entry: Entry, given: Mapping[str, Any]) -> BuiltObject:
-        """The object that an entry makes from the keys of a table."""
         built = self.table({"type": entry.name, **given}, entry.parameters, entry=entry)
         del built["type"]
         resolved: dict[str, Any] = {"type": entry.name}
@@ -140,47 +130,44 @@ class Builder:
         return BuiltObject(value, resolved)
 
     def _own(self, name: str, given: dict[str, Any], where: KeyPath, kinds: tuple[Any, ...]) -> BuiltObject:
-        """An object of a module beside the study file: a class is constructed with the keys, anything else is taken."""
+        """Build an object of the user's module; a class is constructed with the keys."""
         loaded = self.load(name, where)
         if callable(loaded) and (isinstance(loaded, type) or given):
             built = self._construct(user_entry(name, loaded), given)
         elif given:
-            raise validation_error(
-                f"must be left out, as {name} is an object already (got {check.quote(next(iter(given.values())))})",
-                (next(iter(given)),),
-            )
+            raise validation_error(f"must be left out, as {name} takes no keys", (next(iter(given)),))
         else:
             built = BuiltObject(loaded, {"type": name})
         needed = members_of(PROTOCOLS[kinds[0]]) if len(kinds) == 1 and kinds[0] in PROTOCOLS else ()
-        lacks = next((member for member in needed if not hasattr(built.value, member)), None)
-        if lacks is not None:
+        missing = next((member for member in needed if not hasattr(built.value, member)), None)
+        if missing is not None:
             raise validation_error(
-                f"must be {article_of(kinds)}, with {', '.join(needed)} (got {name}, which has no {lacks})", where
+                f"must be {article_of(kinds)}, with {', '.join(needed)} (got {name}, which has no {missing})", where
             )
         return built
 
     def load(self, name: str, at: KeyPath = ()) -> Any:
-        """The object that a module beside the study file has under a name."""
+        """Load an object of the user's module."""
         try:
             return load_user_object(self.source.folder, name)
         except ValueError as error:
             raise validation_error(str(error), at) from None
 
     def load_at(self, name: str, at: KeyPath) -> Any:
-        """As `load`; an error is one of a key in the file."""
+        """Load an object; an error names the key."""
         return self._located(at, lambda: self.load(name))
 
     def call(self, name: str, make: Callable[..., Any], arguments: dict[str, Any], at: KeyPath) -> Any:
-        """What a constructor makes; an error is one of a key in the file."""
+        """Call a constructor; an error names the key."""
         return self._located(at, lambda: call_constructor(name, make, arguments))
 
     def error_at(self, at: KeyPath, words: str) -> StudyFileError:
-        """What is wrong, with its place."""
+        """Return an error with its place in the file."""
         return self.source.error_at(at, words)
 
 
 def call_constructor(name: str, make: Callable[..., Any], arguments: dict[str, Any]) -> Any:
-    """What a constructor makes; an error of an argument is one of the key of that name."""
+    """Call a constructor; the error of an argument becomes an error at the key of that name."""
     try:
         return make(**arguments)
     except (ValidationError, StudyFileError):
@@ -190,12 +177,11 @@ def call_constructor(name: str, make: Callable[..., Any], arguments: dict[str, A
         if argument in arguments:
             raise validation_error(error.problem, (argument,)) from error  # type: ignore[union-attr]
         raise validation_error(f"{name}: {str(error) or type(error).__name__}") from error
-    except Exception as error:  # of code of the user's
+    except Exception as error:  # raised by user code
         raise validation_error(f"{name}: {type(error).__name__}: {error}") from error
 
 
 def _checksum(stream: Any) -> str:
-    """Of the rows of a data set."""
     from jaxonline.datasets import checksum
 
     return checksum(np.asarray(stream.X), np.asarray(stream.y))[:16]

@@ -1,7 +1,7 @@
-"""Everything that a study file can name, collected from the packages: what it is, what it takes, and a line on it.
+"""Catalogue of all components that a study file can name, collected from the packages.
 
-A kind is a protocol: a class with init, predict and update is a learner. A class of no kind is named where a
-constructor asks for that class (the storage of a kernel learner, the law of a series).
+Kinds are protocols: a class with init, predict and update is a learner. A class of no kind can be named where a
+constructor requires that class (storage of a kernel learner, distribution of a series).
 """
 
 import dataclasses
@@ -31,49 +31,38 @@ PACKAGES = (
     "kernels", "kernels.radial", "comparators", "bounds", "simulation.measures", "game.regret", "claims",
     "environments.adversaries",
 )  # fmt: skip
-PROTOCOLS: dict[str, type] = {  # by kind; a class is of the first kind whose protocol it satisfies
+PROTOCOLS: dict[str, type] = {  # a class has the first kind whose protocol it satisfies
     "learner": Learner, "combiner": Combiner, "environment": Environment, "adversary": NoiseAdversary,
     "feedback": Feedback, "noise": NoiseLaw, "comparator": Comparator, "hindsight comparator": HindsightComparator,
     "measure": Measure, "regret": Regret, "loss": Loss,
 }  # fmt: skip
 HEADINGS = {
     "learner": "Learners", "combiner": "Combiners: weights of experts", "environment": "Environments",
-    "feedback": "Feedback: what a learner may ask", "noise": "Laws of noise", "adversary": "Adversaries",
+    "feedback": "Feedback: what a learner observes", "noise": "Noise distributions", "adversary": "Adversaries",
     "loss": "Losses", "regret": "Notions of regret", "estimator": "Estimators of gradients", "kernel": "Kernels",
     "comparator": "Comparators", "bound": "Bounds", "measure": "Measures", "step size": "Step sizes",
     "schedule": "Schedules (optax)", "optimizer": "Optimizers (optax)", "projection": "Projections (optax)",
-    "part": "Parts that some of these take",
+    "part": "Parts of other components",
 }  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Entry:
-    """A component that a study file can name.
+    """A component that a study file can name."""
 
-    Attributes:
-        name: as it is written: of a class, or CLASS.METHOD for another constructor, or of a function.
-        kind: a key of `HEADINGS`.
-        make: what is called.
-        product: the class of the object that it makes, None for bounds and functions of optax.
-        line: the first line of its docstring.
-        parameters: what it takes.
-        package: where Python has it.
-        open_ended: whether it takes options that are not named.
-    """
-
-    name: str
-    kind: str
+    name: str  # of the class or function; CLASS.METHOD for another constructor
+    kind: str  # a key of HEADINGS
     make: Callable[..., Any]
-    product: type | None
-    line: str
+    product: type | None  # class of the objects; None for bounds and functions of optax
+    line: str  # first line of the docstring
     parameters: tuple[Parameter, ...]
-    package: str
-    open_ended: bool = False
+    package: str  # where it is defined
+    open_ended: bool = False  # whether it takes further options
 
 
 @functools.cache
 def catalogue() -> dict[str, Entry]:
-    """Every entry by name, those of a kind together."""
+    """Return all entries by name, sorted by kind."""
     data = _entry("data", "environment", data_stream, DataStream, "study.files.data")
     entries = [*_package_entries(), *_optax_entries(), data]
     order = list(HEADINGS)
@@ -81,29 +70,22 @@ def catalogue() -> dict[str, Entry]:
 
 
 def find_entry(name: str) -> Entry:
-    """The entry of that name, in capitals or not.
-
-    Raises:
-        ValueError: there is none.
-    """
+    """Return the entry of a name, ignoring case; raises ValueError without one."""
     entries = catalogue()
-    alike = [known for known in entries if known.lower() == name.lower()]
-    if name not in entries and len(alike) != 1:
-        parts = [known for known in entries if name.lower() in known.lower()]
-        parts = parts or [known for known, entry in entries.items() if name.lower() in entry.line.lower()]
-        suggestion = (
-            f"; did you mean one of {', '.join(parts[:12])}?"
-            if len(parts) > 1
-            else did_you_mean(name, parts or entries)
-        )
-        suggestion = suggestion or (f"; did you mean {parts[0]!r}?" if parts else "")
+    matches = [known for known in entries if known.lower() == name.lower()]
+    if name not in entries and len(matches) != 1:
+        similar = [known for known in entries if name.lower() in known.lower()]
+        similar = similar or [known for known, entry in entries.items() if name.lower() in entry.line.lower()]
+        suggestion = did_you_mean(name, similar or entries)
+        if len(similar) > 1 or (similar and not suggestion):
+            suggestion = f"; did you mean one of {', '.join(similar[:12])}?"
         raise ValueError(f"name: no learner, game or other object has this name (got {name!r}){suggestion}")
-    return entries[name if name in entries else alike[0]]
+    return entries[name if name in entries else matches[0]]
 
 
 @functools.cache
 def entries_of(kinds: tuple[Any, ...]) -> dict[str, Entry]:
-    """The entries that may stand where a component of these kinds is asked for."""
+    """Return the entries allowed where a component of these kinds is required."""
 
     def fits(entry: Entry, kind: Any) -> bool:
         made = entry.product
@@ -121,7 +103,7 @@ def _satisfies(product: type, protocol: type) -> bool:
 
 
 def kind_of(value: type) -> str:
-    """The kind of a class."""
+    """Return the kind of a class."""
     call: Any = getattr(value, "__call__", None)  # noqa: B004
     arguments = list(inspect.signature(call).parameters)[1:] if inspect.isfunction(call) else []
     if issubclass(value, Kernel):
@@ -148,7 +130,6 @@ def _package_entries() -> Iterator[Entry]:
 
 
 def _exports(module: types.ModuleType) -> list[tuple[str, Any]]:
-    """`__all__` or, of a module without, all that is public and defined there."""
     own = [n for n, v in vars(module).items() if n[0] != "_" and getattr(v, "__module__", "") == module.__name__]
     return [(name, getattr(module, name)) for name in getattr(module, "__all__", own)]
 
@@ -160,7 +141,7 @@ def _entry(name: str, kind: str, make: Any, product: type | None, package: str, 
 
 
 def _class_entries(name: str, value: type, package: str) -> Iterator[Entry]:
-    """The class, if it is one that users construct, and its other constructors."""
+    """Yield the entries of a class that users construct: itself and its other constructors."""
     if not is_component(value):
         return
     kind = kind_of(value)
@@ -173,7 +154,7 @@ def _class_entries(name: str, value: type, package: str) -> Iterator[Entry]:
 
 
 def _function_entries(name: str, value: Callable[..., Any], package: str) -> Iterator[Entry]:
-    """A function that makes a component, or a bound."""
+    """Yield the entry of a function that returns a component or a bound."""
     if package == "bounds":
         yield _entry(name, "bound", value, None, package)
     elif package != "claims":
@@ -184,7 +165,7 @@ def _function_entries(name: str, value: Callable[..., Any], package: str) -> Ite
 
 
 def is_component(value: type) -> bool:
-    """Whether a class is a struct that users construct: neither a protocol, nor abstract, nor a tuple."""
+    """Whether users construct the class: a struct that is neither abstract nor a protocol."""
     return bool(
         getattr(value, "__dataclass_params__", None) is not None and not getattr(value, "_is_protocol", False)
         and not inspect.isabstract(value) and value.__module__.startswith("jaxonline.")
@@ -192,7 +173,7 @@ def is_component(value: type) -> bool:
 
 
 def _optax_entries() -> Iterator[Entry]:
-    """Optimisers, whose learning rate is 1 here; schedules; and projections that have a radius."""
+    """Yield optimizers (with learning rate 1), schedules, and projections with a radius."""
     import optax
 
     modules = {"optimizer": optax, "schedule": optax.schedules, "projection": optax.projections}
@@ -202,29 +183,28 @@ def _optax_entries() -> Iterator[Entry]:
             if not inspect.isfunction(value) or name.startswith("_"):
                 continue
             arguments = list(inspect.signature(value).parameters)
-            wanted = {
+            is_listed = {
                 "optimizer": arguments[:1] == ["learning_rate"] and _needs_only_a_rate(value),
                 "schedule": name.endswith(("schedule", "decay")), "projection": arguments == ["tree", "scale"],
             }  # fmt: skip
             parameters = () if kind == "projection" else _plain_parameters(value)
-            if wanted[kind] and not any(each.required and each.in_python_only for each in parameters):
+            if is_listed[kind] and not any(each.required and each.in_python_only for each in parameters):
                 make = {"projection": lambda value=value: value, "optimizer": functools.partial(value, 1.0)}
                 yield Entry(name, kind, make.get(kind, value), None, first_line(value), parameters, "optax")
 
 
 def user_entry(name: str, value: Callable[..., Any]) -> Entry:
-    """What is known of a class or a function of the user's: its annotations; a parameter without one takes anything."""
+    """Return the entry of a user's class or function; a parameter without annotation takes anything."""
     return _entry(name, "part", value, value if isinstance(value, type) else None, "")
 
 
 def _plain_parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
-    """The parameters of a function of optax that a file can give."""
     given = [each for each in parameters_of(function) if each.name != "learning_rate"]
     return tuple(each for each in given if each.required or each.takes & {"number", "integer", "flag", "array"})
 
 
 def _needs_only_a_rate(make: Callable[..., Any]) -> bool:
-    """Whether an optimiser of optax needs nothing but a learning rate, and is not about to be removed."""
+    """Whether an optax optimizer needs only a learning rate and is not deprecated."""
     try:
         with warnings.catch_warnings(action="error"):
             return hasattr(make(1.0), "update") and not make.__name__.startswith("scale_by")

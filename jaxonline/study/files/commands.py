@@ -1,4 +1,4 @@
-"""What the commands of study files do: `run`, `show`, `report`, `diff`, `list`."""
+"""The commands of study files: `run`, `show`, `report`, `diff`, `list`."""
 
 import sys
 import time
@@ -25,9 +25,9 @@ from jaxonline.study.study import Report
 def run_file(
     console: Any, file: str, out: str | None, overrides: dict[str, Any], workers: int | None, cluster: str | None
 ) -> None:
-    """Play the study of a file in a folder, or go on there; print and write the report."""
+    """Run the study of a file in a folder, or continue it; print and write the report."""
     if workers is not None and cluster is not None:
-        raise ArgumentError("cluster", f"must be left out where there are workers (got {cluster!r})")
+        raise ArgumentError("cluster", f"must be left out beside workers (got {cluster!r})")
     if workers is not None and workers < 1:
         raise ArgumentError("workers", f"must be at least 1 (got {workers})")
     began = time.perf_counter()
@@ -37,7 +37,7 @@ def run_file(
         try:
             report, written = run_in_folder(study, folder, workers if cluster is None else cluster)
         except KeyboardInterrupt:
-            print(f"Interrupted; what is finished is in {folder}, and the same command goes on.", file=sys.stderr)
+            print(f"Interrupted; finished runs are in {folder}. The same command continues.", file=sys.stderr)
             raise
         report.show(console)
     paths = ", ".join(map(str, written))
@@ -45,11 +45,11 @@ def run_file(
 
 
 def show_folder(console: Any, folder: str) -> None:
-    """Print the table of a study, and draw its figures, also of one that is not finished."""
+    """Print the table of a study and draw its figures, also of an unfinished study."""
 
-    def show(found: StudyFolder, report: Report) -> list[Path]:
+    def show(study: StudyFolder, report: Report) -> list[Path]:
         report.show(console)
-        paths = [found.folder / f"{name}.png" for name in report.figures]
+        paths = [study.folder / f"{name}.png" for name in report.figures]
         for path, draw in zip(paths, report.figures.values(), strict=True):
             draw().savefig(path, dpi=150)
         return paths
@@ -58,39 +58,39 @@ def show_folder(console: Any, folder: str) -> None:
 
 
 def report_folder(console: Any, folder: str) -> None:
-    """Write the page and the tables of LaTeX of a study, also of one that is not finished."""
+    """Write the HTML page and the LaTeX tables of a study, also of an unfinished one."""
 
-    def write(found: StudyFolder, report: Report) -> list[Path]:
+    def write(study: StudyFolder, report: Report) -> list[Path]:
         texts = {"report.html": report.html(), "tables.tex": report.latex()}
-        return [write_text(found.folder / name, text) for name, text in texts.items()]
+        return [write_text(study.folder / name, text) for name, text in texts.items()]
 
     _write_from_report(console, folder, write, "written")
 
 
 def _write_from_report(console: Any, folder: str, make: Callable[[StudyFolder, Report], list[Path]], done: str) -> None:
-    """Make files of what a study has found so far, and say which, and how far it is."""
-    found = read_folder(folder)
+    """Write files from the results so far; print their paths and the progress."""
+    study = read_folder(folder)
     with print_short_warnings():
-        report = folder_report(found)
+        report = folder_report(study)
         if report is None:
-            console.print(f"{folder}: {format_progress(found)}.", markup=False, highlight=False)
+            console.print(f"{folder}: {format_progress(study)}.", markup=False, highlight=False)
             return
-        paths = make(found, report)
-    if not found.finished:
-        console.print(f"Not finished: {format_progress(found)}.", markup=False, highlight=False)
+        paths = make(study, report)
+    if not study.finished:
+        console.print(f"Not finished: {format_progress(study)}.", markup=False, highlight=False)
     console.print(f"{', '.join(map(str, paths))} {done}", markup=False, highlight=False)
 
 
 def diff_folders(console: Any, first: str, second: str) -> None:
-    """Say what differs between two studies: configurations, versions, results."""
+    """Print the differences of two studies: configurations, versions, results."""
     both = read_folder(first), read_folder(second)
     names = _short_names(first, second)
     configured = find_differences(both[0].study, both[1].study)
     if configured:
-        console.print("What differs in the configurations:")
+        console.print("Differences of the configurations:")
         console.print(differences_table(configured, *names))
     else:
-        console.print("The configurations are the same.")
+        console.print("The configurations are equal.")
     versions = find_differences(both[0].versions, both[1].versions)
     if versions:
         console.print(f"Versions: {format_differences(versions)}", markup=False, highlight=False)
@@ -98,24 +98,23 @@ def diff_folders(console: Any, first: str, second: str) -> None:
 
 
 def _compare(console: Any, both: tuple[StudyFolder, StudyFolder], names: tuple[str, str]) -> None:
-    for found in both:
-        if found.result is None or not found.finished:
-            words = f"{found.folder} is not finished: {format_progress(found)}."
-            console.print(words, markup=False, highlight=False)
+    for study in both:
+        if study.result is None or not study.finished:
+            line = f"{study.folder} is not finished: {format_progress(study)}."
+            console.print(line, markup=False, highlight=False)
     if both[0].result is not None and both[1].result is not None:
-        table, alone = compare_results(both[0].result, both[1].result, (both[0].study, both[1].study), names)
+        table, extra_lines = compare_results(both[0].result, both[1].result, (both[0].study, both[1].study), names)
         console.print(table)
-        for words in alone:
-            console.print(words, markup=False, highlight=False)
+        for line in extra_lines:
+            console.print(line, markup=False, highlight=False)
 
 
 def _short_names(first: str, second: str) -> tuple[str, str]:
-    """Names of two folders, as short as they differ."""
     names = Path(first).name, Path(second).name
     return (str(first), str(second)) if names[0] == names[1] else names
 
 
 def list_names(console: Any, name: str | None) -> None:
-    """Print everything that a study file can name, or what one of it takes."""
-    for part in list_everything() if name is None else describe_name(name):
-        console.print(part, markup=False, highlight=False)
+    """Print all names that a study file can use, or the parameters of one of them."""
+    for line in list_everything() if name is None else describe_name(name):
+        console.print(line, markup=False, highlight=False)

@@ -1,4 +1,4 @@
-"""Data of the user's own as an environment: a file, a known set, or a set of OpenML."""
+"""Data sets as environments of study files: a file, a known set, or a set of OpenML."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -32,39 +32,42 @@ def data_stream(
     centre: bool = False,
     scale: bool = False,
 ) -> DataStream:
-    """The rows of your own data, one a round, pass after pass: from a file, a known set, or any set of OpenML.
+    """Your own data, one row per round, pass after pass: a file, a known data set, or a set of OpenML.
 
     Args:
         file: .csv, .parquet, .npz with X and y, or columns of text; relative to the folder of the study file.
         set: a known set instead: diabetes, AR(4), Airfoil, Concrete, Bias correction, Naval.
-        openml: a set of OpenML instead, by its name; it is fetched once and kept.
-        version: of the set of OpenML; the active one by default.
-        target: the column that is predicted, by name or number; the last one, or OpenML's own, by default.
-        drop: columns that are left out, by name. Columns of words and dates are left out anyhow.
-        impute: "mean" or "median" to fill gaps column by column; by default a gap is an error.
-        positive: for classification: the target that is +1; all others are -1.
+        openml: name of an OpenML set instead; it is downloaded once.
+        version: of the OpenML set; the active one by default.
+        target: name or number of the predicted column; by default the last one, or OpenML's own target.
+        drop: names of columns to leave out. Columns of words and dates are always left out.
+        impute: how to fill missing values by column; by default they are an error.
+        positive: for classification: the target that becomes +1; all others become -1.
         order: "shuffled" (anew for each pass and run), "iid" (drawn with replacement) or "file".
-        centre: subtract from each column its mean.
-        scale: divide each column by its standard deviation, and then all by the length of the longest row; without
-            `positive`, subtract from the targets their mean, and divide them by the largest.
+        centre: subtract the mean of each column.
+        scale: divide each column by its standard deviation, and then all by the length of the longest row. Without
+            `positive`, also subtract the mean of the targets and divide them by the largest absolute value.
 
     Raises:
-        ValueError: none of file, set and openml, or several; a key that only another of them has; a set that is not
-            known; what cannot be read.
-        OSError: a file that is not there, a set that cannot be fetched.
+        ValueError: not exactly one of file, set and openml is given; a key does not belong to it; the set is unknown;
+            the
+            data cannot be read.
+        OSError: the file does not exist, or the set cannot be downloaded.
     """
     given = {name: each for name, each in (("file", file), ("set", set), ("openml", openml)) if each is not None}
     if len(given) != 1:
-        raise ValueError(f"file: one of file, set and openml must be given (got {' and '.join(given) or 'none'})")
-    of_columns = {"target": target, "drop": drop or None, "impute": impute} if set is not None else {}
-    for name, each in (of_columns | ({"version": version} if openml is None else {})).items():
+        raise ValueError(
+            f"file: exactly one of file, set and openml must be given (got {' and '.join(given) or 'none'})"
+        )
+    column_options = {"target": target, "drop": drop or None, "impute": impute} if set is not None else {}
+    for name, each in (column_options | ({"version": version} if openml is None else {})).items():
         if each is not None:
             raise ArgumentError(name, f"must be left out beside {next(iter(given))} (got {check.quote(each)})")
     label = None if positive is None else str(positive)
     if file is not None:
         path = folder / file
         if not path.is_file():
-            raise ArgumentError("file", f"must be the name of a file (got {file!r}); there is no file {str(path)!r}")
+            raise ArgumentError("file", f"must be an existing file (got {file!r}); there is no file {str(path)!r}")
         X, y = to_arrays(path, read_table(path, target, drop, label), impute)
     elif openml is not None:
         frame, own = fetch_by_name(openml, version)
@@ -83,7 +86,7 @@ def data_stream(
 
 
 def _known_set(name: str, folder: Path) -> tuple[np.ndarray, np.ndarray]:
-    """X and y of a set; of the folder a file is taken that is called as the set is, here or where it is published."""
+    """Return X and y of a known set; a file in the folder with its name, or its published name, has priority."""
     if name.lower() == "diabetes":
         return datasets.diabetes()
     key = datasets.canonical_name(name)
@@ -93,12 +96,11 @@ def _known_set(name: str, folder: Path) -> tuple[np.ndarray, np.ndarray]:
     origin = SOURCES[key].origin if key in SOURCES else None
     published = Path(origin.member).name if isinstance(origin, Archive) else ""
     files = (file for file in sorted(folder.iterdir()) if file.suffix in SUFFIXES and file.is_file())
-    own = [file for file in files if datasets.canonical_name(file.stem) == key or file.name == published]
-    return datasets.load(name, own)[1:]
+    matches = [file for file in files if datasets.canonical_name(file.stem) == key or file.name == published]
+    return datasets.load(name, matches)[1:]
 
 
 def _classes(name: str, y: np.ndarray, positive: str) -> np.ndarray:
-    """Targets as classes, by the rules for those of a file."""
     import pandas as pd
 
     cells = text_cells(pd.DataFrame({"row": np.arange(len(y)), "target": y}))
@@ -106,7 +108,7 @@ def _classes(name: str, y: np.ndarray, positive: str) -> np.ndarray:
 
 
 def scaled_data(X: np.ndarray, y: np.ndarray, targets: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Columns of unit variance (constant ones as they are), rows of length 1 at most; targets of mean 0 in [-1, 1]."""
+    """Scale columns to unit variance, rows to at most length 1; with `targets`, y to mean 0 in [-1, 1]."""
     deviations = X.std(axis=0)
     X = X / np.where(deviations > 0, deviations, 1.0)
     X = X / (np.linalg.norm(X, axis=1).max() or 1.0)

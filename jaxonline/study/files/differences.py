@@ -1,4 +1,4 @@
-"""Two studies side by side: what differs in their configurations, and whether their results do."""
+"""Comparison of two studies: configurations and results."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,12 +12,12 @@ from jaxonline.results.statistics import difference_of_means, mean_over_runs
 from jaxonline.study.files.key_lines import KeyPath
 from jaxonline.study.files.reading import format_key
 
-# what decides which instances, outcomes and noise a run meets
+# these decide the instances, outcomes and noise of a run
 INSTANCE_KEYS = ("game", "seed", "rounds")
 
 
 def find_differences(first: Any, second: Any, at: KeyPath = ()) -> dict[KeyPath, tuple[Any, Any]]:
-    """Where two configurations differ: both values by the key; None where one has no such key.
+    """Return the differing values of two configurations by key; None stands for a missing key.
 
     Example:
         >>> from jaxonline.study.files.differences import find_differences
@@ -25,20 +25,20 @@ def find_differences(first: Any, second: Any, at: KeyPath = ()) -> dict[KeyPath,
         {('b', 'c'): (2, 3)}
     """
     if isinstance(first, Mapping) and isinstance(second, Mapping):
-        found: dict[KeyPath, tuple[Any, Any]] = {}
+        differences: dict[KeyPath, tuple[Any, Any]] = {}
         for key in {**first, **second}:
-            found |= find_differences(first.get(key), second.get(key), (*at, key))
-        return found
+            differences |= find_differences(first.get(key), second.get(key), (*at, key))
+        return differences
     return {} if first == second else {at: (first, second)}
 
 
-def format_differences(found: Mapping[KeyPath, tuple[Any, Any]], most: int = 6) -> str:
-    """Differences as "game.noise.covariance (was 0.1, is 0.2)", the first few of them."""
-    words = [
-        f"{format_key(at)} (was {_format_setting(was)}, is {_format_setting(now)})"
-        for at, (was, now) in list(found.items())[:most]
+def format_differences(differences: Mapping[KeyPath, tuple[Any, Any]], limit: int = 6) -> str:
+    """Format the first differences: "game.noise.covariance (was 0.1, is 0.2)"."""
+    changes = [
+        f"{format_key(at)} (was {_format_setting(before)}, is {_format_setting(after)})"
+        for at, (before, after) in list(differences.items())[:limit]
     ]
-    return "; ".join(words) + (" ..." if len(found) > most else "")
+    return "; ".join(changes) + (" ..." if len(differences) > limit else "")
 
 
 def _format_setting(value: Any) -> str:
@@ -49,11 +49,11 @@ def _format_setting(value: Any) -> str:
     return check.quote(value)
 
 
-def differences_table(found: Mapping[KeyPath, tuple[Any, Any]], first: str, second: str) -> Table:
-    """Differences as a table."""
+def differences_table(differences: Mapping[KeyPath, tuple[Any, Any]], first: str, second: str) -> Table:
+    """Return the differences as a table."""
     rows = [
-        {"key": format_key(at), "first": _format_setting(was), "second": _format_setting(now)}
-        for at, (was, now) in found.items()
+        {"key": format_key(at), "first": _format_setting(before), "second": _format_setting(after)}
+        for at, (before, after) in differences.items()
     ]
     return Table("", rows, (Text("key"), Text("first", first), Text("second", second)))
 
@@ -61,13 +61,11 @@ def differences_table(found: Mapping[KeyPath, tuple[Any, Any]], first: str, seco
 def compare_results(
     first: Result, second: Result, studies: tuple[Mapping[str, Any], Mapping[str, Any]], names: tuple[str, str]
 ) -> tuple[Table, list[str]]:
-    """The learners that both have: their means at the last common round, and the difference with its interval.
+    """Compare the learners that two results share: means at the last common round, and their difference.
 
-    Where seed, game and horizon are the same, a run has met the same instances in both studies: differences are
-    paired, over the runs that both have. Else they are of independent means (Welch's interval).
-
-    Raises:
-        ValueError: they have no learner, or no recorded round, in common.
+    If seed, game and rounds are equal, runs of both studies have the same instances, so differences are paired over the
+    common runs. Otherwise the means are independent (Welch's interval). Also returns lines about other learners. Raises
+    ValueError without a common learner or round.
     """
     common = [name for name in first.learners if name in second.learners]
     rounds = np.intersect1d(first.rounds, second.rounds)
@@ -93,21 +91,20 @@ def compare_results(
         Text("learner"), Number("first", names[0], "{:.4g}"), Number("second", names[1], "{:.4g}"),
         Interval("difference", "difference\n(95 %)", "{:.3g}"), Text("differs"),
     )  # fmt: skip
-    words = quantity.replace("cumulative_", "")
-    how = f"paired over {len(shared):,} runs" if paired else "independent runs, Welch's interval"
-    alone = [f"{name} only: {', '.join(own)}" for name, own in (
+    label = quantity.replace("cumulative_", "")
+    method = f"paired over {len(shared):,} runs" if paired else "independent runs, Welch's interval"
+    extra_lines = [f"{name} only: {', '.join(own)}" for name, own in (
         (names[0], [each for each in first.learners if each not in common]),
         (names[1], [each for each in second.learners if each not in common]),
     ) if own]  # fmt: skip
-    return Table(f"Mean {words} after {last:,} rounds ({how})", rows, columns), alone
+    return Table(f"Mean {label} after {last:,} rounds ({method})", rows, columns), extra_lines
 
 
 def _mean(values: np.ndarray) -> float:
-    """Of the runs that count, NaN where none does."""
     values = values[~np.isnan(values)]
     return float(values.mean()) if len(values) else float("nan")
 
 
 def _paired(values: np.ndarray) -> tuple[float, float, float]:
-    of = mean_over_runs(values[None, :, None], 0.95)
-    return float(of.mean[0, 0]), float(of.low[0, 0]), float(of.high[0, 0])
+    interval = mean_over_runs(values[None, :, None], 0.95)
+    return float(interval.mean[0, 0]), float(interval.low[0, 0]), float(interval.high[0, 0])

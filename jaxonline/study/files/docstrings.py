@@ -1,4 +1,4 @@
-"""Sentences of docstrings, for people: a line on a class or a function, and a sentence on each argument."""
+"""Sentences of docstrings for display: a first line, and one sentence for each argument."""
 
 import functools
 import inspect
@@ -11,13 +11,13 @@ from jaxonline.parameters.signatures import Parameter, parameters_of
 
 
 def first_line(value: Any) -> str:
-    """The first line of a docstring."""
+    """Return the first line of a docstring."""
     return (inspect.getdoc(value) or "").partition("\n")[0]
 
 
 @functools.cache
 def argument_sentences(value: Any) -> dict[str, str]:
-    """What a docstring says of each argument.
+    """Return the sentence of each argument in a docstring.
 
     Example:
         >>> from jaxonline.study.files.docstrings import argument_sentences
@@ -33,11 +33,11 @@ def argument_sentences(value: Any) -> dict[str, str]:
         {'eta': 'the rate, a number.', 'n': 'how many.'}
     """
     doc = docstring_parser.parse(inspect.getdoc(value) or "", docstring_parser.DocstringStyle.GOOGLE)
-    return {each.arg_name: " ".join((each.description or "").split()) for each in doc.params}
+    return {argument.arg_name: " ".join((argument.description or "").split()) for argument in doc.params}
 
 
 def documented_parameters(make: Callable[..., Any], *owners: type) -> tuple[Parameter, ...]:
-    """The parameters that a study file can give, described by the docstring or by that of the owning class."""
+    """Return the parameters that a study file can set, with sentences of the docstring or of the owning class."""
     sentences: dict[str, str] = {}
     for value in (*owners, make):
         sentences |= argument_sentences(value)

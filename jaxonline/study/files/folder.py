@@ -1,4 +1,4 @@
-"""Where a study from a file is played: its checkpoint, what it found, and what it was, in one folder."""
+"""The folder of a study: configuration, checkpoint, results."""
 
 import contextlib
 import dataclasses
@@ -25,7 +25,7 @@ from jaxonline.study.files.study_file import StudyFile
 from jaxonline.study.study import Context, Report
 
 CONFIGURATION, CHECKPOINT, RESULT = "configuration.json", "checkpoint", "result.zarr"
-# a study with others of these may go on in the same folder, as far as the checkpoint lets it
+# a study with other values of these continues in the same folder, if its checkpoint allows
 CHANGEABLE_KEYS = ("title", "runs", "block_size", "precision", "rounds", "record_at", "spacing", "bounds")
 OUTPUT_FILES = (
     CHECKPOINT,
@@ -40,88 +40,69 @@ OUTPUT_FILES = (
 
 
 class StudyFolder(NamedTuple):
-    """What is in a folder of a study.
-
-    Attributes:
-        folder: where it is.
-        study: the resolved configuration.
-        versions: of Python and the libraries.
-        file: the study file that was played.
-        result: the numbers, of the runs that are finished; None where there are none yet.
-        finished: whether all of it was played.
-        bounds: by learner, what was promised at the recorded rounds.
-    """
+    """The content of the folder of a study."""
 
     folder: Path
-    study: dict[str, Any]
-    versions: dict[str, str]
-    file: Path
-    result: Result | None
+    study: dict[str, Any]  # the resolved configuration
+    versions: dict[str, str]  # of Python and the libraries
+    file: Path  # the study file
+    result: Result | None  # of the finished runs; None without any
     finished: bool
-    bounds: dict[str, Any]
+    bounds: dict[str, Any]  # values at the recorded rounds, by learner
 
 
 def run_in_folder(study: StudyFile, out: str | Path, cluster: Any = None) -> tuple[Report, list[Path]]:
-    """Play a study in a folder, or go on there, and write what it finds; `cluster` as in `simulate`.
+    """Run or continue a study in a folder (`cluster` as in `simulate`); return the report and the paths written.
 
-    Returns:
-        The report, and the files and folders written.
-
-    Raises:
-        ValueError: the folder is that of another study: what differs; or of none, and files in it have names of those
-            that are to be written.
-        OSError: something cannot be written; or another process is working in the folder.
+    Raises ValueError if the folder belongs to another study or has other files that would be replaced, and OSError if
+    it
+    cannot be written or another process uses it.
     """
     folder, resolved = check_folder("out", out), _json_round_trip(study.resolved)
-    there = _read_configuration(folder) if (folder / CONFIGURATION).exists() else None
-    changed = find_differences(there["study"], resolved) if there else None
-    other = {key: each for key, each in (changed or {}).items() if key[0] not in CHANGEABLE_KEYS}
-    if other:
-        words = f"must be the folder of this study or a new one (got '{folder}', of another)"
-        raise ArgumentError("out", f"{words}; {format_differences(other)}")
+    configuration = _read_configuration(folder) if (folder / CONFIGURATION).exists() else None
+    changed = find_differences(configuration["study"], resolved) if configuration else None
+    conflicts = {key: each for key, each in (changed or {}).items() if key[0] not in CHANGEABLE_KEYS}
+    if conflicts:
+        problem = f"must be the folder of this study or a new one (got '{folder}' of another study)"
+        raise ArgumentError("out", f"{problem}; {format_differences(conflicts)}")
     source = study.source.path.absolute()
-    copy = _study_copy(folder, source)
-    own = [] if copy.resolve() == source.resolve() else [copy]
-    _check_no_overwrite(folder, there, own)
+    study_copy = _study_copy(folder, source)
+    copies = [] if study_copy.resolve() == source.resolve() else [study_copy]
+    _check_no_overwrite(folder, configuration, copies)
     study.check()
-    about = {"study": resolved, "versions": versions(), "file": str(source)}
-    playing = contextlib.nullcontext() if cluster is None else connect_workers(cluster)
-    with _restored_on_failure(folder / CONFIGURATION, *own), study.watch() as watch, playing as workers:
-        if changed is None or changed:  # first of all: it says whose folder it is
-            _write_configuration(folder, about | {"finished": False})
-        for path in own:
+    metadata = {"study": resolved, "versions": versions(), "file": str(source)}
+    cluster_context = contextlib.nullcontext() if cluster is None else connect_workers(cluster)
+    with _restored_on_failure(folder / CONFIGURATION, *copies), study.watch() as watch, cluster_context as workers:
+        if changed is None or changed:  # first, since it identifies the study of the folder
+            _write_configuration(folder, metadata | {"finished": False})
+        for path in copies:
             write_text(path, study.source.text)
         report = study.run(Context(folder, folder / CHECKPOINT, progress=watch, cluster=workers))
     report = dataclasses.replace(report, page=_page_metadata(folder, resolved, study.source.path))
-    written = [copy, folder / CONFIGURATION, *report.save(folder)]
-    _write_configuration(folder, about | {"finished": True})
+    written = [study_copy, folder / CONFIGURATION, *report.save(folder)]
+    _write_configuration(folder, metadata | {"finished": True})
     return report, written
 
 
 def _study_copy(folder: Path, file: Path) -> Path:
-    """Where a study file is copied to."""
     return folder / f"study{file.suffix}"
 
 
-def _check_no_overwrite(folder: Path, there: dict[str, Any] | None, own: list[Path]) -> None:
-    """Check that no file of somebody else would be replaced: in a folder without a configuration, by anything; in that
-    of a study which was played from a file in it, by a copy of another file.
-    """
-    if there is None:
-        taken = [*own, *(path for name in OUTPUT_FILES for path in sorted(folder.glob(name)))]
+def _check_no_overwrite(folder: Path, configuration: dict[str, Any] | None, copies: list[Path]) -> None:
+    """Check that no file outside of the study would be replaced (also not the study's own source file)."""
+    if configuration is None:
+        conflicts = [*copies, *(path for name in OUTPUT_FILES for path in sorted(folder.glob(name)))]
     else:
-        taken = [path for path in own if path.resolve() == Path(there["file"]).resolve()]
-    names = [path.name for path in taken if path.exists()]
+        conflicts = [path for path in copies if path.resolve() == Path(configuration["file"]).resolve()]
+    names = [path.name for path in conflicts if path.exists()]
     if names:
-        words = f"must be a new folder or that of a study (got '{folder}', with files that would be replaced)"
-        raise ArgumentError("out", f"{words}; {', '.join(names)}")
+        problem = f"must be a new folder or that of a study (got '{folder}', with files that would be replaced)"
+        raise ArgumentError("out", f"{problem}; {', '.join(names)}")
 
 
 @contextlib.contextmanager
 def _restored_on_failure(*files: Path) -> Iterator[None]:
-    """Where the study inside is refused, or fails, files that were there are as they were: what was found before is
-    there, too.
-    """
+    """Context manager: restore existing files if the study inside fails."""
     before = {path: path.read_bytes() for path in files if path.exists()}
     try:
         yield
@@ -131,36 +112,31 @@ def _restored_on_failure(*files: Path) -> Iterator[None]:
         raise
 
 
-def _write_configuration(folder: Path, about: dict[str, Any]) -> None:
+def _write_configuration(folder: Path, metadata: dict[str, Any]) -> None:
     with output_file(folder / CONFIGURATION) as path:
-        write_atomically(path, strict_json(about).encode())
+        write_atomically(path, strict_json(metadata).encode())
 
 
 def _json_round_trip(configuration: Any) -> Any:
-    """As it is when it comes back from a file."""
     return json.loads(strict_json(configuration))
 
 
 def _read_configuration(folder: Path) -> dict[str, Any]:
     path = folder / CONFIGURATION
     try:
-        found = json.loads(path.read_bytes())
-        _format_sizes(found["study"])
-        if isinstance(found.get("file"), str):
-            return found
+        configuration = json.loads(path.read_bytes())
+        _format_sizes(configuration["study"])
+        if isinstance(configuration.get("file"), str):
+            return configuration
     except (FileNotFoundError, NotADirectoryError):
-        raise ValueError(f"folder: must be the folder of a study (got '{folder}'); it has no {CONFIGURATION}") from None
+        raise ValueError(f"folder: must be a study folder (got '{folder}'); it has no {CONFIGURATION}") from None
     except (ValueError, LookupError, TypeError, AttributeError):
         pass
-    raise ValueError(f"{path}: is damaged; it is not the configuration of a study")
+    raise ValueError(f"{path}: is damaged; it is not a study configuration")
 
 
 def read_folder(folder: str | Path) -> StudyFolder:
-    """What a study has found so far.
-
-    Raises:
-        ValueError: it is no folder of a study, or what is there is damaged.
-    """
+    """Return the results of a study so far; ValueError if the folder is not that of a study, or is damaged."""
     folder = Path(folder)
     about = _read_configuration(folder)
     finished = bool(about.get("finished")) and (folder / RESULT).exists()
@@ -170,17 +146,17 @@ def read_folder(folder: str | Path) -> StudyFolder:
 
 
 def _checkpoint_result(checkpoint: Path) -> Result | None:
-    """The finished runs of a checkpoint; of one with parts, those of the last one, the study proper."""
-    for place in (checkpoint, checkpoint / "best"):
+    """Return the finished runs of a checkpoint, or of its last part (the study after tuning)."""
+    for folder in (checkpoint, checkpoint / "best"):
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError), warnings.catch_warnings(action="ignore"):
-            found = Result.load(place)
-            names = [name for name, n in zip(found.learners, count_finished_runs(found), strict=True) if n]
-            return _without_unknown_regret(found.select(*names)) if names else None
+            result = Result.load(folder)
+            names = [name for name, n in zip(result.learners, count_finished_runs(result), strict=True) if n]
+            return _without_unknown_regret(result.select(*names)) if names else None
     return None
 
 
 def _without_unknown_regret(result: Result) -> Result:
-    """Without the best in hindsight where it is not there yet for all runs: then losses are shown."""
+    """Drop the comparator loss if some runs lack it; the report then shows losses."""
     best = result.comparator_loss
     known = best is not None and not any(
         np.isnan(best[learners, :, rounds][np.isfinite(result.cumulative_loss[learners, :, rounds])]).any()
@@ -196,17 +172,16 @@ def _read_bounds(folder: Path) -> dict[str, Any]:
     return {}
 
 
-def folder_report(found: StudyFolder) -> Report | None:
-    """The report of what is in a folder, None where nothing is finished."""
-    if found.result is None:
+def folder_report(study_folder: StudyFolder) -> Report | None:
+    """Return the report of a folder, None without finished runs."""
+    if study_folder.result is None:
         return None
-    bounds = {name: (_StoredBound(each), None) for name, each in found.bounds.items()}
-    report = build_report(found.result, found.study.get("title") or "", bounds)
-    return dataclasses.replace(report, page=_page_metadata(found.folder, found.study, found.file))
+    bounds = {name: (_StoredBound(each), None) for name, each in study_folder.bounds.items()}
+    report = build_report(study_folder.result, study_folder.study.get("title") or "", bounds)
+    return dataclasses.replace(report, page=_page_metadata(study_folder.folder, study_folder.study, study_folder.file))
 
 
 def _page_metadata(folder: Path, study: dict[str, Any], file: Path) -> dict[str, Any]:
-    """What the page of a study says beside its results: the file it was made from, and how to do it again from here."""
     copy, here = _study_copy(folder, file), Path.cwd()
     text = copy.read_text(encoding="utf-8") if copy.exists() else json.dumps(study, indent=1)
     file = file if file.exists() else copy
@@ -218,8 +193,6 @@ def _page_metadata(folder: Path, study: dict[str, Any], file: Path) -> dict[str,
 
 
 class _StoredBound:
-    """A bound as it was written."""
-
     def __init__(self, values: list[float | None]):
         self._values = [float("nan") if each is None else each for each in values]
 
@@ -229,7 +202,7 @@ class _StoredBound:
 
 @contextlib.contextmanager
 def print_short_warnings() -> Iterator[None]:
-    """What is warned of inside, without the line of code that it comes from."""
+    """Context manager: print warnings without their source line."""
 
     def show(message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
         import sys
@@ -241,16 +214,16 @@ def print_short_warnings() -> Iterator[None]:
         yield
 
 
-def format_progress(found: StudyFolder) -> str:
-    """How many runs are finished, of how many."""
-    study, result, sizes = found.study, found.result, _format_sizes(found.study)
+def format_progress(study_folder: StudyFolder) -> str:
+    """Format how many runs are finished."""
+    study, result, sizes = study_folder.study, study_folder.result, _format_sizes(study_folder.study)
     if result is None:
         return f"no run is finished yet ({sizes})"
     done = {name: int(n) for name, n in zip(result.learners, count_finished_runs(result), strict=True)}
     least, most = min(done.values()), max(done.values())
     words = f"{most:,} runs so far" if least == most else f"{least:,} to {most:,} runs of each learner so far"
     waiting = [name for name in study["learners"] if name not in done]
-    return f"{words}, of {sizes}" + (f"; not yet played: {', '.join(waiting)}" if waiting else "")
+    return f"{words}, of {sizes}" + (f"; not started: {', '.join(waiting)}" if waiting else "")
 
 
 def _format_sizes(study: dict[str, Any]) -> str:
@@ -260,5 +233,5 @@ def _format_sizes(study: dict[str, Any]) -> str:
 
 
 def count_finished_runs(result: Result) -> Any:
-    """The finished runs of each learner [L]."""
+    """Return the number of finished runs of each learner [L]."""
     return np.isfinite(result.cumulative_loss[:, :, -1]).sum(axis=1) + result.failed

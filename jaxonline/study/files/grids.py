@@ -1,4 +1,4 @@
-"""Grids of a study file: in a learner, a list where one value is asked for stands for as many learners."""
+"""Grids of a study file: in a learner, a list in place of one value stands for one learner per value."""
 
 import itertools
 import math
@@ -17,39 +17,23 @@ MAX_LEARNERS = 500
 
 
 class Axis(NamedTuple):
-    """A list of values in the table of a learner.
+    """A list of values in the table of a learner."""
 
-    Attributes:
-        at: keys that lead to it.
-        values: what it may be.
-        is_numeric: whether one compiled program can run all values (they are numbers).
-    """
-
-    at: KeyPath
+    at: KeyPath  # its keys
     values: list[Any]
-    is_numeric: bool
+    is_numeric: bool  # whether one compiled program can run all values
 
 
 class Point(NamedTuple):
-    """A learner of a grid: its table, and what it is called by.
+    """A learner of a grid."""
 
-    Attributes:
-        table: with one value for each list.
-        chosen: its place in brackets for what is not swept, empty where everything is.
-        label: its label in the sweep, empty where nothing is swept.
-    """
-
-    table: Any
-    chosen: str
-    label: str
+    table: Any  # with one value for each list
+    chosen: str  # the values that are not numeric, in brackets; may be empty
+    label: str  # the numeric values, as in a sweep; may be empty
 
 
 def expand_grid(builder: Builder, name: str, table: Any, at: KeyPath, so_far: int = 0) -> list[Point]:
-    """The learners that a table stands for.
-
-    Raises:
-        StudyFileError: a list without values or with one twice, or too many learners.
-    """
+    """Return the learners of a table; StudyFileError for an empty list, a repeated value, or too many learners."""
     axes = list(_find_axes(builder, table, (), at))
     for axis in axes:
         check_axis(builder, (*at, *axis.at), axis.values)
@@ -58,40 +42,39 @@ def expand_grid(builder: Builder, name: str, table: Any, at: KeyPath, so_far: in
         longest = max(axes, key=lambda axis: len(axis.values))
         raise builder.error_at(
             (*at, *longest.at) if axes else at,
-            f"must stand for at most {MAX_LEARNERS} learners (got {size:,} in {name})",
+            f"must give at most {MAX_LEARNERS} learners (got {size:,} of {name})",
         )
-    short = [axis.at[-1] for axis in axes]
-    names = [str(axis.at[-1]) if short.count(axis.at[-1]) == 1 else ".".join(map(str, axis.at)) for axis in axes]
-    found = []
+    last_keys = [axis.at[-1] for axis in axes]
+    names = [str(axis.at[-1]) if last_keys.count(axis.at[-1]) == 1 else ".".join(map(str, axis.at)) for axis in axes]
+    points = []
     for values in itertools.product(*(axis.values for axis in axes)):
-        own = table
+        point_table = table
         for axis, value in zip(axes, values, strict=True):
-            own = _replace_at(own, axis.at, value)
+            point_table = _replace_at(point_table, axis.at, value)
         settings: dict[bool, list[str]] = {False: [], True: []}
         for key, axis, value in zip(names, axes, values, strict=True):
             settings[axis.is_numeric].append(f"{key}={format_in_name(value)}")
         bracket, label = (", ".join(settings[numeric]) for numeric in (False, True))
-        found.append(Point(own, f"[{bracket}]" if bracket else "", label))
-    return found
+        points.append(Point(point_table, f"[{bracket}]" if bracket else "", label))
+    return points
 
 
 def check_axis(builder: Builder, at: KeyPath, values: list[Any]) -> None:
     """Check that a list has values, all different."""
     if not values:
-        raise builder.error_at(at, "must hold at least one value (got none)")
+        raise builder.error_at(at, "must have at least one value (got none)")
     twice = next((i for i, value in enumerate(values) if value in values[:i]), None)
     if twice is not None:
         raise builder.error_at((*at, twice), f"must occur once (got {check.quote(values[twice])} twice)")
 
 
 def _find_axes(builder: Builder, table: Any, inside: KeyPath, at: KeyPath) -> Iterator[Axis]:
-    """The lists of a table, which stands at `at`, and of the tables in it."""
     if not isinstance(table, Mapping) or not isinstance(table.get("type"), str):
         return
     name = table["type"]
     if ":" in name:
-        found = builder.load_at(name, (*at, *inside, "type"))
-        entry = user_entry(name, found) if callable(found) else None
+        loaded = builder.load_at(name, (*at, *inside, "type"))
+        entry = user_entry(name, loaded) if callable(loaded) else None
     else:
         entry = catalogue().get(name)
     parameters = {each.name: each for each in entry.parameters} if entry else {}
@@ -117,7 +100,7 @@ def _replace_at(table: Any, at: KeyPath, value: Any) -> Any:
 
 
 def format_in_name(value: Any) -> str:
-    """A value in a learner's name, in as many digits as tell it from all others."""
+    """Format a value for a learner's name, in as many digits as identify it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
@@ -129,29 +112,23 @@ def format_in_name(value: Any) -> str:
 
 
 def group_into_sweeps(name: str, built: Mapping[str, BuiltObject], points: Mapping[str, Point]) -> dict[str, Any]:
-    """Learners by name, those that differ in swept numbers only as one sweep.
-
-    Args:
-        name: of the table that they come from.
-        built: the learners by their names.
-        points: of the grid, by the same names.
-    """
+    """Return learners by name; those that differ only in numbers form one sweep. `name` is that of the entry."""
     groups: dict[str, list[str]] = {}
-    for full in built:
-        groups.setdefault(points[full].chosen, []).append(full)
-    found: dict[str, Any] = {}
+    for full_name in built:
+        groups.setdefault(points[full_name].chosen, []).append(full_name)
+    learners: dict[str, Any] = {}
     for chosen, members in groups.items():
-        values = {points[full].label: built[full].value for full in members}
+        values = {points[full_name].label: built[full_name].value for full_name in members}
         if len(values) > 1:
             try:
-                found[f"{name}{chosen}"] = sweep(values)
+                learners[f"{name}{chosen}"] = sweep(values)
                 continue
-            except ValueError:  # they differ in more: a program each
+            except ValueError:  # they also differ in other fields: one program each
                 pass
-        found |= {full: built[full].value for full in members}
-    return found
+        learners |= {full_name: built[full_name].value for full_name in members}
+    return learners
 
 
 def learner_name(name: str, point: Point) -> str:
-    """What the learner of a grid's point is called, as the learners of a sweep are."""
+    """Return the name of a learner of a grid, equal to its name in a sweep."""
     return f"{name}{point.chosen}" + (f"[{point.label}]" if point.label else "")

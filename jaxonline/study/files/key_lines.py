@@ -1,4 +1,4 @@
-"""In which line of a file a key stands: of TOML and of JSON that are known to be right, or nearly."""
+"""Line numbers of the keys in TOML and JSON text."""
 
 import bisect
 import contextlib
@@ -16,25 +16,25 @@ _STRING = re.compile(
 
 
 def lines_of_toml(text: str) -> dict[KeyPath, int]:
-    """The line of every key, counted from 1, by its path; entries of lists have their number in it.
+    r"""Return the line of every key, from 1, by its path; a path contains the positions of list entries.
 
-    What is no TOML ends the search: the lines before it are known.
+    Invalid TOML ends the search; earlier lines are returned.
 
     Example:
         >>> from jaxonline.study.files.key_lines import lines_of_toml
-        >>> lines_of_toml('rounds = 5\\n[game]\\nnoise = {type = "gaussian"}')[("game", "noise", "type")]
+        >>> lines_of_toml('rounds = 5\n[game]\nnoise = {type = "gaussian"}')[("game", "noise", "type")]
         3
     """
     return _Scanner(text).toml()
 
 
 def lines_of_json(text: str) -> dict[KeyPath, int]:
-    """As `lines_of_toml`, of JSON."""
+    """Return the line of every key of JSON (see `lines_of_toml`)."""
     return _Scanner(text).json()
 
 
-class _Nothing(Exception):
-    """Here is not what was looked for."""
+class _NotFound(Exception):
+    """The expected text is not here."""
 
 
 class _Scanner:
@@ -44,130 +44,129 @@ class _Scanner:
         self.lines: dict[KeyPath, int] = {}
 
     def toml(self) -> dict[KeyPath, int]:
-        with contextlib.suppress(_Nothing, ValueError, RecursionError):
+        with contextlib.suppress(_NotFound, ValueError, RecursionError):
             self.toml_file()
         return self.lines
 
     def json(self) -> dict[KeyPath, int]:
-        with contextlib.suppress(_Nothing, ValueError, RecursionError):
+        with contextlib.suppress(_NotFound, ValueError, RecursionError):
             self.json_value(())
         return self.lines
 
     def toml_file(self) -> None:
         table: KeyPath = ()
-        counted: dict[KeyPath, int] = {}
-        while self.blank() < len(self.text):
+        last_positions: dict[KeyPath, int] = {}
+        while self.skip_blank() < len(self.text):
             if not self.text.startswith("[", self.at):
                 self.pair(table)
                 continue
-            several = self.text.startswith("[[", self.at)
-            self.at += 1 + several
-            table = self.resolved(self.dotted(), counted)
-            if several:
-                counted[table] = counted.get(table, -1) + 1
-                table = (*table, counted[table])
-            self.note(table)
-            self.take("]]" if several else "]")
+            is_list = self.text.startswith("[[", self.at)
+            self.at += 1 + is_list
+            table = self.numbered_path(self.dotted_key(), last_positions)
+            if is_list:
+                last_positions[table] = last_positions.get(table, -1) + 1
+                table = (*table, last_positions[table])
+            self.record_line(table)
+            self.expect("]]" if is_list else "]")
 
-    def resolved(self, path: KeyPath, counted: dict[KeyPath, int]) -> KeyPath:
-        """With the number of the last table of a list of tables after its name."""
-        found: KeyPath = ()
+    def numbered_path(self, path: KeyPath, last_positions: dict[KeyPath, int]) -> KeyPath:
+        """Insert the number of the last table of a list of tables after its name."""
+        numbered: KeyPath = ()
         for i, part in enumerate(path):
-            found = (*found, part)
-            if found in counted and i < len(path) - 1:
-                found = (*found, counted[found])
-        return found
+            numbered = (*numbered, part)
+            if numbered in last_positions and i < len(path) - 1:
+                numbered = (*numbered, last_positions[numbered])
+        return numbered
 
-    def note(self, path: KeyPath) -> None:
+    def record_line(self, path: KeyPath) -> None:
         for n in range(1, len(path) + 1):
             self.lines.setdefault(path[:n], bisect.bisect_left(self.ends, self.at) + 1)
 
-    def blank(self) -> int:
+    def skip_blank(self) -> int:
         match = _BLANK.match(self.text, self.at)
         self.at = match.end() if match else self.at
         return self.at
 
-    def take(self, mark: str) -> None:
-        self.blank()
+    def expect(self, mark: str) -> None:
+        self.skip_blank()
         if not self.text.startswith(mark, self.at):
-            raise _Nothing
+            raise _NotFound
         self.at += len(mark)
 
     def match(self, pattern: re.Pattern[str]) -> str:
-        self.blank()
+        self.skip_blank()
         match = pattern.match(self.text, self.at)
         if match is None:
-            raise _Nothing
+            raise _NotFound
         self.at = match.end()
         return match[0]
 
-    def dotted(self) -> KeyPath:
+    def dotted_key(self) -> KeyPath:
         parts: list[str] = []
         while True:
-            self.blank()
+            self.skip_blank()
             if self.text[self.at : self.at + 1] in ("'", '"'):
                 quoted = self.match(_STRING)
                 parts.append(json.loads(quoted) if quoted[0] == '"' else quoted[1:-1])
             else:
                 parts.append(self.match(_BARE))
-            self.blank()
+            self.skip_blank()
             if not self.text.startswith(".", self.at):
                 return tuple(parts)
             self.at += 1
 
     def pair(self, table: KeyPath) -> None:
-        self.blank()
+        self.skip_blank()
         start = self.at
-        path = (*table, *self.dotted())
+        path = (*table, *self.dotted_key())
         end, self.at = self.at, start
-        self.note(path)
+        self.record_line(path)
         self.at = end
-        self.take("=")
+        self.expect("=")
         self.toml_value(path)
 
     def toml_value(self, path: KeyPath) -> None:
-        self.blank()
+        self.skip_blank()
         first = self.text[self.at : self.at + 1]
         if first == "[":
-            self.several("[]", lambda number: self.item(path, number, self.toml_value))
+            self.bracketed_items("[]", lambda number: self.item(path, number, self.toml_value))
         elif first == "{":
-            self.several("{}", lambda _: self.pair(path))
+            self.bracketed_items("{}", lambda _: self.pair(path))
         else:
             self.match(_STRING if first in ("'", '"') else _PLAIN)
 
     def json_value(self, path: KeyPath) -> None:
-        self.blank()
+        self.skip_blank()
         first = self.text[self.at : self.at + 1]
         if first == "[":
-            self.several("[]", lambda number: self.item(path, number, self.json_value))
+            self.bracketed_items("[]", lambda number: self.item(path, number, self.json_value))
         elif first == "{":
-            self.several("{}", lambda _: self.member(path))
+            self.bracketed_items("{}", lambda _: self.member(path))
         else:
             self.match(_STRING if first == '"' else _PLAIN)
 
     def member(self, path: KeyPath) -> None:
-        self.blank()
+        self.skip_blank()
         start = self.at
         key = json.loads(self.match(_STRING))
         end, self.at = self.at, start
-        self.note((*path, key))
+        self.record_line((*path, key))
         self.at = end
-        self.take(":")
+        self.expect(":")
         self.json_value((*path, key))
 
     def item(self, path: KeyPath, number: int, value: Callable[[KeyPath], None]) -> None:
-        self.note((*path, number))
+        self.record_line((*path, number))
         value((*path, number))
 
-    def several(self, marks: str, one: Callable[[int], None]) -> None:
-        """What stands between brackets, with commas between."""
-        self.take(marks[0])
+    def bracketed_items(self, marks: str, scan_item: Callable[[int], None]) -> None:
+        self.expect(marks[0])
         for number in range(len(self.text)):
-            self.blank()
+            self.skip_blank()
             if self.text.startswith(marks[1], self.at):
                 break
-            one(number)
-            self.blank()
+            scan_item(number)
+            self.skip_blank()
             if self.text.startswith(",", self.at):
                 self.at += 1
-        self.take(marks[1])
+        self.expect(marks[1])

@@ -1,4 +1,4 @@
-"""The keys of a study file: annotations say what each takes, docstrings what it means."""
+"""The keys of a study file: annotations declare their types, docstrings describe them."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -21,22 +21,23 @@ class StudyKeys:
     """The keys of a study file.
 
     Args:
-        title: what the study is called.
-        rounds: the horizon: rounds of a run.
-        runs: runs of each learner; or say with precision how sure you want to be.
-        precision: play until all intervals are so narrow; instead of runs.
-        seed: of all randomness.
-        record_at: at how many rounds it is recorded, or at which.
+        title: of the study.
+        rounds: the horizon: number of rounds of a run.
+        runs: number of runs of each learner; or give precision.
+        precision: run until all intervals are this narrow, instead of runs.
+        seed: of all random numbers.
+        record_at: number of recorded rounds, or a list of them.
         spacing: of the recorded rounds.
         game: environment, feedback, loss and regret.
-        learners: by name, each with its type and parameters; a list stands for several learners.
-        comparator: for the regret; without it, losses are compared.
-        bounds: by learner, what a theorem promises.
-        measures: what else is counted.
-        tune: step sizes eta / sqrt(t) for learners without a step_size: one eta, an eta for each, or best_of some.
-        control_variates: take out of the losses what the noise did, where that is known exactly.
-        antithetic: each run is the mean of two plays with opposite noise.
-        block_size: runs that are computed together; another one changes the last bits.
+        learners: by name, each with its type and parameters; a list gives several learners.
+        comparator: of the regret; without it, losses are compared.
+        bounds: by learner, the bound of a theorem.
+        measures: further quantities to record.
+        tune: step sizes eta / sqrt(t) for learners without step_size: one eta, one for each learner, or best_of
+            several.
+        control_variates: subtract the exactly known effect of the noise from the losses.
+        antithetic: each run is the mean of two runs with opposite noise.
+        block_size: number of runs computed together; it changes the last bits.
     """
 
     title: str = ""
@@ -59,7 +60,7 @@ class StudyKeys:
 
 @dataclasses.dataclass
 class MostRuns:
-    """A key beside those of `Precision`.
+    """A key in addition to those of `Precision`.
 
     Args:
         most_runs: the maximum number of runs.
@@ -70,12 +71,12 @@ class MostRuns:
 
 @dataclasses.dataclass
 class TuneKeys:
-    """The keys of [tune] when it chooses steps.
+    """The keys of [tune] with best_of.
 
     Args:
-        best_of: the etas that are tried.
-        runs: which runs choose: pilot runs of their own, the first third, or as many of their own as the better steps
-            need (halving).
+        best_of: the etas to try.
+        runs: runs that choose: separate pilot runs, the first third of the runs, or successive halving in separate runs
+            (halving).
     """
 
     best_of: Annotated[Vector, Gt(0)]
@@ -83,9 +84,9 @@ class TuneKeys:
 
 
 def _keys(*makers: Callable[..., Any]) -> dict[str, Parameter]:
-    """By name; a file leaves a key out instead of giving nothing."""
-    given = (parameter for make in makers for parameter in documented_parameters(make))
-    return {each.name: each._replace(takes=each.takes - {"nothing"}) for each in given}
+    """Return parameters by name; a file cannot set None."""
+    parameters = (parameter for make in makers for parameter in documented_parameters(make))
+    return {each.name: each._replace(takes=each.takes - {"nothing"}) for each in parameters}
 
 
 STUDY, PRECISION, GAME, TUNE = _keys(StudyKeys), _keys(Precision, MostRuns), _keys(Game), _keys(TuneKeys)

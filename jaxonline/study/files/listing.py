@@ -1,4 +1,4 @@
-"""What `jaxonline list` prints: everything that a study file can name, and what each takes."""
+"""The output of `jaxonline list`: all names of study files, and the parameters of each."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +10,7 @@ from jaxonline.study.files.models import format_accepted, to_toml
 
 
 def list_everything() -> Iterator[Any]:
-    """Names with a line each, by kind."""
+    """Yield all names with one line each, by kind."""
     from rich.padding import Padding
 
     for kind, heading in HEADINGS.items():
@@ -19,15 +19,11 @@ def list_everything() -> Iterator[Any]:
         for entry in entries:
             yield Padding(f"{entry.name}: {_summary(entry)}" if entry.line else entry.name, (0, 0, 0, 2))
         yield ""
-    yield "What one of them takes: jaxonline list NAME. The keys of a study file: jaxonline list study"
+    yield "Parameters of one: jaxonline list NAME. Keys of a study file: jaxonline list study"
 
 
 def describe_name(name: str) -> Iterator[Any]:
-    """What something takes: parameters with types, ranges and defaults; all of a kind; or the keys of a file.
-
-    Raises:
-        ValueError: there is nothing of that name.
-    """
+    """Yield the parameters of an entry, the entries of a kind, or the keys of a file; ValueError if unknown."""
     from rich.padding import Padding
 
     if name.lower() == "study":
@@ -57,10 +53,9 @@ def describe_name(name: str) -> Iterator[Any]:
 
 
 def _parse_kind(name: str) -> str | None:
-    """The kind that a word names, "learners" or "learner"."""
-    alike = {each: each for each in HEADINGS} | {f"{each}s": each for each in HEADINGS}
-    alike |= {"losses": "loss", "noise laws": "noise", "step sizes": "step size", "step-sizes": "step size"}
-    return alike.get(name.lower()) if name not in catalogue() else None
+    kinds = {each: each for each in HEADINGS} | {f"{each}s": each for each in HEADINGS}
+    kinds |= {"losses": "loss", "noise laws": "noise", "step sizes": "step size", "step-sizes": "step size"}
+    return kinds.get(name.lower()) if name not in catalogue() else None
 
 
 def _summary(entry: Entry) -> str:
@@ -68,13 +63,13 @@ def _summary(entry: Entry) -> str:
 
 
 def _format_parameter(parameter: Parameter) -> str:
-    """A parameter in a line: name, type, range, default, words."""
-    kind = "functions, in Python only" if parameter.in_python_only else format_accepted(parameter)
+    """Format a parameter in one line: name, type, range, default, sentence."""
+    kind = "functions (in Python only)" if parameter.in_python_only else format_accepted(parameter)
     default = "" if parameter.required else f"; by default {_format_default(parameter)}"
     names = entries_of(parameter.kinds) if parameter.kinds else {}
-    few = f" ({', '.join(names)})" if 0 < len(names) <= 6 else ""
-    words = f": {parameter.description}" if parameter.description else ""
-    return f"{parameter.name}, {kind}{few}{default}{words}"
+    choices = f" ({', '.join(names)})" if 0 < len(names) <= 6 else ""
+    sentence = f": {parameter.description}" if parameter.description else ""
+    return f"{parameter.name}, {kind}{choices}{default}{sentence}"
 
 
 def _format_default(parameter: Parameter) -> str:
@@ -86,17 +81,19 @@ def _format_default(parameter: Parameter) -> str:
     if value == "the default":
         return "a plain one"
     if isinstance(value, dict):
-        rest = {key: each for key, each in value.items() if key != "type"}
-        inside = ", ".join(f"{key}={each}" for key, each in rest.items() if not isinstance(each, dict))
-        return f"{value['type']}({inside})" if inside else str(value["type"])
+        arguments = {key: each for key, each in value.items() if key != "type"}
+        settings = ", ".join(f"{key}={each}" for key, each in arguments.items() if not isinstance(each, dict))
+        return f"{value['type']}({settings})" if settings else str(value["type"])
     return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def usage_example(entry: Entry) -> str:
-    """An entry as it is written in a study file, with what it needs."""
-    shown = [each for each in entry.parameters if each.required or (entry.name, each.name) == ("data", "file")]
-    needed = [f"{each.name} = {_example_value(each)}" for each in shown]
-    return f"{{ {', '.join([f'type = {chr(34)}{entry.name}{chr(34)}', *needed])} }}" if needed else f'"{entry.name}"'
+    """Return an entry as written in a study file, with its required parameters."""
+    parameters = [each for each in entry.parameters if each.required or (entry.name, each.name) == ("data", "file")]
+    settings = [f"{each.name} = {_example_value(each)}" for each in parameters]
+    return (
+        f"{{ {', '.join([f'type = {chr(34)}{entry.name}{chr(34)}', *settings])} }}" if settings else f'"{entry.name}"'
+    )
 
 
 def _example_value(parameter: Parameter) -> str:

@@ -1,8 +1,8 @@
-"""Models of the tables of a study file, made from annotations and validated by pydantic.
+"""Pydantic models of the tables of a study file, made from annotations.
 
-Each entry of the catalogue has a model, a dictionary with known keys. A component is a union of such models
-discriminated by `type`. A model is made when a file names its entry: making all of them takes longer than reading a
-file.
+Each catalogue entry has a model: a dictionary with known keys. A component is a union of models discriminated by
+`type`.
+Models are built on demand, since building all takes longer than reading a file.
 """
 
 import dataclasses
@@ -27,7 +27,7 @@ TYPE_NAMES = {
     "texts": "a list of texts", "array": "a list of numbers", "seed": "a seed, an integer from 0 to 2^32 - 1",
     "function": "a function MODULE:NAME", "components": "a list", "table": "a table",
 }  # fmt: skip
-MAX_DIMENSIONS = 4  # of an array
+MAX_ARRAY_DIMENSIONS = 4
 MAX_FLOAT = int(np.finfo(float).max)
 USER_NAME_PATTERN = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
 _RANGE_ERRORS = {"greater_than", "greater_than_equal", "less_than", "less_than_equal"}
@@ -35,30 +35,30 @@ _TAGS = {bool: "flag", int: "integer", float: "float", str: "text", list: "list"
 
 
 class BuiltObject(NamedTuple):
-    """An object, and its configuration with all defaults filled in."""
+    """An object, and its configuration with all defaults."""
 
     value: Any
     resolved: Any
 
 
 def validation_error(words: str, at: KeyPath = ()) -> ValidationError:
-    """An error with words of our own, at a key below the value that is validated."""
+    """Return an error with our message, at a key below the validated value."""
     error = PydanticCustomError("study", "{words}", {"words": words})
     return ValidationError.from_exception_data("study", [InitErrorDetails(type=error, loc=at, input=None)])
 
 
 def error_keys(error: Mapping[str, Any]) -> KeyPath:
-    """The keys that lead to an error of pydantic, without the members of unions."""
+    """Return the keys of a pydantic error, without members of unions."""
     return tuple(part for part in error["loc"] if not str(part).startswith("\0"))
 
 
 def type_of(parameter: Parameter) -> Any:
-    """The type of what a file gives for a parameter; validating it makes a `BuiltObject`."""
+    """Return the type of the value of a parameter in a file; its validation returns a `BuiltObject`."""
     takes, limits = parameter.takes, pydantic.Field(**cast(dict[str, Any], parameter.limits.given))
     integer, number = Annotated[int, limits], Annotated[float, limits]
     component = Annotated[Any, ComponentType(parameter.kinds)]
     array: Any = Annotated[list[Any], ArrayType(parameter.limits)]
-    types: dict[str, Any] = {}  # by the tag of a value; the last one that a parameter takes
+    types: dict[str, Any] = {}  # by the tag of a value; later ones replace earlier ones
     for taken, tags, kind in (
         ("seed", "integer", Annotated[int, pydantic.Field(ge=0, lt=2**32), pydantic.AfterValidator(jax.random.key)]),
         ("array", "integer float", number), ("array", "list", array), ("integer", "integer float", integer),
@@ -83,7 +83,6 @@ def _tag(value: Any) -> str:
 
 
 def _validate(parameter: Parameter, value: Any, handler: Any) -> BuiltObject:
-    """The object of one parameter, or an error in our words."""
     _check_size(value)
     try:
         result = handler(value)
@@ -94,7 +93,7 @@ def _validate(parameter: Parameter, value: Any, handler: Any) -> BuiltObject:
         limits = parameter.limits
         if first["type"] in _RANGE_ERRORS:
             raise validation_error(f"must be {limits.words} (got {format_limit(value)})") from None
-        hint = "; a list of values, one learner for each, may only stand in a learner" * isinstance(value, list)
+        hint = "; only a learner accepts a list of values" * isinstance(value, list)
         suggestion = did_you_mean(value, parameter.choices)
         raise validation_error(
             f"must be {format_accepted(parameter)} (got {check.quote(value)}){suggestion}{hint}"
@@ -112,12 +111,10 @@ def _unzipped(items: list[BuiltObject]) -> BuiltObject:
 
 
 class _PlainType:
-    """A type that is validated by its method `build`."""
-
     json_schema: dict[str, Any] = {"type": "string"}  # noqa: RUF012
 
     def build(self, value: Any, info: Any) -> Any:
-        """The validated value; pydantic calls it."""
+        """Return the validated value (called by pydantic)."""
         raise NotImplementedError
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
@@ -128,7 +125,7 @@ class _PlainType:
 
 
 class ArrayType(_PlainType):
-    """A list of numbers, or of lists of the same length."""
+    """A list of numbers, or of lists of equal length."""
 
     json_schema = {"kinds": "numbers"}  # noqa: RUF012
 
@@ -136,17 +133,17 @@ class ArrayType(_PlainType):
         self.limits = limits
 
     def build(self, value: Any, info: Any) -> np.ndarray:
-        """The validated value; pydantic calls it."""
+        """Return the validated array."""
         return self._array(value, ())
 
     def _array(self, value: list[Any], at: KeyPath) -> np.ndarray:
         if not value:
-            raise validation_error("must hold at least one number (got none)", at)
-        if all(isinstance(item, list) for item in value) and len(at) < MAX_DIMENSIONS:
+            raise validation_error("must have at least one number (got none)", at)
+        if all(isinstance(item, list) for item in value) and len(at) < MAX_ARRAY_DIMENSIONS:
             rows = [self._array(item, (*at, i)) for i, item in enumerate(value)]
             wrong = next((i for i, row in enumerate(rows) if row.shape != rows[0].shape), None)
             if wrong is not None:
-                words = f"must be as long as the first, {len(rows[0])} (got {len(rows[wrong])})"
+                words = f"must have {len(rows[0])} entries like the first row (got {len(rows[wrong])})"
                 raise validation_error(words, (*at, wrong))
             return np.array(rows)
         for i, item in enumerate(value):
@@ -159,14 +156,14 @@ class ArrayType(_PlainType):
 
 
 class FunctionType(_PlainType):
-    """A function: of the catalogue, or the user's own."""
+    """A function of the catalogue, or the user's own."""
 
     def __init__(self, kinds: tuple[Any, ...]):
         self.kinds = kinds
         self.json_schema = {"kinds": kinds} if kinds else {"type": "string", "pattern": USER_NAME_PATTERN}
 
     def build(self, value: str, info: Any) -> BuiltObject:
-        """The validated value; pydantic calls it."""
+        """Return the function."""
         if ":" in value:
             return BuiltObject(info.context.load(value), value)
         entry = catalogue().get(value)
@@ -178,14 +175,14 @@ class FunctionType(_PlainType):
 
 
 class ComponentType(_PlainType):
-    """An object of some kinds: its name, or a table with a type; `anything` else as it is."""
+    """A component of some kinds: its name, or a table with a type; with `anything`, also other values."""
 
     def __init__(self, kinds: tuple[Any, ...], anything: bool = False):
         self.kinds, self.anything = kinds, anything
         self.json_schema = {} if anything else {"kinds": kinds}
 
     def build(self, value: Any, info: Any) -> BuiltObject:
-        """The validated value; pydantic calls it."""
+        """Return the component."""
         if self.anything and not (isinstance(value, dict) and "type" in value):
             return BuiltObject(value, value)
         return info.context.construct(value, self.kinds)
@@ -193,12 +190,12 @@ class ComponentType(_PlainType):
 
 @functools.cache
 def model_of(entry: Entry) -> pydantic.TypeAdapter:
-    """The model of the table of an entry."""
+    """Return the model of the table of an entry."""
     return table_model(entry.parameters, entry.name, entry.open_ended)
 
 
 def table_model(parameters: Iterable[Parameter], type_name: str = "", open_ended: bool = False) -> pydantic.TypeAdapter:
-    """The model of a table with these keys, and with a type if it has a name."""
+    """Return the model of a table with these keys, and with a type if `type_name` is given."""
     fields: dict[str, Any] = {"type": Literal[type_name]} if type_name else {}
     for parameter in parameters:
         default = to_toml(parameter.default)
@@ -218,7 +215,7 @@ def _sentence(words: str) -> str | None:
 
 
 def format_accepted(parameter: Parameter) -> str:
-    """What a parameter takes: "a number above 0", "an estimator or a number"."""
+    """Format what a parameter accepts: "a number above 0", "an estimator or a number"."""
     if parameter.choices:
         return f"one of {', '.join(map(repr, parameter.choices))}"
     words = [article_of(parameter.kinds)] if "component" in parameter.takes else []
@@ -228,7 +225,7 @@ def format_accepted(parameter: Parameter) -> str:
 
 
 def to_toml(value: Any) -> Any:
-    """An object as the tables, numbers and texts of a study file; functions by their names."""
+    """Convert an object to tables, numbers and texts of a study file; functions to their names."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.generic):
@@ -244,22 +241,22 @@ def to_toml(value: Any) -> Any:
 
 
 def names_of(kinds: tuple[Any, ...]) -> list[str]:
-    """The names of kinds and classes."""
+    """Return the names of kinds and classes."""
     return [kind.__name__ if isinstance(kind, type) else kind.strip("`") for kind in kinds]
 
 
 def noun_of(kinds: tuple[Any, ...]) -> str:
-    """The kinds in words: "learner or combiner"."""
+    """Format kinds: "learner or combiner"."""
     return " or ".join(names_of(kinds)) if len(kinds) <= 4 else "component"
 
 
 def article_of(kinds: tuple[Any, ...]) -> str:
-    """The kinds in words, with an article."""
+    """Format kinds with an article."""
     return with_article(noun_of(kinds))
 
 
 def with_article(noun: str) -> str:
-    """A noun with its indefinite article."""
+    """Return a noun with its indefinite article."""
     if noun in ("noise", "feedback"):
-        return "a law of noise" if noun == "noise" else "a feedback"
+        return "a noise distribution" if noun == "noise" else "a feedback"
     return f"an {noun}" if noun[0] in "aeioAEIO" else f"a {noun}"

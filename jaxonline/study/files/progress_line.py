@@ -1,4 +1,4 @@
-"""How far a study from a file is: on a terminal a line that changes, elsewhere a line every few seconds."""
+"""Progress of a study file: on a terminal one changing line, otherwise a line every few seconds."""
 
 import dataclasses
 import sys
@@ -12,14 +12,14 @@ from jaxonline.simulation import Precision
 
 
 class ProgressLine:
-    """The progress of a study: done, rounds a second, time left, and how wide intervals are where that decides.
+    """Progress of a study: share done, rounds per second, time left, and interval widths if a precision is requested.
 
-    A progress function of `simulate`, to be entered.
+    A progress function of `simulate`, and a context manager.
 
     Args:
-        rounds: of all learners in a run, where that is known.
-        runs: that are played, where that is known; else `looked` says how many were.
-        every: seconds between two lines where standard error is no terminal.
+        rounds: of all learners in one run, if known.
+        runs: number of runs, if known; otherwise `show_width` receives it.
+        every: seconds between lines if standard error is not a terminal.
 
     Example:
         >>> from jaxonline.study.files.progress_line import ProgressLine
@@ -30,11 +30,11 @@ class ProgressLine:
 
     def __init__(self, rounds: int | None = None, runs: int | None = None, every: float = 5.0):
         self._rounds, self._runs, self._every = rounds, runs, every
-        self._began = self._said = time.monotonic()
-        self._first: float | None = None  # pieces that were there before
+        self._began = self._last_print = time.monotonic()
+        self._first: float | None = None  # pieces done before the start
         self._total = 0.0
-        self._of_a_piece: float | None = None  # rounds
-        self._noted: list[str] = []
+        self._rounds_per_piece: float | None = None
+        self._width_words: list[str] = []
         self._live: Any = None
 
     def __enter__(self) -> "ProgressLine":
@@ -59,52 +59,47 @@ class ProgressLine:
             from rich.text import Text
 
             self._live.update(Text(line))
-        elif done >= total or now - self._said >= self._every:
-            self._said = now
+        elif done >= total or now - self._last_print >= self._every:
+            self._last_print = now
             print(line, file=sys.stderr, flush=True)
 
     def line(self, seconds: float, done: float, total: float, what: str) -> str:
-        """The state in a line of 80 columns or so."""
+        """Format the progress in about 80 columns."""
         self._total = total
         if self._rounds is not None and self._runs is not None:
-            self._of_a_piece = self._rounds * self._runs / max(total, 1)
+            self._rounds_per_piece = self._rounds * self._runs / max(total, 1)
         words = [f"{done / max(total, 1):4.0%}".replace("%", " %")]
-        fresh = done - (self._first or 0.0)
-        if seconds > 0 and fresh > 0:
-            if self._of_a_piece is not None:
-                words.append(f"{self._of_a_piece * fresh / seconds:,.0f} rounds/s")
-            left = seconds * (total - done) / fresh
+        new_pieces = done - (self._first or 0.0)
+        if seconds > 0 and new_pieces > 0:
+            if self._rounds_per_piece is not None:
+                words.append(f"{self._rounds_per_piece * new_pieces / seconds:,.0f} rounds/s")
+            left = seconds * (total - done) / new_pieces
             words.append(f"{int(left) // 60}:{int(left) % 60:02d} left")
-        return "  ".join([*words, *self._noted, to_one_line(what)])
+        return "  ".join([*words, *self._width_words, to_one_line(what)])
 
     def show_width(self, runs: int, width: str, wanted: str) -> None:
-        """So many runs are played, and the widest half-width is not, or is, the one wanted."""
-        if self._rounds is not None and self._of_a_piece is None and self._total:
-            self._of_a_piece = self._rounds * runs / self._total
-        self._noted, self._first, self._began = [f"+-{width}, wanted {wanted}"], None, time.monotonic()
+        """Show the widest half-width after this many runs, and the requested one."""
+        if self._rounds is not None and self._rounds_per_piece is None and self._total:
+            self._rounds_per_piece = self._rounds * runs / self._total
+        self._width_words, self._first, self._began = [f"+-{width}, wanted {wanted}"], None, time.monotonic()
         if self._live is None:
             print(f"{runs:,} runs: half-width {width}, wanted {wanted}", file=sys.stderr, flush=True)
 
 
 @dataclasses.dataclass(frozen=True)
 class ShownPrecision(Precision):
-    """A precision that tells someone whenever it is looked at.
-
-    Args:
-        tell: is told how many runs there are, the half-width, and that wanted.
-    """
+    """A precision that reports each check: `tell` receives the number of runs, the half-width, the requested one."""
 
     tell: Callable[[int, str, str], None] = print
 
     @classmethod
     def of(cls, precision: Precision, tell: Callable[[int, str, str], None]) -> "ShownPrecision":
-        """The same precision."""
+        """Return the same precision with `tell`."""
         return cls(**{each.name: getattr(precision, each.name) for each in dataclasses.fields(Precision)}, tell=tell)
 
     def excess(self, result: Result) -> float:
-        """As `Precision.excess`."""
-        found = super().excess(result)
-        widths = found * self.half_width, self.half_width
+        excess = super().excess(result)
+        widths = excess * self.half_width, self.half_width
         width, wanted = (f"{100 * each:.3g} %" if self.relative else f"{each:.3g}" for each in widths)
         self.tell(len(result.runs), width, wanted)
-        return found
+        return excess

@@ -1,4 +1,4 @@
-"""A study file as it is read: its keys, the lines they stand in, and errors that say where something is wrong."""
+"""Reading of study files: keys, their lines, and errors with file, line and key."""
 
 import dataclasses
 import datetime
@@ -18,24 +18,18 @@ if sys.version_info >= (3, 14):
 else:
     import tomli as tomllib
 
-MAX_FILE_BYTES = 5_000_000  # bytes
-MAX_MESSAGE_CHARACTERS = 600  # what is said of an error
+MAX_FILE_BYTES = 5_000_000
+MAX_MESSAGE_CHARACTERS = 600
 SUFFIXES = (".toml", ".json")
 
 
 class StudyFileError(ValueError):
-    """What is wrong with a study file, and where: file, line, key."""
+    """An invalid study file; the message contains file, line and key."""
 
 
 @dataclasses.dataclass(frozen=True)
 class SourceFile:
-    """A study file that was read.
-
-    Attributes:
-        path: of the file.
-        data: its keys.
-        text: the whole file.
-    """
+    """A study file: its path, keys and content."""
 
     path: Path
     data: dict[str, Any]
@@ -43,16 +37,16 @@ class SourceFile:
 
     @functools.cached_property
     def lines(self) -> dict[KeyPath, int]:
-        """The lines in which keys stand."""
+        """The lines of the keys."""
         return (lines_of_json if self.path.suffix == ".json" else lines_of_toml)(self.text)
 
     @property
     def folder(self) -> Path:
-        """In which the file is: other files are looked for from there."""
+        """The folder of the file; other files are relative to it."""
         return self.path.resolve().parent
 
     def error_at(self, at: KeyPath, words: str) -> StudyFileError:
-        """What is wrong with a key, or with what is closest to it that is there."""
+        """Return an error at a key, or at the closest existing key."""
         known = next((at[:n] for n in range(len(at), 0, -1) if at[:n] in self.lines), None)
         place = str(self.path) if known is None else f"{self.path}:{self.lines[known]}"
         message = " ".join((f"{format_key(at)}: {words}" if at else words).split())
@@ -62,7 +56,7 @@ class SourceFile:
 
 
 def format_key(path: KeyPath) -> str:
-    """A key as TOML writes it.
+    """Format a key path as in TOML.
 
     Example:
         >>> from jaxonline.study.files.reading import format_key
@@ -70,27 +64,23 @@ def format_key(path: KeyPath) -> str:
         'learners."two copies".means[1]'
     """
     words = ""
-    for part in path:
-        if isinstance(part, int):
-            words += f"[{part}]"
+    for key in path:
+        if isinstance(key, int):
+            words += f"[{key}]"
         else:
-            bare = part and part.replace("_", "").replace("-", "").isalnum() and part.isascii()
-            words += f".{part}" if bare else f".{json.dumps(part, ensure_ascii=False)}"
+            bare = key and key.replace("_", "").replace("-", "").isalnum() and key.isascii()
+            words += f".{key}" if bare else f".{json.dumps(key, ensure_ascii=False)}"
     return words.removeprefix(".")
 
 
 def read_source(path: str | os.PathLike[str]) -> SourceFile:
-    """Read a study file, TOML or JSON.
-
-    Raises:
-        StudyFileError: there is none, or it is neither.
-    """
+    """Read a TOML or JSON study file; raises StudyFileError if it is missing or invalid."""
     path = Path(path)
     if path.suffix not in SUFFIXES:
         raise StudyFileError(f"{path}: must end in .toml or .json")
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
-            raise StudyFileError(f"{path}: must be below {MAX_FILE_BYTES // 10**6} MB; put data in a file of its own")
+            raise StudyFileError(f"{path}: must be below {MAX_FILE_BYTES // 10**6} MB; put data into a file of its own")
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise StudyFileError(f"{path}: cannot be read ({(error.strerror or str(error)).lower()})") from None
@@ -112,16 +102,16 @@ def read_source(path: str | os.PathLike[str]) -> SourceFile:
         raise StudyFileError(f"{path}:1: must be a table of keys (got {check.quote(data)})")
     source = SourceFile(path, data, text)
     if date is not None:
-        raise source.error_at(date[0], f"must be no date or time (got {date[1]}); write it as a string")
+        raise source.error_at(date[0], f"must not be a date or time (got {date[1]}); write it as a string")
     return source
 
 
 def _syntax_error(path: Path, language: str, message: str, line: int) -> StudyFileError:
-    return StudyFileError(f"{path}:{line}: not valid {language}; {message[:1].lower()}{message[1:]}")
+    return StudyFileError(f"{path}:{line}: not valid {language}: {message[:1].lower()}{message[1:]}")
 
 
 def _dates(value: Any, at: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
-    """What TOML has and JSON has not: dates and times, and their keys."""
+    """Yield dates and times (which only TOML has), with their keys."""
     if isinstance(value, datetime.date | datetime.time):
         yield at, value
     for key, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
@@ -130,12 +120,12 @@ def _dates(value: Any, at: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
 
 def _parse_json(text: str) -> Any:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        twice = sorted({key for key, _ in pairs if sum(key == other for other, _ in pairs) > 1})
-        if twice:
-            raise ValueError(f"the key {twice[0]!r} occurs twice")
+        repeated = sorted({key for key, _ in pairs if sum(key == other for other, _ in pairs) > 1})
+        if repeated:
+            raise ValueError(f"the key {repeated[0]!r} appears twice")
         return dict(pairs)
 
     def no_number(word: str) -> None:
-        raise ValueError(f"{word} is not a number of JSON")
+        raise ValueError(f"{word} is not a JSON number")
 
     return json.loads(text, object_pairs_hook=once, parse_constant=no_number)

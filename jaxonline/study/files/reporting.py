@@ -1,4 +1,4 @@
-"""The report of a study from a file: the table, the figures, the numbers."""
+"""The report of a study file: table, figures, numbers."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -30,13 +30,9 @@ def build_report(
     bounds: Mapping[str, tuple[Any, Any]] | None = None,
     tuned: Mapping[str, Tuned] = MappingProxyType({}),
 ) -> Report:
-    """What is shown and written of a result, also of one that is not finished.
+    """Build the report of a result, which may be unfinished.
 
-    Args:
-        result: the numbers.
-        title: of the study.
-        bounds: by learner, what a theorem promises, and the learner's step.
-        tuned: by learner, what chose its step.
+    By learner, `bounds` has a bound and the step of the learner, and `tuned` how the step was chosen.
     """
     curves = {
         name: bound_curve(*each, result.rounds) for name, each in (bounds or {}).items() if name in result.learners
@@ -47,32 +43,32 @@ def build_report(
     further = [name for name in result.measures if name in _scalar_measures(result)]
     with ignore_skewness_warnings():
         table = _table(result, title, quantity, promised, further)
-        of = result.mean(quantity)
-        words = learners_with_skewed_runs(result, quantity)
+        means = result.mean(quantity)
+        skewed = learners_with_skewed_runs(result, quantity)
         numbers = {
             "rounds": result.rounds, "runs": len(result.runs), "level": 0.95, "quantity": quantity,
             "learners": {
-                name: {"mean": of.mean[i], "low": of.low[i], "high": of.high[i], "bound": curves.get(name)}
+                name: {"mean": means.mean[i], "low": means.low[i], "high": means.high[i], "bound": curves.get(name)}
                 | {each: float(result.mean(each).mean[i, -1]) for each in further}
                 for i, name in enumerate(result.learners)
             },
         }  # fmt: skip
     sentences = []
-    if words:
-        start = "Skewed over the runs, so that Student's interval understates the longer side"
-        sentences.append(f"{start}: {', '.join(words)}.")
+    if skewed:
+        start = "Skewed distribution over the runs; Student's interval understates the longer side"
+        sentences.append(f"{start}: {', '.join(skewed)}.")
     if len(promised) < len(curves):
-        sentences.append(f"Nothing is promised for the steps of {', '.join(n for n in curves if n not in promised)}.")
+        sentences.append(f"The bounds do not cover the steps of {', '.join(n for n in curves if n not in promised)}.")
     at_edge = [name for name, each in tuned.items() if each.at_edge]
     if at_edge:
-        sentences.append(f"The best step is the smallest or the largest that was tried: {', '.join(at_edge)}.")
+        sentences.append(f"The best step is the smallest or largest one tried: {', '.join(at_edge)}.")
     if tuned:
         rounds = sum(each.rounds for each in tuned.values())
-        sentences.append(f"Steps were chosen in {rounds:,} rounds of runs that are not reported.")
+        sentences.append(f"Steps were chosen in {rounds:,} rounds of separate runs.")
     reached = result.meta.get("precision")
     if isinstance(reached, Mapping):
         word = "reached" if reached.get("reached") else "not reached"
-        sentences.append(f"The precision asked for was {word} with {reached.get('runs'):,} runs.")
+        sentences.append(f"The requested precision was {word} with {reached.get('runs'):,} runs.")
 
     def draw() -> Any:
         with ignore_skewness_warnings():
@@ -87,7 +83,7 @@ def _plot_later(result: Result, quantity: str) -> Any:
 
 
 def _scalar_measures(result: Result) -> set[str]:
-    """Measures beside losses and queries that are a number."""
+    """Return the further measures that are numbers."""
     plain = {name for name, values in result.measures.items() if values.ndim == 3}
     return {name for name in plain - {"cumulative_loss", "queries"} if " " not in name and not name.startswith("_")}
 
@@ -118,7 +114,7 @@ def _table(result: Result, title: str, quantity: str, bounds: dict[str, float], 
 
 
 def bound_curve(bound: Any, step: Any, rounds: np.ndarray) -> np.ndarray:
-    """A bound after each of the rounds; NaN where it is not known; NaN or inf where such steps are promised nothing."""
+    """Return a bound after each round; NaN if unknown, NaN or inf if the theorem does not cover the step."""
     if hasattr(bound, "inverse_sqrt_step") and isinstance(step, InverseSqrt):
         return np.asarray(bound.inverse_sqrt_step(float(np.asarray(step.eta)), rounds), float)
     if hasattr(bound, "constant_step") and isinstance(step, Constant):

@@ -1,4 +1,4 @@
-"""The JSON schema of study files, for editors: pydantic's, with unions of components by reference."""
+"""The JSON schema of study files, for editors: that of pydantic, with references to unions of components."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from jaxonline.study.files import keys
 from jaxonline.study.files.catalogue import Entry, entries_of
 from jaxonline.study.files.models import USER_NAME_PATTERN, model_of, names_of, table_model
 
-GRID_SUFFIX = "--several"  # ends the names of definitions in which a list stands for several learners
+GRID_SUFFIX = "--several"  # suffix of definitions in which a list gives several learners
 USER_NAME = {"type": "string", "pattern": USER_NAME_PATTERN}
 ARRAY_SCHEMA = {"type": "array", "minItems": 1, "items": {"anyOf": [{"type": "number"}, {"$ref": "#/$defs/numbers"}]}}
 ETA_SCHEMA = {"type": "number", "exclusiveMinimum": 0}
@@ -20,25 +20,19 @@ SCHEMA_TITLE = "A study of jaxonline"
 
 
 def write_schema(path: Path) -> Path:
-    """Write the JSON schema of study files, which editors check and complete them by.
-
-    Raises:
-        FileExistsError: another file of that name is there.
-    """
+    """Write the JSON schema of study files; FileExistsError if another file has that name."""
     if path.exists() and SCHEMA_TITLE not in path.read_text(encoding="utf-8", errors="replace"):
-        raise FileExistsError(
-            f"{path}: exists already and is not a schema of study files; give another name with --out"
-        )
+        raise FileExistsError(f"{path} exists and is not a schema of study files; give another name with --out")
     return write_text(path, schema_text())
 
 
 def schema_text() -> str:
-    """The schema as its file has it."""
+    """Return the schema as the text of its file."""
     return json.dumps(schema(), ensure_ascii=False, separators=(",", ":")).replace('},"', '},\n"') + "\n"
 
 
 def schema() -> dict[str, Any]:
-    """The schema."""
+    """Return the schema."""
     defs = _Definitions()
     top = defs.table(keys.STUDY)
     tune = defs.table(keys.TUNE)
@@ -57,7 +51,7 @@ def schema() -> dict[str, Any]:
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": SCHEMA_TITLE,
-        "description": "docs/study-files.md says what the keys mean; `jaxonline list NAME` what a type takes.",
+        "description": "docs/study-files.md describes the keys; `jaxonline list NAME` prints the parameters of a type.",
         **top,
         "oneOf": [{"required": ["runs"]}, {"required": ["precision"]}],
         "$defs": defs.all,
@@ -65,17 +59,16 @@ def schema() -> dict[str, Any]:
 
 
 class _Definitions:
-    """Collects the definitions of entries and kinds: also with lists of values, where they stand in a learner."""
+    """Collects definitions of entries and kinds; inside of a learner, also with lists of values."""
 
     def __init__(self) -> None:
         self.all: dict[str, Any] = {"numbers": ARRAY_SCHEMA}
 
     def table(self, parameters: dict[str, Parameter]) -> dict[str, Any]:
-        """A table with known keys."""
         return self.expand(table_model(parameters.values()).json_schema(), "")
 
     def expand(self, value: Any, several: str) -> Any:
-        """A schema of pydantic with references in place of the kinds of components."""
+        """Replace the kinds of components in a pydantic schema by references."""
         if isinstance(value, list):
             return [self.expand(item, several) for item in value]
         if not isinstance(value, dict):
@@ -89,7 +82,6 @@ class _Definitions:
                 if key != "title" or not isinstance(item, str)}  # fmt: skip
 
     def component(self, kinds: tuple[Any, ...], several: str = "") -> dict[str, Any]:
-        """A name of an entry that needs nothing, a table, or MODULE:NAME."""
         name = f"one-of-{'-or-'.join(names_of(kinds))}{several}".replace(" ", "-")
         if name not in self.all:
             self.all[name] = {}  # a component may contain its own kind
@@ -101,7 +93,6 @@ class _Definitions:
         return {"$ref": f"#/$defs/{name}"}
 
     def entry(self, entry: Entry, several: str) -> dict[str, Any]:
-        """The table of an entry, defined once."""
         name = entry.name + several
         if name not in self.all:
             self.all[name] = {}

@@ -1,4 +1,4 @@
-"""A study from a file: a game, learners, sizes, seed; it runs as every study does, and makes a report."""
+"""A study read from a file."""
 
 import contextlib
 import dataclasses
@@ -27,46 +27,35 @@ from jaxonline.study.tuning import BestOf
 
 
 class StudyFile(NamedTuple):
-    """A study that was read from a file (`load_study_file`).
-
-    Attributes:
-        source: the file.
-        title: of the study.
-        comparison: game, learners, comparator and steps.
-        options: of `Comparison.play`, and so of `simulate`.
-        seed: of all randomness.
-        promised: bounds by learner's name in the file.
-        families: of every entry of the file, the names of its learners in the result.
-        resolved: the configuration with all grids expanded and all defaults filled in.
-    """
+    """A study read from a file (`load_study_file`)."""
 
     source: SourceFile
     title: str
     comparison: Comparison
-    options: dict[str, Any]
+    options: dict[str, Any]  # of Comparison.play, and so of simulate
     seed: int
-    promised: dict[str, Any]
-    families: dict[str, tuple[str, ...]]
-    resolved: dict[str, Any]
+    promised: dict[str, Any]  # bounds by entry of the file
+    families: dict[str, tuple[str, ...]]  # names of the learners in the result, by entry of the file
+    resolved: dict[str, Any]  # the configuration with expanded grids and all defaults
 
     def run(self, context: Context) -> Report:
-        """Play the study, with the seed of the file."""
+        """Run the study with the seed of the file."""
         options = dict(self.options)
         if options["precision"] is not None and isinstance(context.progress, ProgressLine):
             options["precision"] = ShownPrecision.of(options["precision"], context.progress.show_width)
         with _errors_at_arguments(self.source):
-            found = self.comparison.run(dataclasses.replace(context, seed=self.seed), **options)
-        return build_report(found.result, self.title, self.bounds_on(found.etas), found.tuned)
+            played = self.comparison.run(dataclasses.replace(context, seed=self.seed), **options)
+        return build_report(played.result, self.title, self.bounds_on(played.etas), played.tuned)
 
     def watch(self) -> ProgressLine:
-        """The progress of this study."""
-        if isinstance(self.comparison.tune, BestOf):  # which plays more
+        """Return the progress display of this study."""
+        if isinstance(self.comparison.tune, BestOf):  # which has further runs
             return ProgressLine()
         rounds = sum(map(len, self.families.values())) * self.options["n_rounds"]
         return ProgressLine(rounds, self.options["n_runs"] if self.options["precision"] is None else None)
 
     def bounds_on(self, etas: Mapping[str, float]) -> dict[str, tuple[Any, Any]]:
-        """Of every learner with a bound: the bound, and its step."""
+        """Return the bound and the step of each learner with a bound."""
         steps: dict[str, Any] = {}
         for learner, eta in etas.items():
             steps[learner] = InverseSqrt(eta)
@@ -79,11 +68,7 @@ class StudyFile(NamedTuple):
         }
 
     def check(self) -> None:
-        """Check that every learner can play the game, and every measure be counted; nothing is computed.
-
-        Raises:
-            StudyFileError: one cannot.
-        """
+        """Check, without computing, that every learner fits the game and the measures; raises StudyFileError."""
         game, tune = self.comparison.game, self.comparison.tune
         entries = {name: entry for entry, names in self.families.items() for name in names}
         for name, item in self.comparison.learners.items():
@@ -98,7 +83,7 @@ class StudyFile(NamedTuple):
 
 @contextlib.contextmanager
 def _errors_at_key(source: SourceFile, at: KeyPath) -> Iterator[None]:
-    """What is wrong inside is said of a key."""
+    """Context manager: an error inside names the key."""
     try:
         yield
     except (ValueError, TypeError, ArithmeticError) as error:
@@ -107,7 +92,7 @@ def _errors_at_key(source: SourceFile, at: KeyPath) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _errors_at_arguments(source: SourceFile) -> Iterator[None]:
-    """What `simulate` says of an argument is said of the key of that name."""
+    """Context manager: an error of an argument of `simulate` names the key of that name."""
     try:
         yield
     except (ArgumentError, ArgumentTypeError) as error:
@@ -125,14 +110,14 @@ def _named_learners(name: str, item: Any) -> Iterator[tuple[str, Any]]:
 
 
 def load_study_file(path: str | os.PathLike[str], **overrides: Any) -> StudyFile:
-    """Read a study file, check all of it, and make its objects; nothing is played.
+    """Read and check a study file, and build its objects, without running it.
 
     Args:
         path: of a .toml or .json file (`docs/study-files.md`).
-        overrides: top-level keys to set instead of those of the file, such as `runs=4`.
+        overrides: top-level keys that replace those of the file, such as `runs=4`.
 
     Raises:
-        StudyFileError: something is wrong: in which line, with which key.
+        StudyFileError: the file is invalid; the message contains line and key.
 
     Example:
         >>> import pathlib, tempfile
@@ -159,7 +144,7 @@ def load_study_file(path: str | os.PathLike[str], **overrides: Any) -> StudyFile
     source = read_source(path)
     for key, value in overrides.items():
         _check_override(key, value)
-        if key in source.data:  # a wrong value of the file is an error, also where another one replaces it
+        if key in source.data:  # the value in the file must be valid even if it is replaced
             Builder(source, 1).value(keys.STUDY[key], source.data[key], (key,))
         other = {"runs": "precision", "precision": "runs"}.get(key)
         source.data.pop(other, None) if other and value is not None else None
@@ -168,7 +153,7 @@ def load_study_file(path: str | os.PathLike[str], **overrides: Any) -> StudyFile
 
 
 def _check_override(key: str, value: Any) -> None:
-    """Check a number, flag or text that stands for the one of the file: what is wrong is not said of the file."""
+    """Check an override; its errors do not name a line of the file."""
     check.choice("overrides", key, keys.STUDY)
     try:
         if not keys.STUDY[key].takes & {"table", "component", "components"}:

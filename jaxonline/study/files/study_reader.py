@@ -1,4 +1,4 @@
-"""The keys of a study file, one after the other: checked, and made into the parts of a study."""
+"""Conversion of the keys of a study file to the parts of a study."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -19,19 +19,19 @@ from jaxonline.study.tuning import BestOf
 
 
 class StudyReader:
-    """Goes through the keys of a file, and makes of them what a `StudyFile` has."""
+    """Reads and checks the keys of a file, and builds the fields of a `StudyFile`."""
 
     def __init__(self, source: SourceFile):
         self.source = source
         rounds = source.data.get("rounds")
         self.build = Builder(source, rounds if type(rounds) is int and rounds > 0 else 1)
-        defaults = {name: BuiltObject(each.default, to_toml(each.default)) for name, each in keys.STUDY.items()}
+        defaults = {name: BuiltObject(key.default, to_toml(key.default)) for name, key in keys.STUDY.items()}
         self.top = defaults | self.build.keys(keys.STUDY, source.data, ())
 
     def parts(self) -> dict[str, Any]:
-        """The fields of a `StudyFile`."""
+        """Return the fields of a `StudyFile`."""
         runs, precision, sizes = self.sizes()
-        game, resolved_game = self.of_table("game", keys.GAME, Game)
+        game, resolved_game = self.top_table("game", keys.GAME, Game)
         self.check_record_at()
         values = {name: built.value for name, built in self.top.items()}
         plain = ("record_at", "spacing", "control_variates", "antithetic", "block_size")
@@ -58,26 +58,22 @@ class StudyReader:
         }  # fmt: skip
 
     def sizes(self) -> tuple[int, Precision | None, dict[str, Any]]:
-        """How many runs, at most or until the precision is reached."""
+        """Return the (maximum) number of runs, the precision, and their configuration."""
         data = self.source.data
         if ("runs" in data) == ("precision" in data):
             both = "runs" in data
-            words = (
-                "must be left out where precision is given (got both)"
-                if both
-                else "or precision must be given (got neither); it says how many runs are made"
-            )
+            words = "must be left out beside precision" if both else "or precision is missing"
             raise self.source.error_at(("runs",), words)
         if "runs" in data:
             return data["runs"], None, {"runs": data["runs"]}
         most = data["precision"].get("most_runs", keys.PRECISION["most_runs"].default)
-        precision, resolved = self.of_table("precision", keys.PRECISION, Precision, ("most_runs",))
+        precision, resolved = self.top_table("precision", keys.PRECISION, Precision, ("most_runs",))
         return most, precision, {"precision": resolved | {"most_runs": most}}
 
-    def of_table(
+    def top_table(
         self, name: str, parameters: Mapping[str, Parameter], make: Callable[..., Any], beside: tuple[str, ...] = ()
     ) -> tuple[Any, dict[str, Any]]:
-        """The object of a table at the top of the file, and its configuration."""
+        """Return the object of a top-level table, and its configuration."""
         given = self.build.keys(parameters, self.source.data[name], (name,))
         arguments = {key: built.value for key, built in given.items() if key not in beside}
         resolved = {
@@ -87,7 +83,7 @@ class StudyReader:
         return self.build.call(name, make, arguments, (name,)), resolved
 
     def check_record_at(self) -> None:
-        """Check the rounds that are recorded."""
+        """Check the recorded rounds."""
         value, horizon = self.source.data.get("record_at", 40), self.build.horizon
         for i, t in enumerate(value if isinstance(value, list) else ()):
             if type(t) is not int or not 1 <= t <= horizon:
@@ -96,7 +92,7 @@ class StudyReader:
         self.top["record_at"] = BuiltObject(value, value)
 
     def tune(self) -> tuple[Any, Any]:
-        """One eta, one for each learner, or a choice of the best."""
+        """Return the tuning (one eta, one for each learner, or a choice of the best), and its configuration."""
         given = self.source.data.get("tune")
         if not isinstance(given, dict):
             return given if given is None else float(given), given
@@ -104,7 +100,7 @@ class StudyReader:
             eta = keys.STUDY["tune"]._replace(takes=frozenset({"number"}))
             etas = {name: self.build.value(eta, value, ("tune", name)).value for name, value in given.items()}
             if not etas:
-                raise self.source.error_at(("tune",), "must hold an eta for each learner, or best_of (got nothing)")
+                raise self.source.error_at(("tune",), "must have an eta for each learner, or best_of (got none)")
             return etas, etas
         self.build.keys(keys.TUNE, given, ("tune",))
         if not isinstance(given["best_of"], list):
@@ -115,17 +111,17 @@ class StudyReader:
         return BestOf({grids.format_in_name(eta): eta for eta in etas}, runs), {"best_of": etas, "runs": runs}
 
     def learners(self, tuned: bool) -> tuple[dict[str, Any], dict[str, tuple[str, ...]], dict[str, Any]]:
-        """Learners as `simulate` takes them (with `tuned`, functions of a step), by entry their names, and resolved."""
+        """Return learners (with `tuned`, functions of a step), their names by entry, and configurations."""
         tables = self.source.data["learners"]
         if not tables:
-            raise self.source.error_at(("learners",), "must hold at least one learner (got none)")
+            raise self.source.error_at(("learners",), "must have at least one learner (got none)")
         learners: dict[str, Any] = {}
         families: dict[str, tuple[str, ...]] = {}
         resolved: dict[str, Any] = {}
         for entry, table in tables.items():
             at: KeyPath = ("learners", entry)
             if not entry.strip():
-                raise self.source.error_at(at, f"must have a name that is not empty (got {entry!r})")
+                raise self.source.error_at(at, f"must have a nonempty name (got {entry!r})")
             points = grids.expand_grid(self.build, entry, table, at, len(resolved))
             by_name = {grids.learner_name(entry, point): point for point in points}
             clash = next((name for name in by_name if name in resolved), None)
@@ -152,10 +148,10 @@ class StudyReader:
         return learners, families, resolved
 
     def for_step(self, table: Any, at: KeyPath) -> Callable[[Any], BuiltObject]:
-        """A learner as a function of its step size, which `tune` gives."""
+        """Return a learner as a function of the step size that `tune` supplies."""
         table = {"type": table} if isinstance(table, str) else table
         if isinstance(table, dict) and "step_size" in table:
-            raise self.source.error_at((*at, "step_size"), "must be left out where tune gives it")
+            raise self.source.error_at((*at, "step_size"), "must be left out, since tune sets it")
 
         def make(step: Any) -> BuiltObject:
             own = {"type": "InverseSqrt", "eta": float(step.eta)}
@@ -165,7 +161,7 @@ class StudyReader:
         return make
 
     def check_tuned(self, etas: Mapping[str, float], learners: Mapping[str, Any]) -> None:
-        """Check that there is an eta for each learner, and for no other."""
+        """Check that each learner has an eta, and that no other name has one."""
         for name in etas:
             if name not in learners:
                 raise self.source.error_at(
@@ -176,8 +172,8 @@ class StudyReader:
                 raise self.source.error_at(("tune",), f"must have an eta for each learner (got none for {name!r})")
 
     def bounds(self, families: Mapping[str, tuple[str, ...]]) -> dict[str, BuiltObject]:
-        """Bounds by the name of an entry."""
-        found = {}
+        """Return the bounds by entry."""
+        bounds = {}
         for name, table in (self.top["bounds"].value or {}).items():
             if name not in families:
                 known = ", ".join(map(repr, families))
@@ -185,12 +181,12 @@ class StudyReader:
                     ("bounds", name),
                     f"must name a learner of this study, {known} (got {name!r}){did_you_mean(name, families)}",
                 )
-            found[name] = self.build.component(table, ("bounds", name), ("bound",))
-        return found
+            bounds[name] = self.build.component(table, ("bounds", name), ("bound",))
+        return bounds
 
 
 def _with_feedback(make: Callable[[Any], BuiltObject], feedback: BuiltObject | None) -> Callable[[Any], Any]:
-    """A function of the step whose learner has its own feedback, if it has one."""
+    """Return a function of the step, which adds the feedback of the learner if it has its own."""
     if feedback is None:
         return lambda step: make(step).value
     return lambda step: Entrant(make(step).value, feedback.value)

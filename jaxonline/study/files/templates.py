@@ -1,6 +1,6 @@
-"""New study files: the examples that are shipped, and ready studies written out as files.
+"""New study files: shipped examples, and ready studies as files.
 
-Imported by the command line at once: nothing here takes long.
+The command line imports this module at its start, so imports must be fast.
 """
 
 from pathlib import Path
@@ -10,26 +10,22 @@ from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.store.output_paths import write_text
 from jaxonline.study.ready import STUDY_GROUPS, load_study
 
-SCHEMA = "study.schema.json"  # beside a new file, whose first line names it
+SCHEMA = "study.schema.json"  # a new file refers to it in the first line
 EXAMPLES = {
-    "noisy-measurements": "linear prediction when every medical measurement is noisy",
+    "noisy-measurements": "linear prediction from noisy medical measurements",
     "noisy-kernels": "kernels on noisy instances",
-    "bandits": "arms of which one sees only the loss of the one pulled",
-    "experts": "following experts, with a choice of the learning rate",
-    "few-attributes": "a few attributes of each instance, and labels that cost",
+    "bandits": "bandits: only the loss of the pulled arm is observed",
+    "experts": "prediction with expert advice and a choice of the learning rate",
+    "few-attributes": "few observed attributes of each instance, and costly labels",
     "own-data": "your own CSV file, and your own learner",
 }
 EXTRA_FILES = {"own-data": {"my_data.csv": "my_data.csv", "my_learner.py": "my_learner.py.txt"}}
-READY_EXAMPLES = {"quickstart": "noisy-measurements"}  # a ready study that is such a file
+READY_EXAMPLES = {"quickstart": "noisy-measurements"}  # ready studies that equal an example
 EXAMPLES_FOLDER = Path(__file__).parents[1] / "examples"
 
 
 def example_text(name: str) -> str:
-    """The text of an example.
-
-    Raises:
-        ValueError: there is none of that name.
-    """
+    """Return the text of an example; raises ValueError for an unknown name."""
     if name not in EXAMPLES:
         raise ArgumentError(
             "name", f"must be one of {', '.join(EXAMPLES)} (got {name!r}){did_you_mean(name, EXAMPLES)}"
@@ -42,16 +38,9 @@ def _read_example(file: str) -> str:
 
 
 def write_study_template(name: str, out: str | None = None, source: str | None = None) -> list[Path]:
-    """Write an example, and the files that it needs beside it, where none of them is yet.
+    """Write an example, or a ready study (`source`), with the files that it needs; `out` is NAME.toml by default.
 
-    Args:
-        name: of the example.
-        out: the file; NAME.toml by default.
-        source: a ready study instead of an example.
-
-    Raises:
-        ValueError: there is no such example or ready study, or the file does not end in .toml.
-        FileExistsError: a file is there; the schema beside it is replaced.
+    Raises ValueError for an unknown name or another suffix, and FileExistsError if a file exists (except the schema).
     """
     if source in READY_EXAMPLES:
         name = READY_EXAMPLES[source]
@@ -71,7 +60,6 @@ def write_study_template(name: str, out: str | None = None, source: str | None =
 
 
 def _ready_text(name: str) -> str:
-    """A classical game, with its defaults, as a file."""
     known = (*READY_EXAMPLES, *STUDY_GROUPS["play"])
     if name not in STUDY_GROUPS["play"]:
         raise ArgumentError("from", f"must be one of {', '.join(known)} (got {name!r}){did_you_mean(name, known)}")

@@ -1,7 +1,6 @@
-"""Learners and other things of the user's own, named as "my_module:MyLearner".
+"""Components in the user's own modules, named as "my_module:MyLearner".
 
-A module is imported from the folder of the study file and from nowhere else: what a study file names is code that its
-author put beside it. Nothing of a study file itself is evaluated.
+A module is imported only from the folder of the study file. Nothing in the study file itself is evaluated.
 """
 
 import importlib.util
@@ -17,12 +16,7 @@ _IMPORTED: dict[str, tuple[Path, bytes]] = {}
 
 
 def load_user_object(folder: Path, written: str) -> Any:
-    """The object that a module in the folder has under a name.
-
-    Raises:
-        ValueError: it is not written as MODULE:NAME, there is no such module in the folder, importing it fails, or it
-            has no such name.
-    """
+    """Return an object of a module in the folder; ValueError if it cannot be imported or has no such name."""
     match = _PATTERN.fullmatch(written)
     if match is None:
         raise ValueError(f"must be written MODULE:NAME, such as my_module:MyLearner (got {written!r})")
@@ -46,16 +40,16 @@ def _import_module(folder: Path, name: str) -> Any:
         raise ValueError(f"must name a module that is not also installed (got {name!r}); give {file.name} another name")
     spec: Any = importlib.util.spec_from_file_location(name, file)
     module = importlib.util.module_from_spec(spec)
-    before = sys.modules.get(name)
+    previous = sys.modules.get(name)
     sys.modules[name] = module
-    sys.path.append(str(folder))  # for what it imports itself; at the end, so that nothing installed is hidden
+    sys.path.append(str(folder))  # for its own imports; at the end, so that it hides no installed module
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
-        if before is None:
+        if previous is None:
             del sys.modules[name]
         else:
-            sys.modules[name] = before
+            sys.modules[name] = previous
         raise ValueError(
             f"must name a module that can be imported (got {file}); {type(error).__name__}: {error}"
         ) from None
@@ -66,11 +60,11 @@ def _import_module(folder: Path, name: str) -> Any:
 
 
 def _is_installed(name: str, folder: Path) -> bool:
-    """Whether Python would find another module of that name; parents are not imported for that."""
+    """Whether Python would find another module of that name, without importing its parents."""
     top = name.partition(".")[0]
     if top in sys.modules or top in sys.builtin_module_names or top in sys.stdlib_module_names:
         origin = getattr(sys.modules.get(top), "__file__", None)
         return origin is None or folder not in Path(origin).resolve().parents
-    found = importlib.util.find_spec(top)
-    origin = found and found.origin
-    return bool(found) and not (origin and folder in Path(origin).resolve().parents)
+    spec = importlib.util.find_spec(top)
+    origin = spec and spec.origin
+    return bool(spec) and not (origin and folder in Path(origin).resolve().parents)

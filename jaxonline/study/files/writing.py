@@ -1,4 +1,4 @@
-"""Games and learners written as study files: the other way round from `building`."""
+"""Conversion of games and learners to study files."""
 
 import dataclasses
 import json
@@ -16,7 +16,7 @@ from jaxonline.study.files.catalogue import catalogue, entries_of
 from jaxonline.study.files.models import to_toml
 from jaxonline.study.files.reading import format_key
 
-MAX_NUMBERS = 2000  # in a file
+MAX_NUMBERS = 2000  # in an array of a file
 
 
 def study_to_toml(
@@ -32,23 +32,24 @@ def study_to_toml(
     record_at: Any = 40,
     remark: str = "",
 ) -> str:
-    """A study file, TOML, of a game and learners.
+    """Write a game and learners as the TOML text of a study file.
 
     Args:
         game: the game.
         learners: by name; learners, or `Entrant`s.
         rounds: the horizon.
-        runs: of each learner.
+        runs: number of runs of each learner.
         title: of the study.
-        seed: of all randomness.
-        comparator: for the regret.
-        measures: what else is counted.
-        record_at: at how many rounds, or at which.
-        remark: for a comment at the top.
+        seed: of all random numbers.
+        comparator: of the regret.
+        measures: further quantities to record.
+        record_at: number of recorded rounds, or a list of them.
+        remark: comment at the top.
 
     Raises:
-        ValueError: something has no name in study files: a function, a class that the catalogue does not have, numbers
-            that are too many.
+        ValueError: an object has no name in study files (a function, a class outside of the catalogue), or an array is
+            too
+            large.
 
     Example:
         >>> import jaxonline as jo
@@ -93,12 +94,10 @@ def study_to_toml(
 
 
 def _component_to_toml(value: Any, rounds: int) -> Any:
-    """A component: its name, or a table with what is not the default."""
+    """Convert a component to its name, or to a table of its arguments that are not defaults."""
     entry = catalogue().get(type(value).__name__)
     if entry is None or entry.product is not type(value) or not dataclasses.is_dataclass(value):
-        raise ValueError(
-            f"{type(value).__name__}: has no name in study files, so the study cannot be written as a file"
-        )
+        raise ValueError(f"{type(value).__name__}: has no name in study files, so the study cannot be written as one")
     table = {"type": entry.name}
     for parameter in entry.parameters:
         own = getattr(value, parameter.name)
@@ -113,11 +112,10 @@ def _equals_default(value: Any, default: Any) -> bool:
 
 
 def _argument_to_toml(value: Any, parameter: Parameter, rounds: int) -> Any:
-    """What stands for an argument in a file."""
     if isinstance(value, jax.Array | np.ndarray | np.generic):
         if np.size(value) > MAX_NUMBERS:
-            words = f"{parameter.name} has {np.size(value):,} numbers"
-            raise ValueError(f"{words}; put them in a file of data")
+            problem = f"{parameter.name}: too large for a study file (got {np.size(value):,} numbers)"
+            raise ValueError(f"{problem}; write them to a data file")
         return _array_to_toml(np.asarray(value))
     if value is None or isinstance(value, bool | int | float | str):
         return value
@@ -129,18 +127,17 @@ def _argument_to_toml(value: Any, parameter: Parameter, rounds: int) -> Any:
         plain_one = entry.package == "optax" and not any(each.required for each in entry.parameters)
         if plain_one and intern_functions(entry.make()) is intern_functions(value):
             return name
-    raise ValueError(f"{parameter.name}: has no name in study files, so the study cannot be written as a file")
+    raise ValueError(f"{parameter.name}: its value has no name in study files, so the study cannot be written as one")
 
 
 def _array_to_toml(array: np.ndarray) -> Any:
-    """Numbers in the fewest digits that are these numbers in their precision."""
+    """Convert an array to numbers in the fewest digits that identify them."""
     if array.ndim:
         return [_array_to_toml(each) for each in array]
     return float(str(array)) if np.issubdtype(array.dtype, np.floating) else array.item()
 
 
 def _format_toml(value: Any) -> str:
-    """A value in a line."""
     if isinstance(value, Mapping):
         return f"{{ {', '.join(f'{format_key((key,))} = {_format_toml(each)}' for key, each in value.items())} }}"
     if isinstance(value, list | tuple):

@@ -205,7 +205,7 @@ def test_the_legend_has_every_curve_by_its_own_name():
 # Parts
 
 
-def test_places_that_are_apart():
+def test_spread_positions():
     found = spread_positions([0.1, 0.1, 0.1, 0.9], 0.2, 0.0, 1.0)
     np.testing.assert_allclose(found, [0.0, 0.2, 0.4, 0.9], atol=1e-12)
     rng = np.random.default_rng(0)

@@ -217,7 +217,7 @@ def test_a_study_is_played_in_the_folder_of_its_file(played, tmp_path, monkeypat
 
 @pytest.mark.parametrize(("options", "words"), [
     (("--workers", "0"), "--workers: must be at least 1 (got 0"),
-    (("--workers", "1", "--cluster", "tcp://a:1"), "--cluster: must be left out where there are workers"),
+    (("--workers", "1", "--cluster", "tcp://a:1"), "--cluster"),
 ])  # fmt: skip
 def test_bad_clusters_of_a_study(options, words, tmp_path):
     done = call("run", write(tmp_path / "arms.toml", ARMS), "--out", tmp_path / "out", *options)
@@ -251,7 +251,7 @@ def test_show_a_study_of_which_some_learners_have_not_played(played, tmp_path):
     assert shown.exit_code == 0, shown.output
     text = " ".join(shown.stdout.split())
     assert (
-        f"Not finished: 3 to 8 runs of each learner so far, of 8 runs of 40 rounds, 3 learners; not yet played: {third}"
+        f"Not finished: 3 to 8 runs of each learner so far, of 8 runs of 40 rounds, 3 learners; not started: {third}"
         in text
     )
     assert first in text
@@ -266,7 +266,7 @@ def test_diff_of_two_seeds_and_of_the_same_runs(played, tmp_path):
     assert "seed" in done.stdout
     assert "independent runs" in done.stdout
     same = call("diff", folder / "out", folder / "out")
-    assert "The configurations are the same." in same.stdout
+    assert "The configurations are equal." in same.stdout
     assert "paired over 8 runs" in same.stdout
     assert call("diff", folder / "out", tmp_path).exit_code == 2
 
@@ -290,7 +290,7 @@ def test_a_bound_that_promises_nothing(played):
     heads, _, *rows = [line.split("|") for line in found.tables["table"].markdown().splitlines()]
     at = next(i for i, head in enumerate(heads) if "bound" in head)
     assert [row[at].strip() for row in rows] == ["-", "-", f"{promised.constant_step(0.1, result.rounds)[-1]:,.0f}"]
-    assert found.sentences[-1] == f"Nothing is promised for the steps of {first}, {second}."
+    assert found.sentences[-1] == f"The bounds do not cover the steps of {first}, {second}."
     assert list(found.bounds["result"]) == [third]
     nothing = build_report(result, "", {first: bounds[first]})
     assert "bound" not in nothing.tables["table"].markdown()
@@ -321,7 +321,7 @@ def test_differences_are_paired_where_runs_are_the_same():
     assert (apart["low"], apart["high"]) == (pytest.approx(interval.low), pytest.approx(interval.high))
     assert apart["differs"] == ""
     other = Result(("b",), first.runs, first.rounds, first.measures)
-    with pytest.raises(ValueError, match="must have a learner in common"):
+    with pytest.raises(ValueError, match="no common learner"):
         compare_results(first, other, (study, study), ("x", "y"))
     assert find_differences({"a": [1]}, {"a": [1], "b": None}) == {}
     nothing = result(np.full((1, 3, 1), np.nan))

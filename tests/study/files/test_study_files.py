@@ -152,11 +152,11 @@ def test_a_set_is_a_file_of_its_name_and_no_results_of_the_study(folder, monkeyp
         ({"file": "own.csv", "version": 1}, "environment.version: must be left out beside file (got 1"),
         (
             {"set": "diabetes", "positive": 7777},
-            "environment.positive: must be a value of some targets (got '7777'); no target in diab",
+            "environment.positive: must be a value of some targets (got '7777'",
         ),
         (
             {"set": "diabetes", "positive": "ill"},
-            "environment.positive: must be a value of some targets (got 'ill'); no target in diab",
+            "environment.positive: must be a value of some targets (got 'ill'",
         ),
         ({"set": "diabete"}, "environment.set: must be one of diabetes, AR(4), Airfoil"),
         ({"set": "own"}, "environment.set: must be one of diabetes, AR(4), Airfoil"),
@@ -188,7 +188,7 @@ def test_classes_of_words_from_csv_npz_parquet_and_openml(folder, monkeypatch):
 
     def found(**data):
         table["game"]["environment"] = {"type": "data", "order": "file", "positive": "yes", **data}
-        with pytest.warns(UserWarning, match="column 'c' holds"):
+        with pytest.warns(UserWarning, match="column 'c'"):
             stream = load(folder, table).comparison.game.environment
         assert stream.y.tolist() == [-1.0, 1.0, -1.0]
         return stream.X[:, 0].tolist()
@@ -278,10 +278,10 @@ def test_a_learner_that_cannot_play_is_found_before_anything_is_played(folder):
     table = copy.deepcopy(BANDITS)
     table["learners"] = {"fine": "UCB1", "wrong": "Perceptron"}
     del table["bounds"], table["measures"]
-    with pytest.raises(StudyFileError, match=r"study\.toml:\d+: learners\.wrong: .*cannot play"):
+    with pytest.raises(StudyFileError, match=r"study\.toml:\d+: learners\.wrong cannot be run"):
         load(folder, table).check()
     table = copy.deepcopy(BANDITS)
-    with pytest.raises(StudyFileError, match=r"measures\[1\]: "):
+    with pytest.raises(StudyFileError, match=r"measures\[1\] cannot be run"):
         load(folder, table).check()
 
 

@@ -31,7 +31,7 @@ def test_the_command_and_new_files_have_it(tmp_path):
     assert first == "#:schema study.schema.json"  # a path from the file's folder
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "study.schema.json").write_text("{}")
-    with pytest.raises(FileExistsError, match="is not a schema of study files"):
+    with pytest.raises(FileExistsError, match="not a schema of study files"):
         write_study_template("bandits", str(tmp_path / "other" / "bandits.toml"))
     assert not (tmp_path / "other" / "bandits.toml").exists()
 
