@@ -366,7 +366,7 @@ def _usage_errors(command: str, arguments: Collection[str]) -> Iterator[None]:
         yield
     except (ValueError, OSError, OverflowError, MemoryError) as error:
         argument, problem = getattr(error, "argument", ""), getattr(error, "problem", "")
-        words = f"{_flag(argument)} {problem}" if argument in arguments else str(error) or type(error).__name__
+        words = f"{_flag(argument)}: {problem}" if argument in arguments else str(error) or type(error).__name__
         raise _CommandError(command, words) from error
 
 

@@ -287,7 +287,7 @@ def _load_study(place: Folder | Bucket, marker: dict[str, Any], meta: dict[str, 
     finished_losses = finished["cumulative_loss"]
     runs = np.flatnonzero(finished_losses.any(axis=0))
     if not len(runs):
-        raise ValueError(f"{place.name} is the store of a study without a finished run")
+        raise ValueError(f"{place.name}: is the store of a study without a finished run")
     missing = {
         name: int(n)
         for name, n in zip(layout.learners, (finished_losses < len(layout.rounds)).sum(axis=1), strict=True)

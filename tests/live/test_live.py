@@ -229,7 +229,7 @@ BAD_CALLS = {
     "rows of other shapes": (
         lambda: open_round().learn([[1.0, 2.0]], [1.0]), ValueError, r"X: must have one row a round, .* \(3,\) .got"),
     "rows too many": (
-        lambda: open_round().learn([[1.0, 2.0, 3.0]] * 2, [1.0]), ValueError, "X and y: must have the same number"),
+        lambda: open_round().learn([[1.0, 2.0, 3.0]] * 2, [1.0]), ValueError, "y: must have as many rows as X"),
     "NaN in rows": (lambda: open_round().learn([NAN], [1.0]), ValueError, "X: must be finite"),
     "moves of nobody": (lambda: jo.Live(gradient()).moves([[1.0]]), RuntimeError, "instance="),
     "no learner": (lambda: jo.Live(jo.FullInformation()), TypeError, "learner: must be a learner"),
@@ -237,7 +237,7 @@ BAD_CALLS = {
     "no shape": (lambda: jo.Live(gradient(), instance=2.5), TypeError, "instance: must be an integer"),
     "no key": (lambda: jo.Live(gradient(), key="a"), TypeError, "key: must be"),
     "a negative seed": (lambda: jo.Live(gradient(), key=-1), ValueError, "key: .*got -1"),
-    "a seed too large": (lambda: jo.Live(gradient(), key=2**32), ValueError, r"key: must be below 2\^32, got"),
+    "a seed too large": (lambda: jo.Live(gradient(), key=2**32), ValueError, r"key: must be below 2\^32 .got"),
     "no loss": (lambda: jo.Live(gradient(), loss="squared"), TypeError, "loss: must be a loss"),
     "too much asked": (
         lambda: jo.Live(jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.1), instance=3),

@@ -273,5 +273,5 @@ def test_parts_of_a_checkpoint():
 
 
 def test_a_url_that_nothing_reaches():
-    with pytest.raises(ValueError, match=r"nowhere://kept .*(cannot be reached|needs a package)"):
+    with pytest.raises(ValueError, match=r"nowhere://kept: .*(cannot be reached|needs a package)"):
         jo.simulate(GAME, LEARNER, n_runs=1, n_rounds=1, checkpoint="nowhere://kept")

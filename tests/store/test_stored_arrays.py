@@ -118,7 +118,7 @@ def test_a_study_holds_no_numbers(played, nothing_held, tmp_path):
     again = study(LEARNERS, checkpoint=tmp_path / "kept", runs=[17, 3], record_at=4)
     assert again.runs.tolist() == [17, 3]
     assert_same_bits(again, played[0], runs=[17, 3])
-    with pytest.warns(PrecisionWarning, match="precision is not reached"):
+    with pytest.warns(PrecisionWarning, match="precision: not reached"):
         precise = study(LEARNERS, checkpoint=tmp_path / "precise", precision=jo.Precision(1e-6, least_runs=4), n_runs=8)
     assert isinstance(precise.cumulative_loss, StoredArray)
     assert_same_bits(precise, played[0], runs=slice(8))
@@ -158,7 +158,7 @@ def test_a_store_that_is_gone_or_damaged(played, nothing_held, tmp_path):
     chunk = max((tmp_path / "kept" / "cumulative_loss").glob("c.*"))
     chunk.write_bytes(chunk.read_bytes()[:-1] + b"?")
     found.queries[0]
-    with pytest.raises(ValueError, match="kept is damaged: 'cumulative_loss'"):
+    with pytest.raises(ValueError, match="kept: is damaged; 'cumulative_loss'"):
         found.mean()
     shutil.rmtree(tmp_path / "kept")
     with pytest.raises(FileNotFoundError, match=r"'queries' .*kept: a result of more than 0 MB"):

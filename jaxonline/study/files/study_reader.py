@@ -62,7 +62,9 @@ class StudyReader:
         data = self.source.data
         if ("runs" in data) == ("precision" in data):
             both = "runs" in data
-            words = "must be left out beside precision" if both else "or precision is missing"
+            words = (
+                "must be left out beside precision (got both)" if both else "or precision must be given (got neither)"
+            )
             raise self.source.error_at(("runs",), words)
         if "runs" in data:
             return data["runs"], None, {"runs": data["runs"]}

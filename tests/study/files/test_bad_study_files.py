@@ -123,7 +123,7 @@ def test_a_date_is_an_error_at_its_line(folder, value):
         ("a.toml", "", "rounds is missing"),
         ("a.yaml", "", ".toml or .json"),
         ("a.toml", None, "no such file"),
-        ("a.toml", b"\n\xff", "a.toml:2: a study file: must be UTF-8"),
+        ("a.toml", b"\n\xff", "a.toml:2: must be UTF-8"),
     ],
 )
 def test_an_invalid_file_is_an_error_with_its_line(tmp_path, name, text, words):

@@ -43,7 +43,7 @@ def test_new_writes_a_file_and_what_it_needs(tmp_path, monkeypatch):
     assert "jaxonline run deep/mine.toml" in " ".join(done.stdout.split())
     assert call("new", "--from", "quickstart").exit_code == 0
     for arguments, words in {
-        ("own-data", "--out", "deep/mine.toml"): "deep/mine.toml exists",
+        ("own-data", "--out", "deep/mine.toml"): "deep/mine.toml: exists",
         ("bandit",): "name: must be one of noisy-measurements, noisy-kernels, bandits",
         ("bandits", "--out", "a.json"): "--out: must end in .toml (got 'a.json'",
         ("--from", "variance"): "--from: must be one of quickstart, experts, tracking",
@@ -75,7 +75,7 @@ def test_the_help_has_examples_and_the_shell_completes():
         (["run", "arms.toml", "--seed", "-1"], "--seed: must be at least 0 and below 4,294,967,296 (got -1"),
         (["run", "arms.toml", "--rounds", "5"], "arms.toml:5: record_at[0]: must be a round from 1 to 5 (got 10"),
         (["show"], "FOLDER"), (["show", "taken"], "'taken'"), (["diff", "taken"], "FOLDER"),
-        (["rnu", "arms.toml"], "there is no command 'rnu': did you mean 'run'?"),
+        (["rnu", "arms.toml"], "(got 'rnu'); did you mean 'run'?"),
     ],
 )  # fmt: skip
 def test_bad_command_lines(tmp_path, monkeypatch, arguments, words):
@@ -94,7 +94,7 @@ def test_a_folder_that_is_damaged_is_said_to_be(tmp_path):
         done = call(*command)
         assert (done.exit_code, len(done.stderr.splitlines())) == (2, 2)
         assert "is damaged" in done.stderr
-    assert "is not a study folder" in call("show", tmp_path / "nowhere").stderr
+    assert "folder: must be a study folder" in call("show", tmp_path / "nowhere").stderr
     whole = {"study": {"runs": 4, "rounds": 9, "learners": {"a": {}}}, "file": "study.toml"}
     (tmp_path / "configuration.json").write_text(json.dumps(whole))
     assert "no run is finished yet (4 runs of 9 rounds" in " ".join(call("show", tmp_path).stdout.split())

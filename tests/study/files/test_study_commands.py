@@ -321,7 +321,7 @@ def test_differences_are_paired_where_runs_are_the_same():
     assert (apart["low"], apart["high"]) == (pytest.approx(interval.low), pytest.approx(interval.high))
     assert apart["differs"] == ""
     other = Result(("b",), first.runs, first.rounds, first.measures)
-    with pytest.raises(ValueError, match="no common learner"):
+    with pytest.raises(ValueError, match="a learner in common"):
         compare_results(first, other, (study, study), ("x", "y"))
     assert find_differences({"a": [1]}, {"a": [1], "b": None}) == {}
     nothing = result(np.full((1, 3, 1), np.nan))
