@@ -58,8 +58,7 @@ class Store:
         exclusive: whether this process locks and creates the store. False: another process holds it open.
 
     Entering raises ValueError for another study or program, BlockingIOError if another process uses the folder, and
-    OSError
-    if the path cannot be written.
+    OSError if the path cannot be written.
     """
 
     def __init__(

@@ -20,27 +20,20 @@ class Checkpoint:
     """Where a study keeps its computed numbers. Every `checkpoint=` argument also accepts a path or URL.
 
     A checkpoint is a zarr store, which `xarray.open_zarr` opens at any moment: labelled (learner, run, round), and NaN
-    where
-    nothing is computed yet. `jo.load_result` also reads it.
+    where nothing is computed yet. `jo.load_result` also reads it.
 
     It belongs to one study. Before use, the inputs that decide the numbers are compared: all numbers, the source of
-    your
-    functions and classes, the globals they read, versions of libraries, and the kind of device. A different study
-    raises an
-    error that names the difference. Some inputs cannot be inspected (a random generator that a function reads, a
-    function
-    without source). Then give a version, and change it with the code: the version and the numbers are compared, the
-    sources
-    are not.
+    your functions and classes, the globals they read, versions of libraries, and the kind of device. A different study
+    raises an error that names the difference. Some inputs cannot be inspected (a random generator that a function
+    reads, a function without source). Then give a version, and change it with the code: the version and the numbers are
+    compared, the sources are not.
 
     A study with more runs or more rounds is the same study: it continues, and recorded values stay. For more rounds,
-    each
-    block continues from its state at the old horizon if `keep_states` was set, and otherwise restarts at round 1.
+    each block continues from its state at the old horizon if `keep_states` was set, and otherwise restarts at round 1.
 
     Blocks have checksums. A damaged block is renamed, with a warning, and computed again. One process at a time uses a
     folder. A URL (`s3://bucket/study`, anything that fsspec reaches) is not locked: two processes do the same work
-    twice
-    and write the same bytes.
+    twice and write the same bytes.
 
     Args:
         folder: a path, created when absent, or a URL.

@@ -78,8 +78,7 @@ class Folder:
         """Write files to temporary names, wait for the disk (if `durable`), and rename them.
 
         Without `durable`, files survive a killed process, but not a power failure. After an OSError, each file is
-        complete or
-        unchanged.
+        complete or unchanged.
         """
         beside = {self._scratch / uuid.uuid4().hex: self._path / key for key in files}
         with name_in_errors(self._given_path):

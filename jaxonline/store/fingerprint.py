@@ -54,8 +54,7 @@ def describe_inputs(study: Mapping[str, Any], version: str | None = None) -> dic
     """Describe the inputs that decide the numbers: parts of the study, sources and globals, versions.
 
     With the user's `version` of the code, sources, globals and versions of libraries are left out, and so are inputs
-    that
-    cannot be inspected. Without it, these raise TypeError.
+    that cannot be inspected. Without it, these raise TypeError.
     """
     walk = _Walk(vouched=version is not None)
     about = {name: _short_text(item) or walk.hash_of(item, name) for name, item in study.items()}

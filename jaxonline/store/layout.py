@@ -34,8 +34,7 @@ class JobArrays(NamedTuple):
     """The arrays that a job computes, and their part of the study's arrays.
 
     `axes` are the axes of the arrays in the store. Values are equal along the others, which the arrays of a block have
-    with
-    one entry.
+    with one entry.
     """
 
     name: str  # of its records

@@ -2,8 +2,7 @@
 
 Any zarr reader opens these files. They are encoded here because a study must control the order of writes and know when
 each file is on the disk, which zarr's own writers do not offer (zarr-python's files were not even atomic before its
-pull
-request 3412). Chunks are uncompressed numbers with a CRC32C checksum.
+pull request 3412). Chunks are uncompressed numbers with a CRC32C checksum.
 """
 
 import itertools

@@ -57,7 +57,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("name", "value", "error"), BAD, ids=lambda value: str(value)[:20])
-def test_a_bad_value_is_an_error_that_carries_the_argument(name, value, error):
+def test_an_invalid_value_raises_an_error_with_the_argument(name, value, error):
     with pytest.raises(error) as raised:
         Everything(**{name: value})
     assert raised.value.argument == name
@@ -73,13 +73,13 @@ def test_good_values_of_every_kind_are_accepted():
     assert isinstance(one.vector, np.ndarray)
 
 
-def test_values_that_are_not_known_yet_pass():
+def test_abstract_values_pass():
     rates = jax.vmap(lambda rate: Everything(rate=rate).rate * 2)(jnp.array([1.0, -1.0]))
     assert rates.tolist() == [2.0, -2.0]
     jax.eval_shape(lambda rate: Everything(rate=rate), jax.ShapeDtypeStruct((), jnp.float32))
 
 
-def test_a_checked_function_checks_all_arguments_however_they_are_given():
+def test_positional_and_keyword_arguments_are_checked():
     @validate_arguments
     def scale(n: Count, rate: Positive = 1.0, *, kind: Literal["a", "b"] = "a") -> float:
         return n * rate

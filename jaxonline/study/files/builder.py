@@ -68,8 +68,8 @@ class Builder:
             return model.validate_python(table, context=self)
         except ValidationError as error:
             errors = error.errors(include_url=False)
-        known = {each.name: each for each in parameters}
-        first = next((each for each in errors if each["type"] == "extra_forbidden"), errors[0])
+        known = {parameter.name: parameter for parameter in parameters}
+        first = next((entry_error for entry_error in errors if entry_error["type"] == "extra_forbidden"), errors[0])
         at, key = error_keys(first), str(first["loc"][-1])
         if first["type"] == "extra_forbidden":
             what = f"{entry.name} has" if entry else f"{name} has"

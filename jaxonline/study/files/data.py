@@ -50,19 +50,18 @@ def data_stream(
 
     Raises:
         ValueError: not exactly one of file, set and openml is given; a key does not belong to it; the set is unknown;
-            the
-            data cannot be read.
+            the data cannot be read.
         OSError: the file does not exist, or the set cannot be downloaded.
     """
-    given = {name: each for name, each in (("file", file), ("set", set), ("openml", openml)) if each is not None}
+    given = {name: source for name, source in (("file", file), ("set", set), ("openml", openml)) if source is not None}
     if len(given) != 1:
         raise ValueError(
             f"file: exactly one of file, set and openml must be given (got {' and '.join(given) or 'none'})"
         )
     column_options = {"target": target, "drop": drop or None, "impute": impute} if set is not None else {}
-    for name, each in (column_options | ({"version": version} if openml is None else {})).items():
-        if each is not None:
-            raise ArgumentError(name, f"must be left out beside {next(iter(given))} (got {check.quote(each)})")
+    for name, option in (column_options | ({"version": version} if openml is None else {})).items():
+        if option is not None:
+            raise ArgumentError(name, f"must be left out beside {next(iter(given))} (got {check.quote(option)})")
     label = None if positive is None else str(positive)
     if file is not None:
         path = folder / file
@@ -70,9 +69,9 @@ def data_stream(
             raise ArgumentError("file", f"must be an existing file (got {file!r}); there is no file {str(path)!r}")
         X, y = to_arrays(path, read_table(path, target, drop, label), impute)
     elif openml is not None:
-        frame, own = fetch_by_name(openml, version)
+        frame, own_target = fetch_by_name(openml, version)
         path = Path(openml)
-        table = select_columns(path, text_cells(frame), own if target is None else target, drop, label)
+        table = select_columns(path, text_cells(frame), own_target if target is None else target, drop, label)
         X, y = to_arrays(path, table, impute)
     else:
         X, y = _known_set(str(set), folder)

@@ -77,7 +77,7 @@ def _find_axes(builder: Builder, table: Any, inside: KeyPath, at: KeyPath) -> It
         entry = user_entry(name, loaded) if callable(loaded) else None
     else:
         entry = catalogue().get(name)
-    parameters = {each.name: each for each in entry.parameters} if entry else {}
+    parameters = {parameter.name: parameter for parameter in entry.parameters} if entry else {}
     for key, value in table.items():
         parameter = parameters.get(key)
         if parameter is None:
@@ -106,7 +106,7 @@ def format_in_name(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}" if float(f"{value:g}") == value else repr(value)
     if isinstance(value, Mapping):
-        rest = ", ".join(f"{key}={format_in_name(each)}" for key, each in value.items() if key != "type")
+        rest = ", ".join(f"{key}={format_in_name(item)}" for key, item in value.items() if key != "type")
         return f"{value.get('type')}({rest})" if rest else str(value.get("type"))
     return f"[{', '.join(map(format_in_name, value))}]" if isinstance(value, list) else str(value)
 

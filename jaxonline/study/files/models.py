@@ -1,8 +1,7 @@
 """Pydantic models of the tables of a study file, made from annotations.
 
 Each catalogue entry has a model: a dictionary with known keys. A component is a union of models discriminated by
-`type`.
-Models are built on demand, since building all takes longer than reading a file.
+`type`. Models are built on demand, since building all takes longer than reading a file.
 """
 
 import dataclasses

@@ -114,8 +114,8 @@ def _dates(value: Any, at: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
     """Yield dates and times (which only TOML has), with their keys."""
     if isinstance(value, datetime.date | datetime.time):
         yield at, value
-    for key, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
-        yield from _dates(each, (*at, key))
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from _dates(item, (*at, key))
 
 
 def _parse_json(text: str) -> Any:

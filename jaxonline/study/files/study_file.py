@@ -105,7 +105,9 @@ def _errors_at_arguments(source: SourceFile) -> Iterator[None]:
 def _named_learners(name: str, item: Any) -> Iterator[tuple[str, Any]]:
     learner = item.learner if isinstance(item, Entrant) else item
     if hasattr(learner, "labels"):
-        yield from ((f"{name}[{label}]", each) for label, each in zip(learner.labels, learner.learners, strict=True))
+        yield from (
+            (f"{name}[{label}]", member) for label, member in zip(learner.labels, learner.learners, strict=True)
+        )
     else:
         yield name, learner
 

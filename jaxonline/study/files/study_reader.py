@@ -137,16 +137,18 @@ class StudyReader:
             if tuned:
                 makes = {name: self.for_step(point.table, at) for name, point in by_name.items()}
                 built = {name: make(InverseSqrt(1.0)) for name, make in makes.items()}
-                own: dict[str, Any] = {name: _with_feedback(make, feedback) for name, make in makes.items()}
+                members: dict[str, Any] = {name: _with_feedback(make, feedback) for name, make in makes.items()}
             else:
                 built = {name: self.build.component(point.table, at, ("learner",), ("feedback",))
                          for name, point in by_name.items()}  # fmt: skip
-                own = grids.group_into_sweeps(entry, built, by_name)
-                own = {name: Entrant(each, feedback.value) if feedback else each for name, each in own.items()}
-            learners |= own
+                members = grids.group_into_sweeps(entry, built, by_name)
+                members = {
+                    name: Entrant(learner, feedback.value) if feedback else learner for name, learner in members.items()
+                }
+            learners |= members
             families[entry] = tuple(by_name)
             beside = {"feedback": feedback.resolved} if feedback else {}
-            resolved |= {name: each.resolved | beside for name, each in built.items()}
+            resolved |= {name: component.resolved | beside for name, component in built.items()}
         return learners, families, resolved
 
     def for_step(self, table: Any, at: KeyPath) -> Callable[[Any], BuiltObject]:
@@ -156,8 +158,8 @@ class StudyReader:
             raise self.source.error_at((*at, "step_size"), "must be left out, since tune sets it")
 
         def make(step: Any) -> BuiltObject:
-            own = {"type": "InverseSqrt", "eta": float(step.eta)}
-            with_step = {**table, "step_size": own} if isinstance(table, dict) else table
+            step_size = {"type": "InverseSqrt", "eta": float(step.eta)}
+            with_step = {**table, "step_size": step_size} if isinstance(table, dict) else table
             return self.build.component(with_step, at, ("learner",), ("feedback",))
 
         return make

@@ -50,9 +50,9 @@ def write_study_template(name: str, out: str | None = None, source: str | None =
         raise ArgumentError("out", f"must end in .toml (got '{path}')")
     files = {path: text if text.startswith("#:schema") else f"#:schema {SCHEMA}\n{text}"}
     files |= {path.parent / file: _read_example(shipped) for file, shipped in EXTRA_FILES.get(name, {}).items()}
-    for each in files:
-        if each.exists():
-            raise FileExistsError(f"{each}: exists already; give another name with --out")
+    for file in files:
+        if file.exists():
+            raise FileExistsError(f"{file}: exists already; give another name with --out")
     from jaxonline.study.files.schema import write_schema  # seconds of imports
 
     schema = write_schema(path.parent / SCHEMA)

@@ -24,7 +24,7 @@ def test_list_names_everything_in_80_columns():
     wrong = call("list", "UCB2")
     assert (wrong.exit_code, wrong.stderr.splitlines()[0]) == (
         2,
-        "Error: unknown name 'UCB2': did you mean 'UCB1'?",
+        "Error: name: no learner, game or other object has this name (got 'UCB2'); did you mean 'UCB1'?",
     )
     part = call("list", "greedy")
     assert part.exit_code == 2
@@ -32,7 +32,7 @@ def test_list_names_everything_in_80_columns():
     assert call("list", "gredy").exit_code == 2
 
 
-def test_new_writes_a_file_and_what_it_needs(tmp_path, monkeypatch):
+def test_new_writes_a_study_file_and_the_files_it_needs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert call("new").exit_code == 0
     assert (tmp_path / "noisy-measurements.toml").read_text().startswith("#:schema study.schema.json\n")
@@ -78,7 +78,7 @@ def test_the_help_has_examples_and_the_shell_completes():
         (["rnu", "arms.toml"], "(got 'rnu'); did you mean 'run'?"),
     ],
 )  # fmt: skip
-def test_bad_command_lines(tmp_path, monkeypatch, arguments, words):
+def test_invalid_command_lines_exit_with_2(tmp_path, monkeypatch, arguments, words):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "arms.toml", ARMS)
     (tmp_path / "taken").write_text("")
@@ -88,7 +88,7 @@ def test_bad_command_lines(tmp_path, monkeypatch, arguments, words):
     assert len(done.stderr.splitlines()) == 2
 
 
-def test_a_folder_that_is_damaged_is_said_to_be(tmp_path):
+def test_a_damaged_folder_is_reported(tmp_path):
     (tmp_path / "configuration.json").write_text("{")
     for command in (("show", tmp_path), ("diff", tmp_path, tmp_path)):
         done = call(*command)
