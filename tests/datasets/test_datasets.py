@@ -124,7 +124,7 @@ def test_dates_and_words_are_left_out(tmp_path):
     with pytest.warns(match="'Date', 'time'"), pytest.raises(ValueError, match="row 1, column 'city'"):
         load(file, target="city", impute="mean")
     file.write_text("a;b\n1,5;2\n2,5;3\n")
-    with pytest.raises(ValueError, match=r"row 1, column 'a'.* got '1,5'"):
+    with pytest.raises(ValueError, match=r"row 1, column 'a'.*got '1,5'"):
         load(file)
 
 
