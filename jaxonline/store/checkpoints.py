@@ -68,9 +68,9 @@ class Checkpoint:
 
     def __post_init__(self):
         if not isinstance(self.folder, str | os.PathLike):
-            raise ArgumentTypeError("checkpoint", f"must be a folder or a Checkpoint, got {self.folder!r}")
+            raise ArgumentTypeError("checkpoint", f"must be a folder or a Checkpoint (got {self.folder!r})")
         if not os.fspath(self.folder):
-            raise ArgumentError("checkpoint", "must name a folder, got ''")
+            raise ArgumentError("checkpoint", "must name a folder (got '')")
         check_fields(self)
         if not is_url(self.folder):
             object.__setattr__(self, "folder", Path(self.folder))
@@ -93,8 +93,9 @@ class Checkpoint:
         self, study: Mapping[str, Any], layout: StoreLayout | None = None, meta: Mapping[str, Any] | None = None,
         exclusive: bool = True,
     ) -> Store:  # fmt: skip
-        """Return the store, a context manager; raises TypeError or ValueError (inputs that need a version, unreachable
-        URL).
+        """Return the store, a context manager.
+
+        Raises a TypeError or a ValueError for inputs that need a version and for a URL that cannot be reached.
 
         Args:
             study: all inputs that decide the numbers, by name.
