@@ -93,8 +93,8 @@ def test_without_options_the_defaults_are_played(call, tmp_path):
         (["--noise-variance", "0"], "--noise-variance must be above 0, got 0"),
         (["--kind", "other"], "--kind must be 'correct' or 'printed', got other"),
         (["--seed", "-1"], "--seed must be at least 0, got -1"),
-        (["--out", "s3://bucket/y"], "--out must be a folder of this computer, got 's3://bucket/y', a URL"),
-        (["--json", "s3://b/y"], "--json must be a file of this computer, got 's3://b/y', a URL"),
+        (["--out", "s3://bucket/y"], "--out must be a folder on this computer, got 's3://bucket/y', a URL"),
+        (["--json", "s3://b/y"], "--json must be a file on this computer, got 's3://b/y', a URL"),
         (["--data", "nowhere"], "nowhere is not there: fetch it"),
     ],
 )
