@@ -1,4 +1,4 @@
-"""Blocks played by workers of a cluster are the blocks, and what dies is played again."""
+"""Workers of a cluster compute the same blocks, and the study survives failures of workers and scheduler."""
 
 import contextlib
 import filecmp

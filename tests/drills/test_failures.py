@@ -1,4 +1,4 @@
-"""Failure is a value: what is not finite is counted and reported, and spoils nothing else. Bad input is refused."""
+"""Non-finite losses are counted, reported and affect only their run; bad input raises an error."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""A study whose store is at a URL, or on a disk that is full."""
+"""Studies with a store at a URL or on a full disk."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""AER and AERR over many streams at once: against independent loops, against the learners of the game, at the edges."""
+"""`play_streams` compared with pseudocode and with the learners of the game, and edge cases."""
 
 import itertools
 

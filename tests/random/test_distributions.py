@@ -1,4 +1,4 @@
-"""The public functions draw the numbers of `jax.random`, with keys of jax and of a run, alone and in games."""
+"""Public random functions return the numbers of `jax.random`, with keys of jax and of a run."""
 
 import inspect
 

@@ -1,5 +1,4 @@
-"""Control variates from the exact linear recursion, and antithetic noise: exact where nothing is left to chance, and
-without bias where something is."""
+"""Control variates from an exact recursion, and antithetic noise, are unbiased, and exact without projection."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""The simulator: the same key gives the same bits however the work is cut, and programs are compiled once."""
+"""The simulator: the same key gives the same bits however the work is divided, and programs are compiled once."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Numbers chosen by playing: successive halving, what is tried, whose runs choose, what it costs, and at which edge."""
+"""`tune`: successive halving, settings, samplers, independent runs, shared programs, and choices at the edge."""
 
 import warnings
 

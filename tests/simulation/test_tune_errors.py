@@ -1,4 +1,4 @@
-"""A search for numbers: what it refuses, what it says in a notebook, and its page, which runs."""
+"""`tune`: bad arguments, HTML, and the code of its documentation page."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Nothing silently wrong: what may be a mistake is said before a study is played, or when it is over."""
+"""Errors before a study runs, and warnings before and after it, for probable mistakes of the user."""
 
 import warnings
 from typing import Any
@@ -83,7 +83,7 @@ def test_error_in_a_custom_learner_keeps_its_traceback():
 
 def test_margin_losses_reject_labels_0_and_1():
     stream = environments.DataStream(X, [0, 1, 1])
-    with pytest.raises(ValueError, match=r"y must be -1 or \+1 for the loss of a margin, got \[0.0, 1.0\]: write 2"):
+    with pytest.raises(ValueError, match=r"y must be -1 or \+1 .*got \[0.0, 1.0\]"):
         jo.Game(stream, FULL, losses.Logistic())
     game = jo.Game(stream, FULL)  # the loss that the learner descends on is the one that matters
     with pytest.raises(ValueError, match=r"y must be -1 or \+1"):
@@ -172,7 +172,7 @@ def test_unsuitable_measure_or_comparator_raises_before_any_run():
 
 
 def test_estimator_that_ignores_its_key_warns():
-    with pytest.warns(UserWarning, match="samples of the estimator are identical: does it use its key"):
+    with pytest.warns(UserWarning, match=r"samples .*identical"):
         result = verify.unbiased(lambda key: jnp.float32(3.0), 3.0)
     assert result.verdict == "undecided"
     assert "are identical" in result.notes[0]
