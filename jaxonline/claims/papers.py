@@ -151,10 +151,10 @@ def source_of(name: str) -> Path:
 def papers_page() -> str:
     """Return the page in Markdown."""
     lines = [
-        "# Where each paper is in the code",
+        "# Where is each paper in the code?",
         "",
-        "Made by `python -m jaxonline.claims.papers > docs/papers.md`. The claims, and the misprints E1 to E20, are in "
-        "[claims.md](claims.md).",
+        "`python -m jaxonline.claims.papers > docs/papers.md` generates this page. [claims.md](claims.md) explains the "
+        "claims and the misprints E1 to E20.",
     ]
     for letter, places in PLACES.items():
         lines += ["", f"## {letter}", "", f"{PAPERS[letter]}.", ""]

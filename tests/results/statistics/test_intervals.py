@@ -423,8 +423,8 @@ def test_the_coverage_on_the_page_is_what_is_simulated():
     """Some lines of the page, simulated again."""
     page = interval_coverage.PAGE.read_text().splitlines()
     tables = [
-        interval_coverage.of_means(("lognormal, sigma 2", "1 with probability 0.2, else 0"), (20,)),
-        interval_coverage.of_curves(("exponential",), (20,)),
+        interval_coverage.coverage_of_means(("lognormal, sigma 2", "1 with probability 0.2, else 0"), (20,)),
+        interval_coverage.coverage_of_curves(("exponential",), (20,)),
     ]
     for table in tables:
         for line in table.markdown().splitlines()[2:]:
