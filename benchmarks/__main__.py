@@ -96,10 +96,10 @@ def parsed() -> tuple[argparse.ArgumentParser, argparse.Namespace]:
     options = parser.parse_args()
     for name in options.workloads:
         if name not in MODULES:
-            parser.error(f"WORKLOAD must be one of {', '.join(MODULES)}, got {name!r}")
+            parser.error(f"WORKLOAD: must be one of {', '.join(MODULES)} (got {name!r})")
     for name in ("runs", "widths"):
         if any(number < 1 for number in getattr(options, name) or ()):
-            parser.error(f"--{name} must be at least 1, got {min(getattr(options, name))}")
+            parser.error(f"--{name}: must be at least 1 (got {min(getattr(options, name))})")
     return parser, options
 
 
@@ -118,7 +118,7 @@ def main() -> None:
         print(f"{RESOURCES[name]}: {value:.3g} a second")
     options.runs = options.runs or (MANY if accelerator and not options.quick else None)
     if options.widths and not options.runs:
-        parser.error("--widths must come with --runs: without it, each workload plays blocks of its own")
+        parser.error("--widths: must come with --runs; without it, each workload plays blocks of its own")
     options.widths = options.widths or (WIDTHS if accelerator else (512,))
     everything: dict[str, Any] = {
         "machine": "", "date": datetime.datetime.now(datetime.UTC).date().isoformat(),

@@ -96,7 +96,7 @@ class _StudyCommands(TyperGroup):
             suggestion = did_you_mean(name, names)
             for command, full in names.items():
                 suggestion = suggestion.replace(f"'{command}'", f"'{full}'")
-            raise _CommandError(ctx.command_path, f"there is no command {name!r}{suggestion}")
+            raise _CommandError(ctx.command_path, f"command: unknown name (got {name!r}){suggestion}")
         return super().resolve_command(ctx, args)
 
     def _studies(self) -> list[str]:
@@ -204,7 +204,7 @@ def _run_study(name: str, study: Any, given: dict[str, Any]) -> None:
         fields = {key: given[key] for key in study.model_fields if key in given}
         for key, value in fields.items():
             if any(item == "" for item in (value if isinstance(value, list) else [value])):
-                raise ArgumentError(key, "must not be empty")
+                raise ArgumentError(key, "must not be empty (got '')")
         study = study(**fields)
         files = {key: check_file(key, given[key]) for key in ("json",) if key in given}
         checkpoint = given.get("checkpoint")
@@ -366,7 +366,7 @@ def _usage_errors(command: str, arguments: Collection[str]) -> Iterator[None]:
         yield
     except (ValueError, OSError, OverflowError, MemoryError) as error:
         argument, problem = getattr(error, "argument", ""), getattr(error, "problem", "")
-        words = f"{_flag(argument)} {problem}" if argument in arguments else str(error) or type(error).__name__
+        words = f"{_flag(argument)}: {problem}" if argument in arguments else str(error) or type(error).__name__
         raise _CommandError(command, words) from error
 
 

@@ -90,7 +90,7 @@ def indistinguishable_pair(
     """
     e = np.asarray(direction, float)
     if not np.isclose(np.linalg.norm(e), 1.0, rtol=1e-6, atol=0.0):
-        raise ArgumentError("direction", f"must be a unit vector, got the length {np.linalg.norm(e):g}")
+        raise ArgumentError("direction", f"must be a unit vector (got the length {np.linalg.norm(e):g})")
     e = e.astype(jnp.result_type(float))  # first, so that 3e and e + 2e are the same number, bit for bit
 
     def world(multiples: tuple[float, ...], noise: np.ndarray) -> Game:

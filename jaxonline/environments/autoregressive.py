@@ -49,7 +49,7 @@ class Autoregressive(EnvironmentDefaults):
         largest = max(np.abs(np.roots(np.concatenate([[1.0], -values]))), default=0.0)
         if largest >= 1:
             raise ArgumentError(
-                "coefficients", f"must make a stationary series, got a characteristic root of size {largest:g}"
+                "coefficients", f"must make a stationary series (got a characteristic root of size {largest:g})"
             )
 
     @property

@@ -15,7 +15,7 @@ from jaxonline.game.protocols import Draw
 from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.numbers import JaxVector
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import CountFrom2
@@ -50,7 +50,7 @@ class ContraryLabels(EnvironmentDefaults):
 
     def __post_init__(self):
         if not {-1.0, 1.0} <= set(np.asarray(self.advice).tolist()):
-            raise ArgumentError("advice", f"must have both -1 and +1 among it, got {check.quote(self.advice)}")
+            raise ArgumentError("advice", f"must have both -1 and +1 among it (got {check.quote(self.advice)})")
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
@@ -82,7 +82,7 @@ class ContraryLabels(EnvironmentDefaults):
         """
         del key, t
         if getattr(y_hat, "shape", None) != ():
-            raise TypeError(f"ContraryLabels needs numbers as predictions, got {y_hat}")
+            raise ArgumentTypeError("learner", f"must predict numbers for ContraryLabels (got {y_hat})")
         return jnp.where(y_hat < 0, 1.0, -1.0).astype(x.dtype), state
 
 

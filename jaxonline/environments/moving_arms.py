@@ -103,9 +103,11 @@ class SwitchingArms(WithoutContext):
     def __post_init__(self):
         starts = self.starts
         if len(starts) != len(self.means) - 1:
-            raise ArgumentError("starts", f"must have one entry less than means has rows, got {len(starts)}")
+            raise ArgumentError(
+                "starts", f"must have one entry less than means has rows, {len(self.means) - 1} (got {len(starts)})"
+            )
         if (starts < 2).any() or (starts[1:] <= starts[:-1]).any():
-            raise ArgumentError("starts", f"must rise from 2 or more, got {check.quote(starts)}")
+            raise ArgumentError("starts", f"must rise from 2 or more (got {check.quote(starts)})")
         set_field(self, "starts", jnp.asarray(starts, jnp.int32))
 
     @property

@@ -58,11 +58,11 @@ class SeparableData(EnvironmentDefaults):
         if len(self.direction) < 2 or not np.any(self.direction):
             raise ArgumentError(
                 "direction",
-                f"must have two numbers or more, that are not all 0, got {check.quote(self.direction)}",
+                f"must have two numbers or more, that are not all 0 (got {check.quote(self.direction)})",
             )
         margin, radius = check.concrete_array(self.margin), check.concrete_array(self.radius)
         if margin is not None and radius is not None and not (margin <= radius).all():
-            raise ArgumentError("margin", f"must be at most the radius, {radius}, got {margin}")
+            raise ArgumentError("margin", f"must be at most the radius, {radius} (got {margin})")
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:

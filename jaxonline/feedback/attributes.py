@@ -49,11 +49,11 @@ class AttributesOracle:
             ([7.0, 0.0], 1)
         """
         if indices.ndim != 1:
-            raise ArgumentError("indices", f"must be a vector, got shape {indices.shape}")
+            raise ArgumentError("indices", f"must be a vector (got shape {indices.shape})")
         most = indices.shape[0]
         self._asked += most
         if self._asked > self._budget:
-            raise ArgumentError("indices", f"must be at most {self._budget} a round in all, got {self._asked}")
+            raise ArgumentError("indices", f"must be at most {self._budget} a round in all (got {self._asked})")
         if number is None:
             self._charged += most
             return self._x[indices]
@@ -98,7 +98,7 @@ class Attributes(FeedbackDefaults):
         shape = getattr(specs.instance, "shape", None)
         if shape is not None and len(shape) == 1 and self.budget > shape[0]:
             raise ArgumentError(
-                "budget", f"must be at most d = {shape[0]}, the attributes of an instance, got {self.budget}"
+                "budget", f"must be at most d = {shape[0]}, the attributes of an instance (got {self.budget})"
             )
 
     def open(self, key: Any, t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> AttributesOracle:

@@ -7,6 +7,7 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from jaxonline.game.defaults import FeedbackDefaults
 from jaxonline.game.protocols import Draw
+from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import struct
 
 
@@ -62,7 +63,7 @@ class Bandit(FeedbackDefaults):
         del key, t
         arm = y_hat.arm if isinstance(y_hat, Draw) else y_hat
         if getattr(y, "ndim", None) != 1:
-            raise TypeError(f"Bandit needs vectors of losses as outcomes, got {y}")
+            raise ArgumentTypeError("outcomes", f"must be vectors of losses, one of each arm, for Bandit (got {y})")
         if getattr(arm, "shape", None) != () or not jnp.issubdtype(arm.dtype, jnp.integer):
-            raise TypeError(f"Bandit needs arms (integers) or Draws as moves, got {y_hat}")
+            raise ArgumentTypeError("learner", f"must move with arms (integers) or Draws for Bandit (got {y_hat})")
         return BanditOracle(x, y_hat, y)

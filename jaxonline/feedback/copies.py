@@ -77,7 +77,9 @@ class CopiesOracle:
         """
         if isinstance(index, jax.Array):
             raise ArgumentTypeError(
-                "index", "must be a Python integer; use copies(first, capacity, number) for a random number"
+                "index",
+                f"must be a Python integer (got {check.quote(index)}); for a random number use "
+                "copies(first, capacity, number)",
             )
         index = check.count("index", index, ge=0)
         self._ask(index)
@@ -87,8 +89,8 @@ class CopiesOracle:
         if not self._products.isdisjoint(indices):
             index = min(self._products.intersection(indices))
             raise ValueError(
-                f"copy {index} cannot be looked at, as its product has been drawn without it: "
-                "NoisyCopies(direct_products=False)"
+                f"direct_products: copy {index} cannot be looked at after its product was drawn directly; pass "
+                "direct_products=False"
             )
         self._asked.update(indices)
 
@@ -122,8 +124,8 @@ class CopiesOracle:
         index = check.count("index", index, ge=0)
         if index in self._asked or self._asked_at_random:
             raise ValueError(
-                f"the product of copy {index} cannot be drawn without it, as it has been looked at: "
-                "NoisyCopies(direct_products=False)"
+                f"direct_products: the product of copy {index} cannot be drawn directly after a look at it; pass "
+                "direct_products=False"
             )
         self._ask(index)
         self._products.add(index)
@@ -162,7 +164,7 @@ class CopiesOracle:
             (True, 4)
         """
         if self._products:
-            raise ValueError("copies cannot be reserved after products: NoisyCopies(direct_products=False)")
+            raise ValueError("direct_products: copies cannot be reserved after products; pass direct_products=False")
         self._asked_at_random.append(jnp.asarray(number, jnp.int32))
         return lambda index: self._draw(jnp.asarray(index, jnp.int32))
 
@@ -208,7 +210,7 @@ class CopiesOracle:
             ValueError: if the feedback does not reveal it.
         """
         if self._covariance is None:
-            raise ValueError("covariance is asked for, but the feedback hides it: NoisyCopies(reveal_covariance=True)")
+            raise ValueError("reveal_covariance: must be True for a learner that asks for the covariance (got False)")
         return self._covariance()
 
     def queries(self) -> Int[Array, ""]:
@@ -247,7 +249,7 @@ class NoisyCopies(FeedbackDefaults):
 
     def __post_init__(self):
         if self.direct_products and not has_products(self.noise):
-            raise ArgumentError("noise", f"must be gaussian(...) for direct_products, got {check.quote(self.noise)}")
+            raise ArgumentError("noise", f"must be gaussian(...) for direct_products (got {check.quote(self.noise)})")
 
     @property
     def traits(self) -> FeedbackTraits:
@@ -333,8 +335,8 @@ class AdversarialCopies(FeedbackDefaults):
             drawn = self.adversary.sample(key, state, t, index, x)
             if drawn.shape != x.shape or drawn.dtype != x.dtype:
                 raise ValueError(
-                    f"adversary.sample must return the shape and dtype of the instance, {x.shape} {x.dtype}, "
-                    f"got {drawn.shape} {drawn.dtype}"
+                    f"adversary: sample must return the shape and dtype of the instance, {x.shape} {x.dtype} "
+                    f"(got {drawn.shape} {drawn.dtype})"
                 )
             return drawn
 

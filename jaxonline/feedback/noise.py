@@ -95,10 +95,16 @@ class NoiseAdversary(Protocol):
         ...
 
 
+def _noise_wanted(value: Any) -> str:
+    """What an argument for noise must be, with an example for a variance."""
+    example = f", e.g. jo.noise.gaussian({value!r})" if isinstance(value, int | float) else ""
+    return f"a distribution of noise with sample and covariance_at{example}"
+
+
 AnyNoise = Annotated[
     Any,
     Component("noise"),
-    Convert(lambda law, name: check.instance(name, law, NoiseLaw, "a noise law with sample and covariance_at")),
+    Convert(lambda law, name: check.instance(name, law, NoiseLaw, _noise_wanted(law))),
 ]
 """A noise law as an argument."""
 
@@ -213,7 +219,7 @@ class Noise:
         factor = jnp.asarray(self.factor, x.dtype)
         if factor.ndim and (factor.shape[-1:] != x.shape or x.ndim != 1):
             raise ArgumentError(
-                "covariance", f"must fit what the noise is added to, of shape {x.shape}, got {factor.shape}"
+                "covariance", f"must fit what the noise is added to, of shape {x.shape} (got {factor.shape})"
             )
         return factor @ z if factor.ndim == 2 else factor * z
 
@@ -303,7 +309,7 @@ class TwoPoints:
         """One draw, of the shape and dtype of `x`."""
         vector = jnp.asarray(self.vector, x.dtype)
         if vector.shape != x.shape:
-            raise ArgumentError("vector", f"must have the shape of what it is added to, {x.shape}, got {vector.shape}")
+            raise ArgumentError("vector", f"must have the shape of what it is added to, {x.shape} (got {vector.shape})")
         return random.rademacher(key, (), x.dtype) * vector
 
     def covariance_at(self, t: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, "d d"]:
@@ -336,14 +342,15 @@ class CustomNoise:
         """One draw of `draw`, checked to have the shape of `x`."""
         noise = jnp.asarray(self.draw(key, t, x))
         if noise.shape != x.shape:
-            raise ArgumentError("draw", f"must return the shape of the instance {x.shape}, got {noise.shape}")
+            raise ArgumentError("draw", f"must return the shape of the instance {x.shape} (got {noise.shape})")
         return noise.astype(x.dtype)
 
     def covariance_at(self, t: Array, x: Float[Array, "d"]) -> Float[Array, "d d"]:
         """The covariance that `covariance` states for this round."""
         if self.covariance is None:
             raise ArgumentError(
-                "covariance", "must be given to CustomNoise(draw, covariance) when a feedback reveals it"
+                "covariance",
+                "must be given where a feedback reveals it (got None); write CustomNoise(draw, covariance)",
             )
         return jnp.asarray(self.covariance(t, x), x.dtype)
 
@@ -377,7 +384,7 @@ class Mirrored:
         if getattr(self.law, "symmetric", False) is not True:
             raise ArgumentError(
                 "noise",
-                f"must have a symmetric law to be mirrored, which says so with symmetric = True, got {self.law!r}",
+                f"must be symmetric to be mirrored (got {self.law!r}); declare it with symmetric = True",
             )
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:

@@ -36,6 +36,6 @@ def product_with(w: Float[Array, "d"], law: Any, key: Key[Array, ""]) -> Float[A
         return jnp.asarray(law.sign, w.dtype) * product_with(w, law.law, key)
     factor = jnp.asarray(law.factor, w.dtype)
     if factor.ndim and factor.shape[-1:] != w.shape:
-        raise ArgumentError("covariance", f"must fit the instances, of shape {w.shape}, got {factor.shape}")
+        raise ArgumentError("covariance", f"must fit the instances, of shape {w.shape} (got {factor.shape})")
     along = w @ factor if factor.ndim == 2 else factor * w
     return jnp.sqrt(along @ along) * random.fast_normal(key, (), w.dtype)

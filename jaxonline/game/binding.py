@@ -12,13 +12,13 @@ import numpy as np
 from jaxonline.game.defaults import LearnerDefaults, method_of
 from jaxonline.game.keys import stream_keys
 from jaxonline.game.oracles import check_state, try_feedback
-from jaxonline.game.protocols import Feedback, Learner, Oracle
+from jaxonline.game.protocols import Draw, Feedback, Learner, Oracle
 from jaxonline.game.round import Entrant, Game, Round, States, check_classes, play_round, start, wants_copies
 from jaxonline.game.specs import check_spec, said, try_instance
 from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, LearnerTraits, traits_of
 from jaxonline.losses import Loss, ZeroOne
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentTypeError
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import cast_leaves
 from jaxonline.parameters.warning_classes import LossMismatchWarning
 
@@ -68,8 +68,9 @@ def check_assumptions(environment: Any, entrant: Entrant) -> None:
     if loss is not None:
         check_classes(environment, loss)
     outcomes = traits_of(environment, EnvironmentTraits).outcomes
-    if loss_range is not None and outcomes is not None and not check.is_abstract(outcomes):
-        name = f"y, the losses of arms that {type(learner).__name__} plays,"
+    of_arms = jax.tree.leaves(environment.outcome_spec)[0].ndim > 0  # else the learner raises: there are no arms
+    if loss_range is not None and of_arms and outcomes is not None and not check.is_abstract(outcomes):
+        name = f"y (losses of arms for {type(learner).__name__})"
         check.numbers(name, outcomes, ge=loss_range[0], le=loss_range[1])
 
 
@@ -81,7 +82,7 @@ def overflow_of(info: Any) -> Any:
     """
     overflow = getattr(info, "overflow", None)
     if overflow is not None and (kind := (jnp.shape(overflow), jnp.result_type(overflow))) != ((), jnp.bool_):
-        raise TypeError(f"overflow in a learner's info must be a boolean scalar, got the shape and dtype {kind}")
+        raise ArgumentTypeError("info.overflow", f"must be a boolean scalar (got shape and dtype {kind})")
     return overflow
 
 
@@ -108,14 +109,15 @@ def bind(game: Game, learner: Any, name: str | None = None, shapes_of: Callable[
     entrant = as_entrant(game, learner)
     check_assumptions(game.environment, entrant)
     if wants_copies(game.regret) and traits_of(entrant.feedback, FeedbackTraits).direct_products:
-        raise ValueError(
-            f"regret={type(game.regret).__name__} looks at copy 0 of each round, which is not there with "
-            "NoisyCopies(direct_products=True)"
+        problem = (
+            f"must not be {type(game.regret).__name__}() with direct_products=True, as it uses copy 0 of each round"
         )
+        raise ArgumentError("regret", problem)
     dtype, own_feedback = game.dtype, entrant.feedback is not game.feedback  # the game has tried its own
     game, entrant = cast_leaves(game, dtype, "game"), cast_leaves(entrant, dtype)
-    what = type(entrant.learner).__name__ if name is None else f"learner {name!r} ({type(entrant.learner).__name__})"
-    with _cannot_play(what, game, entrant):
+    what = type(entrant.learner).__name__
+    argument = "learner" if name is None else f"learners[{name!r}]"
+    with _cannot_play(argument, game, entrant):
         if own_feedback:
             try_feedback(entrant.feedback, game.specs, dtype)
         key = jax.eval_shape(lambda: jax.random.key(0))
@@ -123,13 +125,13 @@ def bind(game: Game, learner: Any, name: str | None = None, shapes_of: Callable[
     name = type(game.environment).__name__
     check_spec(f"{name}.instance", "instance", game.specs.instance, record.x)
     check_spec(f"{name}.answer", "outcome", game.specs.outcome, record.y)
-    check_state(f"{what}: update", before.learner, after.learner)
+    check_state(f"{what}.update", before.learner, after.learner)
     check_state(f"{name}.answer", before.environment, after.environment)
     if not isinstance(record.loss, jax.ShapeDtypeStruct) or record.loss.shape != ():
         raise ArgumentTypeError(
             "loss",
-            f"must be a number for the move of {what} ({said(record.y_hat)}) and the outcome "
-            f"({said(record.y)}), got {said(record.loss)}",
+            f"must return a number for the move {said(record.y_hat)} of {argument} and the outcome {said(record.y)} "
+            f"(got {said(record.loss)}){_loss_advice(record)}",
         )
     overflow_of(record.info)
     return Bound(game, entrant, record)
@@ -175,37 +177,61 @@ def _first_round(game: Game, entrant: Entrant, key: jax.Array) -> tuple[States, 
 
 
 @contextlib.contextmanager
-def _cannot_play(what: str, game: Game, entrant: Entrant) -> Iterator[None]:
-    """Errors inside a round say which learner, and in which game."""
-    feedback = type(entrant.feedback).__name__
+def _cannot_play(argument: str, game: Game, entrant: Entrant) -> Iterator[None]:
+    """Name the learner and the game in errors of a round."""
+    what = type(entrant.learner).__name__
+    instances, outcomes = map(said, game.specs)
+    setting = f"(got {type(entrant.feedback).__name__}, instances {instances} and outcomes {outcomes})"
     try:
         yield
     except AttributeError as error:
         if isinstance(error.obj, Oracle):
-            raise TypeError(
-                f"{what} asks its feedback for {error.name!r}, which {feedback} does not answer: it answers "
-                f"{', '.join(_answers(error.obj))}"
+            raise ArgumentTypeError(
+                argument,
+                f"{what} asks for {error.name!r}, which the feedback does not answer "
+                f"(got {type(entrant.feedback).__name__}); it answers {', '.join(_answers(error.obj))}",
             ) from error
-        raise TypeError(f"{what} cannot play {_setting(game, feedback)}: {_first_line(error)}") from error
+        raise ArgumentTypeError(argument, f"{what} cannot play this game {setting}; {_first_line(error)}") from error
     except NotImplementedError as error:
         # some functions of jax.random take the keys of jax's own generator only
-        advice = "if it draws random numbers, draw them with jaxonline.random, e.g. jo.random.poisson(key, lam)"
-        raise NotImplementedError(f"{what} cannot play: {_first_line(error)}; {advice}") from error
+        advice = "draw random numbers with jaxonline.random, e.g. jo.random.poisson(key, lam)"
+        raise NotImplementedError(f"{argument}: {what} cannot play; {_first_line(error)}; {advice}") from error
     except (TypeError, ValueError) as error:
         try_instance(game.environment)
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{what} cannot play {_setting(game, feedback)}: {_first_line(error)}") from error
+        kind = ArgumentTypeError if isinstance(error, TypeError) else ArgumentError
+        message = f"{_first_line(error).rstrip('.')}{_advice(error, entrant.learner)}"
+        raise kind(argument, f"{what} cannot play this game {setting}; {message}") from error
+
+
+def _advice(error: Exception, learner: Any) -> str:
+    """How to correct code of a learner that JAX cannot trace."""
+    if isinstance(error, jax.errors.TracerBoolConversionError):
+        return "; use jnp.where instead of a Python `if`"
+    if not isinstance(error, TypeError):
+        return ""
+    sizes = [
+        f"{type(learner).__name__}{jax.tree_util.keystr(path)}"
+        for path, leaf in jax.tree_util.tree_leaves_with_path(learner)
+        if jnp.ndim(leaf) == 0 and jnp.issubdtype(jnp.result_type(leaf), jnp.integer)
+    ]
+    return f"; a field that is a size must be jo.static() (here {', '.join(sizes)})" if sizes else ""
+
+
+def _loss_advice(record: Round) -> str:
+    """How to correct the loss of a game that is not a number."""
+    arms = isinstance(record.y_hat, Draw) or jnp.issubdtype(jax.tree.leaves(record.y_hat)[0].dtype, jnp.integer)
+    shapes = [leaf.shape for leaf in jax.tree.leaves(record.y)]
+    if arms and shapes and len(shapes[0]) == 1:
+        return "; for arms pass loss=jo.losses.ArmLoss()"
+    if shapes == [(1,)]:
+        return "; pass outcomes of shape (n,), e.g. y.ravel()"
+    return ""
 
 
 def _answers(oracle: Any) -> list[str]:
     """What an oracle can be asked for."""
     names = {name for kind in type(oracle).__mro__[:-1] for name in vars(kind)} | set(vars(oracle))
     return sorted(name for name in names if not name.startswith("_") and name != "queries")
-
-
-def _setting(game: Game, feedback: str) -> str:
-    instances, outcomes = map(said, game.specs)
-    return f"with {feedback}, instances {instances} and outcomes {outcomes}"
 
 
 def _first_line(error: Exception) -> str:

@@ -88,7 +88,7 @@ class FeedbackDefaults:
             ValueError: the feedback makes noisy copies; mirroring them would change the law of the noise.
         """
         if traits_of(self, FeedbackTraits).makes_copies:
-            problem = f"must have noise that can be mirrored (NoisyCopies), got {type(self).__name__}"
+            problem = f"must have noise that can be mirrored, such as NoisyCopies (got {type(self).__name__})"
             raise ArgumentError("feedback", problem)
         return self
 

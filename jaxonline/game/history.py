@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Key, PyTree
+from jaxtyping import PyTree
 
 from jaxonline.game.binding import as_entrant, bind, warn_of_other_losses
 from jaxonline.game.keys import stream_keys
@@ -16,14 +16,14 @@ from jaxonline.parameters.validation import validate_arguments
 
 @validate_arguments
 def play(
-    game: Game, learner: Annotated[Any, Component("learner")], key: Key[Array, ""], n_rounds: Rounds
+    game: Game, learner: Annotated[Any, Component("learner")], key: int | jax.Array, n_rounds: Rounds
 ) -> tuple[PyTree, Round]:
     """Play one run with its full history.
 
     Args:
         game: the game.
         learner: a learner, or an `Entrant`.
-        key: the run's key; run r of a study with key k has the key `fold_in(k, r)`.
+        key: the run's key, or the seed of one; run r of a study with key k has the key `fold_in(k, r)`.
         n_rounds: the horizon.
 
     Returns:
@@ -50,7 +50,7 @@ def play(
             6   [0 0 1]     1        1     0        1
         6 rounds, sum of losses 3, 6 queries
     """
-    check.key("key", key)
+    key = check.as_key("key", key)
     bound = bind(game, learner)
     warn_of_other_losses(game, {"learner": as_entrant(game, learner).learner})
     return _play(bound.game, bound.entrant, key, n_rounds)

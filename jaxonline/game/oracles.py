@@ -56,4 +56,4 @@ def check_state(what: str, before: PyTree, after: PyTree) -> None:
     """Check that a state keeps its structure, shapes and dtypes, without which no loop can carry it."""
     kinds = [[(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(state)] for state in (before, after)]
     if kinds[0] != kinds[1] or jax.tree.structure(before) != jax.tree.structure(after):
-        raise ValueError(f"{what} must return a state of the type of init's, {before}, got {after}")
+        raise ValueError(f"{what}: must return a state of the shapes and dtypes of init, {before} (got {after})")

@@ -30,7 +30,7 @@ from jaxonline.losses import Loss, Squared
 from jaxonline.losses.actions import ARM_LOSSES
 from jaxonline.losses.base import as_loss, check_outcomes
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentTypeError
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.short_repr import short_repr
 from jaxonline.parameters.signatures import members_of
 from jaxonline.parameters.struct import set_field, struct
@@ -86,32 +86,32 @@ class Game:
         if not isinstance(self.environment, Environment):
             lacking = [name for name in members_of(Environment) if not hasattr(self.environment, name)]
             what = f"{type(self.environment).__name__}, which lacks {', '.join(lacking)}"
-            raise ArgumentTypeError("environment", f"must have the attributes and methods of Environment, got {what}")
+            raise ArgumentTypeError("environment", f"must have the attributes and methods of Environment (got {what})")
         check_declared(self.environment)
         if not isinstance(self.feedback, Feedback):
             raise ArgumentTypeError(
-                "feedback", f"must have the method open of Feedback, got {type(self.feedback).__name__}"
+                "feedback", f"must have the method open of Feedback (got {type(self.feedback).__name__})"
             )
         if isinstance(self.loss, Loss):
             set_field(self, "loss", as_loss("loss", self.loss))
         elif not callable(self.loss) or any(callable(leaf) for leaf in jax.tree.leaves(self.loss)):
             raise ArgumentTypeError(
                 "loss",
-                f"must be a loss (jaxonline.losses) or a jax.tree_util.Partial, got {check.quote(self.loss)}",
+                f"must be a loss (jaxonline.losses) or a jax.tree_util.Partial (got {check.quote(self.loss)})",
             )
         check_classes(self.environment, self.loss)
         if not isinstance(self.regret, Regret):
             raise ArgumentTypeError(
-                "regret", f"must be a notion of regret (jaxonline.game.regret), got {check.quote(self.regret)}"
+                "regret", f"must be a notion of regret (jaxonline.game.regret) (got {check.quote(self.regret)})"
             )
         name = type(self.regret).__name__
         if wants_copies(self.regret) and not traits_of(self.feedback, FeedbackTraits).makes_copies:
-            raise ValueError(f"regret={name} needs a feedback of noisy copies, got {type(self.feedback).__name__}")
+            problem = f"must make noisy copies for regret={name}() (got {type(self.feedback).__name__})"
+            raise ArgumentError("feedback", problem)
         states_means = overrides(self.environment, EnvironmentDefaults.expected_outcome)
         if self.regret.on_expected_outcomes and not states_means:
-            raise ValueError(
-                f"regret={name} needs an environment with expected_outcome, got {type(self.environment).__name__}"
-            )
+            problem = f"must have expected_outcome for regret={name}() (got {type(self.environment).__name__})"
+            raise ArgumentError("environment", problem)
         try_feedback(self.feedback, self.specs, self.dtype)
 
     def __repr__(self) -> str:
@@ -217,9 +217,7 @@ def start(game: Game, entrant: Entrant | None, keys: StreamKeys) -> States:
     environment = game.environment.init(jax.random.fold_in(keys.environment, INIT))
     if entrant is None:
         if traits_of(game.environment, EnvironmentTraits).oblivious and not game.oblivious:
-            raise ValueError(
-                "NoisyRegret with an adaptive feedback needs an entrant: the copies depend on what it does"
-            )
+            raise ArgumentError("entrant", "must be given for NoisyRegret() with an adaptive feedback (got None)")
         return States(environment, ())
     return States(
         environment,
@@ -270,7 +268,7 @@ def _play_round(game, entrant, keys, t, states, code):
     oracle = open_oracle(entrant.feedback, oracle_key, t, x, y, y_hat, states.feedback)
     updated = entrant.learner.update(update_key(learner_key, y_hat), states.learner, oracle)
     if not (isinstance(updated, tuple) and len(updated) == 2):
-        raise ArgumentTypeError("update", f"must return the next state and an info, got {said(updated)}")
+        raise ArgumentTypeError("update", f"must return the next state and an info (got {said(updated)})")
     learner, info = updated
     loss = game.loss(y_hat, y_comparator)
     record = Round(loss, y_hat, y, x, x_comparator, y_comparator, oracle.queries(), info)

@@ -28,7 +28,7 @@ def check_declared(environment: Any) -> None:
     for each in ("instance_spec", "outcome_spec"):
         leaves = jax.tree.leaves(spec := getattr(environment, each))
         if not all(hasattr(leaf, "shape") and hasattr(leaf, "dtype") for leaf in leaves):
-            raise TypeError(f"{name}.{each} must be of jax.ShapeDtypeStruct(shape, dtype), got {check.quote(spec)}")
+            raise TypeError(f"{name}.{each}: must be of jax.ShapeDtypeStruct(shape, dtype) (got {check.quote(spec)})")
     traits = traits_of(environment, EnvironmentTraits)
     for trait in ("oblivious", "deterministic"):
         check.instance(f"{name}.traits.{trait}", getattr(traits, trait), (bool, np.bool_), "True or False")
@@ -43,7 +43,7 @@ def check_spec(method: str, what: str, declared: PyTree, returned: PyTree) -> No
     kinds = [[(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(each)] for each in (declared, returned)]
     if kinds[0] != kinds[1] or jax.tree.structure(declared) != jax.tree.structure(returned):
         raise ValueError(
-            f"{method} must return an {what} as {what}_spec declares it, {said(declared)}, got {said(returned)}"
+            f"{method}: must return an {what} as {what}_spec declares it, {said(declared)} (got {said(returned)})"
         )
 
 
@@ -57,5 +57,5 @@ def try_instance(environment: Any) -> None:
     key, name = jax.eval_shape(lambda: jax.random.key(0)), f"{type(environment).__name__}.instance"
     returned = jax.eval_shape(lambda key: environment.instance(key, environment.init(key), jnp.int32(1)), key)
     if not (isinstance(returned, tuple) and len(returned) == 2):
-        raise ArgumentTypeError(name, f"must return an instance and the next state, got {said(returned)}")
+        raise ArgumentTypeError(name, f"must return an instance and the next state (got {said(returned)})")
     check_spec(name, "instance", environment.instance_spec, returned[0])

@@ -152,10 +152,10 @@ class Live:
             raise RuntimeError(f"update: no round is open; call predict first, which opens round {self.round + 1}")
         dtype = self._precision.dtype
         if x is not None and not np.array_equal(inputs.to_array("x", x, self._instance, dtype), self._open.x):
-            raise ArgumentError("x", f"must be the instance of the open round, {self._open.x}, got {check.quote(x)}")
+            raise ArgumentError("x", f"must be the instance of the open round, {self._open.x} (got {check.quote(x)})")
         if (y is None) == (loss is None):
             raise ArgumentTypeError(
-                "update", f"must be given either y or loss, got {'neither' if y is None else 'both'}"
+                "update", f"must be given either y or loss (got {'neither' if y is None else 'both'})"
             )
         game, name = self._game, "y" if loss is None else "loss"
         outcome = inputs.to_array(name, y if loss is None else loss, self._outcome if loss is None else (), dtype)
@@ -193,7 +193,7 @@ class Live:
         y = inputs.to_rows("y", y, self._outcome, dtype)
         X = np.zeros((len(y), 0), dtype) if X is None else inputs.to_rows("X", X, self._instance, dtype)
         if len(X) != len(y):
-            raise ValueError(f"X and y must have the same number of rows, got {X.shape} and {y.shape}")
+            raise ArgumentError("y", f"must have as many rows as X, {len(X)} (got {len(y)})")
         game = self._begin(X.shape[1:])
         inputs.check_outcome_range("y", y, game.losses, game.loss_range)
         parts = [slice(first, first + TABLE_ROWS) for first in range(0, len(y), TABLE_ROWS)]
@@ -323,12 +323,12 @@ class Live:
         """Be as what was saved, or raise and stay as it was."""
         if saved.dtype != self._precision.dtype.name:
             raise ValueError(
-                f"{path} must be a state of {self._precision.dtype.name}, jax's precision here, got {saved.dtype}"
+                f"{path}: must be a state of {self._precision.dtype.name}, jax's precision here (got {saved.dtype})"
             )
         if saved.outcome != self._outcome or self._instance not in (None, saved.instance):
             raise ValueError(
-                f"{path} must be a state for instances of shape {self._instance} and outcomes of shape "
-                f"{self._outcome}, got {saved.instance} and {saved.outcome}"
+                f"{path}: must be a state for instances of shape {self._instance} and outcomes of shape "
+                f"{self._outcome} (got {saved.instance} and {saved.outcome})"
             )
         with self._precision():
             other = Live(self._entrant, outcome=self._outcome, loss=self._loss, key=saved.key)

@@ -57,7 +57,7 @@ def restore_leaves(path: str, states: PyTree, leaves: list[np.ndarray]) -> PyTre
     kinds = [[(leaf.shape, leaf.dtype) for leaf in arrays] for arrays in (map(plain_leaf, own), leaves)]
     if kinds[0] != kinds[1]:
         raise ValueError(
-            f"{path} must hold the state of this version of the learner, arrays {kinds[0]}, got {kinds[1]}"
+            f"{path}: must hold the state of this version of the learner, arrays {kinds[0]} (got {kinds[1]})"
         )
     return jax.tree.unflatten(structure, map(leaf_like, own, leaves))
 

@@ -204,7 +204,7 @@ def _build(parts: tuple[Any, ...], inside: tuple[Any, ...] = ()) -> Any:
     module, (qualname, index), defaults, names, keywords, cells = content
     codes = _codes(module, qualname)
     if index >= len(codes) or len(codes[index].co_freevars) != len(cells):
-        raise pickle.UnpicklingError(f"{qualname} of {module} is not as it was pickled: use the same version of optax")
+        raise pickle.UnpicklingError(f"{qualname} of {module} is not as it was pickled; use the same version of optax")
     code, closure = codes[index], tuple(types.CellType() for _ in cells)
     function = types.FunctionType(code, vars(sys.modules[module]), code.co_name, closure=closure)
     rebuild = functools.partial(_build, inside=(*inside, function))

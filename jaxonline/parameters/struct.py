@@ -130,7 +130,8 @@ def cast_leaves(tree: T, dtype: Any, name: str = "") -> T:
         where = (name + jax.tree_util.keystr(path)).lstrip(".")
         if not isinstance(leaf, int | float | np.ndarray | np.generic | jax.Array):
             raise TypeError(
-                f"{where} must be a number, an array or a struct (jaxonline.struct), got {check.quote(leaf)}"
+                f"{where}: must be a number, an array or a struct (got {check.quote(leaf)}); write "
+                "@jo.struct above its class"
             )
         if jnp.issubdtype(jnp.result_type(leaf), jnp.floating) and not isinstance(leaf, jax.Array):
             check.fits_dtype(where, leaf, dtype)
@@ -146,7 +147,9 @@ def stack(trees: Sequence[T]) -> T:
     for index, tree in enumerate(trees):
         if structure_of(tree) != kind:
             difference = next(_differences(first, tree), "another structure than item 0")
-            raise ValueError(f"learners of one sweep must differ in numbers only: item {index} has {difference}")
+            raise ValueError(
+                f"learners: learners of one sweep must differ in numbers only (got item {index} with {difference})"
+            )
     return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *trees)
 
 

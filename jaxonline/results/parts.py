@@ -18,19 +18,19 @@ def check_shapes(result: Any) -> None:
     shape = len(result.learners), np.size(result.runs), np.size(result.rounds)
     for name, array in {"comparator_loss": result.comparator_loss, **result.measures}.items():
         if array is not None and np.shape(array)[:3] != shape:
-            raise ArgumentError(name, f"must have the shape {shape} (learners, runs, rounds), got {np.shape(array)}")
+            raise ArgumentError(name, f"must have the shape {shape} (learners, runs, rounds) (got {np.shape(array)})")
     for name, times in Counter(result.learners).items():
         if times > 1:
-            raise ArgumentError("learners", f"must be distinct, got {name!r} more than once")
+            raise ArgumentError("learners", f"must be distinct (got {name!r} more than once)")
     for name in (*AXES, *FIRST_ROUND_ARRAYS, COMPARATOR_LOSS):
         if name in result.measures:
-            raise ArgumentError("measures", f"must not use a reserved name, got {name!r}; choose another name")
+            raise ArgumentError("measures", f"must not use a reserved name (got {name!r}); choose another name")
     runs, times = np.unique(result.runs, return_counts=True)
     if (times > 1).any():
         raise ArgumentError(
             "runs",
-            f"must be distinct (a run that counts twice narrows the intervals), got {runs[times > 1][0]} "
-            "more than once",
+            f"must be distinct (a run that counts twice narrows the intervals) (got {runs[times > 1][0]} "
+            "more than once)",
         )
 
 
@@ -42,7 +42,7 @@ def select_runs(result: Any, learners: Sequence[int], runs: Any = slice(None), n
         if not mask and not (
             positions.ndim == 1 and positions.dtype.kind == "i" and ((-size <= positions) & (positions < size)).all()
         ):
-            raise ArgumentError("runs", f"must be positions below {size}, got {check.quote(runs)}")
+            raise ArgumentError("runs", f"must be positions below {size} (got {check.quote(runs)})")
 
     def select(array: Any) -> Any:
         return select_part(array, learners, runs)
@@ -60,7 +60,7 @@ def merge_runs(result: Any, other: Any) -> Any:
     for name in ("learners", "rounds", "measures"):
         first, second = (list(getattr(part, name)) for part in (result, other))
         if first != second:
-            raise ArgumentError("other", f"must have the same {name}, {first}, got {second}")
+            raise ArgumentError("other", f"must have the same {name}, {first} (got {second})")
 
     def concatenate(first: np.ndarray, second: np.ndarray) -> np.ndarray:
         return np.concatenate([first, second], axis=1)

@@ -237,7 +237,7 @@ class Result:
         late = self.rounds >= (self.rounds[-1] / 8 if first_round is None else first_round)
         if late.sum() < 2:
             raise ArgumentError(
-                "first_round", f"must leave at least two recorded rounds, got {first_round} and {self.rounds}"
+                "first_round", f"must leave at least two recorded rounds (got {first_round} and {self.rounds})"
             )
         since = int(np.argmax(late))
         return {

@@ -77,7 +77,7 @@ def save(result: Any, path: str | os.PathLike[str]) -> Path | str:
 
 def _save_in_folder(result: Any, path: Path) -> Path:
     if path.name in ("", ".."):
-        raise ArgumentError("path", f"must end in the name of a store, got '{path}'")
+        raise ArgumentError("path", f"must end in the name of a store (got '{path}')")
     place = path.resolve() if path.is_symlink() else path
     if os.path.lexists(path) and not (place.exists() and _is_ours(Folder(place))):
         raise FileExistsError(f"{path} exists and is not a result of jaxonline; give another path")
@@ -209,7 +209,7 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
     place = storage_at(path)
     content = place.read(DOCUMENT)
     if content is None:
-        raise FileNotFoundError(f"there is no result at {path}{_hint(place, path)}")
+        raise FileNotFoundError(f"{path}: there is no result here{_hint(place, path)}")
     attributes = parse_attributes(content) or {}
     meta = {name: value for name, value in attributes.items() if name != MARKER}
     try:
@@ -218,7 +218,7 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
         if store_format(attributes) == STUDY:
             return _load_study(place, attributes[MARKER], meta)
     except (KeyError, TypeError) as error:
-        raise ValueError(f"{path} is damaged: {error!r}") from error
+        raise ValueError(f"{path}: is damaged; {error!r}") from error
     check_format(str(path), attributes)
     raise ValueError(f"{path} is not a result that Result.save or simulate(checkpoint=...) wrote")
 
@@ -228,7 +228,7 @@ def _check_names(place: Folder | Bucket, learners: tuple[str, ...]) -> None:
     spec = ArraySpec(("learner",), (len(learners),), (len(learners),), STRING)
     stored = place.read(f"{encode_name('learner')}/{spec.key((0,))}") or b""
     if is_intact(stored) and stored != spec.encode(np.array(learners, object)):
-        raise ValueError(f"{place.name} is damaged: the names of the learners do not match their checksum")
+        raise ValueError(f"{place.name}: is damaged; the names of the learners do not match their checksum")
 
 
 def _hint(place: Folder | Bucket, where: str | os.PathLike[str]) -> str:
@@ -250,13 +250,13 @@ def _load_saved(place: Folder | Bucket, first: bytes, meta: dict[str, Any]) -> d
                 ArraySpec.of(documents[encode_name(name)]), lambda key: place.read(f"{encode_name(name)}/{key}")
             )
         except ValueError as error:
-            raise ValueError(f"{place.name} is damaged: {name!r} does not match its checksum") from error
+            raise ValueError(f"{place.name}: is damaged; {name!r} does not match its checksum") from error
 
     interval = marker.get("interval")
     if interval is None and "precision" in meta:
         raise ValueError(
-            f"{place.name} was saved by an earlier version of jaxonline, without the interval of a study that stops by "
-            "precision: load it with the version that saved it, or simulate it again"
+            f"{place.name}: was saved by an earlier version of jaxonline, without the interval of a study with a "
+            "precision; load it with the version that saved it, or simulate it again"
         )
     learners, runs, rounds = tuple(marker["learners"]), array("run"), array("round")
     _check_names(place, learners)
@@ -287,7 +287,7 @@ def _load_study(place: Folder | Bucket, marker: dict[str, Any], meta: dict[str, 
     finished_losses = finished["cumulative_loss"]
     runs = np.flatnonzero(finished_losses.any(axis=0))
     if not len(runs):
-        raise ValueError(f"{place.name} is the store of a study without a finished run")
+        raise ValueError(f"{place.name}: is the store of a study without a finished run")
     missing = {
         name: int(n)
         for name, n in zip(layout.learners, (finished_losses < len(layout.rounds)).sum(axis=1), strict=True)

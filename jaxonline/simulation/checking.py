@@ -90,7 +90,7 @@ def check_options(
     if precision is not None:
         check.instance("precision", precision, Precision, "a Precision")
         if runs is not None:
-            raise ArgumentError("runs", "must be None if precision decides how many runs there are, got both")
+            raise ArgumentError("runs", "must be None if precision decides how many runs there are (got both)")
     rounds, selected = record_rounds(n_rounds, record_at, spacing), check_runs(runs, n_runs)
     root = check.as_key("key", key)
     check_progress(progress)
@@ -130,11 +130,11 @@ def teams_of(game: Game, learners: Any, mesh: Mesh) -> tuple[Team, ...]:
     if isinstance(learners, list | tuple):
         raise ArgumentTypeError(
             "learners",
-            "must be a learner or a dictionary of learners by name, got a list; name the learners, or use jo.sweep",
+            "must be a learner or a dictionary of learners by name (got a list); name the learners, or use jo.sweep",
         )
     named = dict(learners) if isinstance(learners, Mapping) else {"learner": learners}
     if not named:
-        raise ArgumentError("learners", "must have at least one learner, got none")
+        raise ArgumentError("learners", "must have at least one learner (got none)")
     shapes_of = functools.partial(blocks.shapes_of, mesh)
     teams = tuple(as_team(game, name, item, shapes_of) for name, item in named.items())
     check_unique_names("learners", [name for team in teams for name in team.members])
@@ -149,7 +149,7 @@ def _check_comparator(game: Game, comparator: Any) -> None:
     name = type(comparator).__name__
     loss = getattr(comparator, "loss", None)
     if loss is not None and not same_loss(game, loss):
-        raise ArgumentError("comparator", f"{name} must have the loss of the game, {game.loss}, got {loss}")
+        raise ArgumentError("comparator", f"{name} must have the loss of the game, {game.loss} (got {loss})")
     if isinstance(comparator, Comparator):
         try:
             jax.eval_shape(cast_leaves(comparator, game.dtype, "comparator").statistic, *game.specs)
@@ -157,18 +157,20 @@ def _check_comparator(game: Game, comparator: Any) -> None:
             instances, outcomes = map(said, game.specs)
             raise ArgumentTypeError(
                 "comparator",
-                f"{name} cannot judge instances {instances} and outcomes {outcomes}: "
+                f"{name} cannot judge this game (got instances {instances} and outcomes {outcomes}); "
                 f"{next(iter(str(error).splitlines()), '')[:250]}",
             ) from error
 
 
 def _check_antithetic(game: Game, teams: Iterable[Team]) -> None:
     if game.regret.comparator_on_copies:
-        raise ValueError(
-            f"antithetic needs a comparator on clean instances, got the regret {type(game.regret).__name__}"
+        raise ArgumentError(
+            "antithetic", f"needs a comparator on clean instances (got the regret {type(game.regret).__name__})"
         )
     feedbacks = [team.entrant.feedback for team in teams] + [game.feedback] * game.regret.learner_on_copies
     mirrored = [method_of(feedback, FeedbackDefaults.mirrored)(-1.0) for feedback in feedbacks]  # raises if asymmetric
     if all(after is before for after, before in zip(mirrored, feedbacks, strict=True)):
         names = ", ".join(sorted({type(feedback).__name__ for feedback in feedbacks}))
-        raise ValueError(f"antithetic needs a learner with noisy feedback, such as NoisyCopies, got only {names}")
+        raise ArgumentError(
+            "antithetic", f"needs a learner with noisy feedback, such as NoisyCopies (got only {names})"
+        )

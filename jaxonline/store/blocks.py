@@ -325,7 +325,7 @@ def check_format(name: str, attributes: Mapping[str, Any]) -> None:
     if re.fullmatch(r"jaxonline (study|numbers|result) \d+", kind) and kind not in (STUDY, NUMBERS, RESULT):
         version = attributes.get("versions", {}).get("jaxonline", "another version")
         raise ValueError(
-            f"{name} was written by jaxonline {version} in the format {kind!r}, which this version cannot read: "
+            f"{name}: was written by jaxonline {version} in the format {kind!r}, which this version cannot read; "
             "give another folder, or use the version that wrote it"
         )
 

@@ -68,9 +68,9 @@ class Checkpoint:
 
     def __post_init__(self):
         if not isinstance(self.folder, str | os.PathLike):
-            raise ArgumentTypeError("checkpoint", f"must be a folder or a Checkpoint, got {self.folder!r}")
+            raise ArgumentTypeError("checkpoint", f"must be a folder or a Checkpoint (got {self.folder!r})")
         if not os.fspath(self.folder):
-            raise ArgumentError("checkpoint", "must name a folder, got ''")
+            raise ArgumentError("checkpoint", "must name a folder (got '')")
         check_fields(self)
         if not is_url(self.folder):
             object.__setattr__(self, "folder", Path(self.folder))

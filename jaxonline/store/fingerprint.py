@@ -174,9 +174,8 @@ class _Walk:
                 )
             raise ArgumentTypeError(
                 "checkpoint",
-                f"must identify all inputs, and cannot inspect {unseen} "
-                f"({', '.join(self._trail)}): give a version of the study, and change it with the "
-                "code: checkpoint=jo.Checkpoint(folder, version='1')",
+                f"must identify all inputs, but cannot inspect {unseen} ({', '.join(self._trail)}); pass "
+                "checkpoint=jo.Checkpoint(folder, version='1'), and change the version whenever the code changes",
             )
 
     def _instance(self, item: Any) -> Iterator[Any]:

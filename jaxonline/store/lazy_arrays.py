@@ -117,7 +117,7 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
-            raise ValueError("copy: a stored array cannot be read without a copy, got copy=False")
+            raise ValueError("copy: a stored array cannot be read without a copy (got copy=False)")
         return np.asarray(self._read(*(np.arange(n) for n in self.shape[:3])), dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
@@ -170,7 +170,7 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
             return self._spec.decode(content)
         except ValueError as error:
             self._check()
-            raise ValueError(f"{self._place.name} is damaged: {self._name!r} has a wrong checksum") from error
+            raise ValueError(f"{self._place.name}: is damaged; {self._name!r} has a wrong checksum") from error
 
     def _check(self) -> None:
         if not self.is_there():

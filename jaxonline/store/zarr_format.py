@@ -38,7 +38,7 @@ class ArraySpec(NamedTuple):
         if array.dtype.kind == "V":
             attributes, array = {"dtype": str(array.dtype)}, array.view(f"u{array.dtype.itemsize}")
         if array.dtype.kind not in FILL_VALUES:
-            raise ArgumentTypeError(name, f"must be an array of numbers, got dtype {array.dtype}")
+            raise ArgumentTypeError(name, f"must be an array of numbers (got dtype {array.dtype})")
         dims = tuple(f"{name}, axis {axis}" for axis in range(array.ndim))
         return ArraySpec(dims, array.shape, tuple(max(n, 1) for n in array.shape), array.dtype.name, attributes)
 

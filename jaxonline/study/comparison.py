@@ -162,7 +162,7 @@ class Comparison:
         check.instance("game", self.game, Game, "a Game")
         check.instance("learners", self.learners, Mapping, "a dictionary of learners by name")
         if not self.learners:
-            raise ArgumentError("learners", "must have at least one entry, got none")
+            raise ArgumentError("learners", "must have at least one entry (got none)")
         also_report = self.tune.also_report if isinstance(self.tune, BestOf) else ()
         check.dictionary("bounds", self.bounds, (*self.learners, *also_report))
         for name, bound in self.bounds.items():
@@ -200,7 +200,7 @@ class Comparison:
         etas, tuned = {}, {}
         if isinstance(self.tune, BestOf):
             if self.tune.runs == "halving" and options.get("precision") is not None:
-                raise ArgumentError("tune", "must not choose by halving with a precision, got both; give n_runs alone")
+                raise ArgumentError("tune", "must not choose by halving with a precision (got both); give n_runs alone")
             result, etas, tuned = self.tune.run(self.game, simulate, self.learners, context, n_runs, n_rounds)
         elif self.tune is None:
             result = simulate(context, self.learners, n_rounds)

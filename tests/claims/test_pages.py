@@ -44,7 +44,7 @@ def test_errata_are_numbered_and_have_a_paper():
     assert all(one.paper in errata.PAPERS and one.place and one.printed and one.right for one in errata.ERRATA)
     assert errata.erratum(17).place == "Table 2"
     assert str(errata.erratum(8)).startswith("E8. A, Algorithm 1. Printed: ")
-    with pytest.raises(ValueError, match="number must be at least 1 and at most 20, got 21"):
+    with pytest.raises(ValueError, match=r"number: .*got 21"):
         errata.erratum(21)
     for line, one in zip(markdown_errata().splitlines()[2:], errata.ERRATA, strict=True):
         assert cells(line) == [f"E{one.number}", f"{one.paper}, {one.place}", one.printed, one.right, one.note]

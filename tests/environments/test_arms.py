@@ -112,17 +112,17 @@ def test_reflection():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: GaussianArms([0.0], std=-1.0), "std must be at least 0"),
-        (lambda: GaussianArms([]), "means must have at least one entry"),
-        (lambda: HiddenBestArm(0, 0.1), "n_arms must be at least 1"),
-        (lambda: HiddenBestArm(2, 0.6), "gap must be above 0 and at most 0.5"),
-        (lambda: DriftingArms([0.5, 1.5]), "means must be at least 0 and at most 1"),
-        (lambda: DriftingArms([0.5], step=-0.1), "step must be at least 0"),
-        (lambda: SwitchingArms([0.5], [2]), "means must have 2 dimensions"),
-        (lambda: SwitchingArms([[0.5], [0.2]], [2, 3]), "starts must have one entry less"),
-        (lambda: SwitchingArms([[0.5], [0.2]], [1]), "starts must rise from 2"),
-        (lambda: ContextualLinearArms([1.0], n_arms=0), "n_arms must be at least 1"),
-        (lambda: ContextualLinearArms([1.0], n_arms=2, radius=0.0), "radius must be above 0"),
+        (lambda: GaussianArms([0.0], std=-1.0), "std: must be at least 0"),
+        (lambda: GaussianArms([]), "means: must have at least one entry"),
+        (lambda: HiddenBestArm(0, 0.1), "n_arms: must be at least 1"),
+        (lambda: HiddenBestArm(2, 0.6), "gap: must be above 0 and at most 0.5"),
+        (lambda: DriftingArms([0.5, 1.5]), "means: must be at least 0 and at most 1"),
+        (lambda: DriftingArms([0.5], step=-0.1), "step: must be at least 0"),
+        (lambda: SwitchingArms([0.5], [2]), "means: must have 2 dimensions"),
+        (lambda: SwitchingArms([[0.5], [0.2]], [2, 3]), "starts: must have one entry less"),
+        (lambda: SwitchingArms([[0.5], [0.2]], [1]), "starts: must rise from 2"),
+        (lambda: ContextualLinearArms([1.0], n_arms=0), "n_arms: must be at least 1"),
+        (lambda: ContextualLinearArms([1.0], n_arms=2, radius=0.0), "radius: must be above 0"),
     ],
 )
 def test_bad_arguments(call, message):

@@ -180,10 +180,10 @@ class Wrong:
 @pytest.mark.parametrize(
     ("message", "make"),
     [
-        ("adversary must be a NoiseAdversary", lambda: AdversarialCopies(jo.noise.gaussian(1.0))),
+        ("adversary: must be a NoiseAdversary", lambda: AdversarialCopies(jo.noise.gaussian(1.0))),
         ("label_noise", lambda: AdversarialCopies(Echo(), label_noise=0.1)),
-        ("adversary.sample.*shape", lambda: jo.Game(model(), AdversarialCopies(Wrong("shape")))),
-        ("adversary.sample.*dtype", lambda: jo.Game(model(), AdversarialCopies(Wrong("dtype")))),
+        ("adversary: sample.*shape", lambda: jo.Game(model(), AdversarialCopies(Wrong("shape")))),
+        ("adversary: sample.*dtype", lambda: jo.Game(model(), AdversarialCopies(Wrong("dtype")))),
         ("feedback.observe", lambda: jo.Game(model(), AdversarialCopies(Wrong("state")))),
         ("feedback.observe", lambda: jo.Game(model(), AdversarialCopies(Wrong("structure")))),
         ("variance", lambda: ChasingNoise(-1.0)),
@@ -191,7 +191,7 @@ class Wrong:
         ("memory", lambda: ChasingNoise(1.0, memory=1.0)),
         ("vector", lambda: jo.noise.TwoPoints([np.nan])),
         ("vector", lambda: jo.Game(model(), jo.NoisyCopies(jo.noise.TwoPoints([1.0, 2.0])))),
-        ("direction must be a unit vector", lambda: indistinguishable_pair([1.0, 1.0])),
+        ("direction: must be a unit vector", lambda: indistinguishable_pair([1.0, 1.0])),
         ("direction", lambda: indistinguishable_pair(np.eye(2))),
         ("radius", lambda: unavoidable_regret(0.0)),
     ],

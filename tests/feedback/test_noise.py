@@ -147,7 +147,7 @@ def test_a_law_may_depend_on_round_and_instance():
 
 def test_a_law_is_held_to_its_word():
     x, t, key = jnp.ones(2), jnp.int32(1), jax.random.key(0)
-    with pytest.raises(ValueError, match="draw must return the shape"):
+    with pytest.raises(ValueError, match="draw: must return the shape"):
         CustomNoise(lambda key, t, x: x[:1]).sample(key, t, x)
     with pytest.raises(ValueError, match="covariance"):
         CustomNoise(lambda key, t, x: x).covariance_at(t, x)

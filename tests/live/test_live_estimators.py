@@ -87,19 +87,19 @@ def test_the_classifier_is_one_learner_for_each_class():
 
 def test_bad_calls():
     for says, error, call in [
-        ("passes must be at least 1", ValueError, lambda: jo.OnlineRegressor(passes=0).fit(X, Y)),
-        ("fit_intercept must be True or", TypeError, lambda: jo.OnlineRegressor(fit_intercept="no").fit(X, Y)),
-        ("learner must be a learner", TypeError, lambda: jo.OnlineRegressor(3).fit(X, Y)),
+        ("passes: must be at least 1", ValueError, lambda: jo.OnlineRegressor(passes=0).fit(X, Y)),
+        ("fit_intercept: must be True or", TypeError, lambda: jo.OnlineRegressor(fit_intercept="no").fit(X, Y)),
+        ("learner: must be a learner", TypeError, lambda: jo.OnlineRegressor(3).fit(X, Y)),
         ("EXP3 cannot play", ValueError, lambda: jo.OnlineRegressor(EXP3(0.3)).fit(X, Y)),
-        ("classes must be given", ValueError, lambda: jo.OnlineClassifier().partial_fit(X, CLASSES)),
+        ("classes: must be given", ValueError, lambda: jo.OnlineClassifier().partial_fit(X, CLASSES)),
         ("at least two classes", ValueError, lambda: jo.OnlineClassifier().fit(X, np.ones(21, int))),
         (
-            "y must hold labels among",
+            "y: must hold labels among",
             ValueError,
             lambda: jo.OnlineClassifier().partial_fit(X, CLASSES, classes=["a", "b"]),
         ),
         (
-            "classes must stay",
+            "classes: must stay",
             ValueError,
             lambda: jo.OnlineClassifier().fit(X, CLASSES).partial_fit(X, CLASSES, classes=["a", "b"]),
         ),
@@ -111,7 +111,7 @@ def test_bad_calls():
 def test_a_call_that_fails_leaves_no_half_fitted_model():
     """Not fitted before, not fitted after; another set of classes, or another number of features, may come next."""
     classifier, labels = jo.OnlineClassifier(), CLASSES == "a"
-    with pytest.raises(ValueError, match="y must hold"):
+    with pytest.raises(ValueError, match="y: must hold"):
         classifier.partial_fit(X[:, :2], np.full(21, 7), classes=[0, 1])
     assert vars(classifier) == vars(jo.OnlineClassifier())
     with pytest.raises(NotFittedError):

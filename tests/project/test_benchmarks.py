@@ -132,14 +132,14 @@ def test_an_unknown_workload_is_named(monkeypatch, capsys):
     with pytest.raises(SystemExit) as stopped:
         main()
     assert stopped.value.code == 2
-    assert f"must be one of {', '.join(MODULES)}, got 'nonsense'" in capsys.readouterr().err
+    assert f"must be one of {', '.join(MODULES)} (got 'nonsense'" in capsys.readouterr().err
 
 
 def test_sizes_below_one_are_named(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["benchmarks", "--runs", "10", "0"])
     with pytest.raises(SystemExit):
         main()
-    assert "--runs must be at least 1, got 0" in capsys.readouterr().err
+    assert "--runs: must be at least 1 (got 0" in capsys.readouterr().err
 
 
 def test_widths_without_runs_would_do_nothing(monkeypatch, capsys):
@@ -147,7 +147,7 @@ def test_widths_without_runs_would_do_nothing(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["benchmarks", "--widths", "64"])
     with pytest.raises(SystemExit):
         main()
-    assert "--widths must come with --runs" in capsys.readouterr().err
+    assert "--widths: must come with --runs" in capsys.readouterr().err
 
 
 @pytest.mark.long

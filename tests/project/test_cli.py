@@ -88,13 +88,13 @@ def test_without_options_the_defaults_are_played(call, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--runs", "1"], "--runs must be at least 2, got 1"),
-        (["--runs", "many"], "--runs must be a valid integer, got many"),
-        (["--noise-variance", "0"], "--noise-variance must be above 0, got 0"),
-        (["--kind", "other"], "--kind must be 'correct' or 'printed', got other"),
-        (["--seed", "-1"], "--seed must be at least 0, got -1"),
-        (["--out", "s3://bucket/y"], "--out must be a folder on this computer, got 's3://bucket/y', a URL"),
-        (["--json", "s3://b/y"], "--json must be a file on this computer, got 's3://b/y', a URL"),
+        (["--runs", "1"], "--runs: must be at least 2 (got 1)"),
+        (["--runs", "many"], "--runs: must be a valid integer (got many)"),
+        (["--noise-variance", "0"], "--noise-variance: must be above 0 (got 0)"),
+        (["--kind", "other"], "--kind: must be 'correct' or 'printed' (got other)"),
+        (["--seed", "-1"], "--seed: must be at least 0 (got -1)"),
+        (["--out", "s3://bucket/y"], "--out: must be a folder on this computer (got 's3://bucket/y', a URL)"),
+        (["--json", "s3://b/y"], "--json: must be a file on this computer (got 's3://b/y', a URL)"),
         (["--data", "nowhere"], "nowhere is not there: fetch it"),
     ],
 )
@@ -151,7 +151,7 @@ def test_a_full_disk_loses_nothing_else(call, tmp_path):
     assert done.exit_code == 2
     assert "What a stub makes" in done.stdout
     assert (tmp_path / "here" / "numbers.json").exists()
-    words = "Error: /dev/full cannot be written: No space left on device"
+    words = "Error: /dev/full: cannot be written (No space left on device)"
     assert done.stderr == f"{words}\nTry 'jaxonline reproduce stub --help'.\n"
 
 
@@ -161,14 +161,14 @@ def test_a_place_that_is_taken_loses_nothing_else(call, tmp_path):
     assert done.exit_code == 2
     assert "What a stub makes" in done.stdout
     assert "kind" in (tmp_path / "all.json").read_text()
-    assert done.stderr.startswith("Error: here/table.csv cannot be written: Is a directory")
+    assert done.stderr.startswith("Error: here/table.csv: cannot be written (Is a directory)")
 
 
 def test_a_full_disk_under_verify():
     done = CliRunner().invoke(app, ["verify", "--claim", "E18", "--json", "/dev/full"])
     assert done.exit_code == 2
     assert "2 of 2 claims as expected" in done.stdout
-    assert done.stderr.startswith("Error: /dev/full cannot be written: No space left on device")
+    assert done.stderr.startswith("Error: /dev/full: cannot be written (No space left on device)")
 
 
 # ---------------------------------------------------------------------------------------------------------------------

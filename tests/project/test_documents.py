@@ -144,9 +144,9 @@ def test_commands_of_pages_are_commands(page):
 
 
 def test_what_is_no_command_is_seen():
-    assert complaint("jaxonline play bandit") == "there is no command 'bandit': did you mean 'play bandits'?"
+    assert complaint("jaxonline play bandit") == "command: unknown name (got 'bandit'); did you mean 'play bandits'?"
     assert "no such option" in complaint("jaxonline play bandits --round 3").lower()
-    assert complaint("jaxonline play bandits --runs 1") == "runs must be at least 2, got 1"
+    assert complaint("jaxonline play bandits --runs 1") == "runs: must be at least 2 (got 1)"
     assert complaint("make tests") == "no target tests"
     assert complaint("python -m benchmarks.speed") == "no module benchmarks.speed"
 

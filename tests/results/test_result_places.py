@@ -67,7 +67,7 @@ def test_a_path_without_a_name(tmp_path, monkeypatch, path):
     thesis(tmp_path / "inner")
     monkeypatch.chdir(tmp_path / "inner")
     before = everything(tmp_path)
-    with pytest.raises(ValueError, match=re.escape("path must end in the name of a store")):
+    with pytest.raises(ValueError, match=re.escape("path: must end in the name of a store")):
         made_up().save(path)
     assert everything(tmp_path) == before
 
@@ -176,9 +176,9 @@ def test_a_killed_save_leaves_the_old_or_the_new_result(tmp_path):
 @pytest.mark.parametrize(
     ("learners", "measures", "message"),
     [
-        (("α", "β", "α"), (), "learners must be distinct, got 'α' more than once"),
+        (("α", "β", "α"), (), "learners: .*got 'α' more than once"),
         *(
-            ("αβγ", (name,), f"measures must .*, got '{name}'")
+            ("αβγ", (name,), f"measures: .*got '{name}'")
             for name in ("learner", "run", "round", "first_overflow", "comparator_loss")
         ),
     ],
@@ -208,5 +208,5 @@ def test_names_of_learners_have_a_checksum(tmp_path):
 )
 def test_a_run_does_not_count_twice(make):
     """It would narrow the intervals."""
-    with pytest.raises(ValueError, match=r"runs must be distinct .* more than once"):
+    with pytest.raises(ValueError, match=r"runs: must be distinct .* more than once"):
         make()

@@ -344,8 +344,8 @@ def test_inputs_that_cannot_be_inspected_raise_an_error_with_the_remedy(name):
     make, message = UNINSPECTABLE[name]
     with pytest.raises(TypeError, match=message) as error:
         describe_inputs({"law": make()})
-    assert str(error.value).startswith("checkpoint ")
-    assert "checkpoint=jo.Checkpoint(folder, version='1')" in str(error.value)
+    assert str(error.value).startswith("checkpoint: ")
+    assert "jo.Checkpoint(folder, version='1')" in str(error.value)
     assert "\n" not in str(error.value)
     assert describe_inputs({"law": make()}, version="1") == describe_inputs({"law": make()}, version="1")
 

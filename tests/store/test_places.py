@@ -52,7 +52,7 @@ def test_a_location_is_a_folder_or_a_bucket(tmp_path):
 @pytest.mark.parametrize("url", ["s3://bucket/kept", "file:///kept", "memory://kept"])
 def test_a_path_made_of_a_url_raises_an_error(url):
     """`pathlib` makes one slash of two, and there would be a folder `s3:`."""
-    with pytest.raises(ValueError, match=f"a URL must be given as a string .*, got '{Path(url)}'"):
+    with pytest.raises(ValueError, match=f"path: .*got '{Path(url)}'"):
         storage_at(Path(url))
 
 

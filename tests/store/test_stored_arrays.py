@@ -158,7 +158,7 @@ def test_a_missing_or_damaged_store_raises_an_error(played, nothing_held, tmp_pa
     chunk = max((tmp_path / "kept" / "cumulative_loss").glob("c.*"))
     chunk.write_bytes(chunk.read_bytes()[:-1] + b"?")
     found.queries[0]
-    with pytest.raises(ValueError, match="kept is damaged: 'cumulative_loss'"):
+    with pytest.raises(ValueError, match="kept: is damaged; 'cumulative_loss'"):
         found.mean()
     shutil.rmtree(tmp_path / "kept")
     with pytest.raises(FileNotFoundError, match=r"'queries' .*kept: a result of more than 0 MB"):

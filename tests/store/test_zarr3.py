@@ -109,5 +109,5 @@ def test_names_stay_inside_the_folder():
 
 def test_arrays_without_numbers_raise_an_error():
     for array in (np.array(["a"]), np.array([None]), np.array(["2020"], "datetime64[D]")):
-        with pytest.raises(TypeError, match="loss must be an array of numbers"):
+        with pytest.raises(TypeError, match="loss: must be an array of numbers"):
             ArraySpec.whole("loss", array)

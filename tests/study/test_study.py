@@ -34,14 +34,14 @@ class Ranges(Study):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"runs": 1}, "runs must be at least 2, got 1"),
-        ({"runs": "10"}, "runs must be at most 9, got 10"),
-        ({"runs": "many"}, "runs must be a valid integer, got many"),
-        ({"rounds": 100}, "rounds must be a multiple of 64, got 100"),
-        ({"noises": ["0.1,high"]}, "noises must be a valid number, got high"),
+        ({"runs": 1}, "runs: .*got 1."),
+        ({"runs": "10"}, "runs: .*got 10."),
+        ({"runs": "many"}, "runs: .*got many."),
+        ({"rounds": 100}, "rounds: .*got 100."),
+        ({"noises": ["0.1,high"]}, "noises: .*got high."),
         (
             {"nonsense": 1},
-            r"fields must be among runs, rounds, noises, sets, only, got nonsense: did you mean 'noises'\?",
+            r"fields: .*got nonsense.; did you mean 'noises'\?",
         ),
     ],
 )
@@ -151,7 +151,7 @@ def test_parts_have_distinct_folders_directly_in_the_checkpoint(tmp_path):
 
 
 def test_a_negative_seed_raises_an_error():
-    with pytest.raises(ValueError, match="seed must be at least 0, got -1"):
+    with pytest.raises(ValueError, match=r"seed: .*got -1"):
         Context(seed=-1)
 
 

@@ -81,8 +81,8 @@ def plot_result(
     for name, bound in check.dictionary("bounds", bounds, result.learners).items():
         if check.real_array(f"bounds[{name!r}]", bound).shape != result.rounds.shape:
             raise ValueError(
-                f"bounds[{name!r}] must have an entry for each of the {len(result.rounds)} recorded rounds, got "
-                f"shape {np.shape(bound)}"
+                f"bounds[{name!r}]: must have an entry for each of the {len(result.rounds)} recorded rounds (got "
+                f"shape {np.shape(bound)})"
             )
     bounds, sizes = bounds or {}, STYLES[check.choice("style", style, STYLES)]
     quantity = default_quantity(result, quantity)

@@ -156,7 +156,7 @@ def _result_section(name: str, result: Any, bounds: Mapping[str, Any]) -> str:
     for learner, bound in check.dictionary(f"bounds[{name!r}]", bounds, result.learners).items():
         if np.shape(bound) != result.rounds.shape:
             wanted = f"an entry for each of the {len(result.rounds)} recorded rounds"
-            raise ValueError(f"bounds[{name!r}][{learner!r}] must have {wanted}, got shape {np.shape(bound)}")
+            raise ValueError(f"bounds[{name!r}][{learner!r}]: must have {wanted} (got shape {np.shape(bound)})")
     quantity = summary.default_quantity(result)
     at_last = {learner: float(bound[-1]) for learner, bound in bounds.items()}
     table = summary.horizon_table(

@@ -97,13 +97,13 @@ class Standings:
         good = isinstance(self.results, Mapping) and all(isinstance(result, Result) for result in self.results.values())
         check.instance("results", self.results, good, "a dictionary of results")
         if not self.results:
-            raise ArgumentError("results", "must have at least one entry, got none")
+            raise ArgumentError("results", "must have at least one entry (got none)")
         check.number("level", self.level, gt=0.0, lt=1.0)
         object.__setattr__(self, "gaps", dict(self.gaps or {}))
         for game in self.results:
             if self._values(game).ndim > 2:
                 raise ArgumentError(
-                    "quantity", f"must be a number in each round, got {self.quantity!r}, which is a vector"
+                    "quantity", f"must be a number in each round (got {self.quantity!r}, which is a vector)"
                 )
 
     @property

@@ -96,7 +96,7 @@ def horizon_table(
         result, slice(-1, None), quantity, "cumulative_loss", "queries", CONTROL, HALF_DIFFERENCE
     )
     if last.measures.get(quantity, last.cumulative_loss).ndim > 3:
-        raise ArgumentError("quantity", f"must be a number in each round, got {quantity!r}, which is a vector")
+        raise ArgumentError("quantity", f"must be a number in each round (got {quantity!r}, which is a vector)")
     horizon, head = int(result.rounds[-1]), short_label_of(quantity, result.meta)
     label = label_of(quantity, result.meta) if for_paper else head
     with warnings.catch_warnings(action="ignore", category=SkewedRunsWarning):  # `Result.mean` warns

@@ -20,6 +20,10 @@ from jaxonline.results.statistics.variance_reduction import (
 )
 from jaxonline.store.lazy_arrays import working_slices
 
+NO_COMPARATOR = (
+    "must be given for the regret (got None); pass simulate(..., comparator=jo.BestArm()) for arms, "
+    "jo.L2Ball(radius) for vectors"
+)
 ALL, LAST = slice(None), slice(-1, None)
 
 
@@ -38,7 +42,7 @@ def recorded_array(result: Any, quantity: str) -> Any:
 def check_number(result: Any, quantity: str) -> None:
     """Check that the study has the quantity, and that it is a number in each round."""
     if recorded_array(result, quantity).ndim > 3:
-        raise ArgumentError("quantity", f"must be a number in each round, got {quantity!r}, which is a vector")
+        raise ArgumentError("quantity", f"must be a number in each round (got {quantity!r}, which is a vector)")
 
 
 def values(result: Any, quantity: str, learners: slice = ALL, rounds: slice = ALL) -> np.ndarray:

@@ -156,7 +156,7 @@ class Bounded(ConfidenceInterval):
         low, high = check.finite_array("low", self.low), check.finite_array("high", self.high)
         if np.any(low > high):
             raise ArgumentError(
-                "low", f"must be at most high, got {check.quote(self.low)} and {check.quote(self.high)}"
+                "low", f"must be at most high (got {check.quote(self.low)} and {check.quote(self.high)})"
             )
 
     def ends(self, values: np.ndarray, estimate: Estimate, level: float) -> tuple[Any, Any]:
@@ -166,7 +166,7 @@ class Bounded(ConfidenceInterval):
         if outside.any():
             limits = f"{check.quote(self.low)} to {check.quote(self.high)}"
             raise ArgumentError(
-                "interval", f"must enclose all values, got Bounded over {limits}, {values[outside][0]:.6g}"
+                "interval", f"must enclose all values (got Bounded over {limits}, {values[outside][0]:.6g})"
             )
         log = np.log(4.0 / (1.0 - level))
         half = estimate.standard_error * np.sqrt(2.0 * log) + 7.0 * (high - low) * log / (

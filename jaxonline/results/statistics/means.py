@@ -241,9 +241,9 @@ def growth(rounds: Int[ArrayLike, "G"], values: Float[ArrayLike, "R G"], level: 
     """
     rounds, values = check.finite_array("rounds", rounds).astype(float), np.asarray(values, float)
     if rounds.ndim != 1 or len(set(rounds.tolist())) < 2 or (rounds <= 0).any():
-        raise ArgumentError("rounds", f"must be at least two numbers above 0, got {check.quote(rounds)}")
+        raise ArgumentError("rounds", f"must be at least two numbers above 0 (got {check.quote(rounds)})")
     if values.ndim != 2 or values.shape[1] != len(rounds):
-        raise ArgumentError("values", f"must have the shape (runs, {len(rounds)}), got {values.shape}")
+        raise ArgumentError("values", f"must have the shape (runs, {len(rounds)}) (got {values.shape})")
     check.number("level", level, gt=0.0, lt=1.0)
     values = bootstrap.drop_nan_runs(values)
     if len(values) < 2 or (values.mean(axis=0) <= 0).any():

@@ -76,10 +76,10 @@ def find_entry(name: str) -> Entry:
     if name not in entries and len(matches) != 1:
         similar = [known for known in entries if name.lower() in known.lower()]
         similar = similar or [known for known, entry in entries.items() if name.lower() in entry.line.lower()]
-        suggestion = did_you_mean(name, entries) or (
-            f": did you mean one of {', '.join(similar[:12])}?" if similar else ""
-        )
-        raise ValueError(f"unknown name {name!r}{suggestion}")
+        suggestion = did_you_mean(name, similar or entries)
+        if len(similar) > 1 or (similar and not suggestion):
+            suggestion = f"; did you mean one of {', '.join(similar[:12])}?"
+        raise ValueError(f"name: no learner, game or other object has this name (got {name!r}){suggestion}")
     return entries[name if name in entries else matches[0]]
 
 

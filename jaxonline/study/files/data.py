@@ -55,16 +55,18 @@ def data_stream(
     """
     given = {name: source for name, source in (("file", file), ("set", set), ("openml", openml)) if source is not None}
     if len(given) != 1:
-        raise ValueError(f"file, set, openml: exactly one must be given, got {' and '.join(given) or 'none'}")
+        raise ValueError(
+            f"file: exactly one of file, set and openml must be given (got {' and '.join(given) or 'none'})"
+        )
     column_options = {"target": target, "drop": drop or None, "impute": impute} if set is not None else {}
     for name, option in (column_options | ({"version": version} if openml is None else {})).items():
         if option is not None:
-            raise ArgumentError(name, f"must be left out beside {next(iter(given))}, got {check.quote(option)}")
+            raise ArgumentError(name, f"must be left out beside {next(iter(given))} (got {check.quote(option)})")
     label = None if positive is None else str(positive)
     if file is not None:
         path = folder / file
         if not path.is_file():
-            raise ArgumentError("file", f"must be an existing file, got {file!r}: there is no file {str(path)!r}")
+            raise ArgumentError("file", f"must be an existing file (got {file!r}); there is no file {str(path)!r}")
         X, y = to_arrays(path, read_table(path, target, drop, label), impute)
     elif openml is not None:
         frame, own_target = fetch_by_name(openml, version)
@@ -89,7 +91,7 @@ def _known_set(name: str, folder: Path) -> tuple[np.ndarray, np.ndarray]:
     key = datasets.canonical_name(name)
     if key is None:
         sets = ("diabetes", "AR(4)", *SOURCES)
-        raise ArgumentError("set", f"must be one of {', '.join(sets)}, got {name!r}{did_you_mean(name, sets)}")
+        raise ArgumentError("set", f"must be one of {', '.join(sets)} (got {name!r}){did_you_mean(name, sets)}")
     origin = SOURCES[key].origin if key in SOURCES else None
     published = Path(origin.member).name if isinstance(origin, Archive) else ""
     files = (file for file in sorted(folder.iterdir()) if file.suffix in SUFFIXES and file.is_file())

@@ -71,7 +71,7 @@ def compare_results(
     rounds = np.intersect1d(first.rounds, second.rounds)
     if not common or not len(rounds):
         what = "learner" if not common else "recorded round"
-        raise ValueError(f"the studies have no common {what}, so their results cannot be compared")
+        raise ValueError(f"other: must have a {what} in common with the first study (got none)")
     both = first.comparator_loss is not None and second.comparator_loss is not None
     quantity, last = "regret" if both else "cumulative_loss", int(rounds[-1])
     parts = [result.values(quantity)[..., list(result.rounds).index(last)] for result in (first, second)]

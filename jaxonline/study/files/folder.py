@@ -62,8 +62,8 @@ def run_in_folder(study: StudyFile, out: str | Path, cluster: Any = None) -> tup
     changed = find_differences(configuration["study"], resolved) if configuration else None
     conflicts = {key: change for key, change in (changed or {}).items() if key[0] not in CHANGEABLE_KEYS}
     if conflicts:
-        problem = f"must be the folder of this study or a new one, got '{folder}' of another study"
-        raise ArgumentError("out", f"{problem}: {format_differences(conflicts)}")
+        problem = f"must be the folder of this study or a new one (got '{folder}' of another study)"
+        raise ArgumentError("out", f"{problem}; {format_differences(conflicts)}")
     source = study.source.path.absolute()
     study_copy = _study_copy(folder, source)
     copies = [] if study_copy.resolve() == source.resolve() else [study_copy]
@@ -95,8 +95,8 @@ def _check_no_overwrite(folder: Path, configuration: dict[str, Any] | None, copi
         conflicts = [path for path in copies if path.resolve() == Path(configuration["file"]).resolve()]
     names = [path.name for path in conflicts if path.exists()]
     if names:
-        problem = f"must be a new folder or that of a study, got '{folder}', with files that would be replaced"
-        raise ArgumentError("out", f"{problem}: {', '.join(names)}")
+        problem = f"must be a new folder or that of a study (got '{folder}', with files that would be replaced)"
+        raise ArgumentError("out", f"{problem}; {', '.join(names)}")
 
 
 @contextlib.contextmanager
@@ -128,10 +128,10 @@ def _read_configuration(folder: Path) -> dict[str, Any]:
         if isinstance(configuration.get("file"), str):
             return configuration
     except (FileNotFoundError, NotADirectoryError):
-        raise ValueError(f"'{folder}' is not a study folder: it has no {CONFIGURATION}") from None
+        raise ValueError(f"folder: must be a study folder (got '{folder}'); it has no {CONFIGURATION}") from None
     except (ValueError, LookupError, TypeError, AttributeError):
         pass
-    raise ValueError(f"{path} is damaged: it is not a study configuration")
+    raise ValueError(f"{path}: is damaged; it is not a study configuration")
 
 
 def read_folder(folder: str | Path) -> StudyFolder:

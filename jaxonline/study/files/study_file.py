@@ -87,7 +87,8 @@ def _errors_at_key(source: SourceFile, at: KeyPath) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, ArithmeticError) as error:
-        raise source.error_at(at, f"cannot be run: {error}") from error
+        of_learner = getattr(error, "argument", "").startswith("learners[")  # whose key names the learner already
+        raise source.error_at(at, error.problem if of_learner else str(error)) from error  # type: ignore[union-attr]
 
 
 @contextlib.contextmanager

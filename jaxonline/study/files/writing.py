@@ -96,7 +96,7 @@ def _component_to_toml(value: Any, rounds: int) -> Any:
     """Convert a component to its name, or to a table of its arguments that are not defaults."""
     entry = catalogue().get(type(value).__name__)
     if entry is None or entry.product is not type(value) or not dataclasses.is_dataclass(value):
-        raise ValueError(f"{type(value).__name__} has no name in study files, so the study cannot be written as one")
+        raise ValueError(f"{type(value).__name__}: has no name in study files, so the study cannot be written as one")
     table = {"type": entry.name}
     for parameter in entry.parameters:
         argument = getattr(value, parameter.name)

@@ -181,9 +181,9 @@ def test_vectors_are_tables():
 @pytest.mark.parametrize(
     ("bounds", "words"),
     [
-        ({"b": {}}, "bounds must be one of 'a', got 'b'"),
-        ({"a": {"nobody": np.ones(10)}}, r"bounds\['a'\] must be one of 'learner 0'"),
-        ({"a": {"learner 0": np.ones(3)}}, r"must have an entry for each of the 10 recorded rounds, got shape \(3,\)"),
+        ({"b": {}}, "bounds: .*got 'b'"),
+        ({"a": {"nobody": np.ones(10)}}, r"bounds\['a'\]: must be one of 'learner 0'"),
+        ({"a": {"learner 0": np.ones(3)}}, r".*got shape \(3,\)"),
     ],
 )
 def test_bad_bounds(bounds, words):

@@ -84,7 +84,7 @@ def test_a_folder_of_another_study_is_an_error_with_the_differences(played):
     changed["learners"]["new"] = {"type": "UCB1"}
     done = call("run", write(folder / "changed.toml", changed), "--out", folder / "out")
     assert done.exit_code == 2
-    assert "--out must be the folder of this study or a new one" in done.stderr
+    assert "--out: must be the folder of this study or a new one" in done.stderr
     assert "game.environment.means (was [0.2, 0.5, 0.8], is [0.2, 0.6, 0.8])" in done.stderr
     assert "learners.new (was absent, is UCB1)" in done.stderr
     assert len(done.stderr.splitlines()) == 2
@@ -188,7 +188,7 @@ def test_other_files_are_not_replaced(played, tmp_path, monkeypatch):
             (out / name).write_text("mine")
         done = call("run", "other.toml", "--out", out.name)
         assert done.exit_code == 2
-        assert f"--out must be a new folder or that of a study, got '{out.name}', with files that would" in done.stderr
+        assert f"--out: must be a new folder or that of a study (got '{out.name}', with files that would" in done.stderr
         assert all(name in done.stderr for name in names)
         assert {path.name: path.read_text() for path in out.iterdir()} == dict.fromkeys(names, "mine")
     shutil.copytree(folder / "out", "played")
@@ -197,7 +197,7 @@ def test_other_files_are_not_replaced(played, tmp_path, monkeypatch):
     (tmp_path / "played" / "configuration.json").write_text(json.dumps(about))
     text = (tmp_path / "played" / "study.toml").read_text()
     done = call("run", "other.toml", "--out", "played")
-    assert (done.exit_code, "replaced: study.toml" in done.stderr) == (2, True)
+    assert (done.exit_code, "study.toml" in done.stderr) == (2, True)
     assert (tmp_path / "played" / "study.toml").read_text() == text
 
 
@@ -216,7 +216,7 @@ def test_a_study_may_run_in_the_folder_of_its_file(played, tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize(("options", "words"), [
-    (("--workers", "0"), "--workers must be at least 1, got 0"),
+    (("--workers", "0"), "--workers: must be at least 1 (got 0"),
     (("--workers", "1", "--cluster", "tcp://a:1"), "--cluster"),
 ])  # fmt: skip
 def test_invalid_clusters_are_errors(options, words, tmp_path):
@@ -321,7 +321,7 @@ def test_differences_are_paired_if_runs_are_equal():
     assert (apart["low"], apart["high"]) == (pytest.approx(interval.low), pytest.approx(interval.high))
     assert apart["differs"] == ""
     other = Result(("b",), first.runs, first.rounds, first.measures)
-    with pytest.raises(ValueError, match="no common learner"):
+    with pytest.raises(ValueError, match="a learner in common"):
         compare_results(first, other, (study, study), ("x", "y"))
     assert find_differences({"a": [1]}, {"a": [1], "b": None}) == {}
     nothing = result(np.full((1, 3, 1), np.nan))
