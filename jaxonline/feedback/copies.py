@@ -49,9 +49,11 @@ class CopiesOracle:
         covariance: Callable[[], Array] | None = None,
         product: Callable[[Array, Key[Array, ""]], Array] | None = None,
     ):  # fmt: skip
-        """`noise(key, index)` is the noise of the copy with this index, drawn with a key of its own; `noises(keys)` is
-        that of several copies, stacked, where the index does not matter; `covariance()` is what a feedback reveals that
-        reveals it; `product(w, key)` draws <w, noise> of a copy of which nothing else is asked."""
+        """Open the round.
+
+        `noise(key, index)` draws the noise of one copy, and `noises(keys)` that of several copies, stacked.
+        `covariance()` returns the covariance if the feedback reveals it. `product(w, key)` draws <w, noise> alone.
+        """
         self._noise = noise
         self._noises = noises
         self._label_noise = label_noise

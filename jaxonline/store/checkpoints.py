@@ -93,8 +93,9 @@ class Checkpoint:
         self, study: Mapping[str, Any], layout: StoreLayout | None = None, meta: Mapping[str, Any] | None = None,
         exclusive: bool = True,
     ) -> Store:  # fmt: skip
-        """Return the store, a context manager; raises TypeError or ValueError (inputs that need a version, unreachable
-        URL).
+        """Return the store, a context manager.
+
+        Raises a TypeError or a ValueError for inputs that need a version and for a URL that cannot be reached.
 
         Args:
             study: all inputs that decide the numbers, by name.

@@ -41,9 +41,9 @@ def subtract_controls(
     error = v - np.einsum("...k,r...k->r...", beta, c)
     known = left > 1e-9  # else the other runs do not determine beta
     without = beta - solved * (error / np.where(known, left, 1.0))[..., None]
-    subtract_controls = values.copy()
-    subtract_controls[complete] -= np.where(known, np.einsum("r...k,r...k->r...", without, raw), 0.0)
-    return subtract_controls
+    adjusted = values.copy()
+    adjusted[complete] -= np.where(known, np.einsum("r...k,r...k->r...", without, raw), 0.0)
+    return adjusted
 
 
 def variance_reduction(

@@ -35,6 +35,7 @@ def data_stream(
     """Your own data, one row per round, pass after pass: a file, a known data set, or a set of OpenML.
 
     Args:
+        folder: folder of the study file.
         file: .csv, .parquet, .npz with X and y, or columns of text; relative to the folder of the study file.
         set: a known set instead: diabetes, AR(4), Airfoil, Concrete, Bias correction, Naval.
         openml: name of an OpenML set instead; it is downloaded once.
