@@ -8,7 +8,7 @@ import pytest
 import jaxonline
 from jaxonline.claims import errata
 from jaxonline.claims.page import claims_page
-from jaxonline.claims.papers import PLACES, claims_at, papers_page, defining_file
+from jaxonline.claims.papers import PLACES, claims_at, defining_file, papers_page
 from jaxonline.claims.registry import all_claims
 from jaxonline.claims.report import as_text, markdown_errata
 
