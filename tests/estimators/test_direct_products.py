@@ -145,7 +145,7 @@ def test_using_both_a_copy_and_its_product_raises_an_error():
     with pytest.raises(ValueError, match="cannot be reserved after products"):
         oracle.reserve(jnp.int32(3))
     oracle.copy(1)
-    with pytest.raises(ValueError, match="direct_products: .*copy 1"):
+    with pytest.raises(ValueError, match=r"direct_products: .*copy 1"):
         oracle.product(1, W)
 
 
