@@ -180,7 +180,7 @@ def test_a_name_is_not_a_module_and_something_else():
         lines = [node for node in ast.parse(CODE[room]).body if isinstance(node, ast.ImportFrom)]
         beside = [node for node in lines if node.module != ".".join(("jaxonline", *room))]  # not the module itself
         assert sorted({alias.name for node in beside for alias in node.names} & modules) == [], room
-    assert sorted(set(jaxonline._HOME) & set(ORDER)) == []
+    assert sorted(set(jaxonline._MODULE_BY_NAME) & set(ORDER)) == []
 
 
 def test_the_facade_is_explicit():
@@ -188,8 +188,8 @@ def test_the_facade_is_explicit():
     tree = ast.parse(CODE[()])
     block = next(node for node in tree.body if isinstance(node, ast.If))
     told = {(node.module, alias.name) for node in block.body for alias in node.names}
-    loaded = {("jaxonline", room) for room in jaxonline._ROOMS}
-    loaded |= {(f"jaxonline.{home}", name) for name, home in jaxonline._HOME.items()}
+    loaded = {("jaxonline", package) for package in jaxonline._SUBPACKAGES}
+    loaded |= {(f"jaxonline.{home}", name) for name, home in jaxonline._MODULE_BY_NAME.items()}
     assert told == loaded
     assert sorted(jaxonline.__all__) == sorted(name for _, name in told) == dir(jaxonline)
     assert all(hasattr(jaxonline, name) for name in jaxonline.__all__)

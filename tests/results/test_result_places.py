@@ -194,7 +194,7 @@ def test_names_of_learners_have_a_checksum(tmp_path):
     path = made_up().save(tmp_path / "study")
     first = (path / "zarr.json").read_text()
     (path / "zarr.json").write_text(first.replace("b, c", "b, d"))
-    with pytest.raises(ValueError, match="study is damaged"):
+    with pytest.raises(ValueError, match="study: is damaged"):
         Result.load(path)
 
 

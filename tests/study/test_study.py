@@ -66,7 +66,7 @@ def test_select_by_name_returns_the_named_entries():
     known = {"a": 1, "b": 2}
     assert select_by_name("only", (), known) == known
     assert select_by_name("only", ("b",), known) == {"b": 2}
-    with pytest.raises(ValueError, match=r"only .*got 'c'"):
+    with pytest.raises(ValueError, match=r"only: .*got 'c'"):
         select_by_name("only", ("a", "c"), known)
 
 
@@ -74,7 +74,7 @@ def test_names_may_be_listed_with_commas():
     known = {"UCB1": 1, "EXP3": 2, "one, two": 3}
     assert list(select_by_name("only", ("EXP3,UCB1",), known)) == ["UCB1", "EXP3"]
     assert list(select_by_name("only", ("one, two", "UCB1"), known)) == ["UCB1", "one, two"]
-    with pytest.raises(ValueError, match=r"only .*got 'EXP4'"):
+    with pytest.raises(ValueError, match=r"only: .*got 'EXP4'"):
         select_by_name("only", ("UCB1,EXP4",), known)
 
 
