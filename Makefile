@@ -80,7 +80,7 @@ test-all: $(VENV)/.test-all
 # at the lowest versions, dependencies warn of one another
 ENDS := cli bad_commands datasets result result_places tables report statistics noise study compare variance_study \
 	quickstart gradient_learner simulate interrupted verify_bias zarr3 places store damaged_stores stored_studies \
-	studies_at_urls benchmark_suites cite live_estimators threads ahead environments lanes \
+	studies_at_urls benchmark_suites cite live_estimators threads precompile environments vectorised \
 	accelerators
 
 .venv-%/.test: pyproject.toml

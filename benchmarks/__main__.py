@@ -25,8 +25,8 @@ from benchmarks._workload import RESOURCES
 
 MODULES = ("noisy_linear", "online_gradient", "noisy_kernel", "multikernel", "bandits", "attributes")
 TESTS = (  # that touch devices
-    "threefry", "normal", "permutation", "lanes", "ragged", "accelerators", "simulate", "contracts", "gradient_learner",
-    "noisy_kernel", "vaw", "golden",
+    "threefry", "normal", "permutation", "vectorised", "ragged", "accelerators", "simulate", "contracts",
+    "gradient_learner", "noisy_kernel", "vaw", "golden",
 )  # fmt: skip
 MANY, WIDTHS = (10_000, 100_000, 1_000_000), (16_384, 65_536, 262_144)  # of an accelerator
 

@@ -1,7 +1,7 @@
 """The command line: `new`, `run FILE`, `show`, `diff`, `list`; `verify`; `quickstart`, and studies of a group by name.
 
-Commands of studies are made from the fields of the studies when used, and slow imports happen inside of commands.
-`_StudyCommands.main` turns every error into two lines on standard error and an exit code.
+Commands of studies are made from the fields of the studies, and slow imports happen inside of commands. Every error
+becomes two lines on standard error and an exit code.
 """
 
 import contextlib
@@ -143,13 +143,7 @@ def study_command(name: str) -> Any:
         _parameter("out", str, f"results/{name}", help="Folder for tables, figures and numbers.", metavar="FOLDER"),
         _parameter("json", str | None, None, help="Write all numbers to this file.", metavar="FILE"),
         _parameter("seed", int, 0, help="Seed of all random numbers."),
-        _parameter(
-            "checkpoint",
-            str | None,
-            None,
-            help="Folder or URL for continuing an interrupted study.",
-            metavar="FOLDER",
-        ),
+        _parameter("checkpoint", str | None, None, help="Folder or URL for resuming the study.", metavar="FOLDER"),
     ]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

@@ -13,7 +13,7 @@ from api import entries
 from sources import place_of
 
 from jaxonline.claims.errata import ERRATA, PAPERS, Erratum
-from jaxonline.claims.papers import PLACES, Place, claims_at, source_of
+from jaxonline.claims.papers import PLACES, Place, claims_at, defining_file
 from jaxonline.claims.registry import Claim, all_claims
 from jaxonline.claims.report import as_text
 
@@ -63,7 +63,9 @@ def _place(letter: str, place: Place, errata: list[Erratum]) -> list[str]:
     where = place.where[0].upper() + place.where[1:]
     lines = [f"## {where}: {as_text(place.what)}", ""]
     for name in place.names.split():
-        lines.append(f"* {_reference(name)}, in [{source_of(name).as_posix()}](../{source_of(name).as_posix()})")
+        lines.append(
+            f"* {_reference(name)}, in [{defining_file(name).as_posix()}](../{defining_file(name).as_posix()})"
+        )
     lines += [] if place.names else ["Not in the code."]
     lines += [line for each in errata for line in ("", *_erratum(each))]
     claims = claims_at(letter, place)

@@ -138,7 +138,7 @@ def claims_at(letter: str, place: Place) -> list[Claim]:
     return matches
 
 
-def source_of(name: str) -> Path:
+def defining_file(name: str) -> Path:
     """Return the file of a name, or the folder of a package, relative to the root of the repository."""
     parent, _, last = f"jaxonline.{name}".rpartition(".")
     module = importlib.import_module(parent)
@@ -160,7 +160,7 @@ def papers_page() -> str:
         lines += ["", f"## {letter}", "", f"{PAPERS[letter]}.", ""]
         lines += ["| place | what | in the code | claims |", "| --- | --- | --- | --- |"]
         for place in places:
-            code = ", ".join(f"[`{name}`](../{source_of(name).as_posix()})" for name in place.names.split())
+            code = ", ".join(f"[`{name}`](../{defining_file(name).as_posix()})" for name in place.names.split())
             claims = "; ".join(dict.fromkeys(claim.name for claim in claims_at(letter, place)))
             cells = (place.where, as_text(place.what), code or "not in the code", as_text(claims))
             lines.append(f"| {' | '.join(cells)} |")

@@ -23,7 +23,7 @@ from jaxonline.game.oracles import check_feedback_specs, initial_feedback_state,
 from jaxonline.game.printing import history_table, is_history
 from jaxonline.game.protocols import Environment, Feedback, Specs
 from jaxonline.game.regret import CleanRegret, Regret
-from jaxonline.game.specs import check_environment_specs
+from jaxonline.game.specs import check_environment_specs, format_spec
 from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, traits_of
 from jaxonline.linalg.programs import exact_products
 from jaxonline.losses import Loss, Squared

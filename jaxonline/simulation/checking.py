@@ -13,6 +13,7 @@ from jax.sharding import Mesh
 from jaxonline.game import Game, same_loss, warn_about_loss_mismatch
 from jaxonline.game.defaults import FeedbackDefaults, method_of
 from jaxonline.game.protocols import Comparator, HindsightComparator
+from jaxonline.game.specs import format_spec
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import cast_leaves

@@ -87,7 +87,8 @@ class Benchmark:
         check.flag("gaps", self.gaps)
         check.number("level", self.level, gt=0.0, lt=1.0)
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     def run(self, context: Context, *, n_runs: int, n_rounds: int, **options: Any) -> Standings:
         """Check every learner against every game, then run the games one after the other; see `benchmark`.

@@ -179,7 +179,8 @@ class Comparison:
         check.instance("labels", self.labels, Mapping, "a dictionary")
         check.number("growth_start", self.growth_start, ge=0.0, lt=1.0)
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     def run(
         self, context: Context, *, n_runs: int, n_rounds: int, record_at: Any = 40, **options: Any

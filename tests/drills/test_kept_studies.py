@@ -113,7 +113,7 @@ def test_precision_in_a_study_file_decides_the_runs(tmp_path):
     del table["runs"]
     done = call("run", write(tmp_path / "arms.toml", table), "--out", tmp_path / "out")
     assert done.exit_code == 0, done.output
-    assert "The precision asked for was reached with " in done.stdout
+    assert "precision was reached with " in done.stdout
     assert re.search(r"\d+ runs: half-width [\d.e+]+ %, wanted 30 %", done.stderr)
     rows = json.loads((tmp_path / "out" / "numbers.json").read_text())["learners"]
     for each in rows.values():

@@ -118,7 +118,7 @@ def test_damaged_numbers_are_computed_again(tmp_path):
 
 S3 = """
 import sys, warnings
-sys.path.insert(0, "tests")
+sys.path.insert(0, "tests/helpers")
 import numpy as np, pytest, s3fs, xarray
 import jaxonline as jo
 from jaxonline.parameters.warning_classes import UnfinishedStudyWarning

@@ -188,7 +188,7 @@ def test_the_facade_is_explicit():
     tree = ast.parse(CODE[()])
     block = next(node for node in tree.body if isinstance(node, ast.If))
     told = {(node.module, alias.name) for node in block.body for alias in node.names}
-    loaded = {("jaxonline", package) for package in jaxonline._SUBPACKAGES}
+    loaded = {("jaxonline", room) for room in jaxonline._SUBPACKAGES}
     loaded |= {(f"jaxonline.{home}", name) for name, home in jaxonline._MODULE_BY_NAME.items()}
     assert told == loaded
     assert sorted(jaxonline.__all__) == sorted(name for _, name in told) == dir(jaxonline)

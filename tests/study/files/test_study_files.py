@@ -293,10 +293,10 @@ PAGE = (ROOT / "docs" / "study-files.md").read_text(encoding="utf-8")
 
 
 def test_the_page_documents_every_key_and_its_files_are_valid(folder):
-    section = PAGE.split("## Every key")[1].split("\n## ")[0]
+    section = PAGE.split("## Which keys are there?")[1].split("\n## ")[0]
     for table in (keys.STUDY, keys.GAME, keys.PRECISION, keys.TUNE):
         assert [key for key in table if not re.search(rf"\b{key}\b", section)] == []
-    data = PAGE.split("## Own data")[1].split("\n## ")[0]
+    data = PAGE.split("## How do I use my own data?")[1].split("\n## ")[0]
     found = {each.name for each in catalogue()["data"].parameters}
     assert found - {each for each in found if re.search(rf"\b{each}\b", data)} == {"version"}
     first, second = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)
