@@ -218,7 +218,7 @@ class Noise:
         factor = jnp.asarray(self.factor, x.dtype)
         if factor.ndim and (factor.shape[-1:] != x.shape or x.ndim != 1):
             raise ArgumentError(
-                "covariance", f"must fit what the noise is added to, of shape {x.shape} (got {factor.shape})"
+                "covariance", f"must fit the instance or label, of shape {x.shape} (got {factor.shape})"
             )
         return factor @ z if factor.ndim == 2 else factor * z
 
@@ -308,7 +308,9 @@ class TwoPoints:
         """One draw, of the shape and dtype of `x`."""
         vector = jnp.asarray(self.vector, x.dtype)
         if vector.shape != x.shape:
-            raise ArgumentError("vector", f"must have the shape of what it is added to, {x.shape} (got {vector.shape})")
+            raise ArgumentError(
+                "vector", f"must have the shape of the instance or label, {x.shape} (got {vector.shape})"
+            )
         return random.rademacher(key, (), x.dtype) * vector
 
     def covariance_at(self, t: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, "d d"]:
@@ -347,10 +349,8 @@ class CustomNoise:
     def covariance_at(self, t: Array, x: Float[Array, "d"]) -> Float[Array, "d d"]:
         """The value of `covariance` for this round."""
         if self.covariance is None:
-            raise ArgumentError(
-                "covariance",
-                "must be given where a feedback reveals it (got None); write CustomNoise(draw, covariance)",
-            )
+            problem = "must be given if a feedback reveals it (got None); write CustomNoise(draw, covariance)"
+            raise ArgumentError("covariance", problem)
         return jnp.asarray(self.covariance(t, x), x.dtype)
 
 
@@ -381,10 +381,8 @@ class Mirrored:
 
     def __post_init__(self):
         if getattr(self.law, "symmetric", False) is not True:
-            raise ArgumentError(
-                "noise",
-                f"must be symmetric to be mirrored (got {self.law!r}); declare it with symmetric = True",
-            )
+            problem = f"must be symmetric to be mirrored (got {self.law!r}); declare it with symmetric = True"
+            raise ArgumentError("noise", problem)
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
         """One draw of the distribution, times the sign."""
