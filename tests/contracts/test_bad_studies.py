@@ -127,7 +127,7 @@ def feedbacks_calls():
         learner = jo.GradientLearner(estimator, 0.1)
         for answers in bad:
             both = {"good": LEARNER, "this one": jo.Entrant(learner, answers)}
-            yield row(lambda both=both: simulate(learners=both), TypeError, "learner 'this one' (GradientLearner)")
+            yield row(lambda both=both: simulate(learners=both), TypeError, "learners['this one']")
     known = jo.GradientLearner(estimators.KnownCovariance(), 0.1)
     yield row(lambda: simulate(learners=jo.Entrant(known, COPIES)), ValueError, "covariance")
     few = jo.Entrant(jo.GradientLearner(estimators.AttributeGradient(2), 0.1), feedback.Attributes(1))

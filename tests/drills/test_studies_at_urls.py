@@ -92,7 +92,7 @@ def test_failed_save_at_a_url_keeps_the_old_result(tmp_path, monkeypatch):
 
 def test_save_at_a_url_writes_before_it_deletes(tmp_path, monkeypatch):
     url = saved_at_a_url(tmp_path, monkeypatch, lambda patch: patch.setattr(Bucket, "copy", full))
-    with pytest.raises(FileNotFoundError, match=r"interrupted.* is in ") as error:
+    with pytest.raises(FileNotFoundError, match=r"saved: .*interrupted") as error:
         jo.load_result(url)
     assert jo.load_result(str(error.value).rpartition(" ")[2]).learners == ("b, c",)
 

@@ -277,7 +277,7 @@ def test_labels_outside_the_range_raise_an_error_or_make_predictions_nan(x64, ru
         (lambda: BOA(initial=0.0), "initial"),
         (lambda: MLPoly(initial=-1.0), "initial"),
         (lambda: MLProd(initial=np.inf), "initial"),
-        (lambda: aggregate(BOA(), np.ones((3, 2)), np.ones(2)), "targets"),
+        (lambda: aggregate(BOA(), np.ones((3, 2)), np.ones(2)), "targets: .*experts"),
         (lambda: aggregate(BOA(), np.ones(3), np.ones(3)), "experts"),
         (lambda: aggregate(BOA(), [[np.nan]], [1.0]), "experts.*nan"),
     ],

@@ -105,7 +105,7 @@ def test_a_result_saved_without_its_interval_is_read_or_rejected(tmp_path):
         result(np.zeros((1, 2, 3)), **meta).save(tmp_path / name)
         forget_interval(tmp_path / name / "zarr.json")
     assert jo.load_result(tmp_path / "plain").interval == jo.intervals.Student()
-    with pytest.raises(ValueError, match=r"earlier version of jaxonline, without the interval .*; load it with"):
+    with pytest.raises(ValueError, match=r"without the interval"):
         jo.load_result(tmp_path / "stopped")
 
 
