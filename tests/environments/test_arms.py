@@ -16,7 +16,7 @@ from jaxonline.environments import (
     HiddenBestArm,
     SwitchingArms,
 )
-from jaxonline.environments.moving_arms import reflected
+from jaxonline.environments.moving_arms import reflect
 from jaxonline.game import Environment, play_round, start, stream_keys
 from jaxonline.game.defaults import EnvironmentDefaults, overrides
 from jaxonline.parameters.struct import cast_leaves
@@ -106,7 +106,7 @@ def test_reflection():
         return a
 
     a = np.linspace(-3.7, 4.2, 80).astype(np.float32)
-    np.testing.assert_allclose(reflected(jnp.asarray(a)), [bounced(each) for each in a], atol=1e-6)
+    np.testing.assert_allclose(reflect(jnp.asarray(a)), [bounced(each) for each in a], atol=1e-6)
 
 
 @pytest.mark.parametrize(
