@@ -240,7 +240,7 @@ def test_output_in_a_pipe_has_no_colour():
 
 @pytest.mark.long
 def test_a_closed_pipe_does_not_stop_a_study(tmp_path):
-    """As in `jaxonline verify | head -1`: no traceback, the outputs are written, and the exit code is that of the checks."""
+    """As in `jaxonline verify | head -1`: no traceback, all outputs, and the exit code of the checks."""
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(write, "w") as closed:
