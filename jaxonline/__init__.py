@@ -106,6 +106,16 @@ __all__ = [
 ]  # fmt: skip
 
 
+def _unknown_name(name: str) -> str:
+    """Return the message for a name that the package does not have, with the module that has it."""
+    message = f"module 'jaxonline' has no attribute {name!r}"
+    if name[:1].isupper():
+        for module in ("learners", "environments", "losses", "estimators", "kernels", "comparators", "game"):
+            if hasattr(importlib.import_module(f"jaxonline.{module}"), name):
+                return f"{message}; write jo.{module}.{name}"
+    return message
+
+
 if not TYPE_CHECKING:  # with __getattr__, a type checker would accept any name
 
     def __getattr__(name: str) -> Any:
@@ -116,7 +126,7 @@ if not TYPE_CHECKING:  # with __getattr__, a type checker would accept any name
             value = getattr(importlib.import_module(f"jaxonline.{_MODULE_BY_NAME[name]}"), name)
             globals()[name] = value
             return value
-        raise AttributeError(f"module 'jaxonline' has no attribute {name!r}")
+        raise AttributeError(_unknown_name(name))
 
 
 def __dir__() -> list[str]:

@@ -185,6 +185,6 @@ def hidden_attribute_examples(
     """
     d, k = dimension, n_attributes
     if d < 4 * k:
-        raise ArgumentError("dimension", f"must be at least 4 n_attributes = {4 * k}, got {d}")
+        raise ArgumentError("dimension", f"must be at least 4 n_attributes = {4 * k} (got {d})")
     tests = d / (96 * k * float(eps)) * (1 + 1e-12)  # rounding must not lower an integer
     return math.ceil(math.floor(tests) / 2)

@@ -20,7 +20,7 @@ from jaxonline.parameters.validation import validate_arguments
 def _gaps(gaps: Any, name: str) -> np.ndarray:
     gaps = np.asarray(check.numbers(name, check.vector(name, gaps), ge=0.0), float)
     if gaps.min() > 0:
-        raise ArgumentError(name, f"must hold a 0, that of the best arm, got {check.quote(gaps)}")
+        raise ArgumentError(name, f"must hold a 0, that of the best arm (got {check.quote(gaps)})")
     return gaps
 
 
@@ -49,7 +49,7 @@ def explore_then_commit(
     """
     gaps, m, T = np.asarray(gaps), pulls_each, np.asarray(n_rounds, float)
     if T.min() < m * len(gaps):
-        raise ArgumentError("n_rounds", f"must be at least pulls_each times arms, {m * len(gaps)}, got {T.min():g}")
+        raise ArgumentError("n_rounds", f"must be at least pulls_each times arms, {m * len(gaps)} (got {T.min():g})")
     return m * gaps.sum() + (T - m * len(gaps)) * (gaps * np.exp(-m * gaps**2 / (4 * std**2))).sum()
 
 

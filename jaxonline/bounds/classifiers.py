@@ -74,7 +74,7 @@ def winnow(
     """
     d, k, a = n_attributes, n_relevant, promotion
     if k > d:
-        raise ArgumentError("n_relevant", f"must be at most n_attributes, {d}, got {k}")
+        raise ArgumentError("n_relevant", f"must be at most n_attributes, {d} (got {k})")
     theta = d if threshold is None else threshold
     # A promotion multiplies the weight of a relevant attribute by a while the weight is at most theta, and no demotion
     # changes it: at most k (1 + log_a theta) promotions. Promotions add at most (a - 1) theta to the sum of weights,
@@ -115,5 +115,5 @@ def passive_aggressive(
     if variant == "PA-II":
         return (r2 + 1.0 / (2.0 * C)) * (u2 + 2.0 * C * float(np.sum(losses**2)))
     if losses.any():
-        raise ArgumentError("hinge_losses", f"must be 0 for PA, got {check.quote(losses)}")
+        raise ArgumentError("hinge_losses", f"must be 0 for PA (got {check.quote(losses)})")
     return r2 * u2

@@ -152,5 +152,5 @@ def gradient_bandit(
     delta = math.sqrt(R * d * C / (3.0 * L)) / T**0.25
     if delta >= R:
         least = (d * C / (3.0 * L * R)) ** 2
-        raise ArgumentError("n_rounds", f"must be above {least:.6g}, so that delta is below the radius, got {T}")
+        raise ArgumentError("n_rounds", f"must be above {least:.6g}, so that delta is below the radius (got {T})")
     return BanditBound(2.0 * T**0.75 * math.sqrt(3.0 * R * d * C * L), delta, R * delta / (d * C * math.sqrt(T)))

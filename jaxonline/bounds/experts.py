@@ -141,7 +141,7 @@ def fixed_share(
     T, m = n_rounds, n_switches
     if 2 * m > T - 1:
         raise ArgumentError(
-            "n_switches", f"must be at most half of the rounds after the first, {(T - 1) / 2:g}, got {m}"
+            "n_switches", f"must be at most half of the rounds after the first, {(T - 1) / 2:g} (got {m})"
         )
     information = (m + 1) * math.log(n_experts) + (T - 1) * binary_entropy(m / (T - 1))
     return _rate_bound(None, T, information, 1.0 / 8.0)
@@ -211,7 +211,7 @@ def label_efficient(n_experts: CountFrom2, n_rounds: Rounds, n_questions: Count)
     """
     T, m = n_rounds, n_questions
     if m > T:
-        raise ArgumentError("n_questions", f"must be at most n_rounds, {T}, got {m}")
+        raise ArgumentError("n_questions", f"must be at most n_rounds, {T} (got {m})")
     return _rate_bound(None, T, math.log(n_experts), T / (2.0 * m))
 
 

@@ -58,7 +58,7 @@ def moment_bounds(
     norms = (X**2).sum(axis=1)
     factor = np.zeros((X.shape[1],) * 2) if noise is None else noise.factor_matrix(X.shape[1])
     if noise is not None and not np.isfinite(noise.kurtosis):
-        raise ArgumentError("noise", f"must have a finite fourth moment, got the kurtosis {noise.kurtosis}")
+        raise ArgumentError("noise", f"must have a finite fourth moment (got the kurtosis {noise.kurtosis})")
     S, M = factor @ factor.T, factor.T @ factor
     excess = 0.0 if noise is None else noise.kurtosis - 3
     quadratic = np.einsum("ni,ij,nj->n", X, S, X)

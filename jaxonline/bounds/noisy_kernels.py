@@ -191,7 +191,7 @@ def _require_y_bound(kind: str, y_bound: float | None) -> float:
     if kind == "classification":
         return 0.0
     if y_bound is None:
-        raise ArgumentError("y_bound", "must be given for a regression loss, got None")
+        raise ArgumentError("y_bound", "must be given for a regression loss (got None)")
     return float(y_bound)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, PyTree
 
 from jaxonline.game.masks import mask_of, where_available
+from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count
 from jaxonline.parameters.validation import validate_arguments
@@ -51,7 +52,7 @@ class BestSegments:
         """Best loss over the first t rounds, for each t of `rounds` (TypeError unless `y` is [T, K])."""
         del X
         if y.ndim != 2:
-            raise TypeError(f"y: BestSegments needs vectors of losses as outcomes, got the shape {y.shape[1:]}")
+            raise ArgumentTypeError("outcomes", f"must be vectors of losses for BestSegments (got shape {y.shape[1:]})")
         best, losses_so_far = np.full((self.n_segments, y.shape[1]), np.inf), np.empty(len(y))
         best[0] = 0.0
         for t, losses in enumerate(y):
@@ -83,7 +84,7 @@ class BestOfEachRound:
     def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, ""]:
         """Smallest loss of one round; raises a TypeError if the outcome is not a vector."""
         if len(getattr(y, "shape", ())) != 1:
-            raise TypeError(f"y: BestOfEachRound needs vectors of losses as outcomes, got {y}")
+            raise ArgumentTypeError("outcomes", f"must be vectors of losses for BestOfEachRound (got {y})")
         return where_available(mask_of(x), y, np.inf).min()
 
     def best_loss(self, sums: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:

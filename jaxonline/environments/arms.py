@@ -1,4 +1,4 @@
-"""Arms whose losses are random: the environments of stochastic bandits."""
+"""Arms with random losses: the environments of stochastic bandits."""
 
 from typing import Annotated, Any, ClassVar
 
@@ -19,9 +19,9 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 class WithoutContext(EnvironmentDefaults):
-    """Base of arms with random losses and without context: instances are empty vectors, and moves change nothing.
+    """Base of arms with random losses: instances are empty vectors, and the losses do not depend on the moves.
 
-    A subclass has an `outcome_spec`, `answer` and `expected_outcome`; `init` and `instance` where it has a state.
+    A subclass has `outcome_spec`, `answer` and `expected_outcome`, and if it has a state also `init` and `instance`.
     """
 
     traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True)
@@ -33,7 +33,7 @@ class WithoutContext(EnvironmentDefaults):
         return jax.ShapeDtypeStruct((0,), self.outcome_spec.dtype)
 
     def init(self, key: Key[Array, ""]) -> PyTree:
-        """Nothing to remember."""
+        """The state before round 1: empty."""
         del key
         return ()
 
@@ -48,21 +48,18 @@ def _as_probabilities(values: Any, name: str) -> Array:
 
 
 Probabilities = Annotated[Any, Shape("K"), Interval(ge=0, le=1), Convert(_as_probabilities)]
-"""A vector of numbers from 0 to 1, such as the mean losses of arms; it becomes an array of jax."""
+"""A vector of numbers from 0 to 1, such as the mean losses of arms; it becomes a JAX array."""
 
 
 @struct
 class BernoulliArms(WithoutContext):
-    """K arms; in each round arm k has the loss 1 with probability `means[k]`, else 0, independently of all else.
-
-    There is no context: instances are empty vectors.
+    """Bernoulli arms: in each round arm k has the loss 1 with probability `means[k]`, else 0, independently.
 
     Args:
-        means: of the losses [K].
+        means: the mean losses [K].
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> arms = jo.environments.BernoulliArms([0.0, 0.5, 1.0])
         >>> losses, _ = arms.answer(jax.random.key(0), (), 1, None, None)
         >>> losses[0].item(), losses[2].item()
@@ -91,15 +88,14 @@ class BernoulliArms(WithoutContext):
 
 @struct
 class GaussianArms(WithoutContext):
-    """K arms; in each round arm k has the loss means[k] + std z, z standard normal, independently of all else.
+    """Gaussian arms: in each round arm k has the loss means[k] + std z, with z standard normal, independently.
 
     Args:
-        means: of the losses [K].
-        std: their standard deviation.
+        means: the mean losses [K].
+        std: the standard deviation of the losses.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> arms = jo.environments.GaussianArms([0.25, 0.5], std=0.0)
         >>> arms.answer(jax.random.key(0), (), 1, None, None)[0].tolist()
         [0.25, 0.5]
@@ -129,21 +125,20 @@ class GaussianArms(WithoutContext):
 @cites("auer2002nonstochastic")
 @struct
 class HiddenBestArm(WithoutContext):
-    """The environment of the minimax lower bound: coins of which one, drawn in each run, is a little better.
+    """Environment of the minimax lower bound for bandits: fair coins and a slightly better one, drawn in each run.
 
-    Losses are 0 or 1, with the mean 1/2 - gap for the good arm and 1/2 for the others. With gap = sqrt(K / T) / 4
+    Losses are 0 or 1, with mean 1/2 - gap for the best arm and 1/2 for the others. With gap = sqrt(K / T) / 4
     (`over_horizon`) no learner has an expected pseudo-regret below min(sqrt(K T), T) / 20 (`bounds.minimax`): Auer,
     Cesa-Bianchi, Freund and Schapire (2002), Theorem 5.1.
 
     Args:
         n_arms: K.
-        gap: by which the best arm's mean loss is lower.
+        gap: the difference between the mean losses of the others and of the best arm.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> arms = jo.environments.HiddenBestArm.over_horizon(n_arms=4, n_rounds=100)
-        >>> sorted(arms.init(jax.random.key(0)).tolist())  # what the run knows, and the learner does not
+        >>> sorted(arms.init(jax.random.key(0)).tolist())  # hidden from the learner
         [0.44999998807907104, 0.5, 0.5, 0.5]
     """
 
@@ -153,7 +148,7 @@ class HiddenBestArm(WithoutContext):
     @classmethod
     @validate_arguments
     def over_horizon(cls, n_arms: Count, n_rounds: Rounds) -> "HiddenBestArm":
-        """The gap min(sqrt(K / T), 1) / 4, at which the bound is shown."""
+        """The gap min(sqrt(K / T), 1) / 4 of the theorem."""
         return cls(n_arms, 0.25 * min(1.0, float(np.sqrt(n_arms / n_rounds))))
 
     @property
@@ -165,8 +160,8 @@ class HiddenBestArm(WithoutContext):
     def init(self, key: Key[Array, ""]) -> Float[Array, "K"]:
         """The means of this run."""
         best = random.randint(key, (), 0, self.n_arms, dtype=jnp.int32)
-        good = jnp.arange(self.n_arms, dtype=jnp.int32) == best
-        return 0.5 - jnp.where(good, jnp.asarray(self.gap, self.outcome_spec.dtype), 0.0)
+        is_best = jnp.arange(self.n_arms, dtype=jnp.int32) == best
+        return 0.5 - jnp.where(is_best, jnp.asarray(self.gap, self.outcome_spec.dtype), 0.0)
 
     def answer(
         self, key: Key[Array, ""], state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y_hat: PyTree

@@ -1,4 +1,4 @@
-"""The environments of paper C's lower bounds: one hidden attribute among many, and three bits.
+"""Environments of paper C's lower bounds: one hidden attribute among many, and three bits.
 
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partially observed attributes" (ICML 2010),
 Theorems 3 and 4, appendices A.3 and A.4.
@@ -32,18 +32,17 @@ class HiddenAttributeState(NamedTuple):
 class HiddenAttribute(EnvironmentDefaults):
     """Uniform signs x in {-1, +1}^d, and y = x_j with probability 1/2 + sqrt(eps), else -x_j (paper C, Theorem 3).
 
-    The hidden j is drawn anew for each run. The best linear predictor is 2 sqrt(eps) e_j, of risk 1 - 4 eps; that of w
-    is larger by |w - 2 sqrt(eps) e_j|^2. `bounds.hidden_attribute_examples` says how many examples it takes to come
-    within eps of it.
+    The hidden j is drawn in each run. The best linear predictor is 2 sqrt(eps) e_j, with risk 1 - 4 eps; the risk of w
+    is larger by |w - 2 sqrt(eps) e_j|^2. `bounds.hidden_attribute_examples` is the number of examples for an excess of
+    at most eps.
 
     Args:
         dimension: d.
-        eps: y is x_j with probability 1/2 + sqrt(eps); Theorem 3 is about eps < 1/16.
+        eps: y is x_j with probability 1/2 + sqrt(eps); Theorem 3 assumes eps < 1/16.
 
     Example:
-        >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.environments import HiddenAttribute
-        >>> hidden = HiddenAttribute(5, eps=0.25)
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
+        >>> hidden = jo.environments.HiddenAttribute(5, eps=0.25)
         >>> state = hidden.init(jax.random.key(0))
         >>> x, state = hidden.instance(jax.random.key(1), state, jnp.int32(1))
         >>> y, state = hidden.answer(jax.random.key(2), state, jnp.int32(1), x, jnp.float32(0.0))
@@ -76,30 +75,30 @@ class HiddenAttribute(EnvironmentDefaults):
     def instance(
         self, key: Key[Array, ""], state: HiddenAttributeState, t: Int[Array, ""]
     ) -> tuple[Float[Array, "d"], HiddenAttributeState]:
-        """Fresh signs."""
+        """New random signs."""
         del t
         return random.rademacher(key, (self.dimension,), self._dtype), state
 
     def answer(
         self, key: Key[Array, ""], state: HiddenAttributeState, t: Int[Array, ""], x: Array, y_hat: Array
     ) -> tuple[Float[Array, ""], HiddenAttributeState]:
-        """x_j, or -x_j."""
+        """The label, x_j or -x_j."""
         del t, y_hat
         right = random.bernoulli(key, 0.5 + jnp.sqrt(jnp.asarray(self.eps, x.dtype)))
         return jnp.where(right, x[state.attribute], -x[state.attribute]), state
 
     def excess_risk(self, w: Float[Array, "d"], attribute: Int[Array, ""]) -> Float[Array, ""]:
-        """The risk of <w, x> beyond that of the best linear predictor, where the hidden attribute is `attribute`."""
+        """The risk of <w, x> beyond that of the best linear predictor, for a given hidden attribute."""
         best = jnp.zeros_like(w).at[attribute].set(2 * jnp.sqrt(jnp.asarray(self.eps, w.dtype)))
         return jnp.sum((w - best) ** 2)
 
 
 @cites("cesabianchi2010efficient")
 def three_bits() -> DataStream:
-    """Uniform signs x in {-1, +1}^3 and their mean y (paper C, Theorem 4), drawn anew in each round.
+    """Uniform signs x in {-1, +1}^3 and their mean y, drawn in each round (paper C, Theorem 4).
 
-    w = (1/3, 1/3, 1/3) makes no error. Whoever may look at two attributes only when predicting has an expected squared
-    error of 1/9 or more, whatever is known of the law; but two attributes of each example are enough to learn w.
+    w = (1/3, 1/3, 1/3) has no error. With only two attributes at prediction time the expected squared error is at least
+    1/9, even for a known distribution; but two attributes of each example suffice to learn w.
 
     Example:
         >>> import numpy as np

@@ -1,4 +1,4 @@
-"""Autoregressive series: predict the next value from the last ones."""
+"""Autoregressive time series: predict the next value from the last ones."""
 
 from typing import ClassVar
 
@@ -18,22 +18,21 @@ from jaxonline.parameters.types import NonNegative
 
 @struct
 class Autoregressive(EnvironmentDefaults):
-    """y_t = sum_j coefficients[j] y_(t-1-j) + noise_std e_t, e_t standard normal; x_t holds the last values.
+    """Autoregressive series y_t = sum_j coefficients[j] y_(t-1-j) + noise_std e_t, with e_t standard normal.
 
-    The series starts from zeros, and each run draws its own.
+    x_t holds the last p values. The series starts at zeros, and each run draws its own.
 
     Args:
-        coefficients: the weights of the lags [p], the most recent first. The series must be stationary.
-        noise_std: standard deviation of the innovations.
+        coefficients: the weights of the lags [p], the most recent first.
+        noise_std: the standard deviation of the innovations.
 
     Raises:
-        ValueError: for a series that is not stationary (a root of the characteristic
-            polynomial on or outside the unit circle).
+        ValueError: the series is not stationary (a root of the characteristic polynomial is on or outside the unit
+            circle).
 
     Example:
-        >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.environments import Autoregressive
-        >>> series = Autoregressive([0.5, -0.3], noise_std=0.0)
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
+        >>> series = jo.environments.Autoregressive([0.5, -0.3], noise_std=0.0)
         >>> x, state = series.instance(jax.random.key(0), jnp.array([1.0, 2.0]), jnp.int32(1))
         >>> y, state = series.answer(jax.random.key(0), state, jnp.int32(1), x, jnp.float32(0.0))
         >>> round(float(y), 6), [round(v, 6) for v in state.tolist()]  # newest first
@@ -49,7 +48,7 @@ class Autoregressive(EnvironmentDefaults):
         largest = max(np.abs(np.roots(np.concatenate([[1.0], -values]))), default=0.0)
         if largest >= 1:
             raise ArgumentError(
-                "coefficients", f"must make a stationary series, got a characteristic root of size {largest:g}"
+                "coefficients", f"must make a stationary series (got a characteristic root of size {largest:g})"
             )
 
     @property

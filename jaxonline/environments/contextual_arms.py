@@ -1,4 +1,4 @@
-"""Arms whose losses are linear in features that the learner is shown: contextual bandits."""
+"""Contextual bandits: arms with losses that are linear in observed features."""
 
 from typing import Any, ClassVar
 
@@ -16,20 +16,19 @@ from jaxonline.parameters.types import Count, NonNegative, Positive
 
 @struct
 class ContextualLinearArms(EnvironmentDefaults):
-    """K arms; in each round arm k shows a feature vector x_k and has the loss <weights, x_k> + noise_std z.
+    """Linear contextual arms: in each round arm k has features x_k and the loss <weights, x_k> + noise_std z.
 
     An instance is the matrix of the features [K, d], independent and uniform on the sphere of radius `radius`; the
-    noise z is standard normal, independent from arm to arm.
+    noise z is standard normal, independent between arms.
 
     Args:
         weights: the true parameter [d].
         n_arms: K.
-        noise_std: the standard deviation of the noise of losses.
-        radius: the length of feature vectors.
+        noise_std: the standard deviation of the losses' noise.
+        radius: the length of the feature vectors.
 
     Example:
-        >>> import jax, jax.numpy as jnp
-        >>> import jaxonline as jo
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
         >>> arms = jo.environments.ContextualLinearArms([1.0, -1.0], n_arms=3)
         >>> x, state = arms.instance(jax.random.key(0), (), jnp.int32(1))
         >>> losses, _ = arms.answer(jax.random.key(1), state, jnp.int32(1), x, jnp.int32(0))
@@ -54,7 +53,7 @@ class ContextualLinearArms(EnvironmentDefaults):
         return jax.ShapeDtypeStruct((self.n_arms,), self.weights.dtype)
 
     def init(self, key: Key[Array, ""]) -> tuple[()]:
-        """Nothing to remember."""
+        """The state before round 1: empty."""
         del key
         return ()
 

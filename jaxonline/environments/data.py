@@ -21,11 +21,6 @@ class DataStreamState(NamedTuple):
     Attributes:
         permutation: the order of the current pass [n] for order="shuffled", else None.
         index: the row of the current round.
-
-    Example:
-        >>> from jaxonline.environments.data import DataStreamState
-        >>> DataStreamState(None, 0).index
-        0
     """
 
     permutation: Int[Array, "n"] | None
@@ -37,17 +32,17 @@ Rows = Annotated[Any, Shape(), Convert(lambda rows, name: rows)]  # `DataStream`
 
 @struct
 class DataStream(EnvironmentDefaults):
-    """The rows of a data set, one a round, pass after pass.
+    """The rows of a data set, one per round, pass after pass.
 
     Args:
-        X: instances [n, ...], or None where the game has none (they are empty vectors then); a NumPy array keeps
-            float64 only where jax has it enabled.
+        X: instances [n, ...], or None for a game without instances (they are empty vectors). A NumPy array keeps
+            float64 only if JAX has it enabled.
         y: outcomes [n, ...]: labels or targets [n], or the losses of K experts [n, K].
-        order: "file" (as given, every pass), "shuffled" (a fresh uniform permutation for each pass and run) or
-            "iid" (a row drawn uniformly with replacement each round).
+        order: "file" (the given order in every pass), "shuffled" (a uniform permutation for each pass and run) or "iid"
+            (a row drawn uniformly with replacement in each round).
 
     Raises:
-        ValueError: if shapes do not match, an entry is not finite, or there is no row.
+        ValueError: shapes do not match, an entry is not finite, or there is no row.
 
     Example:
         >>> import jax, jax.numpy as jnp, numpy as np
@@ -63,7 +58,7 @@ class DataStream(EnvironmentDefaults):
     order: Literal["file", "shuffled", "iid"] = static(default="file")
 
     def __post_init__(self):
-        none = self.X is None or (isinstance(self.X, jax.Array) and self.X.shape[1:] == (0,))  # as it was made of None
+        none = self.X is None or (isinstance(self.X, jax.Array) and self.X.shape[1:] == (0,))  # as made from None
         X = np.zeros((len(np.atleast_1d(self.y)), 1)) if none else self.X
         check.rows("X", X, "y", self.y, vectors=False)
         if self.X is None:
@@ -76,7 +71,7 @@ class DataStream(EnvironmentDefaults):
 
     @property
     def traits(self) -> EnvironmentTraits:
-        """Data that do not depend on moves, with all outcomes; in file order, every run has the same rows."""
+        """Rows do not depend on moves, and all outcomes are known; in file order, every run has the same rows."""
         return EnvironmentTraits(oblivious=True, deterministic=self.order == "file", outcomes=self.y)
 
     @property
@@ -105,14 +100,14 @@ class DataStream(EnvironmentDefaults):
         if self.order == "iid":
             index = random.randint(key, (), 0, n, dtype=jnp.int32)
         elif self.order == "shuffled":
-            # A loop of no or one turn. The round is the same in all runs, so that vmap leaves it a branch; and unlike
-            # `cond`, which copies what it passes through, a loop keeps the permutations in place between passes. Key
-            # and turn change with the turns, lest the compiler move the draw out of the loop, into every round.
+            # A loop of at most one iteration. The round is the same in all runs, so vmap keeps it a branch, and unlike
+            # `cond`, which copies its operands, a loop keeps the permutations in place between passes. Key and counter
+            # change in each iteration, so that the compiler does not move the draw out of the loop, into every round.
             new_pass = (position == 0).astype(jnp.int32)
 
-            def shuffle(turn, old):
-                own = jax.random.wrap_key_data(old[1], impl=jax.random.key_impl(key))
-                return random.permutation(jax.random.fold_in(own, turn), n), old[1] + 1
+            def shuffle(iteration, carry):
+                pass_key = jax.random.wrap_key_data(carry[1], impl=jax.random.key_impl(key))
+                return random.permutation(jax.random.fold_in(pass_key, iteration), n), carry[1] + 1
 
             rows, _ = jax.lax.fori_loop(0, new_pass, shuffle, (rows, jax.random.key_data(key)))
             index = rows[position]

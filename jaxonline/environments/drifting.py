@@ -1,4 +1,4 @@
-"""Regression on a target that moves: Herbster and Warmuth (2001), "Tracking the best linear predictor"."""
+"""Regression with a moving target: Herbster and Warmuth (2001), "Tracking the best linear predictor"."""
 
 from typing import ClassVar
 
@@ -17,23 +17,21 @@ from jaxonline.parameters.types import Count, NonNegative
 @cites("herbster2001tracking")
 @struct
 class DriftingModel(EnvironmentDefaults):
-    """Targets <w_t, x> + noise, where w_t is a random walk inside the unit ball. Instances are uniform on the sphere.
+    """Drifting linear model: targets <w_t, x> + noise, with w_t a random walk in the unit ball.
 
-    w_1 is uniform on the sphere; w_(t+1) is w_t plus a Gaussian step of the length `drift` (in the root of the mean
-    square), scaled back to the ball where it is outside. No fixed predictor is good for long: regret is to be taken to
-    comparators that move, too.
+    x is uniform on the sphere, as w_1; w_(t+1) is w_t plus a Gaussian step of root mean square length `drift`, scaled
+    back into the ball. No fixed predictor stays good, so use comparators that also change.
 
     Args:
         dimension: d.
-        drift: the size of a step of the weights; at 0 it is a linear model.
-        noise_std: standard deviation of the Gaussian label noise.
+        drift: the size of a step of the weights; 0 gives a linear model.
+        noise_std: the standard deviation of the Gaussian label noise.
 
     Example:
-        >>> import jax
         >>> import jaxonline as jo
         >>> game = jo.Game(jo.environments.DriftingModel(3, drift=0.05), jo.FullInformation())
         >>> learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5, radius=1.0)
-        >>> bool(jo.play(game, learner, jax.random.key(0), n_rounds=200)[1].loss[50:].mean() < 0.05)
+        >>> bool(jo.play(game, learner, key=0, n_rounds=200)[1].loss[50:].mean() < 0.05)
         True
     """
 
@@ -54,28 +52,28 @@ class DriftingModel(EnvironmentDefaults):
 
     def init(self, key: Key[Array, ""]) -> Float[Array, "d"]:
         """w_1, the state."""
-        return _on_sphere(key, self.instance_spec)
+        return _draw_on_sphere(key, self.instance_spec)
 
     def instance(
         self, key: Key[Array, ""], state: Float[Array, "d"], t: Int[Array, ""]
     ) -> tuple[Float[Array, "d"], Float[Array, "d"]]:
-        """A fresh instance."""
+        """A new instance."""
         del t
-        return _on_sphere(key, self.instance_spec), state
+        return _draw_on_sphere(key, self.instance_spec), state
 
     def answer(
         self, key: Key[Array, ""], state: Float[Array, "d"], t: Int[Array, ""], x: Float[Array, "d"], y_hat: Array
     ) -> tuple[Float[Array, ""], Float[Array, "d"]]:
         """<w_t, x> + noise, and w_(t+1)."""
         del y_hat
-        of_noise, of_step = jax.random.split(key)
-        noise = random.normal(of_noise, (), x.dtype)
+        noise_key, step_key = jax.random.split(key)
+        noise = random.normal(noise_key, (), x.dtype)
         y = state @ x + jnp.asarray(self.noise_std, x.dtype) * noise
         length = jnp.asarray(self.drift, x.dtype) / jnp.sqrt(jnp.asarray(self.dimension, x.dtype))
-        moved = state + length * random.normal(of_step, x.shape, x.dtype)
-        return y, moved / jnp.maximum(jnp.linalg.norm(moved), 1.0)
+        w = state + length * random.normal(step_key, x.shape, x.dtype)
+        return y, w / jnp.maximum(jnp.linalg.norm(w), 1.0)
 
 
-def _on_sphere(key: Key[Array, ""], spec: jax.ShapeDtypeStruct) -> Float[Array, "d"]:
+def _draw_on_sphere(key: Key[Array, ""], spec: jax.ShapeDtypeStruct) -> Float[Array, "d"]:
     z = random.normal(key, spec.shape, spec.dtype)
     return z / jnp.linalg.norm(z)

@@ -1,4 +1,4 @@
-"""Experts whose losses are known: finite classes, experts whose best one changes, and experts that wander."""
+"""Experts with known losses: finite classes, switching experts and random walks."""
 
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
@@ -27,10 +27,10 @@ class FiniteClassState(NamedTuple):
 
 @struct
 class FiniteClass(EnvironmentDefaults):
-    """K hypotheses that predict fair labels -1 or +1, hypothesis k wrongly with probability `errors[k]`.
+    """Finite class of K hypotheses for fair labels -1 or +1, where hypothesis k errs with probability `errors[k]`.
 
-    All errors are independent. With an error of 0 the class is realizable: one hypothesis is perfect. An instance is
-    the vector of the predictions [K].
+    All errors are independent. With an error of 0 the class is realizable. An instance is the vector of the predictions
+    [K].
 
     Args:
         errors: probabilities [K].
@@ -38,12 +38,10 @@ class FiniteClass(EnvironmentDefaults):
             1, for learners that follow or weigh hypotheses.
 
     Example:
-        >>> import jax
         >>> import jaxonline as jo
         >>> realizable = jo.environments.FiniteClass([0.0, 0.5, 0.5, 0.5])
         >>> game = jo.Game(realizable, jo.FullInformation(), loss=jo.losses.ZeroOne())
-        >>> history = jo.play(game, jo.learners.Halving(), jax.random.key(0), n_rounds=50)[1]
-        >>> bool(history.loss.sum() <= 2)  # log2 4
+        >>> bool(jo.play(game, jo.learners.Halving(), key=0, n_rounds=50)[1].loss.sum() <= 2)  # log2 4
         True
     """
 
@@ -53,7 +51,7 @@ class FiniteClass(EnvironmentDefaults):
 
     @property
     def dtype(self) -> jnp.dtype:
-        """Of predictions, labels and losses."""
+        """The dtype of predictions, labels and losses."""
         return self.errors.dtype
 
     @property
@@ -72,7 +70,7 @@ class FiniteClass(EnvironmentDefaults):
         return jax.ShapeDtypeStruct((self.n_experts,) if self.outcomes_are == "losses" else (), self.dtype)
 
     def init(self, key: Key[Array, ""]) -> FiniteClassState:
-        """No label yet."""
+        """The state before round 1, with a placeholder for the label."""
         del key
         return FiniteClassState(jnp.ones((), self.dtype))
 
@@ -81,9 +79,9 @@ class FiniteClass(EnvironmentDefaults):
     ) -> tuple[Float[Array, "K"], FiniteClassState]:
         """The predictions of all hypotheses."""
         del state, t
-        of_label, of_errors = jax.random.split(key)
-        label = random.rademacher(of_label, (), self.dtype)
-        errs = random.bernoulli(of_errors, self.errors)  # type: ignore[arg-type]
+        label_key, errors_key = jax.random.split(key)
+        label = random.rademacher(label_key, (), self.dtype)
+        errs = random.bernoulli(errors_key, self.errors)  # type: ignore[arg-type]
         return jnp.where(errs, -label, label), FiniteClassState(label)
 
     def answer(
@@ -108,18 +106,17 @@ class _Experts(WithoutContext):
 
 @struct
 class SwitchingExperts(_Experts):
-    """K experts with losses 0 and 1, of which another one is good for `every` rounds, one after the other.
+    """K experts with losses 0 and 1, where another expert is good every `every` rounds, in turn.
 
     A good expert has the expected loss (1 - gap) / 2, the others 1/2; all losses are independent.
 
     Args:
         n_experts: K.
         every: rounds between two switches.
-        gap: twice the difference between a good expert's mean loss and that of others.
+        gap: twice the difference between the mean losses of the others and of the good expert.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> experts = jo.environments.SwitchingExperts(3, every=10, gap=1.0)
         >>> losses, _ = experts.answer(jax.random.key(0), (), jax.numpy.int32(11), None, None)
         >>> losses[1].item()  # the second expert is good in rounds 11 to 20
@@ -132,7 +129,7 @@ class SwitchingExperts(_Experts):
 
     @property
     def dtype(self) -> jnp.dtype:
-        """Of losses."""
+        """The dtype of losses."""
         return jnp.result_type(float)
 
     def answer(
@@ -163,8 +160,7 @@ class RandomWalkExperts(_Experts):
         start: the loss of round 1.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> experts = jo.environments.RandomWalkExperts(3, step=0.1)
         >>> state = experts.init(jax.random.key(0))
         >>> losses, state = experts.answer(jax.random.key(1), state, jax.numpy.int32(1), None, None)
@@ -178,7 +174,7 @@ class RandomWalkExperts(_Experts):
 
     @property
     def dtype(self) -> jnp.dtype:
-        """Of losses."""
+        """The dtype of losses."""
         return jnp.result_type(float)
 
     def init(self, key: Key[Array, ""]) -> Float[Array, "K"]:
@@ -189,7 +185,7 @@ class RandomWalkExperts(_Experts):
     def answer(
         self, key: Key[Array, ""], state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y_hat: PyTree
     ) -> tuple[Float[Array, "K"], Float[Array, "K"]]:
-        """The losses of all experts, and those of the next round."""
+        """The losses of all experts, and those of the next round as state."""
         del t, x, y_hat
-        walked = state + jnp.asarray(self.step, state.dtype) * random.normal(key, state.shape, state.dtype)
-        return state, 1.0 - jnp.abs(1.0 - walked % 2.0)  # the triangle wave is what reflection at 0 and 1 makes
+        position = state + jnp.asarray(self.step, state.dtype) * random.normal(key, state.shape, state.dtype)
+        return state, 1.0 - jnp.abs(1.0 - position % 2.0)  # the triangle wave reflects at 0 and 1

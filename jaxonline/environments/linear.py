@@ -1,4 +1,4 @@
-"""A linear model with random instances."""
+"""Linear regression with random instances."""
 
 from typing import ClassVar, Literal
 
@@ -16,18 +16,18 @@ from jaxonline.parameters.types import NonNegative, Positive
 
 @struct
 class LinearModel(EnvironmentDefaults):
-    """Targets <weights, x> + noise on independent instances, drawn afresh each round and run.
+    """Linear model: targets <weights, x> + noise on independent random instances.
 
     Args:
         weights: the true predictor [d].
-        noise_std: standard deviation of the Gaussian label noise that is part of the answer.
-        radius: |x| for "sphere", the half width of "cube", sqrt(E|x|^2) for "gaussian"; above 0.
-        instances: the law of x, uniform on the "sphere", uniform on the "cube", or "gaussian" N(0, radius^2/d I).
+        noise_std: the standard deviation of the Gaussian label noise.
+        radius: |x| for "sphere", the half width of "cube", sqrt(E|x|^2) for "gaussian".
+        instances: the distribution of x: uniform on the "sphere", uniform on the "cube", or "gaussian" N(0, radius^2/d
+            I).
 
     Example:
-        >>> import jax, jax.numpy as jnp, numpy as np
-        >>> from jaxonline.environments import LinearModel
-        >>> model = LinearModel(np.ones(4), instances="sphere")
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
+        >>> model = jo.environments.LinearModel(jnp.ones(4), instances="sphere")
         >>> x, state = model.instance(jax.random.key(0), model.init(jax.random.key(1)), jnp.int32(1))
         >>> y, state = model.answer(jax.random.key(2), state, jnp.int32(1), x, jnp.float32(0.0))
         >>> bool(jnp.isclose(y, x.sum(), atol=1e-6)), round(float(jnp.linalg.norm(x)), 5)
@@ -51,12 +51,12 @@ class LinearModel(EnvironmentDefaults):
         return jax.ShapeDtypeStruct((), self.instance_spec.dtype)
 
     def init(self, key: Key[Array, ""]) -> tuple[()]:
-        """Nothing to remember."""
+        """The state before round 1: empty."""
         del key
         return ()
 
     def instance(self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""]) -> tuple[Float[Array, "d"], tuple[()]]:
-        """A fresh instance."""
+        """A new instance."""
         del t
         shape, dtype = self.weights.shape, self.weights.dtype
         radius = jnp.asarray(self.radius, dtype)

@@ -1,4 +1,4 @@
-"""Arms whose mean losses change: little by little, or all at once."""
+"""Nonstationary bandits: arms whose mean losses drift or switch."""
 
 from typing import Annotated, Any
 
@@ -19,17 +19,16 @@ from jaxonline.parameters.types import Convert, Gt, Interval, NonNegative, Shape
 
 @struct
 class DriftingArms(WithoutContext):
-    """K arms with losses of 0 and 1 whose means do a random walk, reflected at 0 and 1, each run its own.
+    """K arms with losses 0 and 1 whose means are random walks, reflected at 0 and 1, different in every run.
 
     Before every round but the first, `step` times a standard normal number is added to each mean.
 
     Args:
-        means: of the losses in round 1 [K].
+        means: the mean losses in round 1 [K].
         step: the standard deviation of a step.
 
     Example:
-        >>> import jax, jax.numpy as jnp
-        >>> import jaxonline as jo
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
         >>> arms = jo.environments.DriftingArms([0.2, 0.8], step=0.01)
         >>> _, first = arms.instance(jax.random.key(0), arms.init(jax.random.key(1)), jnp.int32(1))
         >>> _, second = arms.instance(jax.random.key(0), first, jnp.int32(2))
@@ -53,9 +52,9 @@ class DriftingArms(WithoutContext):
     def instance(
         self, key: Key[Array, ""], state: Float[Array, "K"], t: Int[Array, ""]
     ) -> tuple[Array, Float[Array, "K"]]:
-        """No context; the means of round t are the next state."""
+        """An empty vector, and the means of round t as state."""
         step = jnp.where(t > 1, jnp.asarray(self.step, state.dtype), 0.0)
-        means = reflected(state + step * random.normal(key, state.shape, state.dtype))
+        means = reflect(state + step * random.normal(key, state.shape, state.dtype))
         return jnp.zeros((0,), state.dtype), means
 
     def answer(
@@ -81,18 +80,17 @@ def _as_integers(values: Any, name: str) -> np.ndarray:
 
 @struct
 class SwitchingArms(WithoutContext):
-    """K arms with losses of 0 and 1 whose means change at given rounds.
+    """K arms with losses 0 and 1 whose means change at given rounds.
 
     Args:
-        means: of the losses, a row for each segment [S, K].
-        starts: the first rounds of the segments from the second on [S - 1], rising, each above 1.
+        means: the mean losses, a row for each segment [S, K].
+        starts: the first rounds of the segments from the second on [S - 1], increasing.
 
     Raises:
-        ValueError: `starts` that do not rise, or not one less than segments.
+        ValueError: `starts` does not increase, or has not one entry less than `means` has rows.
 
     Example:
-        >>> import jax.numpy as jnp
-        >>> import jaxonline as jo
+        >>> import jax.numpy as jnp, jaxonline as jo
         >>> arms = jo.environments.SwitchingArms([[0.2, 0.8], [0.8, 0.2]], starts=[11])
         >>> [arms.expected_outcome((), jnp.int32(t), None, None)[0].round(1).item() for t in (10, 11)]
         [0.20000000298023224, 0.800000011920929]
@@ -104,9 +102,11 @@ class SwitchingArms(WithoutContext):
     def __post_init__(self):
         starts = self.starts
         if len(starts) != len(self.means) - 1:
-            raise ArgumentError("starts", f"must have one entry less than means has rows, got {len(starts)}")
+            raise ArgumentError(
+                "starts", f"must have one entry less than means has rows, {len(self.means) - 1} (got {len(starts)})"
+            )
         if (starts < 2).any() or (starts[1:] <= starts[:-1]).any():
-            raise ArgumentError("starts", f"must rise from 2 or more, got {check.quote(starts)}")
+            raise ArgumentError("starts", f"must rise from 2 or more (got {check.quote(starts)})")
         set_field(self, "starts", jnp.asarray(starts, jnp.int32))
 
     @property
@@ -127,6 +127,6 @@ class SwitchingArms(WithoutContext):
         return self.means[jnp.sum(t >= self.starts, dtype=jnp.int32)]
 
 
-def reflected(a: Float[Array, "K"]) -> Float[Array, "K"]:
-    """Numbers folded into [0, 1] at its ends, as a walk is that bounces off them."""
+def reflect(a: Float[Array, "K"]) -> Float[Array, "K"]:
+    """Reflect numbers at 0 and 1 into [0, 1]."""
     return 1.0 - jnp.abs(1.0 - a % 2.0)

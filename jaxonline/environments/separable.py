@@ -1,4 +1,4 @@
-"""Data that a half-space separates with a margin: the environment of the perceptron's theorem."""
+"""Linearly separable data with a margin, as in the perceptron's theorem."""
 
 from typing import ClassVar, NamedTuple
 
@@ -29,10 +29,10 @@ class SeparableState(NamedTuple):
 
 @struct
 class SeparableData(EnvironmentDefaults):
-    """Fair labels y, and instances with |x| <= radius and y <u, x> >= margin for a unit vector u.
+    """Separable data: fair labels y, and instances with |x| <= radius and y <u, x> >= margin for a unit vector u.
 
-    y <u, x> is uniform from `margin` to `radius`, and the rest of x is uniform in the ball that is left. So the
-    perceptron errs at most (radius / margin)^2 times.
+    y <u, x> is uniform from `margin` to `radius`, and the rest of x is uniform in the remaining ball. So the perceptron
+    makes at most (radius / margin)^2 mistakes.
 
     Args:
         direction: the direction of u [d], at least two numbers that are not all 0.
@@ -40,11 +40,10 @@ class SeparableData(EnvironmentDefaults):
         radius: r, at least gamma.
 
     Example:
-        >>> import jax, numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
         >>> data = jo.environments.SeparableData(np.ones(4), margin=0.2)
         >>> game = jo.Game(data, jo.FullInformation(), loss=jo.losses.ZeroOne())
-        >>> history = jo.play(game, jo.learners.Perceptron(), jax.random.key(0), n_rounds=100)[1]
+        >>> history = jo.play(game, jo.learners.Perceptron(), key=0, n_rounds=100)[1]
         >>> bool((history.y * history.x.sum(axis=1) / 2 >= 0.199).all()), bool(history.loss.sum() <= 25)
         (True, True)
     """
@@ -58,11 +57,11 @@ class SeparableData(EnvironmentDefaults):
         if len(self.direction) < 2 or not np.any(self.direction):
             raise ArgumentError(
                 "direction",
-                f"must have two numbers or more, that are not all 0, got {check.quote(self.direction)}",
+                f"must have two numbers or more, that are not all 0 (got {check.quote(self.direction)})",
             )
         margin, radius = check.concrete_array(self.margin), check.concrete_array(self.radius)
         if margin is not None and radius is not None and not (margin <= radius).all():
-            raise ArgumentError("margin", f"must be at most the radius, {radius}, got {margin}")
+            raise ArgumentError("margin", f"must be at most the radius, {radius} (got {margin})")
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
@@ -75,26 +74,26 @@ class SeparableData(EnvironmentDefaults):
         return jax.ShapeDtypeStruct((), self.instance_spec.dtype)
 
     def init(self, key: Key[Array, ""]) -> SeparableState:
-        """No label yet."""
+        """The state before round 1, with a placeholder for the label."""
         del key
         return SeparableState(jnp.ones((), self.direction.dtype))
 
     def instance(
         self, key: Key[Array, ""], state: SeparableState, t: Int[Array, ""]
     ) -> tuple[Float[Array, "d"], SeparableState]:
-        """A fresh instance, and its label."""
+        """A new instance, and its label as state."""
         del state
         d, dtype = len(self.direction), self.direction.dtype
         u = self.direction / jnp.linalg.norm(self.direction)
         margin, radius = jnp.asarray(self.margin, dtype), jnp.asarray(self.radius, dtype)
-        of_label, of_distance, of_rest, of_length = jax.random.split(key, 4)
-        label = random.rademacher(of_label, (), dtype)
-        along = margin + (radius - margin) * random.uniform(of_distance, (), dtype)
-        z = random.normal(of_rest, (d,), dtype)
+        label_key, distance_key, rest_key, length_key = jax.random.split(key, 4)
+        label = random.rademacher(label_key, (), dtype)
+        distance = margin + (radius - margin) * random.uniform(distance_key, (), dtype)
+        z = random.normal(rest_key, (d,), dtype)
         z = z - (u @ z) * u
-        part = random.uniform(of_length, (), dtype)
-        length = jnp.sqrt(radius**2 - along**2) * part ** (1.0 / (d - 1))
-        return label * along * u + length * z / jnp.linalg.norm(z), SeparableState(label)
+        fraction = random.uniform(length_key, (), dtype)
+        length = jnp.sqrt(radius**2 - distance**2) * fraction ** (1.0 / (d - 1))
+        return label * distance * u + length * z / jnp.linalg.norm(z), SeparableState(label)
 
     def answer(
         self, key: Key[Array, ""], state: SeparableState, t: Int[Array, ""], x: Array, y_hat: Array

@@ -68,7 +68,7 @@ class AttributePairs:
         """Draw the indices to observe: the first elements of all pairs, then the second elements."""
         half = self.n_attributes // 2
         if half > d * d:
-            raise ArgumentError("n_attributes", f"must be at most 2 d^2 = {2 * d * d}, got {self.n_attributes}")
+            raise ArgumentError("n_attributes", f"must be at most 2 d^2 = {2 * d * d} (got {self.n_attributes})")
         pairs = uniform_subset(key, d * d, half)
         return jnp.concatenate([pairs // d, pairs % d])
 

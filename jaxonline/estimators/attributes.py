@@ -137,4 +137,4 @@ def _gradients(
 
 def _check_half(half: int, d: int) -> None:
     if half > d:
-        raise ArgumentError("n_attributes", f"must be at most 2 d = {2 * d}, got {2 * half}")
+        raise ArgumentError("n_attributes", f"must be at most 2 d = {2 * d} (got {2 * half})")

@@ -115,7 +115,7 @@ class FiniteDistribution:
     def __post_init__(self):
         table = self.probabilities
         if not abs(table.sum() - 1.0) <= 1e-6:
-            raise ArgumentError("probabilities", f"must have the sum 1, got the sum {table.sum():g}")
+            raise ArgumentError("probabilities", f"must have the sum 1 (got the sum {table.sum():g})")
         tails = np.cumsum(table[::-1])[::-1]
         set_field(self, "probabilities", table / tails[0])
         set_field(self, "tails", tails / tails[0])
@@ -224,7 +224,7 @@ def distribution_from_magnitudes(magnitudes: Weights, *, overhead: Overhead = ma
     """
     table = magnitudes
     if not table.any():
-        raise ArgumentError("magnitudes", "must have a positive entry, got zeros only")
+        raise ArgumentError("magnitudes", "must have a positive entry (got zeros only)")
     weights = table / table.max() / np.sqrt(1.0 + np.arange(len(table)) / float(overhead))
     return FiniteDistribution(np.where(table > 0.0, np.maximum(weights / weights.sum(), 1e-300), 0.0))
 
@@ -239,7 +239,7 @@ def magnitudes(coefficients: Table, second_moment: PositiveFloat, radius: float 
     if second_moment >= radius**2:
         raise ArgumentError(
             "second_moment",
-            f"must be below radius^2 = {radius**2:g}, where the series diverges, got {second_moment:g}",
+            f"must be below radius^2 = {radius**2:g}, where the series diverges (got {second_moment:g})",
         )
     with np.errstate(over="ignore", invalid="ignore"):
         sizes = np.abs(gammas) * np.sqrt(float(second_moment)) ** np.arange(len(gammas))

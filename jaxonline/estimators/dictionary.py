@@ -53,7 +53,7 @@ class Dictionary:
     def __post_init__(self):
         shape = np.shape(self.frequencies)[:2]
         if self.phases is not None and np.shape(self.phases) != shape:
-            raise ArgumentError("phases", f"must have shape {shape}, got {np.shape(self.phases)}")
+            raise ArgumentError("phases", f"must have shape {shape} (got {np.shape(self.phases)})")
 
     @classmethod
     @validate_arguments
@@ -91,7 +91,7 @@ class Dictionary:
         for kernel in kernels:
             at_zero = check.concrete_array(require_shift_invariant("kernels", kernel).at_zero())
             if at_zero is not None and not np.allclose(at_zero, 1.0):
-                raise ArgumentError("kernels", f"must have k(0) = 1, got {float(at_zero):g} for {kernel!r}")
+                raise ArgumentError("kernels", f"must have k(0) = 1 (got {float(at_zero):g} for {kernel!r})")
         keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(len(kernels)))
         blocks, start = [], 0
         for _, same_structure in itertools.groupby(kernels, jax.tree.structure):

@@ -138,7 +138,7 @@ class DotProductFeatureMap(FeatureMap):
             if a >= self.kernel.radius():
                 raise ValueError(
                     f"copy_moment: p * copy_moment must be below the radius of convergence {self.kernel.radius():g} "
-                    f"for a finite second moment, got {a:g}"
+                    f"for a finite second moment (got {a:g})"
                 )
             return self.kernel.tail_bound(0, a)
 

@@ -59,10 +59,10 @@ class FourierFeatures:
     def __post_init__(self):
         shape = np.shape(self.frequencies)
         if len(shape) != 2:
-            raise ArgumentError("frequencies", f"must have 2 dimensions (features, coordinates), got shape {shape}")
+            raise ArgumentError("frequencies", f"must have 2 dimensions (features, coordinates) (got shape {shape})")
         if self.phases is not None and np.shape(self.phases) != shape[:1]:
             raise ArgumentError(
-                "phases", f"must have shape {shape[:1]}, one per frequency, got {np.shape(self.phases)}"
+                "phases", f"must have shape {shape[:1]}, one per frequency (got {np.shape(self.phases)})"
             )
 
     @classmethod

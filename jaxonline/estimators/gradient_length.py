@@ -151,7 +151,7 @@ class GradientLength:
         values, queries, overflow = jax.lax.fori_loop(jnp.int32(0), used, add_factor, start)
         if callable(y):
             if self.kind == "classification":
-                raise ArgumentError("y", f"must be +1 or -1 for a classification loss, got {y!r}")
+                raise ArgumentError("y", f"must be +1 or -1 for a classification loss (got {y!r})")
             label_keys = jax.vmap(lambda j: jax.random.fold_in(key, j))(
                 jnp.arange(max_factors, 2 * max_factors, dtype=jnp.uint32)
             )

@@ -85,7 +85,7 @@ def best_feature_map(
             level_overhead = new_overhead
     kernel_radius = kernel.radius()
     if copy_moment >= kernel_radius:
-        raise ArgumentError("copy_moment", f"must be below the kernel's radius {kernel_radius:g}, got {copy_moment:g}")
+        raise ArgumentError("copy_moment", f"must be below the kernel's radius {kernel_radius:g} (got {copy_moment:g})")
 
     def roots(n: np.ndarray) -> np.ndarray:
         return 0.5 * (log_coefficients(kernel, len(n)) + n * math.log(copy_moment))
@@ -106,7 +106,7 @@ def _optimal_distribution(
     while max_later(logs) > logs.max() + math.log(_RELATIVE_CUTOFF):
         n_terms *= 2
         if n_terms > _MAX_TERMS:
-            raise ArgumentError(name, f"must be smaller: more than {_MAX_TERMS} levels matter, or float64 overflows")
+            raise ArgumentError(name, f"must be smaller; it needs more than {_MAX_TERMS} levels, or float64 overflows")
         logs = log_sizes(np.arange(n_terms))
     sizes = np.exp(logs - logs.max())
     n_levels = np.flatnonzero(sizes > _RELATIVE_CUTOFF)[-1] + 1

@@ -38,7 +38,7 @@ ArrayFunction = Annotated[Callable[[np.ndarray], np.ndarray], Takes("an array")]
 def _as_triangular(value: Any, name: str) -> np.ndarray:
     table = check.finite_array(name, value, ndim=2).astype(np.float64)
     if table.shape[0] != table.shape[1] or np.triu(table, 1).any():
-        raise ArgumentError(name, f"must be a square lower triangular matrix, got shape {table.shape}")
+        raise ArgumentError(name, f"must be a square lower triangular matrix (got shape {table.shape})")
     return table
 
 
@@ -130,7 +130,7 @@ class PolynomialSequenceEstimator:
         undrawn = np.flatnonzero(needed & np.isneginf(self.law.log_table(needed.size)))
         if len(undrawn):
             raise ArgumentError(
-                "law", f"must give n = {undrawn[0]} a probability above 0: Q_n differs from Q_(n-1) there"
+                "law", f"must give n = {undrawn[0]} a probability above 0 (got 0); Q_n differs from Q_(n-1) there"
             )
 
     @classmethod
@@ -282,7 +282,7 @@ def _make_sequence(table: np.ndarray, centre: float, scale: float, values: np.nd
     if sequence.rounding() > _MAX_ROUNDING * largest:
         raise ArgumentError(
             "degree",
-            f"must be smaller, got {len(table) - 1}: rounding in float64 can change the estimate by "
+            f"must be smaller (got {len(table) - 1}); rounding in float64 can change the estimate by "
             f"{sequence.rounding() / largest:.1g} of max |f|",
         )
     return sequence

@@ -84,7 +84,9 @@ class SeriesEstimator:
             undrawn = np.flatnonzero((table != 0.0) & np.isneginf(self.law.log_table(len(table))))
             if len(undrawn):
                 n = int(undrawn[0])
-                raise ArgumentError("law", f"must give n = {n} a probability above 0: its coefficient is {table[n]:g}")
+                raise ArgumentError(
+                    "law", f"must give n = {n} a probability above 0 (got 0); the coefficient is {table[n]:g}"
+                )
         set_field(self, "roots", np.sign(table) * np.abs(table) ** (1.0 / np.maximum(np.arange(len(table)), 1)))
 
     @classmethod
@@ -145,14 +147,14 @@ class SeriesEstimator:
         if n_terms is None and rest > 1e-15 * loss.majorant(farthest, centre):
             name, got = ("reach", reach) if farthest == reach else ("second_moment", second_moment)
             raise ArgumentError(
-                name, f"must be smaller, got {got:g}: it needs coefficients that overflow or underflow float64"
+                name, f"must be smaller (got {got:g}); it needs coefficients that overflow or underflow float64"
             )
         computed_reach = table_reach(loss, gammas, centre)
         if computed_reach < mean_reach:
             raise ArgumentError(
                 "n_terms",
                 f"must be at least {n_required_terms(loss, mean_reach, centre)} for |E X - c| up to "
-                f"{mean_reach:g}, got {n_terms} (enough up to {computed_reach:.3g})",
+                f"{mean_reach:g} (got {n_terms}, enough up to {computed_reach:.3g})",
             )
         constant = gammas[0] if constant_outside else 0.0
         if constant_outside:
@@ -214,16 +216,16 @@ def n_required_terms(loss: AnySeriesLoss, reach: float, centre: float = 0.0) -> 
     if not math.isfinite(total):
         raise ArgumentError(
             "reach",
-            "must be inside the disc of convergence and in the range of float64: the sum of |gamma_n| reach^n "
-            f"about {centre:g} is {total:g} at {reach:g}",
+            "must be inside the disc of convergence and in the range of float64 "
+            f"(got {reach:g}, where the sum of |gamma_n| reach^n about {centre:g} is {total:g})",
         )
     low, high = 0, 16
     while loss.tail_bound(high, reach, centre) > _TRUNCATION * total:
         if high >= _MAX_TERMS:
             raise ArgumentError(
                 "reach",
-                f"must be further inside the disc of convergence (radius {loss.radius(centre):g}): at {reach:g} "
-                f"the series needs more than {_MAX_TERMS} terms",
+                f"must be further inside the disc of convergence with radius {loss.radius(centre):g} "
+                f"(got {reach:g}, where the series needs more than {_MAX_TERMS} terms)",
             )
         low, high = high, 2 * high
     while high - low > 1:
@@ -261,7 +263,7 @@ def check_finite_variance(
         name = f"p * second_moment (p = {factor:g})" if isinstance(law, Geometric) else "second_moment"
         raise ArgumentError(
             name,
-            f"must be below radius^2 = {radius**2:g}, got {factor * second_moment:g}: the series diverges, so the "
+            f"must be below radius^2 = {radius**2:g} (got {factor * second_moment:g}); the series diverges, so the "
             f"variance of the estimator is infinite",
         )
 

@@ -52,7 +52,7 @@ def exact_second_moment(
     if constant == 0.0:
         return drawn
     if mean is None:
-        raise ArgumentError("mean", "must be given if the estimator has a constant, got None")
+        raise ArgumentError("mean", "must be given if the estimator has a constant (got None)")
     return drawn + 2.0 * constant * (exact_mean(estimator, mean) - constant) + constant**2
 
 

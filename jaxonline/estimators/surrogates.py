@@ -84,7 +84,7 @@ class Surrogate(Kernel):
             raise ArgumentError(
                 "covariance",
                 f"must have 2 * (largest eigenvalue) below the squared width {width2:g} of the narrowest "
-                f"kernel, got 2 * {known_variances.max():g}",
+                f"kernel (got 2 * {known_variances.max():g})",
             )
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
@@ -210,10 +210,10 @@ def _eigenvectors(covariance: ArrayLike, dimension: int | None) -> tuple[ArrayLi
     """Eigenvalues [d] and eigenvectors [d, d] of a covariance; None for the eigenvectors of a diagonal covariance."""
     ndim = np.ndim(covariance)
     if ndim == 0 and dimension is None:
-        raise ArgumentError("dimension", "must be given if covariance is a number, got None")
+        raise ArgumentError("dimension", "must be given if covariance is a number (got None)")
     if dimension is not None and ndim > 0 and np.shape(covariance)[0] != dimension:
         raise ArgumentError(
-            "dimension", f"must match covariance, of dimension {np.shape(covariance)[0]}, got {dimension}"
+            "dimension", f"must match covariance, of dimension {np.shape(covariance)[0]} (got {dimension})"
         )
     known_covariance = check.concrete_array(covariance)
     if known_covariance is not None:
@@ -230,5 +230,5 @@ def _check_cut(cut: float, variances: np.ndarray) -> None:
     limit = 0.5 / variances.max() if variances.max() > 0.0 else math.inf
     if cut >= limit:
         raise ArgumentError(
-            "cut", f"must be below 1 / (2 * largest variance of the noise) = {limit:g} for a surrogate, got {cut:g}"
+            "cut", f"must be below 1 / (2 * largest variance of the noise) = {limit:g} for a surrogate (got {cut:g})"
         )

@@ -116,7 +116,7 @@ def tune(
         quantity = "cumulative_loss" if comparator is None else "regret"
     check.choice("quantity", quantity, (*of_comparator, *counted))
     if quantity in axes:
-        raise ValueError(f"a name in grid must differ from the quantity, got {quantity!r}")
+        raise ArgumentError("grid", f"must have other names than the quantity (got {quantity!r})")
     trials = Trials(game, learner_factory(learner), quantity, check.count("together", together))
     first_runs = heights[0][1]
     width = blocks.default_width(-(-first_runs // 2), jax.default_backend())

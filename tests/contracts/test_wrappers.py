@@ -136,7 +136,7 @@ class Probe:
 
     def check_feedback(self, feedback):
         if feedback.label_noise is not None:
-            raise ValueError("label_noise must be None for Probe")
+            raise ValueError("label_noise: must be None for Probe")
 
     def overflow_probability(self, n_rounds):
         return 0.125 * n_rounds

@@ -16,7 +16,7 @@ from jaxonline.environments import (
     HiddenBestArm,
     SwitchingArms,
 )
-from jaxonline.environments.moving_arms import reflected
+from jaxonline.environments.moving_arms import reflect
 from jaxonline.game import Environment, play_round, start, stream_keys
 from jaxonline.game.defaults import EnvironmentDefaults, overrides
 from jaxonline.parameters.struct import cast_leaves
@@ -54,7 +54,7 @@ def played(environment):
 
 
 @pytest.mark.parametrize("name", some(ARMS, "hidden", "contextual"))
-def test_losses_have_the_means_that_are_stated(name):
+def test_losses_have_the_expected_outcome_as_mean(name):
     """The mean of outcome - stated mean, over all rounds and runs: z below the limit of a false alarm 1e-6 for each of
     three arms; 8 standard errors, 0.035 for coins, would be found with probability 0.999. Means that are those of the
     next round are found where they change."""
@@ -97,7 +97,7 @@ def test_losses_have_the_means_that_are_stated(name):
         assert stats.kstest(inside * 1.6, "norm").pvalue < FALSE_ALARM
 
 
-def test_reflection():
+def test_reflect_equals_bouncing_at_0_and_1():
     """Bounce after bounce, against a loop."""
 
     def bounced(a):
@@ -106,23 +106,23 @@ def test_reflection():
         return a
 
     a = np.linspace(-3.7, 4.2, 80).astype(np.float32)
-    np.testing.assert_allclose(reflected(jnp.asarray(a)), [bounced(each) for each in a], atol=1e-6)
+    np.testing.assert_allclose(reflect(jnp.asarray(a)), [bounced(each) for each in a], atol=1e-6)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: GaussianArms([0.0], std=-1.0), "std must be at least 0"),
-        (lambda: GaussianArms([]), "means must have at least one entry"),
-        (lambda: HiddenBestArm(0, 0.1), "n_arms must be at least 1"),
-        (lambda: HiddenBestArm(2, 0.6), "gap must be above 0 and at most 0.5"),
-        (lambda: DriftingArms([0.5, 1.5]), "means must be at least 0 and at most 1"),
-        (lambda: DriftingArms([0.5], step=-0.1), "step must be at least 0"),
-        (lambda: SwitchingArms([0.5], [2]), "means must have 2 dimensions"),
-        (lambda: SwitchingArms([[0.5], [0.2]], [2, 3]), "starts must have one entry less"),
-        (lambda: SwitchingArms([[0.5], [0.2]], [1]), "starts must rise from 2"),
-        (lambda: ContextualLinearArms([1.0], n_arms=0), "n_arms must be at least 1"),
-        (lambda: ContextualLinearArms([1.0], n_arms=2, radius=0.0), "radius must be above 0"),
+        (lambda: GaussianArms([0.0], std=-1.0), "std: must be at least 0"),
+        (lambda: GaussianArms([]), "means: must have at least one entry"),
+        (lambda: HiddenBestArm(0, 0.1), "n_arms: must be at least 1"),
+        (lambda: HiddenBestArm(2, 0.6), "gap: must be above 0 and at most 0.5"),
+        (lambda: DriftingArms([0.5, 1.5]), "means: must be at least 0 and at most 1"),
+        (lambda: DriftingArms([0.5], step=-0.1), "step: must be at least 0"),
+        (lambda: SwitchingArms([0.5], [2]), "means: must have 2 dimensions"),
+        (lambda: SwitchingArms([[0.5], [0.2]], [2, 3]), "starts: must have one entry less"),
+        (lambda: SwitchingArms([[0.5], [0.2]], [1]), "starts: must rise from 2"),
+        (lambda: ContextualLinearArms([1.0], n_arms=0), "n_arms: must be at least 1"),
+        (lambda: ContextualLinearArms([1.0], n_arms=2, radius=0.0), "radius: must be above 0"),
     ],
 )
 def test_bad_arguments(call, message):

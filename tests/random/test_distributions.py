@@ -1,4 +1,4 @@
-"""The public functions draw the numbers of `jax.random`, with keys of jax and of a run, alone and in games."""
+"""Public random functions return the numbers of `jax.random`, with keys of jax and of a run."""
 
 import inspect
 
@@ -112,11 +112,11 @@ def test_poisson_works_with_keys_of_a_run():
 
 def test_random_functions_reject_bad_arguments():
     key = jax.random.key(0)
-    with pytest.raises(TypeError, match="p must be floating"):
+    with pytest.raises(TypeError, match="p: must be floating"):
         random.bernoulli(key, 1)
-    with pytest.raises(ValueError, match="p must broadcast"):
+    with pytest.raises(ValueError, match="p: must broadcast"):
         random.bernoulli(key, P, (3,))
-    with pytest.raises(ValueError, match="vectors of the same length"):
+    with pytest.raises(ValueError, match="b: must be a vector"):
         random.fast_beta(key, P, P[:2])
 
 

@@ -15,7 +15,7 @@ def vector_length(name: str, spec: PyTree) -> int:
     """Return the number of entries; raise a ValueError if instances or outcomes, as `name` says, are not vectors."""
     shape = getattr(spec, "shape", None)
     if shape is None or len(shape) != 1:
-        raise ArgumentError(name, f"must be vectors with an entry for each expert, got {spec}")
+        raise ArgumentError(name, f"must be vectors with an entry for each expert or arm (got shape {shape})")
     return shape[0]
 
 

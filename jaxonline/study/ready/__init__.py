@@ -24,6 +24,8 @@ STUDY_GROUPS = {
         "bandits": "jaxonline.study.ready.games.bandits:Bandits",
         "sleeping-bandits": "jaxonline.study.ready.games.sleeping:SleepingBandits",
         "sleeping-experts": "jaxonline.study.ready.games.sleeping:SleepingExperts",
+        "delayed": "jaxonline.study.ready.games.delayed:DelayedBandits",
+        "best-arm": "jaxonline.study.ready.games.best_arm:BestArmIdentification",
         "contextual": "jaxonline.study.ready.games.contextual:Contextual",
         "convex": "jaxonline.study.ready.games.convex:Convex",
     },
