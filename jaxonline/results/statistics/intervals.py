@@ -305,4 +305,6 @@ def interval_from_json(stored: Mapping[str, Any]) -> ConfidenceInterval:
 
 
 def _symmetric(estimate: Estimate, factor: ArrayLike) -> tuple[Any, Any]:
-    return estimate.mean - factor * estimate.standard_error, estimate.mean + factor * estimate.standard_error
+    with np.errstate(invalid="ignore"):  # an infinite mean
+        half_width = factor * estimate.standard_error
+        return estimate.mean - half_width, estimate.mean + half_width
