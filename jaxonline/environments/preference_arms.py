@@ -22,10 +22,10 @@ def _as_preferences(preferences: Any, name: str) -> Array:
     array = jax_array(name, preferences, ndim=2, ge=0.0, le=1.0)
     values = check.concrete_array(array)
     if array.shape[0] != array.shape[1]:
-        raise ArgumentError(name, f"must be a square matrix, got shape {array.shape}")
+        raise ArgumentError(name, f"must be a square matrix (got shape {array.shape})")
     if values is not None and (wrong := np.argwhere(np.abs(values + values.T - 1.0) > 1e-5)).size:
         i, j = wrong[0].tolist()
-        problem = f"must add up to 1 with its transpose, got {values[i, j]:g} at [{i}, {j}] and {values[j, i]:g}"
+        problem = f"must add up to 1 with its transpose (got {values[i, j]:g} at [{i}, {j}] and {values[j, i]:g}"
         raise ArgumentError(name, f"{problem} at [{j}, {i}]")
     return array
 

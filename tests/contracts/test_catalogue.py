@@ -28,6 +28,8 @@ OWN_ARGUMENTS = {
     "explore_then_commit": {"gaps": [0.0, 0.5]}, "ucb1": {"gaps": [0.0, 0.5]}, "sleeping_ucb1": {"gaps": [0.0, 0.5]},
     "delayed_ucb1": {"gaps": [0.0, 0.5]}, "sequential_halving": {"gaps": [0.0, 0.5]},
     "successive_elimination": {"gaps": [0.0, 0.5]}, "delayed_exp3": {"eta": 0.01},
+    "CondorcetWinner": {"preferences": [[0.5, 0.7], [0.3, 0.5]]}, "rucb": {"preferences": [[0.5, 0.7], [0.3, 0.5]]},
+    "GivenDelays": {"rounds": [1, 0]},
     "Sleeping": {"environment": {"type": "BernoulliArms", "means": [0.2, 0.4]}, "availability": [[1, 0]]},
     "FiniteDistribution": {"probabilities": [0.5, 0.5]},
     "SwitchingArms": {"means": [[0.2, 0.4], [0.4, 0.2]], "starts": [5]}, "GradientBandit": {"delta": 0.5},

@@ -235,7 +235,9 @@ def test_poison_detects_a_cheating_learner(cheat):
 
 def opened(feedback: Any, key: Any, t: int, x: Any, y: Any, y_hat: Any) -> Any:
     """Return the oracle of a feedback; an adaptive feedback has its initial state."""
-    state = feedback.init(key, jax.ShapeDtypeStruct(x.shape, x.dtype)) if is_adaptive(feedback) else ()
+    state = (
+        feedback.init(key, Specs(jax.ShapeDtypeStruct(x.shape, x.dtype), None), None) if is_adaptive(feedback) else ()
+    )
     return open_oracle(feedback, key, jnp.int32(t), x, y, y_hat, state)
 
 

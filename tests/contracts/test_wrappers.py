@@ -229,7 +229,7 @@ def test_traits_of_feedbacks_have_copies_and_noise():
     distributions = jo.noise.gaussian(0.1), jo.noise.laplace(0.2)
     assert jo.NoisyCopies(*distributions).traits == FeedbackTraits(True, False, *distributions)
     assert jo.FullInformation().traits == FeedbackTraits()
-    assert method_of(object(), FeedbackDefaults.init)(None, None) == ()
+    assert method_of(object(), FeedbackDefaults.init)(None, None, None) == ()
 
 
 class Broken(LearnerDefaults):

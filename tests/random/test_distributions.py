@@ -36,7 +36,7 @@ CALLS = {
     "t": [(5.0,), (P + 2,), (3.0, (3, 4))],
     "uniform": [(), ((3,),), ((), jnp.float32, -1.0, 2.0)],
 }
-OWN = {"fast_beta", "fast_normal", "inlined", "stack_draws", "words"}  # with numbers, or names, of their own
+OWN = {"entry", "fast_beta", "fast_normal", "inlined", "stack_draws", "words"}  # with numbers, or names, of their own
 
 
 def test_every_public_function_has_a_comparison_with_jax():

@@ -63,7 +63,7 @@ def expected_loss(estimator, step: float = 0.5) -> np.ndarray:
     def record(t):
         shadow = Shadow(jnp.zeros(2), jnp.asarray(step / np.sqrt(t + 1)), estimator)
         info = type("Info", (), {"shadow": shadow})
-        return Round(zero, zero, y[t], x[t], x[t], y[t], zero, info)
+        return Round(zero, zero, y[t], x[t], x[t], y[t], zero, zero, info)
 
     @jax.jit
     def controls():
@@ -100,9 +100,9 @@ def test_float32_expected_loss_is_accurate_after_many_rounds():
             x, y = rows[t % 50], targets[t % 50]
             step = jnp.asarray(0.1, dtype) / jnp.sqrt((t + 1).astype(dtype))
             info = type("Info", (), {"shadow": Shadow(jnp.zeros(6, dtype), step, TwoCopies())})
-            return measure.add(carry, t, Round(zero, zero, y, x, x, y, zero, info))
+            return measure.add(carry, t, Round(zero, zero, y, x, x, y, zero, zero, info))
 
-        first = Round(zero, zero, zero, rows[0], rows[0], zero, zero, ())
+        first = Round(zero, zero, zero, rows[0], rows[0], zero, zero, zero, ())
         carry = jax.jit(lambda: jax.lax.fori_loop(0, 100_000, one_round, measure.init(first)))()
         return float(carry.control.total) - float(carry.control.correction)
 

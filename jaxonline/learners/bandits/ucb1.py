@@ -13,7 +13,7 @@ from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import NonNegative
 
 
-@cites("auer2002finite", "kleinberg2010sleeping")
+@cites("auer2002finite")
 @struct
 class UCB1(TallyPolicy):
     """Upper confidence bound policy (UCB1): pulls the arm with the smallest mean loss - sqrt(2 ln t / n).

@@ -193,7 +193,7 @@ class Bounded(ConfidenceInterval):
 
 
 @dataclasses.dataclass(frozen=True)
-class Binomial(ConfidenceInterval):
+class ClopperPearson(ConfidenceInterval):
     """Exact interval for a probability (Clopper and Pearson), for quantities that are 0 or 1 in each run.
 
     Error rate: at most 1 - level, for any number of runs. Other values raise an error. A difference of two such
@@ -206,7 +206,7 @@ class Binomial(ConfidenceInterval):
     Example:
         >>> import jaxonline as jo
         >>> from jaxonline.results.statistics import mean_over_runs
-        >>> estimate = mean_over_runs(np.zeros((1, 100)), interval=jo.intervals.Binomial())
+        >>> estimate = mean_over_runs(np.zeros((1, 100)), interval=jo.intervals.ClopperPearson())
         >>> estimate.low.tolist(), estimate.high.round(4).tolist()
         ([0.0], [0.0362])
     """
@@ -218,7 +218,7 @@ class Binomial(ConfidenceInterval):
         """See `ConfidenceInterval.ends`."""
         other = values[(values != 0) & (values != 1) & ~np.isnan(values)]
         if other.size:
-            raise ArgumentError("interval", f"must suit all values: Binomial needs 0 and 1, got {other[0]:.6g}")
+            raise ArgumentError("interval", f"must suit all values: ClopperPearson needs 0 and 1, got {other[0]:.6g}")
         n_runs, tail = of.n_runs, (1.0 - level) / 2
         ones = np.rint(of.mean * n_runs)
         with np.errstate(invalid="ignore"):
@@ -300,7 +300,7 @@ def interval_from_json(stored: Mapping[str, Any]) -> ConfidenceInterval:
         >>> interval_from_json(Anytime().to_json())
         Anytime(shortest_at=1000)
     """
-    classes = {kind.__name__: kind for kind in (Student, BootstrapT, Bounded, Binomial, Anytime)}
+    classes = {kind.__name__: kind for kind in (Student, BootstrapT, Bounded, ClopperPearson, Anytime)}
     return classes[stored["type"]](**{name: value for name, value in stored.items() if name != "type"})
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from jaxonline.environments import DataStream
+from jaxonline.feedback.delays import Delay
 from jaxonline.feedback.noise import NoiseAdversary, NoiseLaw
 from jaxonline.game.protocols import Comparator, Environment, Feedback, HindsightComparator, Learner, Measure
 from jaxonline.game.regret import Regret
@@ -28,17 +29,17 @@ from jaxonline.study.files.docstrings import documented_parameters, first_line
 
 PACKAGES = (
     "learners", "environments", "feedback", "feedback.noise", "losses", "estimators", "estimators.dictionary",
-    "kernels", "kernels.radial", "comparators", "bounds", "simulation.measures", "simulation.awake_regret",
+    "kernels", "kernels.radial", "comparators", "bounds", "simulation.measures", "simulation.awake_regret", "simulation.stopping", "feedback.delays",
     "game.regret", "claims", "environments.adversaries",
 )  # fmt: skip
 PROTOCOLS: dict[str, type] = {  # a class has the first kind whose protocol it satisfies
     "learner": Learner, "combiner": Combiner, "environment": Environment, "adversary": NoiseAdversary,
-    "feedback": Feedback, "noise": NoiseLaw, "comparator": Comparator, "hindsight comparator": HindsightComparator,
+    "feedback": Feedback, "delay": Delay, "noise": NoiseLaw, "comparator": Comparator, "hindsight comparator": HindsightComparator,
     "measure": Measure, "regret": Regret, "loss": Loss,
 }  # fmt: skip
 HEADINGS = {
     "learner": "Learners", "combiner": "Combiners: weights of experts", "environment": "Environments",
-    "feedback": "Feedback: what a learner observes", "noise": "Noise distributions", "adversary": "Adversaries",
+    "feedback": "Feedback: what a learner observes", "noise": "Noise distributions", "delay": "Delays of answers", "adversary": "Adversaries",
     "loss": "Losses", "regret": "Notions of regret", "estimator": "Estimators of gradients", "kernel": "Kernels",
     "comparator": "Comparators", "bound": "Bounds", "measure": "Measures", "step size": "Step sizes",
     "schedule": "Schedules (optax)", "optimizer": "Optimizers (optax)", "projection": "Projections (optax)",

@@ -133,6 +133,8 @@ def _array_to_toml(array: np.ndarray) -> Any:
     """Convert an array to numbers in the fewest digits that identify them."""
     if array.ndim:
         return [_array_to_toml(row) for row in array]
+    if array.dtype == bool:  # a mask: 0 and 1
+        return int(array)
     return float(str(array)) if np.issubdtype(array.dtype, np.floating) else array.item()
 
 

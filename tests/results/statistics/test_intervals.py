@@ -434,11 +434,11 @@ def test_the_coverage_on_the_page_is_what_is_simulated():
 @pytest.mark.parametrize(("ones", "n_runs"), [(0, 100), (3, 50), (50, 50)])
 def test_the_binomial_interval_equals_that_of_scipy(ones, n_runs):
     values = (np.arange(n_runs) < ones).astype(float)[None]
-    estimate = mean_over_runs(values, interval=jo.intervals.Binomial())
+    estimate = mean_over_runs(values, interval=jo.intervals.ClopperPearson())
     exact = stats.binomtest(ones, n_runs).proportion_ci(0.95, "exact")
     np.testing.assert_allclose([estimate.low[0], estimate.high[0]], [exact.low, exact.high], atol=1e-12)
 
 
 def test_the_binomial_interval_needs_zeros_and_ones():
     with pytest.raises(ValueError, match=r"interval.*0\.5"):
-        mean_over_runs(np.array([[0.0, 0.5]]), interval=jo.intervals.Binomial())
+        mean_over_runs(np.array([[0.0, 0.5]]), interval=jo.intervals.ClopperPearson())

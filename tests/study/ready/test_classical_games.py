@@ -23,6 +23,8 @@ SMALL = {
     "sleeping-experts": {"means": (0.2, 0.5, 0.6), "block": 7},
     "contextual": {"arms": 3, "dimension": 2},
     "convex": {"dimension": 2},
+    "delayed": {"delays": (0, 5)},
+    "best-arm": {"budget": 40},
 }
 
 

@@ -13,7 +13,7 @@ from jaxonline.game import Game, PseudoRegret
 from jaxonline.learners import SequentialHalving, SuccessiveElimination
 from jaxonline.losses import ArmLoss
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.results.statistics.intervals import Binomial
+from jaxonline.results.statistics.intervals import ClopperPearson
 from jaxonline.simulation.stopping import SimpleRegret, StoppingRound, WrongRecommendation
 from jaxonline.study.ready.games.classical import ClassicalGame, Setting
 from jaxonline.study.study import Numbers
@@ -50,4 +50,4 @@ class BestArmIdentification(ClassicalGame):
         game = Game(BernoulliArms(means), Bandit(), loss=ArmLoss(), regret=PseudoRegret())
         measures = [WrongRecommendation(), SimpleRegret(), StoppingRound()]
         quantity = WrongRecommendation.name
-        return Setting(game, learners, theorems, sentences, BestArm(), measures, quantity, interval=Binomial())
+        return Setting(game, learners, theorems, sentences, BestArm(), measures, quantity, interval=ClopperPearson())
