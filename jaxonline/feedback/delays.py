@@ -125,9 +125,10 @@ class GeometricDelay:
 
 def _as_delays(values: Any, name: str) -> tuple[int, ...]:
     array = np.asarray(values)
-    if array.ndim != 1 or array.size == 0 or not np.issubdtype(array.dtype, np.integer) or (array < 0).any():
-        raise ArgumentError(name, f"must be a vector of integers >= 0, got {check.quote(values)}")
-    return tuple(array.tolist())
+    numbers = array.ndim == 1 and array.size > 0 and np.issubdtype(array.dtype, np.number)
+    if not numbers or not ((array >= 0) & (array == np.floor(array))).all():
+        raise ArgumentError(name, f"must be a list of whole numbers, at least 0 (got {check.quote(values)})")
+    return tuple(int(rounds) for rounds in array)
 
 
 @struct
@@ -169,6 +170,6 @@ def as_delay(delay: Any, name: str) -> Delay:
         return delay
     if isinstance(delay, int | np.integer) and not isinstance(delay, bool):
         if delay < 0:
-            raise ArgumentError(name, f"must be at least 0 rounds, got {delay}")
+            raise ArgumentError(name, f"must be at least 0 rounds (got {delay})")
         return FixedDelay(int(delay))
     return GivenDelays(delay)

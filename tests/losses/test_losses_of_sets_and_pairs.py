@@ -68,7 +68,7 @@ def test_smallest_arms_have_the_smallest_numbers_and_ties_go_to_the_first_arms()
 
 
 def test_wrong_sets_and_pairs_raise_errors_that_name_the_argument():
-    with pytest.raises(ValueError, match=r"^m must be at least 1"):
+    with pytest.raises(ValueError, match=r"^m: must be at least 1"):
         SmallestArms(0)
     with pytest.raises(ValueError, match=r"^m .*3, got 4"):
         set_size(SmallestArms(4), 3, np.float32)

@@ -29,17 +29,20 @@ from jaxonline.study.files.docstrings import documented_parameters, first_line
 
 PACKAGES = (
     "learners", "environments", "feedback", "feedback.noise", "losses", "estimators", "estimators.dictionary",
-    "kernels", "kernels.radial", "comparators", "bounds", "simulation.measures", "simulation.awake_regret", "simulation.stopping", "feedback.delays",
+    "kernels", "kernels.radial", "comparators", "bounds", "simulation.measures", "simulation.awake_regret",
+    "simulation.stopping", "feedback.delays",
     "game.regret", "claims", "environments.adversaries",
 )  # fmt: skip
 PROTOCOLS: dict[str, type] = {  # a class has the first kind whose protocol it satisfies
     "learner": Learner, "combiner": Combiner, "environment": Environment, "adversary": NoiseAdversary,
-    "feedback": Feedback, "delay": Delay, "noise": NoiseLaw, "comparator": Comparator, "hindsight comparator": HindsightComparator,
+    "feedback": Feedback, "delay": Delay, "noise": NoiseLaw, "comparator": Comparator,
+    "hindsight comparator": HindsightComparator,
     "measure": Measure, "regret": Regret, "loss": Loss,
 }  # fmt: skip
 HEADINGS = {
     "learner": "Learners", "combiner": "Combiners: weights of experts", "environment": "Environments",
-    "feedback": "Feedback: what a learner observes", "noise": "Noise distributions", "delay": "Delays of answers", "adversary": "Adversaries",
+    "feedback": "Feedback: what a learner observes", "noise": "Noise distributions", "delay": "Delays of answers",
+    "adversary": "Adversaries",
     "loss": "Losses", "regret": "Notions of regret", "estimator": "Estimators of gradients", "kernel": "Kernels",
     "comparator": "Comparators", "bound": "Bounds", "measure": "Measures", "step size": "Step sizes",
     "schedule": "Schedules (optax)", "optimizer": "Optimizers (optax)", "projection": "Projections (optax)",
