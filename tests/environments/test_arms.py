@@ -16,7 +16,7 @@ from jaxonline.environments import (
     HiddenBestArm,
     SwitchingArms,
 )
-from jaxonline.environments.moving_arms import reflected
+from jaxonline.environments.moving_arms import reflect
 from jaxonline.game import Environment, play_round, start, stream_keys
 from jaxonline.game.defaults import EnvironmentDefaults, overrides
 from jaxonline.parameters.struct import cast_leaves
@@ -106,7 +106,7 @@ def test_reflection():
         return a
 
     a = np.linspace(-3.7, 4.2, 80).astype(np.float32)
-    np.testing.assert_allclose(reflected(jnp.asarray(a)), [bounced(each) for each in a], atol=1e-6)
+    np.testing.assert_allclose(reflect(jnp.asarray(a)), [bounced(each) for each in a], atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -119,8 +119,8 @@ def test_reflection():
         (lambda: DriftingArms([0.5, 1.5]), "means: must be at least 0 and at most 1"),
         (lambda: DriftingArms([0.5], step=-0.1), "step: must be at least 0"),
         (lambda: SwitchingArms([0.5], [2]), "means: must have 2 dimensions"),
-        (lambda: SwitchingArms([[0.5], [0.2]], [2, 3]), "starts: must have one entry less"),
-        (lambda: SwitchingArms([[0.5], [0.2]], [1]), "starts: must rise from 2"),
+        (lambda: SwitchingArms([[0.5], [0.2]], [2, 3]), "starts: .* 1 .got 2"),
+        (lambda: SwitchingArms([[0.5], [0.2]], [1]), "starts: .* 2"),
         (lambda: ContextualLinearArms([1.0], n_arms=0), "n_arms: must be at least 1"),
         (lambda: ContextualLinearArms([1.0], n_arms=2, radius=0.0), "radius: must be above 0"),
     ],
