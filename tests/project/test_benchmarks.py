@@ -104,7 +104,7 @@ def test_device_tests_exist_and_their_outcome_is_reported(capsys):
     assert "test_nonsense.py" in capsys.readouterr().out
 
 
-def test_a_workload_that_fails_leaves_the_others(monkeypatch, tmp_path):
+def test_a_failing_workload_does_not_stop_the_others(monkeypatch, tmp_path):
     """On an accelerator, with many runs by default, and its tests."""
     calls = []
 
@@ -176,7 +176,7 @@ def test_every_workload_runs(module, tmp_path):
     assert all(value > 0 for value in written["limits"].values())
 
 
-def test_lines_of_code():
+def test_lines_of_code_exclude_comments_and_docstrings():
     """Six of them: neither docstrings, nor comments, nor blank lines, also inside a text, count."""
     module = '''"""A module.
 
