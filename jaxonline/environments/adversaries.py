@@ -33,7 +33,7 @@ from jaxonline.parameters.types import (
 from jaxonline.parameters.validation import validate_arguments
 
 SQUARED = Squared()
-CLEAN_MULTIPLES = 3.0, -1.0  # instances of the game without noise are these multiples of e; their mean is e
+NOISELESS_MULTIPLES = 3.0, -1.0  # instances of the game without noise are these multiples of e; their mean is e
 
 
 class IndistinguishablePair(NamedTuple):
@@ -84,7 +84,7 @@ def indistinguishable_pair(
         stream = DataStream(instances, np.ones(len(instances)), order="iid" if len(instances) > 1 else "file")
         return Game(stream, NoisyCopies(TwoPoints(noise), reveal_covariance=reveal_covariance), loss=loss)
 
-    return IndistinguishablePair(make_game(CLEAN_MULTIPLES, 0.0 * e), make_game((1.0,), 2.0 * e))
+    return IndistinguishablePair(make_game(NOISELESS_MULTIPLES, 0.0 * e), make_game((1.0,), 2.0 * e))
 
 
 @cites("cesabianchi2010online")
@@ -121,7 +121,7 @@ def unavoidable_regret(
         return float(loss(np.float64(w), np.float64(1.0)))
 
     def clean_loss(w: float) -> float:
-        return float(np.mean([noisy_loss(multiple * w) for multiple in CLEAN_MULTIPLES]))
+        return float(np.mean([noisy_loss(multiple * w) for multiple in NOISELESS_MULTIPLES]))
 
     def minimise(function: Callable[[float], float]) -> tuple[float, float]:
         """Return the minimiser of a convex function, and the minimum."""

@@ -1,7 +1,7 @@
-"""What a learner may ask about a round: each feedback opens one oracle a round, and the oracle keeps the meter.
+"""Feedbacks: what a learner may ask in a round. Each opens one oracle per round, which counts the queries.
 
-`full` information, `copies` with the laws of their `noise`, `attributes`, the `bandit`'s single number, the
-`loss_of_move` where moves are points, and the outcome `on_request`.
+`full` information, noisy `copies` with distributions of `noise`, `attributes` of the learner's choice, the `bandit`'s
+loss of the pulled arm, the `loss_of_move` for moves that are points, and the outcome `on_request`.
 """
 
 from jaxonline.feedback import noise

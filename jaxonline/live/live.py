@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Key, PyTree
 
 from jaxonline.feedback import Bandit, FullInformation
-from jaxonline.game import Draw, Entrant, Game, Round, as_entrant, warn_of_other_losses
+from jaxonline.game import Draw, Entrant, Game, Round, as_entrant, warn_about_loss_mismatch
 from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.live import inputs, state_files
 from jaxonline.live.live_game import KeptPrecision, LiveGame, default_loss, no_arrivals
@@ -274,7 +274,7 @@ class Live:
             game = Game(no_arrivals(instance, self._outcome, self._precision.dtype), self._entrant.feedback, loss)
         live_game = LiveGame.of(game, self._entrant, self._key, self._precision)
         if self._loss is not None:
-            warn_of_other_losses(game, {"learner": self._entrant.learner})
+            warn_about_loss_mismatch(game, {"learner": self._entrant.learner})
         self._states, self._game, self._instance = live_game.begin(), live_game, instance
         return live_game
 

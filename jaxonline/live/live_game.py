@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Key, PyTree
 
 from jaxonline.feedback import Bandit, LossOfMove
-from jaxonline.game import Entrant, Game, Round, States, bind, overflow_of
+from jaxonline.game import Entrant, Game, Round, States, bind, overflow_flag
 from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.live import state_files
 from jaxonline.live.rounds import TABLE_ROWS, Arrivals, ReportedLoss, compile_programs, pad_rows
@@ -49,7 +49,7 @@ class LiveGame:
         self.unknown = np.ones((TABLE_ROWS, *game.specs.outcome.shape), precision.dtype)
         own_loss, self.loss_range, *_ = traits_of(entrant.learner, LearnerTraits)
         self.losses = [game.loss] if own_loss is None else [game.loss, own_loss]
-        self.may_overflow = overflow_of(info) is not None
+        self.may_overflow = overflow_flag(info) is not None
 
     @classmethod
     def of(cls, game: Game, entrant: Entrant, key: Key[Array, ""], precision: KeptPrecision) -> "LiveGame":

@@ -10,10 +10,10 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxonline.game import Game, same_loss, warn_of_other_losses
+from jaxonline.game import Game, same_loss, warn_about_loss_mismatch
 from jaxonline.game.defaults import FeedbackDefaults, method_of
 from jaxonline.game.protocols import Comparator, HindsightComparator
-from jaxonline.game.specs import said
+from jaxonline.game.specs import format_spec
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import cast_leaves
@@ -110,7 +110,7 @@ def check_options(
         control_variates, antithetic, width, mesh, progress,
         None if checkpoint is None else Checkpoint.of(checkpoint), workers,
     )  # fmt: skip
-    warn_of_other_losses(game, options.members)
+    warn_about_loss_mismatch(game, options.members)
     if antithetic:
         _check_antithetic(game, teams)
     return options
@@ -154,7 +154,7 @@ def _check_comparator(game: Game, comparator: Any) -> None:
         try:
             jax.eval_shape(cast_leaves(comparator, game.dtype, "comparator").statistic, *game.specs)
         except (TypeError, ValueError, AttributeError) as error:
-            instances, outcomes = map(said, game.specs)
+            instances, outcomes = map(format_spec, game.specs)
             raise ArgumentTypeError(
                 "comparator",
                 f"{name} cannot judge this game (got instances {instances} and outcomes {outcomes}); "

@@ -54,7 +54,7 @@ def played(environment):
 
 
 @pytest.mark.parametrize("name", some(ARMS, "hidden", "contextual"))
-def test_losses_have_the_means_that_are_stated(name):
+def test_losses_have_the_expected_outcome_as_mean(name):
     """The mean of outcome - stated mean, over all rounds and runs: z below the limit of a false alarm 1e-6 for each of
     three arms; 8 standard errors, 0.035 for coins, would be found with probability 0.999. Means that are those of the
     next round are found where they change."""
@@ -97,7 +97,7 @@ def test_losses_have_the_means_that_are_stated(name):
         assert stats.kstest(inside * 1.6, "norm").pvalue < FALSE_ALARM
 
 
-def test_reflection():
+def test_reflect_equals_bouncing_at_0_and_1():
     """Bounce after bounce, against a loop."""
 
     def bounced(a):

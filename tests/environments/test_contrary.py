@@ -98,7 +98,7 @@ def test_every_deterministic_learner_of_arms_loses_every_round(name):
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", PLAY_A_LAW + DRAW)
-def test_no_randomised_learner_of_the_registry_is_forced(name):
+def test_randomised_learners_keep_sublinear_regret(name):
     """The mean regret of 200 runs is below T/4 (6 standard errors; false alarm 1e-9), whatever the rate; of learners
     whose move shows the coin, against an adversary that has seen earlier moves only. Epsilon-greedy with its falling
     epsilon has a coin that hardly matters: it is forced, to more than T/2."""
@@ -123,7 +123,7 @@ HEDGE, PERTURBED = bounds.exponential_weights(2, 100), bounds.perturbed_leader(2
     ],
 )
 @pytest.mark.long
-def test_who_follows_an_arm_that_is_seen_loses_every_round(learner, loss):
+def test_a_learner_with_an_observed_arm_loses_every_round(learner, loss):
     """The leader's follower, draws with the probability 1, and the perturbed leader, who shows its coin."""
     assert contrary_losses(learner, loss)[0] >= 50
 
@@ -136,7 +136,7 @@ def test_who_follows_an_arm_that_is_seen_loses_every_round(learner, loss):
         pytest.param(FollowThePerturbedLeader(PERTURBED.eta), ArmLoss(), True, PERTURBED, marks=pytest.mark.long),
     ],
 )
-def test_who_draws_is_not_forced(learner, loss, blind, bound):
+def test_a_learner_with_hidden_draws_keeps_its_bound(learner, loss, blind, bound):
     """The mean regret of 200 runs is below the bound (drawn experts come close to it: the interval of 6 standard errors
     reaches there), and below T/2 with that interval (false alarm 1e-9)."""
     regrets = contrary_losses(learner, loss, 200, blind)
@@ -146,8 +146,8 @@ def test_who_draws_is_not_forced(learner, loss, blind, bound):
 
 
 @pytest.mark.long
-def test_a_study_of_the_adversary():
-    """Mistakes and regret to the best expert, T and T/2."""
+def test_a_study_with_contrary_labels_has_linear_regret():
+    """T mistakes, and a regret of T/2 against the best expert."""
     game = jo.Game(ContraryLabels(), jo.FullInformation(), loss=ZeroOne())
     result = jo.simulate(
         game, WeightedMajority(0.5), n_runs=2, n_rounds=T, record_at=1, comparator=BestExpert(), mesh=ONE_DEVICE,
@@ -159,7 +159,7 @@ def test_a_study_of_the_adversary():
 
 
 @pytest.mark.long
-def test_exp3_is_not_forced():
+def test_exp3_keeps_its_bound_against_contrary_losses():
     game = jo.Game(ContraryLosses(2), jo.Bandit(), loss=ArmLoss())
     learner = EXP3.over_horizon(2, 400)
     runs = jax.vmap(lambda key: jo.play(game, learner, key, 400)[1])(jax.random.split(KEY, 200))
@@ -167,7 +167,7 @@ def test_exp3_is_not_forced():
     assert regret.mean() + 6 * regret.std(ddof=1) / np.sqrt(200) < 100
 
 
-def test_what_the_adversary_answers():
+def test_contrary_losses_answer_the_most_probable_expert():
     labels, losses = ContraryLabels(), ContraryLosses(3)
     x = labels.instance(KEY, (), 1)[0]
     answers = [float(labels.answer(KEY, (), 1, x, jnp.float32(move))[0]) for move in (-0.1, 0.0, 2.0)]
@@ -206,7 +206,7 @@ def rows_of(environment, n_rounds=2000, loss=None):
 
 
 @pytest.mark.long
-def test_finite_class():
+def test_finite_class_has_its_error_probabilities():
     """Frequencies of errors: |z| < 6.2 has a false alarm of 6e-10, and 0.07 off is found."""
     errors = np.array([0.0, 0.2, 0.5, 1.0])
     X, y = rows_of(FiniteClass(errors))
@@ -221,7 +221,7 @@ def test_finite_class():
 
 
 @pytest.mark.long
-def test_switching_and_wandering_experts():
+def test_switching_and_random_walk_experts_have_their_losses():
     """The good expert has the expected loss (1 - gap) / 2; reflected walks stay inside, and steps have their size."""
     environment = SwitchingExperts(3, every=100, gap=0.6)
     _, losses = rows_of(environment)
@@ -270,7 +270,7 @@ def brute_force(losses, k):
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 7])
-def test_best_segments_is_brute_force(k):
+def test_best_segments_equals_brute_force(k):
     rng = np.random.default_rng(k)
     for n_rounds, n_experts in ((1, 3), (6, 3), (8, 2), (5, 1)):
         losses = np.round(rng.uniform(size=(n_rounds, n_experts)), 1)
@@ -284,7 +284,7 @@ def test_best_segments_is_brute_force(k):
 
 
 @pytest.mark.long
-def test_regrets_of_a_study():
+def test_a_study_reports_regrets_against_changing_comparators():
     """External, switching and dynamic: ever smaller losses of the comparator, exact where the good experts never
     err."""
     comparators = jo.BestArm(), BestSegments(1), BestSegments(3), BestOfEachRound()

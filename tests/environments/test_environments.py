@@ -49,11 +49,11 @@ def rows(n: int, order: str, n_rounds: int, n_runs: int = 1) -> np.ndarray:
     return x[..., 0].astype(int)
 
 
-def test_file_order():
+def test_file_order_repeats_the_rows():
     np.testing.assert_array_equal(rows(5, "file", 13, 2), np.tile(np.arange(13) % 5, (2, 1)))
 
 
-def test_shuffled_passes_hold_every_row_once():
+def test_shuffled_passes_contain_every_row_once():
     """Every pass of every run is a permutation of all rows, and no two of them are alike."""
     drawn = rows(20, "shuffled", 20 * 6 + 7, 8)
     passes = drawn[:, :120].reshape(-1, 20)
@@ -89,7 +89,7 @@ def test_resampled_rows_are_uniform_and_independent():
     assert stats.chisquare(np.bincount(mutant.ravel(), minlength=7)).pvalue < FALSE_ALARM
 
 
-def test_a_data_set_of_one_row():
+def test_a_data_set_may_have_one_row():
     assert rows(1, "shuffled", 3).tolist() == [[0, 0, 0]]
 
 
@@ -108,7 +108,7 @@ def test_the_linear_model_answers_with_its_weights():
 
 @pytest.mark.long
 @pytest.mark.parametrize("instances", some(["gaussian", "sphere", "cube"], "sphere"))
-def test_the_laws_of_instances(instances):
+def test_instances_have_their_distribution(instances):
     """Each law against scipy's (a coordinate, or the length), false alarm 1e-6 each; fresh in every round and run."""
     d, radius = 3, 2.0
     x, _ = played(jo.environments.LinearModel(np.ones(d), radius=radius, instances=instances), 500, 20)
@@ -157,7 +157,7 @@ def test_the_series_starts_from_zeros_and_has_normal_innovations():
 
 
 @pytest.mark.parametrize("coefficients", [[0.5, 0.5], [-1.0], [1.5], [0.0, -1.01]])
-def test_series_that_are_not_stationary_are_refused(coefficients):
+def test_a_nonstationary_series_raises_an_error(coefficients):
     with pytest.raises(ValueError, match="coefficients"):
         jo.environments.Autoregressive(coefficients)
 
@@ -173,9 +173,9 @@ ALL = {
 
 @pytest.mark.parametrize("both_precisions", some([False, True], False), indirect=True)
 @pytest.mark.parametrize("name", some(ALL, "file"))
-def test_what_an_environment_says_of_itself(name, both_precisions):
-    """Its instances are as it announced, in either precision; it is identical in all runs only if it says so; and it
-    does not listen to predictions if it says that it is oblivious."""
+def test_environments_keep_their_declared_specs_and_traits(name, both_precisions):
+    """Instances have the declared shape and dtype in both precisions; runs are identical only if it is deterministic;
+    outcomes do not depend on predictions if it is oblivious."""
     environment = ALL[name]()
     assert isinstance(environment, Environment)
     assert environment.instance_spec == jax.ShapeDtypeStruct((2,), both_precisions)
