@@ -39,7 +39,7 @@ ONE_DEVICE = default_mesh(jax.devices()[:1])
 
 
 def learner_names(**properties):
-    """Names of the learner_names learners that have these properties."""
+    """Names of the registered learners that have these properties."""
     entries = {name: make() for name, make in LEARNERS.items()}
     return [name for name, entry in entries.items() if all(getattr(entry, k) == v for k, v in properties.items())]
 
