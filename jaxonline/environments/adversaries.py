@@ -1,7 +1,6 @@
-"""Adversaries: two games that one noisy copy cannot distinguish, and noise directed at the learner.
+"""Adversaries: a pair of games that one noisy copy does not distinguish, and noise that depends on the learner.
 
-Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), section 2 (an
-adversary may change the noise from round to round, or between calls), Theorems 3 and 5, appendices E and F.
+Paper A, section 2 (the noise may be chosen by an adversary in every call), Theorems 3 and 5, appendices E and F.
 """
 
 from collections.abc import Callable
@@ -34,15 +33,15 @@ from jaxonline.parameters.types import (
 from jaxonline.parameters.validation import validate_arguments
 
 SQUARED = Squared()
-NOISELESS_MULTIPLES = 3.0, -1.0  # the instances of the game without noise, in units of e; their mean is e
+NOISELESS_MULTIPLES = 3.0, -1.0  # instances of the game without noise are these multiples of e; their mean is e
 
 
 class IndistinguishablePair(NamedTuple):
-    """Two games in which one noisy copy of an instance has the same distribution, 3e or -e with equal probability.
+    """Two games in which a noisy copy of an instance has the same distribution in every round: 3e or -e.
 
     Attributes:
-        without_noise: instances are uniform on {3e, -e}, and copies are the instances.
-        with_noise: every instance is e, and the noise of a copy is uniform on {2e, -2e}.
+        without_noise: instances are uniform on {3e, -e}; copies are equal to the instances.
+        with_noise: every instance is e; the noise of a copy is uniform on {2e, -2e}.
     """
 
     without_noise: Game
@@ -54,23 +53,18 @@ class IndistinguishablePair(NamedTuple):
 def indistinguishable_pair(
     direction: Vector = (1.0,), *, loss: Annotated[Any, Component("loss")] = SQUARED, reveal_covariance: bool = False
 ) -> IndistinguishablePair:
-    """The two games in the proof of Theorem 3; the label is always 1.
+    """Two games that no learner distinguishes from one noisy copy a round (proof of Theorem 3); the label is always 1.
 
-    A learner with one copy per round has the same distribution of moves in both games, but the best linear predictors
-    differ: with the squared loss they are e/5 and e. So one of its two regrets grows linearly in T
-    (`unavoidable_regret`). Learners with two copies, or with the covariance, can distinguish the games.
-
-    The theorem is about linear predictors <w, x>; one that is 1 on 3e, -e and e, with a kernel or an intercept, has no
-    loss in either game. The pair is an instance of Theorem 5: any distribution of x without noise, and its mean with
-    noise of that distribution around it.
+    A learner with one copy a round makes moves of the same distribution in both games. But the best linear predictors
+    differ: e/5 and e for the squared loss. So one of the two regrets is linear in T (`unavoidable_regret`). Learners
+    that take two copies or know the covariance can distinguish the games. Predictors that are 1 on 3e, -e and e, as
+    kernels or an intercept allow, lose nothing in either game. Theorem 5 generalises the pair to any distribution of
+    instances without noise; in the second game their mean is the instance, with noise of that distribution around it.
 
     Args:
-        direction: e, a unit vector [d].
-        loss: of both games.
-        reveal_covariance: whether learners may ask for the covariance of the noise, which Theorem 3 excludes.
-
-    Raises:
-        ValueError: `direction` is not a unit vector.
+        direction: e, a vector [d] of length 1; d is the dimension of the instances. Raises a ValueError otherwise.
+        loss: the loss of both games.
+        reveal_covariance: whether learners may ask for the covariance of the noise. Theorem 3 excludes that.
 
     Example:
         >>> import jaxonline as jo
@@ -83,7 +77,7 @@ def indistinguishable_pair(
     e = np.asarray(direction, float)
     if not np.isclose(np.linalg.norm(e), 1.0, rtol=1e-6, atol=0.0):
         raise ArgumentError("direction", f"must be a unit vector (got the length {np.linalg.norm(e):g})")
-    e = e.astype(jnp.result_type(float))  # before multiplying, so that 3e and e + 2e have the same bits
+    e = e.astype(jnp.result_type(float))  # before the products, so that 3e and e + 2e are equal, bit for bit
 
     def make_game(multiples: tuple[float, ...], noise: np.ndarray) -> Game:
         instances = np.outer(multiples, e)
@@ -98,27 +92,24 @@ def indistinguishable_pair(
 def unavoidable_regret(
     radius: PositiveFloat, loss: Annotated[Callable, Takes("(y_hat, y)"), Component("loss")] = SQUARED
 ) -> float:
-    """Lower bound on the regret per round of every learner with one copy, in one game of `indistinguishable_pair`.
+    """Lower bound on the regret a round of learners with one copy, in the worse game of `indistinguishable_pair`.
 
-    In both games a linear predictor is a number w, with predictions w, 3w, -w of e, 3e, -e. Its expected regrets of a
-    round against the best with |w| <= radius are F1(w) = (l(3w) + l(-w))/2 - min and F2(w) = l(w) - min, where l(a) is
-    the loss of predicting a when 1 is right. The w_t of a learner have the same distribution in both games, and F1, F2
-    are convex, so that with m the mean of E w_t over the rounds
-
-        the larger expected regret after T rounds >= T max(F1(m), F2(m)) >= T min_w max(F1(w), F2(w)),
-
-    for every T, also for randomised learners; the minimum is over |w| <= radius, to which the w_t belong (for the
-    squared loss with radius >= 1 they need not). The function returns the last number without T. For the squared loss
-    F1 = 5 (w - 1/5)^2 and, with radius >= 1, F2 = (w - 1)^2, so it is (1 - 1/sqrt(5))^2 = 0.3056, at w = 1/sqrt(5). It
-    is 0 if both games have a common best predictor, as for radius <= 1/5: hence the "large enough" ball in the proof of
-    Theorem 3, which leaves the constant open.
+    A linear predictor is one number w in both games: its predictions for e, 3e, -e are w, 3w, -w. Its expected regrets
+    a round against the best |w| <= radius are F1(w) = (l(3w) + l(-w))/2 - min and F2(w) = l(w) - min; l(a) is the loss
+    of predicting a for the label 1. The hypotheses w_t have the same distribution in both games, and F1, F2 are convex.
+    Let m be the mean of E w_t over the rounds. For every T, and for randomised learners, too, the larger expected
+    regret is at least T max(F1(m), F2(m)) >= T min_w max(F1(w), F2(w)); the function returns this minimum without T.
+    It is over |w| <= radius. The hypotheses must be in this ball, too, unless the loss is squared and radius >= 1.
+    For the squared loss F1 = 5 (w - 1/5)^2 and, with radius >= 1, F2 = (w - 1)^2: the minimum is (1 - 1/sqrt(5))^2 =
+    0.3056, at w = 1/sqrt(5). It is 0 if both games have the same best predictor, as for radius <= 1/5. The proof of
+    Theorem 3 assumes a "large enough" ball and leaves the constant open.
 
     Args:
         radius: of the comparator's ball |w| <= radius.
         loss: a convex loss `loss(y_hat, y)`.
 
     Example:
-        >>> from jaxonline.environments.adversaries import unavoidable_regret
+        >>> from jaxonline.environments import unavoidable_regret
         >>> round(unavoidable_regret(1.0), 6), round(unavoidable_regret(0.2), 6)
         (0.305573, 0.0)
     """
@@ -126,37 +117,38 @@ def unavoidable_regret(
 
     radius = float(radius)
 
-    def value(prediction: float) -> float:
-        return float(loss(np.float64(prediction), np.float64(1.0)))
+    def noisy_loss(w: float) -> float:
+        return float(loss(np.float64(w), np.float64(1.0)))
 
-    def mean_loss(w: float) -> float:
-        return float(np.mean([value(multiple * w) for multiple in NOISELESS_MULTIPLES]))
+    def clean_loss(w: float) -> float:
+        return float(np.mean([noisy_loss(multiple * w) for multiple in NOISELESS_MULTIPLES]))
 
     def minimise(function: Callable[[float], float]) -> tuple[float, float]:
-        """The minimiser of a convex function, and its minimum."""
-        inside = optimize.minimize_scalar(function, bounds=(-radius, radius), method="bounded")
-        value, where = min((function(w), w) for w in (-radius, radius, float(inside.x)))
-        return where, value
+        """Return the minimiser of a convex function, and the minimum."""
+        inner = optimize.minimize_scalar(function, bounds=(-radius, radius), method="bounded")
+        minimum, minimiser = min((function(w), w) for w in (-radius, radius, float(inner.x)))
+        return minimiser, minimum
 
-    with jax.enable_x64(True), np.errstate(all="ignore"):  # losses use JAX, and may be infinite
-        (first, least_first), (second, least_second) = minimise(mean_loss), minimise(value)
+    with jax.enable_x64(True), np.errstate(all="ignore"):  # losses are functions of jax, and may be infinite
+        (clean_best, clean_minimum), (noisy_best, noisy_minimum) = minimise(clean_loss), minimise(noisy_loss)
 
-        def excess(w: float) -> float:
-            return (mean_loss(w) - least_first) - (value(w) - least_second)
+        def difference(w: float) -> float:
+            return (clean_loss(w) - clean_minimum) - (noisy_loss(w) - noisy_minimum)
 
-        # between the minimisers F1 increases from 0 and F2 decreases to 0: their maximum is least where they are equal
-        if not excess(first) < 0 < excess(second):
-            return 0.0  # a common best predictor
-        crossing = optimize.root_scalar(excess, bracket=(first, second), method="brentq", xtol=1e-15, rtol=1e-15)
-        return max(0.0, value(crossing.root) - least_second)
+        # from the minimiser of F1 to that of F2, F1 rises from 0 and F2 falls to 0: the maximum is least where F1 = F2
+        if not difference(clean_best) < 0 < difference(noisy_best):
+            return 0.0  # the same minimiser
+        bracket = clean_best, noisy_best
+        crossing = optimize.root_scalar(difference, bracket=bracket, method="brentq", xtol=1e-15, rtol=1e-15)
+        return max(0.0, noisy_loss(crossing.root) - noisy_minimum)
 
 
 class ChasingState(NamedTuple):
     """State of `ChasingNoise`.
 
     Attributes:
-        aim: decayed mean of y_hat x [d], the direction of the learner's hypothesis.
-        sign: of the last prediction.
+        aim: decayed mean of y_hat x [d], an estimate of the direction of the learner's hypothesis.
+        sign: the sign of the last prediction.
         mean_error: mean of (y_hat - y)^2 so far.
         was_right: whether the last error was at most the mean before it.
     """
@@ -169,34 +161,29 @@ class ChasingState(NamedTuple):
 
 @struct
 class ChasingNoise:
-    """Adversarial noise along the learner's hypothesis, after good predictions or in all rounds.
+    """Adversarial noise along the learner's hypothesis, in the rounds after a good prediction or in all rounds.
 
-    A learner that takes a noisy copy for the instance is biased by Sigma w, the covariance of the noise times its
-    hypothesis; for a given E|noise|^2 this is largest for noise along w. The adversary does not know w, but it knows
-    the earlier predictions: the mean of y_hat x is E[x x'] w. Its noise is
+    A learner that uses a noisy copy as the instance has the bias Sigma w: the covariance of the noise times its
+    hypothesis. For a given E|noise|^2 the bias is largest for noise along w. The adversary does not observe w, but it
+    observes past predictions: the mean of y_hat x is E[x x'] w. So its noise is s xi aim/|aim| if the last error was at
+    most the mean error before it, and 0 otherwise. Here aim is the decayed mean of y_hat x (a random direction before
+    any prediction), and xi is c or -1/c with probabilities 1/(1 + c^2) and c^2/(1 + c^2), times sqrt(variance). The
+    mean is 0, and E|noise|^2 is `variance` or 0 in every call. The sign s is that of the last prediction for even
+    copies and the opposite for odd copies, so the distribution also changes between the calls of a round.
 
-        noise = s xi aim/|aim| if the last error was at most the mean error before it, else 0,
-
-    with aim the decayed mean of y_hat x (a random direction before the first prediction), and xi = c or -1/c with
-    probabilities 1/(1 + c^2) and c^2/(1 + c^2), times sqrt(variance): the mean is 0, and E|noise|^2 is `variance` or 0
-    in every call. The sign s is that of the last prediction for even copies and the opposite for odd ones, so the
-    distribution changes between rounds and between the calls of a round.
-
-    It has no noise after a bad prediction, so it uses only a part of its budget: a learner with a kernel that takes
-    copies for instances may lose less than with Gaussian noise of the same E|noise|^2 in every call. With `always=True`
-    and `skew=1`, where xi is a random sign, such learners lost a third more than with Gaussian noise
-    (`notebooks/noisy_kernels.ipynb`, section 5).
+    Without noise after bad predictions, the adversary spends only a part of its budget: a kernel learner that uses
+    copies as instances may lose less than to Gaussian noise of the same E|noise|^2 in every call. With `always=True`
+    and `skew=1` such learners lost a third more than to Gaussian noise (`notebooks/noisy_kernels.ipynb`, section 5).
 
     Args:
-        variance: the budget a, E|noise|^2 <= a in every call.
-        skew: c; for 1 the distribution is symmetric.
+        variance: the budget a: E|noise|^2 <= a in every call.
+        skew: c; at 1 the distribution is symmetric.
         memory: the weight of the past in the decayed mean.
         always: whether there is noise in every round, also after bad predictions.
 
     Example:
-        >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.environments.adversaries import ChasingNoise
-        >>> adversary = ChasingNoise(4.0, skew=1.0, memory=0.0)
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
+        >>> adversary = jo.environments.ChasingNoise(4.0, skew=1.0, memory=0.0)
         >>> state = adversary.init(jax.random.key(0), jnp.zeros(2))
         >>> state = adversary.observe(state, jnp.int32(1), jnp.array([0.0, 2.0]), jnp.float32(1.0), jnp.float32(1.0))
         >>> noise = adversary.sample(jax.random.key(1), state, jnp.int32(2), jnp.int32(0), jnp.zeros(2))
@@ -210,28 +197,27 @@ class ChasingNoise:
     always: bool = static(default=False)
 
     def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> ChasingState:
-        """The state before round 1: a random direction; there is noise from the first round on."""
+        """Return a random direction; there is noise from the first round on."""
         zero = jnp.zeros((), instance.dtype)
         return ChasingState(random.normal(key, instance.shape, instance.dtype), zero + 1, zero, jnp.bool_(True))
 
     def sample(
         self, key: Key[Array, ""], state: ChasingState, t: Int[Array, ""], index: Int[Array, ""], x: Float[Array, "d"]
     ) -> Float[Array, "d"]:
-        """The noise of copy `index`."""
+        """Return the noise of copy `index`."""
         skew, variance = jnp.asarray(self.skew, x.dtype), jnp.asarray(self.variance, x.dtype)
-        rare = random.uniform(key, (), x.dtype) < 1 / (1 + skew**2)
-        xi = jnp.where(rare, skew, -1 / skew)
-        side = jnp.where(index % 2 == 0, state.sign, -state.sign)
-        active = state.was_right | self.always
-        length = jnp.where(active, jnp.sqrt(variance), jnp.zeros_like(variance))
-        largest = jnp.max(jnp.abs(state.aim))  # squares of small entries would underflow
+        is_skew = random.uniform(key, (), x.dtype) < 1 / (1 + skew**2)
+        xi = jnp.where(is_skew, skew, -1 / skew)
+        sign = jnp.where(index % 2 == 0, state.sign, -state.sign)
+        length = jnp.where(state.was_right | self.always, jnp.sqrt(variance), jnp.zeros_like(variance))
+        largest = jnp.max(jnp.abs(state.aim))  # scaled first: squares of small numbers underflow in float32
         aim = state.aim / jnp.where(largest > 0, largest, jnp.ones_like(largest))
-        return side * xi * length * (aim / jnp.maximum(jnp.linalg.norm(aim), 1))
+        return sign * xi * length * (aim / jnp.maximum(jnp.linalg.norm(aim), 1))
 
     def observe(
         self, state: ChasingState, t: Int[Array, ""], x: Float[Array, "d"], y: Array, y_hat: Array
     ) -> ChasingState:
-        """Estimate the hypothesis from a round that is over, and compare its error with the mean."""
+        """Update the aim and the mean error, and compare the error with the mean before."""
         memory = jnp.asarray(self.memory, x.dtype)
         error = (y_hat - y) ** 2
         return ChasingState(

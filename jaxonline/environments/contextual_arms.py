@@ -1,4 +1,4 @@
-"""Contextual bandits: arms with losses that are linear in observed features."""
+"""Contextual bandits with linear losses."""
 
 from typing import Any, ClassVar
 
@@ -16,16 +16,15 @@ from jaxonline.parameters.types import Count, NonNegative, Positive
 
 @struct
 class ContextualLinearArms(EnvironmentDefaults):
-    """Linear contextual arms: in each round arm k has features x_k and the loss <weights, x_k> + noise_std z.
+    """Linear contextual bandit: arm k has features x_k and the loss <weights, x_k> + noise_std z, z standard normal.
 
-    An instance is the matrix of the features [K, d], independent and uniform on the sphere of radius `radius`; the
-    noise z is standard normal, independent between arms.
+    An instance is the matrix of features [K, d]. Its rows are uniform on a sphere; rows and noise are independent.
 
     Args:
         weights: the true parameter [d].
         n_arms: K.
-        noise_std: the standard deviation of the losses' noise.
-        radius: the length of the feature vectors.
+        noise_std: standard deviation of the noise of the losses.
+        radius: length of the feature vectors.
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxonline as jo
@@ -53,14 +52,14 @@ class ContextualLinearArms(EnvironmentDefaults):
         return jax.ShapeDtypeStruct((self.n_arms,), self.weights.dtype)
 
     def init(self, key: Key[Array, ""]) -> tuple[()]:
-        """The state before round 1: empty."""
+        """Return no state."""
         del key
         return ()
 
     def instance(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""]
     ) -> tuple[Float[Array, "K d"], tuple[()]]:
-        """The features of all arms."""
+        """Draw the features of all arms."""
         del t
         z = random.normal(key, self.instance_spec.shape, self.weights.dtype)
         return z * (jnp.asarray(self.radius, z.dtype) / jnp.linalg.norm(z, axis=1, keepdims=True)), state
@@ -68,12 +67,11 @@ class ContextualLinearArms(EnvironmentDefaults):
     def answer(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: Float[Array, "K d"], y_hat: Any
     ) -> tuple[Float[Array, "K"], tuple[()]]:
-        """The losses of all arms."""
+        """Draw the losses of all arms."""
         del t, y_hat
         noise = random.normal(key, (self.n_arms,), x.dtype)
         return x @ self.weights + jnp.asarray(self.noise_std, x.dtype) * noise, state
 
     def expected_outcome(self, state: tuple[()], t: Int[Array, ""], x: Float[Array, "K d"], y: Any) -> Array:
-        """<weights, x_k> for each arm [K]."""
         del state, t, y
         return x @ self.weights

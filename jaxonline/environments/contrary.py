@@ -1,7 +1,4 @@
-"""Adversaries that always contradict the learner: linear regret for every deterministic learner.
-
-Littlestone and Warmuth (1994); Cesa-Bianchi and Lugosi (2006), section 4.1.
-"""
+"""Adversaries that see the move: Littlestone and Warmuth (1994); Cesa-Bianchi and Lugosi (2006), section 4.1."""
 
 from typing import Any, ClassVar
 
@@ -10,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
+from jaxonline.environments.scalar_outcome import ScalarOutcome
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.protocols import Draw
 from jaxonline.game.traits import EnvironmentTraits
@@ -23,23 +21,21 @@ from jaxonline.parameters.types import CountFrom2
 
 @cites("littlestone1994weighted", "cesabianchi2006prediction")
 @struct
-class ContraryLabels(EnvironmentDefaults):
-    """Labels that contradict the prediction (-1 for 0): every deterministic learner errs in each round.
+class ContraryLabels(ScalarOutcome):
+    """Adversarial labels that contradict the prediction (-1 for the prediction 0): a deterministic learner always errs.
 
-    The instance is the same in every round: the constant advice of experts. Two experts with -1 and +1 are among them,
-    one of which is right in at least half of the rounds, so the regret in mistakes is at least T/2. (A linear predictor
-    <w, x> with a unit vector w repeats an expert.)
+    The instance is the constant advice of K experts. One expert advises -1, another +1, and one of them is right in at
+    least half of the rounds. So the regret is at least T/2 mistakes (the lecture's negative result), also against
+    linear predictors, since a unit vector follows one expert.
 
     Args:
-        advice: of the experts [K], including -1 and +1.
-
-    Raises:
-        ValueError: -1 or +1 is missing.
+        advice: the advice of each expert [K]. Raises a ValueError unless it contains -1 and +1.
 
     Example:
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> game = jo.Game(jo.environments.ContraryLabels(), jo.FullInformation(), loss=jo.losses.ZeroOne())
-        >>> float(jo.play(game, jo.learners.WeightedMajority(0.5), key=0, n_rounds=20)[1].loss.sum())
+        >>> learner = jo.learners.WeightedMajority(0.5)
+        >>> float(jo.play(game, learner, jax.random.key(0), n_rounds=20)[1].loss.sum())
         20.0
     """
 
@@ -48,32 +44,21 @@ class ContraryLabels(EnvironmentDefaults):
 
     def __post_init__(self):
         if not {-1.0, 1.0} <= set(np.asarray(self.advice).tolist()):
-            raise ArgumentError("advice", f"must have both -1 and +1 among it (got {check.quote(self.advice)})")
+            raise ArgumentError("advice", f"must contain both -1 and +1 (got {check.quote(self.advice)})")
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
-        """The advice of all experts."""
         return jax.ShapeDtypeStruct(self.advice.shape, self.advice.dtype)  # type: ignore[union-attr]
 
-    @property
-    def outcome_spec(self) -> jax.ShapeDtypeStruct:
-        """A label."""
-        return jax.ShapeDtypeStruct((), self.instance_spec.dtype)
-
-    def init(self, key: Key[Array, ""]) -> tuple[()]:
-        """The state before round 1: empty."""
-        del key
-        return ()
-
     def instance(self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""]) -> tuple[Float[Array, "K"], tuple[()]]:
-        """The advice."""
+        """Return the advice."""
         del key, t
         return self.advice, state  # type: ignore[return-value]
 
     def answer(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: Array, y_hat: Float[Array, ""]
     ) -> tuple[Float[Array, ""], tuple[()]]:
-        """+1 if the prediction is below 0, else -1; raises TypeError for predictions that are not numbers."""
+        """Return +1 if the prediction is below 0, else -1. Raises a TypeError if the prediction is no number."""
         del key, t
         if getattr(y_hat, "shape", None) != ():
             raise ArgumentTypeError("learner", f"must predict numbers for ContraryLabels (got {y_hat})")
@@ -83,24 +68,24 @@ class ContraryLabels(EnvironmentDefaults):
 @cites("littlestone1994weighted", "cesabianchi2006prediction")
 @struct
 class ContraryLosses(EnvironmentDefaults):
-    """Losses of 1 for the expert that the learner follows, 0 for the others: a learner that plays an arm loses 1.
+    """Adversarial losses: 1 for the expert that the learner follows, 0 for all others.
 
-    One of K experts loses at most T/K, so the regret of a deterministic learner is at least T (1 - 1/K). The adversary
-    knows the learner but not its random draws: it sees the probabilities of a `Draw` or the weights, and gives the loss
-    1 to the largest; then the regret of `Hedge` and `DrawnExpert` satisfies its bound. A learner whose move is a drawn
-    arm without probabilities, such as `FollowThePerturbedLeader`, reveals its draw; with `blind` the adversary uses the
-    previous move.
+    A learner that plays an arm loses 1 in every round. One of K experts loses at most T/K in total, so the regret of a
+    deterministic learner is at least T (1 - 1/K) >= T/2. If the move is a `Draw` or a vector of weights, the adversary
+    sees the probabilities but not the arm drawn, and the expert with the largest has the loss 1: the regret of `Hedge`
+    and `DrawnExpert` stays below its bound. A learner that draws an arm but plays no `Draw`, such as
+    `FollowThePerturbedLeader`, reveals the arm.
 
     Args:
         n_experts: K.
         blind: whether the adversary sees only the moves of earlier rounds.
 
     Example:
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> from jaxonline.learners import EWA, DrawnExpert, FollowTheLeader
         >>> game = jo.Game(jo.environments.ContraryLosses(2), jo.FullInformation(), loss=jo.losses.ArmLoss())
         >>> def total_loss(combiner):
-        ...     return float(jo.play(game, DrawnExpert(combiner), key=0, n_rounds=100)[1].loss.sum())
+        ...     return float(jo.play(game, DrawnExpert(combiner), jax.random.key(0), n_rounds=100)[1].loss.sum())
         >>> total_loss(FollowTheLeader()), total_loss(EWA(0.2)) < 70
         (100.0, True)
     """
@@ -119,21 +104,21 @@ class ContraryLosses(EnvironmentDefaults):
         return jax.ShapeDtypeStruct((self.n_experts,), jnp.result_type(float))
 
     def init(self, key: Key[Array, ""]) -> Int[Array, ""]:
-        """The followed expert before round 1: the first."""
+        """Return the expert that has the loss 1 in round 1 if `blind`: the first."""
         del key
         return jnp.int32(0)
 
     def instance(self, key: Key[Array, ""], state: Array, t: Int[Array, ""]) -> tuple[Array, Array]:
-        """An empty vector."""
+        """Return an empty vector."""
         del key, t
         return jnp.zeros((0,), self.instance_spec.dtype), state
 
     def answer(
         self, key: Key[Array, ""], state: Array, t: Int[Array, ""], x: Array, y_hat: Any
     ) -> tuple[Float[Array, "K"], Array]:
-        """1 for the expert that is most probably followed (the first of several), else 0."""
+        """Return the loss 1 for the expert that the learner follows most probably (the first of several)."""
         del key, t
         move = y_hat.probabilities if isinstance(y_hat, Draw) else y_hat
         followed = (jnp.argmax(move) if move.ndim else move).astype(jnp.int32)
-        opposed = state if self.blind else followed
-        return jax.nn.one_hot(opposed, self.n_experts, dtype=x.dtype), followed
+        target = state if self.blind else followed
+        return jax.nn.one_hot(target, self.n_experts, dtype=x.dtype), followed

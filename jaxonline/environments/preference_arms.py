@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from jaxonline import random
-from jaxonline.environments.arms import WithoutContext
+from jaxonline.environments.arms import ContextFreeArms
 from jaxonline.losses.lazy import LazyOutcome
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
@@ -35,7 +35,7 @@ Preferences = Annotated[Any, Shape("K", "K"), Interval(ge=0, le=1), Convert(_as_
 
 
 @struct
-class PreferenceArms(WithoutContext):
+class PreferenceArms(ContextFreeArms):
     """K arms that are compared in pairs: arm i beats arm j with probability `preferences[i, j]`, in each round anew.
 
     An outcome is the matrix of the duels of all pairs [K, K]: 1 at [i, j] and 0 at [j, i] if arm i beats arm j, and 1/2

@@ -28,9 +28,9 @@ class BestArmIdentification(ClassicalGame):
 
     title: ClassVar[str] = "Best-arm identification: probability of a wrong recommendation."
     rounds: int = Field(20_000, ge=2, le=100_000_000, description="The horizon; runs that last longer are censored.")
-    means: Numbers = Field((0.3, 0.5, 0.6, 0.7), min_length=2, description="Mean losses of the arms.")
+    means: Numbers = Field((0.4, 0.5, 0.5, 0.6), min_length=2, description="Mean losses of the arms.")
     delta: float = Field(0.1, gt=0, lt=1, description="Largest probability of error of successive elimination.")
-    budget: int = Field(800, ge=2, description="Number of pulls of sequential halving.")
+    budget: int = Field(400, ge=2, description="Number of pulls of sequential halving.")
 
     def setting(self) -> Setting:
         means = np.asarray(self.means)
