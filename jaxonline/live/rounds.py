@@ -76,7 +76,7 @@ class ReportedLoss(FeedbackDefaults):
 
     def gradient(self, y_hat: PyTree, y: Array) -> PyTree:
         """Raises a TypeError, since the gradient is unknown: a learner that needs it is rejected when it is bound."""
-        raise TypeError("it needs the gradient of the loss, but only the loss of the move is reported")
+        raise TypeError("loss: the learner needs the gradient, but only the loss of the move is known; pass y")
 
 
 def pad_rows(rows: np.ndarray) -> np.ndarray:

@@ -91,7 +91,7 @@ def unpack(path: str, content: bytes) -> Saved:
             about["round"], [arrays[f"leaf {i}"] for i in range(about["leaves"])], arrays.get("open"),
         )  # fmt: skip
     except (*DAMAGED_ARCHIVE_ERRORS, TypeError, AttributeError, OSError) as error:
-        raise ValueError(f"{path} must be a file that Live.save wrote, but it is of another kind or damaged") from error
+        raise ValueError(f"{path}: must be a file that Live.save wrote (got another kind, or a damaged one)") from error
 
 
 def write_state(path: str | os.PathLike[str], saved: Saved) -> None:

@@ -97,9 +97,7 @@ class Result:
             ValueError: if the study has no comparator.
         """
         if self.comparator_loss is None:
-            raise ValueError(
-                "comparator: the regret needs one; use simulate(..., comparator=jo.BestArm()) or jo.L2Ball(1.0)"
-            )
+            raise ArgumentError("comparator", estimates.NO_COMPARATOR)
         return self.cumulative_loss - self.comparator_loss
 
     @property

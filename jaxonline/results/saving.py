@@ -80,7 +80,7 @@ def _save_in_folder(result: Any, path: Path) -> Path:
         raise ArgumentError("path", f"must end in the name of a store (got '{path}')")
     place = path.resolve() if path.is_symlink() else path
     if os.path.lexists(path) and not (place.exists() and _is_ours(Folder(place))):
-        raise FileExistsError(f"{path} exists and is not a result of jaxonline; give another path")
+        raise FileExistsError(f"{path}: exists and is not a result of jaxonline; give another path")
     with name_in_errors(path):
         place.parent.mkdir(parents=True, exist_ok=True)
         beside = temporary_path(place)
@@ -104,7 +104,7 @@ def _save_at_url(result: Any, url: str) -> str:
     place = Bucket(url)
     before = place.names()
     if before and not _is_ours(place, TEMPORARY_SUFFIX):
-        raise FileExistsError(f"{url} exists and is not a result of jaxonline; give another URL")
+        raise FileExistsError(f"{url}: exists and is not a result of jaxonline; give another URL")
     if not before:
         for files in _files(result):
             place.write(files)
@@ -220,7 +220,7 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
     except (KeyError, TypeError) as error:
         raise ValueError(f"{path}: is damaged; {error!r}") from error
     check_format(str(path), attributes)
-    raise ValueError(f"{path} is not a result that Result.save or simulate(checkpoint=...) wrote")
+    raise ValueError(f"{path}: is not a result that Result.save or simulate(checkpoint=...) wrote")
 
 
 def _check_names(place: Folder | Bucket, learners: tuple[str, ...]) -> None:

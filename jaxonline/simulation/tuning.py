@@ -168,5 +168,5 @@ def _tuning_key(key: Any, runs_key: Any) -> jax.Array:
         return jax.random.fold_in(study, TUNING_STREAM)
     own = check.as_key("runs_key", runs_key)
     if np.array_equal(jax.random.key_data(own), jax.random.key_data(study)):
-        raise ArgumentError("runs_key", "must differ from key, whose runs are for the reported study")
+        raise ArgumentError("runs_key", "must differ from key, whose runs are reported (got the same)")
     return own

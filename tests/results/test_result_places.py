@@ -54,7 +54,7 @@ def test_only_a_result_is_replaced(tmp_path, name):
     path = tmp_path / "study"
     FOREIGN[name](path)
     before = everything(tmp_path)
-    with pytest.raises(FileExistsError, match=f"{re.escape(str(path))} exists"):
+    with pytest.raises(FileExistsError, match=f"{re.escape(str(path))}: exists"):
         made_up().save(path)
     assert everything(tmp_path) == before
     if name != "a store in which something else was put":

@@ -30,9 +30,7 @@ ALL, LAST = slice(None), slice(-1, None)
 def recorded_array(result: Any, quantity: str) -> Any:
     """The array of a quantity [L, R, G, ...]; for the regret that of the losses. The quantity is checked."""
     if quantity in ("regret", "comparator_loss") and result.comparator_loss is None:
-        raise ValueError(
-            f"comparator: {quantity} needs one; use simulate(..., comparator=jo.BestArm()) or jo.L2Ball(1.0)"
-        )
+        raise ArgumentError("comparator", NO_COMPARATOR)
     check.choice("quantity", quantity, result.quantities)
     if quantity in result.measures:
         return result.measures[quantity]

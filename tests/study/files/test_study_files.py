@@ -222,7 +222,7 @@ def test_parquet_of_other_programs_is_read(folder):
     assert stream.X.tolist() == [[1.5, 3.0], [2.0, 4.0], [4.0, 6.0]]
     assert stream.y.tolist() == [1.0, -1.0, 0.5]
     frame[:0].to_parquet(folder / "own.parquet")
-    with pytest.raises(ValueError, match=r"own\.parquet: there is no row of numbers"):
+    with pytest.raises(ValueError, match=r"own\.parquet: must have a row of numbers"):
         load(folder, table)
     (folder / "own.parquet").write_bytes(b"no parquet")
     with pytest.raises(ValueError, match=r"own\.parquet cannot be read as Parquet"):
