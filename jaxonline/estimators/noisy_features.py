@@ -69,12 +69,7 @@ def prod(psi: NoisyFeature, psi2: NoisyFeature) -> Float[Array, ""]:
 
 
 class PairProduct(NamedTuple):
-    """Product of the inner products of pairs of copies, stored as a logarithm to avoid overflow.
-
-    Attributes:
-        sign: +1, -1 or 0.
-        log_size: logarithm of the absolute value; 0 if there is no pair.
-    """
+    """Product of inner products of pairs of copies: `sign` +1, -1 or 0; `log_size` = ln |product|, 0 without pairs."""
 
     sign: Float[Array, ""]
     log_size: Float[Array, ""]
@@ -115,10 +110,7 @@ class FeatureMap(abc.ABC):
         """Compute the estimate from the product of its pairs and its factors, the first `level(counts)` rows."""
 
     def assemble(self, counts: Counts, copies: Float[Array, "capacity d"]) -> NoisyFeature:
-        """Compute the estimate from `queries(counts)` rows of copies: first the pairs, then the factors.
-
-        It is 0 with `overflow` set if `copies` has too few rows.
-        """
+        """Compute the estimate from `queries(counts)` rows, pairs first; with too few rows it is 0 with `overflow`."""
         even = copies[: 2 * (copies.shape[0] // 2)]
         pairs = PairProduct.from_inner_products(jnp.sum(even[0::2] * even[1::2], axis=-1), self.pairs(counts))
         psi = self.combine(counts, pairs, jnp.roll(copies, -2 * self.pairs(counts), axis=0))
@@ -157,8 +149,7 @@ class FeatureMap(abc.ABC):
     def bias(self, capacity: int, squared_norm: float) -> float:
         """Bound on |E Psi~ - Psi(x)| for |x|^2 = `squared_norm`, from the cap and from counts of probability 0.
 
-        The bias of <w, Psi~> is at most |w| times this; the bias of `prod_clean(psi, x2)` at most sqrt(k(x2, x2)) times
-        this.
+        The bias of <w, Psi~> is at most |w| times this, that of `prod_clean(psi, x2)` sqrt(k(x2, x2)) times this.
         """
 
     @validate_arguments

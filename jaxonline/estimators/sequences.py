@@ -47,12 +47,9 @@ class PolynomialSequence:
     """Sequence of polynomials Q_0, ..., Q_K in z = (x - centre) / scale, stored as the differences Q_n - Q_(n-1).
 
     Args:
-        differences: [K + 1, K + 1], lower triangular; row n holds the power-basis coefficients of Q_n - Q_(n-1).
+        differences: [K + 1, K + 1], lower triangular (or ValueError); row n: power-basis coefficients of Q_n - Q_(n-1).
         centre: middle of the interval on which the Q_n approximate f.
         scale: half the length of the interval.
-
-    Raises:
-        ValueError: the matrix is not square or not lower triangular.
 
     Example:
         >>> from jaxonline.estimators.sequences import PolynomialSequence
@@ -83,10 +80,7 @@ class PolynomialSequence:
         return float(jnp.finfo(dtype).eps) * float(np.abs(np.asarray(self.differences)).sum())
 
     def magnitudes(self, second_moment: float, mean: float) -> np.ndarray:
-        """sqrt E (Q'_n - Q'_(n-1))^2 for n = 0 .. K, with E (X - centre)^2 = `second_moment` and E X = `mean`.
-
-        The variance is smallest for p_n proportional to them.
-        """
+        """sqrt E (Q'_n - Q'_(n-1))^2 for n = 0 .. K from E (X - centre)^2 and E X; proportional to the optimal p_n."""
         scale = host_float("scale", self.scale)
         m, b = (mean - host_float("centre", self.centre)) / scale, second_moment / scale**2
         table = np.asarray(self.differences, np.float64)
@@ -107,10 +101,7 @@ class PolynomialSequenceEstimator:
 
     Args:
         sequence: the polynomials.
-        law: distribution of N, positive wherever Q_n differs from Q_(n-1).
-
-    Raises:
-        ValueError: `law` gives probability 0 to an n that is needed.
+        law: distribution of N, positive wherever Q_n differs from Q_(n-1) (otherwise a ValueError).
 
     Example:
         >>> import jax
@@ -188,18 +179,14 @@ def chebyshev(
 ) -> PolynomialSequence:
     """Chebyshev series of f on [lower, upper], truncated at each degree: Q_n - Q_(n-1) = c_n T_n.
 
-    The polynomials are close to the best approximations. The c_n are those of the polynomial that interpolates f at
-    `nodes` Chebyshev points.
+    Close to the best approximations. The c_n are those of the polynomial interpolating f at `nodes` Chebyshev points.
 
     Args:
-        f: vectorised, finite on the interval. E X must lie in the interval; copies of X need not.
-        degree: K.
+        f: vectorised, finite on the interval (or ValueError). E X must lie in the interval; copies of X need not.
+        degree: K. Raises a ValueError if float64 rounding exceeds 1e-6 max |f| at this degree.
         lower: lower end of the interval.
-        upper: upper end of the interval.
+        upper: upper end of the interval, above `lower` (or ValueError).
         nodes: number of interpolation points, above `degree`.
-
-    Raises:
-        ValueError: the interval is empty, f is not finite, or float64 rounding exceeds 1e-6 max |f| at this degree.
 
     Example:
         >>> from jaxonline.estimators import chebyshev
@@ -227,13 +214,10 @@ def bernstein(f: ArrayFunction, degree: Count, lower: FiniteFloat, upper: Finite
     the interval, and decreases like 1/K for a smooth f. The coefficients are computed with exact rationals.
 
     Args:
-        f: vectorised, finite on the interval. E X must lie in the interval; copies of X need not.
-        degree: K.
+        f: vectorised, finite on the interval (or ValueError). E X must lie in the interval; copies of X need not.
+        degree: K. Raises a ValueError if float64 rounding exceeds 1e-6 max |f| at this degree.
         lower: lower end of the interval.
-        upper: upper end of the interval.
-
-    Raises:
-        ValueError: the interval is empty, f is not finite, or float64 rounding exceeds 1e-6 max |f| at this degree.
+        upper: upper end of the interval, above `lower` (or ValueError).
 
     Example:
         >>> from jaxonline.estimators import bernstein

@@ -51,19 +51,14 @@ class SeriesEstimator:
 
     Args:
         coefficients: gamma_0 .. gamma_K.
-        law: distribution of N, positive wherever gamma_n != 0.
+        law: distribution of N, positive wherever gamma_n != 0 (otherwise a ValueError).
         centre: c, the point of expansion.
         constant: added to every estimate.
         radius: radius of convergence of the whole series, used to check the variance.
-        reach: for |E X - c| up to this, the terms beyond the table are of the size of rounding; inf for a complete
-            polynomial.
-
-    Raises:
-        ValueError: `law` gives probability 0 to an n with gamma_n != 0.
+        reach: for |E X - c| up to this, terms beyond the table are of the size of rounding; inf for a polynomial.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> square = jo.estimators.SeriesEstimator([0.0, 0.0, 1.0], jo.estimators.FiniteDistribution([0.0, 0.0, 1.0]))
         >>> float(square.estimate(jax.random.key(0), lambda key: 3.0))
         9.0
@@ -109,30 +104,24 @@ class SeriesEstimator:
         the second moment may be a guess, which affects the variance only.
 
         Args:
-            loss: a `SeriesLoss`, whose derivative is estimated.
+            loss: a `SeriesLoss` (otherwise a TypeError), whose derivative is estimated.
             law: a `Geometric`, `minimum_variance`, `cost_aware`, or another function of the coefficients, the second
                 moment and the radius that returns a distribution.
-            second_moment: E (X - c)^2, or a bound on it.
+            second_moment: E (X - c)^2, or a bound on it. Raises a ValueError if the variance is infinite: this (p times
+                this for a geometric distribution) is radius^2 or more.
             centre: c.
             constant_outside: add gamma_0 to every estimate instead of drawing it as the stratum N = 0. This lowers the
                 variance; the optimal distributions then request at least one copy for each estimate.
             n_terms: length of the table. By default the shortest for which the rest of the series, at the second moment
-                of the weighted factors or at `reach`, is below 1e-20 of its majorant. Set it in order to `stack`
-                estimators.
+                of the weighted factors or at `reach`, is below 1e-20 of its majorant. Set it to `stack` estimators.
+                Raises a ValueError if more than 1024 terms are needed, or if it is too small for `reach`.
             reach: bound on |E X - c|; by default the root of the second moment. The attribute `reach` of the estimator
                 is larger: there the rest of the series is 1e-9 of the sum of |gamma_n| reach^n.
 
-        Raises:
-            TypeError: `loss` has no series.
-            ValueError: the variance is infinite (p E (X - c)^2 >= radius^2 for a geometric distribution, otherwise E (X
-                - c)^2 >= radius^2), more than 1024 terms are needed, or `n_terms` is too small for `reach`.
-
         Example:
-            >>> from jaxonline.estimators import Geometric, SeriesEstimator, minimum_variance
-            >>> from jaxonline.losses import Exponential, Squared
-            >>> SeriesEstimator.for_loss(Squared(), minimum_variance, 2.0).law.probabilities.tolist()
-            [0.0, 1.0]
-            >>> len(SeriesEstimator.for_loss(Exponential(), Geometric(2.0), 0.5).coefficients)
+            >>> import jaxonline as jo
+            >>> law = jo.estimators.Geometric(2.0)
+            >>> len(jo.estimators.SeriesEstimator.for_loss(jo.losses.Exponential(), law, 0.5).coefficients)
             21
         """
         radius = require_series("loss", loss).radius(centre)
@@ -209,8 +198,7 @@ def effective_length(coefficients: Table) -> int:
 def n_required_terms(loss: AnySeriesLoss, reach: float, centre: float = 0.0) -> int:
     """Number of coefficients of l' after which the rest of sum |gamma_n| reach^n is below 1e-20 of the whole.
 
-    Raises a TypeError if `loss` has no series, and a ValueError if `reach` is outside the disc of convergence, the sum
-    overflows float64, or more than 1024 terms are needed.
+    TypeError: no series; ValueError: `reach` is outside the disc of convergence, overflow, or more than 1024 terms.
     """
     total = require_series("loss", loss).majorant(reach, centre)
     if not math.isfinite(total):

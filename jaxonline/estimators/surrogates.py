@@ -33,10 +33,7 @@ from jaxonline.parameters.validation import validate_arguments
 class GaussianComponents(NamedTuple):
     """Gaussian kernels whose sum is a surrogate: e^log_size exp(-u sum_i z_i^2 / (1 - 2 u sigma_i^2)).
 
-    Attributes:
-        rates: u [n].
-        shrinkage: 1 - 2 u sigma_i^2 [n, d], for each eigenvector of the covariance.
-        log_sizes: logarithms of the values at 0 [n].
+    `rates`: u [n]; `shrinkage`: 1 - 2 u sigma_i^2 for each eigenvector [n, d]; `log_sizes`: logarithms at 0 [n].
     """
 
     rates: Float[Array, "n"]
@@ -51,18 +48,14 @@ class Surrogate(Kernel):
 
     Args:
         kernel: original kernel k.
-        covariance: covariance of the noise: a variance (number), variances [d] or a matrix [d, d].
+        covariance: covariance of the noise: a variance (number), variances [d] or a matrix [d, d]. Raises a ValueError
+            if it is invalid or has another dimension, or if 2 (largest eigenvalue) >= width^2.
         dimension: d; required if `covariance` is a number.
 
-    Raises:
-        ValueError: 2 (largest eigenvalue) >= width^2, or the covariance is invalid or has another dimension.
-
     Example:
-        >>> import jax.numpy as jnp
-        >>> import jaxonline as jo
+        >>> import jax.numpy as jnp, jaxonline as jo
         >>> surrogate = jo.estimators.Surrogate(jo.kernels.Gaussian(2.0), [0.5, 0.2])
-        >>> a = jnp.array([1.0, 0.0])
-        >>> round(float(surrogate(a, a)), 4), round(float(surrogate.constant()), 4)
+        >>> round(float(surrogate(jnp.ones(2), jnp.ones(2))), 4), round(float(surrogate.constant()), 4)
         (1.2172, 1.1033)
     """
 
@@ -135,7 +128,7 @@ def radial_surrogate(
     dimension: Count | None = None,
     n_nodes: Count = 128,
 ) -> Surrogate:
-    """Surrogate of the part u <= `cut` of a radial kernel.
+    """Surrogate of the part u <= `cut` of a radial kernel. A traced parameter raises a TypeError.
 
     Its `kernel` is a finite mixture k that replaces the truncated kernel. E k^(a, x~) = k(a, x) holds exactly, and
     predictions use k. The distance from k to the radial kernel is `kernel.truncation_error(cut)` plus
@@ -143,24 +136,17 @@ def radial_surrogate(
 
     Args:
         kernel: radial kernel with a mixing density (`RadialExponential`, `Cauchy`).
-        covariance: covariance of the noise: a variance (number), variances [d] or a matrix [d, d].
-        cut: upper limit of u, below 1 / (2 * largest eigenvalue). For its bound on R the paper requires half of that,
-            c/d < 1/(4 sigma^2) (E13: c < d/(4 sigma) is printed).
+        covariance: covariance of the noise: a variance (number), variances [d] or a matrix [d, d] (or ValueError).
+        cut: upper limit of u, below 1 / (2 * largest eigenvalue) (or ValueError). For its bound on R the paper requires
+            half of that, c/d < 1/(4 sigma^2) (E13: c < d/(4 sigma) is printed).
         dimension: d; required if `covariance` is a number.
         n_nodes: number of Gaussian kernels.
 
-    Raises:
-        TypeError: a parameter is traced.
-        ValueError: `cut` is out of range, or the covariance is invalid or has another dimension.
-
     Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxonline.estimators import radial_surrogate
-        >>> from jaxonline.kernels.radial import Cauchy
-        >>> surrogate = radial_surrogate(Cauchy(4.0), 0.25, cut=1.0, dimension=4)
-        >>> x = jnp.zeros(4)
-        >>> round(float(surrogate.kernel(x, x)), 4), round(float(surrogate(x, x)), 4)
-        (0.9817, 1.3264)
+        >>> import jax.numpy as jnp, jaxonline as jo
+        >>> surrogate = jo.estimators.radial_surrogate(jo.kernels.radial.Cauchy(4.0), 0.25, cut=1.0, dimension=4)
+        >>> round(float(surrogate(jnp.zeros(4), jnp.zeros(4))), 4)
+        1.3264
     """
     variances = np.asarray(_eigenvectors(np.asarray(covariance, float), dimension)[0])
     _check_cut(cut, variances)
@@ -175,10 +161,7 @@ def surrogate_error(
     dimension: Count | None = None,
     n_nodes: Count = 128,
 ) -> float:
-    """Estimated quadrature error of k^: the largest change when the number of nodes is doubled.
-
-    The maximum is over distances from 0 to 300 / sqrt(cut) along every eigenvector. Arguments as in `radial_surrogate`.
-    """
+    """Quadrature error of k^: largest change with twice the nodes, at distances to 300/sqrt(cut) on eigenvectors."""
     variances = np.asarray(_eigenvectors(np.asarray(covariance, float), dimension)[0])
     _check_cut(cut, variances)
     profiles = []
