@@ -71,10 +71,10 @@ class Sleeping(ForwardsToEnvironment):
     def __post_init__(self):
         shape = getattr(self.environment.outcome_spec, "shape", None)
         if shape is None or len(shape) != 1:
-            raise ArgumentError("environment", f"must have vectors of losses as outcomes, got {shape}")
+            raise ArgumentError("environment", f"must have vectors of losses as outcomes (got {shape})")
         if self.availability.shape[-1:] != shape:
             got = self.availability.shape[-1:]
-            raise ArgumentError("availability", f"must have an entry for each of {shape[0]} arms, got {got}")
+            raise ArgumentError("availability", f"must have an entry for each of {shape[0]} arms (got {got})")
 
     @property
     def traits(self) -> EnvironmentTraits:

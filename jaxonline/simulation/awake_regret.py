@@ -47,7 +47,7 @@ class AwakeRegret:
             raise TypeError("AwakeRegret needs masks (environments.Sleeping) and losses of arms as outcomes")
         n_experts = len(record.y_comparator)
         if self.expert is not None and self.expert >= n_experts:
-            raise ArgumentError("expert", f"must be less than the number of experts {n_experts}, got {self.expert}")
+            raise ArgumentError("expert", f"must be less than the number of experts {n_experts} (got {self.expert})")
         return Compensated.zeros(self._select(record.y_comparator))
 
     def add(self, carry: Compensated, t: jax.Array, record: Round) -> Compensated:

@@ -218,7 +218,7 @@ class ClopperPearson(ConfidenceInterval):
         """See `ConfidenceInterval.ends`."""
         other = values[(values != 0) & (values != 1) & ~np.isnan(values)]
         if other.size:
-            raise ArgumentError("interval", f"must suit all values: ClopperPearson needs 0 and 1, got {other[0]:.6g}")
+            raise ArgumentError("interval", f"must suit all values: ClopperPearson needs 0 and 1 (got {other[0]:.6g})")
         n_runs, tail = of.n_runs, (1.0 - level) / 2
         ones = np.rint(of.mean * n_runs)
         with np.errstate(invalid="ignore"):

@@ -37,7 +37,7 @@ class SleepingBandits(ClassicalGame):
         means, T = np.asarray(self.means), self.rounds
         gaps, K = means - means.min(), len(means)
         if not gaps.any():
-            raise ArgumentError("means", f"must not all be equal, got {', '.join(map(str, self.means))}")
+            raise ArgumentError("means", f"must not all be equal (got {', '.join(map(str, self.means))})")
         environment = Sleeping(BernoulliArms(means), np.where(np.arange(K) == means.argmax(), 1.0, self.available))
         learners = {"UCB1": UCB1(), "EXP3": EXP3.over_horizon(K, T)}
         theorem_bounds = {"UCB1": lambda t: float(bounds.sleeping_ucb1(gaps, t))}
