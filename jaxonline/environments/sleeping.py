@@ -30,7 +30,7 @@ def _as_availability(values: Any, name: str) -> Array:
         raise ArgumentError(name, "must contain booleans if it is a table of rounds and arms")
     table = table.astype(bool)
     if not table.any(axis=1).all():
-        raise ArgumentError(name, f"must have an available arm in each round, got none in round {_first_empty(table)}")
+        raise ArgumentError(name, f"must have an available arm in each round (got none in round {_first_empty(table)})")
     return jnp.asarray(table)
 
 
