@@ -17,11 +17,9 @@ from jaxonline.parameters.validation import validate_arguments
 def perceptron(radius: PositiveFloat, margin: PositiveFloat) -> float:
     """Mistake bound of `Perceptron` and `KernelPerceptron` (Novikoff 1962): (r / gamma)^2.
 
-    It requires |x| <= r and y <u, x> >= gamma for some |u| = 1.
-
     Args:
-        radius: r.
-        margin: gamma.
+        radius: r >= |x|.
+        margin: gamma <= y <u, x> for some |u| = 1.
 
     Example:
         >>> from jaxonline.bounds import perceptron
@@ -34,14 +32,12 @@ def perceptron(radius: PositiveFloat, margin: PositiveFloat) -> float:
 @cites("gentile2003robustness")
 @validate_arguments
 def p_norm_perceptron(p: Annotated[float, Ge(2)], radius: PositiveFloat, margin: PositiveFloat) -> float:
-    """Mistake bound of `PNormPerceptron`: (p - 1) (r / gamma)^2 for |x|_p <= r and y <u, x> >= gamma, |u|_q = 1.
-
-    Gentile (2003); 1/p + 1/q = 1.
+    """Mistake bound of `PNormPerceptron` (Gentile 2003): (p - 1) (r / gamma)^2.
 
     Args:
-        p: exponent of the norm.
-        radius: r, bound on the p-norm of instances.
-        margin: gamma.
+        p: exponent of the norm of instances.
+        radius: r >= |x|_p.
+        margin: gamma <= y <u, x> for some |u|_q = 1, where 1/p + 1/q = 1.
 
     Example:
         >>> from jaxonline.bounds import p_norm_perceptron
@@ -98,11 +94,8 @@ def passive_aggressive(
         variant: variant of the algorithm.
         radius: r.
         norm: |u|.
-        hinge_losses: hinge losses of u, one per round.
+        hinge_losses: hinge losses of u, one per round; all 0 for PA (otherwise a ValueError).
         C: aggressiveness.
-
-    Raises:
-        ValueError: a hinge loss of u is not 0 (PA only).
 
     Example:
         >>> from jaxonline.bounds import passive_aggressive

@@ -42,15 +42,11 @@ def moment_bounds(
     Args:
         X: instances [n, d].
         y: targets [n].
-        noise: distribution of the instances' noise, or None for clean instances.
+        noise: distribution of the instances' noise with a finite fourth moment (or ValueError); None if they are clean.
         label_noise: distribution of the labels' noise, or None for clean labels.
 
-    Raises:
-        ValueError: the fourth moment of the noise is infinite.
-
     Example:
-        >>> import numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
         >>> jo.bounds.moment_bounds(np.eye(2), 2 * np.ones(2), jo.noise.gaussian(4.0))[:4:3]  # B and B_y
         (3.0, 2.0)
     """

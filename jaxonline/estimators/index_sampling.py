@@ -17,7 +17,10 @@ _MAX_OUTCOMES = 1 << 20
 
 @validate_arguments
 def uniform_subset(key: Key[Array, ""], d: int | Int[Array, ""], size: Count) -> Int[Array, "size"]:
-    """Uniform random subset of 0 .. d - 1 (Floyd, cost independent of d). ValueError if size > d, unless traced."""
+    """Draw a uniformly random subset of {0, ..., d - 1} by Floyd's algorithm, whose cost does not depend on d.
+
+    Raises a ValueError if `size` exceeds d (not checked if d is traced).
+    """
     known = check.concrete_array(d)
     if known is not None and size > known:
         raise ArgumentError("size", f"must be at most d = {d} (got {size})")

@@ -110,7 +110,10 @@ class FeatureMap(abc.ABC):
         """Compute the estimate from the product of its pairs and its factors, the first `level(counts)` rows."""
 
     def assemble(self, counts: Counts, copies: Float[Array, "capacity d"]) -> NoisyFeature:
-        """Compute the estimate from `queries(counts)` rows, pairs first; with too few rows it is 0 with `overflow`."""
+        """Compute the estimate from `queries(counts)` rows of copies: first the pairs, then the factors.
+
+        It is 0 with `overflow` set if `copies` has too few rows.
+        """
         even = copies[: 2 * (copies.shape[0] // 2)]
         pairs = PairProduct.from_inner_products(jnp.sum(even[0::2] * even[1::2], axis=-1), self.pairs(counts))
         psi = self.combine(counts, pairs, jnp.roll(copies, -2 * self.pairs(counts), axis=0))

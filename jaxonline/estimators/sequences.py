@@ -80,7 +80,10 @@ class PolynomialSequence:
         return float(jnp.finfo(dtype).eps) * float(np.abs(np.asarray(self.differences)).sum())
 
     def magnitudes(self, second_moment: float, mean: float) -> np.ndarray:
-        """sqrt E (Q'_n - Q'_(n-1))^2 for n = 0 .. K from E (X - centre)^2 and E X; proportional to the optimal p_n."""
+        """sqrt E (Q'_n - Q'_(n-1))^2 for n = 0 .. K, with E (X - centre)^2 = `second_moment` and E X = `mean`.
+
+        The variance is smallest for p_n proportional to them.
+        """
         scale = host_float("scale", self.scale)
         m, b = (mean - host_float("centre", self.centre)) / scale, second_moment / scale**2
         table = np.asarray(self.differences, np.float64)
@@ -179,7 +182,8 @@ def chebyshev(
 ) -> PolynomialSequence:
     """Chebyshev series of f on [lower, upper], truncated at each degree: Q_n - Q_(n-1) = c_n T_n.
 
-    Close to the best approximations. The c_n are those of the polynomial interpolating f at `nodes` Chebyshev points.
+    The polynomials are close to the best approximations. The c_n are those of the polynomial that interpolates f at
+    `nodes` Chebyshev points.
 
     Args:
         f: vectorised, finite on the interval (or ValueError). E X must lie in the interval; copies of X need not.

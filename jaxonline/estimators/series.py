@@ -198,7 +198,8 @@ def effective_length(coefficients: Table) -> int:
 def n_required_terms(loss: AnySeriesLoss, reach: float, centre: float = 0.0) -> int:
     """Number of coefficients of l' after which the rest of sum |gamma_n| reach^n is below 1e-20 of the whole.
 
-    TypeError: no series; ValueError: `reach` is outside the disc of convergence, overflow, or more than 1024 terms.
+    Raises a TypeError if `loss` has no series, and a ValueError if `reach` is outside the disc of convergence, the sum
+    overflows float64, or more than 1024 terms are needed.
     """
     total = require_series("loss", loss).majorant(reach, centre)
     if not math.isfinite(total):

@@ -161,7 +161,10 @@ def surrogate_error(
     dimension: Count | None = None,
     n_nodes: Count = 128,
 ) -> float:
-    """Quadrature error of k^: largest change with twice the nodes, at distances to 300/sqrt(cut) on eigenvectors."""
+    """Estimated quadrature error of k^: the largest change when the number of nodes is doubled.
+
+    The maximum is over distances from 0 to 300 / sqrt(cut) along every eigenvector. Arguments as in `radial_surrogate`.
+    """
     variances = np.asarray(_eigenvectors(np.asarray(covariance, float), dimension)[0])
     _check_cut(cut, variances)
     profiles = []
