@@ -11,6 +11,7 @@ from jaxonline import random
 from jaxonline.environments.lazy_losses import lazy_bernoulli, lazy_normal
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
+from jaxonline.losses.lazy import LazyOutcome
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.numbers import JaxVector, jax_array
 from jaxonline.parameters.struct import static, struct
@@ -70,7 +71,7 @@ class BernoulliArms(ContextFreeArms):
 
     def answer(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: PyTree, y_hat: PyTree
-    ) -> tuple[Float[Array, "K"], tuple[()]]:
+    ) -> tuple[LazyOutcome, tuple[()]]:
         """Draw the losses of all arms."""
         del t, x, y_hat
         return lazy_bernoulli(key, self.means), state
@@ -99,7 +100,7 @@ class GaussianArms(ContextFreeArms):
 
     def answer(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: PyTree, y_hat: PyTree
-    ) -> tuple[Float[Array, "K"], tuple[()]]:
+    ) -> tuple[LazyOutcome, tuple[()]]:
         """Draw the losses of all arms."""
         del t, x, y_hat
         return lazy_normal(key, self.means, self.std), state
@@ -150,7 +151,7 @@ class HiddenBestArm(ContextFreeArms):
 
     def answer(
         self, key: Key[Array, ""], state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y_hat: PyTree
-    ) -> tuple[Float[Array, "K"], Float[Array, "K"]]:
+    ) -> tuple[LazyOutcome, Float[Array, "K"]]:
         """Draw the losses of all arms."""
         del t, x, y_hat
         return lazy_bernoulli(key, state), state

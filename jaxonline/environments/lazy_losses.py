@@ -1,7 +1,7 @@
 """Random losses of arms that are drawn when they are read."""
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline import random
 from jaxonline.losses.lazy import LazyOutcome
@@ -22,7 +22,7 @@ def _bernoulli_vector(key: Key[Array, ""], means: Float[Array, "K"]) -> Float[Ar
     return random.bernoulli(key, means).astype(means.dtype)
 
 
-def lazy_normal(key: Key[Array, ""], means: Float[Array, "K"], std: Float[Array, ""]) -> LazyOutcome:
+def lazy_normal(key: Key[Array, ""], means: Float[Array, "K"], std: Float[ArrayLike, ""]) -> LazyOutcome:
     """Normal losses with these means and this standard deviation."""
     return LazyOutcome(_normal_entry, _normal_vector, (key, means, jnp.asarray(std, means.dtype)), len(means))
 

@@ -9,6 +9,7 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 from jaxonline import random
 from jaxonline.environments.arms import ContextFreeArms, Probabilities
 from jaxonline.environments.lazy_losses import lazy_bernoulli
+from jaxonline.losses.lazy import LazyOutcome
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import jax_array
@@ -50,7 +51,7 @@ class DriftingArms(ContextFreeArms):
 
     def answer(
         self, key: Key[Array, ""], state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y_hat: PyTree
-    ) -> tuple[Float[Array, "K"], Float[Array, "K"]]:
+    ) -> tuple[LazyOutcome, Float[Array, "K"]]:
         """Draw the losses of all arms."""
         del t, x, y_hat
         return lazy_bernoulli(key, state), state
@@ -98,7 +99,7 @@ class SwitchingArms(ContextFreeArms):
 
     def answer(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: PyTree, y_hat: PyTree
-    ) -> tuple[Float[Array, "K"], tuple[()]]:
+    ) -> tuple[LazyOutcome, tuple[()]]:
         """Draw the losses of all arms."""
         means = self.expected_outcome(state, t, x, y_hat)
         return lazy_bernoulli(key, means), state

@@ -159,7 +159,7 @@ class GivenDelays:
         return jnp.asarray(self.rounds, jnp.int32)[(t - 1) % len(self.rounds)]
 
 
-def as_delay(delay: Any, name: str) -> Delay:
+def as_delay(delay: Any, name: str) -> Any:
     """A delay as it is, a number of rounds as a fixed delay, and a list as given delays.
 
     Raises:
