@@ -106,7 +106,7 @@ AnyNoise = Annotated[
     Component("noise"),
     Convert(lambda law, name: check.instance(name, law, NoiseLaw, _noise_requirement(law))),
 ]
-"""A noise law as an argument."""
+"""A noise distribution as an argument."""
 
 
 def _as_covariance(covariance: Any, name: str) -> Any:
@@ -185,7 +185,7 @@ class Noise:
     factor: Float[ArrayLike, "..."] = dataclasses.field(init=False, default=None)  # type: ignore[assignment]
 
     symmetric: ClassVar[bool] = True
-    """Noise and its negative have the same law (`Mirrored`)."""
+    """Noise and its negative have the same distribution (`Mirrored`)."""
 
     def __post_init__(self):
         covariance = self.covariance
@@ -302,7 +302,7 @@ class TwoPoints:
     vector: Numbers | list
 
     symmetric: ClassVar[bool] = True
-    """Noise and its negative have the same law (`Mirrored`)."""
+    """Noise and its negative have the same distribution (`Mirrored`)."""
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
         """One draw, of the shape and dtype of `x`."""
