@@ -209,6 +209,7 @@ ROWS = {"type": "DataStream", "y": [[0.2, 0.5, 0.1], [0.3, 0.1, 0.9]]}
 SIGNS = {"type": "SeparableData", "direction": [1.0, 1.0]}
 GAUSSIAN = {"type": "Gaussian", "width": 1.0}
 DICTIONARY = {"type": "Dictionary.draw", "key": 0, "dimension": 3, "n_frequencies": 4, "kernels": [GAUSSIAN, GAUSSIAN]}
+DELAY = {"type": "FixedDelay", "rounds": 2}
 GAMES = [
     {"environment": LINE, "feedback": "FullInformation"},
     {"environment": LINE, "feedback": {"type": "NoisyCopies", "noise": {"type": "gaussian", "covariance": 0.1}}},
@@ -223,8 +224,14 @@ GAMES = [
     {"environment": ROWS | {"X": [[[0.2, 0.3, 0.5]] * 2] * 2}, "feedback": "Bandit", "loss": "ArmLoss"},
     {"environment": ROWS | {"X": [[0.1], [0.2]]}, "loss": "SquaredDistance",
      "feedback": {"type": "LossOfMove", "loss": "SquaredDistance"}},
+    {"environment": ARMS, "loss": "ArmLoss", "feedback": {"type": "Delayed", "feedback": "Bandit", "delay": DELAY}},
+    {"environment": ARMS, "loss": "SumOfArms", "feedback": "SemiBandit"},
+    {"environment": {"type": "PreferenceArms", "preferences": [[0.5, 0.7], [0.3, 0.5]]}, "feedback": "Duel",
+     "loss": {"type": "PairLoss", "winner": 0}},
 ]  # fmt: skip
 GAME_ARGUMENTS = {
+    "BOLD": {"learner": "UCB1", "max_delay": 2}, "UpdateOnArrival": {"learner": "UCB1"},
+    "SequentialHalving": {"budget": 6},
     "MultiKernel": {
         "combiner": {"type": "EWA", "eta": 0.5}, "expert": {"type": "VAW", "allow_float32": True},
         "dictionary": DICTIONARY,
