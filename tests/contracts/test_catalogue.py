@@ -23,8 +23,10 @@ from jaxonline.study.files.reading import SourceFile, StudyFileError
 PACKAGES = ("learners", "environments", "feedback", "losses", "estimators", "kernels", "comparators", "bounds")
 HORIZON = 64
 # Arguments of constructors that check several arguments together; for others the first fitting value is enough.
+PAIRS = {"preferences": [[0.5, 0.8], [0.2, 0.5]]}
 OWN_ARGUMENTS = {
     "Autoregressive": {"coefficients": [0.5]}, "data": {"set": "diabetes"}, "DataStream": {"X": [[1.0], [2.0]]},
+    "PreferenceArms": PAIRS, "CondorcetWinner": PAIRS, "rucb": PAIRS, "cucb": {"m": 2},
     "explore_then_commit": {"gaps": [0.0, 0.5]}, "ucb1": {"gaps": [0.0, 0.5]},
     "FiniteDistribution": {"probabilities": [0.5, 0.5]},
     "SwitchingArms": {"means": [[0.2, 0.4], [0.4, 0.2]], "starts": [5]}, "GradientBandit": {"delta": 0.5},
@@ -208,6 +210,8 @@ GAMES = [
     {"environment": LINE, "feedback": {"type": "NoisyCopies", "noise": {"type": "gaussian", "covariance": 0.1}}},
     {"environment": LINE, "feedback": {"type": "Attributes", "budget": 2}},
     {"environment": ARMS, "feedback": "Bandit", "loss": "ArmLoss"},
+    {"environment": ARMS, "feedback": "SemiBandit", "loss": "SumOfArms"},
+    {"environment": {"type": "PreferenceArms"} | PAIRS, "feedback": "Duel", "loss": {"type": "PairLoss", "winner": 0}},
     {"environment": ARMS, "feedback": "FullInformation", "loss": "ExpectedLoss"},
     {"environment": ARMS, "feedback": "FullInformation", "loss": "ArmLoss"},
     {"environment": ARMS, "feedback": "OnRequest", "loss": "ExpectedLoss"},
