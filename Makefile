@@ -1,14 +1,14 @@
-# Each target does its own set-up: a virtual environment in .venv, filled again when pyproject.toml changes.
+# Each target installs what it needs in the virtual environment .venv, and again after a change of pyproject.toml.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-# the compilation cache of quickstart, tests and benchmarks stays inside the work tree
+# the compilation cache of quickstart, tests and benchmarks is in the work tree
 export JAX_COMPILATION_CACHE_DIR := $(CURDIR)/.jax_cache
 export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0
-# and so does Python's, whatever the environment says: without it each process compiles all that it imports
+# Python's bytecode cache is always on; without it, each process compiles all imported modules
 export PYTHONDONTWRITEBYTECODE :=
-# caches of uv and matplotlib are those that all projects share, unless they cannot be written
+# uv and matplotlib use their shared caches, unless these are not writable
 writable = $(shell folder="$(1)"; while ! test -e "$$folder"; do folder="$$(dirname "$$folder")"; done; \
 	test -d "$$folder" && test -w "$$folder" && test -x "$$folder" && echo yes)
 ifneq ($(call writable,$${UV_CACHE_DIR:-$${XDG_CACHE_HOME:-$$HOME/.cache}/uv}),yes)
@@ -22,11 +22,11 @@ endif
 
 help:
 	@echo "make quickstart   a Monte Carlo regret study on real data: table and figure in results/quickstart/"
-	@echo "make test         the tests (JAXONLINE_DATA names the folder of real data sets, where there is one)"
+	@echo "make test         the tests (JAXONLINE_DATA may name a folder of real data sets)"
 	@echo "make test-all     the tests, the long ones, and the examples of all docstrings"
-	@echo "make test-lowest  a part of the tests at the lowest versions that are allowed (test-newest: the newest)"
+	@echo "make test-lowest  some tests with the lowest allowed versions (test-newest: the newest versions)"
 	@echo "make lint         ruff, codespell, pyright; words to avoid are advice"
-	@echo "make bench        benchmarks, side by side with what else a user would pick"
+	@echo "make bench        benchmarks beside the alternatives"
 	@echo "make notebooks    run the notebooks"
 	@echo "make docs         the documentation site, in build/site/: open index.html"
 
@@ -37,7 +37,7 @@ $(BIN)/python:
 $(BIN)/uv: | $(BIN)/python
 	$(BIN)/python -m pip install --quiet uv
 
-# uv fills an environment in a third of the time that pip takes
+# uv installs in a third of pip's time
 INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python --editable
 
 $(VENV)/.run: pyproject.toml | $(BIN)/uv
@@ -67,7 +67,7 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/uv
 quickstart: $(VENV)/.run
 	$(BIN)/python -m jaxonline quickstart
 
-# worksteal: each worker begins with half of the modules, and one that is ready early takes tests from the other
+# worksteal: each worker starts with half of the modules, and an idle worker takes tests from the other
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 test: $(VENV)/.test
@@ -76,11 +76,11 @@ test: $(VENV)/.test
 test-all: $(VENV)/.test-all
 	$(PYTEST)
 
-# environments of their own at both ends of what pyproject.toml allows, and the tests that touch every dependency;
-# at the lowest versions, dependencies warn of one another
+# the tests that use every dependency, in separate environments with the lowest and the newest allowed versions;
+# the lowest versions raise deprecation warnings about each other
 ENDS := cli bad_commands datasets result result_places tables report statistics noise study compare variance_study \
 	quickstart gradient_learner simulate interrupted verify_bias zarr3 places store damaged_stores stored_studies \
-	studies_at_urls benchmark_suites cite live_estimators threads ahead environments lanes \
+	studies_at_urls benchmark_suites cite live_estimators threads precompile environments vectorised \
 	accelerators
 
 .venv-%/.test: pyproject.toml
@@ -106,7 +106,7 @@ format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# first whether the numbers are what they were: speed that changes them is none
+# check the golden numbers first, because a faster program with other numbers is not valid
 bench: $(VENV)/.dev
 	$(PYTEST) tests/simulation/test_golden.py
 	$(BIN)/python -m benchmarks

@@ -1,4 +1,4 @@
-"""What was measured, as text: a line for each workload, or for each of its sizes."""
+"""Tables of measurements: a line for each workload, or for each of its sizes."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from benchmarks.figure import is_ours
 
 
 def table(workloads: Sequence[Mapping[str, Any]], limits: Mapping[str, float]) -> str:
-    """Ours beside the best peer."""
+    """Compare this package with the best alternative of each workload."""
     lines = [
         ["workload", "a second", "best peer", "ours / best peer", "compilation", "memory", "of the machine's limit"]
     ]
@@ -19,10 +19,10 @@ def table(workloads: Sequence[Mapping[str, Any]], limits: Mapping[str, float]) -
         mine = statistics.median(rates[ours])
         peers = [name for name in rates if not is_ours(name)]
         best = max(peers, key=lambda name: statistics.median(rates[name]), default=None)
-        of = ratios(rates, ours, best) if best else []
+        speedups = ratios(rates, ours, best) if best else []
         lines.append([
             one["title"], f"{mine:,.4g} {one['unit']}s", best or "",
-            f"{statistics.median(of):.2f} ({min(of):.2f} .. {max(of):.2f})" if of else "",
+            f"{statistics.median(speedups):.2f} ({min(speedups):.2f} .. {max(speedups):.2f})" if speedups else "",
             f"{one['compilation']:.1f} s" if "compilation" in one else "",
             f"{one['megabytes']:,.0f} MB" if "megabytes" in one else "", _share(mine, one["needs"], limits),
         ])  # fmt: skip
@@ -30,9 +30,9 @@ def table(workloads: Sequence[Mapping[str, Any]], limits: Mapping[str, float]) -
 
 
 def table_of_sizes(workloads: Sequence[Mapping[str, Any]], limits: Mapping[str, float]) -> str:
-    """Ours at many runs, beside jax by hand where that was measured."""
+    """Compare this package with plain jax for many runs."""
     lines = [["workload", "runs", "a block", "a second", "beside plain jax", "first call", "of the machine's limit"]]
-    for one, size in ((each, size) for each in workloads for size in each["sizes"]):
+    for one, size in ((workload, size) for workload in workloads for size in workload["sizes"]):
         head = [one["title"], f"{size['runs']:,}", f"{size['width']:,}"]
         if "failed" in size:
             lines.append([*head, size["failed"][:60], "", "", ""])

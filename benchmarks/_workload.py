@@ -1,4 +1,4 @@
-"""What a workload is, and the command that every one of them has."""
+"""Workloads, and their command line."""
 
 import argparse
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks import _timing
-from benchmarks._many_runs import Many, at_sizes
+from benchmarks._many_runs import ManyRuns, measure_sizes
 
 RESOURCES = {
     "words": "random words of 32 bits",
@@ -22,12 +22,12 @@ class Workload(NamedTuple):
     """One table of a benchmark.
 
     Attributes:
-        title: with its sizes.
-        unit: of the work, in the singular: "round", "run".
-        contenders: called without arguments, each returns how many units it did.
-        ours: which of them is this package.
-        needs: what a unit must cost at least, by the names of `RESOURCES`.
-        many: the same at any number of runs, where it has runs.
+        title: title with the sizes.
+        unit: unit of work in the singular, "round" or "run".
+        contenders: functions without arguments; each returns its number of units.
+        ours: the name of this package's contender.
+        needs: minimum cost of a unit, by the names of `RESOURCES`.
+        many: the workload with any number of runs, if it has runs.
     """
 
     title: str
@@ -35,17 +35,17 @@ class Workload(NamedTuple):
     contenders: Mapping[str, Callable[[], float]]
     ours: str = "jaxonline"
     needs: Mapping[str, float] = {}
-    many: Many | None = None
+    many: ManyRuns | None = None
 
 
 def share_of_limit(rate: float, needs: Mapping[str, float], limits: Mapping[str, float]) -> tuple[float, str] | None:
-    """The largest part of the machine's limits that a rate takes up, and of which; None where no need is stated."""
+    """Return the largest share of the machine's limits that a rate uses, and its resource; None without needs."""
     shares = [(rate * need / limits[name], name) for name, need in needs.items() if name in limits]
     return max(shares) if shares else None
 
 
-def optional(package: str) -> bool:
-    """Whether a package is there; where it is not, its contenders are left out, and a line says so."""
+def is_installed(package: str) -> bool:
+    """Return whether a package is installed; otherwise print that its contenders are left out."""
     try:
         __import__(package)
     except ImportError:
@@ -55,29 +55,27 @@ def optional(package: str) -> bool:
 
 
 def command(doc: str | None, workloads: Callable[[bool], Iterator[Workload]], repeats: int = 5) -> None:
-    """The command line of one module of workloads.
+    """Run the command line of a module of workloads.
 
     Args:
-        doc: of the module.
-        workloads: of whether they are to be small (a check that all goes well, not a measurement).
-        repeats: turns, by default.
+        doc: docstring of the module.
+        workloads: yields the workloads; its argument is True for small sizes (a check, not a measurement).
+        repeats: default number of turns.
     """
     parser = argparse.ArgumentParser(description=(doc or "").splitlines()[0])
-    parser.add_argument("--json", type=Path, help="write what was measured to this file")
+    parser.add_argument("--json", type=Path, help="write the measurements to this file")
     parser.add_argument("--repeats", type=int, default=repeats, help="turns of each contender")
-    parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
-    parser.add_argument("--alone", action="store_true", help="ours alone: compilation and memory")
-    parser.add_argument(
-        "--runs", type=int, nargs="+", help="where there are runs: so many instead, ours and jax by hand"
-    )
-    parser.add_argument("--widths", type=int, nargs="+", default=[512], help="with --runs: how many are in a block")
+    parser.add_argument("--quick", action="store_true", help="small sizes, as a check that it runs")
+    parser.add_argument("--alone", action="store_true", help="measure only this package: compilation and memory")
+    parser.add_argument("--runs", type=int, nargs="+", help="numbers of runs, for this package and plain jax")
+    parser.add_argument("--widths", type=int, nargs="+", default=[512], help="with --runs: numbers of runs in a block")
     options = parser.parse_args()
-    found = []
+    entries = []
     for one in workloads(options.quick):
         entry: dict[str, Any] = {"title": one.title, "unit": one.unit, "ours": one.ours, "needs": dict(one.needs)}
         if options.runs and one.many is not None:
             print(f"{one.many.name}, on {_timing.machine()}", flush=True)
-            sizes = at_sizes(one.many, one.ours, options.runs, options.widths, options.repeats)
+            sizes = measure_sizes(one.many, one.ours, options.runs, options.widths, options.repeats)
             entry |= {"title": one.many.name, "sizes": list(sizes)}
         elif options.alone:
             cost = _timing.alone(one.contenders[one.ours])
@@ -88,7 +86,7 @@ def command(doc: str | None, workloads: Callable[[bool], Iterator[Workload]], re
             _timing.report(one.title, f"{one.unit}s/s", rates, one.ours)
             entry["rates"] = rates
             print(f"  a {one.unit} takes {1e9 / statistics.median(rates[one.ours]):,.0f} ns", flush=True)
-        found.append(entry)
+        entries.append(entry)
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps({"machine": _timing.machine(), "workloads": found}, indent=1) + "\n")
+        options.json.write_text(json.dumps({"machine": _timing.machine(), "workloads": entries}, indent=1) + "\n")

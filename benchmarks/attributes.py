@@ -1,10 +1,10 @@
-"""The workload "attributes": AER with k = 4 on a stand-in for MNIST's "3 vs 5", d = 784, 12,000 rounds, a grid of 64.
+"""The workload "attributes": AER with k = 4, d = 784, 12,000 rounds, a grid of 64; made-up data like MNIST's "3 vs 5".
 
-The grid: 8 regularisers x 8 radii, each run over the same rows, as in a cross-validation. What a round must cost, for
-each run: k = 4 attributes read, k/2 coordinates written, two draws by |w|; and, unless norms and averages are kept in
-trees, the norm (2 d = 1,568 operations, 4 d = 3,136 bytes read) and the sum of hypotheses (3 d operations, 12 d bytes).
-The loop in numba does what a supplement does: it shrinks w, sorts |w| in each round in which w is outside of the ball,
-and adds w to the average. "numba, no sorting" projects by Newton's method as `engines.attribute_streams` does.
+The grid has 8 regularisers and 8 radii. All of its runs use the same rows, as in a cross-validation. A round of a run
+reads k = 4 attributes, writes k/2 coordinates and draws twice by |w|. Without trees for norms and averages, it also
+computes the norm (2 d = 1,568 operations, 4 d = 3,136 bytes read) and the sum of hypotheses (3 d operations, 12 d
+bytes). The loop in numba is that of a paper's supplement: it shrinks w, sorts |w| if w is outside of the ball, and adds
+w to the average. "numba, no sorting" projects by Newton's method, as `engines.attribute_streams` does.
 
     python -m benchmarks.attributes
 """
@@ -16,8 +16,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks._many_runs import Many, shortened
-from benchmarks._workload import Workload, command, optional
+from benchmarks._many_runs import ManyRuns, shorten_horizon
+from benchmarks._workload import Workload, command, is_installed
 from jaxonline._xla.threads import run_parallel
 from jaxonline.engines.attribute_streams import play_streams
 
@@ -26,7 +26,7 @@ RATES, RADII = np.geomspace(2.0, 50.0, 8), np.geomspace(1.0, 16.0, 8)
 
 
 def data() -> tuple[np.ndarray, np.ndarray]:
-    """Images of two classes: smooth random blobs, some of the pixels constant, centred."""
+    """Return centred images of two classes, with some constant pixels."""
     rng = np.random.default_rng(0)
     y = np.sign(rng.standard_normal(T)).astype(np.float32)
     means = rng.uniform(0, 0.6, size=(2, D)) * (rng.uniform(size=D) < 0.8)
@@ -36,7 +36,7 @@ def data() -> tuple[np.ndarray, np.ndarray]:
 
 @functools.cache
 def numba_loop(sort: bool):
-    """Compiled loops, a run a core."""
+    """Loops compiled by numba, one run on each core."""
     import numba
 
     @numba.njit
@@ -104,7 +104,7 @@ def numba_loop(sort: bool):
 
 
 def workloads(quick: bool) -> Iterator[Workload]:
-    """The one."""
+    """Yield the workload."""
     n = 300 if quick else T
     X, y = (part[:n] for part in data())
     rates, radii = (part.ravel() for part in np.meshgrid(RATES, RADII))
@@ -122,8 +122,8 @@ def workloads(quick: bool) -> Iterator[Workload]:
         return len(rates) * n
 
     def many(runs: int, width: int) -> dict[str, Callable[[], float]]:
-        """Streams of their own, each with the whole grid."""
-        streams, rounds = -(-runs // len(rates)), shortened(n, runs)
+        """Return the contender for several streams, each with the whole grid."""
+        streams, rounds = -(-runs // len(rates)), shorten_horizon(n, runs)
         order = np.random.default_rng(2).integers(n, size=(streams, rounds), dtype=np.int32)
         keys = jax.random.split(jax.random.key(0), streams)
 
@@ -138,9 +138,9 @@ def workloads(quick: bool) -> Iterator[Workload]:
         return len(rates) * n
 
     contenders = {"jaxonline": ours}
-    if optional("numba"):
+    if is_installed("numba"):
         contenders |= {"numba, sorting": lambda: numba(True), "numba, no sorting": lambda: numba(False)}
-    title, of_many = f"attributes, AER, d={D}, k={K}", Many(f"attributes, AER, d={D}, k={K}", many, in_blocks=False)
+    title, of_many = f"attributes, AER, d={D}, k={K}", ManyRuns(f"attributes, AER, d={D}, k={K}", many, in_blocks=False)
     yield Workload(f"{title}, {n:,} rounds, grid of {len(rates)}", "round", contenders, many=of_many)
 
 

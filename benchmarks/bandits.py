@@ -1,8 +1,8 @@
-"""Bandits on ten coins, T = 10,000, 1,024 runs: EXP3, UCB1 and Thompson sampling, side by side with what else there is.
+"""The workloads "bandits": EXP3, UCB1 and Thompson sampling with ten Bernoulli arms, T = 10,000, 1,024 runs.
 
-What a round must cost: ten coins are ten uniform numbers, 50 random bits with threefry at 5 operations each; EXP3 and
-UCB1 look at ten exponentials or roots, and Thompson sampling draws ten beta variables, 30 more random numbers and some
-ten logarithms each. The plain jax programs are what a user writes by hand: vmap of a scan with `jax.random`.
+A round draws ten uniform numbers (50 random bits with threefry, 5 operations each). EXP3 and UCB1 compute ten
+exponentials or roots. Thompson sampling draws ten beta variables, each with 30 more random numbers and about ten
+logarithms. The plain jax programs are a vmap of a scan with `jax.random`.
 
     python -m benchmarks.bandits
 """
@@ -15,9 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxonline as jo
-from benchmarks._many_runs import Many, shortened
-from benchmarks._timing import at_once
-from benchmarks._workload import Workload, command, optional
+from benchmarks._many_runs import ManyRuns, shorten_horizon
+from benchmarks._timing import parallel_blocks
+from benchmarks._workload import Workload, command, is_installed
 from benchmarks.bandits_numba import numba_loops
 
 K, T, RUNS = 10, 10_000, 1024
@@ -26,7 +26,7 @@ ETA = float(np.sqrt(2 * np.log(K) / (T * K)))
 
 
 def plain_program(start, choose, learn):
-    """vmap of a scan: the policy's `choose(key, state, t)` and `learn(state, choice, arm, loss)`."""
+    """Return a vmap of a scan with the policy's `choose(key, state, t)` and `learn(state, choice, arm, loss)`."""
 
     @jax.jit
     def play(keys, rounds):
@@ -50,7 +50,7 @@ def exp3_choose(key, L, t):
     return jax.random.categorical(key, jnp.log(p)), p
 
 
-def counted(state, _, arm, loss):
+def update_sums(state, _, arm, loss):
     pulls, sums = state
     return pulls.at[arm].add(1.0), sums.at[arm].add(loss)
 
@@ -70,8 +70,8 @@ def thompson_choose(key, state, t):
 ZEROS = np.zeros(K, np.float32)
 PLAIN = {
     "EXP3": plain_program(ZEROS, exp3_choose, lambda L, p, arm, loss: L.at[arm].add(loss / p[arm])),
-    "UCB1": plain_program((ZEROS, ZEROS), ucb1_choose, counted),
-    "Thompson": plain_program((ZEROS, ZEROS), thompson_choose, counted),
+    "UCB1": plain_program((ZEROS, ZEROS), ucb1_choose, update_sums),
+    "Thompson": plain_program((ZEROS, ZEROS), thompson_choose, update_sums),
 }
 OURS = {
     "EXP3": {"jaxonline": jo.learners.EXP3IX(ETA, 0.0), "jaxonline, EXP3": jo.learners.EXP3(ETA)},
@@ -81,7 +81,7 @@ OURS = {
 
 
 def river_loop(name: str, n_rounds: int) -> float:
-    """river's policies, one run."""
+    """One run of river's policies."""
     from river import bandit, proba
 
     make = {
@@ -101,7 +101,7 @@ GAME = jo.Game(jo.environments.BernoulliArms(MEANS), jo.Bandit(), loss=jo.losses
 
 
 def ours(learner: Any, runs: int, rounds: int, **options: Any) -> Callable[[], float]:
-    """A study."""
+    """Return a contender: a study of this package."""
 
     def play() -> float:
         jo.simulate(GAME, learner, n_runs=runs, n_rounds=rounds, **options)
@@ -111,8 +111,8 @@ def ours(learner: Any, runs: int, rounds: int, **options: Any) -> Callable[[], f
 
 
 def plain(name: str, runs: int, rounds: int) -> Callable[[], float]:
-    """By hand, on the first device."""
-    rounds //= 16 if name == "Thompson" else 1  # jax.random.beta takes its time
+    """Return a contender: plain jax, on the first device."""
+    rounds //= 16 if name == "Thompson" else 1  # jax.random.beta is slow
     keys, steps = jax.random.split(jax.random.key(0), runs), jnp.arange(rounds, dtype=jnp.float32)
 
     def play() -> float:
@@ -123,35 +123,35 @@ def plain(name: str, runs: int, rounds: int) -> Callable[[], float]:
 
 
 def contenders(name: str, runs: int, rounds: int) -> dict[str, Callable[[], float]]:
-    """Everything that plays one of the three policies."""
-    found = {"plain jax vmap(scan)": plain(name, runs, rounds)}
-    if optional("numba"):
+    """Return all contenders of one of the three policies."""
+    functions = {"plain jax vmap(scan)": plain(name, runs, rounds)}
+    if is_installed("numba"):
         play = numba_loops()[name]
-        found["numba, parallel"] = lambda: play(MEANS, ETA, rounds, runs).size * rounds
-    if optional("river"):
-        found["river"] = lambda: river_loop(name, 2000)
-    width = -(-runs // at_once())
-    return found | {label: ours(each, runs, rounds, block_size=width) for label, each in OURS[name].items()}
+        functions["numba, parallel"] = lambda: play(MEANS, ETA, rounds, runs).size * rounds
+    if is_installed("river"):
+        functions["river"] = lambda: river_loop(name, 2000)
+    width = -(-runs // parallel_blocks())
+    return functions | {label: ours(learner, runs, rounds, block_size=width) for label, learner in OURS[name].items()}
 
 
-def at_many_runs(name: str) -> Many:
-    """Ours and jax by hand."""
+def many_runs(name: str) -> ManyRuns:
+    """Return this package and plain jax for many runs."""
 
     def play(runs: int, width: int) -> dict[str, Callable[[], float]]:
-        rounds = shortened(T, runs)
+        rounds = shorten_horizon(T, runs)
         study = ours(OURS[name]["jaxonline"], runs, rounds, block_size=width, record_at=1)
         return {"jaxonline": study, "plain jax vmap(scan)": plain(name, runs, rounds)}
 
-    return Many(f"bandits, {name}, K={K}", play)
+    return ManyRuns(f"bandits, {name}, K={K}", play)
 
 
 def workloads(quick: bool) -> Iterator[Workload]:
-    """One for each policy."""
+    """Yield a workload for each policy."""
     runs, rounds = (64, 500) if quick else (RUNS, T)
     words = {"EXP3": K + 1, "UCB1": K, "Thompson": 4 * K}
     for name in OURS:
         title, needs = f"bandits, {name}, K={K}, T={rounds:,}, {runs:,} runs", {"words": words[name]}
-        yield Workload(title, "round", contenders(name, runs, rounds), needs=needs, many=at_many_runs(name))
+        yield Workload(title, "round", contenders(name, runs, rounds), needs=needs, many=many_runs(name))
 
 
 if __name__ == "__main__":

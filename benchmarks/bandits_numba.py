@@ -1,10 +1,10 @@
-"""Bandits on coins as hand-written loops, compiled by numba, runs in parallel."""
+"""Bandits with Bernoulli arms: loops compiled by numba, with parallel runs."""
 
 import numpy as np
 
 
 def numba_loops():
-    """EXP3, UCB1 and Thompson sampling by name: `play(means, eta, rounds, runs)` gives the cumulative losses."""
+    """Return EXP3, UCB1 and Thompson sampling by name; `play(means, eta, rounds, runs)` returns cumulative losses."""
     import numba
 
     @numba.njit(parallel=True, fastmath=True)

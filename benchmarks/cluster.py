@@ -1,7 +1,7 @@
-"""What workers cost: two processes of Dask on two cores against two threads of one process, with the same store.
+"""The overhead of workers: two processes of Dask on two cores, and two threads of one process, with the same store.
 
-Both are warm: programs are compiled in a first study with another key. Then what a task costs that does nothing, and
-how many blocks of this study a store takes a second: what limits many workers (docs/clusters.md).
+A first study with another key compiles the programs. The rate of empty tasks and of stored blocks limits the number of
+workers (docs/clusters.md).
 
     python -m benchmarks.cluster
 """
@@ -24,7 +24,7 @@ D, ROUNDS, BLOCKS, WIDTH = 20, 16_000, 8, 512
 
 
 def study(folder: Path, key: int, **where: Any) -> None:
-    """Two learners in a game of noisy copies, in blocks of a few seconds."""
+    """Run a study with noisy copies, in blocks of a few seconds."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2000, D)).astype(np.float32) / D**0.5
     game = jo.Game(jo.environments.DataStream(X, X[:, 0]), jo.NoisyCopies(jo.noise.gaussian(0.01)))
@@ -33,8 +33,8 @@ def study(folder: Path, key: int, **where: Any) -> None:
     jo.simulate(game, learner, comparator=jo.L2Ball(1.0), key=key, checkpoint=folder, **sizes, **where)
 
 
-def timed(root: Path, name: str, **where: Any) -> Callable[[], float]:
-    """Plays another key each time, since a store that is finished is not played again."""
+def timed_study(root: Path, name: str, **where: Any) -> Callable[[], float]:
+    """Return a contender that uses another key each time, because a finished store does not run again."""
     keys = iter(range(1000))
 
     def play() -> float:
@@ -52,15 +52,18 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, connect_workers(2) as workers:
         root = Path(folder)
-        contenders = {"two threads": timed(root, "threads"), "two workers": timed(root, "workers", cluster=workers)}
+        contenders = {
+            "two threads": timed_study(root, "threads"),
+            "two workers": timed_study(root, "workers", cluster=workers),
+        }
         rates = side_by_side(contenders, options.repeats)
-        of = ratios(rates, "two workers", "two threads")
+        speedups = ratios(rates, "two workers", "two threads")
         print(f"\n{BLOCKS} blocks of {WIDTH} runs and {ROUNDS:,} rounds, on {machine()}")
         for name, values in rates.items():
             seconds = BLOCKS * WIDTH * ROUNDS / statistics.median(values)
             print(f"  {name}: {statistics.median(values):.3g} rounds/s, {seconds:.2f} s")
-        print(f"  workers / threads: {statistics.median(of):.2f} ({min(of):.2f} .. {max(of):.2f})")
-        print(f"  tasks that do nothing: {workers.tasks_per_second(2000):,.0f} a second")
+        print(f"  workers / threads: {statistics.median(speedups):.2f} ({min(speedups):.2f} .. {max(speedups):.2f})")
+        print(f"  empty tasks: {workers.tasks_per_second(2000):,.0f} a second")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-"""One figure of what `python -m benchmarks --json FILE` measured: this package against each of the others; or, with
-`--sizes`, how much it does a second by the number of runs.
+"""A figure of the measurements of `python -m benchmarks --json FILE`: speed relative to each alternative.
+
+With `--sizes`, it shows rates by the number of runs.
 
 python -m benchmarks.figure FILE docs/benchmarks.png [--sizes]
 """
@@ -15,11 +16,11 @@ from jaxonline.results.report.plotting import COLOURS, set_log_scales, style_axe
 
 
 def draw(measured: dict[str, Any], path: Path) -> None:
-    """A group for each workload, a line for each peer: how many times faster this package is, from least to most."""
+    """Draw a group for each workload, with a line for each alternative: how many times faster this package is."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter
 
-    lines: list[tuple[str, list[float] | None]] = []  # a title, or a peer with its ratios
+    lines: list[tuple[str, list[float] | None]] = []  # a title, or an alternative with its ratios
     for one in measured["workloads"]:
         if "rates" not in one:
             continue
@@ -28,25 +29,27 @@ def draw(measured: dict[str, Any], path: Path) -> None:
             lines += [(one["title"], None), *sorted(peers.items(), key=lambda item: statistics.median(item[1]))]
     figure = Figure(figsize=(9.5, 0.28 * len(lines) + 1.2), layout="constrained")
     axes = figure.subplots()
-    for row, (label, of) in enumerate(lines):
-        if of is None:
+    for row, (label, speedups) in enumerate(lines):
+        if speedups is None:
             axes.annotate(label, (0.0, row), (4, 0), xycoords=("axes fraction", "data"), textcoords="offset points",
                           va="center", fontsize=9, weight="bold",
                           bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0})  # fmt: skip
             continue
-        middle = statistics.median(of)
+        middle = statistics.median(speedups)
         colour = COLOURS[0] if middle >= 1 else COLOURS[1]
-        axes.plot([min(of), max(of)], [row, row], color=colour, lw=4, alpha=0.35, solid_capstyle="round")
+        axes.plot([min(speedups), max(speedups)], [row, row], color=colour, lw=4, alpha=0.35, solid_capstyle="round")
         axes.plot(middle, row, "o", color=colour, ms=6)
         number = f"{middle:.3g}" if middle < 1000 else f"{middle:,.0f}"
-        axes.annotate(number, (max(of), row), (8, 0), textcoords="offset points", va="center", fontsize=8)
+        axes.annotate(number, (max(speedups), row), (8, 0), textcoords="offset points", va="center", fontsize=8)
     axes.axvline(1.0, color="0.3", lw=1)
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.set_yticks(range(len(lines)), ["" if of is None else label for label, of in lines], fontsize=8)
+    axes.set_yticks(range(len(lines)), ["" if speedups is None else label for label, speedups in lines], fontsize=8)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(lines) - 0.4, -0.8)
-    axes.set_xlabel("times faster than this peer (dot and number: median of the turns; bar: least to most)", fontsize=9)
+    axes.set_xlabel(
+        "times faster than this alternative (dot and number: median over turns; bar: minimum to maximum)", fontsize=9
+    )
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="x", color="0.92")
     axes.set_title(f"{measured['machine']}, {measured['date']}", fontsize=10)
@@ -55,7 +58,7 @@ def draw(measured: dict[str, Any], path: Path) -> None:
 
 
 def draw_sizes(measured: dict[str, Any], path: Path) -> None:
-    """A line for each workload, at its best width of a block, and a dashed one for jax by hand."""
+    """Draw a line for each workload at its best width of a block, and a dashed line for plain jax."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.5, 5.5), layout="constrained")
@@ -65,9 +68,9 @@ def draw_sizes(measured: dict[str, Any], path: Path) -> None:
     for i, one in enumerate(one for one in measured["workloads"] if "sizes" in one):
         best: dict[str, dict[int, float]] = {}
         for size in one["sizes"]:
-            for name, of in size.get("rates", {}).items():
+            for name, values in size.get("rates", {}).items():
                 rates = best.setdefault(name, {})
-                rates[size["runs"]] = max(statistics.median(of), rates.get(size["runs"], 0.0))
+                rates[size["runs"]] = max(statistics.median(values), rates.get(size["runs"], 0.0))
         for name, rates in best.items():
             ticks |= rates.keys()
             ours = name == one["ours"]
@@ -83,15 +86,15 @@ def draw_sizes(measured: dict[str, Any], path: Path) -> None:
 
 
 def is_ours(name: str) -> bool:
-    """Whether a contender is this package, in one of its forms."""
+    """Return whether a contender is this package."""
     return name.startswith("jaxonline")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("file", type=Path, help="what was measured")
-    parser.add_argument("path", type=Path, help="where to draw it")
-    parser.add_argument("--sizes", action="store_true", help="by the number of runs, where many were played")
+    parser.add_argument("file", type=Path, help="file of measurements")
+    parser.add_argument("path", type=Path, help="path of the figure")
+    parser.add_argument("--sizes", action="store_true", help="draw rates by the number of runs")
     options = parser.parse_args()
     (draw_sizes if options.sizes else draw)(json.loads(options.file.read_text()), options.path)
 

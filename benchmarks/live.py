@@ -1,8 +1,7 @@
-"""Live data: d = 20, full information, squared loss, one example at a time: a prediction, then the label.
+"""The workload "live": one example at a time, with d = 20, full information and squared loss.
 
-What a user of scikit-learn's `partial_fit` and of river does, beside `jo.Live` and beside NumPy written by hand. Here
-nothing is played at once: what is measured is what a call costs. `learn` has the labels beforehand. (Learners are made
-once: a game and a learner are bound, which takes a tenth of a second, and compiled.)
+It compares `jo.Live` with scikit-learn's `partial_fit`, with river and with a NumPy loop. A prediction comes before the
+label, so it measures the time of a call. `learn` has the labels in advance. The learners are made and compiled once.
 
     python -m benchmarks.live
 """
@@ -12,13 +11,13 @@ from collections.abc import Iterator
 import numpy as np
 
 import jaxonline as jo
-from benchmarks._workload import Workload, command, optional
+from benchmarks._workload import Workload, command, is_installed
 from benchmarks.noisy_linear import STEP, data
 from benchmarks.online_gradient import numpy_loop, river_stream, scikit_learn
 
 
 def workloads(quick: bool) -> Iterator[Workload]:
-    """The one, which is small."""
+    """Yield the workload; it is always small."""
     del quick
     X, y = data()
     learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=STEP)
@@ -41,9 +40,9 @@ def workloads(quick: bool) -> Iterator[Workload]:
         return len(y)
 
     contenders = {"NumPy loop": lambda: numpy_loop(X, y)}
-    if optional("sklearn"):
+    if is_installed("sklearn"):
         contenders |= {"scikit-learn partial_fit": lambda: scikit_learn(X, y), "jaxonline, OnlineRegressor": estimator}
-    if optional("river"):
+    if is_installed("river"):
         contenders["river"] = lambda: river_stream(X, y)
     contenders |= {"jaxonline, learn": known, "jaxonline": ours}
     yield Workload(f"live, d={X.shape[1]}", "example", contenders)

@@ -1,13 +1,13 @@
 """The workload "multikernel": 76 kernels x 100 random features in float64, one forecaster for each kernel.
 
-What a round must cost. The textbook update reads and writes a 100 x 100 matrix a kernel: 2 x 76 x 80 kB = 12 MB a
-round, and 4 m^2 = 40,000 flops a kernel, 3 Mflop a round. In blocks of b rounds the traffic falls to 12 MB / b, out of
-memory altogether when few kernels at a time go through all rounds (80 kB a matrix, 1 MB of cache), and the flops
-become matrix products: 4 m^2 + 4 b m + b^2 = 54,000 a kernel at b = 32, 4.1 Mflop a round, some 25 us at the 80 Gflop/s
-that XLA's float64 products reach on each of two cores. The features are 3,800 sines and cosines, 5 us.
+The textbook update reads and writes a 100 x 100 matrix for each kernel: 2 x 76 x 80 kB = 12 MB a round, and 4 m^2 =
+40,000 flops a kernel, 3 Mflop a round. Blocks of b rounds need 12 MB / b, and no memory traffic if few kernels at a
+time go through all rounds (80 kB a matrix, 1 MB of cache). The flops become matrix products: 4 m^2 + 4 b m + b^2 =
+54,000 a kernel at b = 32, 4.1 Mflop a round, about 25 us at 80 Gflop/s, the rate of XLA's float64 products on each of
+two cores. The features are 3,800 sines and cosines, 5 us.
 
-The published table is timed, too: AR(4) and two sets of the sizes of Airfoil and Concrete (whose numbers do not matter
-here), five dictionaries, both forecasters, all combiners, Raker and OMKL-GF.
+It also measures the published table: AR(4) and made-up sets of the sizes of Airfoil and Concrete, five dictionaries,
+both forecasters, all combiners, Raker and OMKL-GF.
 
     python -m benchmarks.multikernel
 """
@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks._workload import Workload, command, optional
+from benchmarks._workload import Workload, command, is_installed
 from jaxonline.engines.kernel_forecasts import expert_forecasts
 from jaxonline.estimators.dictionary import Dictionary
 
@@ -34,7 +34,7 @@ def data() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def numpy_vectorised(frequencies: np.ndarray, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """A Python loop over rounds, all kernels at once (Sherman-Morrison)."""
+    """A Python loop over rounds, vectorised over kernels (Sherman-Morrison)."""
     P = np.tile(np.eye(M), (N, 1, 1))
     w = np.zeros((N, M))
     forecasts = np.empty((len(y), N))
@@ -53,7 +53,7 @@ def numpy_vectorised(frequencies: np.ndarray, X: np.ndarray, y: np.ndarray) -> n
 
 
 def numba_loops(tuned: bool):
-    """Compiled loops: round by round on one core; or tuned, each kernel through all rounds, kernels in parallel."""
+    """Loops compiled by numba: round by round on one core; or tuned, with parallel kernels."""
     import numba
 
     @numba.njit(fastmath=tuned)
@@ -106,7 +106,7 @@ def numba_loops(tuned: bool):
 
 @jax.jit
 def plain_jax(frequencies, X, y):
-    """What a jax user writes by hand: a scan over rounds of the Sherman-Morrison update, vmapped over kernels."""
+    """Plain jax: a scan over rounds of the Sherman-Morrison update, vmapped over kernels."""
 
     def kernel(omega):
         def round_(carry, row):
@@ -124,10 +124,10 @@ def plain_jax(frequencies, X, y):
 
 
 def workloads(quick: bool) -> Iterator[Workload]:
-    """The forecasters of one dictionary, and the published table."""
+    """Yield the forecasters of one dictionary, and the published table."""
     frequencies, X, y = data()
     X, y = (X[:64], y[:64]) if quick else (X, y)
-    runs = 5  # dictionaries that jaxonline plays at once
+    runs = 5  # dictionaries that jaxonline runs in parallel
 
     def to_float64(function: Callable[..., Any], *arguments: Any) -> Callable[[], float]:
         def play() -> float:
@@ -147,7 +147,7 @@ def workloads(quick: bool) -> Iterator[Workload]:
         return runs * to_float64(lambda: expert_forecasts(many, X, y).vaw)()
 
     contenders = {"NumPy, vectorised": to_float64(numpy_vectorised, frequencies, X, y)}
-    if optional("numba"):
+    if is_installed("numba"):
         for name, tuned in {"numba": False, "numba, tuned, parallel": True}.items():
             loops = numba_loops(tuned)
             np.testing.assert_allclose(loops(frequencies, X, y), expected, atol=1e-9)
@@ -159,14 +159,14 @@ def workloads(quick: bool) -> Iterator[Workload]:
     }
     flops = N * (4 * M**2 + 4 * 32 * M + 32**2)
     title = f"multikernel, {N} kernels x {M} features, T={len(y)}"
-    # the others play one forecaster, jaxonline plays VAW and online ridge
+    # the others run one forecaster, jaxonline runs VAW and online ridge
     yield Workload(title, "round", contenders, f"jaxonline, {runs} runs", {"products": flops})
-    if not quick and optional("pydantic"):  # of which studies are made
+    if not quick and is_installed("pydantic"):  # required by studies
         yield Workload("multikernel, the published table", "table", {"jaxonline": whole_table()})
 
 
 def whole_table() -> Callable[[], float]:
-    """Plays it."""
+    """Return a contender that computes the published table."""
     from jaxonline.datasets import ar4
     from jaxonline.study.ready.multikernel_runs import run_set, scaled
 

@@ -1,15 +1,15 @@
 """Noisy kernels: Algorithm 1 with the Gaussian kernel and the squared loss, 1,024 runs, T = 500, d = 5, p = 2.
 
-Time per run, side by side with what else one would write, one process a core: NumPy round by round, NumPy that draws
-all random numbers first and predicts in blocks, and the same compiled by numba. With the paper's law the gradient's
-length is 0 in 3 rounds of 4, which change nothing; with n = 1 for certain every round adds a term. Then the memory of a
-run against what the expected number of copies needs.
+It compares the time per run with NumPy round by round, NumPy that draws all random numbers first and predicts in
+blocks, and the same compiled by numba, with one process on each core. With the paper's distribution, the length of the
+gradient is 0 in 3 of 4 rounds, which do not change w. With n = 1 for certain, every round adds a term. It also prints
+the memory of a run and of its expected copies.
 
-What a round must cost: with the paper's law it adds a term with probability 1/4, whose level is 1 in the mean. Levels
-0 to 3 are tensors of 1 + 5 + 25 + 125 numbers: a prediction is 156 multiplications and additions. A term of a deeper
-level, 1 in 16, is kept as its 5 copies in the mean. After t rounds t/64 of them are there, and a prediction costs
-t/64 x 5 x 5 more: T^2/6 operations a run, 42,000 at T = 500 beside 78,000 for the tensors. A term costs 6 copies of 5
-normal numbers, and about 1,000 operations. A round that changes nothing draws three to four numbers.
+With the paper's distribution, a round adds a term with probability 1/4, on average of level 1. Levels 0 to 3 are
+tensors of 1 + 5 + 25 + 125 numbers, so a prediction has 156 multiplications and additions. A term of a deeper level, 1
+in 16, is stored as copies, on average 5. After t rounds there are t/64 of them, and a prediction costs t/64 x 5 x 5
+more: T^2/6 operations a run, 42,000 at T = 500, in addition to 78,000 for the tensors. A term costs 6 copies of 5
+normal numbers, and about 1,000 operations. A round without a term draws three to four numbers.
 
     python -m benchmarks.noisy_kernel
 """
@@ -25,9 +25,9 @@ import jax
 import numpy as np
 
 import jaxonline as jo
-from benchmarks._many_runs import Many
-from benchmarks._timing import at_once
-from benchmarks._workload import Workload, command, optional
+from benchmarks._many_runs import ManyRuns
+from benchmarks._timing import parallel_blocks
+from benchmarks._workload import Workload, command, is_installed
 from benchmarks.noisy_kernel_numpy import SETTINGS, Outcome, problem, run, run_ahead, run_tensor
 from benchmarks.noisy_kernel_rounds import run_rounds
 from jaxonline.estimators import GaussianFeatureMap, Geometric, GradientLength, minimum_variance
@@ -35,9 +35,9 @@ from jaxonline.learners.kernels.noisy_kernel import NoisyKernel, Storage
 
 ROUNDS, RUNS = 500, 1024
 ONE_THREAD = {
-    "OPENBLAS_NUM_THREADS": "1",  # the cores are busy with other runs
+    "OPENBLAS_NUM_THREADS": "1",  # other runs use the other cores
     "OMP_NUM_THREADS": "1",
-    "MALLOC_MMAP_THRESHOLD_": "1000000000",  # reuse memory instead of giving it back: up to 1.5 times faster
+    "MALLOC_MMAP_THRESHOLD_": "1000000000",  # reuse memory instead of returning it: up to 1.5 times faster
     "MALLOC_TRIM_THRESHOLD_": "1000000000",
 }
 
@@ -58,7 +58,7 @@ VARIANTS: dict[str, Callable[..., Outcome]] = {
 
 
 def learner(n_rounds: int, sure: bool) -> NoisyKernel:
-    """Ours, with the settings of the others."""
+    """Return our learner with the settings of the others."""
     p = SETTINGS["p"]
     feature_map = GaussianFeatureMap(jo.kernels.Gaussian(SETTINGS["width"]), Geometric(p))
     length = GradientLength.for_loss(jo.losses.Squared(), minimum_variance if sure else Geometric(p), 1.0)
@@ -68,13 +68,13 @@ def learner(n_rounds: int, sure: bool) -> NoisyKernel:
 
 
 def ours(n_rounds: int, runs: int, sure: bool, width: int | None = None) -> Callable[[], float]:
-    """A study of all runs on all cores, and its number of runs; in blocks of `width`, of one for each core if None."""
+    """Return a contender: a study in blocks of `width` runs, or one block for each core."""
     X, y = problem(n_rounds, SETTINGS["d"])
     noise = jo.noise.gaussian(SETTINGS["noise_sd"] ** 2)
     game, entrant = jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(noise)), learner(n_rounds, sure)
 
     def play() -> float:
-        size = -(-runs // at_once()) if width is None else width
+        size = -(-runs // parallel_blocks()) if width is None else width
         result = jo.simulate(game, entrant, n_runs=runs, n_rounds=n_rounds, record_at=1, block_size=size)
         assert result.failed.sum() + result.overflowed.sum() == 0
         return runs
@@ -82,8 +82,8 @@ def ours(n_rounds: int, runs: int, sure: bool, width: int | None = None) -> Call
     return play
 
 
-def others(name: str, n_rounds: int, runs: int, sure: bool) -> Callable[[], float]:
-    """The same runs shared out to one process a core."""
+def in_processes(name: str, n_rounds: int, runs: int, sure: bool) -> Callable[[], float]:
+    """Return a contender that distributes the runs to one process on each core."""
     processes = os.cpu_count() or 1
     shares = [(name, range(first, runs, 4 * processes), n_rounds, sure) for first in range(4 * processes)]
 
@@ -103,7 +103,7 @@ def _some_runs(name: str, seeds: range, n_rounds: int, sure: bool) -> None:
 
 @functools.cache
 def _workers(processes: int) -> Pool:
-    """The pool of so many processes, each of one thread; they stay, as does what they have compiled."""
+    """Return the pool of processes with one thread each; they stay alive with their compiled functions."""
     before = dict(os.environ)
     os.environ.update(ONE_THREAD)
     try:
@@ -114,10 +114,10 @@ def _workers(processes: int) -> Pool:
 
 
 def memory(n_rounds: int) -> tuple[int, float]:
-    """Bytes of the state of a run, and of the copies that a run keeps in expectation with their coefficients.
+    """Return the bytes of the state of a run, and of its expected copies with their coefficients.
 
-    The paper's algorithm keeps the N2 copies of every term (the pairs are numbers), a coefficient and a level: with
-    the paper's law a round adds a term with probability 1/4, of p/(p-1) - 1 = 1 copies in the mean.
+    The paper's algorithm stores the N2 copies of every term (the pairs are numbers), a coefficient and a level. With
+    the paper's distribution a round adds a term with probability 1/4, with p/(p-1) - 1 = 1 copies on average.
     """
     entrant = learner(n_rounds, sure=False)
     instance = jax.ShapeDtypeStruct((SETTINGS["d"],), np.float32)
@@ -132,17 +132,17 @@ def memory(n_rounds: int) -> tuple[int, float]:
 
 
 def workloads(quick: bool) -> Iterator[Workload]:
-    """With the paper's law and with n = 1 for certain."""
+    """Yield the workloads with the paper's distribution and with n = 1 for certain."""
     rounds, runs = ROUNDS, 16 if quick else RUNS
-    names = [name for name in VARIANTS if name != "numba" or optional("numba")]
-    for sure, law in ((False, "the paper's law"), (True, "n = 1 for certain")):
+    names = [name for name in VARIANTS if name != "numba" or is_installed("numba")]
+    for sure, distribution in ((False, "the paper's law"), (True, "n = 1 for certain")):
         contenders = {"jaxonline": ours(rounds, runs, sure)}
-        contenders |= {name: others(name, rounds, runs, sure) for name in names}
-        copies = 6 * (1 if sure else 1 / 4)  # that are looked at, in the mean
+        contenders |= {name: in_processes(name, rounds, runs, sure) for name in names}
+        copies = 6 * (1 if sure else 1 / 4)  # that are used, on average
         needs = {"normals": copies * SETTINGS["d"] * rounds}
-        title = f"noisy kernels, {runs:,} runs, T={rounds}, d=5, p=2, {law}"
-        many = Many(
-            f"noisy kernels, T={rounds}, d=5, p=2, {law}",
+        title = f"noisy kernels, {runs:,} runs, T={rounds}, d=5, p=2, {distribution}"
+        many = ManyRuns(
+            f"noisy kernels, T={rounds}, d=5, p=2, {distribution}",
             lambda runs, width, sure=sure: {"jaxonline": ours(rounds, runs, sure, width)},
         )
         yield Workload(title, "run", contenders, needs=needs, many=many)

@@ -1,4 +1,4 @@
-"""Algorithm 1 in loops compiled by numba: `benchmarks.noisy_kernel_numpy.run`, term by term."""
+"""Algorithm 1 as loops compiled by numba, term by term like `benchmarks.noisy_kernel_numpy.run`."""
 
 import functools
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from benchmarks.noisy_kernel_numpy import Outcome, cumulative_loss, draw, level_
 
 
 def run_numba(seed, T, d, p, width, noise_sd, eta, B_w, X, y, sure=False) -> Outcome:
-    """`run` in compiled loops; needs numba, and compiles at the first call."""
+    """`run` as compiled loops; the first call compiles."""
     draws = draw(np.random.default_rng(seed), X, p, noise_sd, sure)
     weight = weights(draws, p, width)
     roots = level_roots(np.arange(draws.level.max(initial=0) + 1), width)

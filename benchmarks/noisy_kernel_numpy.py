@@ -1,17 +1,17 @@
-"""Algorithm 1 of "Online learning of noisy data with kernels" as an honest NumPy programmer writes it: O(T^2) a run.
+"""Algorithm 1 of "Online learning of noisy data with kernels" in optimised NumPy: O(T^2) operations a run.
 
-Gaussian kernel exp(-|x - x'|^2 / width^2), squared loss, Gaussian noise, P(N = n) = (p - 1) / p^(n+1) for every number
-of copies. What makes it fast, and keeps it the same algorithm:
+Gaussian kernel exp(-|x - x'|^2 / width^2), squared loss, Gaussian noise, P(N = n) = (p - 1) / p^(n+1) for all numbers
+of copies. These optimisations do not change the algorithm:
 
-* The random numbers of a run come in a few calls. Where n is not 1 the length g~ of the gradient is 0 and the round
-  adds no term to w: its copies are counted as queries and need not be drawn.
-* |w|^2 by recurrence; <w, Psi~> touches the stored terms of the level of Psi~ only; as w stays what it is where
-  g~ = 0, all predictions from one term to the next are one product with the stored copies.
+* A few calls draw the random numbers of a run. If n is not 1, the length g~ of the gradient is 0 and the round adds no
+  term to w. Its copies count as queries but are not drawn.
+* |w|^2 is updated recursively. <w, Psi~> uses only the stored terms of the level of Psi~. w does not change while g~ =
+  0, so all predictions between two terms are one product with the stored copies.
 
-Three variants, equal to rounding for equal seeds: `run`, as above. `run_tensor` holds levels 0 to 3 of w as numbers in
-R, R^d, R^(d x d) and R^(d x d x d), and deeper terms as copies. `run_ahead` makes the inner products of all pairs of
-terms before the first round, as matrix products. All know the random numbers of a run before its first round; one
-that plays round by round is in `noisy_kernel_rounds`.
+Three variants are equal up to rounding for equal seeds. `run` is as above. `run_tensor` stores levels 0 to 3 of w as
+numbers in R, R^d, R^(d x d) and R^(d x d x d), and deeper terms as copies. `run_ahead` computes the inner products of
+all pairs of terms before the first round, as matrix products. All draw the random numbers of a run before its first
+round; `noisy_kernel_rounds` draws them round by round.
 """
 
 import functools
@@ -26,15 +26,15 @@ Outcome = tuple[float, int]
 
 
 class Draws(NamedTuple):
-    """The random part of a run of which A rounds change w.
+    """Random numbers of a run in which A rounds change w.
 
     Attributes:
-        queries: copies asked for in all rounds.
+        queries: number of copies in all rounds.
         active: [A], the rounds with n = 1, in order.
         pairs, level: [2A], N1 and N2 of the Psi~ of these rounds, then of the fresh Psi~ of their lengths.
         first, second: [sum of pairs, d], the two copies of each pair, one Psi~ after the other.
         factors: [sum of level, d], the other copies.
-        start: [2A], where the factors of each Psi~ begin.
+        start: [2A], index of the first factor of each Psi~.
     """
 
     queries: int
@@ -48,13 +48,13 @@ class Draws(NamedTuple):
 
 
 def problem(T: int, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Clean instances [T, d], of squared norm about 1, and targets [T]."""
+    """Return clean instances [T, d] with squared norm about 1, and targets [T]."""
     X = np.random.default_rng(0).standard_normal((T, d)) / math.sqrt(d)
     return X, np.sin(3.0 * X[:, 0])
 
 
 def draw(rng: np.random.Generator, X: np.ndarray, p: float, noise_sd: float, sure: bool) -> Draws:
-    """All that is random in a run."""
+    """Draw the random numbers of a run."""
     T = len(X)
     n = np.ones(T, int) if sure else rng.geometric(1.0 - 1.0 / p, T) - 1
     counts = rng.geometric(1.0 - 1.0 / p, (2, T + int(n.sum()))) - 1
@@ -69,7 +69,7 @@ def draw(rng: np.random.Generator, X: np.ndarray, p: float, noise_sd: float, sur
 
 
 def weights(draws: Draws, p: float, width: float) -> np.ndarray:
-    """The number in front of each Psi~, [2A]."""
+    """Return the coefficient of each Psi~, [2A]."""
     upto = np.arange(max(draws.pairs.max(initial=0), draws.level.max(initial=0)) + 1)
     inverse = p ** (upto + 1.0) / (p - 1.0)  # 1 / P(N = n)
     weight = (inverse / factorials(upto))[draws.pairs] * (inverse * level_roots(upto, width))[draws.level]
@@ -83,12 +83,12 @@ def factorials(upto: np.ndarray) -> np.ndarray:
 
 
 def level_roots(upto: np.ndarray, width: float) -> np.ndarray:
-    """sqrt((2 / width^2)^n / n!) for n = 0, 1, ..."""
+    """Return sqrt((2 / width^2)^n / n!) for n = 0, 1, ..."""
     return np.sqrt((2.0 / width**2) ** upto / factorials(upto))
 
 
 def squared_norms(draws: Draws, weight: np.ndarray) -> np.ndarray:
-    """|Psi~|^2 of the terms, [A]."""
+    """Return |Psi~|^2 of the terms, [A]."""
     A = len(draws.active)
     level = draws.level[:A]
     factors = draws.factors[: level.sum()]
@@ -110,19 +110,19 @@ def run(
     y: np.ndarray,
     sure: bool = False,
 ) -> Outcome:
-    """One run, term by term.
+    """Run Algorithm 1 once, term by term.
 
     Args:
-        seed: of the run.
+        seed: seed of the run.
         T, d: rounds and dimension, the shape of `X`.
-        p: of the geometric laws, above 1.
-        width: of the Gaussian kernel.
+        p: parameter of the geometric distributions, above 1.
+        width: width of the Gaussian kernel.
         noise_sd: standard deviation of the noise in each coordinate.
         eta: the step size is eta / sqrt(T).
         B_w: bound on the squared norm of w.
         X, y: clean instances [T, d] and targets [T].
-        sure: n = 1 for certain (the law of least variance for the squared loss) instead of the paper's law: every
-            round has a term, four times as many as with p = 2.
+        sure: n = 1 for certain (minimum variance for the squared loss) instead of the paper's distribution; every
+            round adds a term, four times as many as with p = 2.
 
     Returns:
         The sum over rounds of (<w_t, Psi(x_t)> - y_t)^2, and the number of copies asked for.
@@ -130,9 +130,9 @@ def run(
     draws = draw(np.random.default_rng(seed), X, p, noise_sd, sure)
     weight = weights(draws, p, width)
     A, top = len(draws.active), int(draws.level.max(initial=0))
-    level, start, in_front = draws.level.tolist(), draws.start.tolist(), weight.tolist()
+    level, start, coefficients = draws.level.tolist(), draws.start.tolist(), weight.tolist()
 
-    # Each term's copies in order, the number in front in the first of them; level 0 is the number beside a constant 1.
+    # Copies of each term in order, with its coefficient in the first copy; level 0 is the coefficient of a constant 1.
     size = np.maximum(draws.level[:A], 1)
     begin = np.cumsum(size) - size
     copies = np.zeros((size.sum(), d + 1))
@@ -145,12 +145,12 @@ def run(
     # The terms of each level, and their factors [level, terms, d].
     members = [np.flatnonzero(draws.level[:A] == n) for n in range(top + 1)]
     stored = [draws.factors[draws.start[m] + np.arange(n)[:, None]] for n, m in enumerate(members)]
-    amounts = [np.zeros(len(m)) for m in members]  # alpha times the number in front
+    amounts = [np.zeros(len(m)) for m in members]  # alpha times the coefficient
     seen = [0] * (top + 1)
 
     def product(i: int) -> float:
         """<w, Psi~_i>."""
-        n, number = level[i], in_front[i]
+        n, number = level[i], coefficients[i]
         m = seen[n]
         if m == 0:
             return 0.0
@@ -164,7 +164,7 @@ def run(
     step, squares, targets = step_size(eta, T, p, sure), squared_norms(draws, weight).tolist(), y[draws.active].tolist()
     bounds = [0, *(draws.active + 1).tolist(), T]
     alphas, norm, predictions = np.zeros(A), 0.0, np.zeros(T)
-    scale = 1.0  # of all alphas and amounts: a projection touches nothing else
+    scale = 1.0  # of all alphas and amounts; a projection changes only this
     for i in range(A + 1):
         block = slice(bounds[i], bounds[i + 1])
         if i > 0:
@@ -175,7 +175,7 @@ def run(
         alpha = step * (scale * product(A + i) - targets[i])
         norm += alpha * (2.0 * scale * product(i) + alpha * squares[i])
         alphas[i] = alpha / scale
-        amounts[level[i]][seen[level[i]]] = alphas[i] * in_front[i]
+        amounts[level[i]][seen[level[i]]] = alphas[i] * coefficients[i]
         seen[level[i]] += 1
         if norm > B_w:
             scale *= math.sqrt(B_w / norm)
@@ -188,28 +188,28 @@ def run(
 
 
 def step_size(eta: float, T: int, p: float, sure: bool) -> float:
-    """alpha / (<w, Psi~> - y) of Algorithm 1: -eta / sqrt(T) times gamma_1 / P(n = 1)."""
+    """Return alpha / (<w, Psi~> - y) of Algorithm 1: -eta / sqrt(T) times gamma_1 / P(n = 1)."""
     return -eta / math.sqrt(T) * 2.0 * (1.0 if sure else p**2 / (p - 1.0))
 
 
 def cumulative_loss(predictions: np.ndarray, X: np.ndarray, y: np.ndarray, width: float) -> float:
-    """The sum of squared errors; e^(-|x|^2 / width^2) of Psi(x) is still to be multiplied to the predictions."""
+    """Return the sum of squared errors; predictions lack the factor e^(-|x|^2 / width^2) of Psi(x)."""
     errors = predictions * np.exp(-np.einsum("td,td->t", X, X) / width**2) - y
     return float(errors @ errors)
 
 
 def run_tensor(*arguments: Any, deepest: int = DEEPEST, **named: Any) -> Outcome:
-    """`run`, with the levels 0 .. `deepest` of w as tensors: arguments and result as there."""
+    """`run`, with the levels 0 .. `deepest` of w as tensors; same arguments and result."""
     return _run_on_coordinates(deepest, *arguments, **named)
 
 
 def run_ahead(*arguments: Any, **named: Any) -> Outcome:
-    """`run`, with the inner products of all terms made before the first round: arguments and result as there."""
+    """`run`, with all inner products computed before the first round; same arguments and result."""
     return _run_on_coordinates(-1, *arguments, **named)
 
 
 def _run_on_coordinates(deepest, seed, T, d, p, width, noise_sd, eta, B_w, X, y, sure=False) -> Outcome:
-    """w as one vector: the coordinates of its levels up to `deepest`, then the alphas of its deeper terms."""
+    """Run with w as one vector: the coordinates of levels up to `deepest`, then the alphas of deeper terms."""
     draws = draw(np.random.default_rng(seed), X, p, noise_sd, sure)
     weight = weights(draws, p, width)
     A, top = len(draws.active), int(draws.level.max(initial=0))
@@ -222,7 +222,7 @@ def _run_on_coordinates(deepest, seed, T, d, p, width, noise_sd, eta, B_w, X, y,
     K = shallow + len(deep)
 
     read = np.zeros((2 * A, K))  # <w, Psi~_i> = read[i] @ w
-    clean = np.empty((K, T))  # <w, Psi(x_t)> = w @ clean[:, t], but for e^(-|x_t|^2 / width^2)
+    clean = np.empty((K, T))  # <w, Psi(x_t)> = w @ clean[:, t], without e^(-|x_t|^2 / width^2)
     power = np.ones((1, T))
     for n in range(deepest + 1):
         rows = slice(offsets[n], offsets[n + 1])
@@ -238,7 +238,7 @@ def _run_on_coordinates(deepest, seed, T, d, p, width, noise_sd, eta, B_w, X, y,
         read[of_level[n][:, None], rows] = products * weight[terms]
         clean[rows] = functools.reduce(np.multiply, mine @ X.T, (roots[n] * weight[terms])[:, None])
 
-    place = np.full(A, -1)  # of a deep term's alpha
+    place = np.full(A, -1)  # index of a deep term's alpha
     place[deep] = shallow + np.arange(len(deep))
     places, squares, targets = place.tolist(), squared_norms(draws, weight).tolist(), y[draws.active].tolist()
     step, bounds = step_size(eta, T, p, sure), [0, *(draws.active + 1).tolist(), T]
@@ -261,5 +261,5 @@ def _run_on_coordinates(deepest, seed, T, d, p, width, noise_sd, eta, B_w, X, y,
 
 
 def outer(product: np.ndarray, factor: np.ndarray) -> np.ndarray:
-    """Outer products column by column: [k, m] and [d, m] give [k d, m]."""
+    """Return outer products column by column: [k, m] and [d, m] give [k d, m]."""
     return (product[:, None] * factor).reshape(-1, product.shape[1])

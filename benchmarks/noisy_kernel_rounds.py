@@ -1,7 +1,7 @@
-"""Algorithm 1 as one writes it in NumPy first: round by round, vectorised over the stored terms of each level.
+"""Algorithm 1 in simple NumPy: round by round, vectorised over the stored terms of each level.
 
-The same algorithm, problem and settings as in `noisy_kernel_numpy`, whose variants know all random numbers of a run
-before its first round and so predict in blocks; here a round is played when it comes.
+The algorithm, problem and settings are those of `noisy_kernel_numpy`, whose variants draw all random numbers of a run
+first and predict in blocks.
 """
 
 import math
@@ -33,11 +33,11 @@ class Level:
         self.m += 1
 
     def at(self, x: np.ndarray) -> float:
-        """The sum of amounts times <factor, x> for every factor."""
+        """Return the sum of amounts times <factor, x> for every factor."""
         return float((self.factors[: self.m] @ x).prod(axis=1) @ self.amounts[: self.m])
 
     def inner(self, factors: np.ndarray) -> float:
-        """The sum of amounts times the inner products of own factors with `factors` [n, d]."""
+        """Return the sum of amounts times the inner products of stored factors with `factors` [n, d]."""
         products = np.einsum("mnd,nd->mn", self.factors[: self.m], factors)
         return float(products.prod(axis=1) @ self.amounts[: self.m])
 
@@ -46,7 +46,7 @@ def run_rounds(
     seed: Any, T: int, d: int, p: float, width: float, noise_sd: float, eta: float, B_w: float, X: Any, y: Any,
     sure: bool = False,
 ) -> Outcome:  # fmt: skip
-    """One run; arguments and result as in `noisy_kernel_numpy.run`."""
+    """Run Algorithm 1 once; arguments and result of `noisy_kernel_numpy.run`."""
     rng, stay = np.random.default_rng(seed), 1.0 - 1.0 / p
     step, scale = step_size(eta, T, p, sure), math.sqrt(2.0) / width
     levels: dict[int, Level] = {}
@@ -70,7 +70,7 @@ def run_rounds(
         counts = rng.geometric(stay, (fresh + 1, 2)) - 1
         queries += int((2 * counts[:, 0] + counts[:, 1]).sum())
         if fresh != 1:
-            continue  # g~ = 0: the copies are asked for, and change nothing
+            continue  # g~ = 0: the copies are queries, but w does not change
         psi, other = (feature(x, *count) for count in counts.tolist())
         alpha = step * (product(other) - y[t])
         size = psi.number**2 * float((psi.factors**2).sum(axis=1).prod())

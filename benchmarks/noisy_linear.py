@@ -1,10 +1,10 @@
 """The workload "noisy linear": d = 20, T = 2000, 1,000 runs, two Gaussian copies, gradient descent in a ball.
 
-What a round must cost: 40 normal numbers (two copies of 20), and then some 8 d = 160 floating-point operations and
-2 d floats of state read and written, 160 bytes. The normal numbers are most of it: a counter-based generator spends
-about 20 threefry rounds and an inverse error function on each, near 100 operations, 4,000 a round.
+A round draws 40 normal numbers (two copies of 20), and needs about 8 d = 160 floating-point operations and 2 d floats
+of state read and written, 160 bytes. Most of the time is for the normal numbers: each needs about 20 threefry rounds
+and an inverse error function, about 100 operations, 4,000 a round.
 
-The same with <w, first copy> drawn from its own law, one normal number for 20, by all contenders: 21 normal numbers.
+A second workload draws <w, first copy> directly from its distribution: 21 normal numbers in all contenders.
 
     python -m benchmarks.noisy_linear
 """
@@ -16,9 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxonline as jo
-from benchmarks._many_runs import Many, shortened
-from benchmarks._timing import at_once
-from benchmarks._workload import Workload, command, optional
+from benchmarks._many_runs import ManyRuns, shorten_horizon
+from benchmarks._timing import parallel_blocks
+from benchmarks._workload import Workload, command, is_installed
 
 D, T, RUNS, STD, STEP, RADIUS = 20, 2000, 1000, 0.1, 0.01, 1.0
 
@@ -31,7 +31,7 @@ def data() -> tuple[np.ndarray, np.ndarray]:
 
 
 def numpy_loop(X: np.ndarray, y: np.ndarray, runs: int) -> float:
-    """What a paper's supplement does: a Python loop over runs and rounds."""
+    """A Python loop over runs and rounds, as in a paper's supplement."""
     rng = np.random.default_rng(1)
     for _ in range(runs):
         w, loss = np.zeros(D, np.float32), 0.0
@@ -44,7 +44,7 @@ def numpy_loop(X: np.ndarray, y: np.ndarray, runs: int) -> float:
 
 
 def numpy_batched(X: np.ndarray, y: np.ndarray, runs: int, direct: bool = False) -> float:
-    """A Python loop over rounds, all runs at once; whether products are drawn directly."""
+    """A Python loop over rounds, vectorised over runs."""
     rng = np.random.default_rng(1)
     w, loss = np.zeros((runs, D), np.float32), np.zeros(runs)
     for t in range(T):
@@ -64,7 +64,7 @@ def numpy_batched(X: np.ndarray, y: np.ndarray, runs: int, direct: bool = False)
 
 
 def numba_parallel(direct: bool = False):
-    """Compiled loops, runs in parallel; whether products are drawn directly."""
+    """Loops compiled by numba, with parallel runs."""
     import numba
 
     @numba.njit(parallel=True, fastmath=True)
@@ -100,7 +100,7 @@ def numba_parallel(direct: bool = False):
 
 @jax.jit
 def plain_jax(keys, X, y):
-    """What a jax user writes by hand: vmap of a scan, for this learner only."""
+    """Plain jax: vmap of a scan, only for this learner."""
 
     def run(key):
         def round_(carry, row):
@@ -119,7 +119,7 @@ def plain_jax(keys, X, y):
 
 
 def workloads(quick: bool) -> Iterator[Workload]:
-    """With two whole copies, and with the product of one drawn directly."""
+    """Yield the workloads with two whole copies, and with one product drawn directly."""
     runs = 64 if quick else RUNS
     X, y = data()
     games = [
@@ -130,7 +130,7 @@ def workloads(quick: bool) -> Iterator[Workload]:
     device_X, device_y = jnp.asarray(X), jnp.asarray(y)
 
     def ours(game: jo.Game) -> float:
-        jo.simulate(game, learner, n_runs=runs, n_rounds=T, block_size=-(-runs // at_once()))
+        jo.simulate(game, learner, n_runs=runs, n_rounds=T, block_size=-(-runs // parallel_blocks()))
         return runs * T
 
     def plain(runs: int, rounds: int = T) -> Callable[[], float]:  # on the first device
@@ -142,9 +142,9 @@ def workloads(quick: bool) -> Iterator[Workload]:
 
         return play
 
-    def many(game: jo.Game, name: str) -> Many:
+    def many(game: jo.Game, name: str) -> ManyRuns:
         def play(runs: int, width: int) -> dict[str, Callable[[], float]]:
-            rounds = shortened(T, runs)
+            rounds = shorten_horizon(T, runs)
 
             def ours() -> float:
                 jo.simulate(game, learner, n_runs=runs, n_rounds=rounds, record_at=1, block_size=width)
@@ -152,11 +152,11 @@ def workloads(quick: bool) -> Iterator[Workload]:
 
             return {"jaxonline": ours} | ({"plain jax vmap(scan)": plain(runs, rounds)} if game is games[0] else {})
 
-        return Many(name, play)
+        return ManyRuns(name, play)
 
     whole = {"NumPy loop": lambda: numpy_loop(X, y, 8), "NumPy batched": lambda: numpy_batched(X, y, runs)}
     direct = {"NumPy batched": lambda: numpy_batched(X, y, runs, True)}
-    if optional("numba"):
+    if is_installed("numba"):
         of_whole, of_direct = numba_parallel(), numba_parallel(True)
         whole["numba, parallel"] = lambda: of_whole(X, y, runs).size * T
         direct["numba, parallel"] = lambda: of_direct(X, y, runs).size * T

@@ -1,8 +1,7 @@
 """The workload "online gradient": d = 20, T = 2000, full information, squared loss, data shuffled in every run.
 
-What scikit-learn's and river's learners of streams do, one example at a time, so that this is the one workload on which
-they can be compared. What a round must cost: 8 d = 160 floating-point operations, 2 d floats of state, and the row,
-240 bytes; and half a random number for the order of the data.
+Scikit-learn and river have learners for this workload. A round needs 8 d = 160 floating-point operations, 2 d floats of
+state and the row, 240 bytes, and half a random number for the order of the data.
 
     python -m benchmarks.online_gradient
 """
@@ -12,9 +11,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 import jaxonline as jo
-from benchmarks._many_runs import Many, shortened
-from benchmarks._timing import at_once
-from benchmarks._workload import Workload, command, optional
+from benchmarks._many_runs import ManyRuns, shorten_horizon
+from benchmarks._timing import parallel_blocks
+from benchmarks._workload import Workload, command, is_installed
 from benchmarks.noisy_linear import STEP, D, T, data
 
 
@@ -29,7 +28,7 @@ def numpy_loop(X: np.ndarray, y: np.ndarray) -> float:
 
 
 def numpy_batched(X: np.ndarray, y: np.ndarray, runs: int) -> float:
-    """A Python loop over rounds, all runs at once."""
+    """A Python loop over rounds, vectorised over runs."""
     order = np.random.default_rng(1).permuted(np.tile(np.arange(T), (runs, 1)), axis=1)
     w, loss = np.zeros((runs, D), np.float32), np.zeros(runs)
     for t in range(T):
@@ -41,7 +40,7 @@ def numpy_batched(X: np.ndarray, y: np.ndarray, runs: int) -> float:
 
 
 def numba_parallel():
-    """Compiled loops, runs in parallel."""
+    """Loops compiled by numba, with parallel runs."""
     import numba
 
     @numba.njit(parallel=True, fastmath=True)
@@ -64,7 +63,7 @@ def numba_parallel():
 
 
 def scikit_learn(X: np.ndarray, y: np.ndarray) -> float:
-    """`SGDRegressor.partial_fit`, a row at a time."""
+    """`SGDRegressor.partial_fit`, one row at a time."""
     from sklearn.linear_model import SGDRegressor
 
     # its squared loss is half of ours
@@ -78,7 +77,7 @@ def scikit_learn(X: np.ndarray, y: np.ndarray) -> float:
 
 
 def river_stream(X: np.ndarray, y: np.ndarray) -> float:
-    """river's `LinearRegression`, a dictionary at a time."""
+    """river's `LinearRegression`, one dictionary at a time."""
     from river.linear_model import LinearRegression
     from river.optim import SGD
 
@@ -91,18 +90,18 @@ def river_stream(X: np.ndarray, y: np.ndarray) -> float:
 
 
 def workloads(quick: bool) -> Iterator[Workload]:
-    """The one."""
+    """Yield the workload."""
     runs = 64 if quick else 1000
     X, y = data()
     game = jo.Game(jo.environments.DataStream(X, y, order="shuffled"), jo.FullInformation())
     learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=STEP)
 
     def ours() -> float:
-        jo.simulate(game, learner, n_runs=runs, n_rounds=T, block_size=-(-runs // at_once()))
+        jo.simulate(game, learner, n_runs=runs, n_rounds=T, block_size=-(-runs // parallel_blocks()))
         return runs * T
 
     def many(runs: int, width: int) -> dict[str, Callable[[], float]]:
-        rounds = shortened(T, runs)
+        rounds = shorten_horizon(T, runs)
 
         def play() -> float:
             jo.simulate(game, learner, n_runs=runs, n_rounds=rounds, record_at=1, block_size=width)
@@ -111,15 +110,15 @@ def workloads(quick: bool) -> Iterator[Workload]:
         return {"jaxonline": play}
 
     contenders = {"NumPy loop": lambda: numpy_loop(X, y), "NumPy batched": lambda: numpy_batched(X, y, runs)}
-    if optional("sklearn"):
+    if is_installed("sklearn"):
         contenders["scikit-learn partial_fit"] = lambda: scikit_learn(X, y)
-    if optional("river"):
+    if is_installed("river"):
         contenders["river"] = lambda: river_stream(X, y)
-    if optional("numba"):
+    if is_installed("numba"):
         play = numba_parallel()
         contenders["numba, parallel"] = lambda: play(X, y, runs).size * T
     contenders["jaxonline"] = ours
-    title, of_many = f"online gradient, d={D}, T={T:,}, {runs:,} runs", Many(f"online gradient, d={D}", many)
+    title, of_many = f"online gradient, d={D}, T={T:,}, {runs:,} runs", ManyRuns(f"online gradient, d={D}", many)
     yield Workload(title, "round", contenders, needs={"bytes": 12 * D}, many=of_many)
 
 

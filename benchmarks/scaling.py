@@ -1,4 +1,4 @@
-"""How the rounds per second of noisy linear depend on runs, dimension and horizon, and where vmap stops paying.
+"""Rounds a second of noisy linear by runs, dimension and horizon.
 
 python -m benchmarks.scaling --figure docs/scaling.png [--json FILE]
 """
@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 import jaxonline as jo
-from benchmarks._timing import at_once, machine, side_by_side
+from benchmarks._timing import machine, parallel_blocks, side_by_side
 from benchmarks.noisy_linear import RADIUS, STD, STEP
 from jaxonline.results.report.plotting import COLOURS, set_log_scales, style_axes
 
@@ -22,7 +22,7 @@ RUNS, D, ROUNDS = 1024, 20, 1000
 
 
 class Size(NamedTuple):
-    """Of a study."""
+    """Sizes of a study."""
 
     runs: int = RUNS
     d: int = D
@@ -38,17 +38,17 @@ LABELS = {"runs": "runs", "d": "dimension (256 runs)", "rounds": "rounds"}
 
 
 def ours(size: Size) -> float:
-    """A study, with blocks that keep every core or device busy."""
+    """Run a study with a block for every core or device."""
     X, y = data(size)
     game = jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(jo.noise.gaussian(STD**2)))
     learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=STEP, radius=RADIUS)
-    width = min(-(-size.runs // at_once()), 512 if jax.default_backend() == "cpu" else 16_384)
+    width = min(-(-size.runs // parallel_blocks()), 512 if jax.default_backend() == "cpu" else 16_384)
     jo.simulate(game, learner, n_runs=size.runs, n_rounds=size.rounds, record_at=1, block_size=width)
     return size.runs * size.rounds
 
 
 def numpy_batched(size: Size) -> float:
-    """All runs at once, round by round; no more than 100 rounds of it."""
+    """Run at most 100 rounds of a NumPy loop, vectorised over runs."""
     X, y = data(size)
     rng, rounds = np.random.default_rng(1), min(size.rounds, 100)
     w, loss = np.zeros((size.runs, size.d), np.float32), np.zeros(size.runs)
@@ -72,7 +72,7 @@ CONTENDERS = {"jaxonline": ours, "NumPy batched": numpy_batched}
 
 
 def draw(measured: dict[str, list[dict[str, Any]]], path: Path) -> None:
-    """Three panels."""
+    """Draw three panels."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11.5, 3.9), layout="constrained")
@@ -92,8 +92,8 @@ def draw(measured: dict[str, list[dict[str, Any]]], path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--figure", type=Path, help="where to draw it")
-    parser.add_argument("--json", type=Path, help="write what was measured to this file")
+    parser.add_argument("--figure", type=Path, help="path of the figure")
+    parser.add_argument("--json", type=Path, help="write the measurements to this file")
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
     measured: dict[str, list[dict[str, Any]]] = {}
@@ -102,7 +102,9 @@ def main() -> None:
             print(f"\n{size}", flush=True)
             contenders = {label: lambda play=play, size=size: play(size) for label, play in CONTENDERS.items()}
             rates = side_by_side(contenders, options.repeats)
-            print("  " + ", ".join(f"{label} {statistics.median(of):.3g} rounds/s" for label, of in rates.items()))
+            print(
+                "  " + ", ".join(f"{label} {statistics.median(values):.3g} rounds/s" for label, values in rates.items())
+            )
             measured.setdefault(name, []).append({"size": size._asdict(), "rates": rates})
     if options.json:
         options.json.write_text(json.dumps({"machine": machine(), "axes": measured}, indent=1) + "\n")

@@ -15,7 +15,7 @@ DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def count_code(text: str) -> int:
-    """The number of lines of a module that hold code."""
+    """Return the number of lines of code of a module."""
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     lines = {line for token in tokens if token.type not in LAYOUT for line in range(token.start[0], token.end[0] + 1)}
     for node in ast.walk(ast.parse(text)):
@@ -26,7 +26,7 @@ def count_code(text: str) -> int:
 
 
 def main() -> None:
-    """Print the count of each package, and the sum."""
+    """Print the number of lines of each package, and the sum."""
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1] / "jaxonline")
     sizes: Counter[str] = Counter()
     for path in root.rglob("*.py"):

@@ -1,10 +1,10 @@
-"""What a store costs a study, and how many blocks and bytes a second it takes and gives.
+"""The overhead of a store for a study, and the blocks and bytes a second that it writes and reads.
 
     python -m benchmarks.store [--place FOLDER_OR_URL] [--repeats N] [--passes N] [--blocks N] [--json FILE]
 
-The study is `jaxonline quickstart` (five learners, 1,000 runs); with and without a store take turns. As a machine with
-other work to do is less steady than what is to be measured, the seconds inside the store are counted too. A block is
-one of 512 runs at 40 recorded rounds, written whole and durably by one writer, and by several at once.
+The study is `jaxonline quickstart` (five learners, 1,000 runs), with and without a store in turns. The seconds inside
+the store are also counted, because a busy machine varies more than this overhead. A block has 512 runs and 40 recorded
+rounds. One writer, and several in parallel, write blocks completely and durably.
 """
 
 import argparse
@@ -45,16 +45,16 @@ INSIDE = (
 
 @contextlib.contextmanager
 def counted() -> Iterator[list[float]]:
-    """The seconds that a study spends on its store, in a list of one."""
+    """Measure the seconds that a study spends in its store, in a list of length one."""
     spent, kept = [0.0], [(owner, name, getattr(owner, name)) for owner, name in INSIDE]
 
     def timed(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **options: Any) -> Any:
-            began = time.perf_counter()
+            start_time = time.perf_counter()
             try:
                 return function(*arguments, **options)
             finally:
-                spent[0] += time.perf_counter() - began
+                spent[0] += time.perf_counter() - start_time
 
         return call
 
@@ -68,15 +68,15 @@ def counted() -> Iterator[list[float]]:
 
 
 def overhead(place: str, passes: int, repeats: int) -> tuple[list[float], list[float]]:
-    """Seconds of quickstart with a store over those without, turn by turn; and the share of it inside the store."""
+    """Return the seconds of quickstart with a store divided by those without, and the share inside the store."""
     study, shares = load_study("quickstart")(passes=passes), []
 
     def play(checkpoint: str | None) -> float:
-        began = time.perf_counter()
+        start_time = time.perf_counter()
         with counted() as spent:
             study.run(Context(checkpoint=checkpoint, seed=1))
         if checkpoint is not None:
-            took = time.perf_counter() - began
+            took = time.perf_counter() - start_time
             shares.append(spent[0] / (took - spent[0]))
         return study.runs * passes * 442 * 5
 
@@ -90,7 +90,7 @@ def overhead(place: str, passes: int, repeats: int) -> tuple[list[float], list[f
 
 
 def throughput(place: str, blocks: int, writers: int) -> dict[str, float]:
-    """Blocks and megabytes a second that are written by so many writers at once, and read by one."""
+    """Return the blocks and megabytes a second that parallel writers write and one reader reads."""
     rng = np.random.default_rng(0)
     loss = rng.random((1, WIDTH, RECORDED))
     none = np.zeros((1, WIDTH), np.int32)
@@ -100,12 +100,12 @@ def throughput(place: str, blocks: int, writers: int) -> dict[str, float]:
     )
     where, megabytes = f"{place}/{uuid.uuid4().hex}", sum(array.nbytes for array in kept.arrays.values()) / 1e6
     with Store(storage_at(where), {"a": "study"}, 30.0, layout) as store, ThreadPoolExecutor(writers) as pool:
-        began = time.perf_counter()
+        start_time = time.perf_counter()
         list(pool.map(lambda block: store.blocks.write(ROWS, block, kept), range(blocks)))
-        written = blocks / (time.perf_counter() - began)
-    began = time.perf_counter()
+        written = blocks / (time.perf_counter() - start_time)
+    start_time = time.perf_counter()
     load_result(where)
-    read = blocks / (time.perf_counter() - began)
+    read = blocks / (time.perf_counter() - start_time)
     return {"written": written, "written MB": written * megabytes, "read": read, "read MB": read * megabytes}
 
 
@@ -114,27 +114,33 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--place", help="a folder or URL; a temporary folder by default")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--passes", type=int, default=10, help="of quickstart over its data")
-    parser.add_argument("--blocks", type=int, default=200, help="written by each number of writers")
+    parser.add_argument("--passes", type=int, default=10, help="passes of quickstart over its data")
+    parser.add_argument("--blocks", type=int, default=200, help="blocks for each number of writers")
     parser.add_argument("--json", help="a file for the numbers")
     options = parser.parse_args()
-    found: dict[str, Any] = {}
+    measured: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         place = options.place or folder
         print(f"store in {place}, on {machine()}")
-        of, shares = overhead(place, options.passes, options.repeats)
-        found |= {"seconds with a store over without": of, "seconds inside the store over the others": shares}
-        for words, values in (("turn by turn", [each - 1 for each in of]), ("seconds inside it over others", shares)):
+        ratios_of_turns, shares = overhead(place, options.passes, options.repeats)
+        measured |= {
+            "seconds with a store over without": ratios_of_turns,
+            "seconds inside the store over the others": shares,
+        }
+        for words, values in (
+            ("turn by turn", [ratio - 1 for ratio in ratios_of_turns]),
+            ("seconds inside it over others", shares),
+        ):
             print(f"  a store costs, {words}: {statistics.median(values):.1%} ({min(values):.1%} .. {max(values):.1%})")
         for writers in WRITERS:
-            rate = found[f"{writers} writers"] = throughput(place, options.blocks, writers)
+            rate = measured[f"{writers} writers"] = throughput(place, options.blocks, writers)
             words = ", ".join(
                 f"{what} {rate[what]:.0f} blocks/s ({rate[what + ' MB']:.0f} MB/s)" for what in ("written", "read")
             )
             print(f"  {writers} writers: {words}")
     if options.json:
         with open(options.json, "w") as file:
-            json.dump(found | {"machine": machine(), "place": place}, file, indent=1)
+            json.dump(measured | {"machine": machine(), "place": place}, file, indent=1)
 
 
 if __name__ == "__main__":

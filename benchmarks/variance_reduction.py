@@ -1,8 +1,9 @@
-"""Time to a given half-width: the quickstart's two-copy learner plain, antithetic, with control variates, with both.
+"""Time to a given half-width for the quickstart's two-copy learner: plain, antithetic, with control variates, with
+both.
 
-The time is that of a run (of two plays, where it is antithetic) times the runs that the 95 % interval needs, from the
-variance over runs of what is averaged. In file order, all that differs between runs is the noise; shuffled, the order
-of the data does, too, and neither option can take that out.
+It is the time of a run (an antithetic one has two) times the number of runs that the 95 % interval needs. In file
+order, runs differ only by the noise. In shuffled order, they also differ by the order of the data, which neither option
+removes.
 
     python -m benchmarks.variance_reduction [--runs 1024] [--figure docs/variance-reduction.png]
 """
@@ -27,28 +28,28 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "control variates": {"control_variates": True},
     "both": {"antithetic": True, "control_variates": True},
 }
-WANTED = 0.01  # half-width, of the regret
+HALF_WIDTH = 0.01  # relative to the regret
 
 
 class Measured(NamedTuple):
-    """Of a run: seconds, and the deviation over runs of what is averaged, as a part of the regret."""
+    """Seconds of a run, and the standard deviation of the averaged values over runs, relative to the regret."""
 
     seconds: float
     deviation: float
     reduction: float
 
     def half_width(self, seconds: Any) -> Any:
-        """Of the 95 % interval after so many seconds."""
+        """Return the half-width of the 95 % interval after these seconds."""
         return 1.96 * self.deviation * np.sqrt(self.seconds / seconds)
 
     @property
     def needed(self) -> float:
-        """Seconds until the half-width is the one that is wanted."""
-        return self.seconds * (1.96 * self.deviation / WANTED) ** 2
+        """Seconds until the half-width is `HALF_WIDTH`."""
+        return self.seconds * (1.96 * self.deviation / HALF_WIDTH) ** 2
 
 
 def data() -> tuple[np.ndarray, np.ndarray]:
-    """As in the quickstart."""
+    """Return the data of the quickstart."""
     X, y = jo.datasets.diabetes()
     X = X / X.std(axis=0)
     y = y - y.mean()
@@ -68,20 +69,22 @@ def measure(order: str, runs: int, repeats: int) -> dict[str, Measured]:
         return runs
 
     rates = side_by_side({name: lambda name=name: play(name) for name in OPTIONS}, repeats)
-    found, regret = {}, results["both"].mean().mean[0, -1]  # the same for all, and best known so
+    measurements, regret = {}, results["both"].mean().mean[0, -1]  # the same for all; this estimate is the most precise
     for name, result in results.items():
         deviation = float(result.mean().standard_error[0, -1] / regret * np.sqrt(runs))
-        found[name] = Measured(1 / statistics.median(rates[name]), deviation, float(result.variance_reduction()[0]))
-    return found
+        measurements[name] = Measured(
+            1 / statistics.median(rates[name]), deviation, float(result.variance_reduction()[0])
+        )
+    return measurements
 
 
-def show(order: str, found: dict[str, Measured]) -> None:
-    print(f"\nhalf-width {WANTED:.0%} of the regret, data {ORDERS[order]}, on {machine()}")
-    print(f"  {'':16} {'ms a run':>9} {'deviation':>10} {'variance, per play':>19} {'seconds needed':>15} {'gain':>7}")
-    for name, of in found.items():
+def show(order: str, measurements: dict[str, Measured]) -> None:
+    print(f"\nhalf-width {HALF_WIDTH:.0%} of the regret, data {ORDERS[order]}, on {machine()}")
+    print(f"  {'':16} {'ms a run':>9} {'deviation':>10} {'variance per run':>19} {'seconds needed':>15} {'gain':>7}")
+    for name, one in measurements.items():
         print(
             f"  {name:16} {1000 * of.seconds:9.2f} {of.deviation:10.3%} {'/ ' + format(of.reduction, '.4g'):>19} "
-            f"{of.needed:15.3g} {found['plain'].needed / of.needed:7.3g}"
+            f"{one.needed:15.3g} {measurements['plain'].needed / one.needed:7.3g}"
         )
 
 
@@ -90,14 +93,14 @@ def draw(measured: dict[str, dict[str, Measured]], path: str) -> None:
 
     figure = Figure(figsize=(11.5, 4.8), layout="constrained")
     panels = figure.subplots(1, len(measured), sharey=True, squeeze=False)[0]
-    for axes, (order, found) in zip(panels, measured.items(), strict=True):
+    for axes, (order, measurements) in zip(panels, measured.items(), strict=True):
         set_log_scales(axes)
         seconds = np.geomspace(0.1, 200, 50)
-        for (name, of), colour in zip(found.items(), COLOURS, strict=False):
-            gain = float(f"{found['plain'].needed / of.needed:.2g}")
+        for (name, one), colour in zip(measurements.items(), COLOURS, strict=False):
+            gain = float(f"{measurements['plain'].needed / one.needed:.2g}")
             label = name if name == "plain" else f"{name}: {gain:,g} times faster"
             axes.plot(seconds, 100 * of.half_width(seconds), color=colour, lw=1.8, label=label)
-        axes.axhline(100 * WANTED, color="0.5", ls="--", lw=1.0)
+        axes.axhline(100 * HALF_WIDTH, color="0.5", ls="--", lw=1.0)
         style_axes(axes, "seconds", "", f"data {ORDERS[order]}")
         axes.legend(frameon=False, fontsize=9)
     panels[0].set_ylabel("half-width of the 95 % interval, % of the regret")
@@ -109,16 +112,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=1024)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--json", help="write what was measured to this file")
-    parser.add_argument("--figure", help="where to draw the half-width against time")
+    parser.add_argument("--json", help="write the measurements to this file")
+    parser.add_argument("--figure", help="path of the figure of half-width against time")
     arguments = parser.parse_args()
     measured = {}
     for order in ORDERS:
         measured[order] = measure(order, arguments.runs, arguments.repeats)
         show(order, measured[order])
     if arguments.json:
-        found = {order: {name: of._asdict() for name, of in each.items()} for order, each in measured.items()}
-        Path(arguments.json).write_text(json.dumps({"machine": machine()} | found, indent=1) + "\n")
+        numbers = {order: {name: one._asdict() for name, one in by_name.items()} for order, by_name in measured.items()}
+        Path(arguments.json).write_text(json.dumps({"machine": machine()} | numbers, indent=1) + "\n")
     if arguments.figure:
         draw(measured, arguments.figure)
 

@@ -1,8 +1,9 @@
-"""What each compiler workaround of `jaxonline._xla` and `jaxonline.random` gains: small programs with and without it.
+"""The gain of each compiler workaround of `jaxonline._xla` and `jaxonline.random`, in small programs.
 
     python -m benchmarks.workarounds [--repeats N] [--json FILE]
 
-Both take turns in one process. A ratio (time without / time with) of about 1 says that the workaround can be removed.
+Programs with and without the workaround take turns in one process. If the ratio (time without / time with) is about 1,
+the workaround can be removed.
 """
 
 import argparse
@@ -34,7 +35,7 @@ Work = Callable[[], Any]
 
 
 def _loop(body: Callable[..., Any], state: Any, inlined: bool = True) -> Work:
-    """A loop of rounds for a block of runs, `body(key, t, state)` of each, compiled without MLIR, as by `simulate`."""
+    """Compile a loop of rounds `body(key, t, state)` for a block of runs without MLIR, as `simulate` does."""
     options = (
         compile_options.supported_options(compile_options.WITHOUT_MLIR) if jax.default_backend() == "cpu" else None
     )
@@ -94,7 +95,7 @@ def _permutation() -> tuple[Work, Work]:
 
 
 def _row_of_a_table() -> tuple[Work, Work]:
-    """A loop as small as this one gains nothing; rounds of `NoisyKernel` are up to a fifth slower without it."""
+    """A small loop like this one gains nothing; rounds of `NoisyKernel` are up to a fifth slower without it."""
     table = jnp.asarray(np.random.default_rng(0).normal(size=(1000, 8)), jnp.float32)
 
     def body(read, key, t, carry):
@@ -139,7 +140,7 @@ def _compilation() -> tuple[Work, Work]:
     counter = iter(range(10**6))
 
     def compiled(options):
-        k = next(counter)  # another program each time, which no cache has
+        k = next(counter)  # a new program each time, so that no cache has it
         jax.jit(lambda A: _small_program(A + k), compiler_options=options).lower(jnp.eye(8)).compile()
 
     return lambda: compiled(options), lambda: compiled(None)
@@ -198,8 +199,8 @@ WORKAROUNDS: dict[str, Callable[[], tuple[Work, Work]]] = {
 
 
 def measure(name: str, repeats: int) -> dict[str, Any]:
-    """Seconds of both programs, medians of turns, and the median of the turns' ratios."""
-    began = time.perf_counter()
+    """Measure median seconds of both programs, and the median ratio over turns."""
+    start_time = time.perf_counter()
     with_it, without_it = WORKAROUNDS[name]()
     rates = side_by_side(
         {"with": lambda: with_it() is None or 1.0, "without": lambda: without_it() is None or 1.0}, repeats, {}
@@ -207,11 +208,11 @@ def measure(name: str, repeats: int) -> dict[str, Any]:
     seconds = {side: [1 / rate for rate in values] for side, values in rates.items()}
     ratio = statistics.median(b / a for a, b in zip(seconds["with"], seconds["without"], strict=True))
     medians = {side: statistics.median(values) for side, values in seconds.items()}
-    return {"workaround": name, **medians, "ratio": ratio, "wall": time.perf_counter() - began}
+    return {"workaround": name, **medians, "ratio": ratio, "wall": time.perf_counter() - start_time}
 
 
 def main() -> None:
-    """Measure, and print a table."""
+    """Measure and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--json", type=Path)

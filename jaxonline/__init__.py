@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from jaxonline.results import Result, load_result
     from jaxonline.results.statistics import intervals
     from jaxonline.simulation import Checkpoint, Precision, Range, measures, simulate, sweep, tune
+    from jaxonline.simulation.awake_regret import AwakeRegret
     from jaxonline.simulation.measures import Mistakes, OfInfo, Pulls, Switches, Unanswered
     from jaxonline.simulation.stopping import SimpleRegret, StoppingRound, WrongRecommendation
     from jaxonline.study import Comparison, Context, Study, Task, benchmark, load_study_file
@@ -84,6 +85,7 @@ _NAMES_BY_MODULE = {
     "results": ("Result", "load_result"),
     "results.statistics": ("intervals",),
     "simulation": ("Checkpoint", "Precision", "Range", "measures", "simulate", "sweep", "tune"),
+    "simulation.awake_regret": ("AwakeRegret",),
     "simulation.measures": ("Mistakes", "OfInfo", "Pulls", "Switches", "Unanswered"),
     "simulation.stopping": ("SimpleRegret", "StoppingRound", "WrongRecommendation"),
     "study": ("Comparison", "Context", "Study", "Task", "benchmark", "load_study_file"),
@@ -92,8 +94,8 @@ _MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() fo
 
 # a literal list, since type checkers read no other
 __all__ = [
-    "AdversarialCopies", "Attributes", "Bandit", "BestArm", "BestSegments", "BestSet", "Checkpoint", "Comparison",
-    "CondorcetWinner", "Constant", "Context", "Delayed", "Duel", "Entrant", "FullInformation", "Game",
+    "AdversarialCopies", "Attributes", "AwakeRegret", "Bandit", "BestArm", "BestSegments", "BestSet", "Checkpoint",
+    "Comparison", "CondorcetWinner", "Constant", "Context", "Delayed", "Duel", "Entrant", "FullInformation", "Game",
     "GradientLearner", "InverseSqrt", "L2Ball", "Live", "LossOfMove", "Mistakes", "NoisyCopies", "OfInfo", "OnRequest",
     "OnlineClassifier", "OnlineRegressor", "Precision", "Pulls", "RKHSBall", "Range", "Result", "Schedule",
     "SemiBandit", "SimpleRegret", "StoppingRound", "Study", "Switches", "Task", "Unanswered", "WrongRecommendation",
@@ -102,6 +104,16 @@ __all__ = [
     "measures", "noise", "play", "random", "replace", "results", "simulate", "static", "struct", "sweep", "tune",
     "verify",
 ]  # fmt: skip
+
+
+def _unknown_name(name: str) -> str:
+    """Return the message for a name that the package does not have, with the module that has it."""
+    message = f"module 'jaxonline' has no attribute {name!r}"
+    if name[:1].isupper():
+        for module in ("learners", "environments", "losses", "estimators", "kernels", "comparators", "game"):
+            if hasattr(importlib.import_module(f"jaxonline.{module}"), name):
+                return f"{message}; write jo.{module}.{name}"
+    return message
 
 
 if not TYPE_CHECKING:  # with __getattr__, a type checker would accept any name
@@ -114,7 +126,7 @@ if not TYPE_CHECKING:  # with __getattr__, a type checker would accept any name
             value = getattr(importlib.import_module(f"jaxonline.{_MODULE_BY_NAME[name]}"), name)
             globals()[name] = value
             return value
-        raise AttributeError(f"module 'jaxonline' has no attribute {name!r}")
+        raise AttributeError(_unknown_name(name))
 
 
 def __dir__() -> list[str]:

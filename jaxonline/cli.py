@@ -1,7 +1,7 @@
 """The command line: `new`, `run FILE`, `show`, `diff`, `list`; `verify`; `quickstart`, and studies of a group by name.
 
-Commands of studies are made from the fields of the studies when used, and slow imports happen inside of commands.
-`_StudyCommands.main` turns every error into two lines on standard error and an exit code.
+Commands of studies are made from the fields of the studies, and slow imports happen inside of commands. Every error
+becomes two lines on standard error and an exit code.
 """
 
 import contextlib
@@ -89,14 +89,14 @@ class _StudyCommands(TyperGroup):
             return name, study_command(name), rest
         if name not in self.list_commands(ctx):
             names = {
-                each.rpartition(" ")[2]: each
-                for each in (*study_commands().values(), *STUDY_GROUPS, *OTHER_COMMANDS)
-                if each
+                command.rpartition(" ")[2]: command
+                for command in (*study_commands().values(), *STUDY_GROUPS, *OTHER_COMMANDS)
+                if command
             }
             suggestion = did_you_mean(name, names)
-            for each, full in names.items():
-                suggestion = suggestion.replace(f"'{each}'", f"'{full}'")
-            raise _CommandError(ctx.command_path, f"there is no command {name!r}{suggestion}")
+            for command, full in names.items():
+                suggestion = suggestion.replace(f"'{command}'", f"'{full}'")
+            raise _CommandError(ctx.command_path, f"command: unknown name (got {name!r}){suggestion}")
         return super().resolve_command(ctx, args)
 
     def _studies(self) -> list[str]:
@@ -143,16 +143,10 @@ def study_command(name: str) -> Any:
         _parameter("out", str, f"results/{name}", help="Folder for tables, figures and numbers.", metavar="FOLDER"),
         _parameter("json", str | None, None, help="Write all numbers to this file.", metavar="FILE"),
         _parameter("seed", int, 0, help="Seed of all random numbers."),
-        _parameter(
-            "checkpoint",
-            str | None,
-            None,
-            help="Folder or URL for continuing an interrupted study.",
-            metavar="FOLDER",
-        ),
+        _parameter("checkpoint", str | None, None, help="Folder or URL for resuming the study.", metavar="FOLDER"),
     ]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     command.__doc__ = f"{study.title}\n\n{_study_help(study)}"
     made.command(name)(command)
     return typer.main.get_command(made)
@@ -203,19 +197,19 @@ def _run_study(name: str, study: Any, given: dict[str, Any]) -> None:
         given = {key: value for key, value in given.items() if value not in (None, [])}
         fields = {key: given[key] for key in study.model_fields if key in given}
         for key, value in fields.items():
-            if any(each == "" for each in (value if isinstance(value, list) else [value])):
-                raise ArgumentError(key, "must not be empty")
+            if any(item == "" for item in (value if isinstance(value, list) else [value])):
+                raise ArgumentError(key, "must not be empty (got '')")
         study = study(**fields)
         files = {key: check_file(key, given[key]) for key in ("json",) if key in given}
-        kept = given.get("checkpoint")
+        checkpoint = given.get("checkpoint")
         folders = {
             key: check_folder(key, given[key])
             for key in ("out", "checkpoint")
-            if key in given and not (key == "checkpoint" and is_url(kept))
+            if key in given and not (key == "checkpoint" and is_url(checkpoint))
         }
         check_distinct(files, folders)
         out, json = folders["out"], files.get("json")
-        report = study.run(Context(out, folders.get("checkpoint", kept), seed=given["seed"], progress=True))
+        report = study.run(Context(out, folders.get("checkpoint", checkpoint), seed=given["seed"], progress=True))
         console, written = _console(), []
         run_all_steps(
             lambda: report.show(console),
@@ -366,7 +360,7 @@ def _usage_errors(command: str, arguments: Collection[str]) -> Iterator[None]:
         yield
     except (ValueError, OSError, OverflowError, MemoryError) as error:
         argument, problem = getattr(error, "argument", ""), getattr(error, "problem", "")
-        words = f"{_flag(argument)} {problem}" if argument in arguments else str(error) or type(error).__name__
+        words = f"{_flag(argument)}: {problem}" if argument in arguments else str(error) or type(error).__name__
         raise _CommandError(command, words) from error
 
 

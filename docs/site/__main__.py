@@ -1,7 +1,7 @@
-"""Build the documentation site: `python docs/site [FOLDER]`, build/site by default; what is wrong is an error.
+"""Build the documentation site: `python docs/site [FOLDER]`, by default into build/site. Warnings are errors.
 
-What the site shows is written elsewhere: README, CONTRIBUTING, docs/*.md, the notebooks with the outputs that they
-hold, docstrings, the list of errata. `staging` puts it together in a folder of its own, which Sphinx then reads.
+The texts are README, CONTRIBUTING, docs/*.md, the notebooks with their stored outputs, the docstrings and the list of
+errata. `staging` collects them in a folder for Sphinx.
 """
 
 import argparse
@@ -16,7 +16,7 @@ ROOT = HERE.parents[1]
 
 
 def build(out: Path) -> int:
-    """Build the site into a folder, anew; Sphinx's exit code."""
+    """Build the site into an empty folder; return Sphinx's exit code."""
     staged = out.with_name(out.name + "-source")
     for folder in (out, staged):
         shutil.rmtree(folder, ignore_errors=True)
@@ -25,7 +25,7 @@ def build(out: Path) -> int:
 
 
 def render(staged: Path, out: Path) -> int:
-    """Pages from what was put together; warnings, of links that lead nowhere too, are errors."""
+    """Run Sphinx on the staged folder; warnings, also of broken links, are errors."""
     from sphinx.cmd.build import main as sphinx
 
     options = ["-q", "-W", "--keep-going", "-n", "-b", "html", "-c", HERE, "-d", staged / ".doctrees"]

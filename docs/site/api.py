@@ -1,6 +1,6 @@
-"""Pages of the API, a room (or a folder in it) a page: whatever is public, from docstrings and signatures as written.
+"""Pages of the API: one for each package, with its public names, their docstrings and their signatures in the source.
 
-The facade is a page of its own. A name that is offered there or in a room without a docstring is an error.
+The names of `jo.*` have a separate page. A public name without a docstring raises an error.
 """
 
 import ast
@@ -23,7 +23,7 @@ FACADE = "jaxonline"
 
 
 class Entry(NamedTuple):
-    """A documented name: the module in which it is shown, the module that defines it, its name, what it is."""
+    """A documented name: the module whose page shows it, the module that defines it, its name and its value."""
 
     shown: str
     module: str
@@ -36,7 +36,7 @@ class Entry(NamedTuple):
 
 
 def pages() -> dict[str, str]:
-    """Of every page of the API: its text."""
+    """Return the text of every page of the API."""
     written = {"index": facade_page()}
     written |= {package.removeprefix("jaxonline."): package_page(package) for package in packages()}
     return written
@@ -44,24 +44,24 @@ def pages() -> dict[str, str]:
 
 @functools.cache
 def modules() -> list[str]:
-    """All public modules."""
-    names = (found.name for found in pkgutil.walk_packages(jaxonline.__path__, "jaxonline."))
+    """Return the names of all public modules."""
+    names = (info.name for info in pkgutil.walk_packages(jaxonline.__path__, "jaxonline."))
     return [name for name in names if name not in HIDDEN and not any(p.startswith("_") for p in name.split("."))]
 
 
 @functools.cache
 def packages() -> list[str]:
-    """Those with modules in them, and any other of the first level: a page each."""
+    """Return the modules with a page: packages, and all modules of the first level."""
     return [name for name in modules() if name.count(".") == 1 or hasattr(importlib.import_module(name), "__path__")]
 
 
 def home(module: str) -> str:
-    """The package on whose page a module is shown."""
+    """Return the package whose page shows a module."""
     return module if module in packages() else module.rpartition(".")[0]
 
 
-def own(module: str) -> dict[str, Any]:
-    """Public classes and functions that a module defines."""
+def own_names(module: str) -> dict[str, Any]:
+    """Return the public classes and functions that a module defines."""
     names = vars(importlib.import_module(module)).items()
     return {
         name: value
@@ -74,18 +74,18 @@ def own(module: str) -> dict[str, Any]:
 
 @functools.cache
 def entries() -> dict[int, Entry]:
-    """Every documented name by the identity of its value: where it is offered, or else where it is defined."""
-    found = {}
+    """Return every documented name by the id of its value, shown where `__all__` exports it or where it is defined."""
+    by_id = {}
     for module in modules():
-        for name, value in own(module).items():
-            offered = [p for p in _above(module) if getattr(importlib.import_module(p), name, None) is value]
-            offered = [p for p in offered if name in getattr(importlib.import_module(p), "__all__", ())]
-            found[id(value)] = Entry(offered[0] if offered else module, module, name, value)
-    for name in jaxonline.__all__:  # what has its home in a private module, and is offered all the same
+        for name, value in own_names(module).items():
+            exported = [p for p in _above(module) if getattr(importlib.import_module(p), name, None) is value]
+            exported = [p for p in exported if name in getattr(importlib.import_module(p), "__all__", ())]
+            by_id[id(value)] = Entry(exported[0] if exported else module, module, name, value)
+    for name in jaxonline.__all__:  # public names that private modules define
         value = getattr(jaxonline, name)
-        if not isinstance(value, types.ModuleType) and id(value) not in found:
-            found[id(value)] = Entry(FACADE, getattr(value, "__module__", FACADE), name, value)
-    return found
+        if not isinstance(value, types.ModuleType) and id(value) not in by_id:
+            by_id[id(value)] = Entry(FACADE, getattr(value, "__module__", FACADE), name, value)
+    return by_id
 
 
 def _above(module: str) -> list[str]:
@@ -98,40 +98,40 @@ def _above(module: str) -> list[str]:
 
 
 def facade_page() -> str:
-    """All names of `jo.*`, and the rooms."""
+    """Return the page of the names of `jo.*` and of the packages."""
     names = [name for name in jaxonline.__all__ if not isinstance(getattr(jaxonline, name), types.ModuleType)]
     lines = [
-        "# The facade, and the rooms",
+        "# API reference",
         "",
         "After `import jaxonline as jo`:",
         "",
-        "| name | what it is |",
+        "| name | description |",
         "| --- | --- |",
     ]
     for name in names:
         entry = entries()[id(getattr(jaxonline, name))]
         lines.append(f"| {{py:obj}}`jo.{name} <{entry.full}>` | {_first(entry)} |")
-    lines += ["", "The rooms:", "", "| room | what is in it |", "| --- | --- |"]
+    lines += ["", "Packages:", "", "| package | contents |", "| --- | --- |"]
     for package in packages():
         short, doc = package.removeprefix("jaxonline."), _doc(importlib.import_module(package), package)
         lines.append(f"| [{short}]({short}.md) | {first_sentence(doc, _linker(package))} |")
     lines += ["", "```{toctree}", ":hidden:", "", *(p.removeprefix("jaxonline.") for p in packages()), "```", ""]
     private = [entry for entry in entries().values() if entry.shown == FACADE]
-    lines += ["## What has no room", "", "```{py:module} jaxonline", "```", ""]
+    lines += ["## Other public names", "", "```{py:module} jaxonline", "```", ""]
     return "\n".join([*lines, *(part for entry in private for part in shown(entry))]) + "\n"
 
 
 def package_page(package: str) -> str:
-    """A room: what it says of itself, a table of its names, and module after module."""
+    """Return the page of a package: its docstring, a table of its names, and its modules."""
     short = package.removeprefix("jaxonline.")
     inside = [module for module in modules() if home(module) == package]
     here = [e for e in entries().values() if e.module in inside]
     lines = [f"# {short}", "", f"```{{py:module}} {package}", "```", ""]
     lines += [to_markdown(_doc(importlib.import_module(package), package), _linker(package)), ""]
-    offered = [entry for entry in entries().values() if entry.shown == package or (entry in here and _offered(entry))]
-    lines += [*_table(offered), ""]
-    if inner := [entry for entry in here if entry not in offered]:
-        lines += ["Beside these, what its modules share or make:" if offered else "", "", *_table(inner), ""]
+    exported = [entry for entry in entries().values() if entry.shown == package or (entry in here and _exported(entry))]
+    lines += [*_table(exported), ""]
+    if inner := [entry for entry in here if entry not in exported]:
+        lines += ["Other names of its modules:" if exported else "", "", *_table(inner), ""]
     for module in inside:
         names = [entry for entry in here if entry.module == module]
         if module != package:
@@ -143,18 +143,18 @@ def package_page(package: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _offered(entry: Entry) -> bool:
+def _exported(entry: Entry) -> bool:
     return entry.shown != entry.module
 
 
 def _table(names: list[Entry]) -> list[str]:
-    """A line for each name."""
+    """Return a table with a line for each name."""
     rows = [f"| {{py:obj}}`{e.name} <{e.full}>` | {_first(e)} |" for e in sorted(names, key=lambda e: e.name.lower())]
-    return ["| name | what it is |", "| --- | --- |", *rows] if rows else []
+    return ["| name | description |", "| --- | --- |", *rows] if rows else []
 
 
 def shown(entry: Entry) -> Iterator[str]:
-    """A class with its methods, or a function."""
+    """Yield the lines of a class with its methods, or of a function."""
     value = entry.value
     kind = "class" if inspect.isclass(value) else "function"
     if kind == "class" and issubclass(value, BaseException):
@@ -189,22 +189,20 @@ def _member(entry: Entry, name: str, member: Any) -> Iterator[str]:
 
 
 def _ranges(value: Any) -> dict[str, str]:
-    """The ranges and choices that annotations declare, by argument."""
+    """Return the ranges and choices that annotations declare, by argument."""
     try:
         parameters = parameters_of(value)
     except (TypeError, ValueError):
         return {}
-    words = {
-        each.name: each.limits.words or " or ".join(f'"{choice}"' for choice in each.choices) for each in parameters
-    }
-    return {name: said for name, said in words.items() if said}
+    words = {p.name: p.limits.words or " or ".join(f'"{choice}"' for choice in p.choices) for p in parameters}
+    return {name: text for name, text in words.items() if text}
 
 
 def _doc(value: Any, name: str) -> str:
-    """What a name says of itself.
+    """Return the docstring of a name.
 
     Raises:
-        ValueError: nothing, or what a dataclass says by itself.
+        ValueError: it has none, or only the generated one of a dataclass.
     """
     doc = value.__doc__ or ""
     if not doc or (inspect.isclass(value) and doc.startswith(f"{value.__name__}(")):
@@ -222,30 +220,30 @@ def _first(entry: Entry) -> str:
 
 @functools.cache
 def _names() -> dict[str, str]:
-    """What may be said of a documented name, wherever: `jo.x`, `x` of the facade, `room.x`, X if it is the only one."""
-    found: dict[str, str] = {}
+    """Return full names by the short forms that docstrings may use: `jo.x`, `x`, `package.x`, `X` if it is unique."""
+    full_names: dict[str, str] = {}
     for entry in entries().values():
         room = entry.full.split(".")[1] if entry.full.count(".") > 1 else ""
-        for said in (
+        for short in (
             entry.full,
             entry.full.removeprefix("jaxonline."),
             f"{room}.{entry.name}",
             f"{entry.module}.{entry.name}",
         ):
-            found[said] = entry.full
+            full_names[short] = entry.full
         if entry.name[0].isupper():
-            found[entry.name] = "" if entry.name in found else entry.full
+            full_names[entry.name] = "" if entry.name in full_names else entry.full
     for name in jaxonline.__all__:
         if (entry := entries().get(id(getattr(jaxonline, name)))) is not None:
-            found |= {f"jo.{name}": entry.full, name: entry.full}
-    return {said: full for said, full in found.items() if full}
+            full_names |= {f"jo.{name}": entry.full, name: entry.full}
+    return {short: full for short, full in full_names.items() if full}
 
 
 def _linker(module: str) -> Any:
-    """What becomes of a name in backticks in a docstring of a module."""
+    """Return the function that links names in backticks in a docstring of a module."""
     room = importlib.import_module(module)
-    said = own(module) | {name: getattr(room, name) for name in getattr(room, "__all__", ())}
-    local = {name: entries()[id(value)].full for name, value in said.items() if id(value) in entries()}
+    public = own_names(module) | {name: getattr(room, name) for name in getattr(room, "__all__", ())}
+    local = {name: entries()[id(value)].full for name, value in public.items() if id(value) in entries()}
     below = [other for other in modules() if other.startswith(f"{module}.")]
 
     def link(name: str) -> str:
@@ -266,7 +264,7 @@ def _linker(module: str) -> Any:
 
 
 def signature(value: Any, bound: bool = False) -> str:
-    """Arguments as they are written in the source, so that shapes are readable."""
+    """Return the signature with annotations as in the source, so that shapes are readable."""
     try:
         parameters = list(inspect.signature(value).parameters.values())
     except (TypeError, ValueError):
@@ -312,7 +310,7 @@ def _source_names(value: type) -> set[str]:
 
 
 def _arguments(node: ast.FunctionDef) -> dict[str, tuple[str, str]]:
-    """Of each argument: its annotation and its default, as written."""
+    """Return the annotation and the default of each argument, as in the source."""
     given = node.args
     positional = [*given.posonlyargs, *given.args]
     defaults = [None] * (len(positional) - len(given.defaults)) + list(given.defaults)
@@ -325,21 +323,21 @@ def _arguments(node: ast.FunctionDef) -> dict[str, tuple[str, str]]:
 
 
 def _fields(cls: type) -> dict[str, tuple[str, str]]:
-    """Of each field of a class: its annotation and its default; or those of its `__init__`."""
-    found: dict[str, tuple[str, str]] = {}
-    for each in reversed(cls.__mro__):
-        if not each.__module__.startswith("jaxonline"):
+    """Return the annotation and the default of each field of a class, or of each argument of its `__init__`."""
+    fields: dict[str, tuple[str, str]] = {}
+    for base in reversed(cls.__mro__):
+        if not base.__module__.startswith("jaxonline"):
             continue
-        for node in _tree(each).body:
+        for node in _tree(base).body:
             if isinstance(node, ast.FunctionDef) and node.name == "__init__":
-                found |= _arguments(node)
+                fields |= _arguments(node)
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                found[node.target.id] = (ast.unparse(node.annotation), _default(node.value))
-    return found
+                fields[node.target.id] = (ast.unparse(node.annotation), _default(node.value))
+    return fields
 
 
 def _default(node: ast.expr | None) -> str:
-    """A default, also one inside of `static(default=...)` and `Field(...)`."""
+    """Return a default, also that of `static(default=...)` and `Field(...)`."""
     if isinstance(node, ast.Call) and ast.unparse(node.func) in ("static", "dataclasses.field", "field", "Field"):
         named = {keyword.arg: keyword.value for keyword in node.keywords}
         inner = named.get("default") or (node.args[0] if node.args else None)

@@ -1,4 +1,4 @@
-"""Sphinx: MyST for Markdown and executed notebooks, furo for the looks. Nothing on a page comes from another host."""
+"""Configuration of Sphinx: MyST for Markdown and notebooks, theme furo. Pages load nothing from other hosts."""
 
 import sys
 from pathlib import Path
@@ -17,7 +17,7 @@ extensions = ["myst_nb", "sphinx.ext.linkcode", "sphinx_copybutton", "sources", 
 exclude_patterns = [".doctrees"]
 
 smartquotes = False
-nb_execution_mode = "off"  # notebooks hold the outputs of one execution, which are shown
+nb_execution_mode = "off"  # shows the stored outputs
 nb_merge_streams = True
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
@@ -26,7 +26,7 @@ linkcode_resolve = sources.link_of_object
 
 add_module_names = False
 python_maximum_signature_line_length = 88
-toc_object_entries = False  # hundreds, in the navigation of every page
+toc_object_entries = False  # the navigation of every page would have hundreds
 pygments_style, pygments_dark_style = "tango", "monokai"
 copybutton_prompt_text = r">>> |\.\.\. "
 copybutton_prompt_is_regexp = True

@@ -13,8 +13,8 @@ def to_markdown(text: str, link: Callable[[str], str], ranges: Mapping[str, str]
 
     Args:
         text: the docstring.
-        link: what becomes of a name in backticks.
-        ranges: of arguments, in words.
+        link: returns the Markdown of a name in backticks.
+        ranges: ranges of arguments as text.
     """
     parts, lines = [], []
     heading = ""
@@ -28,7 +28,7 @@ def to_markdown(text: str, link: Callable[[str], str], ranges: Mapping[str, str]
 
 
 def first_sentence(text: str, link: Callable[[str], str]) -> str:
-    """What a table says of a name."""
+    """Return the first sentence of a docstring, for a table."""
     paragraph = " ".join(text.split("\n\n")[0].split())
     sentence = re.split(r"(?<=[.?!:]) (?=[A-Z`])", paragraph)[0]
     return plain(sentence, link).replace("|", "\\|")
@@ -60,7 +60,7 @@ def _item(heading: str, item: str, link: Callable[[str], str], ranges: Mapping[s
 
 
 def _blocks(lines: list[str], link: Callable[[str], str]) -> str:
-    """Paragraphs, with code where lines are indented or begin with a prompt."""
+    """Return paragraphs; indented lines and lines with a prompt are code."""
     return "\n\n".join(_block(kind, block, link) for kind, block in _split(lines)).strip()
 
 
@@ -101,21 +101,21 @@ def _block(kind: str, lines: list[str], link: Callable[[str], str]) -> str:
 
 
 def _joined(lines: list[str]) -> list[str]:
-    """Each paragraph, or item of a list, in one line."""
-    found: list[str] = []
+    """Join each paragraph and each item of a list to one line."""
+    joined: list[str] = []
     for line in lines:
-        if line.startswith("* ") or not found:
-            found.append(line)
+        if line.startswith("* ") or not joined:
+            joined.append(line)
         else:
-            found[-1] += f" {line.strip()}"
-    return found
+            joined[-1] += f" {line.strip()}"
+    return joined
 
 
 def plain(line: str, link: Callable[[str], str]) -> str:
-    """A line in which only backticks, and a star that begins an item, mean something."""
+    """Escape a line, except backticks and the star of an item."""
     bullet = "* " if line.startswith("* ") else ""
     parts = re.split(r"(`[^`]+`|``[^`]+``)", line[len(bullet) :])
-    if parts[-1].count("`"):  # of a name that goes on in the next line
+    if parts[-1].count("`"):  # a name that continues in the next line
         parts[-1] = parts[-1].replace("`", "\\`")
     escaped = [link(p.strip("`")) if i % 2 else re.sub(r"([*$<\\_\[\]{}])", r"\\\1", p) for i, p in enumerate(parts)]
     text = "".join(escaped)

@@ -1,4 +1,4 @@
-"""Pictures say how large they are, so that a page does not move under its reader while they come."""
+"""Width and height attributes of pictures, so that a page does not move while they load."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from sphinx.util.images import get_image_size
 
 
 def sized(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
-    """Width and height of every picture in the text."""
+    """Add width and height to every picture of a page."""
     originals = {name: Path(app.srcdir, uri) for uri, name in app.builder.images.items()}
 
     def add(match: re.Match) -> str:

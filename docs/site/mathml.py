@@ -1,22 +1,22 @@
-"""Formulas as MathML, which browsers draw by themselves: no script, no fonts, no other host."""
+"""Formulas as MathML, which browsers draw without scripts, fonts or other hosts."""
 
 from docutils import nodes
 from latex2mathml.converter import convert
 
 
 def inline(translator, node):
-    """A formula in a line."""
+    """Convert an inline formula."""
     translator.body.append(convert(node.astext(), display="inline"))
     raise nodes.SkipNode
 
 
 def block(translator, node):
-    """A formula of its own."""
+    """Convert a displayed formula."""
     translator.body.append(f'<div class="formula">{convert(node.astext(), display="block")}</div>')
     raise nodes.SkipNode
 
 
 def setup(app):
-    """For `html_math_renderer`."""
+    """Register the renderer for `html_math_renderer`."""
     app.add_html_math_renderer("mathml", (inline, None), (block, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,7 +1,7 @@
-"""Pages of the five papers, section by section: what is where in the code, what is claimed of it, what is misprinted.
+"""Pages of the five papers, section by section: code, claims and misprints.
 
-All of it is said elsewhere: the map in `jaxonline.claims.papers`, verdicts in docs/claims.md, misprints in
-`jaxonline.claims.errata`, figures and tables in docs/gallery.md and docs/attributes.md.
+The sources are the map in `jaxonline.claims.papers`, the verdicts in docs/claims.md, the misprints in
+`jaxonline.claims.errata`, and the figures and tables in docs/gallery.md and docs/attributes.md.
 """
 
 import functools
@@ -13,12 +13,12 @@ from api import entries
 from sources import place_of
 
 from jaxonline.claims.errata import ERRATA, PAPERS, Erratum
-from jaxonline.claims.papers import PLACES, Place, claims_at, source_of
+from jaxonline.claims.papers import PLACES, Place, claims_at, defining_file
 from jaxonline.claims.registry import Claim, all_claims
 from jaxonline.claims.report import as_text
 
 DOCS = Path(__file__).resolve().parents[1]
-# what of the gallery belongs to a paper, and the tables that are printed in it and made again
+# the studies of the gallery that belong to a paper
 STUDIES = {
     "A": ("noisy-kernels", "impossibility", "variance"),
     "B": ("quickstart", "gaussian-noise"),
@@ -29,11 +29,11 @@ STUDIES = {
 
 
 def pages() -> dict[str, str]:
-    """The pages by name."""
+    """Return the pages by name."""
     index = [
         "# Five papers",
         "",
-        "Each section by section: from equation to file to claim, with what is misprinted.",
+        "For each section of a paper: its code, its claims and its misprints.",
         "",
     ]
     index += [f"* [{letter}]({letter}.md): {paper}" for letter, paper in PAPERS.items()]
@@ -42,20 +42,20 @@ def pages() -> dict[str, str]:
 
 
 def paper_page(letter: str) -> str:
-    """One paper."""
+    """Return the page of a paper."""
     paper = PAPERS[letter]
     lines = [f"# {letter}: {paper.title}", "", f"{paper}.", ""]
-    told: set[int] = set()
+    shown: set[int] = set()
     for place in PLACES[letter]:
         errata = _errata_of(letter, place)
-        told |= {each.number for each in errata}
+        shown |= {erratum.number for erratum in errata}
         lines += _place(letter, place, errata)
-    rest = [each for each in ERRATA if each.paper == letter and each.number not in told]
+    rest = [erratum for erratum in ERRATA if erratum.paper == letter and erratum.number not in shown]
     if rest:
-        lines += ["## Other misprints", "", *(line for each in rest for line in _erratum(each))]
-    lines += ["## Figures and tables, made again", ""]
+        lines += ["## Other misprints", "", *(line for erratum in rest for line in _erratum(erratum))]
+    lines += ["## Reproduced figures and tables", ""]
     for name in STUDIES[letter]:
-        lines += [_of_the_gallery(name), ""]
+        lines += [_gallery_section(name), ""]
     return "\n".join(lines) + "\n"
 
 
@@ -63,9 +63,11 @@ def _place(letter: str, place: Place, errata: list[Erratum]) -> list[str]:
     where = place.where[0].upper() + place.where[1:]
     lines = [f"## {where}: {as_text(place.what)}", ""]
     for name in place.names.split():
-        lines.append(f"* {_reference(name)}, in [{source_of(name).as_posix()}](../{source_of(name).as_posix()})")
+        lines.append(
+            f"* {_reference(name)}, in [{defining_file(name).as_posix()}](../{defining_file(name).as_posix()})"
+        )
     lines += [] if place.names else ["Not in the code."]
-    lines += [line for each in errata for line in ("", *_erratum(each))]
+    lines += [line for erratum in errata for line in ("", *_erratum(erratum))]
     claims = claims_at(letter, place)
     if claims:
         lines += ["", "| claim | form | bias | detectable | verdict |", "| --- | --- | --- | --- | --- |"]
@@ -76,7 +78,7 @@ def _place(letter: str, place: Place, errata: list[Erratum]) -> list[str]:
 
 
 def _reference(name: str) -> str:
-    """A name with a link to what is said of it."""
+    """Return a name with a link to its documentation."""
     home, _, last = f"jaxonline.{name}".rpartition(".")
     value = getattr(importlib.import_module(home), last, None)
     entry = entries().get(id(value))
@@ -84,7 +86,7 @@ def _reference(name: str) -> str:
 
 
 def _errata_of(letter: str, place: Place) -> list[Erratum]:
-    """The misprints that claims of a place are about, or that lie in it."""
+    """Return the misprints of a place and of its claims."""
     keys = {key.strip().lower() for key in place.where.split(",")}
     numbers = {claim.erratum for claim in claims_at(letter, place)}
     here = {each.number for each in ERRATA if keys & set(re.split(r", | and ", each.place.lower()))}
@@ -97,8 +99,8 @@ def _erratum(each: Erratum) -> list[str]:
             f"Printed: {as_text(each.printed)}.", "", f"Right: {as_text(each.right)}.{note}", "```", ""]  # fmt: skip
 
 
-def _of_the_gallery(name: str) -> str:
-    """The section of a study in the gallery, without its code."""
+def _gallery_section(name: str) -> str:
+    """Return the section of a study in the gallery, without its code."""
     text = (DOCS / "gallery.md").read_text()
     section = next(part for part in re.split(r"^(?=### )", text, flags=re.MULTILINE) if _names(part, name))
     section = re.sub(r"^```.*?^```\n", "", section.split("\n## ")[0], flags=re.MULTILINE | re.DOTALL)
@@ -118,24 +120,24 @@ def _key(claim: Claim) -> tuple[str, str, str]:
 
 
 def _link(claim: Claim) -> str:
-    """The name of a claim, and a link to the lines that check it."""
+    """Return the name of a claim with a link to the code that checks it."""
     file, line = place_of(claim.check.func)  # type: ignore[attr-defined]
     return f"[{as_text(claim.name)}](source:{file}#line-{line})"
 
 
 @functools.cache
 def verdicts() -> dict[tuple[str, str, str], tuple[str, str, str]]:
-    """Of each row of docs/claims.md: bias, detectable, verdict."""
-    found = {}
+    """Return the bias, the detectable bias and the verdict of each row of docs/claims.md."""
+    cells_by_claim = {}
     for line in (DOCS / "claims.md").read_text().splitlines():
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
         if len(cells) == 7:
-            found[tuple(cells[:3])] = tuple(cells[4:])
-    return found
+            cells_by_claim[tuple(cells[:3])] = tuple(cells[4:])
+    return cells_by_claim
 
 
 def claims_with_code(text: str) -> str:
-    """The page of claims, each row with a link to the lines that check it."""
+    """Return the page of claims with a link to the code in each row."""
     links = {f"| {as_text(claim.name)} | {claim.paper} | {claim.form} |": claim for claim in all_claims()}
     lines = text.splitlines()
     for i, line in enumerate(lines):

@@ -1,6 +1,6 @@
-"""The pictures of docs/gallery.md: `python docs/site/pictures.py [NAME ...]` runs commands and keeps what they draw.
+"""Make the pictures of docs/gallery.md: `python docs/site/pictures.py [NAME ...]` runs the commands.
 
-`--from FOLDER` takes what the commands have written before, FOLDER/NAME/FIGURE. Pictures have 256 colours.
+`--from FOLDER` uses earlier figures of the commands, FOLDER/NAME/FIGURE. Pictures have 256 colours.
 """
 
 import argparse
@@ -11,20 +11,24 @@ from pathlib import Path
 
 from PIL import Image
 
+from jaxonline.study.ready import study_commands
+
 FOLDER = Path(__file__).resolve().parents[1] / "gallery"
-# of each study: the figure that is shown; the gallery has others from elsewhere in docs/
+# the figure of each study; other pictures of the gallery are in docs/
 FIGURES = {
     "noisy-kernels": "regret", "impossibility": "figure", "variance": "figure", "multikernel": "running",
     "attributes": "prefixes",
     "experts": "figure", "tracking": "figure", "forecasts": "figure", "mistakes": "figure", "perceptron": "figure",
-    "bandits": "figure", "contextual": "figure", "convex": "figure",
+    "bandits": "figure", "delayed": "figure", "best-arm": "figure",
+    "sleeping-bandits": "figure", "sleeping-experts": "figure", "contextual": "figure",
+    "convex": "figure",
 }  # fmt: skip
-OPTIONS = {"attributes": ["--quick"]}  # an hour without
+OPTIONS = {"attributes": ["--quick"]}  # an hour without it
 WIDTH = 1400
 
 
 def reduce(source: Path, target: Path) -> None:
-    """A picture with fewer colours, and not wider than needed."""
+    """Write a picture with fewer colours and at most `WIDTH` pixels wide."""
     with Image.open(source) as image:
         plain = image.convert("RGB")
         size = (WIDTH, round(plain.height * WIDTH / plain.width)) if plain.width > WIDTH else plain.size

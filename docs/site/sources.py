@@ -1,4 +1,4 @@
-"""Pages with the source of every module, links of the form source:PATH#line-N to them, and [source] at signatures."""
+"""Pages with the source of every module, links source:PATH#line-N to them, and [source] links at signatures."""
 
 import functools
 import html
@@ -19,15 +19,15 @@ FOLDERS = ("jaxonline", "benchmarks")
 
 @functools.cache
 def files() -> list[str]:
-    """What has a page, from the root of the repository on."""
+    """Return the files with a page, relative to the root of the repository."""
     return [path.relative_to(ROOT).as_posix() for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
 def place_of(value: Any) -> tuple[str, int]:
-    """The file and the line in which a class or a function is defined.
+    """Return the file and the line that define a class or a function.
 
     Raises:
-        ValueError: it is of another package, also one installed in a folder below.
+        ValueError: it belongs to another package.
     """
     value = inspect.unwrap(value)
     file = Path(inspect.getfile(value)).relative_to(ROOT).as_posix()
@@ -37,25 +37,25 @@ def place_of(value: Any) -> tuple[str, int]:
 
 
 def page_of(file: str) -> str:
-    """The name of the page of a file."""
+    """Return the name of the page of a file."""
     return f"source/{file.removesuffix('.py')}"
 
 
 def link_of_object(domain: str, info: dict[str, str]) -> str | None:
-    """Where a documented name is defined, from the pages of the API, which are in one folder."""
+    """Return the link from a page of the API to the source of a documented name."""
     value: Any = importlib.import_module(info["module"])
     for part in info["fullname"].split("."):
         value = inspect.getattr_static(value, part) if inspect.isclass(value) else getattr(value, part)
     value = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
     try:
         file, line = place_of(value)
-    except (OSError, TypeError, ValueError):  # a value, or not from here
+    except (OSError, TypeError, ValueError):  # a value, or of another package
         return None
     return f"../{page_of(file)}.html#line-{line}"
 
 
 def resolve(app: Any, doctree: Any, docname: str) -> None:
-    """Make source:PATH#line-N a link from this page."""
+    """Resolve links of the form source:PATH#line-N."""
     known = set(files())
     for node in doctree.findall(nodes.reference):
         path, _, anchor = node.get("refuri", "").partition("#")
@@ -67,15 +67,15 @@ def resolve(app: Any, doctree: Any, docname: str) -> None:
         node["refuri"], node["internal"] = f"{uri}#{anchor}" if anchor else uri, True
 
 
-def without_links(app: Any, doctree: Any) -> None:
-    """Types in signatures are no links: they are of other packages."""
+def remove_type_links(app: Any, doctree: Any) -> None:
+    """Remove the links of types in signatures, which belong to other packages."""
     for signature in doctree.findall(addnodes.desc_signature):
         for reference in list(signature.findall(addnodes.pending_xref)):
             reference.replace_self(reference.children)
 
 
 def write_pages(app: Any, error: Exception | None) -> None:
-    """Every file with numbered lines, as a page without the navigation of the others, which would take minutes."""
+    """Write a page with numbered lines for every file, without navigation, which would take minutes."""
     if error is not None:
         return
     form = HtmlFormatter(linenos="inline", lineanchors="line", anchorlinenos=True)
@@ -90,7 +90,7 @@ def write_pages(app: Any, error: Exception | None) -> None:
 
 def setup(app: Any) -> dict[str, bool]:
     """Connect to Sphinx."""
-    app.connect("doctree-read", without_links)
+    app.connect("doctree-read", remove_type_links)
     app.connect("doctree-resolved", resolve)
     app.connect("build-finished", write_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

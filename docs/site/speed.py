@@ -1,4 +1,4 @@
-"""The page of measured speed: the figure, and each ratio of the run that it shows, with device and date."""
+"""The page of speed: the figure and its ratios, with device and date."""
 
 import json
 import statistics
@@ -14,34 +14,32 @@ from benchmarks.figure import is_ours  # noqa: E402
 
 
 def page() -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     measured = json.loads((ROOT / MEASURED).read_text())
     lines = [
-        "# How fast",
+        "# How fast is it?",
         "",
         f"Measured on {measured['machine']}, Python {measured['python']}, {measured['date']}, all workloads in one run "
-        "of [the benchmarks](../benchmarks/README.md) (`make bench`), whose page says what was tried and did not work; "
-        f"[the numbers](../{MEASURED}). The machine is shared: contenders take turns, and a ratio is that of two "
-        "neighbours.",
+        f"of [the benchmarks](../benchmarks/README.md) (`make bench`; [numbers](../{MEASURED})). The machine is "
+        "shared. Contenders take turns, and a ratio compares two neighbouring turns.",
         "",
-        "![How many times faster than each peer](benchmarks.png)",
+        "![How many times faster than each alternative](benchmarks.png)",
         "",
-        "| workload | peer | times faster, median | least | most |",
+        "| workload | alternative | times faster, median | minimum | maximum |",
         "| --- | --- | ---: | ---: | ---: |",
     ]
     for one in measured["workloads"]:
         for name in one["rates"]:
             if not is_ours(name):
-                of = ratios(one["rates"], one["ours"], name)
+                speedups = ratios(one["rates"], one["ours"], name)
                 numbers = " | ".join(
                     f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
-                    for value in (statistics.median(of), min(of), max(of))
+                    for value in (statistics.median(speedups), min(speedups), max(speedups))
                 )
                 lines.append(f"| {one['title']} | {name} | {numbers} |")
     lines += [
         "",
-        "Below 1 the peer is faster. How the rate depends on the size of a study (`python -m benchmarks.scaling`, "
-        "likewise):",
+        "Below 1, the alternative is faster. The rate depends on the size of a study (`python -m benchmarks.scaling`):",
         "",
         "![Rounds per second by runs, dimension and horizon](scaling.png)",
     ]

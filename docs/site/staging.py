@@ -1,6 +1,6 @@
-"""Everything that Sphinx reads, in one folder in which files lie as in the repository, so that their links hold.
+"""Collect the files for Sphinx in one folder with the layout of the repository, so that their links work.
 
-Links to what is no page become links to source pages (`sources`), and to rooms of the API.
+Links to files that are not pages become links to source pages (`sources`) and to pages of the API.
 """
 
 import json
@@ -20,7 +20,7 @@ LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\])\(([^()\s]+)\)")
 
 
 def stage(folder: Path) -> None:
-    """Write the pages, of which README is the first, and copy the pictures."""
+    """Write the pages, with README as index, and copy the pictures."""
     texts = {path.relative_to(ROOT).as_posix(): path.read_text() for path in markdown()}
     texts["index.md"] = texts.pop("README.md") + "\n" + (HERE / "contents.md").read_text()
     texts["docs/claims.md"] = papers.claims_with_code(texts["docs/claims.md"])
@@ -28,7 +28,7 @@ def stage(folder: Path) -> None:
     texts |= {f"api/{name}.md": text for name, text in api.pages().items()}
     texts["docs/how-fast.md"] = speed.page()
     for name, text in texts.items():
-        write(folder / name, linked(drawn(text, name), name, texts))
+        write(folder / name, convert_links(inline_drawings(text, name), name, texts))
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         name = path.relative_to(ROOT).as_posix()
         write(folder / name, json.dumps(notebook(json.loads(path.read_text()), name, texts)))
@@ -40,19 +40,19 @@ def stage(folder: Path) -> None:
 
 
 def markdown() -> list[Path]:
-    """What is written by hand, or made by hand, as Markdown."""
+    """Return the Markdown files of the repository."""
     named = ("README.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "SECURITY.md", "benchmarks/README.md")
     return [*(ROOT / name for name in named), *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def write(path: Path, text: str) -> None:
-    """A file, and its folder."""
+    """Write a file, and create its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
 
 
-def drawn(text: str, name: str) -> str:
-    """Drawings (SVG) become part of the page, so that they take its colours, light or dark."""
+def inline_drawings(text: str, name: str) -> str:
+    """Inline drawings (SVG), so that they have the light or dark colours of the page."""
 
     def inline(match: re.Match) -> str:
         drawing = (ROOT / Path(name).parent / match[2]).read_text()
@@ -62,15 +62,15 @@ def drawn(text: str, name: str) -> str:
 
 
 def notebook(content: dict, name: str, texts: dict[str, str]) -> dict:
-    """A notebook whose links lead into the site."""
+    """Convert the links of a notebook to links of the site."""
     for cell in content["cells"]:
         if cell["cell_type"] == "markdown":
-            cell["source"] = linked("".join(cell["source"]), name, texts)
+            cell["source"] = convert_links("".join(cell["source"]), name, texts)
     return content
 
 
-def linked(text: str, name: str, texts: dict[str, str]) -> str:
-    """A page whose relative links lead into the site; those in code are none."""
+def convert_links(text: str, name: str, texts: dict[str, str]) -> str:
+    """Convert the relative links of a page to links of the site, except in code."""
     up = "../" * name.count("/")
 
     def target(match: re.Match) -> str:
@@ -91,6 +91,6 @@ def linked(text: str, name: str, texts: dict[str, str]) -> str:
 
 
 def outside_code(text: str, change: Callable[[str], str]) -> str:
-    """Change all of a text but its fenced code and its directives' heads."""
+    """Change a text outside of fenced code and of the heads of directives."""
     parts = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
     return "".join(part if i % 2 else change(part) for i, part in enumerate(parts))

@@ -25,6 +25,7 @@ from jaxonline.bounds.convex import (
     online_newton_step,
     projected_gradient,
 )
+from jaxonline.bounds.delayed import bold, delayed_exp3, delayed_ucb1
 from jaxonline.bounds.duelling import rucb
 from jaxonline.bounds.experts import (
     RateBound,
@@ -43,6 +44,7 @@ from jaxonline.bounds.moments import MomentBounds, moment_bounds
 from jaxonline.bounds.multikernel import Features, aggregating, concatenated, ewa, vaw, vaw2, vaw_ewa
 from jaxonline.bounds.noisy_kernels import factor_moment, noisy_kernel, noisy_kernel_geometric, unbiased_steps
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
+from jaxonline.bounds.sleeping import sleeping_exp3, sleeping_hedge, sleeping_ucb1
 
 __all__ = [
     "BanditBound",
@@ -94,6 +96,9 @@ __all__ = [
     "regularized_leader",
     "rucb",
     "sequential_halving",
+    "sleeping_exp3",
+    "sleeping_hedge",
+    "sleeping_ucb1",
     "successive_elimination",
     "surrogate_kernel",
     "surrogate_radial_kernel",

@@ -1,8 +1,7 @@
 """Bounds for learning from k attributes of each instance, with the constants of the proofs.
 
 Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partially observed attributes" (ICML 2010; paper C),
-states Theorems 1 and 2 up to constants. These functions keep every constant; the bound of AERR follows by the same
-argument.
+omits constants in Theorems 1 and 2. Here every constant is kept; the bound of AERR follows by the same argument.
 """
 
 import math
@@ -170,8 +169,7 @@ def hidden_attribute_examples(
 ) -> int:
     """Minimum number of examples for an excess risk of eps with k attributes of each example (paper C, Theorem 3).
 
-    (1/2) floor(d / (96 k eps)), rounded up: any learner needs this many on average if the good attribute is hidden
-    (`environments.HiddenAttribute`).
+    (1/2) floor(d / (96 k eps)), rounded up: every learner needs this many on average in `environments.HiddenAttribute`.
 
     Args:
         dimension: d, at least 4 k.
@@ -185,6 +183,6 @@ def hidden_attribute_examples(
     """
     d, k = dimension, n_attributes
     if d < 4 * k:
-        raise ArgumentError("dimension", f"must be at least 4 n_attributes = {4 * k}, got {d}")
+        raise ArgumentError("dimension", f"must be at least 4 n_attributes = {4 * k} (got {d})")
     tests = d / (96 * k * float(eps)) * (1 + 1e-12)  # rounding must not lower an integer
     return math.ceil(math.floor(tests) / 2)

@@ -1,7 +1,6 @@
 """Upper and lower bounds on the pseudo-regret of bandits with K arms.
 
-Losses lie in [0, 1], except for `explore_then_commit`. `gaps` are the mean losses minus the smallest mean loss; the gap
-of a best arm is 0.
+Losses lie in [0, 1], except for `explore_then_commit`. `gaps` are the mean losses minus the smallest mean loss.
 """
 
 from typing import Annotated, Any
@@ -20,7 +19,7 @@ from jaxonline.parameters.validation import validate_arguments
 def _gaps(gaps: Any, name: str) -> np.ndarray:
     gaps = np.asarray(check.numbers(name, check.vector(name, gaps), ge=0.0), float)
     if gaps.min() > 0:
-        raise ArgumentError(name, f"must hold a 0, that of the best arm, got {check.quote(gaps)}")
+        raise ArgumentError(name, f"must hold a 0, that of the best arm (got {check.quote(gaps)})")
     return gaps
 
 
@@ -49,16 +48,14 @@ def explore_then_commit(
     """
     gaps, m, T = np.asarray(gaps), pulls_each, np.asarray(n_rounds, float)
     if T.min() < m * len(gaps):
-        raise ArgumentError("n_rounds", f"must be at least pulls_each times arms, {m * len(gaps)}, got {T.min():g}")
+        raise ArgumentError("n_rounds", f"must be at least pulls_each times arms, {m * len(gaps)} (got {T.min():g})")
     return m * gaps.sum() + (T - m * len(gaps)) * (gaps * np.exp(-m * gaps**2 / (4 * std**2))).sum()
 
 
 @cites("auer2002finite")
 @validate_arguments
 def ucb1(gaps: Gaps, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
-    """Regret bound of UCB1: 8 ln T sum of 1/gap over the worse arms + (1 + pi^2/3) sum of gaps.
-
-    Auer et al. (2002), Theorem 1.
+    """Regret bound of UCB1 (Auer et al. 2002, Theorem 1): 8 ln T sum of 1/gap (gap > 0) + (1 + pi^2/3) sum of gaps.
 
     Args:
         gaps: gaps of the arms [K].
@@ -79,8 +76,7 @@ def lai_robbins(means: Annotated[Float[ArrayLike, "K"], Interval(gt=0, lt=1)]) -
     """Constant of Lai and Robbins (1985) for losses of 0 and 1: sum of gap / kl(mean, least mean).
 
     The regret of every consistent learner (its regret grows more slowly than any power of T, for all means) is at least
-    this constant times ln T (1 - o(1)); the regret of `KLUCB` and `BernoulliThompson` is at most the constant times ln
-    T (1 + o(1)).
+    this times ln T (1 - o(1)); that of `KLUCB` and `BernoulliThompson` is at most this times ln T (1 + o(1)).
 
     Args:
         means: mean losses of the arms [K].
@@ -153,9 +149,7 @@ def exp3(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 @cites("bubeck2012regret")
 @validate_arguments
 def exp4(n_experts: CountFrom2, n_arms: Count, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
-    """Regret bound of `EXP4.over_horizon` against the best of N experts: sqrt(2 T K ln N).
-
-    Bubeck and Cesa-Bianchi (2012), Theorem 4.2.
+    """Regret bound of `EXP4.over_horizon` against N experts: sqrt(2 T K ln N) (Bubeck, Cesa-Bianchi 2012, Theorem 4.2).
 
     Args:
         n_experts: N.

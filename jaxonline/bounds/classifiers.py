@@ -17,11 +17,9 @@ from jaxonline.parameters.validation import validate_arguments
 def perceptron(radius: PositiveFloat, margin: PositiveFloat) -> float:
     """Mistake bound of `Perceptron` and `KernelPerceptron` (Novikoff 1962): (r / gamma)^2.
 
-    It requires |x| <= r and y <u, x> >= gamma for some |u| = 1.
-
     Args:
-        radius: r.
-        margin: gamma.
+        radius: r >= |x|.
+        margin: gamma <= y <u, x> for some |u| = 1.
 
     Example:
         >>> from jaxonline.bounds import perceptron
@@ -34,14 +32,12 @@ def perceptron(radius: PositiveFloat, margin: PositiveFloat) -> float:
 @cites("gentile2003robustness")
 @validate_arguments
 def p_norm_perceptron(p: Annotated[float, Ge(2)], radius: PositiveFloat, margin: PositiveFloat) -> float:
-    """Mistake bound of `PNormPerceptron`: (p - 1) (r / gamma)^2 for |x|_p <= r and y <u, x> >= gamma, |u|_q = 1.
-
-    Gentile (2003); 1/p + 1/q = 1.
+    """Mistake bound of `PNormPerceptron` (Gentile 2003): (p - 1) (r / gamma)^2.
 
     Args:
-        p: exponent of the norm.
-        radius: r, bound on the p-norm of instances.
-        margin: gamma.
+        p: exponent of the norm of instances.
+        radius: r >= |x|_p.
+        margin: gamma <= y <u, x> for some |u|_q = 1, where 1/p + 1/q = 1.
 
     Example:
         >>> from jaxonline.bounds import p_norm_perceptron
@@ -74,7 +70,7 @@ def winnow(
     """
     d, k, a = n_attributes, n_relevant, promotion
     if k > d:
-        raise ArgumentError("n_relevant", f"must be at most n_attributes, {d}, got {k}")
+        raise ArgumentError("n_relevant", f"must be at most n_attributes, {d} (got {k})")
     theta = d if threshold is None else threshold
     # A promotion multiplies the weight of a relevant attribute by a while the weight is at most theta, and no demotion
     # changes it: at most k (1 + log_a theta) promotions. Promotions add at most (a - 1) theta to the sum of weights,
@@ -98,11 +94,8 @@ def passive_aggressive(
         variant: variant of the algorithm.
         radius: r.
         norm: |u|.
-        hinge_losses: hinge losses of u, one per round.
+        hinge_losses: hinge losses of u, one per round; all 0 for PA (otherwise a ValueError).
         C: aggressiveness.
-
-    Raises:
-        ValueError: a hinge loss of u is not 0 (PA only).
 
     Example:
         >>> from jaxonline.bounds import passive_aggressive
@@ -115,5 +108,5 @@ def passive_aggressive(
     if variant == "PA-II":
         return (r2 + 1.0 / (2.0 * C)) * (u2 + 2.0 * C * float(np.sum(losses**2)))
     if losses.any():
-        raise ArgumentError("hinge_losses", f"must be 0 for PA, got {check.quote(losses)}")
+        raise ArgumentError("hinge_losses", f"must be 0 for PA (got {check.quote(losses)})")
     return r2 * u2

@@ -37,7 +37,7 @@ def cucb(
     """
     means, T = np.asarray(means, float), np.asarray(n_rounds, float)
     if m > len(means):
-        raise ArgumentError("m", f"must be at most the number of arms, {len(means)}, got {m}")
+        raise ArgumentError("m", f"must be at most the number of arms, {len(means)} (got {m})")
     least, largest = np.array([_gaps_of_sets_with(k, means, m) for k in range(len(means))]).T
     worse = largest > 0
     if not worse.any():

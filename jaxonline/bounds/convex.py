@@ -14,13 +14,7 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 class NewtonBound(NamedTuple):
-    """Bound on the regret of the online Newton step, and the parameters that attain it.
-
-    Attributes:
-        value: bound at the horizon.
-        gamma: parameter of `OnlineNewtonStep`.
-        epsilon: parameter of `OnlineNewtonStep`.
-    """
+    """Bound `value` on the regret at the horizon, and the parameters `gamma` and `epsilon` of `OnlineNewtonStep`."""
 
     value: float
     gamma: float
@@ -28,13 +22,7 @@ class NewtonBound(NamedTuple):
 
 
 class BanditBound(NamedTuple):
-    """Bound on the expected regret of the gradient bandit, and the parameters that attain it.
-
-    Attributes:
-        value: bound at the horizon.
-        delta: parameter of `GradientBandit`.
-        step_size: parameter of `GradientBandit`.
-    """
+    """Bound `value` on the expected regret at the horizon, and `delta` and `step_size` of `GradientBandit`."""
 
     value: float
     delta: float
@@ -126,18 +114,14 @@ def gradient_bandit(
 ) -> BanditBound:
     """Regret bound of `GradientBandit` for convex L-Lipschitz losses with |loss| <= C on the ball.
 
-    2 T^(3/4) sqrt(3 R d C L): Flaxman, Kalai and McMahan (2005), Theorem 2, for a ball (the factor C / r of the printed
-    bound is not needed).
+    2 T^(3/4) sqrt(3 R d C L): Flaxman, Kalai and McMahan (2005), Theorem 2; a ball does not need its factor C / r.
 
     Args:
         radius: R.
         loss_bound: C.
         lipschitz: L.
         dimension: d.
-        n_rounds: T, large enough for delta < R.
-
-    Raises:
-        ValueError: there are too few rounds.
+        n_rounds: T, large enough for delta < R (otherwise a ValueError).
 
     Example:
         >>> from jaxonline.bounds import gradient_bandit
@@ -152,5 +136,5 @@ def gradient_bandit(
     delta = math.sqrt(R * d * C / (3.0 * L)) / T**0.25
     if delta >= R:
         least = (d * C / (3.0 * L * R)) ** 2
-        raise ArgumentError("n_rounds", f"must be above {least:.6g}, so that delta is below the radius, got {T}")
+        raise ArgumentError("n_rounds", f"must be above {least:.6g}, so that delta is below the radius (got {T})")
     return BanditBound(2.0 * T**0.75 * math.sqrt(3.0 * R * d * C * L), delta, R * delta / (d * C * math.sqrt(T)))

@@ -59,9 +59,7 @@ class RateBound(NamedTuple):
 @cites("littlestone1988learning")
 @validate_arguments
 def halving(n_experts: Count, best_mistakes: NonNegativeInt = 0) -> int:
-    """Mistake bound of `Halving`: log2 K if the best expert never errs, otherwise L (floor(log2 K) + 1) + log2 K.
-
-    Littlestone (1988).
+    """Mistake bound of `Halving` (Littlestone 1988): log2 K if L = 0, otherwise L (floor(log2 K) + 1) + log2 K.
 
     Args:
         n_experts: K.
@@ -100,9 +98,8 @@ def weighted_majority(n_experts: Count, beta: OpenUnitFloat, best_mistakes: NonN
 def exponential_weights(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat | None = None) -> RateBound:
     """Regret bound of `Hedge` and `DrawnExpert` with exponential weights: ln K / eta + eta T / 8.
 
-    It is sqrt(T ln K / 2) for the best eta, sqrt(8 ln K / T), and also holds for the weighted mean of experts under
-    convex losses. Cesa-Bianchi and Lugosi (2006), Theorem 2.2. (Erratum E18: the lecture prints the rate without its
-    root.)
+    It is sqrt(T ln K / 2) for the best eta, sqrt(8 ln K / T) (erratum E18: the lecture omits this root). It also holds
+    for the weighted mean of experts under convex losses. Cesa-Bianchi and Lugosi (2006), Theorem 2.2.
 
     Args:
         n_experts: K.
@@ -141,7 +138,7 @@ def fixed_share(
     T, m = n_rounds, n_switches
     if 2 * m > T - 1:
         raise ArgumentError(
-            "n_switches", f"must be at most half of the rounds after the first, {(T - 1) / 2:g}, got {m}"
+            "n_switches", f"must be at most half of the rounds after the first, {(T - 1) / 2:g} (got {m})"
         )
     information = (m + 1) * math.log(n_experts) + (T - 1) * binary_entropy(m / (T - 1))
     return _rate_bound(None, T, information, 1.0 / 8.0)
@@ -211,7 +208,7 @@ def label_efficient(n_experts: CountFrom2, n_rounds: Rounds, n_questions: Count)
     """
     T, m = n_rounds, n_questions
     if m > T:
-        raise ArgumentError("n_questions", f"must be at most n_rounds, {T}, got {m}")
+        raise ArgumentError("n_questions", f"must be at most n_rounds, {T} (got {m})")
     return _rate_bound(None, T, math.log(n_experts), T / (2.0 * m))
 
 
@@ -220,8 +217,7 @@ def label_efficient(n_experts: CountFrom2, n_rounds: Rounds, n_questions: Count)
 def doubling(constant: PositiveFloat, n_rounds: Rounds) -> float:
     """Regret bound of `Doubling` for learners whose regret over every known horizon T is at most c sqrt(T).
 
-    The sum of c sqrt(2^k) over the phases, at most sqrt(2) / (sqrt(2) - 1) c sqrt(T): Cesa-Bianchi and Lugosi (2006),
-    2.3.
+    The sum of c sqrt(2^k) over the phases, <= sqrt(2)/(sqrt(2) - 1) c sqrt(T): Cesa-Bianchi and Lugosi (2006), 2.3.
 
     Args:
         constant: c.

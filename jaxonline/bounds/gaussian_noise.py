@@ -51,11 +51,10 @@ def surrogate_kernel(
 ) -> RegretBound:
     """Regret bound of Algorithm 2 on two copies with Gaussian noise: E regret <= 2 W R (W R + B_y) sqrt(T) (Theorem 3).
 
-    It holds for every u with |u^| <= W (`surrogate_radius`) and every kernel with a surrogate, with G = 4 R^2 (W R +
-    B_y)^2 (erratum E12).
+    It holds for every kernel with a surrogate, with G = 4 R^2 (W R + B_y)^2 (erratum E12).
 
     Args:
-        radius: W.
+        radius: W; the bound holds for every u with |u^| <= W (`surrogate_radius`).
         constant: R, `surrogate.constant()`.
         y_bound: B_y with E y~^2 <= B_y^2 in every round.
         n_rounds: T.

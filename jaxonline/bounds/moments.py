@@ -42,15 +42,11 @@ def moment_bounds(
     Args:
         X: instances [n, d].
         y: targets [n].
-        noise: distribution of the instances' noise, or None for clean instances.
+        noise: distribution of the instances' noise with a finite fourth moment (or ValueError); None if they are clean.
         label_noise: distribution of the labels' noise, or None for clean labels.
 
-    Raises:
-        ValueError: the fourth moment of the noise is infinite.
-
     Example:
-        >>> import numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
         >>> jo.bounds.moment_bounds(np.eye(2), 2 * np.ones(2), jo.noise.gaussian(4.0))[:4:3]  # B and B_y
         (3.0, 2.0)
     """
@@ -58,7 +54,7 @@ def moment_bounds(
     norms = (X**2).sum(axis=1)
     factor = np.zeros((X.shape[1],) * 2) if noise is None else noise.factor_matrix(X.shape[1])
     if noise is not None and not np.isfinite(noise.kurtosis):
-        raise ArgumentError("noise", f"must have a finite fourth moment, got the kurtosis {noise.kurtosis}")
+        raise ArgumentError("noise", f"must have a finite fourth moment (got the kurtosis {noise.kurtosis})")
     S, M = factor @ factor.T, factor.T @ factor
     excess = 0.0 if noise is None else noise.kurtosis - 3
     quadratic = np.einsum("ni,ij,nj->n", X, S, X)

@@ -31,9 +31,8 @@ class Features:
 
     Example:
         >>> from jaxonline.bounds import Features
-        >>> published = Features(50, "pair", scaled=True)
-        >>> published.weights, published.variance
-        (100, 1.0)
+        >>> Features(50, "pair", scaled=True).weights
+        100
     """
 
     frequencies: Count
@@ -201,9 +200,7 @@ def ewa(n_experts: Count, y_bound: PositiveFloat) -> float:
 @cites("cesabianchi2006prediction")
 @validate_arguments
 def aggregating(n_experts: Count, y_bound: PositiveFloat) -> float:
-    """Regret bound of the aggregating algorithm with eta = 1/(2 Y^2) against the best expert: Y^2 ln N.
-
-    Labels lie in [-Y, Y]. Cesa-Bianchi and Lugosi (2006), Proposition 3.2, halved.
+    """Regret bound of aggregating, |y| <= Y, eta = 1/(2 Y^2): Y^2 ln N (Cesa-Bianchi, Lugosi 2006, Prop. 3.2, halved).
 
     Example:
         >>> from jaxonline.bounds import aggregating

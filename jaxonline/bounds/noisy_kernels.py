@@ -40,15 +40,14 @@ def unbiased_steps(
 ) -> RegretBound:
     """Regret bound of gradient descent on independent unbiased g~ and Psi~: sqrt(B_w B_g B_Psi T) (Theorem 4).
 
+    The step size is sqrt(B_w / (B_g B_Psi T)) = eta / sqrt(T) and G = B_g B_Psi. If a moment overflows float64, the
+    bound is infinite and the step size 0.
+
     Args:
         radius: sqrt(B_w), radius of the ball of hypotheses and comparators.
         feature_moment: B_Psi >= E|Psi~|^2.
         length_moment: B_g >= E g~^2.
         n_rounds: T.
-
-    Returns:
-        The bound with step size sqrt(B_w / (B_g B_Psi T)) = eta / sqrt(T) and G = B_g B_Psi. If a moment overflows
-        float64, the bound is infinite and the step size 0.
 
     Example:
         >>> from jaxonline.bounds import unbiased_steps
@@ -100,26 +99,21 @@ def noisy_kernel(
     It excludes the truncation errors of the estimators (`bias`, `truncation_bias`).
 
     Args:
-        feature_map: Map_Estimate.
-        gradient_length: Grad_Length_Estimate.
+        feature_map: Map_Estimate, of finite second moment (otherwise a ValueError).
+        gradient_length: Grad_Length_Estimate, of finite second moment (otherwise a ValueError).
         radius: sqrt(B_w), radius of the ball of hypotheses and comparators.
         copy_moment: bound on E|x~|^2 in every round (`moment_bounds(...).x_second ** 2`).
         n_rounds: T.
-        y_bound: bound on |y|, or on sqrt(E y~^2) if labels are noisy; required for regression losses.
+        y_bound: bound on |y|, or on sqrt(E y~^2) if labels are noisy; required for regression losses (or ValueError).
         pair_moment: bound on E <x~, x~'>^2 (`moment_bounds(...).x_pair ** 2`), used by the Gaussian kernel's map only;
             copy_moment^2 when None.
 
-    Raises:
-        ValueError: a second moment is infinite, or `y_bound` is missing for a regression loss.
-
     Example:
-        >>> from jaxonline.bounds import noisy_kernel
+        >>> import jaxonline as jo
         >>> from jaxonline.estimators import DotProductFeatureMap, GradientLength, FiniteDistribution, minimum_variance
-        >>> from jaxonline.kernels import Linear
-        >>> from jaxonline.losses import Squared
-        >>> linear = DotProductFeatureMap(Linear(), FiniteDistribution([0.0, 1.0]))
-        >>> length = GradientLength.for_loss(Squared(), minimum_variance, 1.0)
-        >>> round(noisy_kernel(linear, length, 1.0, 1.0, 100, y_bound=1.0).value, 9)  # as two noisy copies
+        >>> linear = DotProductFeatureMap(jo.kernels.Linear(), FiniteDistribution([0.0, 1.0]))
+        >>> length = GradientLength.for_loss(jo.losses.Squared(), minimum_variance, 1.0)
+        >>> round(jo.bounds.noisy_kernel(linear, length, 1.0, 1.0, 100, y_bound=1.0).value, 9)  # as two noisy copies
         40.0
     """
     pairs = (pair_moment,) if isinstance(feature_map, GaussianFeatureMap) else ()
@@ -153,26 +147,20 @@ def noisy_kernel_geometric(
     instead of Lemma 1's bound, is never larger.
 
     Args:
-        kernel: kernel with a power series (Theorem 1), or a `Gaussian` (Theorem 2).
-        loss: a `SeriesLoss`.
-        p: parameter of P(N = n) = (p-1)/p^(n+1).
+        kernel: kernel with a power series (Theorem 1), or a `Gaussian` (Theorem 2); otherwise a TypeError.
+        loss: a `SeriesLoss` (otherwise a TypeError).
+        p: parameter of P(N = n) = (p-1)/p^(n+1); a ValueError if a second moment is infinite.
         radius: sqrt(B_w), radius of the ball of hypotheses and comparators.
         copy_moment: B_x~, bound on E|x~|^2 in every round.
         n_rounds: T.
-        y_bound: bound on |y|, or on sqrt(E y~^2) if labels are noisy; required for regression losses, for which l'_+ is
-            taken at sqrt((p-1) u) + sqrt(p) y_bound (E19).
+        y_bound: bound on |y|, or on sqrt(E y~^2) if labels are noisy; required for regression losses (or ValueError),
+            for which l'_+ is taken at sqrt((p-1) u) + sqrt(p) y_bound (E19).
         centre: point of expansion of the series of the loss; adds sqrt(p) |centre| to the argument of l'_+.
 
-    Raises:
-        TypeError: `kernel` has no series and is not a `Gaussian`, or `loss` has no series.
-        ValueError: a second moment is infinite, or `y_bound` is missing for a regression loss.
-
     Example:
-        >>> from jaxonline.bounds import noisy_kernel_geometric
-        >>> from jaxonline.kernels import Linear
-        >>> from jaxonline.losses import Squared
-        >>> bound = noisy_kernel_geometric(Linear(), Squared(), 2.0, 1.0, 1.0, 100, y_bound=1.0)  # u = 8, l'_+(a) = 2a
-        >>> round(bound.value, 9)
+        >>> import jaxonline as jo
+        >>> loss, kernel = jo.losses.Squared(), jo.kernels.Linear()  # l'_+(a) = 2a, u = 8
+        >>> round(jo.bounds.noisy_kernel_geometric(kernel, loss, 2.0, 1.0, 1.0, 100, y_bound=1.0).value, 9)
         240.0
     """
     y_bound = _require_y_bound(loss.kind, y_bound)
@@ -191,7 +179,7 @@ def _require_y_bound(kind: str, y_bound: float | None) -> float:
     if kind == "classification":
         return 0.0
     if y_bound is None:
-        raise ArgumentError("y_bound", "must be given for a regression loss, got None")
+        raise ArgumentError("y_bound", "must be given for a regression loss (got None)")
     return float(y_bound)
 
 

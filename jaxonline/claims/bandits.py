@@ -1,4 +1,4 @@
-"""Claims on the estimates of bandits, by enumeration of the drawn arm: K = 4 arms, N = 3 experts.
+"""Claims on the estimates of bandits, by enumeration of the drawn arm: K = 4 arms (one asleep), N = 3 experts.
 
 EXP3 and EXP4 are unbiased. EXP3-IX and EXP3.P are biased on purpose: claimed as estimates of the losses (gains), and of
 their intended mean.
@@ -13,7 +13,7 @@ import numpy as np
 
 from jaxonline.claims.registry import SamplingOptions, claim
 from jaxonline.feedback import BanditOracle
-from jaxonline.game import Draw, Specs
+from jaxonline.game import Available, Draw, Specs
 from jaxonline.learners.bandits.exp3 import EXP3
 from jaxonline.learners.bandits.exp3_ix import EXP3IX
 from jaxonline.learners.bandits.exp3_p import EXP3P
@@ -25,6 +25,7 @@ from jaxonline.verify.result import Verification
 LOSSES, P = np.array([0.3, 0.9, 0.0, 1.0]), np.array([0.4, 0.1, 0.45, 0.05])
 ADVICE = np.array([[0.7, 0.1, 0.1, 0.1], [0.0, 0.0, 0.0, 1.0], [0.25, 0.25, 0.25, 0.25]])
 GAMMA, BETA = 0.02, 0.03
+MASK, CUMULATIVE_LOSSES = np.array([True, False, True, True]), np.array([0.5, 0.0, 1.5, 1.0])
 
 
 def _support(estimates: Callable[[Draw, Any], Any]) -> list[tuple[float, np.ndarray]]:
@@ -45,6 +46,34 @@ def _exp3(form: str, options: SamplingOptions) -> Verification:
         return exp3.update(None, state, BanditOracle((), move, jnp.asarray(LOSSES)))[0]
 
     return unbiased(None, LOSSES, support=_support(estimates))
+
+
+def _sleeping_estimates(renormalised: bool) -> Verification:
+    """Return the verdict on the estimates of the available arms, with eta = 1 in a state that is not uniform."""
+    exp3, weights = EXP3(1.0), np.exp(-CUMULATIVE_LOSSES)
+    p = weights[MASK] / weights[MASK].sum()
+    with jax.enable_x64(True):
+        x, state, losses = Available(jnp.asarray(MASK), ()), jnp.asarray(CUMULATIVE_LOSSES), jnp.asarray(LOSSES)
+        move = exp3.predict(jax.random.key(0), state, x)
+        probabilities = move.probabilities if renormalised else exp3.weights(state)
+
+        def estimates(arm: Any) -> Any:
+            return exp3.update(None, state, BanditOracle(x, Draw(arm, probabilities), losses))[0] - state
+
+        arms = np.flatnonzero(MASK).astype(np.int32)
+        by_arm = np.asarray(run_compiled(jax.vmap(estimates), arms))[:, MASK]
+    return unbiased(None, LOSSES[MASK], support=list(zip(p, by_arm, strict=True)))
+
+
+@claim("importance weights of available arms, EXP3 with masks", "Freund et al. 1997", cost="exact", printed="unbiased")
+def _sleeping(form: str, options: SamplingOptions) -> Verification:
+    return _sleeping_estimates(renormalised=True)
+
+
+@claim("importance weights of all arms, EXP3 with masks", "Freund et al. 1997", cost="exact", printed="biased")
+def _sleeping_not_renormalised(form: str, options: SamplingOptions) -> Verification:
+    """Without renormalisation over the available arms the estimates are too large."""
+    return _sleeping_estimates(renormalised=False)
 
 
 @claim("importance weights of experts, EXP4", "Auer et al. 2002", cost="exact", printed="unbiased")

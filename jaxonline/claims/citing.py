@@ -100,7 +100,7 @@ def _methods(thing: Any) -> Iterator[list[str]]:
     elif isinstance(thing, str):
         if thing not in METHODS:
             suggestion = did_you_mean(thing, METHODS)
-            raise ArgumentError("things", f"must name a method of this package, got {thing!r}{suggestion}")
+            raise ArgumentError("things", f"must name a method of this package (got {thing!r}){suggestion}")
         yield [thing]
     elif isinstance(thing, type | types.FunctionType):
         yield [thing.__name__]

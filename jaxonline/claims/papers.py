@@ -117,6 +117,11 @@ PLACES: dict[str, list[Place]] = {
         Place("Algorithm 4", "the perceptron, and its bound", "learners.Perceptron bounds.perceptron"),
         Place("Auer et al. 2002", "adversarial bandits (The nonstochastic multiarmed bandit problem)",
               "learners.EXP3 learners.EXP3P learners.EXP4 bounds.exp3 bounds.exp4 bounds.minimax"),
+        Place("Freund et al. 1997", "experts that sleep (Using and combining predictors that specialize)",
+              "environments.Sleeping learners.Hedge learners.EXP3 simulation.awake_regret bounds.sleeping_hedge "
+              "bounds.sleeping_exp3"),
+        Place("Kleinberg et al. 2010", "sleeping bandits and the best ordering",
+              "learners.UCB1 comparators.BestOrdering bounds.sleeping_ucb1"),
         Place("Neu 2015", "EXP3 with implicit exploration", "learners.EXP3IX bounds.exp3_ix"),
         Place("Kivinen and Warmuth 1997", "exponentiated gradient", "learners.ExponentiatedGradient"),
         Place("Flaxman et al. 2005", "gradient descent without a gradient",
@@ -138,7 +143,7 @@ def claims_at(letter: str, place: Place) -> list[Claim]:
     return matches
 
 
-def source_of(name: str) -> Path:
+def defining_file(name: str) -> Path:
     """Return the file of a name, or the folder of a package, relative to the root of the repository."""
     parent, _, last = f"jaxonline.{name}".rpartition(".")
     module = importlib.import_module(parent)
@@ -151,16 +156,16 @@ def source_of(name: str) -> Path:
 def papers_page() -> str:
     """Return the page in Markdown."""
     lines = [
-        "# Where each paper is in the code",
+        "# Where is each paper in the code?",
         "",
-        "Made by `python -m jaxonline.claims.papers > docs/papers.md`. The claims, and the misprints E1 to E20, are in "
-        "[claims.md](claims.md).",
+        "`python -m jaxonline.claims.papers > docs/papers.md` generates this page. [claims.md](claims.md) explains the "
+        "claims and the misprints E1 to E20.",
     ]
     for letter, places in PLACES.items():
         lines += ["", f"## {letter}", "", f"{PAPERS[letter]}.", ""]
         lines += ["| place | what | in the code | claims |", "| --- | --- | --- | --- |"]
         for place in places:
-            code = ", ".join(f"[`{name}`](../{source_of(name).as_posix()})" for name in place.names.split())
+            code = ", ".join(f"[`{name}`](../{defining_file(name).as_posix()})" for name in place.names.split())
             claims = "; ".join(dict.fromkeys(claim.name for claim in claims_at(letter, place)))
             cells = (place.where, as_text(place.what), code or "not in the code", as_text(claims))
             lines.append(f"| {' | '.join(cells)} |")

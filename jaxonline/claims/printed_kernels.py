@@ -158,7 +158,7 @@ def printed_gradient_length(
     Its mean is y l'(<w, Psi(x)>). The arguments are those of `GradientLength.estimate`.
     """
     if estimator.kind != "classification":
-        raise ArgumentError("estimator", f"must be of the kind 'classification', got {estimator.kind!r}")
+        raise ArgumentError("estimator", f"must be of the kind 'classification' (got {estimator.kind!r})")
 
     def times_y(psi: NoisyFeature) -> Float[Array, ""]:
         value = hypothesis(psi)  # y (y value) = value: the y of the factors of the right form is undone

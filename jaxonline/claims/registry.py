@@ -54,7 +54,7 @@ class SamplingOptions:
     def __post_init__(self):
         check.seed("seed", self.seed)
         if self.samples is not None and check.count("samples", self.samples, ge=2) > MAX_SAMPLES:
-            raise ArgumentError("samples", f"must be at most {MAX_SAMPLES}, got {self.samples}")
+            raise ArgumentError("samples", f"must be at most {MAX_SAMPLES} (got {self.samples})")
 
     def sampling(self) -> dict[str, Any]:
         """Return the options as keyword arguments of `unbiased`, `queries` and `second_moment`."""
@@ -186,7 +186,7 @@ def select(pattern: str | None = None, cost: str | None = None) -> list[Claim]:
     empty.
     """
     if pattern is not None and not pattern.strip():
-        raise ArgumentError("claim", f"must not be empty, got {pattern!r}")
+        raise ArgumentError("claim", f"must not be empty (got {pattern!r})")
     claims = [claim for claim in all_claims() if cost in (None, claim.cost)]
     if pattern is None:
         return claims
@@ -198,7 +198,7 @@ def select(pattern: str | None = None, cost: str | None = None) -> list[Claim]:
     if not chosen:
         names = {c.name for c in claims} | {word for c in claims for word in re.findall(r"[\w-]{2,}", c.name)}
         raise ArgumentError(
-            "claim", f"must match at least one claim, got {pattern!r}{did_you_mean(pattern, sorted(names))}"
+            "claim", f"must match at least one claim (got {pattern!r}){did_you_mean(pattern, sorted(names))}"
         )
     return chosen
 

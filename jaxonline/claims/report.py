@@ -170,7 +170,7 @@ def _check_files(json_file: str | Path | None, figure: str | Path | None) -> Non
     checked = {name: check_file(name, path) for name, path in files.items() if path is not None}
     check_distinct(checked)
     if figure is not None and Path(figure).suffix.lower() not in ENDINGS:
-        raise ArgumentError("figure", f"must end in one of {', '.join(ENDINGS)}, got '{figure}'")
+        raise ArgumentError("figure", f"must end in one of {', '.join(ENDINGS)} (got '{figure}')")
 
 
 def _print_rows(console: Any, rows: Sequence[Row]) -> None:

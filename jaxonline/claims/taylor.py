@@ -25,7 +25,7 @@ def complex_derivative(loss: SeriesLoss) -> Callable[[np.ndarray], np.ndarray]:
     if isinstance(loss, SmoothedHinge):
         scale = float(np.asarray(loss.scale))
         return lambda z: (erf(scale * (z - 1)) - 1) / 2
-    raise ArgumentTypeError("loss", f"must be one of the papers' losses, got {type(loss).__name__}")
+    raise ArgumentTypeError("loss", f"must be one of the papers' losses (got {type(loss).__name__})")
 
 
 def taylor_terms(loss: SeriesLoss, centre: float, offset: float, n_terms: int) -> np.ndarray:
@@ -36,7 +36,7 @@ def taylor_terms(loss: SeriesLoss, centre: float, offset: float, n_terms: int) -
     """
     size, edge = abs(offset), loss.radius(centre)
     if not size < edge:
-        raise ArgumentError("offset", f"must be inside the disc of radius {edge:g}, got {offset:g}")
+        raise ArgumentError("offset", f"must be inside the disc of radius {edge:g} (got {offset:g})")
     circle = min(2 * size, (size + edge) / 2) if size else 1.0
     angles = 2 * np.pi * np.arange(_POINTS) / _POINTS
     values = complex_derivative(loss)(centre + circle * np.exp(1j * angles))

@@ -2,13 +2,14 @@
 
 A comparator adds `statistic(x, y)` of every round to a sum (inside the simulation, on any device), and
 `best_loss(sums)` computes the loss of the best fixed predictor from the sums (on the host, in float64, batched over
-runs): `l2_ball`, `l1_ball`, `best_arm`, `best_set`, `condorcet_winner`, `best_expert`. Other comparators need all
-instances and outcomes: `rkhs` and `kernel_choice`, with `rkhs_geometry` for norms and angles. `time_varying`
-comparators change from round to round.
+runs): `l2_ball`, `l1_ball`, `best_arm`, `best_set`, `best_ordering`, `condorcet_winner`, `best_expert`. Other
+comparators need all instances and outcomes: `rkhs` and `kernel_choice`, with `rkhs_geometry` for norms and angles.
+`time_varying` comparators change from round to round.
 """
 
 from jaxonline.comparators.best_arm import BestArm
 from jaxonline.comparators.best_expert import BestExpert
+from jaxonline.comparators.best_ordering import BestOrdering
 from jaxonline.comparators.best_set import BestSet
 from jaxonline.comparators.condorcet_winner import CondorcetWinner
 from jaxonline.comparators.kernel_choice import BestKernel, best_kernel
@@ -24,6 +25,7 @@ __all__ = [
     "BestExpert",
     "BestKernel",
     "BestOfEachRound",
+    "BestOrdering",
     "BestSegments",
     "BestSet",
     "CondorcetWinner",

@@ -5,6 +5,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
+from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import struct
 
 
@@ -29,7 +30,7 @@ class BestArm:
         """Losses of all arms in one round; raises a TypeError if the outcome is not a vector."""
         del x
         if getattr(y, "ndim", getattr(y, "shape", None) and len(y.shape)) != 1:
-            raise TypeError(f"y: BestArm needs vectors of losses as outcomes, got {y}")
+            raise ArgumentTypeError("outcomes", f"must be vectors of losses for BestArm (got {y})")
         return y
 
     def best_loss(self, sums: Float[np.ndarray, "... K"]) -> Float[np.ndarray, "..."]:

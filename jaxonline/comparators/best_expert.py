@@ -8,6 +8,7 @@ from jaxtyping import Array, Float
 
 from jaxonline.losses import ZeroOne
 from jaxonline.losses.base import AnyLoss
+from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import struct
 
 
@@ -35,7 +36,7 @@ class BestExpert:
     def statistic(self, x: Float[Array, "K"], y: Any) -> Float[Array, "K"]:
         """Losses of all experts in one round; raises a TypeError if the instance is not a vector."""
         if len(getattr(x, "shape", ())) != 1:
-            raise TypeError(f"x: BestExpert needs vectors of predictions as instances, got {x}")
+            raise ArgumentTypeError("instances", f"must be vectors of predictions for BestExpert (got {x})")
         return jax.vmap(lambda prediction: self.loss(prediction, y))(x)
 
     def best_loss(self, sums: Float[np.ndarray, "... K"]) -> Float[np.ndarray, "..."]:

@@ -31,7 +31,7 @@ SQUARED = Squared()
 
 def _as_convex_loss(loss: Any, name: str) -> Loss:
     if isinstance(loss, ZeroOne):
-        raise ArgumentTypeError(name, "must be convex, got ZeroOne(); use Hinge(), Logistic() or another convex loss")
+        raise ArgumentTypeError(name, "must be convex (got ZeroOne()); use Hinge(), Logistic() or another convex loss")
     return as_loss(name, loss)
 
 
@@ -162,7 +162,7 @@ class RKHSBall:
             or (np.diff(ends, prepend=0) <= 0).any()
             or ends[-1] > len(y)
         ):
-            raise ArgumentError("rounds", f"must rise from 1 to {len(y)}, got {check.quote(rounds)}")
+            raise ArgumentError("rounds", f"must rise from 1 to {len(y)} (got {check.quote(rounds)})")
         rows, index = _distinct_rows(np.column_stack([X, y])[: ends[-1]])
         X, y = rows[:, :-1], rows[:, -1]
         n_distinct = np.maximum.accumulate(index + 1)[ends - 1]  # number of distinct rows so far

@@ -5,6 +5,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, PyTree
 
+from jaxonline.game.masks import mask_of, where_available
+from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count
 from jaxonline.parameters.validation import validate_arguments
@@ -50,7 +52,7 @@ class BestSegments:
         """Best loss over the first t rounds, for each t of `rounds` (TypeError unless `y` is [T, K])."""
         del X
         if y.ndim != 2:
-            raise TypeError(f"y: BestSegments needs vectors of losses as outcomes, got the shape {y.shape[1:]}")
+            raise ArgumentTypeError("outcomes", f"must be vectors of losses for BestSegments (got shape {y.shape[1:]})")
         best, losses_so_far = np.full((self.n_segments, y.shape[1]), np.inf), np.empty(len(y))
         best[0] = 0.0
         for t, losses in enumerate(y):
@@ -64,7 +66,8 @@ class BestSegments:
 class BestOfEachRound:
     """Best expert (or arm) of every round, the comparator of the dynamic regret.
 
-    Outcomes are vectors of the losses of all experts; under `game.PseudoRegret` the expected losses.
+    Outcomes are vectors of the losses of all experts; under `game.PseudoRegret` the expected losses. In games with
+    masks (`environments.Sleeping`) it is the best available one.
 
     Example:
         >>> import numpy as np
@@ -76,13 +79,13 @@ class BestOfEachRound:
     """
 
     label: ClassVar[str] = "the best arm of each round"
+    uses_masks: ClassVar[bool] = True
 
     def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, ""]:
         """Smallest loss of one round; raises a TypeError if the outcome is not a vector."""
-        del x
         if len(getattr(y, "shape", ())) != 1:
-            raise TypeError(f"y: BestOfEachRound needs vectors of losses as outcomes, got {y}")
-        return y.min()
+            raise ArgumentTypeError("outcomes", f"must be vectors of losses for BestOfEachRound (got {y})")
+        return where_available(mask_of(x), y, np.inf).min()
 
     def best_loss(self, sums: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
         """Cumulative smallest loss."""

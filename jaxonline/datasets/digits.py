@@ -47,6 +47,6 @@ def mnist(data: str | Path | Sequence[str | Path] | None = None) -> tuple[np.nda
         or not set(np.unique(y)) == set(range(10))
     ):
         raise ValueError(
-            f"MNIST must be X {SHAPE} of pixels from 0 to 255 and y of digits, got {X.shape} from {origin}"
+            f"MNIST: must be X {SHAPE} of pixels from 0 to 255 and y of digits (got {X.shape} from {origin})"
         )
     return X.astype(np.uint8), y.astype(np.uint8)

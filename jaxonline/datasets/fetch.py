@@ -53,7 +53,7 @@ def fetch_file(name: str, archive: Archive) -> Path:
         raise _unreachable(name, archive.url, error) from error
     except DAMAGED_ARCHIVE_ERRORS as error:
         if was_cached:
-            raise ValueError(f"{name}: {error}: {zip_path} was damaged; {_REFETCH_ADVICE}") from None
+            raise ValueError(f"{name}: {error}; {zip_path} was damaged; {_REFETCH_ADVICE}") from None
         zip_path.unlink(missing_ok=True)
         raise ValueError(f"{name}: {error}") from None
     file = zip_path.with_name(f"{zip_path.name}.unzip") / archive.member
@@ -82,7 +82,7 @@ def _verify_checksum(label: str, content: bytes, expected: str) -> None:
     kind, digits = expected.split(":")
     actual = hashlib.new(kind, content).hexdigest()
     if actual != digits:
-        raise ValueError(f"the {kind} checksum of {label} is {actual}, expected {digits}")
+        raise ValueError(f"the {kind} checksum of {label} must be {digits} (got {actual})")
 
 
 def fetch_openml(name: str, source: OpenML) -> tuple[np.ndarray, np.ndarray]:
@@ -96,12 +96,12 @@ def fetch_openml(name: str, source: OpenML) -> tuple[np.ndarray, np.ndarray]:
     except OSError as error:
         raise _unreachable(name, f"OpenML, number {source.number}", error) from error
     except DAMAGED_ARCHIVE_ERRORS as error:
-        raise ValueError(f"{name}: {error}: {_cache() / 'openml'} was damaged; {_REFETCH_ADVICE}") from None
+        raise ValueError(f"{name}: {error}; {_cache() / 'openml'} was damaged; {_REFETCH_ADVICE}") from None
     X, y = np.asarray(bunch.data, float), np.asarray(bunch.target, float)
     actual = f"sha256:{checksum(X, y)}"
     if actual != source.numbers_hash:
         raise ValueError(
-            f"{name}: the checksum of the numbers from OpenML is {actual}, expected {source.numbers_hash}: "
+            f"{name}: the checksum of the numbers from OpenML must be {source.numbers_hash} (got {actual}); "
             f"{_cache() / 'openml'} was damaged; {_REFETCH_ADVICE}"
         )
     return X, y
@@ -117,9 +117,9 @@ def fetch_by_name(name: str, version: int | None = None) -> tuple["pd.DataFrame"
             data_home=str(_cache()),
         )  # fmt: skip
     except OSError as error:
-        raise OSError(f"OpenML's set {name!r} cannot be fetched ({error})") from error
+        raise OSError(f"openml: the set {name!r} cannot be fetched ({error})") from error
     except DAMAGED_ARCHIVE_ERRORS as error:
-        raise ValueError(f"OpenML's set {name!r}: {error}") from None
+        raise ValueError(f"openml: the set {name!r} cannot be read ({error})") from None
     targets = list(bunch.target_names or [])
     return bunch.frame, targets[0] if len(targets) == 1 else None
 

@@ -64,11 +64,12 @@ def load(
     if not path.is_file():
         matches = [file for folder in paths for file in data_files(folder) if file.stem.lower() == str(name).lower()]
         if not matches:
-            searched = f"in {', '.join(map(str, paths))}" if paths else "no folder: give data or set JAXONLINE_DATA"
-            raise ValueError(
-                f"there is no data set {str(name)!r}: known are AR(4), {', '.join(SOURCES)}, and files "
-                f"(.npz with X and y, .csv, text); searched {searched}{did_you_mean(str(name), ('AR(4)', *SOURCES))}"
+            searched = ", ".join(map(str, [path.resolve(), *paths]))
+            known = f"must be a file (.npz, .csv, text) or one of AR(4), {', '.join(SOURCES)}"
+            advice = (
+                did_you_mean(str(name), ("AR(4)", *SOURCES)) or "; give the path of the file, or its folder as data"
             )
+            raise ArgumentError("name", f"{known} (got {str(name)!r}, searched {searched}){advice}")
         path = matches[0]
     return DataSet(path.stem, *to_arrays(path, read_table(path, target), impute))
 
@@ -95,7 +96,7 @@ def search_paths(data: str | Path | Sequence[str | Path] | None) -> list[Path]:
     paths = [Path(path) for path in (*given, os.environ.get("JAXONLINE_DATA")) if path]
     for path in paths:
         if not path.exists():
-            raise ArgumentError("data", f"must name folders and files that exist, got '{path}'")
+            raise ArgumentError("data", f"must name folders and files that exist (got '{path}')")
     return paths
 
 
@@ -116,7 +117,7 @@ def _load_known(
     X, y = _read(source, file, target, impute)
     if X.shape != source.shape and (local is None or X.shape[1] != source.shape[1] or len(X) > source.shape[0]):
         rows = "" if local is None else " or fewer rows"
-        raise ArgumentError(name, f"must have the shape {source.shape}{rows}, got {X.shape} from {file}")
+        raise ArgumentError(name, f"must have the shape {source.shape}{rows} (got {X.shape} from {file})")
     return X, y
 
 

@@ -36,7 +36,7 @@ def read_table(
     number, else -1. Raises a ValueError that names the path, and the row and column of a bad cell.
     """
     if path.suffix not in SUFFIXES:
-        raise ValueError(f"{path}: the ending must be one of {', '.join(SUFFIXES)}")
+        raise ValueError(f"{path}: must end in one of {', '.join(SUFFIXES)} (got {path.suffix!r})")
     if path.suffix == ".npz":
         table = _read_npz(path)
         if positive is not None:
@@ -63,7 +63,7 @@ def select_columns(
     if words:
         warnings.warn(f"{path}: column {', '.join(words)} holds dates or words and is left out", stacklevel=3)
     if not numbers:
-        raise ValueError(f"{path}: there is no numeric column besides the target")
+        raise ValueError(f"{path}: must have a numeric column besides the target (got none)")
     targets = cells.iloc[:, target_index]
     y = _numbers(path, targets) if positive is None else _binary_targets(path, targets, positive)
     return pd.concat([*numbers, y], axis=1)
@@ -90,7 +90,7 @@ def _binary_targets(path: Path, cells: Any, positive: str) -> "pd.Series":
         share = "all targets" if same.all() else "no target"
         known = f"; there are {values[:100]}{did_you_mean(positive, list(cells.unique()))}" if values else ""
         reason = f"{share} in {path} {'have' if same.all() else 'has'} this value"
-        raise ArgumentError("positive", f"must be a value of some targets, got {positive!r}: {reason}{known}")
+        raise ArgumentError("positive", f"must be a value of some targets (got {positive!r}); {reason}{known}")
     return same.map({True: 1.0, False: -1.0})
 
 
@@ -132,9 +132,9 @@ def read_arrays(path: Path) -> tuple[np.ndarray, np.ndarray]:
             with np.load(stream, allow_pickle=False) as file:
                 names, arrays = file.files, {name: file[name] for name in ("X", "y") if name in file.files}
         except (*DAMAGED_ARCHIVE_ERRORS, TypeError, OSError) as error:  # TypeError: an .npy file
-            raise ValueError(f"{path} must be an .npz file, but is of another kind or damaged: {error}") from None
+            raise ValueError(f"{path}: must be an .npz file that is not damaged ({error})") from None
     if len(arrays) < 2:
-        raise ValueError(f"{path} must hold the arrays X and y, got {', '.join(names) or 'none'}")
+        raise ValueError(f"{path}: must hold the arrays X and y (got {', '.join(names) or 'none'})")
     return arrays["X"], arrays["y"]
 
 
@@ -144,10 +144,10 @@ def _read_npz(path: Path) -> "pd.DataFrame":
     X, y = read_arrays(path)
     for name, array in (("X", X), ("y", y)):
         if not np.issubdtype(array.dtype, np.number) or np.issubdtype(array.dtype, np.complexfloating):
-            raise ValueError(f"{path}: {name} must hold real numbers, got dtype {array.dtype}")
+            raise ValueError(f"{path}: {name} must hold real numbers (got dtype {array.dtype})")
     y = y.reshape(-1) if y.ndim == 2 and y.shape[1] == 1 else y
     if X.ndim != 2 or y.ndim != 1 or len(X) != len(y) or X.size == 0:
-        raise ValueError(f"{path}: X must be [n, d] and y [n] with n, d >= 1, got {X.shape} and {y.shape}")
+        raise ValueError(f"{path}: X must be [n, d] and y [n] with n, d >= 1 (got {X.shape} and {y.shape})")
     return pd.DataFrame(np.column_stack([X, y]).astype(float), columns=[*map(str, range(X.shape[1])), "y"])
 
 
@@ -161,10 +161,10 @@ def _read_cells(path: Path) -> "pd.DataFrame":
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         byte = f"the byte 0x{error.object[error.start]:02x} at {error.start}"
-        raise ValueError(f"{path} must be text in UTF-8, got {byte}: save it as UTF-8") from None
+        raise ValueError(f"{path}: must be text in UTF-8 (got {byte}); save it as UTF-8") from None
     first = next((line for line in io.StringIO(text) if line.strip()), None)
     if first is None:
-        raise ValueError(f"{path} is empty")
+        raise ValueError(f"{path}: must have at least one row (got an empty file)")
     unquoted = _QUOTED.sub("", first)
     separator = next((mark for mark in (",", ";", "\t") if mark in unquoted), r"\s+")
     try:  # engine="python" distinguishes an empty cell, "", from a missing cell of a short row, NaN
@@ -173,7 +173,7 @@ def _read_cells(path: Path) -> "pd.DataFrame":
             header=None, dtype=str, keep_default_na=False, skipinitialspace=True,
         )  # fmt: skip
     except pd.errors.ParserError as error:
-        raise ValueError(f"{path}: the rows must have the same number of cells: {error}") from None
+        raise ValueError(f"{path}: the rows must have the same number of cells ({error})") from None
     for j in range(cells.shape[1]):
         cells[j] = cells[j].str.strip()
     names, numbered = list(cells.iloc[0]), [str(j) for j in range(cells.shape[1])]
@@ -184,11 +184,11 @@ def _read_cells(path: Path) -> "pd.DataFrame":
     else:
         cells.columns = numbered
     if cells.empty:
-        raise ValueError(f"{path}: there is no row of numbers")
+        raise ValueError(f"{path}: must have a row of numbers (got none)")
     short = np.flatnonzero(cells.iloc[:, -1].isna())
     if len(short):
         row, n_cells = short[0], cells.iloc[short[0]].notna().sum()
-        raise ValueError(f"{path}: row {row + 1} has {n_cells} cells, the first one has {cells.shape[1]}")
+        raise ValueError(f"{path}: row {row + 1} must have {cells.shape[1]} cells, as the first one (got {n_cells})")
     if has_header:
         _check_header(path, names, list(cells.iloc[0]))
     return cells
@@ -205,8 +205,8 @@ def _check_header(path: Path, names: Sequence[str], below: Sequence[str]) -> Non
     numbered = numeric == [str(j) for j in range(len(numeric))] and (word_above_number or len(numeric) > 3)
     if numeric and not numbered:
         raise ValueError(
-            f"{path}: the first row must hold numbers or column names, got {quote(names)}; if it is data, add a row of "
-            f"names above it; if it holds names, change {numeric[0]!r}"
+            f"{path}: the first row must hold numbers or column names (got {quote(names)}); if it is data, add a row "
+            f"of names above it; if it holds names, change {numeric[0]!r}"
         )
 
 
@@ -216,13 +216,15 @@ def _read_parquet(path: Path) -> "pd.DataFrame":
     try:
         frame = pd.read_parquet(path)
     except ImportError:
-        raise ValueError(f"{path}: Parquet needs one more package: pip install 'jaxonline[parquet]'") from None
+        raise ValueError(
+            f"{path}: Parquet needs a package that is not installed; pip install 'jaxonline[parquet]'"
+        ) from None
     except (ValueError, OSError) as error:
         if isinstance(error, FileNotFoundError | PermissionError):
             raise
-        raise ValueError(f"{path} cannot be read as Parquet: {error}") from None
+        raise ValueError(f"{path}: cannot be read as Parquet ({error})") from None
     if frame.empty:
-        raise ValueError(f"{path}: there is no row of numbers")
+        raise ValueError(f"{path}: must have a row of numbers (got none)")
     return frame
 
 
@@ -246,7 +248,9 @@ def _numbers(path: Path, cells: "pd.Series") -> "pd.Series":
         return filled.astype(float)
     except ValueError:
         row = next(i for i, cell in enumerate(cells) if not _is_number(cell))
-        raise ValueError(f"{path}: row {row + 1}, column {cells.name!r} must be a number, got {cells[row]!r}") from None
+        raise ValueError(
+            f"{path}: row {row + 1}, column {cells.name!r} must be a number (got {cells[row]!r})"
+        ) from None
 
 
 def _has_words_only(cells: "pd.Series") -> bool:

@@ -136,18 +136,18 @@ def play_streams(
     X, y = check.rows("X", X, "y", y)
     d = X.shape[1] if dimension is None else dimension
     if not n_attributes <= d <= X.shape[1]:
-        raise ArgumentError("n_attributes", f"must be at most d = {d} (at most {X.shape[1]}), got {n_attributes}")
+        raise ArgumentError("n_attributes", f"must be at most d = {d} (at most {X.shape[1]}) (got {n_attributes})")
     if np.shape(rates) != np.shape(radii):
-        raise ValueError(f"rates and radii must be vectors of one length, got {np.shape(rates)} and {np.shape(radii)}")
+        raise ArgumentError("radii", f"must be a vector as long as rates, {np.shape(rates)} (got {np.shape(radii)})")
     rows = np.asarray(rows)
     if rows.ndim != 2 or len(keys) not in (1, len(rows)) or rows.min() < 0 or rows.max() >= len(X):
         raise ArgumentError(
-            "rows", f"must be row indices [S, m] for S keys or one key, got {rows.shape} and {len(keys)} keys"
+            "rows", f"must be row indices [S, m] for S keys or one key (got {rows.shape} and {len(keys)} keys)"
         )
     m = rows.shape[1]
     record_at = (m,) if record_at is None else tuple(int(t) for t in record_at)
     if not record_at or record_at[0] < 1 or record_at[-1] > m or any(np.diff(record_at) <= 0):
-        raise ArgumentError("record_at", f"must be increasing rounds from 1 to {m}, got {record_at}")
+        raise ArgumentError("record_at", f"must be increasing rounds from 1 to {m} (got {record_at})")
     dtype = jnp.result_type(float)
     arrays = (jnp.asarray(a, dtype) for a in (X, y, rates, radii))
     ends = jnp.array(record_at, jnp.int32)

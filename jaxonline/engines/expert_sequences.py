@@ -88,8 +88,8 @@ def _check_labels(learner: Any, targets: np.ndarray) -> None:
     if len(outside):
         raise ArgumentError(
             "targets",
-            f"must be in [{float(low):g}, {float(high):g}], the range that {type(learner).__name__} declares, "
-            f"got {targets[outside[0]]:g} in round {outside[0] + 1} ({len(outside)} such rounds)",
+            f"must be in [{float(low):g}, {float(high):g}], the range of {type(learner).__name__} (got "
+            f"{targets[outside[0]]:g} in round {outside[0] + 1}, and {len(outside)} such rounds in all)",
         )
 
 

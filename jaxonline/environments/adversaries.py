@@ -1,8 +1,6 @@
-"""Adversaries: two worlds that one noisy copy does not tell apart, and noise aimed at the learner.
+"""Adversaries: a pair of games that one noisy copy does not distinguish, and noise that depends on the learner.
 
-Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), section 2 (the
-law of the noise may be chosen by the adversary and change from round to round, or between calls), Theorems 3 and 5,
-appendices E and F.
+Paper A, section 2 (the noise may be chosen by an adversary in every call), Theorems 3 and 5, appendices E and F.
 """
 
 from collections.abc import Callable
@@ -35,20 +33,15 @@ from jaxonline.parameters.types import (
 from jaxonline.parameters.validation import validate_arguments
 
 SQUARED = Squared()
-SCATTERED = 3.0, -1.0  # where the instances of the world without noise are, in units of e; their mean is e
+NOISELESS_MULTIPLES = 3.0, -1.0  # instances of the game without noise are these multiples of e; their mean is e
 
 
 class IndistinguishablePair(NamedTuple):
-    """Two games in which one noisy copy of an instance has the same law, and so has every round: 3e or -e.
+    """Two games in which a noisy copy of an instance has the same distribution in every round: 3e or -e.
 
     Attributes:
-        without_noise: instances uniform on {3e, -e}; copies are the instances themselves.
+        without_noise: instances are uniform on {3e, -e}; copies are equal to the instances.
         with_noise: every instance is e; the noise of a copy is uniform on {2e, -2e}.
-
-    Example:
-        >>> from jaxonline.environments.adversaries import IndistinguishablePair
-        >>> IndistinguishablePair._fields
-        ('without_noise', 'with_noise')
     """
 
     without_noise: Game
@@ -60,45 +53,38 @@ class IndistinguishablePair(NamedTuple):
 def indistinguishable_pair(
     direction: Vector = (1.0,), *, loss: Annotated[Any, Component("loss")] = SQUARED, reveal_covariance: bool = False
 ) -> IndistinguishablePair:
-    """The two worlds of the proof of Theorem 3; the label is always 1.
+    """Two games that no learner distinguishes from one noisy copy a round (proof of Theorem 3); the label is always 1.
 
-    A learner that takes one copy a round plays the same in both, in law. But the best linear predictors differ: with
-    the squared loss they are e/5 and e. So one of its two regrets grows in proportion to T (`unavoidable_regret`).
-    Learners that take two copies can tell the worlds apart, and so can one that is told the covariance.
-
-    Two remarks. The theorem is about linear predictors <w, x>: one that is 1 on 3e, -e and e, as a kernel or an
-    intercept allows, loses nothing in either world. And it is an instance of Theorem 5: for any law of instances, "x
-    of that law, no noise" and "x its mean, noise around it of that law" are such a pair.
+    A learner with one copy a round makes moves of the same distribution in both games. But the best linear predictors
+    differ: e/5 and e for the squared loss. So one of the two regrets is linear in T (`unavoidable_regret`). Learners
+    that take two copies or know the covariance can distinguish the games. Predictors that are 1 on 3e, -e and e, as
+    kernels or an intercept allow, lose nothing in either game. Theorem 5 generalises the pair to any distribution of
+    instances without noise; in the second game their mean is the instance, with noise of that distribution around it.
 
     Args:
-        direction: e, a unit vector [d]; its length is the dimension of the instances.
-        loss: of both games.
-        reveal_covariance: whether learners may ask for the covariance of the noise, which Theorem 3 excludes.
-
-    Raises:
-        ValueError: if `direction` is not a unit vector.
+        direction: e, a vector [d] of length 1; d is the dimension of the instances. Raises a ValueError otherwise.
+        loss: the loss of both games.
+        reveal_covariance: whether learners may ask for the covariance of the noise. Theorem 3 excludes that.
 
     Example:
-        >>> import numpy as np
         >>> import jaxonline as jo
-        >>> from jaxonline.environments.adversaries import indistinguishable_pair
-        >>> worlds = indistinguishable_pair(np.array([0.6, 0.8]))
+        >>> pair = jo.environments.indistinguishable_pair([0.6, 0.8])
         >>> learner = jo.GradientLearner(jo.estimators.NaiveCopy(), step_size=jo.InverseSqrt(0.1), radius=1.0)
-        >>> result = jo.simulate(worlds.with_noise, learner, n_runs=8, n_rounds=200, comparator=jo.L2Ball(1.0))
+        >>> result = jo.simulate(pair.with_noise, learner, n_runs=8, n_rounds=200, comparator=jo.L2Ball(1.0))
         >>> bool((result.regret[..., -1] > 0.3 * 200).all())
         True
     """
     e = np.asarray(direction, float)
     if not np.isclose(np.linalg.norm(e), 1.0, rtol=1e-6, atol=0.0):
-        raise ArgumentError("direction", f"must be a unit vector, got the length {np.linalg.norm(e):g}")
-    e = e.astype(jnp.result_type(float))  # first, so that 3e and e + 2e are the same number, bit for bit
+        raise ArgumentError("direction", f"must be a unit vector (got the length {np.linalg.norm(e):g})")
+    e = e.astype(jnp.result_type(float))  # before the products, so that 3e and e + 2e are equal, bit for bit
 
-    def world(multiples: tuple[float, ...], noise: np.ndarray) -> Game:
+    def make_game(multiples: tuple[float, ...], noise: np.ndarray) -> Game:
         instances = np.outer(multiples, e)
         stream = DataStream(instances, np.ones(len(instances)), order="iid" if len(instances) > 1 else "file")
         return Game(stream, NoisyCopies(TwoPoints(noise), reveal_covariance=reveal_covariance), loss=loss)
 
-    return IndistinguishablePair(world(SCATTERED, 0.0 * e), world((1.0,), 2.0 * e))
+    return IndistinguishablePair(make_game(NOISELESS_MULTIPLES, 0.0 * e), make_game((1.0,), 2.0 * e))
 
 
 @cites("cesabianchi2010online")
@@ -106,72 +92,65 @@ def indistinguishable_pair(
 def unavoidable_regret(
     radius: PositiveFloat, loss: Annotated[Callable, Takes("(y_hat, y)"), Component("loss")] = SQUARED
 ) -> float:
-    """Regret per round that no learner with one copy avoids in both worlds of `indistinguishable_pair`.
+    """Lower bound on the regret a round of learners with one copy, in the worse game of `indistinguishable_pair`.
 
-    A linear predictor is, in both worlds, one number w: its predictions of e, 3e, -e are w, 3w, -w. Its expected
-    regrets of a round against the best with |w| <= radius are F1(w) = (l(3w) + l(-w))/2 - min and F2(w) = l(w) - min,
-    where l(a) is the loss of predicting a when 1 is right. The hypotheses w_t of a learner have the same law in both
-    worlds, and F1, F2 are convex, so that with m the mean of E w_t over the rounds
-
-        larger one of the expected regrets after T rounds >= T max(F1(m), F2(m)) >= T min_w max(F1(w), F2(w)),
-
-    for every T and randomised learners, too; min over |w| <= radius, which the hypotheses keep to (for the squared loss
-    with radius >= 1 they need not). The last number, without T, is returned. For the squared loss F1 = 5 (w - 1/5)^2
-    and, with radius >= 1, F2 = (w - 1)^2, so that it is (1 - 1/sqrt(5))^2 = 0.3056, at w = 1/sqrt(5). It is 0 where
-    both worlds have a best predictor in common, as for radius <= 1/5: hence the "large enough" ball in the proof of
-    Theorem 3, which leaves the constant open.
+    A linear predictor is one number w in both games: its predictions for e, 3e, -e are w, 3w, -w. Its expected regrets
+    a round against the best |w| <= radius are F1(w) = (l(3w) + l(-w))/2 - min and F2(w) = l(w) - min; l(a) is the loss
+    of predicting a for the label 1. The hypotheses w_t have the same distribution in both games, and F1, F2 are convex.
+    Let m be the mean of E w_t over the rounds. For every T, and for randomised learners, too, the larger expected
+    regret is at least T max(F1(m), F2(m)) >= T min_w max(F1(w), F2(w)); the function returns this minimum without T.
+    It is over |w| <= radius. The hypotheses must be in this ball, too, unless the loss is squared and radius >= 1.
+    For the squared loss F1 = 5 (w - 1/5)^2 and, with radius >= 1, F2 = (w - 1)^2: the minimum is (1 - 1/sqrt(5))^2 =
+    0.3056, at w = 1/sqrt(5). It is 0 if both games have the same best predictor, as for radius <= 1/5. The proof of
+    Theorem 3 assumes a "large enough" ball and leaves the constant open.
 
     Args:
         radius: of the comparator's ball |w| <= radius.
         loss: a convex loss `loss(y_hat, y)`.
 
     Example:
-        >>> from jaxonline.environments.adversaries import unavoidable_regret
+        >>> from jaxonline.environments import unavoidable_regret
         >>> round(unavoidable_regret(1.0), 6), round(unavoidable_regret(0.2), 6)
         (0.305573, 0.0)
     """
-    from scipy import optimize  # which is slow to import
+    from scipy import optimize  # slow to import
 
     radius = float(radius)
 
-    def value(prediction: float) -> float:
-        return float(loss(np.float64(prediction), np.float64(1.0)))
+    def noisy_loss(w: float) -> float:
+        return float(loss(np.float64(w), np.float64(1.0)))
 
-    def scattered(w: float) -> float:
-        return float(np.mean([value(multiple * w) for multiple in SCATTERED]))
+    def clean_loss(w: float) -> float:
+        return float(np.mean([noisy_loss(multiple * w) for multiple in NOISELESS_MULTIPLES]))
 
-    def best(function: Callable[[float], float]) -> tuple[float, float]:
-        """Where a convex function is least, and its value there."""
-        inside = optimize.minimize_scalar(function, bounds=(-radius, radius), method="bounded")
-        value, where = min((function(w), w) for w in (-radius, radius, float(inside.x)))
-        return where, value
+    def minimise(function: Callable[[float], float]) -> tuple[float, float]:
+        """Return the minimiser of a convex function, and the minimum."""
+        inner = optimize.minimize_scalar(function, bounds=(-radius, radius), method="bounded")
+        minimum, minimiser = min((function(w), w) for w in (-radius, radius, float(inner.x)))
+        return minimiser, minimum
 
     with jax.enable_x64(True), np.errstate(all="ignore"):  # losses are functions of jax, and may be infinite
-        (first, least_first), (second, least_second) = best(scattered), best(value)
+        (clean_best, clean_minimum), (noisy_best, noisy_minimum) = minimise(clean_loss), minimise(noisy_loss)
 
-        def excess(w: float) -> float:
-            return (scattered(w) - least_first) - (value(w) - least_second)
+        def difference(w: float) -> float:
+            return (clean_loss(w) - clean_minimum) - (noisy_loss(w) - noisy_minimum)
 
-        # from the best w of F1 to that of F2, F1 rises from 0 and F2 falls to 0: the larger is least where they meet
-        if not excess(first) < 0 < excess(second):
-            return 0.0  # the best predictors are one
-        crossing = optimize.root_scalar(excess, bracket=(first, second), method="brentq", xtol=1e-15, rtol=1e-15)
-        return max(0.0, value(crossing.root) - least_second)
+        # from the minimiser of F1 to that of F2, F1 rises from 0 and F2 falls to 0: the maximum is least where F1 = F2
+        if not difference(clean_best) < 0 < difference(noisy_best):
+            return 0.0  # the same minimiser
+        bracket = clean_best, noisy_best
+        crossing = optimize.root_scalar(difference, bracket=bracket, method="brentq", xtol=1e-15, rtol=1e-15)
+        return max(0.0, noisy_loss(crossing.root) - noisy_minimum)
 
 
 class ChasingState(NamedTuple):
-    """What `ChasingNoise` remembers of the rounds before.
+    """State of `ChasingNoise`.
 
     Attributes:
-        aim: decayed mean of y_hat x [d], the direction in which the learner's hypothesis lies.
-        sign: of the last prediction.
+        aim: decayed mean of y_hat x [d], an estimate of the direction of the learner's hypothesis.
+        sign: the sign of the last prediction.
         mean_error: mean of (y_hat - y)^2 so far.
         was_right: whether the last error was at most the mean before it.
-
-    Example:
-        >>> from jaxonline.environments.adversaries import ChasingState
-        >>> ChasingState._fields
-        ('aim', 'sign', 'mean_error', 'was_right')
     """
 
     aim: Float[Array, "d"]
@@ -182,34 +161,29 @@ class ChasingState(NamedTuple):
 
 @struct
 class ChasingNoise:
-    """Noise that chases the learner: along its hypothesis, in the rounds after a good prediction, or in all.
+    """Adversarial noise along the learner's hypothesis, in the rounds after a good prediction or in all rounds.
 
-    A learner that takes a noisy copy for the instance is pulled by Sigma w, the covariance of the noise times its
-    hypothesis. For a given E|noise|^2 that is largest for noise along w. The adversary is not told w, but it knows the
-    predictions of the rounds before: the mean of y_hat x is E[x x'] w. So the law is
+    A learner that uses a noisy copy as the instance has the bias Sigma w: the covariance of the noise times its
+    hypothesis. For a given E|noise|^2 the bias is largest for noise along w. The adversary does not observe w, but it
+    observes past predictions: the mean of y_hat x is E[x x'] w. So its noise is s xi aim/|aim| if the last error was at
+    most the mean error before it, and 0 otherwise. Here aim is the decayed mean of y_hat x (a random direction before
+    any prediction), and xi is c or -1/c with probabilities 1/(1 + c^2) and c^2/(1 + c^2), times sqrt(variance). The
+    mean is 0, and E|noise|^2 is `variance` or 0 in every call. The sign s is that of the last prediction for even
+    copies and the opposite for odd copies, so the distribution also changes between the calls of a round.
 
-        noise = s xi aim/|aim| where the last error was at most the mean error before it, and no noise otherwise,
-
-    with aim the decayed mean of y_hat x (a random direction before any prediction), and xi = c or -1/c with
-    probabilities 1/(1 + c^2) and c^2/(1 + c^2), times sqrt(variance): the mean is 0, and E|noise|^2 is `variance` or 0
-    in every call. The sign s is that of the last prediction for even copies and the opposite for odd ones, so that the
-    law changes from round to round and between the calls of a round.
-
-    As it rests after a bad prediction, it changes its law as much as it may, but spends only a part of its budget: a
-    learner with a kernel that takes copies for instances may lose less to it than to Gaussian noise of the same
-    E|noise|^2 in every call. With `always=True` it does not rest. Then, and with `skew=1`, where xi is the sign of a
-    fair coin, such learners lost a third more than to Gaussian noise (`notebooks/noisy_kernels.ipynb`, section 5).
+    Without noise after bad predictions, the adversary spends only a part of its budget: a kernel learner that uses
+    copies as instances may lose less than to Gaussian noise of the same E|noise|^2 in every call. With `always=True`
+    and `skew=1` such learners lost a third more than to Gaussian noise (`notebooks/noisy_kernels.ipynb`, section 5).
 
     Args:
-        variance: the budget a, E|noise|^2 <= a in every call; at least 0.
-        skew: c; at 1 the law is symmetric.
+        variance: the budget a: E|noise|^2 <= a in every call.
+        skew: c; at 1 the distribution is symmetric.
         memory: the weight of the past in the decayed mean.
-        always: whether there is noise in every round, after bad predictions as well.
+        always: whether there is noise in every round, also after bad predictions.
 
     Example:
-        >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.environments.adversaries import ChasingNoise
-        >>> adversary = ChasingNoise(4.0, skew=1.0, memory=0.0)
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
+        >>> adversary = jo.environments.ChasingNoise(4.0, skew=1.0, memory=0.0)
         >>> state = adversary.init(jax.random.key(0), jnp.zeros(2))
         >>> state = adversary.observe(state, jnp.int32(1), jnp.array([0.0, 2.0]), jnp.float32(1.0), jnp.float32(1.0))
         >>> noise = adversary.sample(jax.random.key(1), state, jnp.int32(2), jnp.int32(0), jnp.zeros(2))
@@ -223,28 +197,27 @@ class ChasingNoise:
     always: bool = static(default=False)
 
     def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> ChasingState:
-        """Before round 1: a random direction, and noise from the first round on."""
+        """Return a random direction; there is noise from the first round on."""
         zero = jnp.zeros((), instance.dtype)
         return ChasingState(random.normal(key, instance.shape, instance.dtype), zero + 1, zero, jnp.bool_(True))
 
     def sample(
         self, key: Key[Array, ""], state: ChasingState, t: Int[Array, ""], index: Int[Array, ""], x: Float[Array, "d"]
     ) -> Float[Array, "d"]:
-        """The noise of copy `index`."""
+        """Return the noise of copy `index`."""
         skew, variance = jnp.asarray(self.skew, x.dtype), jnp.asarray(self.variance, x.dtype)
-        rare = random.uniform(key, (), x.dtype) < 1 / (1 + skew**2)
-        xi = jnp.where(rare, skew, -1 / skew)
-        side = jnp.where(index % 2 == 0, state.sign, -state.sign)
-        loud = state.was_right | self.always
-        length = jnp.where(loud, jnp.sqrt(variance), jnp.zeros_like(variance))
-        largest = jnp.max(jnp.abs(state.aim))  # squares of what has decayed long enough are no float32 any more
+        is_skew = random.uniform(key, (), x.dtype) < 1 / (1 + skew**2)
+        xi = jnp.where(is_skew, skew, -1 / skew)
+        sign = jnp.where(index % 2 == 0, state.sign, -state.sign)
+        length = jnp.where(state.was_right | self.always, jnp.sqrt(variance), jnp.zeros_like(variance))
+        largest = jnp.max(jnp.abs(state.aim))  # scaled first: squares of small numbers underflow in float32
         aim = state.aim / jnp.where(largest > 0, largest, jnp.ones_like(largest))
-        return side * xi * length * (aim / jnp.maximum(jnp.linalg.norm(aim), 1))
+        return sign * xi * length * (aim / jnp.maximum(jnp.linalg.norm(aim), 1))
 
     def observe(
         self, state: ChasingState, t: Int[Array, ""], x: Float[Array, "d"], y: Array, y_hat: Array
     ) -> ChasingState:
-        """The round is over: what it tells of the hypothesis, and whether the prediction was good."""
+        """Update the aim and the mean error, and compare the error with the mean before."""
         memory = jnp.asarray(self.memory, x.dtype)
         error = (y_hat - y) ** 2
         return ChasingState(

@@ -1,4 +1,4 @@
-"""Arms whose losses are random: the environments of stochastic bandits."""
+"""Stochastic bandits: arms with random losses."""
 
 from typing import Annotated, Any, ClassVar
 
@@ -18,14 +18,16 @@ from jaxonline.parameters.types import Convert, Count, Interval, NonNegative, Nu
 from jaxonline.parameters.validation import validate_arguments
 
 
-class WithoutContext(EnvironmentDefaults):
-    """Base of arms with random losses and without context: instances are empty vectors, and moves change nothing.
-
-    A subclass has an `outcome_spec`, `answer` and `expected_outcome`; `init` and `instance` where it has a state.
-    """
+class ContextFreeArms(EnvironmentDefaults):
+    """Base of arms with random losses: instances are empty vectors; `outcome_spec` uses an array `means` [..., K]."""
 
     traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True)
-    outcome_spec: jax.ShapeDtypeStruct
+    means: Any
+
+    @property
+    def outcome_spec(self) -> jax.ShapeDtypeStruct:
+        """The losses of all arms [K]."""
+        return jax.ShapeDtypeStruct(self.means.shape[-1:], self.means.dtype)
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
@@ -33,12 +35,12 @@ class WithoutContext(EnvironmentDefaults):
         return jax.ShapeDtypeStruct((0,), self.outcome_spec.dtype)
 
     def init(self, key: Key[Array, ""]) -> PyTree:
-        """Nothing to remember."""
+        """Return no state."""
         del key
         return ()
 
     def instance(self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""]) -> tuple[Array, PyTree]:
-        """No context."""
+        """Return an empty vector."""
         del key, t
         return jnp.zeros((0,), self.outcome_spec.dtype), state
 
@@ -48,102 +50,81 @@ def _as_probabilities(values: Any, name: str) -> Array:
 
 
 Probabilities = Annotated[Any, Shape("K"), Interval(ge=0, le=1), Convert(_as_probabilities)]
-"""A vector of numbers from 0 to 1, such as the mean losses of arms; it becomes an array of jax."""
+"""A vector of numbers from 0 to 1, such as mean losses, converted to an array of jax."""
 
 
 @struct
-class BernoulliArms(WithoutContext):
-    """K arms; in each round arm k has the loss 1 with probability `means[k]`, else 0, independently of all else.
-
-    There is no context: instances are empty vectors.
+class BernoulliArms(ContextFreeArms):
+    """Stochastic bandit with Bernoulli losses: arm k has the loss 1 with probability means[k], independently.
 
     Args:
-        means: of the losses [K].
+        means: mean losses [K].
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
-        >>> arms = jo.environments.BernoulliArms([0.0, 0.5, 1.0])
-        >>> losses, _ = arms.answer(jax.random.key(0), (), 1, None, None)
-        >>> losses[0].item(), losses[2].item()
-        (0.0, 1.0)
+        >>> import jax, jaxonline as jo
+        >>> jo.environments.BernoulliArms([0.0, 1.0]).answer(jax.random.key(0), (), 1, None, None)[0].tolist()
+        [0.0, 1.0]
     """
 
     means: Probabilities
 
-    @property
-    def outcome_spec(self) -> jax.ShapeDtypeStruct:
-        """The losses of all arms [K]."""
-        return jax.ShapeDtypeStruct(self.means.shape, self.means.dtype)  # type: ignore[union-attr]
-
     def answer(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: PyTree, y_hat: PyTree
     ) -> tuple[Float[Array, "K"], tuple[()]]:
-        """The losses of all arms."""
+        """Draw the losses of all arms."""
         del t, x, y_hat
         return lazy_bernoulli(key, self.means), state
 
     def expected_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
-        """The means."""
         del state, t, x, y
         return self.means  # type: ignore[return-value]
 
 
 @struct
-class GaussianArms(WithoutContext):
-    """K arms; in each round arm k has the loss means[k] + std z, z standard normal, independently of all else.
+class GaussianArms(ContextFreeArms):
+    """Stochastic bandit with Gaussian losses: arm k has the loss means[k] + std z, z standard normal, independently.
 
     Args:
-        means: of the losses [K].
-        std: their standard deviation.
+        means: mean losses [K].
+        std: standard deviation of the losses.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
-        >>> arms = jo.environments.GaussianArms([0.25, 0.5], std=0.0)
-        >>> arms.answer(jax.random.key(0), (), 1, None, None)[0].tolist()
+        >>> import jax, jaxonline as jo
+        >>> jo.environments.GaussianArms([0.25, 0.5], std=0.0).answer(jax.random.key(0), (), 1, None, None)[0].tolist()
         [0.25, 0.5]
     """
 
     means: JaxVector
     std: NonNegative = 1.0
 
-    @property
-    def outcome_spec(self) -> jax.ShapeDtypeStruct:
-        """The losses of all arms [K]."""
-        return jax.ShapeDtypeStruct(self.means.shape, self.means.dtype)
-
     def answer(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: PyTree, y_hat: PyTree
     ) -> tuple[Float[Array, "K"], tuple[()]]:
-        """The losses of all arms."""
+        """Draw the losses of all arms."""
         del t, x, y_hat
         return lazy_normal(key, self.means, self.std), state
 
     def expected_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
-        """The means."""
         del state, t, x, y
         return self.means
 
 
 @cites("auer2002nonstochastic")
 @struct
-class HiddenBestArm(WithoutContext):
-    """The environment of the minimax lower bound: coins of which one, drawn in each run, is a little better.
+class HiddenBestArm(ContextFreeArms):
+    """Bandit of the minimax lower bound: Bernoulli arms, one of which, drawn in each run, is better by `gap`.
 
-    Losses are 0 or 1, with the mean 1/2 - gap for the good arm and 1/2 for the others. With gap = sqrt(K / T) / 4
-    (`over_horizon`) no learner has an expected pseudo-regret below min(sqrt(K T), T) / 20 (`bounds.minimax`): Auer,
-    Cesa-Bianchi, Freund and Schapire (2002), Theorem 5.1.
+    The other arms have mean loss 1/2. With the gap of `over_horizon`, the expected pseudo-regret of every learner is at
+    least min(sqrt(K T), T) / 20 (`bounds.minimax`): Auer, Cesa-Bianchi, Freund and Schapire (2002), Theorem 5.1.
 
     Args:
         n_arms: K.
-        gap: by which the best arm's mean loss is lower.
+        gap: how much lower the mean loss of the best arm is.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> arms = jo.environments.HiddenBestArm.over_horizon(n_arms=4, n_rounds=100)
-        >>> sorted(arms.init(jax.random.key(0)).tolist())  # what the run knows, and the learner does not
+        >>> sorted(arms.init(jax.random.key(0)).tolist())
         [0.44999998807907104, 0.5, 0.5, 0.5]
     """
 
@@ -153,29 +134,27 @@ class HiddenBestArm(WithoutContext):
     @classmethod
     @validate_arguments
     def over_horizon(cls, n_arms: Count, n_rounds: Rounds) -> "HiddenBestArm":
-        """The gap min(sqrt(K / T), 1) / 4, at which the bound is shown."""
+        """Set the gap of Theorem 5.1: min(sqrt(K / T), 1) / 4."""
         return cls(n_arms, 0.25 * min(1.0, float(np.sqrt(n_arms / n_rounds))))
 
     @property
     def outcome_spec(self) -> jax.ShapeDtypeStruct:
-        """The losses of all arms [K]."""
         gap = self.gap
         return jax.ShapeDtypeStruct((self.n_arms,), gap.dtype if isinstance(gap, jax.Array) else jnp.result_type(float))
 
     def init(self, key: Key[Array, ""]) -> Float[Array, "K"]:
-        """The means of this run."""
+        """Draw the best arm; the state is the vector of mean losses."""
         best = random.randint(key, (), 0, self.n_arms, dtype=jnp.int32)
-        good = jnp.arange(self.n_arms, dtype=jnp.int32) == best
-        return 0.5 - jnp.where(good, jnp.asarray(self.gap, self.outcome_spec.dtype), 0.0)
+        is_best = jnp.arange(self.n_arms, dtype=jnp.int32) == best
+        return 0.5 - jnp.where(is_best, jnp.asarray(self.gap, self.outcome_spec.dtype), 0.0)
 
     def answer(
         self, key: Key[Array, ""], state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y_hat: PyTree
     ) -> tuple[Float[Array, "K"], Float[Array, "K"]]:
-        """The losses of all arms."""
+        """Draw the losses of all arms."""
         del t, x, y_hat
         return lazy_bernoulli(key, state), state
 
     def expected_outcome(self, state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
-        """The means of this run."""
         del t, x, y
         return state

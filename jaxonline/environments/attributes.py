@@ -1,8 +1,4 @@
-"""The environments of paper C's lower bounds: one hidden attribute among many, and three bits.
-
-Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partially observed attributes" (ICML 2010),
-Theorems 3 and 4, appendices A.3 and A.4.
-"""
+"""Lower bounds with partially observed attributes: paper C (ICML 2010), Theorems 3 and 4, appendices A.3 and A.4."""
 
 import itertools
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -14,7 +10,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from jaxonline import random
 from jaxonline.environments.data import DataStream
-from jaxonline.game.defaults import EnvironmentDefaults
+from jaxonline.environments.scalar_outcome import ScalarOutcome
 from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
@@ -22,28 +18,27 @@ from jaxonline.parameters.types import Count, Interval, Number
 
 
 class HiddenAttributeState(NamedTuple):
-    """State of `HiddenAttribute`: the attribute of this run."""
+    """State of `HiddenAttribute`: the index j of the relevant attribute of the run."""
 
     attribute: Int[Array, ""]
 
 
 @cites("cesabianchi2010efficient")
 @struct
-class HiddenAttribute(EnvironmentDefaults):
-    """Uniform signs x in {-1, +1}^d, and y = x_j with probability 1/2 + sqrt(eps), else -x_j (paper C, Theorem 3).
+class HiddenAttribute(ScalarOutcome):
+    """Uniform x in {-1, +1}^d whose label is one attribute x_j with noise (paper C, Theorem 3).
 
-    The hidden j is drawn anew for each run. The best linear predictor is 2 sqrt(eps) e_j, of risk 1 - 4 eps; that of w
-    is larger by |w - 2 sqrt(eps) e_j|^2. `bounds.hidden_attribute_examples` says how many examples it takes to come
-    within eps of it.
+    The label is x_j with probability 1/2 + sqrt(eps), else -x_j; each run draws j. The best linear predictor is
+    2 sqrt(eps) e_j, with risk 1 - 4 eps; w has an excess risk of |w - 2 sqrt(eps) e_j|^2.
+    `bounds.hidden_attribute_examples` returns the number of examples needed for an excess risk of eps.
 
     Args:
         dimension: d.
-        eps: y is x_j with probability 1/2 + sqrt(eps); Theorem 3 is about eps < 1/16.
+        eps: y is x_j with probability 1/2 + sqrt(eps); Theorem 3 assumes eps < 1/16.
 
     Example:
-        >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.environments import HiddenAttribute
-        >>> hidden = HiddenAttribute(5, eps=0.25)
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
+        >>> hidden = jo.environments.HiddenAttribute(5, eps=0.25)
         >>> state = hidden.init(jax.random.key(0))
         >>> x, state = hidden.instance(jax.random.key(1), state, jnp.int32(1))
         >>> y, state = hidden.answer(jax.random.key(2), state, jnp.int32(1), x, jnp.float32(0.0))
@@ -57,56 +52,47 @@ class HiddenAttribute(EnvironmentDefaults):
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
-        """Shape [d] and dtype of an instance."""
         return jax.ShapeDtypeStruct((self.dimension,), self._dtype)
-
-    @property
-    def outcome_spec(self) -> jax.ShapeDtypeStruct:
-        """A scalar."""
-        return jax.ShapeDtypeStruct((), self._dtype)
 
     @property
     def _dtype(self) -> Any:
         return self.eps.dtype if isinstance(self.eps, jax.Array) else jnp.result_type(float)
 
     def init(self, key: Key[Array, ""]) -> HiddenAttributeState:
-        """The attribute of this run."""
         return HiddenAttributeState(random.randint(key, (), 0, self.dimension, jnp.int32))
 
     def instance(
         self, key: Key[Array, ""], state: HiddenAttributeState, t: Int[Array, ""]
     ) -> tuple[Float[Array, "d"], HiddenAttributeState]:
-        """Fresh signs."""
+        """Draw uniform signs."""
         del t
         return random.rademacher(key, (self.dimension,), self._dtype), state
 
     def answer(
         self, key: Key[Array, ""], state: HiddenAttributeState, t: Int[Array, ""], x: Array, y_hat: Array
     ) -> tuple[Float[Array, ""], HiddenAttributeState]:
-        """x_j, or -x_j."""
+        """Return x_j or -x_j."""
         del t, y_hat
-        right = random.bernoulli(key, 0.5 + jnp.sqrt(jnp.asarray(self.eps, x.dtype)))
-        return jnp.where(right, x[state.attribute], -x[state.attribute]), state
+        is_equal = random.bernoulli(key, 0.5 + jnp.sqrt(jnp.asarray(self.eps, x.dtype)))
+        return jnp.where(is_equal, x[state.attribute], -x[state.attribute]), state
 
     def excess_risk(self, w: Float[Array, "d"], attribute: Int[Array, ""]) -> Float[Array, ""]:
-        """The risk of <w, x> beyond that of the best linear predictor, where the hidden attribute is `attribute`."""
+        """Return the excess risk of <w, x> over the best linear predictor, if the relevant attribute is `attribute`."""
         best = jnp.zeros_like(w).at[attribute].set(2 * jnp.sqrt(jnp.asarray(self.eps, w.dtype)))
         return jnp.sum((w - best) ** 2)
 
 
 @cites("cesabianchi2010efficient")
 def three_bits() -> DataStream:
-    """Uniform signs x in {-1, +1}^3 and their mean y (paper C, Theorem 4), drawn anew in each round.
+    """Uniform x in {-1, +1}^3 with their mean as label, drawn independently in each round (paper C, Theorem 4).
 
-    w = (1/3, 1/3, 1/3) makes no error. Whoever may look at two attributes only when predicting has an expected squared
-    error of 1/9 or more, whatever is known of the law; but two attributes of each example are enough to learn w.
+    w = (1/3, 1/3, 1/3) has no error, and two attributes of each example suffice to learn w. But a prediction from two
+    attributes has an expected squared error of at least 1/9, even if the distribution is known.
 
     Example:
-        >>> import numpy as np
         >>> from jaxonline.environments import three_bits
-        >>> stream = three_bits()
-        >>> bool(np.allclose(stream.X.mean(axis=1), stream.y)), len(stream.y)
-        (True, 8)
+        >>> three_bits().X[1].tolist(), round(float(three_bits().y[1]), 4)
+        ([-1.0, -1.0, 1.0], -0.3333)
     """
     corners = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
     return DataStream(corners, corners.mean(axis=1), order="iid")

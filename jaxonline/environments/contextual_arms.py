@@ -1,4 +1,4 @@
-"""Arms whose losses are linear in features that the learner is shown: contextual bandits."""
+"""Contextual bandits with linear losses."""
 
 from typing import Any, ClassVar
 
@@ -16,20 +16,18 @@ from jaxonline.parameters.types import Count, NonNegative, Positive
 
 @struct
 class ContextualLinearArms(EnvironmentDefaults):
-    """K arms; in each round arm k shows a feature vector x_k and has the loss <weights, x_k> + noise_std z.
+    """Linear contextual bandit: arm k has features x_k and the loss <weights, x_k> + noise_std z, z standard normal.
 
-    An instance is the matrix of the features [K, d], independent and uniform on the sphere of radius `radius`; the
-    noise z is standard normal, independent from arm to arm.
+    An instance is the matrix of features [K, d]. Its rows are uniform on a sphere; rows and noise are independent.
 
     Args:
         weights: the true parameter [d].
         n_arms: K.
-        noise_std: the standard deviation of the noise of losses.
-        radius: the length of feature vectors.
+        noise_std: standard deviation of the noise of the losses.
+        radius: length of the feature vectors.
 
     Example:
-        >>> import jax, jax.numpy as jnp
-        >>> import jaxonline as jo
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
         >>> arms = jo.environments.ContextualLinearArms([1.0, -1.0], n_arms=3)
         >>> x, state = arms.instance(jax.random.key(0), (), jnp.int32(1))
         >>> losses, _ = arms.answer(jax.random.key(1), state, jnp.int32(1), x, jnp.int32(0))
@@ -54,14 +52,14 @@ class ContextualLinearArms(EnvironmentDefaults):
         return jax.ShapeDtypeStruct((self.n_arms,), self.weights.dtype)
 
     def init(self, key: Key[Array, ""]) -> tuple[()]:
-        """Nothing to remember."""
+        """Return no state."""
         del key
         return ()
 
     def instance(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""]
     ) -> tuple[Float[Array, "K d"], tuple[()]]:
-        """The features of all arms."""
+        """Draw the features of all arms."""
         del t
         z = random.normal(key, self.instance_spec.shape, self.weights.dtype)
         return z * (jnp.asarray(self.radius, z.dtype) / jnp.linalg.norm(z, axis=1, keepdims=True)), state
@@ -69,12 +67,11 @@ class ContextualLinearArms(EnvironmentDefaults):
     def answer(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: Float[Array, "K d"], y_hat: Any
     ) -> tuple[Float[Array, "K"], tuple[()]]:
-        """The losses of all arms."""
+        """Draw the losses of all arms."""
         del t, y_hat
         noise = random.normal(key, (self.n_arms,), x.dtype)
         return x @ self.weights + jnp.asarray(self.noise_std, x.dtype) * noise, state
 
     def expected_outcome(self, state: tuple[()], t: Int[Array, ""], x: Float[Array, "K d"], y: Any) -> Array:
-        """<weights, x_k> for each arm [K]."""
         del state, t, y
         return x @ self.weights

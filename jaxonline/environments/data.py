@@ -1,4 +1,4 @@
-"""A data set as a stream of rounds."""
+"""Data sets as environments."""
 
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -16,17 +16,7 @@ from jaxonline.parameters.types import Convert, Shape
 
 
 class DataStreamState(NamedTuple):
-    """State of `DataStream`.
-
-    Attributes:
-        permutation: the order of the current pass [n] for order="shuffled", else None.
-        index: the row of the current round.
-
-    Example:
-        >>> from jaxonline.environments.data import DataStreamState
-        >>> DataStreamState(None, 0).index
-        0
-    """
+    """State of `DataStream`: the order of the current pass [n] if it is shuffled, and the row of the round."""
 
     permutation: Int[Array, "n"] | None
     index: Int[Array, ""]
@@ -37,24 +27,19 @@ Rows = Annotated[Any, Shape(), Convert(lambda rows, name: rows)]  # `DataStream`
 
 @struct
 class DataStream(EnvironmentDefaults):
-    """The rows of a data set, one a round, pass after pass.
+    """Data set as an environment: one row a round, pass after pass.
+
+    Raises a ValueError if shapes do not match, an entry is not finite, or there are no rows.
 
     Args:
-        X: instances [n, ...], or None where the game has none (they are empty vectors then); a NumPy array keeps
-            float64 only where jax has it enabled.
-        y: outcomes [n, ...]: labels or targets [n], or the losses of K experts [n, K].
-        order: "file" (as given, every pass), "shuffled" (a fresh uniform permutation for each pass and run) or
-            "iid" (a row drawn uniformly with replacement each round).
-
-    Raises:
-        ValueError: if shapes do not match, an entry is not finite, or there is no row.
+        X: instances [n, ...], or None for empty vectors. NumPy arrays keep float64 only if jax has it enabled.
+        y: outcomes: labels or targets [n], losses of K experts [n, K], or any [n, ...].
+        order: "file" (as given), "shuffled" (a new permutation in each pass and run), or "iid" (with replacement).
 
     Example:
-        >>> import jax, jax.numpy as jnp, numpy as np
-        >>> from jaxonline.environments import DataStream
-        >>> stream = DataStream(np.arange(6.0).reshape(3, 2), np.arange(3.0))
-        >>> x, state = stream.instance(jax.random.key(0), stream.init(jax.random.key(1)), jnp.int32(2))
-        >>> x.tolist()
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
+        >>> stream = jo.environments.DataStream([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]], [0.0, 1.0, 2.0])
+        >>> stream.instance(jax.random.key(0), stream.init(jax.random.key(1)), jnp.int32(2))[0].tolist()
         [2.0, 3.0]
     """
 
@@ -63,8 +48,8 @@ class DataStream(EnvironmentDefaults):
     order: Literal["file", "shuffled", "iid"] = static(default="file")
 
     def __post_init__(self):
-        none = self.X is None or (isinstance(self.X, jax.Array) and self.X.shape[1:] == (0,))  # as it was made of None
-        X = np.zeros((len(np.atleast_1d(self.y)), 1)) if none else self.X
+        is_empty = self.X is None or (isinstance(self.X, jax.Array) and self.X.shape[1:] == (0,))  # a copy: X was None
+        X = np.zeros((len(np.atleast_1d(self.y)), 1)) if is_empty else self.X
         check.rows("X", X, "y", self.y, vectors=False)
         if self.X is None:
             set_field(self, "X", X[:, :0])  # type: ignore[index]
@@ -76,12 +61,12 @@ class DataStream(EnvironmentDefaults):
 
     @property
     def traits(self) -> EnvironmentTraits:
-        """Data that do not depend on moves, with all outcomes; in file order, every run has the same rows."""
+        """Oblivious, and deterministic in file order; y holds all outcomes."""
         return EnvironmentTraits(oblivious=True, deterministic=self.order == "file", outcomes=self.y)
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
-        """Shape [d] and dtype of an instance."""
+        """Shape and dtype of an instance."""
         return jax.ShapeDtypeStruct(self.X.shape[1:], self.X.dtype)
 
     @property
@@ -90,7 +75,7 @@ class DataStream(EnvironmentDefaults):
         return jax.ShapeDtypeStruct(self.y.shape[1:], self.y.dtype)
 
     def init(self, key: Key[Array, ""]) -> DataStreamState:
-        """The state before round 1."""
+        """Return the state before round 1."""
         del key
         n = self.X.shape[0]
         permutation = jnp.arange(n, dtype=jnp.int32) if self.order == "shuffled" else None
@@ -99,30 +84,30 @@ class DataStream(EnvironmentDefaults):
     def instance(
         self, key: Key[Array, ""], state: DataStreamState, t: Int[Array, ""]
     ) -> tuple[Float[Array, "d"], DataStreamState]:
-        """The row of round t = 1, 2, ..."""
+        """Return the instance of round t."""
         n = self.X.shape[0]
-        rows, position = state.permutation, (t - 1) % n
+        permutation, position = state.permutation, (t - 1) % n
         if self.order == "iid":
             index = random.randint(key, (), 0, n, dtype=jnp.int32)
         elif self.order == "shuffled":
-            # A loop of no or one turn. The round is the same in all runs, so that vmap leaves it a branch; and unlike
-            # `cond`, which copies what it passes through, a loop keeps the permutations in place between passes. Key
-            # and turn change with the turns, lest the compiler move the draw out of the loop, into every round.
-            new_pass = (position == 0).astype(jnp.int32)
+            # A loop with 0 or 1 iterations: the number is the same in all runs, so vmap keeps the branch, and unlike
+            # `cond`, which copies its operands, a loop updates the permutations in place. Key and iteration depend on
+            # the iteration, so that the compiler cannot move the draw out of the loop, into every round.
+            is_new_pass = (position == 0).astype(jnp.int32)
 
-            def shuffle(turn, old):
-                own = jax.random.wrap_key_data(old[1], impl=jax.random.key_impl(key))
-                return random.permutation(jax.random.fold_in(own, turn), n), old[1] + 1
+            def shuffle(iteration, carry):
+                pass_key = jax.random.wrap_key_data(carry[1], impl=jax.random.key_impl(key))
+                return random.permutation(jax.random.fold_in(pass_key, iteration), n), carry[1] + 1
 
-            rows, _ = jax.lax.fori_loop(0, new_pass, shuffle, (rows, jax.random.key_data(key)))
-            index = rows[position]
+            permutation, _ = jax.lax.fori_loop(0, is_new_pass, shuffle, (permutation, jax.random.key_data(key)))
+            index = permutation[position]
         else:
             index = position.astype(jnp.int32)
-        return self.X[index], DataStreamState(rows, index)
+        return self.X[index], DataStreamState(permutation, index)
 
     def answer(
         self, key: Key[Array, ""], state: DataStreamState, t: Int[Array, ""], x: Array, y_hat: Array
     ) -> tuple[Float[Array, "..."], DataStreamState]:
-        """The outcome of the current row."""
+        """Return the outcome of the current row."""
         del key, t, x, y_hat
         return self.y[state.index], state

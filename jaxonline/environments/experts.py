@@ -1,4 +1,4 @@
-"""Experts whose losses are known: finite classes, experts whose best one changes, and experts that wander."""
+"""Prediction with expert advice: finite classes, and losses of experts that switch or drift."""
 
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
@@ -7,7 +7,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from jaxonline import random
-from jaxonline.environments.arms import Probabilities, WithoutContext
+from jaxonline.environments.arms import ContextFreeArms, Probabilities
+from jaxonline.environments.moving_arms import reflect
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters import check
@@ -16,32 +17,24 @@ from jaxonline.parameters.types import Convert, Count, CountFrom2, Ge, Interval,
 
 
 class FiniteClassState(NamedTuple):
-    """State of `FiniteClass`.
-
-    Attributes:
-        label: of this round, fixed with the advice.
-    """
+    """State of `FiniteClass`: the label of the round, drawn with the advice."""
 
     label: Float[Array, ""]
 
 
 @struct
 class FiniteClass(EnvironmentDefaults):
-    """K hypotheses that predict fair labels -1 or +1, hypothesis k wrongly with probability `errors[k]`.
+    """Finite class of K hypotheses: hypothesis k errs with probability errors[k], independently; labels are fair.
 
-    All errors are independent. With an error of 0 the class is realizable: one hypothesis is perfect. An instance is
-    the vector of the predictions [K].
+    An instance is the vector of predictions, -1 or +1, [K]. If an error is 0, the class is realizable.
 
     Args:
-        errors: probabilities [K].
-        outcomes_are: "labels", for learners that predict them, or "losses", the vector of the hypotheses' losses 0 and
-            1, for learners that follow or weigh hypotheses.
+        errors: error probabilities [K].
+        outcomes_are: "labels", or "losses" (0 or 1) of all hypotheses, for learners that follow or weigh hypotheses.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
-        >>> realizable = jo.environments.FiniteClass([0.0, 0.5, 0.5, 0.5])
-        >>> game = jo.Game(realizable, jo.FullInformation(), loss=jo.losses.ZeroOne())
+        >>> import jax, jaxonline as jo
+        >>> game = jo.Game(jo.environments.FiniteClass([0, 0.5, 0.5, 0.5]), jo.FullInformation(), jo.losses.ZeroOne())
         >>> history = jo.play(game, jo.learners.Halving(), jax.random.key(0), n_rounds=50)[1]
         >>> bool(history.loss.sum() <= 2)  # log2 4
         True
@@ -52,77 +45,61 @@ class FiniteClass(EnvironmentDefaults):
     traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True)
 
     @property
-    def dtype(self) -> jnp.dtype:
-        """Of predictions, labels and losses."""
-        return self.errors.dtype
-
-    @property
-    def n_experts(self) -> int:
-        """K."""
-        return len(self.errors)
-
-    @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
         """The predictions of all hypotheses [K]."""
-        return jax.ShapeDtypeStruct((self.n_experts,), self.dtype)
+        return jax.ShapeDtypeStruct(self.errors.shape, self.errors.dtype)
 
     @property
     def outcome_spec(self) -> jax.ShapeDtypeStruct:
         """A label, or the losses of all hypotheses [K]."""
-        return jax.ShapeDtypeStruct((self.n_experts,) if self.outcomes_are == "losses" else (), self.dtype)
+        return jax.ShapeDtypeStruct(self.errors.shape if self.outcomes_are == "losses" else (), self.errors.dtype)
 
     def init(self, key: Key[Array, ""]) -> FiniteClassState:
-        """No label yet."""
+        """Return a state with an arbitrary label."""
         del key
-        return FiniteClassState(jnp.ones((), self.dtype))
+        return FiniteClassState(jnp.ones((), self.errors.dtype))
 
     def instance(
         self, key: Key[Array, ""], state: FiniteClassState, t: Int[Array, ""]
     ) -> tuple[Float[Array, "K"], FiniteClassState]:
-        """The predictions of all hypotheses."""
+        """Draw the label and the predictions of all hypotheses."""
         del state, t
-        of_label, of_errors = jax.random.split(key)
-        label = random.rademacher(of_label, (), self.dtype)
-        errs = random.bernoulli(of_errors, self.errors)  # type: ignore[arg-type]
-        return jnp.where(errs, -label, label), FiniteClassState(label)
+        label_key, errors_key = jax.random.split(key)
+        label = random.rademacher(label_key, (), self.errors.dtype)
+        is_wrong = random.bernoulli(errors_key, self.errors)  # type: ignore[arg-type]
+        return jnp.where(is_wrong, -label, label), FiniteClassState(label)
 
     def answer(
         self, key: Key[Array, ""], state: FiniteClassState, t: Int[Array, ""], x: Float[Array, "K"], y_hat: PyTree
     ) -> tuple[Float[Array, "..."], FiniteClassState]:
-        """The label, or the losses."""
+        """Return the label or the losses."""
         del key, t, y_hat
-        return state.label if self.outcomes_are == "labels" else (x != state.label).astype(self.dtype), state
+        return state.label if self.outcomes_are == "labels" else (x != state.label).astype(x.dtype), state
 
 
-class _Experts(WithoutContext):
-    """Experts without advice."""
+class _ExpertLosses(ContextFreeArms):
+    """Base of experts without advice."""
 
-    dtype: jnp.dtype
     n_experts: int
 
     @property
     def outcome_spec(self) -> jax.ShapeDtypeStruct:
-        """The losses of all experts [K]."""
-        return jax.ShapeDtypeStruct((self.n_experts,), self.dtype)
+        return jax.ShapeDtypeStruct((self.n_experts,), jnp.result_type(float))
 
 
 @struct
-class SwitchingExperts(_Experts):
-    """K experts with losses 0 and 1, of which another one is good for `every` rounds, one after the other.
-
-    A good expert has the expected loss (1 - gap) / 2, the others 1/2; all losses are independent.
+class SwitchingExperts(_ExpertLosses):
+    """Experts with independent Bernoulli losses, the best of which changes every `every` rounds, in turn.
 
     Args:
         n_experts: K.
         every: rounds between two switches.
-        gap: twice the difference between a good expert's mean loss and that of others.
+        gap: the best expert has the mean loss (1 - gap) / 2, the others 1/2.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> experts = jo.environments.SwitchingExperts(3, every=10, gap=1.0)
-        >>> losses, _ = experts.answer(jax.random.key(0), (), jax.numpy.int32(11), None, None)
-        >>> losses[1].item()  # the second expert is good in rounds 11 to 20
+        >>> experts.answer(jax.random.key(0), (), 11, None, None)[0][1].item()  # the second is best in rounds 11 to 20
         0.0
     """
 
@@ -130,44 +107,36 @@ class SwitchingExperts(_Experts):
     every: Annotated[int, Ge(1), Convert(lambda rounds, name: check.number(name, rounds, ge=1))] = 100
     gap: Annotated[Number, Interval(gt=0, le=1)] = 0.5
 
-    @property
-    def dtype(self) -> jnp.dtype:
-        """Of losses."""
-        return jnp.result_type(float)
-
     def answer(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: PyTree, y_hat: PyTree
     ) -> tuple[Float[Array, "K"], tuple[()]]:
-        """The losses of all experts."""
+        """Draw the losses of all experts."""
         del x, y_hat
-        return random.bernoulli(key, self._means(t)).astype(self.dtype), state
+        return random.bernoulli(key, self._means(t)).astype(self.outcome_spec.dtype), state
 
     def expected_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
-        """The means, for the pseudo-regret."""
         del state, x, y
         return self._means(t)
 
     def _means(self, t: Int[Array, ""]) -> Float[Array, "K"]:
-        good = ((t - 1) // jnp.asarray(self.every, jnp.int32)) % self.n_experts
-        gap = jnp.asarray(self.gap, self.dtype)
-        return jnp.where(jnp.arange(self.n_experts, dtype=jnp.int32) == good, (1.0 - gap) / 2.0, 0.5)
+        best = ((t - 1) // jnp.asarray(self.every, jnp.int32)) % self.n_experts
+        gap = jnp.asarray(self.gap, self.outcome_spec.dtype)
+        return jnp.where(jnp.arange(self.n_experts, dtype=jnp.int32) == best, (1.0 - gap) / 2.0, 0.5)
 
 
 @struct
-class RandomWalkExperts(_Experts):
-    """K experts whose losses are independent random walks, reflected at 0 and 1.
+class RandomWalkExperts(_ExpertLosses):
+    """Experts with drifting losses: independent Gaussian random walks, reflected at 0 and 1.
 
     Args:
         n_experts: K.
-        step: the standard deviation of a step.
-        start: the loss of round 1.
+        step: standard deviation of a step.
+        start: the loss in round 1.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> experts = jo.environments.RandomWalkExperts(3, step=0.1)
-        >>> state = experts.init(jax.random.key(0))
-        >>> losses, state = experts.answer(jax.random.key(1), state, jax.numpy.int32(1), None, None)
+        >>> losses, state = experts.answer(jax.random.key(1), experts.init(None), jax.numpy.int32(1), None, None)
         >>> losses.tolist(), bool((state != 0.5).all())
         ([0.5, 0.5, 0.5], True)
     """
@@ -176,20 +145,14 @@ class RandomWalkExperts(_Experts):
     step: Positive = 0.1
     start: Probability = 0.5
 
-    @property
-    def dtype(self) -> jnp.dtype:
-        """Of losses."""
-        return jnp.result_type(float)
-
     def init(self, key: Key[Array, ""]) -> Float[Array, "K"]:
-        """The losses of round 1."""
         del key
-        return jnp.full(self.n_experts, jnp.asarray(self.start, self.dtype))
+        return jnp.full(self.n_experts, jnp.asarray(self.start, self.outcome_spec.dtype))
 
     def answer(
         self, key: Key[Array, ""], state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y_hat: PyTree
     ) -> tuple[Float[Array, "K"], Float[Array, "K"]]:
-        """The losses of all experts, and those of the next round."""
+        """Return the losses of all experts; the next state is the vector of losses of the next round."""
         del t, x, y_hat
-        walked = state + jnp.asarray(self.step, state.dtype) * random.normal(key, state.shape, state.dtype)
-        return state, 1.0 - jnp.abs(1.0 - walked % 2.0)  # the triangle wave is what reflection at 0 and 1 makes
+        step = jnp.asarray(self.step, state.dtype) * random.normal(key, state.shape, state.dtype)
+        return state, reflect(state + step)

@@ -1,14 +1,13 @@
-"""Arms whose mean losses change: little by little, or all at once."""
+"""Non-stationary bandits: arms with mean losses that drift or switch."""
 
 from typing import Annotated, Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from jaxonline import random
-from jaxonline.environments.arms import Probabilities, WithoutContext
+from jaxonline.environments.arms import ContextFreeArms, Probabilities
 from jaxonline.environments.lazy_losses import lazy_bernoulli
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
@@ -18,18 +17,15 @@ from jaxonline.parameters.types import Convert, Gt, Interval, NonNegative, Shape
 
 
 @struct
-class DriftingArms(WithoutContext):
-    """K arms with losses of 0 and 1 whose means do a random walk, reflected at 0 and 1, each run its own.
-
-    Before every round but the first, `step` times a standard normal number is added to each mean.
+class DriftingArms(ContextFreeArms):
+    """Bandit with drifting Bernoulli arms: the mean losses follow Gaussian random walks, reflected at 0 and 1.
 
     Args:
-        means: of the losses in round 1 [K].
-        step: the standard deviation of a step.
+        means: mean losses in round 1 [K].
+        step: standard deviation of the step between two rounds.
 
     Example:
-        >>> import jax, jax.numpy as jnp
-        >>> import jaxonline as jo
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
         >>> arms = jo.environments.DriftingArms([0.2, 0.8], step=0.01)
         >>> _, first = arms.instance(jax.random.key(0), arms.init(jax.random.key(1)), jnp.int32(1))
         >>> _, second = arms.instance(jax.random.key(0), first, jnp.int32(2))
@@ -40,33 +36,26 @@ class DriftingArms(WithoutContext):
     means: Probabilities
     step: NonNegative = 0.01
 
-    @property
-    def outcome_spec(self) -> jax.ShapeDtypeStruct:
-        """The losses of all arms [K]."""
-        return jax.ShapeDtypeStruct(self.means.shape, self.means.dtype)
-
     def init(self, key: Key[Array, ""]) -> Float[Array, "K"]:
-        """The means of round 1."""
         del key
         return self.means
 
     def instance(
         self, key: Key[Array, ""], state: Float[Array, "K"], t: Int[Array, ""]
     ) -> tuple[Array, Float[Array, "K"]]:
-        """No context; the means of round t are the next state."""
+        """Return no context; the next state is the vector of means of round t."""
         step = jnp.where(t > 1, jnp.asarray(self.step, state.dtype), 0.0)
-        means = reflected(state + step * random.normal(key, state.shape, state.dtype))
+        means = reflect(state + step * random.normal(key, state.shape, state.dtype))
         return jnp.zeros((0,), state.dtype), means
 
     def answer(
         self, key: Key[Array, ""], state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y_hat: PyTree
     ) -> tuple[Float[Array, "K"], Float[Array, "K"]]:
-        """The losses of all arms."""
+        """Draw the losses of all arms."""
         del t, x, y_hat
         return lazy_bernoulli(key, state), state
 
     def expected_outcome(self, state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
-        """The means of round t."""
         del t, x, y
         return state
 
@@ -80,19 +69,15 @@ def _as_integers(values: Any, name: str) -> np.ndarray:
 
 
 @struct
-class SwitchingArms(WithoutContext):
-    """K arms with losses of 0 and 1 whose means change at given rounds.
+class SwitchingArms(ContextFreeArms):
+    """Bandit with Bernoulli arms whose mean losses change at given rounds.
 
     Args:
-        means: of the losses, a row for each segment [S, K].
-        starts: the first rounds of the segments from the second on [S - 1], rising, each above 1.
-
-    Raises:
-        ValueError: `starts` that do not rise, or not one less than segments.
+        means: mean losses, one row for each segment [S, K].
+        starts: first rounds of all segments but the first [S - 1], increasing; a ValueError otherwise.
 
     Example:
-        >>> import jax.numpy as jnp
-        >>> import jaxonline as jo
+        >>> import jax.numpy as jnp, jaxonline as jo
         >>> arms = jo.environments.SwitchingArms([[0.2, 0.8], [0.8, 0.2]], starts=[11])
         >>> [arms.expected_outcome((), jnp.int32(t), None, None)[0].round(1).item() for t in (10, 11)]
         [0.20000000298023224, 0.800000011920929]
@@ -104,29 +89,25 @@ class SwitchingArms(WithoutContext):
     def __post_init__(self):
         starts = self.starts
         if len(starts) != len(self.means) - 1:
-            raise ArgumentError("starts", f"must have one entry less than means has rows, got {len(starts)}")
+            raise ArgumentError(
+                "starts", f"must have one entry less than means has rows, {len(self.means) - 1} (got {len(starts)})"
+            )
         if (starts < 2).any() or (starts[1:] <= starts[:-1]).any():
-            raise ArgumentError("starts", f"must rise from 2 or more, got {check.quote(starts)}")
+            raise ArgumentError("starts", f"must be increasing and at least 2 (got {check.quote(starts)})")
         set_field(self, "starts", jnp.asarray(starts, jnp.int32))
-
-    @property
-    def outcome_spec(self) -> jax.ShapeDtypeStruct:
-        """The losses of all arms [K]."""
-        return jax.ShapeDtypeStruct(self.means.shape[1:], self.means.dtype)
 
     def answer(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: PyTree, y_hat: PyTree
     ) -> tuple[Float[Array, "K"], tuple[()]]:
-        """The losses of all arms."""
+        """Draw the losses of all arms."""
         means = self.expected_outcome(state, t, x, y_hat)
         return lazy_bernoulli(key, means), state
 
     def expected_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
-        """The means of round t."""
         del state, x, y
         return self.means[jnp.sum(t >= self.starts, dtype=jnp.int32)]
 
 
-def reflected(a: Float[Array, "K"]) -> Float[Array, "K"]:
-    """Numbers folded into [0, 1] at its ends, as a walk is that bounces off them."""
-    return 1.0 - jnp.abs(1.0 - a % 2.0)
+def reflect(values: Float[Array, "K"]) -> Float[Array, "K"]:
+    """Reflect numbers at 0 and 1 until they are in [0, 1]: a triangle wave."""
+    return 1.0 - jnp.abs(1.0 - values % 2.0)

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from jaxonline import random
-from jaxonline.environments.arms import WithoutContext
+from jaxonline.environments.arms import ContextFreeArms
 from jaxonline.losses.lazy import LazyOutcome
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
@@ -22,10 +22,10 @@ def _as_preferences(preferences: Any, name: str) -> Array:
     array = jax_array(name, preferences, ndim=2, ge=0.0, le=1.0)
     values = check.concrete_array(array)
     if array.shape[0] != array.shape[1]:
-        raise ArgumentError(name, f"must be a square matrix, got shape {array.shape}")
+        raise ArgumentError(name, f"must be a square matrix (got shape {array.shape})")
     if values is not None and (wrong := np.argwhere(np.abs(values + values.T - 1.0) > 1e-5)).size:
         i, j = wrong[0].tolist()
-        problem = f"must add up to 1 with its transpose, got {values[i, j]:g} at [{i}, {j}] and {values[j, i]:g}"
+        problem = f"must add up to 1 with its transpose (got {values[i, j]:g} at [{i}, {j}] and {values[j, i]:g}"
         raise ArgumentError(name, f"{problem} at [{j}, {i}]")
     return array
 
@@ -35,7 +35,7 @@ Preferences = Annotated[Any, Shape("K", "K"), Interval(ge=0, le=1), Convert(_as_
 
 
 @struct
-class PreferenceArms(WithoutContext):
+class PreferenceArms(ContextFreeArms):
     """K arms that are compared in pairs: arm i beats arm j with probability `preferences[i, j]`, in each round anew.
 
     An outcome is the matrix of the duels of all pairs [K, K]: 1 at [i, j] and 0 at [j, i] if arm i beats arm j, and 1/2

@@ -1,4 +1,4 @@
-"""Data that a half-space separates with a margin: the environment of the perceptron's theorem."""
+"""Linearly separable data with a margin: the assumption of the perceptron's theorem."""
 
 from typing import ClassVar, NamedTuple
 
@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from jaxonline import random
-from jaxonline.game.defaults import EnvironmentDefaults
+from jaxonline.environments.scalar_outcome import ScalarOutcome
 from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
@@ -18,32 +18,27 @@ from jaxonline.parameters.types import Positive
 
 
 class SeparableState(NamedTuple):
-    """State of `SeparableData`.
-
-    Attributes:
-        label: of this round, drawn with the instance.
-    """
+    """State of `SeparableData`: the label of the round, drawn with the instance."""
 
     label: Float[Array, ""]
 
 
 @struct
-class SeparableData(EnvironmentDefaults):
-    """Fair labels y, and instances with |x| <= radius and y <u, x> >= margin for a unit vector u.
+class SeparableData(ScalarOutcome):
+    """Linearly separable labels: |x| <= radius and y <u, x> >= margin for a unit vector u; y is uniform on {-1, +1}.
 
-    y <u, x> is uniform from `margin` to `radius`, and the rest of x is uniform in the ball that is left. So the
-    perceptron errs at most (radius / margin)^2 times.
+    y <u, x> is uniform on [margin, radius], and the part of x orthogonal to u is uniform in a ball. The perceptron
+    makes at most (radius / margin)^2 mistakes.
 
     Args:
-        direction: the direction of u [d], at least two numbers that are not all 0.
+        direction: the direction of u [d], d >= 2, not 0.
         margin: gamma.
         radius: r, at least gamma.
 
     Example:
-        >>> import jax, numpy as np
-        >>> import jaxonline as jo
-        >>> data = jo.environments.SeparableData(np.ones(4), margin=0.2)
-        >>> game = jo.Game(data, jo.FullInformation(), loss=jo.losses.ZeroOne())
+        >>> import jax, jaxonline as jo
+        >>> data = jo.environments.SeparableData([1, 1, 1, 1], margin=0.2)
+        >>> game = jo.Game(data, jo.FullInformation(), jo.losses.ZeroOne())
         >>> history = jo.play(game, jo.learners.Perceptron(), jax.random.key(0), n_rounds=100)[1]
         >>> bool((history.y * history.x.sum(axis=1) / 2 >= 0.199).all()), bool(history.loss.sum() <= 25)
         (True, True)
@@ -58,47 +53,40 @@ class SeparableData(EnvironmentDefaults):
         if len(self.direction) < 2 or not np.any(self.direction):
             raise ArgumentError(
                 "direction",
-                f"must have two numbers or more, that are not all 0, got {check.quote(self.direction)}",
+                f"must have at least two entries, not all 0 (got {check.quote(self.direction)})",
             )
         margin, radius = check.concrete_array(self.margin), check.concrete_array(self.radius)
         if margin is not None and radius is not None and not (margin <= radius).all():
-            raise ArgumentError("margin", f"must be at most the radius, {radius}, got {margin}")
+            raise ArgumentError("margin", f"must be at most the radius, {radius} (got {margin})")
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
-        """Shape [d] and dtype of an instance."""
         return jax.ShapeDtypeStruct(self.direction.shape, self.direction.dtype)
 
-    @property
-    def outcome_spec(self) -> jax.ShapeDtypeStruct:
-        """A label."""
-        return jax.ShapeDtypeStruct((), self.instance_spec.dtype)
-
     def init(self, key: Key[Array, ""]) -> SeparableState:
-        """No label yet."""
         del key
         return SeparableState(jnp.ones((), self.direction.dtype))
 
     def instance(
         self, key: Key[Array, ""], state: SeparableState, t: Int[Array, ""]
     ) -> tuple[Float[Array, "d"], SeparableState]:
-        """A fresh instance, and its label."""
+        """Draw an instance and its label."""
         del state
         d, dtype = len(self.direction), self.direction.dtype
         u = self.direction / jnp.linalg.norm(self.direction)
         margin, radius = jnp.asarray(self.margin, dtype), jnp.asarray(self.radius, dtype)
-        of_label, of_distance, of_rest, of_length = jax.random.split(key, 4)
-        label = random.rademacher(of_label, (), dtype)
-        along = margin + (radius - margin) * random.uniform(of_distance, (), dtype)
-        z = random.normal(of_rest, (d,), dtype)
+        label_key, margin_key, rest_key, length_key = jax.random.split(key, 4)
+        label = random.rademacher(label_key, (), dtype)
+        along = margin + (radius - margin) * random.uniform(margin_key, (), dtype)
+        z = random.normal(rest_key, (d,), dtype)
         z = z - (u @ z) * u
-        part = random.uniform(of_length, (), dtype)
-        length = jnp.sqrt(radius**2 - along**2) * part ** (1.0 / (d - 1))
+        fraction = random.uniform(length_key, (), dtype)
+        length = jnp.sqrt(radius**2 - along**2) * fraction ** (1.0 / (d - 1))
         return label * along * u + length * z / jnp.linalg.norm(z), SeparableState(label)
 
     def answer(
         self, key: Key[Array, ""], state: SeparableState, t: Int[Array, ""], x: Array, y_hat: Array
     ) -> tuple[Float[Array, ""], SeparableState]:
-        """The label."""
+        """Return the label."""
         del key, t, x, y_hat
         return state.label, state

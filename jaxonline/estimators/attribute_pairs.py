@@ -21,12 +21,7 @@ from jaxonline.parameters.struct import static, struct
 
 
 class PairMoments(NamedTuple):
-    """Estimates of the moments of an instance.
-
-    Attributes:
-        A: estimate of x x' [d, d]; symmetric, in general with negative eigenvalues (erratum E16).
-        v: estimate of x [d].
-    """
+    """Estimates `A` of x x' [d, d] (symmetric, in general with negative eigenvalues: erratum E16) and `v` of x [d]."""
 
     A: Float[Array, "d d"]
     v: Float[Array, "d"]
@@ -40,20 +35,14 @@ class AttributePairs:
     v_i and v_j get (d/k) x_i and (d/k) x_j; A_ij and A_ji get (d^2/k) x_i x_j.
 
     Args:
-        n_attributes: k; a call requires k/2 <= d^2.
-
-    Raises:
-        ValueError: `n_attributes` is odd, or too large in a call.
+        n_attributes: k, even (otherwise a ValueError); a call requires k/2 <= d^2 (otherwise a ValueError).
 
     Example:
-        >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.estimators import AttributePairs
-        >>> pairs = AttributePairs(2)
-        >>> indices = pairs.choose(jax.random.key(0), d=3)
-        >>> pairs.moments(3, indices, jnp.ones(2)).A.shape
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
+        >>> pairs = jo.estimators.AttributePairs(2)
+        >>> pairs.moments(3, pairs.choose(jax.random.key(0), d=3), jnp.ones(2)).A.shape
         (3, 3)
-        >>> mean = sum(p * moments.A for p, moments in pairs.support([1.0, 2.0]))
-        >>> mean.round(12).tolist()
+        >>> sum(p * moments.A for p, moments in pairs.support([1.0, 2.0])).round(12).tolist()
         [[1.0, 2.0], [2.0, 4.0]]
     """
 
@@ -68,7 +57,7 @@ class AttributePairs:
         """Draw the indices to observe: the first elements of all pairs, then the second elements."""
         half = self.n_attributes // 2
         if half > d * d:
-            raise ArgumentError("n_attributes", f"must be at most 2 d^2 = {2 * d * d}, got {self.n_attributes}")
+            raise ArgumentError("n_attributes", f"must be at most 2 d^2 = {2 * d * d} (got {self.n_attributes})")
         pairs = uniform_subset(key, d * d, half)
         return jnp.concatenate([pairs // d, pairs % d])
 
@@ -103,8 +92,7 @@ def pair_loss(w: Float[Array, "d"], moments: PairMoments, y: ArrayLike) -> Float
         >>> import jax.numpy as jnp
         >>> from jaxonline.estimators.attribute_pairs import PairMoments, pair_loss
         >>> x = jnp.array([1.0, 2.0])
-        >>> moments = PairMoments(jnp.outer(x, x), x)
-        >>> float(pair_loss(jnp.ones(2), moments, 2.0))
+        >>> float(pair_loss(jnp.ones(2), PairMoments(jnp.outer(x, x), x), 2.0))
         1.0
     """
     return w @ moments.A @ w - 2 * y * (w @ moments.v) + y * y

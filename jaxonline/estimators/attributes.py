@@ -4,8 +4,8 @@ The estimator first chooses indices, then observes those attributes. Its value i
 observations, so `support` can enumerate every outcome.
 
 Sources: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partially observed attributes" (ICML 2010),
-Algorithm 2, with erratum E14; Hazan and Koren, "Linear regression with limited observation" (ICML 2012), for "l2". The
-estimators of Algorithm 1 of the former are in `jaxonline.estimators.attribute_pairs`.
+Algorithm 2, with erratum E14 (Algorithm 1 is in `jaxonline.estimators.attribute_pairs`); Hazan and Koren, "Linear
+regression with limited observation" (ICML 2012), for "l2".
 """
 
 import itertools
@@ -31,12 +31,7 @@ from jaxonline.parameters.struct import static, struct
 
 
 class AttributeIndices(NamedTuple):
-    """Indices that `AttributeGradient` observes.
-
-    Attributes:
-        subset: distinct indices for the estimate of x [k/2].
-        weighted: indices for the estimate of <w, x>, drawn with replacement [k/2].
-    """
+    """Observed indices: `subset` [k/2], distinct, for x; `weighted` [k/2], drawn with replacement, for <w, x>."""
 
     subset: Int[Array, "half"]
     weighted: Int[Array, "half"]
@@ -52,16 +47,12 @@ class AttributeGradient:
     |w|^2 and the term is (|w|^2 / w_i) x_i (Hazan and Koren's AERR), which suits a bounded l2 norm. y^ = 0 if w = 0.
 
     Args:
-        n_attributes: k; a call requires k/2 <= d.
+        n_attributes: k, even (otherwise a ValueError); a call requires k/2 <= d (otherwise a ValueError).
         law: distribution of the indices for y^. (Erratum E14: paper C prints another x in y^.)
 
-    Raises:
-        ValueError: `n_attributes` is odd, or too large in a call.
-
     Example:
-        >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.estimators import AttributeGradient
-        >>> estimator = AttributeGradient(4)
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
+        >>> estimator = jo.estimators.AttributeGradient(4)
         >>> w, x = jnp.array([0.5, 0.0, -0.5]), jnp.array([1.0, 2.0, 3.0])
         >>> indices = estimator.choose(jax.random.key(0), w)
         >>> estimator.gradient(w, 1.0, indices, x[indices.subset], x[indices.weighted]).shape
@@ -137,4 +128,4 @@ def _gradients(
 
 def _check_half(half: int, d: int) -> None:
     if half > d:
-        raise ArgumentError("n_attributes", f"must be at most 2 d = {2 * d}, got {2 * half}")
+        raise ArgumentError("n_attributes", f"must be at most 2 d = {2 * d} (got {2 * half})")

@@ -2,9 +2,8 @@
 
 The paper uses the geometric distribution; `minimum_variance` and `cost_aware` return the optimal one for a given
 series. A distribution has `sample`, `pmf`, `log_pmf` and `tail` inside jit, and `log_table` and `mean` on the host.
-Sampling inverts P(N >= n) at a uniform number made of three draws, so events with a probability down to about 2^-69
-(float32) or 2^-156 (float64) have the right frequency. With one float32 uniform, `Geometric(4.0)` would never exceed N
-= 11.
+Sampling inverts P(N >= n) at a uniform number made of three draws, so events of probability down to about 2^-69
+(float32) or 2^-156 (float64) have the right frequency. One float32 uniform would limit `Geometric(4.0)` to N <= 11.
 """
 
 import dataclasses
@@ -46,8 +45,7 @@ Overhead = Annotated[float, Gt(0), OrInfinity()]
 class Geometric:
     """Geometric distribution of the number of copies: P(N = n) = (p - 1) / p^(n + 1) for n = 0, 1, ...
 
-    E N = 1/(p - 1). Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels", Lemma
-    1.
+    E N = 1/(p - 1). Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels", Lemma 1.
 
     Args:
         p: a larger p means fewer copies and a larger variance. It is a pytree leaf, so it can be swept.
@@ -96,10 +94,7 @@ class FiniteDistribution:
     """Distribution of the number of copies on 0, 1, ..., K, given by its K + 1 probabilities.
 
     Args:
-        probabilities: [K + 1], with sum 1 up to 1e-6; normalised exactly afterwards.
-
-    Raises:
-        ValueError: the sum is not 1.
+        probabilities: [K + 1], with sum 1 up to 1e-6 (otherwise a ValueError); normalised exactly afterwards.
 
     Example:
         >>> from jaxonline.estimators import FiniteDistribution
@@ -115,7 +110,7 @@ class FiniteDistribution:
     def __post_init__(self):
         table = self.probabilities
         if not abs(table.sum() - 1.0) <= 1e-6:
-            raise ArgumentError("probabilities", f"must have the sum 1, got the sum {table.sum():g}")
+            raise ArgumentError("probabilities", f"must have the sum 1 (got the sum {table.sum():g})")
         tails = np.cumsum(table[::-1])[::-1]
         set_field(self, "probabilities", table / tails[0])
         set_field(self, "tails", tails / tails[0])
@@ -157,18 +152,14 @@ CountDistribution = Geometric | FiniteDistribution
 def minimum_variance(coefficients: Table, second_moment: PositiveFloat, radius: float = math.inf) -> FiniteDistribution:
     """Distribution of N that minimises the variance of a series estimator: p_n ~ |gamma_n| (E (X - c)^2)^(n/2).
 
-    By Cauchy-Schwarz, sum a_n^2/p_n >= (sum a_n)^2 with equality at p_n ~ a_n, where a_n = |gamma_n| (E (X -
-    c)^2)^(n/2). An n with gamma_n = 0 has probability 0. The second moment may be a guess: a wrong guess increases the
-    variance but causes no bias.
+    By Cauchy-Schwarz, sum a_n^2/p_n >= (sum a_n)^2 with equality at p_n ~ a_n, the expression above. An n with gamma_n
+    = 0 has probability 0. The second moment may be a guess: a wrong guess increases the variance but causes no bias.
 
     Args:
-        coefficients: gamma_0 .. gamma_K. Later terms of the series are never drawn; they are the bias of the estimator,
-            see `jaxonline.estimators.series_moments.truncation_bias`.
-        second_moment: E (X - c)^2 of one factor.
+        coefficients: gamma_0 .. gamma_K, not all 0 (otherwise a ValueError). Later terms of the series are never drawn;
+            they are the bias of the estimator, see `jaxonline.estimators.series_moments.truncation_bias`.
+        second_moment: E (X - c)^2 of one factor, below radius^2 (otherwise a ValueError).
         radius: radius of convergence of the whole series.
-
-    Raises:
-        ValueError: all coefficients are 0, or E (X - c)^2 >= radius^2.
 
     Example:
         >>> from jaxonline.estimators import minimum_variance
@@ -186,17 +177,13 @@ def cost_aware(
 
     p_n ~ |gamma_n| (E (X - c)^2)^(n/2) / sqrt(overhead + n). The regret of a learner with a budget of queries grows
     with the root of E theta^2 times the number of rounds, and a round costs overhead + E N. By Cauchy-Schwarz, (sum
-    a_n^2/p_n) (sum p_n (h + n)) >= (sum a_n sqrt(h + n))^2. Without an overhead the optimum is degenerate: N = 0 costs
-    nothing and would have probability 1.
+    a_n^2/p_n) (sum p_n (h + n)) >= (sum a_n sqrt(h + n))^2. Without an overhead N = 0 would have probability 1.
 
     Args:
-        coefficients: gamma_0 .. gamma_K.
-        second_moment: E (X - c)^2 of one factor.
+        coefficients: gamma_0 .. gamma_K, not all 0 (otherwise a ValueError).
+        second_moment: E (X - c)^2 of one factor, below radius^2 (otherwise a ValueError).
         radius: radius of convergence of the whole series.
         overhead: price of an estimate besides its copies, in copies.
-
-    Raises:
-        ValueError: all coefficients are 0, or E (X - c)^2 >= radius^2.
 
     Example:
         >>> from jaxonline.estimators import cost_aware
@@ -211,11 +198,8 @@ def distribution_from_magnitudes(magnitudes: Weights, *, overhead: Overhead = ma
     """Optimal distribution p_n ~ a_n / sqrt(1 + n/overhead), where stratum n has the second moment a_n^2.
 
     Args:
-        magnitudes: a_0 .. a_K, not all 0.
+        magnitudes: a_0 .. a_K, not all 0 (otherwise a ValueError).
         overhead: price of an estimate besides its copies, in copies; inf minimises the second moment alone.
-
-    Raises:
-        ValueError: all magnitudes are 0.
 
     Example:
         >>> from jaxonline.estimators.count_distributions import distribution_from_magnitudes
@@ -224,7 +208,7 @@ def distribution_from_magnitudes(magnitudes: Weights, *, overhead: Overhead = ma
     """
     table = magnitudes
     if not table.any():
-        raise ArgumentError("magnitudes", "must have a positive entry, got zeros only")
+        raise ArgumentError("magnitudes", "must have a positive entry (got zeros only)")
     weights = table / table.max() / np.sqrt(1.0 + np.arange(len(table)) / float(overhead))
     return FiniteDistribution(np.where(table > 0.0, np.maximum(weights / weights.sum(), 1e-300), 0.0))
 
@@ -239,7 +223,7 @@ def magnitudes(coefficients: Table, second_moment: PositiveFloat, radius: float 
     if second_moment >= radius**2:
         raise ArgumentError(
             "second_moment",
-            f"must be below radius^2 = {radius**2:g}, where the series diverges, got {second_moment:g}",
+            f"must be below radius^2 = {radius**2:g}, where the series diverges (got {second_moment:g})",
         )
     with np.errstate(over="ignore", invalid="ignore"):
         sizes = np.abs(gammas) * np.sqrt(float(second_moment)) ** np.arange(len(gammas))

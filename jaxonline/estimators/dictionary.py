@@ -1,7 +1,4 @@
-"""Dictionaries of kernels by random Fourier features: a map x -> [N, features] for N kernels.
-
-Source: Rokhlin and Gurtovaya (2025), sections 2 and 4.
-"""
+"""Dictionaries of N kernels: Fourier features x -> [N, features] (Rokhlin and Gurtovaya 2025, sections 2 and 4)."""
 
 import itertools
 import math
@@ -34,15 +31,11 @@ class Dictionary:
 
     Args:
         frequencies: [N, m, d]; given, or from `draw` or `published`.
-        phases: [N, m] for the layout "cosine", None for the layout "pair" (2m features a kernel).
-
-    Raises:
-        ValueError: the shapes do not match.
+        phases: [N, m] for the layout "cosine" (ValueError for another shape), None for "pair" (2m features a kernel).
 
     Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxonline.estimators.dictionary import Dictionary
-        >>> features = Dictionary(jnp.zeros((3, 1, 2)))
+        >>> import jax.numpy as jnp, jaxonline as jo
+        >>> features = jo.estimators.dictionary.Dictionary(jnp.zeros((3, 1, 2)))
         >>> features.n_kernels, features(jnp.ones(2)).tolist()
         (3, [[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]])
     """
@@ -53,7 +46,7 @@ class Dictionary:
     def __post_init__(self):
         shape = np.shape(self.frequencies)[:2]
         if self.phases is not None and np.shape(self.phases) != shape:
-            raise ArgumentError("phases", f"must have shape {shape}, got {np.shape(self.phases)}")
+            raise ArgumentError("phases", f"must have shape {shape} (got {np.shape(self.phases)})")
 
     @classmethod
     @validate_arguments
@@ -69,20 +62,15 @@ class Dictionary:
 
         Args:
             key: consumed; kernel i uses `fold_in(key, i)`.
-            kernels: at least one.
+            kernels: at least one, with k(0) = 1 (otherwise a ValueError); shift-invariant (otherwise a TypeError).
             dimension: dimension of the instances.
             n_frequencies: m.
             layout: features of a frequency.
 
-        Raises:
-            TypeError: a kernel is not shift-invariant.
-            ValueError: there is no kernel, or k(0) is not 1.
-
         Example:
-            >>> import jax
-            >>> from jaxonline.estimators.dictionary import Dictionary
-            >>> from jaxonline.kernels import Gaussian, Laplacian
-            >>> Dictionary.draw(jax.random.key(0), [Gaussian(1.0), Laplacian(2.0)], 3, 10).frequencies.shape
+            >>> import jax, jaxonline as jo
+            >>> kernels = [jo.kernels.Gaussian(1.0), jo.kernels.Laplacian(2.0)]
+            >>> jo.estimators.dictionary.Dictionary.draw(jax.random.key(0), kernels, 3, 10).frequencies.shape
             (2, 10, 3)
         """
         m = n_frequencies
@@ -91,7 +79,7 @@ class Dictionary:
         for kernel in kernels:
             at_zero = check.concrete_array(require_shift_invariant("kernels", kernel).at_zero())
             if at_zero is not None and not np.allclose(at_zero, 1.0):
-                raise ArgumentError("kernels", f"must have k(0) = 1, got {float(at_zero):g} for {kernel!r}")
+                raise ArgumentError("kernels", f"must have k(0) = 1 (got {float(at_zero):g} for {kernel!r})")
         keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(len(kernels)))
         blocks, start = [], 0
         for _, same_structure in itertools.groupby(kernels, jax.tree.structure):
@@ -109,9 +97,7 @@ class Dictionary:
     @classmethod
     @validate_arguments
     def published(cls, seed: Seed, dimension: Count, n_frequencies: Count = 50) -> "Dictionary":
-        """Draw the published dictionary of 76 kernels with NumPy's legacy generator, as published.
-
-        51 Gaussian kernels of variance 10^(4i/50 - 2), followed by 25 Laplacian kernels of scale 10^(i/6 - 2).
+        """Draw the published dictionary of 76 kernels (see `published_kernels`) with NumPy's legacy generator.
 
         Args:
             seed: seed of `numpy.random.RandomState`.
@@ -157,13 +143,12 @@ class Dictionary:
 
 
 def published_kernels() -> list[ShiftInvariantKernel]:
-    """The 76 kernels of the published experiments: 51 Gaussian and 25 Laplacian.
+    """The 76 published kernels: 51 Gaussian of variance 10^(4i/50 - 2), then 25 Laplacian of scale 10^(i/6 - 2).
 
     Example:
         >>> from jaxonline.estimators.dictionary import published_kernels
-        >>> kernels = published_kernels()
-        >>> len(kernels), kernels[51]
-        (76, Laplacian(scale=0.01))
+        >>> published_kernels()[51]
+        Laplacian(scale=0.01)
     """
     gaussian = [Gaussian.from_standard_deviation(math.sqrt(variance)) for variance in GAUSSIAN_VARIANCES]
     return [*gaussian, *map(Laplacian, LAPLACIAN_SCALES)]

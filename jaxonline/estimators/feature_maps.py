@@ -56,10 +56,9 @@ class DotProductFeatureMap(FeatureMap):
         law: distribution of N; `Geometric(p)` in the paper.
 
     Example:
-        >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.estimators import DotProductFeatureMap, FiniteDistribution
-        >>> from jaxonline.kernels import Inhomogeneous
-        >>> feature_map = DotProductFeatureMap(Inhomogeneous(2), FiniteDistribution([0.2, 0.4, 0.4]))
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
+        >>> law = jo.estimators.FiniteDistribution([0.2, 0.4, 0.4])
+        >>> feature_map = jo.estimators.DotProductFeatureMap(jo.kernels.Inhomogeneous(2), law)
         >>> x = jnp.array([1.0, -0.5])
         >>> draw = lambda key: x + 0.1 * jax.random.normal(key, (2,))
         >>> psi = feature_map.estimate(jax.random.key(0), draw, capacity=2)
@@ -129,8 +128,7 @@ class DotProductFeatureMap(FeatureMap):
     def second_moment(self, copy_moment: NonNegativeFloat) -> float:
         """E |Psi~|^2 = sum beta_n (E |x~|^2)^n / P(N = n), exactly; Lemma 3 has p/(p-1) Q(p E |x~|^2).
 
-        With a bound on E |x~|^2 as `copy_moment`, it is B_Psi of the paper. Raises a ValueError if it is infinite: p E
-        |x~|^2 is outside the disc of convergence.
+        It is the paper's B_Psi if `copy_moment` is a bound on E |x~|^2. Raises a ValueError if the series diverges.
         """
         moment = host_float("copy_moment", copy_moment)
 
@@ -138,7 +136,7 @@ class DotProductFeatureMap(FeatureMap):
             if a >= self.kernel.radius():
                 raise ValueError(
                     f"copy_moment: p * copy_moment must be below the radius of convergence {self.kernel.radius():g} "
-                    f"for a finite second moment, got {a:g}"
+                    f"for a finite second moment (got {a:g})"
                 )
             return self.kernel.tail_bound(0, a)
 
@@ -150,9 +148,8 @@ class DotProductFeatureMap(FeatureMap):
 class GaussianFeatureMap(FeatureMap):
     """Map_Estimate of the Gaussian kernel exp(-|x - x'|^2 / width^2) (Subroutine 5, corrected by E6).
 
-    Psi(x) is e^(-|x|^2/width^2) times sqrt((2/width^2)^n / n!) x (x) ... (x) x. N1 pairs of copies estimate the first
-    factor through powers of <x, x>, and N2 copies estimate the second. (E6: the paper prints it without the square
-    root.)
+    Psi(x) is e^(-|x|^2/width^2) times sqrt((2/width^2)^n / n!) x (x) ... (x) x (E6: printed without the square root).
+    N1 pairs of copies estimate the first factor through powers of <x, x>, and N2 copies estimate the second.
 
     Args:
         kernel: Gaussian kernel.
@@ -160,8 +157,7 @@ class GaussianFeatureMap(FeatureMap):
         pair_law: distribution of N1; equal to `law` when None, as in the paper.
 
     Example:
-        >>> import jax, jax.numpy as jnp
-        >>> import jaxonline as jo
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
         >>> feature_map = jo.estimators.GaussianFeatureMap(jo.kernels.Gaussian(2.0), jo.estimators.Geometric(2.0))
         >>> x = jnp.array([1.0, -0.5])
         >>> draw = lambda key: x + 0.1 * jax.random.normal(key, (2,))
@@ -266,8 +262,7 @@ class GaussianFeatureMap(FeatureMap):
 
         It is a series in F times a series in M. For the paper's distribution it is (p/(p-1))^2 I_0(2 sqrt(p F) /
         width^2) exp(2 p M / width^2). With a bound for M and without F it is the corrected B_Psi (E7: Lemma 5 prints
-        (p/(p-1))^2 exp((sqrt(p) M + 2 p sqrt(M)) / width^2), for the map without the square root, and that map violates
-        it).
+        (p/(p-1))^2 exp((sqrt(p) M + 2 p sqrt(M)) / width^2), which the map without the square root violates).
         """
         moment = host_float("copy_moment", copy_moment)
         pairs = moment**2 if pair_moment is None else host_float("pair_moment", pair_moment)

@@ -31,13 +31,9 @@ from jaxonline.parameters.validation import validate_arguments
 
 @struct
 class LengthEstimate:
-    """Estimate g~ of the length of a gradient.
+    """Estimate g~ (`value`) of the length of a gradient, from `n` feature vectors and `queries` noisy copies.
 
-    Attributes:
-        value: g~.
-        n: number of feature vectors used.
-        queries: total number of noisy copies requested.
-        overflow: whether a feature vector exceeded its capacity (and counted as 0).
+    `overflow` states whether a feature vector exceeded its capacity (and counted as 0).
     """
 
     value: Float[Array, ""]
@@ -56,18 +52,14 @@ class GradientLength:
         kind: "classification" (factors y <w, Psi~>, and g~ is multiplied by y) or "regression" (factors <w, Psi~> - y).
 
     Example:
-        >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.estimators import DotProductFeatureMap, GradientLength, Geometric
-        >>> from jaxonline.kernels import ExponentialKernel
-        >>> from jaxonline.losses import Exponential
-        >>> feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0))
-        >>> gradient_length = GradientLength.for_loss(Exponential(), Geometric(2.0), second_moment=1.0)
-        >>> x, support = jnp.array([0.4, 0.2]), jnp.array([0.5, 0.5])
-        >>> fresh = lambda key: feature_map.estimate(key, lambda k: x + 0.1 * jax.random.normal(k, (2,)), capacity=32)
-        >>> hypothesis = lambda psi: 0.3 * feature_map.prod_clean(psi, support)
-        >>> g = jax.jit(lambda key: gradient_length.estimate(key, fresh, hypothesis, -1.0))(jax.random.key(0))
-        >>> g.value.shape, bool(g.overflow)
-        ((), False)
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
+        >>> law = jo.estimators.Geometric(2.0)
+        >>> feature_map = jo.estimators.DotProductFeatureMap(jo.kernels.ExponentialKernel(), law)
+        >>> gradient_length = jo.estimators.GradientLength.for_loss(jo.losses.Exponential(), law, second_moment=1.0)
+        >>> fresh = lambda key: feature_map.estimate(key, lambda k: 0.1 * jax.random.normal(k, (2,)), capacity=32)
+        >>> hypothesis = lambda psi: 0.3 * feature_map.prod_clean(psi, jnp.ones(2))
+        >>> bool(gradient_length.estimate(jax.random.key(0), fresh, hypothesis, -1.0).overflow)
+        False
     """
 
     series: SeriesEstimator
@@ -82,10 +74,10 @@ class GradientLength:
         second_moment: PositiveFloat,
         **options: Any,
     ) -> "GradientLength":
-        """Make the estimator for a loss.
+        """Make the estimator for a loss; raises a ValueError if the variance is infinite or `n_terms` is too small.
 
         Args:
-            loss: a `SeriesLoss` (`jaxonline.losses`).
+            loss: a `SeriesLoss` (`jaxonline.losses`; otherwise a TypeError).
             law: a `Geometric` (as in the paper), `minimum_variance` or `cost_aware`.
             second_moment: E X^2 of one factor, or a bound on it (`jaxonline.bounds.factor_moment`): B_w B_Psi for
                 classification and (sqrt(B_w B_Psi) + B_y)^2 for regression, where |w|^2 <= B_w, E |Psi~|^2 <= B_Psi and
@@ -94,15 +86,9 @@ class GradientLength:
                 a bound on that distance (such as sqrt(B_w k(x, x)), plus |y| in regression), it may be a guess.
             options: options of `SeriesEstimator.for_loss`: `centre`, `constant_outside`, `n_terms`, `reach`.
 
-        Raises:
-            TypeError: `loss` has no series.
-            ValueError: the variance is infinite, or `n_terms` is too small.
-
         Example:
             >>> from jaxonline.estimators import Geometric, GradientLength
-            >>> from jaxonline.losses import Exponential, Squared
-            >>> GradientLength.for_loss(Squared(), Geometric(2.0), 1.0).kind
-            'regression'
+            >>> from jaxonline.losses import Exponential
             >>> lengths = [GradientLength.for_loss(Exponential(), Geometric(2.0), 0.01, reach=r) for r in (None, 2.0)]
             >>> [(len(length.series.coefficients), round(length.series.reach, 1)) for length in lengths]
             [(13, 1.3), (27, 6.4)]
@@ -151,7 +137,7 @@ class GradientLength:
         values, queries, overflow = jax.lax.fori_loop(jnp.int32(0), used, add_factor, start)
         if callable(y):
             if self.kind == "classification":
-                raise ArgumentError("y", f"must be +1 or -1 for a classification loss, got {y!r}")
+                raise ArgumentError("y", f"must be +1 or -1 for a classification loss (got {y!r})")
             label_keys = jax.vmap(lambda j: jax.random.fold_in(key, j))(
                 jnp.arange(max_factors, 2 * max_factors, dtype=jnp.uint32)
             )

@@ -44,13 +44,9 @@ class PlugInEstimator(Protocol):
 
 
 class NoisyExample(NamedTuple):
-    """True example of a round, and the moments of the oracle's noise.
+    """True example (instance `x` [d], target `y`) of a round, and the moments of the oracle's noise.
 
-    Attributes:
-        x: instance [d].
-        y: target.
-        covariance: covariance [d, d] of the noise of a copy of x.
-        label_variance: variance of the noise of a label.
+    `covariance` [d, d] of the noise of a copy of x; `label_variance` of the noise of a label.
     """
 
     x: Float[Array, "d"]
@@ -60,13 +56,7 @@ class NoisyExample(NamedTuple):
 
 
 class GradientMoments(NamedTuple):
-    """Exact moments of an estimate g of the gradient at a random w.
-
-    Attributes:
-        mean: E g [d].
-        with_w: E (w g' + g w') [d, d].
-        second: E g g' [d, d].
-    """
+    """Exact moments of an estimate g at random w: `mean` E g [d], `with_w` E (w g' + g w'), `second` E g g' [d, d]."""
 
     mean: Float[Array, "d"]
     with_w: Float[Array, "d d"]
@@ -106,10 +96,9 @@ class FullGradient:
         loss: loss of the prediction, from `jaxonline.losses` or any class with value and gradient.
 
     Example:
-        >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.estimators import FullGradient
-        >>> from jaxonline.feedback import FullOracle
-        >>> FullGradient()(jax.random.key(0), jnp.zeros(2), FullOracle(jnp.ones(2), jnp.float32(1.0))).tolist()
+        >>> import jax.numpy as jnp, jaxonline as jo
+        >>> oracle = jo.feedback.FullOracle(jnp.ones(2), jnp.float32(1.0))
+        >>> jo.estimators.FullGradient()(None, jnp.zeros(2), oracle).tolist()
         [-2.0, -2.0]
     """
 
@@ -131,8 +120,7 @@ class TwoCopies:
     """Unbiased gradient of the squared loss from two independent noisy copies: 2 (<w, x~> - y~) x~' (paper B, Lemma 1).
 
     Example:
-        >>> import jax, jax.numpy as jnp
-        >>> import jaxonline as jo
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
         >>> feedback = jo.NoisyCopies(jo.noise.gaussian(1.0))
         >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
         >>> jo.estimators.TwoCopies()(jax.random.key(1), jnp.zeros(2), oracle).shape, oracle.queries().item()
@@ -166,12 +154,10 @@ class TwoCopies:
 class KnownCovariance:
     """Unbiased gradient of the squared loss from one noisy copy and the covariance of its noise (paper B, Lemma 2).
 
-    2 (<w, x~> - y~) x~ - 2 Sigma w. Erratum E11 (`jaxonline.claims.errata`): the paper prints - Sigma w, with bias
-    Sigma w.
+    2 (<w, x~> - y~) x~ - 2 Sigma w (`jaxonline.claims.errata`, E11: the paper prints - Sigma w, with bias Sigma w).
 
     Example:
-        >>> import jax, jax.numpy as jnp
-        >>> import jaxonline as jo
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
         >>> feedback = jo.NoisyCopies(jo.noise.gaussian(1.0), reveal_covariance=True)
         >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
         >>> jo.estimators.KnownCovariance()(jax.random.key(1), jnp.zeros(2), oracle).shape, oracle.queries().item()
@@ -195,8 +181,7 @@ class NaiveCopy:
         loss: loss of the prediction, from `jaxonline.losses` or any class with value and gradient.
 
     Example:
-        >>> import jax, jax.numpy as jnp
-        >>> import jaxonline as jo
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
         >>> feedback = jo.NoisyCopies(jo.noise.gaussian(0.0))
         >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
         >>> jo.estimators.NaiveCopy()(jax.random.key(1), jnp.zeros(2), oracle).tolist()
@@ -224,8 +209,7 @@ class MeanOfCopies:
         loss: loss of the prediction, from `jaxonline.losses` or any class with value and gradient.
 
     Example:
-        >>> import jax, jax.numpy as jnp
-        >>> import jaxonline as jo
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
         >>> feedback = jo.NoisyCopies(jo.noise.gaussian(0.0))
         >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
         >>> jo.estimators.MeanOfCopies(5)(jax.random.key(1), jnp.zeros(2), oracle).tolist(), oracle.queries().item()
@@ -254,12 +238,10 @@ class Regularised:
         strength: factor of |w|^2 / 2.
 
     Example:
-        >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.estimators import FullGradient, Regularised
-        >>> from jaxonline.feedback import FullInformation
-        >>> oracle = FullInformation().open(None, jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
-        >>> w = jnp.array([1.0, 2.0])
-        >>> Regularised(FullGradient(), 0.5)(None, w, oracle).tolist()  # 2 (3 - 1) x + w / 2
+        >>> import jax.numpy as jnp, jaxonline as jo
+        >>> oracle = jo.feedback.FullOracle(jnp.ones(2), jnp.float32(1.0))
+        >>> gradient = jo.estimators.Regularised(jo.estimators.FullGradient(), 0.5)
+        >>> gradient(None, jnp.array([1.0, 2.0]), oracle).tolist()  # 2 (3 - 1) x + w / 2
         [4.5, 5.0]
     """
 

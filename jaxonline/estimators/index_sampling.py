@@ -23,7 +23,7 @@ def uniform_subset(key: Key[Array, ""], d: int | Int[Array, ""], size: Count) ->
     """
     known = check.concrete_array(d)
     if known is not None and size > known:
-        raise ArgumentError("size", f"must be at most d = {d}, got {size}")
+        raise ArgumentError("size", f"must be at most d = {d} (got {size})")
     last = jnp.int32(d) - size + jnp.arange(size, dtype=jnp.int32)
     draws = random.randint(key, (size,), 0, last + 1, jnp.int32)
 
@@ -46,7 +46,7 @@ def weighted_indices(key: Key[Array, ""], weights: Float[Array, "d"], size: int)
 
 def _require_even(value: Any, name: str) -> int:
     if check.count(name, value, ge=2) % 2:
-        raise ArgumentError(name, f"must be even (each of two estimates uses half of it), got {value}")
+        raise ArgumentError(name, f"must be even (each of two estimates uses half of it) (got {value})")
     return int(value)
 
 
@@ -57,4 +57,4 @@ EvenCount = Annotated[int, Ge(2), Convert(_require_even)]
 def check_enumerable(outcomes: int) -> None:
     """Check that the number of outcomes is small enough to enumerate."""
     if outcomes > _MAX_OUTCOMES:
-        raise ValueError(f"d and n_attributes must be smaller to enumerate, got {outcomes:,} outcomes")
+        raise ArgumentError("n_attributes", f"must be smaller to enumerate all outcomes (got {outcomes:,} of them)")

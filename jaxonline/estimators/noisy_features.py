@@ -69,12 +69,7 @@ def prod(psi: NoisyFeature, psi2: NoisyFeature) -> Float[Array, ""]:
 
 
 class PairProduct(NamedTuple):
-    """Product of the inner products of pairs of copies, stored as a logarithm to avoid overflow.
-
-    Attributes:
-        sign: +1, -1 or 0.
-        log_size: logarithm of the absolute value; 0 if there is no pair.
-    """
+    """Product of inner products of pairs of copies: `sign` +1, -1 or 0; `log_size` = ln |product|, 0 without pairs."""
 
     sign: Float[Array, ""]
     log_size: Float[Array, ""]
@@ -157,8 +152,7 @@ class FeatureMap(abc.ABC):
     def bias(self, capacity: int, squared_norm: float) -> float:
         """Bound on |E Psi~ - Psi(x)| for |x|^2 = `squared_norm`, from the cap and from counts of probability 0.
 
-        The bias of <w, Psi~> is at most |w| times this; the bias of `prod_clean(psi, x2)` at most sqrt(k(x2, x2)) times
-        this.
+        The bias of <w, Psi~> is at most |w| times this, that of `prod_clean(psi, x2)` sqrt(k(x2, x2)) times this.
         """
 
     @validate_arguments

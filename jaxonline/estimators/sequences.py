@@ -38,7 +38,7 @@ ArrayFunction = Annotated[Callable[[np.ndarray], np.ndarray], Takes("an array")]
 def _as_triangular(value: Any, name: str) -> np.ndarray:
     table = check.finite_array(name, value, ndim=2).astype(np.float64)
     if table.shape[0] != table.shape[1] or np.triu(table, 1).any():
-        raise ArgumentError(name, f"must be a square lower triangular matrix, got shape {table.shape}")
+        raise ArgumentError(name, f"must be a square lower triangular matrix (got shape {table.shape})")
     return table
 
 
@@ -47,12 +47,9 @@ class PolynomialSequence:
     """Sequence of polynomials Q_0, ..., Q_K in z = (x - centre) / scale, stored as the differences Q_n - Q_(n-1).
 
     Args:
-        differences: [K + 1, K + 1], lower triangular; row n holds the power-basis coefficients of Q_n - Q_(n-1).
+        differences: [K + 1, K + 1], lower triangular (or ValueError); row n: power-basis coefficients of Q_n - Q_(n-1).
         centre: middle of the interval on which the Q_n approximate f.
         scale: half the length of the interval.
-
-    Raises:
-        ValueError: the matrix is not square or not lower triangular.
 
     Example:
         >>> from jaxonline.estimators.sequences import PolynomialSequence
@@ -107,10 +104,7 @@ class PolynomialSequenceEstimator:
 
     Args:
         sequence: the polynomials.
-        law: distribution of N, positive wherever Q_n differs from Q_(n-1).
-
-    Raises:
-        ValueError: `law` gives probability 0 to an n that is needed.
+        law: distribution of N, positive wherever Q_n differs from Q_(n-1) (otherwise a ValueError).
 
     Example:
         >>> import jax
@@ -130,7 +124,7 @@ class PolynomialSequenceEstimator:
         undrawn = np.flatnonzero(needed & np.isneginf(self.law.log_table(needed.size)))
         if len(undrawn):
             raise ArgumentError(
-                "law", f"must give n = {undrawn[0]} a probability above 0: Q_n differs from Q_(n-1) there"
+                "law", f"must give n = {undrawn[0]} a probability above 0 (got 0); Q_n differs from Q_(n-1) there"
             )
 
     @classmethod
@@ -192,14 +186,11 @@ def chebyshev(
     `nodes` Chebyshev points.
 
     Args:
-        f: vectorised, finite on the interval. E X must lie in the interval; copies of X need not.
-        degree: K.
+        f: vectorised, finite on the interval (or ValueError). E X must lie in the interval; copies of X need not.
+        degree: K. Raises a ValueError if float64 rounding exceeds 1e-6 max |f| at this degree.
         lower: lower end of the interval.
-        upper: upper end of the interval.
+        upper: upper end of the interval, above `lower` (or ValueError).
         nodes: number of interpolation points, above `degree`.
-
-    Raises:
-        ValueError: the interval is empty, f is not finite, or float64 rounding exceeds 1e-6 max |f| at this degree.
 
     Example:
         >>> from jaxonline.estimators import chebyshev
@@ -227,13 +218,10 @@ def bernstein(f: ArrayFunction, degree: Count, lower: FiniteFloat, upper: Finite
     the interval, and decreases like 1/K for a smooth f. The coefficients are computed with exact rationals.
 
     Args:
-        f: vectorised, finite on the interval. E X must lie in the interval; copies of X need not.
-        degree: K.
+        f: vectorised, finite on the interval (or ValueError). E X must lie in the interval; copies of X need not.
+        degree: K. Raises a ValueError if float64 rounding exceeds 1e-6 max |f| at this degree.
         lower: lower end of the interval.
-        upper: upper end of the interval.
-
-    Raises:
-        ValueError: the interval is empty, f is not finite, or float64 rounding exceeds 1e-6 max |f| at this degree.
+        upper: upper end of the interval, above `lower` (or ValueError).
 
     Example:
         >>> from jaxonline.estimators import bernstein
@@ -282,7 +270,7 @@ def _make_sequence(table: np.ndarray, centre: float, scale: float, values: np.nd
     if sequence.rounding() > _MAX_ROUNDING * largest:
         raise ArgumentError(
             "degree",
-            f"must be smaller, got {len(table) - 1}: rounding in float64 can change the estimate by "
+            f"must be smaller (got {len(table) - 1}); rounding in float64 can change the estimate by "
             f"{sequence.rounding() / largest:.1g} of max |f|",
         )
     return sequence

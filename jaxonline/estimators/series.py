@@ -51,19 +51,14 @@ class SeriesEstimator:
 
     Args:
         coefficients: gamma_0 .. gamma_K.
-        law: distribution of N, positive wherever gamma_n != 0.
+        law: distribution of N, positive wherever gamma_n != 0 (otherwise a ValueError).
         centre: c, the point of expansion.
         constant: added to every estimate.
         radius: radius of convergence of the whole series, used to check the variance.
-        reach: for |E X - c| up to this, the terms beyond the table are of the size of rounding; inf for a complete
-            polynomial.
-
-    Raises:
-        ValueError: `law` gives probability 0 to an n with gamma_n != 0.
+        reach: for |E X - c| up to this, terms beyond the table are of the size of rounding; inf for a polynomial.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> square = jo.estimators.SeriesEstimator([0.0, 0.0, 1.0], jo.estimators.FiniteDistribution([0.0, 0.0, 1.0]))
         >>> float(square.estimate(jax.random.key(0), lambda key: 3.0))
         9.0
@@ -84,7 +79,9 @@ class SeriesEstimator:
             undrawn = np.flatnonzero((table != 0.0) & np.isneginf(self.law.log_table(len(table))))
             if len(undrawn):
                 n = int(undrawn[0])
-                raise ArgumentError("law", f"must give n = {n} a probability above 0: its coefficient is {table[n]:g}")
+                raise ArgumentError(
+                    "law", f"must give n = {n} a probability above 0 (got 0); the coefficient is {table[n]:g}"
+                )
         set_field(self, "roots", np.sign(table) * np.abs(table) ** (1.0 / np.maximum(np.arange(len(table)), 1)))
 
     @classmethod
@@ -107,30 +104,24 @@ class SeriesEstimator:
         the second moment may be a guess, which affects the variance only.
 
         Args:
-            loss: a `SeriesLoss`, whose derivative is estimated.
+            loss: a `SeriesLoss` (otherwise a TypeError), whose derivative is estimated.
             law: a `Geometric`, `minimum_variance`, `cost_aware`, or another function of the coefficients, the second
                 moment and the radius that returns a distribution.
-            second_moment: E (X - c)^2, or a bound on it.
+            second_moment: E (X - c)^2, or a bound on it. Raises a ValueError if the variance is infinite: this (p times
+                this for a geometric distribution) is radius^2 or more.
             centre: c.
             constant_outside: add gamma_0 to every estimate instead of drawing it as the stratum N = 0. This lowers the
                 variance; the optimal distributions then request at least one copy for each estimate.
             n_terms: length of the table. By default the shortest for which the rest of the series, at the second moment
-                of the weighted factors or at `reach`, is below 1e-20 of its majorant. Set it in order to `stack`
-                estimators.
+                of the weighted factors or at `reach`, is below 1e-20 of its majorant. Set it to `stack` estimators.
+                Raises a ValueError if more than 1024 terms are needed, or if it is too small for `reach`.
             reach: bound on |E X - c|; by default the root of the second moment. The attribute `reach` of the estimator
                 is larger: there the rest of the series is 1e-9 of the sum of |gamma_n| reach^n.
 
-        Raises:
-            TypeError: `loss` has no series.
-            ValueError: the variance is infinite (p E (X - c)^2 >= radius^2 for a geometric distribution, otherwise E (X
-                - c)^2 >= radius^2), more than 1024 terms are needed, or `n_terms` is too small for `reach`.
-
         Example:
-            >>> from jaxonline.estimators import Geometric, SeriesEstimator, minimum_variance
-            >>> from jaxonline.losses import Exponential, Squared
-            >>> SeriesEstimator.for_loss(Squared(), minimum_variance, 2.0).law.probabilities.tolist()
-            [0.0, 1.0]
-            >>> len(SeriesEstimator.for_loss(Exponential(), Geometric(2.0), 0.5).coefficients)
+            >>> import jaxonline as jo
+            >>> law = jo.estimators.Geometric(2.0)
+            >>> len(jo.estimators.SeriesEstimator.for_loss(jo.losses.Exponential(), law, 0.5).coefficients)
             21
         """
         radius = require_series("loss", loss).radius(centre)
@@ -145,14 +136,14 @@ class SeriesEstimator:
         if n_terms is None and rest > 1e-15 * loss.majorant(farthest, centre):
             name, got = ("reach", reach) if farthest == reach else ("second_moment", second_moment)
             raise ArgumentError(
-                name, f"must be smaller, got {got:g}: it needs coefficients that overflow or underflow float64"
+                name, f"must be smaller (got {got:g}); it needs coefficients that overflow or underflow float64"
             )
         computed_reach = table_reach(loss, gammas, centre)
         if computed_reach < mean_reach:
             raise ArgumentError(
                 "n_terms",
                 f"must be at least {n_required_terms(loss, mean_reach, centre)} for |E X - c| up to "
-                f"{mean_reach:g}, got {n_terms} (enough up to {computed_reach:.3g})",
+                f"{mean_reach:g} (got {n_terms}, enough up to {computed_reach:.3g})",
             )
         constant = gammas[0] if constant_outside else 0.0
         if constant_outside:
@@ -214,16 +205,16 @@ def n_required_terms(loss: AnySeriesLoss, reach: float, centre: float = 0.0) -> 
     if not math.isfinite(total):
         raise ArgumentError(
             "reach",
-            "must be inside the disc of convergence and in the range of float64: the sum of |gamma_n| reach^n "
-            f"about {centre:g} is {total:g} at {reach:g}",
+            "must be inside the disc of convergence and in the range of float64 "
+            f"(got {reach:g}, where the sum of |gamma_n| reach^n about {centre:g} is {total:g})",
         )
     low, high = 0, 16
     while loss.tail_bound(high, reach, centre) > _TRUNCATION * total:
         if high >= _MAX_TERMS:
             raise ArgumentError(
                 "reach",
-                f"must be further inside the disc of convergence (radius {loss.radius(centre):g}): at {reach:g} "
-                f"the series needs more than {_MAX_TERMS} terms",
+                f"must be further inside the disc of convergence with radius {loss.radius(centre):g} "
+                f"(got {reach:g}, where the series needs more than {_MAX_TERMS} terms)",
             )
         low, high = high, 2 * high
     while high - low > 1:
@@ -261,7 +252,7 @@ def check_finite_variance(
         name = f"p * second_moment (p = {factor:g})" if isinstance(law, Geometric) else "second_moment"
         raise ArgumentError(
             name,
-            f"must be below radius^2 = {radius**2:g}, got {factor * second_moment:g}: the series diverges, so the "
+            f"must be below radius^2 = {radius**2:g} (got {factor * second_moment:g}); the series diverges, so the "
             f"variance of the estimator is infinite",
         )
 

@@ -33,10 +33,7 @@ from jaxonline.parameters.validation import validate_arguments
 class GaussianComponents(NamedTuple):
     """Gaussian kernels whose sum is a surrogate: e^log_size exp(-u sum_i z_i^2 / (1 - 2 u sigma_i^2)).
 
-    Attributes:
-        rates: u [n].
-        shrinkage: 1 - 2 u sigma_i^2 [n, d], for each eigenvector of the covariance.
-        log_sizes: logarithms of the values at 0 [n].
+    `rates`: u [n]; `shrinkage`: 1 - 2 u sigma_i^2 for each eigenvector [n, d]; `log_sizes`: logarithms at 0 [n].
     """
 
     rates: Float[Array, "n"]
@@ -51,18 +48,14 @@ class Surrogate(Kernel):
 
     Args:
         kernel: original kernel k.
-        covariance: covariance of the noise: a variance (number), variances [d] or a matrix [d, d].
+        covariance: covariance of the noise: a variance (number), variances [d] or a matrix [d, d]. Raises a ValueError
+            if it is invalid or has another dimension, or if 2 (largest eigenvalue) >= width^2.
         dimension: d; required if `covariance` is a number.
 
-    Raises:
-        ValueError: 2 (largest eigenvalue) >= width^2, or the covariance is invalid or has another dimension.
-
     Example:
-        >>> import jax.numpy as jnp
-        >>> import jaxonline as jo
+        >>> import jax.numpy as jnp, jaxonline as jo
         >>> surrogate = jo.estimators.Surrogate(jo.kernels.Gaussian(2.0), [0.5, 0.2])
-        >>> a = jnp.array([1.0, 0.0])
-        >>> round(float(surrogate(a, a)), 4), round(float(surrogate.constant()), 4)
+        >>> round(float(surrogate(jnp.ones(2), jnp.ones(2))), 4), round(float(surrogate.constant()), 4)
         (1.2172, 1.1033)
     """
 
@@ -84,7 +77,7 @@ class Surrogate(Kernel):
             raise ArgumentError(
                 "covariance",
                 f"must have 2 * (largest eigenvalue) below the squared width {width2:g} of the narrowest "
-                f"kernel, got 2 * {known_variances.max():g}",
+                f"kernel (got 2 * {known_variances.max():g})",
             )
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
@@ -135,7 +128,7 @@ def radial_surrogate(
     dimension: Count | None = None,
     n_nodes: Count = 128,
 ) -> Surrogate:
-    """Surrogate of the part u <= `cut` of a radial kernel.
+    """Surrogate of the part u <= `cut` of a radial kernel. A traced parameter raises a TypeError.
 
     Its `kernel` is a finite mixture k that replaces the truncated kernel. E k^(a, x~) = k(a, x) holds exactly, and
     predictions use k. The distance from k to the radial kernel is `kernel.truncation_error(cut)` plus
@@ -143,24 +136,17 @@ def radial_surrogate(
 
     Args:
         kernel: radial kernel with a mixing density (`RadialExponential`, `Cauchy`).
-        covariance: covariance of the noise: a variance (number), variances [d] or a matrix [d, d].
-        cut: upper limit of u, below 1 / (2 * largest eigenvalue). For its bound on R the paper requires half of that,
-            c/d < 1/(4 sigma^2) (E13: c < d/(4 sigma) is printed).
+        covariance: covariance of the noise: a variance (number), variances [d] or a matrix [d, d] (or ValueError).
+        cut: upper limit of u, below 1 / (2 * largest eigenvalue) (or ValueError). For its bound on R the paper requires
+            half of that, c/d < 1/(4 sigma^2) (E13: c < d/(4 sigma) is printed).
         dimension: d; required if `covariance` is a number.
         n_nodes: number of Gaussian kernels.
 
-    Raises:
-        TypeError: a parameter is traced.
-        ValueError: `cut` is out of range, or the covariance is invalid or has another dimension.
-
     Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxonline.estimators import radial_surrogate
-        >>> from jaxonline.kernels.radial import Cauchy
-        >>> surrogate = radial_surrogate(Cauchy(4.0), 0.25, cut=1.0, dimension=4)
-        >>> x = jnp.zeros(4)
-        >>> round(float(surrogate.kernel(x, x)), 4), round(float(surrogate(x, x)), 4)
-        (0.9817, 1.3264)
+        >>> import jax.numpy as jnp, jaxonline as jo
+        >>> surrogate = jo.estimators.radial_surrogate(jo.kernels.radial.Cauchy(4.0), 0.25, cut=1.0, dimension=4)
+        >>> round(float(surrogate(jnp.zeros(4), jnp.zeros(4))), 4)
+        1.3264
     """
     variances = np.asarray(_eigenvectors(np.asarray(covariance, float), dimension)[0])
     _check_cut(cut, variances)
@@ -210,10 +196,10 @@ def _eigenvectors(covariance: ArrayLike, dimension: int | None) -> tuple[ArrayLi
     """Eigenvalues [d] and eigenvectors [d, d] of a covariance; None for the eigenvectors of a diagonal covariance."""
     ndim = np.ndim(covariance)
     if ndim == 0 and dimension is None:
-        raise ArgumentError("dimension", "must be given if covariance is a number, got None")
+        raise ArgumentError("dimension", "must be given if covariance is a number (got None)")
     if dimension is not None and ndim > 0 and np.shape(covariance)[0] != dimension:
         raise ArgumentError(
-            "dimension", f"must match covariance, of dimension {np.shape(covariance)[0]}, got {dimension}"
+            "dimension", f"must match covariance, of dimension {np.shape(covariance)[0]} (got {dimension})"
         )
     known_covariance = check.concrete_array(covariance)
     if known_covariance is not None:
@@ -230,5 +216,5 @@ def _check_cut(cut: float, variances: np.ndarray) -> None:
     limit = 0.5 / variances.max() if variances.max() > 0.0 else math.inf
     if cut >= limit:
         raise ArgumentError(
-            "cut", f"must be below 1 / (2 * largest variance of the noise) = {limit:g} for a surrogate, got {cut:g}"
+            "cut", f"must be below 1 / (2 * largest variance of the noise) = {limit:g} for a surrogate (got {cut:g})"
         )

@@ -1,8 +1,8 @@
-"""What a learner may ask about a round: each feedback opens one oracle a round, and the oracle keeps the meter.
+"""Feedbacks: what a learner may ask in a round. Each opens one oracle per round, which counts the queries.
 
-`full` information, `copies` with the laws of their `noise`, `attributes`, the `bandit`'s single number, a number for
-each arm of a set (`semi_bandit`), the winner of a `duel`, the `loss_of_move` where moves are points, and the outcome
-`on_request`.
+`full` information, noisy `copies` with distributions of `noise`, `attributes` of the learner's choice, the `bandit`'s
+loss of the pulled arm, the losses of a set (`semi_bandit`), the winner of a `duel`, answers that are `delayed`, the
+`loss_of_move` for moves that are points, and the outcome `on_request`.
 """
 
 from jaxonline.feedback import delays, noise

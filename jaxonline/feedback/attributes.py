@@ -1,4 +1,4 @@
-"""A few attributes of a hidden instance, of the learner's own choice."""
+"""Attributes of a hidden instance, chosen by the learner."""
 
 from typing import Any
 
@@ -13,10 +13,10 @@ from jaxonline.parameters.types import Count
 
 
 class AttributesOracle:
-    """The oracle of a few attributes: the coordinates of the hidden instance that the learner names, and the label.
+    """The oracle of chosen attributes: the requested coordinates of the hidden instance, and the label.
 
     Example:
-        >>> import jax, jax.numpy as jnp
+        >>> import jax.numpy as jnp
         >>> from jaxonline.feedback import Attributes
         >>> oracle = Attributes(2).open(None, jnp.int32(1), jnp.array([5.0, 6.0, 7.0]), jnp.float32(1.0), 0.0)
         >>> oracle.attributes(jnp.array([2, 0])).tolist(), oracle.queries().item()
@@ -31,55 +31,54 @@ class AttributesOracle:
         self._y = y
 
     def attributes(self, indices: Int[Array, "k"], number: Int[Array, ""] | None = None) -> Float[Array, "k"]:
-        """The coordinates at `indices`, each charged, repeated ones too: the budget is a shape.
+        """The coordinates at `indices`; each is charged, also a repeated one, since the budget is a shape.
 
         Args:
             indices: of the coordinates.
-            number: how many of them, the first ones, are looked at and charged, where that is random; the others are
-                answered with 0. Within the budget must be the length of `indices`, which is the most it can be.
+            number: a random number of the first indices that are read and charged; the others are answered with 0. The
+                length of `indices`, an upper bound, must be within the budget.
 
         Raises:
-            ValueError: if this round's questions may exceed the budget, or `indices` is not a vector.
+            ValueError: the queries of this round may exceed the budget, or `indices` is not a vector.
 
         Example:
-            >>> import jax, jax.numpy as jnp
+            >>> import jax.numpy as jnp
             >>> from jaxonline.feedback import Attributes
             >>> oracle = Attributes(2).open(None, jnp.int32(1), jnp.array([5.0, 6.0, 7.0]), jnp.float32(1.0), 0.0)
             >>> oracle.attributes(jnp.array([2, 0]), jnp.int32(1)).tolist(), oracle.queries().item()
             ([7.0, 0.0], 1)
         """
         if indices.ndim != 1:
-            raise ArgumentError("indices", f"must be a vector, got shape {indices.shape}")
-        most = indices.shape[0]
-        self._asked += most
+            raise ArgumentError("indices", f"must be a vector (got shape {indices.shape})")
+        n_indices = indices.shape[0]
+        self._asked += n_indices
         if self._asked > self._budget:
-            raise ArgumentError("indices", f"must be at most {self._budget} a round in all, got {self._asked}")
+            raise ArgumentError("indices", f"must be at most {self._budget} a round in all (got {self._asked})")
         if number is None:
-            self._charged += most
+            self._charged += n_indices
             return self._x[indices]
-        number = jnp.clip(jnp.asarray(number, jnp.int32), 0, most)
+        number = jnp.clip(jnp.asarray(number, jnp.int32), 0, n_indices)
         self._charged += number
-        return jnp.where(jnp.arange(most) < number, self._x[indices], jnp.zeros((), self._x.dtype))
+        return jnp.where(jnp.arange(n_indices) < number, self._x[indices], jnp.zeros((), self._x.dtype))
 
     def label(self) -> Float[Array, ""]:
-        """The target; it costs nothing."""
+        """The target; it is free."""
         return self._y
 
     def queries(self) -> Int[Array, ""]:
-        """The number of attributes asked for so far in this round."""
+        """The number of attributes requested so far in this round."""
         return self._charged
 
 
 @struct
 class Attributes(FeedbackDefaults):
-    """The feedback of paper C: the learner may look at `budget` attributes of each instance, of its own choice.
+    """Partially observed attributes (paper C): the learner reads `budget` attributes of each instance, of its choice.
 
     Args:
-        budget: the most attributes of a round, at most as many as instances have; a learner may ask for
-            fewer, or for a random number.
+        budget: the maximal number of attributes per round; a learner may ask for fewer, or for a random number.
 
     Raises:
-        ValueError: when a game is made of it, if `budget` is more than instances have attributes.
+        ValueError: in a game whose instances have fewer attributes.
 
     Example:
         >>> import jaxonline as jo
@@ -90,15 +89,11 @@ class Attributes(FeedbackDefaults):
     budget: Count = static()
 
     def check_specs(self, specs: Specs) -> None:
-        """Check that instances have so many attributes.
-
-        Raises:
-            ValueError: if `budget` is more than the dimension of the instances.
-        """
+        """Check that the budget is at most the dimension of the instances."""
         shape = getattr(specs.instance, "shape", None)
         if shape is not None and len(shape) == 1 and self.budget > shape[0]:
             raise ArgumentError(
-                "budget", f"must be at most d = {shape[0]}, the attributes of an instance, got {self.budget}"
+                "budget", f"must be at most d = {shape[0]}, the attributes of an instance (got {self.budget})"
             )
 
     def open(self, key: Any, t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> AttributesOracle:

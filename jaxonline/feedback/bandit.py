@@ -1,4 +1,4 @@
-"""Bandit feedback: the learner is told the loss of the arm it pulled, and nothing of the others."""
+"""Bandit feedback: the learner observes only the loss of the arm that it pulled."""
 
 from typing import Any, ClassVar
 
@@ -8,15 +8,16 @@ from jaxtyping import Array, Float, Int, PyTree
 from jaxonline.game.defaults import FeedbackDefaults
 from jaxonline.game.protocols import Draw
 from jaxonline.game.traits import FeedbackTraits
+from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import struct
 
 
 class BanditOracle:
-    """The oracle of a bandit: the learner's own move, the context it was shown, and the loss of the arm it pulled.
+    """The oracle of a bandit: the learner's move, the context, and the loss of the pulled arm.
 
     Attributes:
-        move: what the learner played, an arm or a `Draw`, so that it need not remember.
-        x: the instance it saw when it moved: the context, of a contextual bandit.
+        move: the learner's move, an arm or a `Draw`.
+        x: the instance that it saw, the context of a contextual bandit.
 
     Example:
         >>> import jax.numpy as jnp
@@ -32,22 +33,21 @@ class BanditOracle:
         self._asked = 0
 
     def loss(self) -> Float[Array, ""]:
-        """The loss of the arm that was pulled; one query, however often it is asked."""
+        """The loss of the pulled arm; one query, even if it is read repeatedly."""
         self._asked = 1
         return self._losses[self.move.arm if isinstance(self.move, Draw) else self.move]
 
     def queries(self) -> Int[Array, ""]:
-        """One if the loss was asked for, else none."""
+        """1 if the loss was read, else 0."""
         return jnp.int32(self._asked)
 
 
 @struct
 class Bandit(FeedbackDefaults):
-    """The feedback of a bandit game: outcomes are the vectors of the losses of all arms, moves are arms or `Draw`s.
+    """Bandit feedback. Outcomes are the vectors of the losses (not rewards) of all arms, moves are arms or `Draw`s.
 
     Example:
-        >>> import jax.numpy as jnp
-        >>> import jaxonline as jo
+        >>> import jax.numpy as jnp, jaxonline as jo
         >>> losses, arm = jnp.array([0.1, 0.9]), jnp.int32(1)
         >>> oracle = jo.Bandit().open(None, jnp.int32(1), (), losses, arm)
         >>> round(float(oracle.loss()), 1), oracle.queries().item()
@@ -57,15 +57,11 @@ class Bandit(FeedbackDefaults):
     traits: ClassVar[FeedbackTraits] = FeedbackTraits(reads_entries=True)
 
     def open(self, key: Any, t: Int[Array, ""], x: PyTree, y: Float[Array, "K"], y_hat: PyTree) -> BanditOracle:
-        """The oracle of one round.
-
-        Raises:
-            TypeError: outcomes are no vectors, or moves no arms.
-        """
+        """The oracle of one round; raises TypeError if outcomes are not vectors or moves not arms."""
         del key, t
         arm = y_hat.arm if isinstance(y_hat, Draw) else y_hat
         if getattr(y, "ndim", None) != 1:
-            raise TypeError(f"Bandit needs vectors of losses as outcomes, got {y}")
+            raise ArgumentTypeError("outcomes", f"must be vectors of losses, one of each arm, for Bandit (got {y})")
         if getattr(arm, "shape", None) != () or not jnp.issubdtype(arm.dtype, jnp.integer):
-            raise TypeError(f"Bandit needs arms (integers) or Draws as moves, got {y_hat}")
+            raise ArgumentTypeError("learner", f"must move with arms (integers) or Draws for Bandit (got {y_hat})")
         return BanditOracle(x, y_hat, y)

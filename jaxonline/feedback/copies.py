@@ -1,7 +1,7 @@
-"""Noisy copies of a hidden instance, as many as the learner asks for.
+"""Noisy copies of a hidden instance, as many as the learner requests.
 
-An oracle is asked by index: `copy(j)` is the j-th independent noisy copy of the round. The same index is the same
-copy, so the meter counts distinct copies, and learners that share a feedback share their noise (paired comparisons).
+`copy(j)` is the j-th independent noisy copy of the round. The same index gives the same copy: queries are distinct
+copies, and learners with the same feedback have the same noise (paired comparisons).
 """
 
 from collections.abc import Callable, Sequence
@@ -22,20 +22,19 @@ from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import replace, static, struct
 from jaxonline.parameters.types import Component, Convert
 
-_LABELS = 1 << 30  # labels draw from the same stream of the round as copies, far beyond any number of copies
+_FIRST_LABEL_INDEX = 1 << 30  # labels use the same key as copies, with indices beyond those of copies
 
 
 class CopiesOracle:
     """The oracle of noisy copies: independent draws around the hidden instance and the hidden target.
 
-    The meter counts the distinct copies asked for. Indices are Python integers, so that the number of copies is
-    known from the program; a random number of copies is asked for with `copies(first, capacity, number)`.
+    Queries are the distinct copies requested. Indices are Python integers, so that the program determines the number of
+    copies; `copies(first, capacity, number)` requests a random number of them.
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.feedback.noise import gaussian
-        >>> from jaxonline.feedback import NoisyCopies
-        >>> feedback = NoisyCopies(gaussian(1.0))
+        >>> from jaxonline.feedback import NoisyCopies, noise
+        >>> feedback = NoisyCopies(noise.gaussian(1.0))
         >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.zeros(2), jnp.float32(3.0), 0.0)
         >>> first, again, second = oracle.copy(0), oracle.copy(0), oracle.copy(1)
         >>> bool((first == again).all()), bool((first == second).any()), oracle.queries().item()
@@ -50,9 +49,12 @@ class CopiesOracle:
         covariance: Callable[[], Array] | None = None,
         product: Callable[[Array, Key[Array, ""]], Array] | None = None,
     ):  # fmt: skip
-        """`noise(key, index)` is the noise of the copy with this index, drawn with a key of its own; `noises(keys)` is
-        that of several copies, stacked, where the index does not matter; `covariance()` is what a feedback reveals that
-        reveals it; `product(w, key)` draws <w, noise> of a copy of which nothing else is asked."""
+        """Create the oracle of functions that draw noise.
+
+        `noise(key, index)` is the noise of a copy, `noises(keys)` that of several copies, stacked, if it does not
+        depend on the index, `product(w, key)` is <w, noise> of a copy that is not used otherwise, and `covariance()`
+        the covariance, if the feedback reveals it.
+        """
         self._noise = noise
         self._noises = noises
         self._label_noise = label_noise
@@ -73,12 +75,13 @@ class CopiesOracle:
         """The copy with this index, counted from 0: x plus independent noise, of the shape of x.
 
         Raises:
-            TypeError: if `index` is not a Python integer.
-            ValueError: if `index` is negative.
+            TypeError, ValueError: `index` is not a Python integer of at least 0.
         """
         if isinstance(index, jax.Array):
             raise ArgumentTypeError(
-                "index", "must be a Python integer; use copies(first, capacity, number) for a random number"
+                "index",
+                f"must be a Python integer (got {check.quote(index)}); for a random number use "
+                "copies(first, capacity, number)",
             )
         index = check.count("index", index, ge=0)
         self._ask(index)
@@ -88,33 +91,32 @@ class CopiesOracle:
         if not self._products.isdisjoint(indices):
             index = min(self._products.intersection(indices))
             raise ValueError(
-                f"copy {index} cannot be looked at, as its product has been drawn without it: "
-                "NoisyCopies(direct_products=False)"
+                f"direct_products: copy {index} cannot be looked at after its product was drawn directly; pass "
+                "direct_products=False"
             )
         self._asked.update(indices)
 
     @property
     def direct_products(self) -> bool:
-        """Whether `product` draws the product, and not the copy."""
+        """Whether `product` draws the product instead of the copy."""
         return self._product is not None
 
     def product(self, index: int, w: Float[Array, "d"]) -> Float[Array, ""]:
-        """<w, copy(index)>. With `NoisyCopies(direct_products=True)` it is drawn without the copy, from its own law.
+        """<w, copy(index)>. With `NoisyCopies(direct_products=True)` it is drawn without the copy.
 
-        Then it is not that of `copy(index)`, of which nothing else may be asked.
+        Then it differs from the product with `copy(index)`, and nothing else of that copy may be requested.
 
         Raises:
-            ValueError: something else is asked of the same copy, and products are drawn directly.
+            ValueError: products are drawn directly, and something else of the same copy is requested.
 
         Example:
             >>> import jax, jax.numpy as jnp
-            >>> from jaxonline.feedback.noise import gaussian
-            >>> from jaxonline.feedback import NoisyCopies
+            >>> from jaxonline.feedback import NoisyCopies, noise
             >>> round_1 = jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(3.0), 0.0
-            >>> w, oracle = jnp.array([1.0, -1.0]), NoisyCopies(gaussian(1.0)).open(*round_1)
+            >>> w, oracle = jnp.array([1.0, -1.0]), NoisyCopies(noise.gaussian(1.0)).open(*round_1)
             >>> bool(oracle.product(0, w) == w @ oracle.copy(0)), oracle.queries().item()
             (True, 1)
-            >>> oracle = NoisyCopies(gaussian(1.0), direct_products=True).open(*round_1)
+            >>> oracle = NoisyCopies(noise.gaussian(1.0), direct_products=True).open(*round_1)
             >>> oracle.product(0, w).shape, oracle.copy(1).shape, oracle.queries().item()
             ((), (2,), 2)
         """
@@ -123,18 +125,18 @@ class CopiesOracle:
         index = check.count("index", index, ge=0)
         if index in self._asked or self._asked_at_random:
             raise ValueError(
-                f"the product of copy {index} cannot be drawn without it, as it has been looked at: "
-                "NoisyCopies(direct_products=False)"
+                f"direct_products: the product of copy {index} cannot be drawn directly after a look at it; pass "
+                "direct_products=False"
             )
         self._ask(index)
         self._products.add(index)
         return w @ self._x + self._product(w, jax.random.fold_in(self._key, index))
 
     def copies(self, first: int, capacity: int, number: Int[Array, ""] | None = None) -> Float[Array, "capacity ..."]:
-        """Copies `first`, `first + 1`, ..., all `capacity` of them, drawn together: faster than one by one.
+        """The copies `first`, `first + 1`, ..., `capacity` of them, drawn together, which is faster than one by one.
 
-        With a random `number` (at most `capacity`) so many are drawn and charged, and rows beyond are 0. Then ask for a
-        range of indices once, and not inside a loop: there, `reserve`.
+        With a random `number` (at most `capacity`) only so many are drawn and charged, and the other rows are 0. Then
+        request a range of indices once, and use `reserve` inside loops.
         """
         if number is None:
             indices = range(check.count("first", first, ge=0), first + check.count("capacity", capacity))
@@ -146,50 +148,47 @@ class CopiesOracle:
         return ragged_map(lambda j: draw(first + j), number, capacity)
 
     def reserve(self, number: Int[Array, ""]) -> Callable[[Int[Array, ""]], Float[Array, "..."]]:
-        """Charge `number` copies that are looked at later, in loops or under vmap.
+        """Charge `number` copies that are drawn later, in loops or under vmap.
 
         Returns:
-            `draw(index)`, which gives the copy with this index, traced or not. It charges nothing: the learner may
-            look at as many different copies as it has reserved, or fewer.
+            `draw(index)`, which returns the copy with this index, traced or not, without a charge. The learner may draw
+            at most as many different copies as it has reserved.
 
         Example:
             >>> import jax, jax.numpy as jnp
-            >>> from jaxonline.feedback.noise import gaussian
-            >>> from jaxonline.feedback import NoisyCopies
-            >>> feedback = NoisyCopies(gaussian(1.0))
+            >>> from jaxonline.feedback import NoisyCopies, noise
+            >>> feedback = NoisyCopies(noise.gaussian(1.0))
             >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.zeros(2), jnp.float32(3.0), 0.0)
             >>> draw = oracle.reserve(jnp.int32(3))
             >>> bool((jax.vmap(draw)(jnp.arange(3))[1] == oracle.copy(1)).all()), oracle.queries().item()
             (True, 4)
         """
         if self._products:
-            raise ValueError("copies cannot be reserved after products: NoisyCopies(direct_products=False)")
+            raise ValueError("direct_products: copies cannot be reserved after products; pass direct_products=False")
         self._asked_at_random.append(jnp.asarray(number, jnp.int32))
         return lambda index: self._draw(jnp.asarray(index, jnp.int32))
 
     def label(self, index: int | Int[Array, ""] = 0) -> Float[Array, ""]:
-        """The noisy label with this index, y plus independent noise; the clean label where there is no label noise.
+        """The noisy label with this index, y plus independent noise; the clean label without label noise.
 
-        The same index is the same label. Labels cost nothing: the meter counts copies of the instance. A label is
-        unbiased, and a nonlinear function of it is not: where several factors are multiplied, each needs a label of
-        its own (`labels`).
+        Labels are free: queries count copies of the instance. The same index gives the same label. A label is unbiased,
+        but a nonlinear function of it is not: a product of several factors needs a label for each (`labels`).
         """
         if self._label_noise is None:
             return self._y
-        key = jax.random.fold_in(self._key, jnp.uint32(_LABELS + index))
+        key = jax.random.fold_in(self._key, jnp.uint32(_FIRST_LABEL_INDEX + index))
         try:
             return self._y + self._label_noise.sample(key, self._t, self._y)
         except ValueError as error:
             raise ValueError(f"label_noise: {error}") from error
 
     def labels(self, capacity: int, number: Int[Array, ""]) -> Float[Array, "capacity"]:
-        """Labels 0, 1, ..., `number` of them (at most `capacity`, at least one); do not look at what is beyond.
+        """The labels 0, 1, ..., of which the first `number` (1 to `capacity`) are valid.
 
         Example:
             >>> import jax, jax.numpy as jnp
-            >>> from jaxonline.feedback.noise import gaussian
-            >>> from jaxonline.feedback import NoisyCopies
-            >>> feedback = NoisyCopies(gaussian(1.0), label_noise=gaussian(1.0))
+            >>> from jaxonline.feedback import NoisyCopies, noise
+            >>> feedback = NoisyCopies(noise.gaussian(1.0), label_noise=noise.gaussian(1.0))
             >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.zeros(2), jnp.float32(3.0), 0.0)
             >>> labels = oracle.labels(4, jnp.int32(2))
             >>> labels.shape, bool(labels[1] == oracle.label(1)), bool(labels[1] == labels[0]), oracle.queries().item()
@@ -203,41 +202,36 @@ class CopiesOracle:
 
     @property
     def covariance(self) -> Float[Array, "d d"]:
-        """The covariance of this round's noise, where the feedback reveals it.
-
-        Raises:
-            ValueError: if the feedback does not reveal it.
-        """
+        """The covariance of this round's noise; raises ValueError if the feedback does not reveal it."""
         if self._covariance is None:
-            raise ValueError("covariance is asked for, but the feedback hides it: NoisyCopies(reveal_covariance=True)")
+            raise ValueError("reveal_covariance: must be True for a learner that asks for the covariance (got False)")
         return self._covariance()
 
     def queries(self) -> Int[Array, ""]:
-        """The number of distinct copies of the instance asked for so far in this round."""
+        """The number of distinct copies of the instance requested so far in this round."""
         return sum(self._asked_at_random, start=jnp.int32(len(self._asked)))
 
 
 @struct
 class NoisyCopies(FeedbackDefaults):
-    """The feedback of paper A and B: the learner may ask for independent noisy copies of each instance.
+    """Noisy copies (papers A and B): the learner may request independent noisy copies of each instance.
 
     Args:
-        noise: the law of the instance's noise (`jaxonline.noise`): zero mean, may depend on round and instance.
-        label_noise: the law of the label's noise, or None for clean labels.
-        reveal_covariance: whether the learner is told the covariance of each round's noise (paper B, setting 2).
-        direct_products: whether <w, copy>, where an estimator asks for that alone (`TwoCopies`), is drawn from its own
-            law: one normal number instead of d, so that rounds take two thirds of the time. Each learner's numbers have
-            the same law as without; but learners that share the feedback no longer share that noise, so that
-            differences between them may vary more.
+        noise: the distribution of the instance's noise (`jaxonline.noise`): mean zero; may depend on round and
+            instance.
+        label_noise: the distribution of the label's noise, or None for clean labels.
+        reveal_covariance: whether the learner observes the covariance of each round's noise (paper B, setting 2).
+        direct_products: whether <w, copy>, if an estimator uses nothing else of the copy (`TwoCopies`), is drawn as one
+            normal number instead of d; rounds then take two thirds of the time. The distribution for each learner is
+            the same, but learners no longer share this noise, so differences between them may vary more.
 
     Raises:
-        TypeError: if a law has no method `sample`.
+        TypeError: a distribution has no method `sample`.
         ValueError: `direct_products` with noise that is not Gaussian.
 
     Example:
-        >>> from jaxonline.feedback.noise import gaussian, laplace
-        >>> from jaxonline.feedback import NoisyCopies
-        >>> NoisyCopies(gaussian(0.1), label_noise=laplace(0.5)).traits.makes_copies
+        >>> from jaxonline.feedback import NoisyCopies, noise
+        >>> NoisyCopies(noise.gaussian(0.1), label_noise=noise.laplace(0.5)).traits.makes_copies
         True
     """
 
@@ -248,11 +242,11 @@ class NoisyCopies(FeedbackDefaults):
 
     def __post_init__(self):
         if self.direct_products and not has_products(self.noise):
-            raise ArgumentError("noise", f"must be gaussian(...) for direct_products, got {check.quote(self.noise)}")
+            raise ArgumentError("noise", f"must be gaussian(...) for direct_products (got {check.quote(self.noise)})")
 
     @property
     def traits(self) -> FeedbackTraits:
-        """Copies for everybody, and the laws of the noise."""
+        """Its oracles make copies; the distributions of the noise are known."""
         return FeedbackTraits(True, self.direct_products, self.noise, self.label_noise)
 
     def open(self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> CopiesOracle:
@@ -273,11 +267,7 @@ class NoisyCopies(FeedbackDefaults):
         )  # fmt: skip
 
     def mirrored(self, sign: Float[ArrayLike, ""]) -> "NoisyCopies":
-        """The same with all noise times a sign: with -1, copies and labels on the other side of the true ones.
-
-        Raises:
-            ValueError: a law does not say that it is symmetric.
-        """
+        """The same feedback with all noise times a sign; raises ValueError for noise that is not declared symmetric."""
         label_noise = None if self.label_noise is None else Mirrored(self.label_noise, sign)
         return replace(self, noise=Mirrored(self.noise, sign), label_noise=label_noise)
 
@@ -288,25 +278,22 @@ def _as_adversary(adversary: Any, name: str) -> NoiseAdversary:
 
 @struct
 class AdversarialCopies(FeedbackDefaults):
-    """The feedback of paper A in full: the law of the noise changes every round and between calls, by an adversary.
+    """Noisy copies whose distribution an adversary changes every round and between calls (paper A).
 
-    The adversary (`jaxonline.noise.NoiseAdversary`) knows everything about the rounds before, the learner's predictions
-    included, and chooses the law of each copy of the present round before the learner predicts. Its covariance is
-    never revealed.
+    The adversary (`jaxonline.noise.NoiseAdversary`) knows all earlier rounds with the learner's predictions, and
+    chooses the distribution of each copy of a round before the learner predicts. Its covariance is never revealed.
 
     Args:
-        adversary: e.g. `jaxonline.environments.adversaries.ChasingNoise`.
-        label_noise: the law of the label's noise, or None for clean labels.
+        adversary: such as `jaxonline.environments.adversaries.ChasingNoise`.
+        label_noise: the distribution of the label's noise, or None for clean labels.
 
     Raises:
-        TypeError: if `adversary` lacks a method of `NoiseAdversary`, or `label_noise` is no noise law.
+        TypeError: `adversary` lacks a method of `NoiseAdversary`, or `label_noise` is not a distribution of noise.
 
     Example:
-        >>> import numpy as np
-        >>> import jaxonline as jo
-        >>> from jaxonline.environments.adversaries import ChasingNoise
-        >>> from jaxonline.feedback import AdversarialCopies
-        >>> game = jo.Game(jo.environments.LinearModel(np.ones(3)), AdversarialCopies(ChasingNoise(0.5)))
+        >>> import numpy as np, jaxonline as jo
+        >>> chasing = jo.AdversarialCopies(jo.environments.ChasingNoise(0.5))
+        >>> game = jo.Game(jo.environments.LinearModel(np.ones(3)), chasing)
         >>> learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.1)
         >>> jo.simulate(game, learner, n_runs=2, n_rounds=4).queries[0, :, -1].tolist()
         [8.0, 8.0]
@@ -317,7 +304,7 @@ class AdversarialCopies(FeedbackDefaults):
 
     @property
     def traits(self) -> FeedbackTraits:
-        """Copies whose noise has no single law."""
+        """Its oracles make copies, whose noise has no single distribution."""
         return FeedbackTraits(makes_copies=True, label_noise=self.label_noise)
 
     def init(self, key: Key[Array, ""], specs: Specs, move: PyTree) -> PyTree:
@@ -335,8 +322,8 @@ class AdversarialCopies(FeedbackDefaults):
             drawn = self.adversary.sample(key, state, t, index, x)
             if drawn.shape != x.shape or drawn.dtype != x.dtype:
                 raise ValueError(
-                    f"adversary.sample must return the shape and dtype of the instance, {x.shape} {x.dtype}, "
-                    f"got {drawn.shape} {drawn.dtype}"
+                    f"adversary: sample must return the shape and dtype of the instance, {x.shape} {x.dtype} "
+                    f"(got {drawn.shape} {drawn.dtype})"
                 )
             return drawn
 
@@ -345,6 +332,6 @@ class AdversarialCopies(FeedbackDefaults):
     def observe(
         self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], x: Array, y: Array, y_hat: Array
     ) -> PyTree:
-        """The adversary sees the round when it is over."""
+        """The adversary observes the round when it is over."""
         del key
         return self.adversary.observe(state, t, x, y, y_hat)

@@ -9,7 +9,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key, PyTree
 
 from jaxonline.feedback.delays import as_delay
 from jaxonline.game.defaults import FeedbackDefaults, method_of
-from jaxonline.game.oracles import observed, open_oracle
+from jaxonline.game.oracles import next_feedback_state, open_oracle
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import FeedbackTraits, traits_of
 from jaxonline.linalg.ragged import batch_max
@@ -210,7 +210,7 @@ class Delayed(FeedbackDefaults):
     ) -> DelayedState:
         """The state with this round in the queue."""
         queue = self._with_round(key, state, t, x, y, y_hat)
-        return DelayedState(state.key, queue, observed(self.feedback, key, state.feedback, t, x, y, y_hat))
+        return DelayedState(state.key, queue, next_feedback_state(self.feedback, key, state.feedback, t, x, y, y_hat))
 
     def _with_round(
         self, key: Key[Array, ""], state: DelayedState, t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree

@@ -9,7 +9,7 @@ from jaxtyping import Array, Int, Key
 from jaxonline import random
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Convert, NonNegative, NonNegativeInt, Shape
 
 
@@ -123,11 +123,12 @@ class GeometricDelay:
         return jnp.where(mean > 0, jnp.minimum(rounds, self.maximum), 0).astype(jnp.int32)
 
 
-def _as_delays(values: Any, name: str) -> np.ndarray:
+def _as_delays(values: Any, name: str) -> tuple[int, ...]:
     array = np.asarray(values)
-    if array.ndim != 1 or array.size == 0 or not np.issubdtype(array.dtype, np.integer) or (array < 0).any():
-        raise ArgumentError(name, f"must be a vector of integers >= 0, got {check.quote(values)}")
-    return array.astype(np.int32)
+    numbers = array.ndim == 1 and array.size > 0 and np.issubdtype(array.dtype, np.number)
+    if not numbers or not ((array >= 0) & (array == np.floor(array))).all():
+        raise ArgumentError(name, f"must be a list of whole numbers, at least 0 (got {check.quote(values)})")
+    return tuple(int(rounds) for rounds in array)
 
 
 @struct
@@ -144,23 +145,18 @@ class GivenDelays:
         (2, 1)
     """
 
-    rounds: Annotated[Any, Shape("n"), Convert(_as_delays)]
-    maximum: int = static(default=-1)
+    rounds: Annotated[Any, Shape("n"), Convert(_as_delays)] = static()
     is_constant: ClassVar[bool] = False
-
-    def __post_init__(self):
-        set_field(self, "maximum", int(np.max(self.rounds)))
 
     @property
     def max_delay(self) -> int:
         """The largest delay."""
-        return self.maximum
+        return max(self.rounds)
 
     def sample(self, key: Key[Array, ""] | None, t: Int[Array, ""]) -> Int[Array, ""]:
         """The delay of round t."""
         del key
-        rounds = jnp.asarray(self.rounds)
-        return rounds[(t - 1) % rounds.shape[0]].astype(jnp.int32)
+        return jnp.asarray(self.rounds, jnp.int32)[(t - 1) % len(self.rounds)]
 
 
 def as_delay(delay: Any, name: str) -> Delay:
@@ -174,6 +170,6 @@ def as_delay(delay: Any, name: str) -> Delay:
         return delay
     if isinstance(delay, int | np.integer) and not isinstance(delay, bool):
         if delay < 0:
-            raise ArgumentError(name, f"must be at least 0 rounds, got {delay}")
+            raise ArgumentError(name, f"must be at least 0 rounds (got {delay})")
         return FixedDelay(int(delay))
     return GivenDelays(delay)

@@ -1,4 +1,4 @@
-"""Full information: the learner sees the instance and the outcome."""
+"""Full information: the learner observes the instance and the outcome."""
 
 from typing import Any
 
@@ -28,13 +28,13 @@ class FullOracle:
         self.y = y
 
     def queries(self) -> Int[Array, ""]:
-        """One: the clean instance counts as one query, however often it is read."""
+        """1: the clean instance is one query, even if it is read repeatedly."""
         return jnp.int32(1)
 
 
 @struct
 class FullInformation(FeedbackDefaults):
-    """The feedback through which a learner sees the clean instance and the target.
+    """Full information: the learner observes the clean instance and the target.
 
     Example:
         >>> import jax, jax.numpy as jnp

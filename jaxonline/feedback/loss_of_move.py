@@ -1,4 +1,4 @@
-"""The loss of the move and nothing else: what a bandit with any set of moves is told."""
+"""Bandit feedback for any set of moves: the learner observes only the loss of its move."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from jaxonline.parameters.struct import struct
 
 
 class LossOfMoveOracle:
-    """The oracle of a bandit with any set of moves: the learner's own move, the instance it saw, and the move's loss.
+    """The oracle of a bandit with any moves: the learner's move, the instance that it saw, and the move's loss.
 
     Attributes:
-        move: what the learner played.
-        x: the instance it saw when it moved.
+        move: the learner's move.
+        x: the instance that it saw.
 
     Example:
         >>> import jax.numpy as jnp
@@ -31,26 +31,24 @@ class LossOfMoveOracle:
         self._asked = 0
 
     def loss(self) -> Float[Array, ""]:
-        """The loss of the move; one query, however often it is asked."""
+        """The loss of the move; one query, even if it is read repeatedly."""
         self._asked = 1
         return self._loss
 
     def queries(self) -> Int[Array, ""]:
-        """One if the loss was asked for, else none."""
+        """1 if the loss was read, else 0."""
         return jnp.int32(self._asked)
 
 
 @struct
 class LossOfMove(FeedbackDefaults):
-    """The feedback of bandit convex optimisation: the value of the loss at the point that was played.
+    """Feedback of bandit convex optimisation: the loss at the point that was played.
 
     Args:
-        loss: `loss(y_hat, y)`, as a rule that of the game. (Where moves are arms and outcomes the losses of all of
-            them, `Bandit` does the same.)
+        loss: `loss(y_hat, y)`, usually that of the game. For arms use `Bandit`.
 
     Example:
-        >>> import jax.numpy as jnp
-        >>> import jaxonline as jo
+        >>> import jax.numpy as jnp, jaxonline as jo
         >>> feedback = jo.LossOfMove(jo.losses.SquaredDistance())
         >>> oracle = feedback.open(None, jnp.int32(1), (), jnp.array([1.0, 2.0]), jnp.zeros(2))
         >>> float(oracle.loss()), oracle.queries().item()

@@ -1,8 +1,8 @@
-"""Zero-mean noise laws: what an oracle adds to an instance or to a label.
+"""Distributions of zero-mean noise that oracles add to instances and labels.
 
-A law is anything with `sample(key, t, x)` and the moments of `NoiseLaw`; it may depend on the round `t` and on the
-instance `x`. `Noise` is the ready-made one: a linear image of independent, symmetric, unit-variance coordinates. An
-adversary (`NoiseAdversary`) chooses the law of each copy from what the learner did in the rounds before.
+A distribution has `sample(key, t, x)` and `covariance_at(t, x)` (`NoiseLaw`); it may depend on the round `t` and the
+instance `x`. `Noise` is a linear map of independent, symmetric, unit-variance coordinates. A `NoiseAdversary` chooses
+the distribution of each copy from the learner's earlier rounds.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ from jaxonline.parameters.types import Component, Convert, Gt, Number, Numbers, 
 
 @runtime_checkable
 class NoiseLaw(Protocol):
-    """What an oracle needs of a noise law. Write your own as a class with these two methods.
+    """A distribution of noise. Write your own as a class with these two methods.
 
     Example:
         >>> from jaxonline.feedback.noise import NoiseLaw, gaussian
@@ -36,13 +36,13 @@ class NoiseLaw(Protocol):
         ...
 
     def covariance_at(self, t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "d d"]:
-        """The covariance of the noise of round `t`; only asked for when a feedback reveals it."""
+        """The covariance of the noise of round `t`; used only if a feedback reveals it."""
         ...
 
 
 @runtime_checkable
 class SamplesTogether(Protocol):
-    """A noise law that draws several copies' noise faster together than one after the other.
+    """A distribution that draws the noise of several copies together, which is faster than one by one.
 
     Example:
         >>> from jaxonline.feedback.noise import SamplesTogether, TwoPoints, gaussian
@@ -53,14 +53,14 @@ class SamplesTogether(Protocol):
     def sample_together(
         self, keys: Sequence[Key[Array, ""]], t: Int[Array, ""], x: Float[Array, "..."]
     ) -> Float[Array, "n ..."]:
-        """What `sample` draws with each of n keys, stacked."""
+        """The draws of `sample` with each of n keys, stacked."""
         ...
 
 
 def sample_together(
     law: NoiseLaw, keys: Sequence[Key[Array, ""]], t: Int[Array, ""], x: Float[Array, "..."]
 ) -> Float[Array, "n ..."]:
-    """What a law draws with each of n keys, stacked."""
+    """The draws of a distribution with each of n keys, stacked."""
     if isinstance(law, SamplesTogether):
         return law.sample_together(keys, t, x)
     return jnp.stack([law.sample(key, t, x) for key in keys])
@@ -68,7 +68,7 @@ def sample_together(
 
 @runtime_checkable
 class NoiseAdversary(Protocol):
-    """Who chooses the law of the noise of every copy, knowing the rounds before. Played by `AdversarialCopies`.
+    """An adversary that chooses the distribution of each copy's noise from earlier rounds, for `AdversarialCopies`.
 
     Example:
         >>> from jaxonline.environments.adversaries import ChasingNoise
@@ -84,21 +84,27 @@ class NoiseAdversary(Protocol):
     def sample(
         self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], index: Int[Array, ""], x: Float[Array, "..."]
     ) -> Float[Array, "..."]:
-        """One draw of the noise of copy `index` = 0, 1, ... of round `t`: the shape and dtype of `x`.
+        """One draw of the noise of copy `index` = 0, 1, ... of round `t`, of the shape and dtype of `x`.
 
-        Given everything but `key`, its mean must be zero. Another index may mean another law.
+        Given everything but `key`, its mean must be zero. The distribution may depend on the index.
         """
         ...
 
     def observe(self, state: PyTree, t: Int[Array, ""], x: Array, y: Array, y_hat: Array) -> PyTree:
-        """The next state: the adversary sees instance, target and prediction of a round that is over."""
+        """The next state, from the instance, target and prediction of a round that is over."""
         ...
+
+
+def _noise_requirement(value: Any) -> str:
+    """What an argument for noise must be, with an example for a variance."""
+    example = f", e.g. jo.noise.gaussian({value!r})" if isinstance(value, int | float) else ""
+    return f"a distribution of noise with sample and covariance_at{example}"
 
 
 AnyNoise = Annotated[
     Any,
     Component("noise"),
-    Convert(lambda law, name: check.instance(name, law, NoiseLaw, "a noise law with sample and covariance_at")),
+    Convert(lambda law, name: check.instance(name, law, NoiseLaw, _noise_requirement(law))),
 ]
 """A noise law as an argument."""
 
@@ -125,7 +131,7 @@ Degrees = Annotated[Number, Gt(2)]
 
 @struct
 class StudentCoordinates:
-    """Unit-variance Student-t coordinates with `degrees` degrees of freedom; up to 2 the variance is infinite.
+    """Student-t coordinates of variance 1 with `degrees` degrees of freedom; for 2 or fewer the variance is infinite.
 
     Example:
         >>> import jax
@@ -154,23 +160,22 @@ _KURTOSIS = {"gaussian": 3.0, "laplace": 6.0, "uniform": 1.8}
 
 @struct
 class Noise:
-    """Noise F z with independent, symmetric, unit-variance coordinates z and F F' = covariance.
+    """Noise F z, with independent, symmetric, unit-variance coordinates z and F F' = covariance.
 
     Use the constructors `gaussian`, `laplace`, `uniform` and `student_t`.
 
     Args:
         covariance: a variance (number), the variances of the coordinates [d], or a covariance matrix [d, d].
-        law: of the coordinates, None when `student` gives them.
+        law: the distribution of the coordinates, or None with `student`.
         student: the Student-t coordinates, or None.
 
     Raises:
-        ValueError: for a negative variance, or a matrix that is not symmetric and positive semi-definite.
+        ValueError: a variance is negative, or a matrix is not symmetric and positive semi-definite.
 
     Example:
         >>> import jax, jax.numpy as jnp
         >>> from jaxonline.feedback.noise import laplace
-        >>> noise = laplace([0.1, 0.4])
-        >>> noise.sample(jax.random.key(0), jnp.int32(1), jnp.zeros(2)).shape
+        >>> laplace([0.1, 0.4]).sample(jax.random.key(0), jnp.int32(1), jnp.zeros(2)).shape
         (2,)
     """
 
@@ -209,11 +214,11 @@ class Noise:
         return jax.vmap(self._image, (0, None))(z, x)
 
     def _image(self, z: Float[Array, "..."], x: Float[Array, "..."]) -> Float[Array, "..."]:
-        """F z, for noise around `x`."""
+        """Return F z, for noise around `x`."""
         factor = jnp.asarray(self.factor, x.dtype)
         if factor.ndim and (factor.shape[-1:] != x.shape or x.ndim != 1):
             raise ArgumentError(
-                "covariance", f"must fit what the noise is added to, of shape {x.shape}, got {factor.shape}"
+                "covariance", f"must fit the instance or label, of shape {x.shape} (got {factor.shape})"
             )
         return factor @ z if factor.ndim == 2 else factor * z
 
@@ -227,7 +232,7 @@ class Noise:
 
     @property
     def kurtosis(self) -> float:
-        """E z^4 of the unit-variance coordinates: 3 for a Gaussian, infinite for heavy Student-t laws."""
+        """E z^4 of the unit-variance coordinates: 3 for Gaussian noise, infinite for heavy Student-t tails."""
         return _KURTOSIS[self.law] if self.law is not None else self.student.kurtosis  # type: ignore[union-attr]
 
     def factor_matrix(self, d: int) -> np.ndarray:
@@ -248,7 +253,7 @@ def gaussian(covariance: Covariance) -> Noise:
 
 
 def laplace(covariance: Covariance) -> Noise:
-    """Laplace coordinates with a variance, a vector of variances or a covariance matrix.
+    """Noise with Laplace coordinates, with a variance, a vector of variances or a covariance matrix.
 
     Example:
         >>> from jaxonline.feedback.noise import laplace
@@ -259,7 +264,7 @@ def laplace(covariance: Covariance) -> Noise:
 
 
 def uniform(covariance: Covariance) -> Noise:
-    """Uniform coordinates with a variance, a vector of variances or a covariance matrix.
+    """Noise with uniform coordinates, with a variance, a vector of variances or a covariance matrix.
 
     Example:
         >>> from jaxonline.feedback.noise import uniform
@@ -270,7 +275,7 @@ def uniform(covariance: Covariance) -> Noise:
 
 
 def student_t(covariance: Covariance, degrees: Degrees) -> Noise:
-    """Student-t coordinates with a variance, a vector of variances or a covariance matrix.
+    """Noise with Student-t coordinates, with a variance, a vector of variances or a covariance matrix.
 
     Example:
         >>> from jaxonline.feedback.noise import student_t
@@ -285,7 +290,7 @@ class TwoPoints:
     """Noise that is v or -v, each with probability 1/2; its covariance is v v'.
 
     Args:
-        vector: v, of the shape of what the noise is added to.
+        vector: v, of the shape of the instance or label.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -303,7 +308,9 @@ class TwoPoints:
         """One draw, of the shape and dtype of `x`."""
         vector = jnp.asarray(self.vector, x.dtype)
         if vector.shape != x.shape:
-            raise ArgumentError("vector", f"must have the shape of what it is added to, {x.shape}, got {vector.shape}")
+            raise ArgumentError(
+                "vector", f"must have the shape of the instance or label, {x.shape} (got {vector.shape})"
+            )
         return random.rademacher(key, (), x.dtype) * vector
 
     def covariance_at(self, t: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, "d d"]:
@@ -315,11 +322,11 @@ class TwoPoints:
 
 @struct
 class CustomNoise:
-    """Noise from a function: any zero-mean law, which may depend on the round and on the instance.
+    """Noise from a function: any zero-mean distribution, which may depend on the round and the instance.
 
     Args:
         draw: `draw(key, t, x)` returns noise of the shape of `x` with mean zero.
-        covariance: `covariance(t, x)` returns its covariance [d, d]; needed only by feedbacks that reveal it.
+        covariance: `covariance(t, x)` returns its covariance [d, d], for feedbacks that reveal it.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -336,30 +343,29 @@ class CustomNoise:
         """One draw of `draw`, checked to have the shape of `x`."""
         noise = jnp.asarray(self.draw(key, t, x))
         if noise.shape != x.shape:
-            raise ArgumentError("draw", f"must return the shape of the instance {x.shape}, got {noise.shape}")
+            raise ArgumentError("draw", f"must return the shape of the instance {x.shape} (got {noise.shape})")
         return noise.astype(x.dtype)
 
     def covariance_at(self, t: Array, x: Float[Array, "d"]) -> Float[Array, "d d"]:
-        """The covariance that `covariance` states for this round."""
+        """The value of `covariance` for this round."""
         if self.covariance is None:
-            raise ArgumentError(
-                "covariance", "must be given to CustomNoise(draw, covariance) when a feedback reveals it"
-            )
+            problem = "must be given if a feedback reveals it (got None); write CustomNoise(draw, covariance)"
+            raise ArgumentError("covariance", problem)
         return jnp.asarray(self.covariance(t, x), x.dtype)
 
 
 @struct
 class Mirrored:
-    """The noise of a symmetric law times a sign: with -1 the opposite noise, which has the same law.
+    """Symmetric noise times a sign: with -1 the opposite noise, of the same distribution.
 
-    A law of your own says that it is symmetric, given t and x, with an attribute `symmetric = True`.
+    A distribution of your own declares its symmetry, given t and x, with an attribute `symmetric = True`.
 
     Args:
-        law: a symmetric law.
+        law: a symmetric distribution.
         sign: 1 or -1.
 
     Raises:
-        ValueError: the law does not say that it is symmetric.
+        ValueError: the distribution is not declared symmetric.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -375,21 +381,19 @@ class Mirrored:
 
     def __post_init__(self):
         if getattr(self.law, "symmetric", False) is not True:
-            raise ArgumentError(
-                "noise",
-                f"must have a symmetric law to be mirrored, which says so with symmetric = True, got {self.law!r}",
-            )
+            problem = f"must be symmetric to be mirrored (got {self.law!r}); declare it with symmetric = True"
+            raise ArgumentError("noise", problem)
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
-        """One draw of the law, times the sign."""
+        """One draw of the distribution, times the sign."""
         return jnp.asarray(self.sign, x.dtype) * self.law.sample(key, t, x)
 
     def sample_together(
         self, keys: Sequence[Key[Array, ""]], t: Int[Array, ""], x: Float[Array, "..."]
     ) -> Float[Array, "n ..."]:
-        """Draws of the law with each of n keys, stacked, times the sign."""
+        """Draws with each of n keys, stacked, times the sign."""
         return jnp.asarray(self.sign, x.dtype) * sample_together(self.law, keys, t, x)
 
     def covariance_at(self, t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "d d"]:
-        """That of the law."""
+        """The covariance of the distribution."""
         return self.law.covariance_at(t, x)

@@ -1,4 +1,4 @@
-"""The outcome on request: a learner that wants to know it must ask, and pays for it."""
+"""The outcome on request: the learner must ask for it, at the price of a query."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from jaxonline.parameters.struct import struct
 
 
 class OnRequestOracle:
-    """The oracle of a label that costs a query: the instance is free, the outcome is answered where it is asked for.
+    """The oracle of an outcome on request: the instance is free, the outcome costs a query.
 
     Attributes:
         x: the instance.
-        move: what the learner played.
+        move: the learner's move.
 
     Example:
         >>> import jax.numpy as jnp
@@ -31,22 +31,21 @@ class OnRequestOracle:
         self._asked = jnp.bool_(False)
 
     def outcome(self, ask: Bool[Array, ""]) -> Array:
-        """The outcome where `ask` is true, zeros elsewhere. One query, however often it is asked for."""
+        """The outcome if `ask` is true, else zeros. One query, even if it is read repeatedly."""
         self._asked = self._asked | ask
         return jnp.where(ask, self._y, jnp.zeros_like(self._y))
 
     def queries(self) -> Int[Array, ""]:
-        """One if the outcome was asked for, else none."""
+        """1 if the outcome was requested, else 0."""
         return self._asked.astype(jnp.int32)
 
 
 @struct
 class OnRequest(FeedbackDefaults):
-    """The feedback of label-efficient prediction: the outcome costs a query, and may be left unasked.
+    """Feedback of label-efficient prediction: the outcome costs a query, and the learner need not ask.
 
     Example:
-        >>> import jax.numpy as jnp
-        >>> import jaxonline as jo
+        >>> import jax.numpy as jnp, jaxonline as jo
         >>> oracle = jo.OnRequest().open(None, jnp.int32(1), (), jnp.array([0.0, 1.0]), ())
         >>> oracle.outcome(jnp.bool_(True)).tolist(), oracle.queries().item()
         ([0.0, 1.0], 1)

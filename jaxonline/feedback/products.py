@@ -1,7 +1,7 @@
-"""The product of a vector and a noise that nothing else is asked of: one random number instead of d.
+"""Inner products of a vector with noise, drawn as one random number instead of d.
 
-<w, n> has a law of its own. For Gaussian noise n of covariance S it is normal with variance w' S w, and may be drawn
-as such; a sum of d other numbers has no law that is drawn faster than the numbers.
+For Gaussian noise n of covariance S, <w, n> is normal with variance w' S w and can be drawn directly. For other noise
+there is no faster way than drawing the d numbers.
 """
 
 from typing import Any
@@ -15,13 +15,13 @@ from jaxonline.parameters.errors import ArgumentError
 
 
 def has_products(law: Any) -> bool:
-    """Whether `product_with` can draw the products of a noise law: of Gaussian noise, mirrored or not."""
+    """Whether `product_with` can draw the products with a noise: Gaussian noise, mirrored or not."""
     law = law.law if isinstance(law, Mirrored) else law
     return isinstance(law, Noise) and law.law == "gaussian"
 
 
 def product_with(w: Float[Array, "d"], law: Any, key: Key[Array, ""]) -> Float[Array, ""]:
-    """One draw of <w, n>: with F F' the covariance of n, |F' w| times a normal number.
+    """Draw <w, n>: |F' w| times a normal number, where F F' is the covariance of n.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -36,6 +36,6 @@ def product_with(w: Float[Array, "d"], law: Any, key: Key[Array, ""]) -> Float[A
         return jnp.asarray(law.sign, w.dtype) * product_with(w, law.law, key)
     factor = jnp.asarray(law.factor, w.dtype)
     if factor.ndim and factor.shape[-1:] != w.shape:
-        raise ArgumentError("covariance", f"must fit the instances, of shape {w.shape}, got {factor.shape}")
+        raise ArgumentError("covariance", f"must fit the instances, of shape {w.shape} (got {factor.shape})")
     along = w @ factor if factor.ndim == 2 else factor * w
     return jnp.sqrt(along @ along) * random.fast_normal(key, (), w.dtype)

@@ -1,23 +1,24 @@
-"""The round of online learning, written once.
+"""The game of online learning: one round, and the interfaces of environments, feedbacks and learners.
 
-`round` is the game and one round of it; `protocols` has the methods that environments, feedbacks and learners must
-have, `defaults` the optional methods, `traits` the facts that they state; `specs` what an environment declares;
-`oracles` how they are opened; `regret` the notions of regret; `keys` how randomness is derived; `binding` checks a
-learner against a game before anything is played; `history` plays one run and keeps everything.
+`round` has the game and one round, `protocols` the required methods, `defaults` the optional methods, `traits` the
+facts that classes state, `specs` the checks of shapes and dtypes, `oracles` the opening of a round's oracle, `masks`
+arms that are not always available, `regret` the notions of regret, `keys` the random keys, `binding` the check of a
+learner against a game, `history` one run with its full history.
 """
 
 from jaxonline.game.binding import (
-    Bound,
+    BoundGame,
     as_entrant,
     bind,
     check_assumptions,
-    overflow_of,
+    overflow_flag,
     same_loss,
-    warn_of_other_losses,
+    warn_about_loss_mismatch,
 )
 from jaxonline.game.defaults import EnvironmentDefaults, FeedbackDefaults, ForwardsToLearner, LearnerDefaults
 from jaxonline.game.history import play
 from jaxonline.game.keys import StreamKeys, stream_keys
+from jaxonline.game.masks import Available
 from jaxonline.game.oracles import open_oracle
 from jaxonline.game.protocols import Draw, Environment, Feedback, Learner, Specs
 from jaxonline.game.regret import CleanRegret, NoisyLearnerRegret, NoisyRegret, PseudoRegret, Regret
@@ -25,7 +26,8 @@ from jaxonline.game.round import Entrant, Game, Round, States, play_round, start
 from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, LearnerTraits
 
 __all__ = [
-    "Bound",
+    "Available",
+    "BoundGame",
     "CleanRegret",
     "Draw",
     "Entrant",
@@ -52,11 +54,11 @@ __all__ = [
     "bind",
     "check_assumptions",
     "open_oracle",
-    "overflow_of",
+    "overflow_flag",
     "play",
     "play_round",
     "same_loss",
     "start",
     "stream_keys",
-    "warn_of_other_losses",
+    "warn_about_loss_mismatch",
 ]

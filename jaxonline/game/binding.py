@@ -1,4 +1,4 @@
-"""A game and a learner bound together: checked, cast and traced once, before anything is played."""
+"""Check that a learner can play a game, before the first round."""
 
 import contextlib
 import warnings
@@ -11,24 +11,25 @@ import numpy as np
 
 from jaxonline.game.defaults import LearnerDefaults, method_of
 from jaxonline.game.keys import stream_keys
-from jaxonline.game.oracles import check_state, try_feedback
-from jaxonline.game.protocols import Feedback, Learner, Oracle
-from jaxonline.game.round import Entrant, Game, Round, States, check_classes, play_round, start, wants_copies
-from jaxonline.game.specs import check_spec, said, try_instance
+from jaxonline.game.masks import Available
+from jaxonline.game.oracles import check_feedback_specs, check_state
+from jaxonline.game.protocols import Draw, Feedback, Learner, Oracle
+from jaxonline.game.round import Entrant, Game, Round, States, check_classes, play_round, start, uses_copies
+from jaxonline.game.specs import check_instance, check_spec, format_spec
 from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, LearnerTraits, traits_of
 from jaxonline.losses import Loss, ZeroOne
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentTypeError
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import cast_leaves
 from jaxonline.parameters.warning_classes import LossMismatchWarning
 
 
-class Bound(NamedTuple):
-    """A game and an entrant of one floating dtype, and what a round of theirs looks like.
+class BoundGame(NamedTuple):
+    """A game and an entrant of one floating dtype, with the shapes and dtypes of their rounds.
 
     Attributes:
-        game: the game, every number an array.
-        entrant: the learner and its feedback, likewise.
+        game: the game, with every number as an array.
+        entrant: the learner and its feedback, with every number as an array.
         record: shapes and dtypes of a `Round`.
     """
 
@@ -38,17 +39,13 @@ class Bound(NamedTuple):
 
 
 def as_entrant(game: Game, learner: Any) -> Entrant:
-    """The learner with the feedback it plays through: its own if it is an `Entrant`, else the game's.
-
-    Raises:
-        TypeError: if it is neither a learner nor an entrant.
-    """
+    """Return the learner with its own feedback if it is an `Entrant`, else with the game's; check their types."""
     check.instance("game", game, Game, "a Game")
     entrant = learner if isinstance(learner, Entrant) else Entrant(learner, game.feedback)
     wanted = "a learner, with init, predict and update"
-    lacking = [name for name in ("init", "predict", "update") if not hasattr(entrant.learner, name)]
-    if 0 < len(lacking) < 3:
-        wanted += f" (it lacks {' and '.join(lacking)})"
+    missing = [name for name in ("init", "predict", "update") if not hasattr(entrant.learner, name)]
+    if 0 < len(missing) < 3:
+        wanted += f" (it lacks {' and '.join(missing)})"
     check.instance("learner", entrant.learner, isinstance(entrant.learner, Learner), wanted)
     wanted = "a feedback, with the method open of Feedback"
     check.instance("feedback", entrant.feedback, isinstance(entrant.feedback, Feedback), wanted)
@@ -56,11 +53,11 @@ def as_entrant(game: Game, learner: Any) -> Entrant:
 
 
 def check_assumptions(environment: Any, entrant: Entrant) -> None:
-    """Check the feedback, and the outcomes of an environment that knows them, against what a learner assumes.
+    """Check the feedback, and the outcomes known in advance, against the assumptions of the learner.
 
     Raises:
-        ValueError: noise with which the learner would be wrong, outcomes that are not classes where its loss is one of
-            a margin, or losses of arms outside the range that it declares.
+        ValueError: the learner would be wrong with this noise; outcomes are not -1 and +1 but its loss is one of a
+            margin; losses of arms are outside the range that it declares.
     """
     learner = entrant.learner
     method_of(learner, LearnerDefaults.check_feedback)(traits_of(entrant.feedback, FeedbackTraits))
@@ -68,78 +65,80 @@ def check_assumptions(environment: Any, entrant: Entrant) -> None:
     if loss is not None:
         check_classes(environment, loss)
     outcomes = traits_of(environment, EnvironmentTraits).outcomes
-    if loss_range is not None and outcomes is not None and not check.is_abstract(outcomes):
-        name = f"y, the losses of arms that {type(learner).__name__} plays,"
+    of_arms = jax.tree.leaves(environment.outcome_spec)[0].ndim > 0  # else the learner raises: there are no arms
+    if loss_range is not None and of_arms and outcomes is not None and not check.is_abstract(outcomes):
+        name = f"y (losses of arms for {type(learner).__name__})"
         check.numbers(name, outcomes, ge=loss_range[0], le=loss_range[1])
 
 
-def overflow_of(info: Any) -> Any:
-    """The field `overflow` of a learner's info; None for a learner that cannot run out of storage.
-
-    Raises:
-        TypeError: it is not a boolean.
-    """
+def overflow_flag(info: Any) -> Any:
+    """Return the field `overflow` of a learner's info, or None; raise TypeError if it is not a boolean."""
     overflow = getattr(info, "overflow", None)
     if overflow is not None and (kind := (jnp.shape(overflow), jnp.result_type(overflow))) != ((), jnp.bool_):
-        raise TypeError(f"overflow in a learner's info must be a boolean scalar, got the shape and dtype {kind}")
+        raise ArgumentTypeError("info.overflow", f"must be a boolean scalar (got shape and dtype {kind})")
     return overflow
 
 
-def bind(game: Game, learner: Any, name: str | None = None, shapes_of: Callable[..., Any] = jax.eval_shape) -> Bound:
-    """Check that the learner can play the game, by tracing a round of it; nothing is computed.
+def bind(
+    game: Game, learner: Any, name: str | None = None, shapes_of: Callable[..., Any] = jax.eval_shape
+) -> BoundGame:
+    """Check that a learner can play a game, by tracing one round; nothing is computed.
 
-    So a feedback that does not answer what the learner asks is found before the first round of a study, for any
-    learner, and no learner has to declare what it asks for: the trace is the round itself.
+    The trace is the round itself, so it finds a feedback that does not answer the learner, for any learner and without
+    declarations.
 
     Args:
         game: the game.
         learner: a learner, or an `Entrant`.
-        name: what a study calls it.
-        shapes_of: `jax.eval_shape`, or what does the same where rounds will be played, so that the trace serves there.
+        name: the learner's name in a study.
+        shapes_of: `jax.eval_shape`, or a function like it that also caches the trace for later rounds.
 
     Raises:
-        TypeError: for something that is no learner, a feedback that does not answer what the learner asks, a move that
-            the loss cannot judge, a loss that is no number.
-        ValueError: for noise of another dimension than the instances, states that change their type, noise with which
-            the learner would be wrong, outcomes that are no classes where the learner's loss is one of a margin, or
-            losses of arms outside the range that the learner declares, an environment whose instances or outcomes are
-            not what its `instance_spec` and `outcome_spec` say.
+        TypeError: the object is not a learner; the feedback does not answer the learner; the loss is not a number for
+            its moves.
+        ValueError: noise and instances differ in dimension; a state changes its type; the instances or outcomes differ
+            from `instance_spec` and `outcome_spec`; also for the reasons of `check_assumptions`.
     """
     entrant = as_entrant(game, learner)
     check_assumptions(game.environment, entrant)
-    if wants_copies(game.regret) and traits_of(entrant.feedback, FeedbackTraits).direct_products:
-        raise ValueError(
-            f"regret={type(game.regret).__name__} looks at copy 0 of each round, which is not there with "
-            "NoisyCopies(direct_products=True)"
+    if uses_copies(game.regret) and traits_of(entrant.feedback, FeedbackTraits).direct_products:
+        problem = (
+            f"must not be {type(game.regret).__name__}() with direct_products=True, as it uses copy 0 of each round"
         )
-    dtype, own_feedback = game.dtype, entrant.feedback is not game.feedback  # the game has tried its own
+        raise ArgumentError("regret", problem)
+    if isinstance(game.specs.instance, Available) and not traits_of(entrant.learner, LearnerTraits).uses_masks:
+        problem = f"must support masks, as UCB1, EXP3 and Hedge with EWA do (got {type(entrant.learner).__name__})"
+        raise ArgumentError("learner", problem)
+    dtype, own_feedback = game.dtype, entrant.feedback is not game.feedback  # the game has checked its own
     game, entrant = cast_leaves(game, dtype, "game"), cast_leaves(entrant, dtype)
-    what = type(entrant.learner).__name__ if name is None else f"learner {name!r} ({type(entrant.learner).__name__})"
-    with _cannot_play(what, game, entrant):
+    what = type(entrant.learner).__name__
+    argument = "learner" if name is None else f"learners[{name!r}]"
+    with _name_learner_in_errors(argument, game, entrant):
         if own_feedback:
-            try_feedback(entrant.feedback, game.specs, dtype)
+            check_feedback_specs(entrant.feedback, game.specs, dtype)
         key = jax.eval_shape(lambda: jax.random.key(0))
         before, after, record = shapes_of(_first_round, game, entrant, key)
     name = type(game.environment).__name__
     check_spec(f"{name}.instance", "instance", game.specs.instance, record.x)
     check_spec(f"{name}.answer", "outcome", game.specs.outcome, record.y)
-    check_state(f"{what}: update", before.learner, after.learner)
+    check_state(f"{what}.update", before.learner, after.learner)
     check_state(f"{name}.answer", before.environment, after.environment)
     if not isinstance(record.loss, jax.ShapeDtypeStruct) or record.loss.shape != ():
         raise ArgumentTypeError(
             "loss",
-            f"must be a number for the move of {what} ({said(record.y_hat)}) and the outcome "
-            f"({said(record.y)}), got {said(record.loss)}",
+            f"must return a number for the move {format_spec(record.y_hat)} of {argument} and the outcome "
+            f"{format_spec(record.y)} "
+            f"(got {format_spec(record.loss)}){_loss_advice(record)}",
         )
-    overflow_of(record.info)
-    return Bound(game, entrant, record)
+    overflow_flag(record.info)
+    return BoundGame(game, entrant, record)
 
 
-def warn_of_other_losses(game: Game, learners: Mapping[str, Any]) -> None:
-    """One warning that names all learners made for another loss than the game's.
+def warn_about_loss_mismatch(game: Game, learners: Mapping[str, Any]) -> None:
+    """Warn once, with the names of all learners that are made for another loss than the game's.
 
-    That may be meant, as to learn by a surrogate of the loss that counts, and so is no error. Where nobody can descend
-    on the loss of the game, because it counts mistakes or has no gradient, it always is, and nothing is said.
+    This can be intended (a surrogate loss), so it is not an error. There is no warning if nothing can descend on the
+    game's loss: the zero-one loss, or one without a gradient.
     """
     if isinstance(game.loss, ZeroOne) or not isinstance(game.loss, Loss):
         return
@@ -157,7 +156,7 @@ def warn_of_other_losses(game: Game, learners: Mapping[str, Any]) -> None:
 
 
 def same_loss(game: Game, loss: Any) -> bool:
-    """Whether a loss is that of the game, its numbers included as far as they are known."""
+    """Whether a loss equals that of the game, including its numbers where they are known."""
     (leaves, structure), (own_leaves, own_structure) = map(jax.tree.flatten, (game.loss, loss))
 
     def alike(number: Any, own: Any) -> bool:
@@ -175,37 +174,61 @@ def _first_round(game: Game, entrant: Entrant, key: jax.Array) -> tuple[States, 
 
 
 @contextlib.contextmanager
-def _cannot_play(what: str, game: Game, entrant: Entrant) -> Iterator[None]:
-    """Errors inside a round say which learner, and in which game."""
-    feedback = type(entrant.feedback).__name__
+def _name_learner_in_errors(argument: str, game: Game, entrant: Entrant) -> Iterator[None]:
+    """Name the learner and the game in errors of a round."""
+    what = type(entrant.learner).__name__
+    instances, outcomes = map(format_spec, game.specs)
+    setting = f"(got {type(entrant.feedback).__name__}, instances {instances} and outcomes {outcomes})"
     try:
         yield
     except AttributeError as error:
         if isinstance(error.obj, Oracle):
-            raise TypeError(
-                f"{what} asks its feedback for {error.name!r}, which {feedback} does not answer: it answers "
-                f"{', '.join(_answers(error.obj))}"
+            raise ArgumentTypeError(
+                argument,
+                f"{what} asks for {error.name!r}, which the feedback does not answer "
+                f"(got {type(entrant.feedback).__name__}); it answers {', '.join(_answer_names(error.obj))}",
             ) from error
-        raise TypeError(f"{what} cannot play {_setting(game, feedback)}: {_first_line(error)}") from error
+        raise ArgumentTypeError(argument, f"{what} cannot play this game {setting}; {_first_line(error)}") from error
     except NotImplementedError as error:
         # some functions of jax.random take the keys of jax's own generator only
-        advice = "if it draws random numbers, draw them with jaxonline.random, e.g. jo.random.poisson(key, lam)"
-        raise NotImplementedError(f"{what} cannot play: {_first_line(error)}; {advice}") from error
+        advice = "draw random numbers with jaxonline.random, e.g. jo.random.poisson(key, lam)"
+        raise NotImplementedError(f"{argument}: {what} cannot play; {_first_line(error)}; {advice}") from error
     except (TypeError, ValueError) as error:
-        try_instance(game.environment)
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{what} cannot play {_setting(game, feedback)}: {_first_line(error)}") from error
+        check_instance(game.environment)
+        kind = ArgumentTypeError if isinstance(error, TypeError) else ArgumentError
+        message = f"{_first_line(error).rstrip('.')}{_advice(error, entrant.learner)}"
+        raise kind(argument, f"{what} cannot play this game {setting}; {message}") from error
 
 
-def _answers(oracle: Any) -> list[str]:
-    """What an oracle can be asked for."""
+def _advice(error: Exception, learner: Any) -> str:
+    """How to correct code of a learner that JAX cannot trace."""
+    if isinstance(error, jax.errors.TracerBoolConversionError):
+        return "; use jnp.where instead of a Python `if`"
+    if not isinstance(error, TypeError):
+        return ""
+    sizes = [
+        f"{type(learner).__name__}{jax.tree_util.keystr(path)}"
+        for path, leaf in jax.tree_util.tree_leaves_with_path(learner)
+        if jnp.ndim(leaf) == 0 and jnp.issubdtype(jnp.result_type(leaf), jnp.integer)
+    ]
+    return f"; a field that is a size must be jo.static() (here {', '.join(sizes)})" if sizes else ""
+
+
+def _loss_advice(record: Round) -> str:
+    """How to correct the loss of a game that is not a number."""
+    arms = isinstance(record.y_hat, Draw) or jnp.issubdtype(jax.tree.leaves(record.y_hat)[0].dtype, jnp.integer)
+    shapes = [leaf.shape for leaf in jax.tree.leaves(record.y)]
+    if arms and shapes and len(shapes[0]) == 1:
+        return "; for arms pass loss=jo.losses.ArmLoss()"
+    if shapes == [(1,)]:
+        return "; pass outcomes of shape (n,), e.g. y.ravel()"
+    return ""
+
+
+def _answer_names(oracle: Any) -> list[str]:
+    """The questions that an oracle answers."""
     names = {name for kind in type(oracle).__mro__[:-1] for name in vars(kind)} | set(vars(oracle))
     return sorted(name for name in names if not name.startswith("_") and name != "queries")
-
-
-def _setting(game: Game, feedback: str) -> str:
-    instances, outcomes = map(said, game.specs)
-    return f"with {feedback}, instances {instances} and outcomes {outcomes}"
 
 
 def _first_line(error: Exception) -> str:

@@ -1,8 +1,8 @@
 """Optional methods of learners, environments and feedbacks, with their default implementations.
 
 A class may inherit from `LearnerDefaults`, `EnvironmentDefaults` or `FeedbackDefaults`, but need not: the library calls
-optional methods through `method_of`, which uses the default where a class has no method of that name. A learner that
-wraps one other learner inherits from `ForwardsToLearner`.
+optional methods through `method_of`, which uses the default if the class has no such method. A learner that wraps
+another learner inherits from `ForwardsToLearner`.
 """
 
 import functools
@@ -28,13 +28,10 @@ class LearnerDefaults:
         return LearnerTraits()
 
     def check_feedback(self, feedback: FeedbackTraits) -> None:
-        """Raise a ValueError that names the argument of the feedback with which the learner would be wrong.
-
-        It is called before the first round. By default every feedback is accepted.
-        """
+        """Raise a ValueError if the learner would be wrong with a feedback; called before the first round."""
 
     def overflow_probability(self, n_rounds: int) -> float | None:
-        """The probability, or a bound on it, that a run of `n_rounds` rounds runs out of storage. None: unknown."""
+        """The probability, or an upper bound, that a run of `n_rounds` rounds runs out of storage. None: unknown."""
         return None
 
 
@@ -47,18 +44,35 @@ class EnvironmentDefaults:
         return EnvironmentTraits()
 
     def expected_outcome(self, state: PyTree, t: Int[Array, ""], x: PyTree, y: PyTree) -> PyTree:
-        """The mean of the outcome of round t given the past and the move, for the pseudo-regret (`game.regret`).
-
-        `state` is the state after the round. A game with the pseudo-regret requires a method of the environment's own.
-        """
+        """The mean of the outcome y given the past and the move, for the pseudo-regret; `state` is after the round."""
         raise NotImplementedError
+
+
+class ForwardsToEnvironment(EnvironmentDefaults):
+    """Base of an environment that wraps another one, `self.environment`; whatever it does not define is forwarded."""
+
+    environment: Any
+
+    @property
+    def traits(self) -> EnvironmentTraits:
+        """The traits of the environment."""
+        return traits_of(self.environment, EnvironmentTraits)
+
+    @property
+    def outcome_spec(self) -> PyTree:
+        """Shape and dtype of an outcome of the environment."""
+        return self.environment.outcome_spec
+
+    def init(self, key: Key[Array, ""]) -> PyTree:
+        """Return the state of the environment."""
+        return self.environment.init(key)
 
 
 class FeedbackDefaults:
     """Optional methods of a feedback.
 
-    A feedback with a method `observe` of its own is *adaptive*: its answers may depend on the rounds before. Its state
-    is one of the run's states, and its `open` has `state` as one more argument.
+    A feedback with its own method `observe` is *adaptive*: its answers may depend on earlier rounds. Its state is part
+    of the run's states, and its `open` has the further argument `state`.
     """
 
     @property
@@ -67,31 +81,26 @@ class FeedbackDefaults:
         return FeedbackTraits()
 
     def init(self, key: Key[Array, ""], specs: Specs, move: PyTree) -> PyTree:
-        """The state before round 1, for instances, outcomes and moves of these shapes and dtypes. None by default."""
+        """The state before round 1, for instances, outcomes and moves of these shapes and dtypes; by default empty."""
         return ()
 
     def observe(
         self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree
     ) -> PyTree:
-        """The next state, at the end of round t, from everything that happened in it. By default it is the same."""
+        """The state after a round, computed from everything that happened in it; by default unchanged."""
         return state
 
     def check_specs(self, specs: Specs) -> None:
-        """Raise a ValueError that names the argument of the feedback which does not suit these instances and outcomes.
-
-        It is called when a game is made. By default all instances and outcomes are accepted.
-        """
+        """Raise a ValueError, when a game is made, if the feedback does not suit these instances and outcomes."""
 
     def mirrored(self: Self, sign: Float[ArrayLike, ""]) -> Self:
-        """The feedback with all noise times 1 or -1, for pairs of plays with opposite noise (`simulate(antithetic=)`).
+        """The feedback with all noise times 1 or -1, for pairs of runs with opposite noise (`simulate(antithetic=)`).
 
-        By default the feedback itself, which has no noise.
-
-        Raises:
-            ValueError: the feedback makes noisy copies; mirroring them would change the law of the noise.
+        By default the feedback itself, which has no noise. Raises a ValueError for noisy copies that cannot be
+        mirrored.
         """
         if traits_of(self, FeedbackTraits).makes_copies:
-            problem = f"must have noise that can be mirrored (NoisyCopies), got {type(self).__name__}"
+            problem = f"must have noise that can be mirrored, such as NoisyCopies (got {type(self).__name__})"
             raise ArgumentError("feedback", problem)
         return self
 
@@ -105,34 +114,33 @@ class OracleDefaults:
 
 
 class ForwardsToLearner(LearnerDefaults):
-    """Base of a learner that wraps one other learner, `self.learner`: traits and optional methods are that learner's.
+    """Base of a learner that wraps one other learner, `self.learner`, and has its traits and optional methods.
 
-    The subclass has `init`, `predict` and `update`, and overrides what is not the same as for the learner that it
-    wraps.
+    The subclass has `init`, `predict` and `update`, and overrides what differs from the wrapped learner.
     """
 
     learner: Any
 
     @property
     def traits(self) -> LearnerTraits:
-        """Those of the learner."""
+        """Facts about the wrapped learner."""
         return traits_of(self.learner, LearnerTraits)
 
     def check_feedback(self, feedback: FeedbackTraits) -> None:
-        """The check of the learner."""
+        """Run the check of the wrapped learner."""
         method_of(self.learner, LearnerDefaults.check_feedback)(feedback)
 
     def overflow_probability(self, n_rounds: int) -> float | None:
-        """The probability of the learner."""
+        """The probability for the wrapped learner."""
         return method_of(self.learner, LearnerDefaults.overflow_probability)(n_rounds)
 
     def weights(self, state: PyTree) -> Float[Array, "K"]:
-        """The weights that the learner gives to its experts; a learner without such weights has no such method."""
+        """The weights that the wrapped learner gives to its experts, if it has such a method."""
         return self.learner.weights(state)
 
 
 def method_of(item: Any, default: Callable[..., Any]) -> Callable[..., Any]:
-    """The method of an object with the name of a default implementation, or else that implementation.
+    """The method of an object with the name of a default implementation, or else that default.
 
     Example:
         >>> import jaxonline as jo
@@ -144,10 +152,17 @@ def method_of(item: Any, default: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def overrides(item: Any, default: Callable[..., Any]) -> bool:
-    """Whether an object has a method of its own in place of a default implementation."""
+    """Whether an object has its own method in place of a default implementation."""
     return getattr(type(item), default.__name__, default) is not default
 
 
+def has_expected_outcomes(environment: Any) -> bool:
+    """Whether the means of the outcomes are known; a wrapper has those of its environment."""
+    if isinstance(environment, ForwardsToEnvironment):
+        return has_expected_outcomes(environment.environment)
+    return overrides(environment, EnvironmentDefaults.expected_outcome)
+
+
 def is_adaptive(feedback: Any) -> bool:
-    """Whether the answers of a feedback may depend on the rounds before (`FeedbackDefaults`)."""
+    """Whether the answers of a feedback may depend on earlier rounds (`FeedbackDefaults`)."""
     return overrides(feedback, FeedbackDefaults.observe)

@@ -1,12 +1,12 @@
-"""One run with its full history: the tool for small games, debugging and teaching."""
+"""One run with its full history: for small games, debugging and teaching."""
 
 from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Key, PyTree
+from jaxtyping import PyTree
 
-from jaxonline.game.binding import as_entrant, bind, warn_of_other_losses
+from jaxonline.game.binding import as_entrant, bind, warn_about_loss_mismatch
 from jaxonline.game.keys import stream_keys
 from jaxonline.game.round import Game, Round, play_round, start
 from jaxonline.parameters import check
@@ -16,29 +16,28 @@ from jaxonline.parameters.validation import validate_arguments
 
 @validate_arguments
 def play(
-    game: Game, learner: Annotated[Any, Component("learner")], key: Key[Array, ""], n_rounds: Rounds
+    game: Game, learner: Annotated[Any, Component("learner")], key: int | jax.Array, n_rounds: Rounds
 ) -> tuple[PyTree, Round]:
-    """Play one run with its full history.
+    """Run a game once and keep its full history.
 
     Args:
         game: the game.
         learner: a learner, or an `Entrant`.
-        key: the run's key; run r of a study with key k has the key `fold_in(k, r)`.
+        key: the key of the run, or a seed; run r of a study with key k has the key `fold_in(k, r)`.
         n_rounds: the horizon.
 
     Returns:
         The learner's final state, and the `Round` records with a leading axis [n_rounds].
 
     Raises:
-        ValueError: if the learner cannot play the game.
+        TypeError, ValueError: the learner cannot play the game.
 
     Example:
-        >>> import jax, numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
         >>> game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
         >>> learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
-        >>> state, history = jo.play(game, learner, jax.random.key(0), n_rounds=6)
-        >>> history.loss.tolist()  # every coordinate is seen twice, and a step of 1/2 solves it at once
+        >>> state, history = jo.play(game, learner, key=0, n_rounds=6)
+        >>> history.loss.tolist()  # each coordinate occurs twice, and a step of 1/2 learns it at once
         [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
         >>> history
         round  instance  move  outcome  loss  queries
@@ -50,9 +49,9 @@ def play(
             6   [0 0 1]     1        1     0        1
         6 rounds, sum of losses 3, 6 queries
     """
-    check.key("key", key)
+    key = check.as_key("key", key)
     bound = bind(game, learner)
-    warn_of_other_losses(game, {"learner": as_entrant(game, learner).learner})
+    warn_about_loss_mismatch(game, {"learner": as_entrant(game, learner).learner})
     return _play(bound.game, bound.entrant, key, n_rounds)
 
 

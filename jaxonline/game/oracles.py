@@ -1,4 +1,4 @@
-"""How a round's oracle is opened, of feedbacks that remember and of those that do not."""
+"""Open the oracle of a round, for feedbacks with and without state."""
 
 from typing import Any
 
@@ -22,27 +22,27 @@ def for_feedback(feedback: Any, outcome: PyTree) -> PyTree:
 def open_oracle(
     feedback: Any, key: Key[Array, ""], t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree, state: PyTree = ()
 ) -> Any:
-    """The oracle of round t; `state` is for an adaptive feedback."""
+    """Open the oracle of round t; only an adaptive feedback receives `state`."""
     return feedback.open(key, t, x, for_feedback(feedback, y), y_hat, *([state] if is_adaptive(feedback) else []))
 
 
-def feedback_state(feedback: Any, oracle_key: Key[Array, ""], specs: Specs, move: PyTree) -> PyTree:
-    """The state of a feedback before round 1, () for one that remembers nothing."""
+def initial_feedback_state(feedback: Any, oracle_key: Key[Array, ""], specs: Specs, move: PyTree) -> PyTree:
+    """The state of a feedback before round 1; () if it has none."""
     return method_of(feedback, FeedbackDefaults.init)(jax.random.fold_in(oracle_key, INIT), specs, move)
 
 
-def observed(
+def next_feedback_state(
     feedback: Any, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree
 ) -> PyTree:
     """The state of a feedback after round t."""
     return method_of(feedback, FeedbackDefaults.observe)(key, state, t, x, for_feedback(feedback, y), y_hat)
 
 
-def try_feedback(feedback: Any, specs: Specs, dtype: Any) -> None:
-    """Whether a feedback suits the game; one of copies is asked for one and for a label, without computing anything.
+def check_feedback_specs(feedback: Any, specs: Specs, dtype: Any) -> None:
+    """Check that a feedback suits the game, without computing anything.
 
     Raises:
-        ValueError: more attributes than instances have; noise of another dimension than the instances; a state that
+        ValueError: it asks for more attributes than instances have; noise and instances differ in dimension; its state
             changes its type.
     """
     method_of(feedback, FeedbackDefaults.check_specs)(specs)
@@ -51,9 +51,9 @@ def try_feedback(feedback: Any, specs: Specs, dtype: Any) -> None:
     feedback = cast_leaves(feedback, dtype)
 
     def ask(key, t, x, y):
-        state = feedback_state(feedback, key, specs, specs.outcome)
+        state = initial_feedback_state(feedback, key, specs, specs.outcome)
         oracle = open_oracle(feedback, key, t, x, y, y, state)
-        return state, observed(feedback, key, state, t, x, y, y), (oracle.copy(0), oracle.label())
+        return state, next_feedback_state(feedback, key, state, t, x, y, y), (oracle.copy(0), oracle.label())
 
     key = jax.eval_shape(lambda: jax.random.key(0))
     before, after, _ = jax.eval_shape(ask, key, jax.ShapeDtypeStruct((), jnp.int32), *specs)
@@ -61,7 +61,7 @@ def try_feedback(feedback: Any, specs: Specs, dtype: Any) -> None:
 
 
 def check_state(what: str, before: PyTree, after: PyTree) -> None:
-    """Check that a state keeps its structure, shapes and dtypes, without which no loop can carry it."""
+    """Check that a state keeps its structure, shapes and dtypes, as loops require; raise ValueError otherwise."""
     kinds = [[(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(state)] for state in (before, after)]
     if kinds[0] != kinds[1] or jax.tree.structure(before) != jax.tree.structure(after):
-        raise ValueError(f"{what} must return a state of the type of init's, {before}, got {after}")
+        raise ValueError(f"{what}: must return a state of the shapes and dtypes of init, {before} (got {after})")

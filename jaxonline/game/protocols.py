@@ -1,6 +1,6 @@
-"""Methods that every environment, feedback, oracle, learner, comparator and measure must have.
+"""Required methods of every environment, feedback, oracle, learner, comparator and measure.
 
-These classes describe interfaces: a class with the methods need not inherit from them. Every method is a pure function.
+These classes describe interfaces; a class with the methods need not inherit from them. Every method is a pure function.
 Optional methods are in `game.defaults`, optional facts in `game.traits`.
 """
 
@@ -12,11 +12,11 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 
 
 class Specs(NamedTuple):
-    """Shapes and dtypes of what a round is made of: pytrees of `jax.ShapeDtypeStruct`.
+    """Shapes and dtypes of instances and outcomes: pytrees of `jax.ShapeDtypeStruct`.
 
     Attributes:
         instance: of the instance x.
-        outcome: of the outcome y: a scalar for a label or a target, a vector for the losses of all arms, any pytree.
+        outcome: of the outcome y: a scalar for a label or a target, a vector for the losses of all arms, or any pytree.
     """
 
     instance: PyTree
@@ -24,14 +24,14 @@ class Specs(NamedTuple):
 
     @classmethod
     def of_vectors(cls, dimension: int | tuple[int, ...], dtype: Any = np.float32) -> "Specs":
-        """Vectors of `dimension` numbers (or arrays of that shape) with a number as outcome."""
+        """Specs of vectors of `dimension` numbers (or arrays of that shape) with a scalar outcome."""
         shape = (dimension,) if isinstance(dimension, int) else dimension
         return cls(jax.ShapeDtypeStruct(shape, dtype), jax.ShapeDtypeStruct((), dtype))
 
 
 @runtime_checkable
 class Environment(Protocol):
-    """Where instances and outcomes come from.
+    """An environment: it generates instances and outcomes.
 
     Attributes:
         instance_spec: shape and dtype of an instance.
@@ -49,28 +49,28 @@ class Environment(Protocol):
         ...
 
     def instance(self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""]) -> tuple[PyTree, PyTree]:
-        """The instance of round t = 1, 2, ..., before the learner moves, and the next state."""
+        """The instance of round t = 1, 2, ..., before the learner's move, and the next state."""
         ...
 
     def answer(
         self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], x: PyTree, y_hat: PyTree
     ) -> tuple[PyTree, PyTree]:
-        """The outcome of round t, after the learner has moved, and the next state."""
+        """The outcome of round t, after the learner's move, and the next state."""
         ...
 
 
 @runtime_checkable
 class Feedback(Protocol):
-    """What a learner may ask about a round: opens one oracle a round."""
+    """A feedback: it opens one oracle per round, which answers the learner."""
 
     def open(self, key: Key[Array, ""], t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree) -> Any:
-        """The oracle of round t; an adaptive feedback (`game.defaults.FeedbackDefaults`) also gets its `state`."""
+        """The oracle of round t; an adaptive feedback (`game.defaults.FeedbackDefaults`) also receives its `state`."""
         ...
 
 
 @runtime_checkable
 class Oracle(Protocol):
-    """What a feedback opens for a round: it answers what it answers, and keeps the meter."""
+    """The oracle of one round: it answers the learner and counts the queries."""
 
     def queries(self) -> Int[Array, ""]:
         """The number of queries charged so far in this round."""
@@ -79,10 +79,10 @@ class Oracle(Protocol):
 
 @runtime_checkable
 class Learner(Protocol):
-    """A learner as three pure functions. State holds what the next round needs, info holds diagnostics.
+    """A learner as three pure functions. The state holds what the next round needs, info holds diagnostics.
 
-    An info with a boolean field `overflow` reports whether the learner ran out of storage in this round: the simulator
-    counts such runs and leaves them out of the means.
+    An info with a boolean field `overflow` reports that the learner ran out of storage in this round. The simulator
+    counts such runs and excludes them from the means.
     """
 
     def init(self, key: Key[Array, ""], specs: Specs) -> PyTree:
@@ -90,11 +90,11 @@ class Learner(Protocol):
         ...
 
     def predict(self, key: Key[Array, ""], state: PyTree, x: PyTree) -> PyTree:
-        """The move on the instance `x`: a prediction, a vector of weights, an arm, a `Draw`: any pytree."""
+        """The move on the instance `x`: a prediction, a vector of weights, an arm, a `Draw`, or any pytree."""
         ...
 
     def update(self, key: Key[Array, ""], state: PyTree, oracle: Any) -> tuple[PyTree, PyTree]:
-        """The next state and the round's info, from what the oracle answers."""
+        """The next state and the info of the round, computed from the oracle's answers."""
         ...
 
 
@@ -102,8 +102,8 @@ class Draw(NamedTuple):
     """The move of a learner that draws an arm at random.
 
     Attributes:
-        arm: the arm drawn, 0, 1, ..., K - 1.
-        probabilities: those it was drawn with [K], for importance weights and expected losses.
+        arm: the arm, 0, 1, ..., K - 1.
+        probabilities: the probabilities of all arms [K], for importance weights and expected losses.
     """
 
     arm: Int[Array, ""]
@@ -112,13 +112,14 @@ class Draw(NamedTuple):
 
 @runtime_checkable
 class Comparator(Protocol):
-    """The best fixed predictor of a class in hindsight, from sums over rounds.
+    """The best fixed predictor of a class in hindsight, computed from sums over rounds.
 
-    A comparator for one loss has it as an attribute `loss`; games with another loss are refused.
+    A comparator for one loss has an attribute `loss`; a game with another loss raises an error. Games with masks
+    (`game.Available`) need a comparator with the attribute `uses_masks = True`.
     """
 
     def statistic(self, x: PyTree, y: PyTree) -> PyTree:
-        """What one round adds to the sums."""
+        """The contribution of one round to the sums."""
         ...
 
     def best_loss(self, sums: PyTree) -> np.ndarray:
@@ -128,19 +129,19 @@ class Comparator(Protocol):
 
 @runtime_checkable
 class HindsightComparator(Protocol):
-    """The best fixed predictor of a class for which no sums over rounds are enough."""
+    """The best fixed predictor of a class in hindsight, computed from all rounds."""
 
     def best_losses(self, X: np.ndarray, y: np.ndarray, rounds: np.ndarray) -> np.ndarray:
-        """The smallest cumulative loss of the class over the first t rows, for each t of the rising `rounds`."""
+        """The smallest cumulative loss of the class over the first t rows, for each t of the increasing `rounds`."""
         ...
 
 
 @runtime_checkable
 class Measure(Protocol):
-    """What is counted during a run, and recorded (`simulation.measures`). A struct, like everything in a simulation.
+    """A quantity that is counted during a run and recorded (`simulation.measures`). It must be a struct.
 
     Attributes:
-        name: under which it is in the result.
+        name: its name in the result.
     """
 
     @property
@@ -155,5 +156,5 @@ class Measure(Protocol):
         ...
 
     def read(self, carry: PyTree) -> Any:
-        """What is recorded: an array of any shape, or a compensated sum (`linalg.compensated.Compensated`)."""
+        """The recorded value: an array of any shape, or a compensated sum (`linalg.compensated.Compensated`)."""
         ...

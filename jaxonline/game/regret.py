@@ -1,8 +1,8 @@
-"""Notions of regret: on which instance the learner predicts, and on what the best in hindsight is judged.
+"""Notions of regret: the instances on which learner and comparator predict, and the outcomes that count.
 
-Cesa-Bianchi, Shalev-Shwartz and Shamir (COLT 2010), Appendix A, for the first three. A noisy copy is always `copy(0)`
-of the game's feedback, the first one that a learner of that feedback may query. A notion of your own is a struct with
-the same three attributes.
+The first three are those of Cesa-Bianchi, Shalev-Shwartz and Shamir (COLT 2010), Appendix A. A noisy copy is always
+`copy(0)` of the game's feedback, the first one that a learner may query. A notion of your own is a struct with the same
+attributes.
 """
 
 from typing import ClassVar, Protocol, runtime_checkable
@@ -12,12 +12,12 @@ from jaxonline.parameters.struct import struct
 
 @runtime_checkable
 class Regret(Protocol):
-    """What the referee has to know of a notion of regret.
+    """A notion of regret.
 
     Attributes:
-        learner_on_copies: whether the learner predicts on a noisy copy, and not on the clean instance.
+        learner_on_copies: whether the learner predicts on a noisy copy instead of the clean instance.
         comparator_on_copies: whether the comparator is judged on that copy.
-        on_expected_outcomes: whether losses are those of the mean of the outcome given the past.
+        on_expected_outcomes: whether losses are those of the mean outcome given the past.
     """
 
     @property
@@ -32,11 +32,10 @@ class Regret(Protocol):
 
 @struct
 class CleanRegret:
-    """Learner and comparator on the clean instances (Eq. 1): the ordinary regret.
+    """Regret with learner and comparator on the clean instances (Eq. 1), the ordinary regret.
 
     Example:
-        >>> import numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
         >>> jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation()).regret
         CleanRegret()
     """
@@ -49,11 +48,10 @@ class CleanRegret:
 
 @struct
 class NoisyRegret:
-    """Learner and comparator both on a noisy copy.
+    """Regret with learner and comparator on the same noisy copy.
 
     Example:
-        >>> import numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
         >>> copies = jo.NoisyCopies(jo.noise.gaussian(0.1))
         >>> game = jo.Game(jo.environments.LinearModel(np.ones(3)), copies, regret=jo.game.NoisyRegret())
         >>> game.regret.comparator_on_copies
@@ -68,7 +66,7 @@ class NoisyRegret:
 
 @struct
 class NoisyLearnerRegret:
-    """The learner on a noisy copy, the comparator on the clean instance (Eq. 5): linear for every learner.
+    """Regret with the learner on a noisy copy, the comparator on the clean instance (Eq. 5): linear for every learner.
 
     Example:
         >>> import jaxonline as jo
@@ -85,13 +83,12 @@ class NoisyLearnerRegret:
 
 @struct
 class PseudoRegret:
-    """Losses are those of the mean of each outcome given the past, for learner and comparator: the regret of bandits.
+    """Pseudo-regret: losses of the mean outcome given the past, for learner and comparator; the regret of bandits.
 
-    The environment must have the method `expected_outcome`, and the loss must be linear in the outcome, as
-    that of arms is (`losses.ArmLoss`): only then is the loss of the mean the mean of the loss.
+    The environment must have a method `expected_outcome`, and the loss must be linear in the outcome, as
+    `losses.ArmLoss` is: only then is the loss of the mean the mean of the loss.
 
     Example:
-        >>> import jax, numpy as np
         >>> import jaxonline as jo
         >>> arms = jo.environments.BernoulliArms([0.2, 0.8])
         >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss(), regret=jo.game.PseudoRegret())

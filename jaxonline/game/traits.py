@@ -1,8 +1,8 @@
-"""Facts that learners, environments and feedbacks state about themselves: one record each, with defaults.
+"""Facts that learners, environments and feedbacks state about themselves, with defaults.
 
-A class states its facts in an attribute or a property `traits`, for example
-`traits = EnvironmentTraits(oblivious=True)`. A class without `traits` has the defaults. A wrapper returns the traits
-of the object that it wraps (`game.defaults.ForwardsToLearner`).
+A class states its facts in an attribute or a property `traits`, for example `traits =
+EnvironmentTraits(oblivious=True)`. A class without `traits` has the defaults. A wrapper returns the traits of the
+wrapped object (`ForwardsToLearner`).
 """
 
 import inspect
@@ -17,14 +17,14 @@ class LearnerTraits(NamedTuple):
     """Facts about a learner.
 
     Attributes:
-        loss: the loss that the learner descends on. A game with another loss warns, since regret is in the game's loss.
-            None: unknown.
-        loss_range: the range (low, high) of the losses of arms for which the learner's theorem holds. Losses that are
-            known before the game are checked against it. None: any losses.
-        label_range: the range (low, high) of the labels, which `aggregate` checks before it starts. None: any labels.
-        long_rounds: whether a round takes so long that preparing its program for speed pays.
-        capacity_hint: how a user gives the learner more storage, as a sentence without a full stop; it ends the
-            warnings about runs that ran out of storage.
+        loss: the loss that the learner minimises; None if unknown. A game with another loss warns.
+        loss_range: the range (low, high) of the losses of arms in the learner's theorem; None for any losses. Losses
+            known in advance are checked to lie in it.
+        label_range: the range (low, high) of the labels, which `aggregate` checks; None for any labels.
+        long_rounds: whether a round takes so long that compiling with optimisation pays.
+        capacity_hint: how to give the learner more storage, for warnings about runs that ran out of storage; without
+            full stop.
+        uses_masks: whether the learner chooses only among available arms or experts (`game.Available`).
 
     Example:
         >>> import jaxonline as jo
@@ -37,21 +37,20 @@ class LearnerTraits(NamedTuple):
     label_range: tuple[ArrayLike, ArrayLike] | None = None
     long_rounds: bool = False
     capacity_hint: str = "give it more capacity"
+    uses_masks: bool = False
 
 
 class EnvironmentTraits(NamedTuple):
-    """Facts about an environment. The simulator relies on them, and does not check `oblivious` and `deterministic`.
+    """Facts about an environment. The simulator relies on `oblivious` and `deterministic` without a check.
 
     Attributes:
-        oblivious: whether neither instances nor outcomes depend on the learner's moves. The best predictor in hindsight
-            of an oblivious environment is computed once for all learners.
-        deterministic: whether every run also has the same instances and outcomes.
-        outcomes: an array of all outcomes that can occur, checked against what losses and learners require. None:
-            unknown.
+        oblivious: whether instances and outcomes do not depend on the learner's moves. Then the best predictor in
+            hindsight is computed once for all learners.
+        deterministic: whether instances and outcomes are also identical in every run.
+        outcomes: all outcomes that can occur, checked against the assumptions of losses and learners; None if unknown.
 
     Example:
-        >>> import numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
         >>> jo.environments.DataStream(np.eye(3), np.ones(3)).traits.deterministic
         True
     """
@@ -65,13 +64,12 @@ class FeedbackTraits(NamedTuple):
     """Facts about a feedback.
 
     Attributes:
-        makes_copies: whether its oracles have `copy(j)`, so that noisy notions of regret (`game.regret`) can use it.
-        direct_products: whether products with copies are drawn without the copies, so that copy 0 is not a copy that
-            the learner has used.
-        noise: the law of the noise of the instances. None: no noise, or no single law.
-        label_noise: the law of the noise of the labels. None: clean labels.
-        reads_entries: whether the oracle reads single entries of the outcome, so that `open` may get a lazy outcome
-            (`losses.lazy.LazyOutcome`).
+        makes_copies: whether its oracles have `copy(j)`, as noisy notions of regret (`game.regret`) require.
+        direct_products: whether products with copies are drawn without the copies, so that copy 0 is not one that the
+            learner has used.
+        noise: the distribution of the instances' noise; None without noise, or without a single distribution.
+        label_noise: the distribution of the labels' noise; None for clean labels.
+        reads_entries: whether `open` accepts a lazy outcome (`losses.lazy.LazyOutcome`) and reads single entries.
         max_delay: the largest number of rounds after which an answer arrives.
 
     Example:
@@ -92,11 +90,7 @@ Traits = TypeVar("Traits", LearnerTraits, EnvironmentTraits, FeedbackTraits)
 
 
 def traits_of(item: Any, kind: type[Traits]) -> Traits:
-    """The traits of a learner, an environment or a feedback: its own, or the defaults of `kind`.
-
-    Raises:
-        TypeError: `traits` is not an object of the class `kind`.
-    """
+    """The traits of a learner, an environment or a feedback, or the defaults of the class `kind`."""
     if inspect.getattr_static(item, "traits", None) is None:
         return kind()
     article = "an" if kind is EnvironmentTraits else "a"

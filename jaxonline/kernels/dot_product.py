@@ -257,7 +257,7 @@ def require_dot_product(name: str, kernel: Any) -> DotProductKernel:
     if not isinstance(require_kernel(name, kernel), DotProductKernel):
         raise ArgumentTypeError(
             name,
-            f"must be a function of the inner product of its arguments to have a series, got {type(kernel).__name__}",
+            f"must be a function of the inner product of its arguments to have a series (got {type(kernel).__name__})",
         )
     return kernel
 

@@ -178,7 +178,7 @@ class GaussianMixture(RadialKernel):
     def __post_init__(self):
         if np.shape(self.rates) != np.shape(self.weights):
             shapes = f"{np.shape(self.rates)} and {np.shape(self.weights)}"
-            raise ArgumentError("weights", f"must have as many entries as rates, got the shapes {shapes}")
+            raise ArgumentError("weights", f"must have as many entries as rates (got the shapes {shapes})")
 
     def profile(self, squared_distance: Float[Array, "..."]) -> Float[Array, "..."]:
         dtype = squared_distance.dtype

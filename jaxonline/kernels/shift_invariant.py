@@ -116,6 +116,6 @@ def require_shift_invariant(name: str, kernel: Any) -> ShiftInvariantKernel:
     if not isinstance(require_kernel(name, kernel), ShiftInvariantKernel):
         raise ArgumentTypeError(
             name,
-            f"must be a function of the difference of its arguments to have a spectrum, got {type(kernel).__name__}",
+            f"must be a function of the difference of its arguments to have a spectrum (got {type(kernel).__name__})",
         )
     return kernel

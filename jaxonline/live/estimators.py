@@ -166,7 +166,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         first = not hasattr(self, "lives_")
         if first and classes is None:
             raise ArgumentError(
-                "classes", "must be given in the first call of partial_fit: all labels that will ever come"
+                "classes", "must be given in the first call of partial_fit (got None); pass all labels that can occur"
             )
         with self._fitted_or_as_before():
             X, y = validate_data(self, X, y, dtype=np.float64, reset=first)
@@ -174,7 +174,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             if first:
                 self._begin_with(unique_labels(classes))
             elif classes is not None and not np.array_equal(unique_labels(classes), self.classes_):
-                raise ArgumentError("classes", f"must stay what they were, {self.classes_}, got {check.quote(classes)}")
+                raise ArgumentError("classes", f"must stay {self.classes_} (got {check.quote(classes)})")
             self._learn(X, self._signs(y), 1)
         return self
 
@@ -190,7 +190,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
 
     def _begin_with(self, classes: np.ndarray) -> None:
         if len(classes) < 2:
-            raise ArgumentError("y", f"must have at least two classes, got {len(classes)} class")
+            raise ArgumentError("y", f"must have at least two classes (got {len(classes)} class)")
         self.classes_ = classes
         self._begin(PassiveAggressive(), len(classes) if len(classes) > 2 else 1)
 
@@ -198,6 +198,6 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         """Labels as -1 and +1, one column for each live learner."""
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
-            raise ArgumentError("y", f"must hold no other labels than {self.classes_}, got {check.quote(unknown[:3])}")
+            raise ArgumentError("y", f"must hold labels among {self.classes_} (got {check.quote(unknown[:3])})")
         positive = self.classes_ if len(self.lives_) > 1 else self.classes_[1:]
         return np.where(y[:, None] == positive[None], 1.0, -1.0)

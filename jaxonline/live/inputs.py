@@ -8,7 +8,7 @@ from jaxonline.losses.base import check_outcomes
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 
-MAX_FINITE_SQUARES = 1e37  # a sum of squares below it is one of numbers that are finite in float32
+MAX_FINITE_SQUARES = 1e37  # a smaller sum of squares has finite entries in float32
 
 
 def to_shape(name: str, value: Any) -> tuple[int, ...]:
@@ -27,7 +27,7 @@ def to_array(name: str, value: Any, shape: tuple[int, ...] | None, dtype: Any) -
         return given.astype(dtype)
     check.fits_dtype(name, check.finite_array(name, value), dtype)
     if not fits:
-        raise ArgumentError(name, f"must have shape {shape}, got {given.shape}")
+        raise ArgumentError(name, f"must have shape {shape} (got {given.shape})")
     return given.astype(dtype)
 
 
@@ -36,7 +36,7 @@ def to_rows(name: str, value: Any, shape: tuple[int, ...] | None, dtype: Any) ->
     given = check.finite_array(name, value)
     if given.ndim == 0 or len(given) == 0 or shape not in (None, given.shape[1:]):
         wanted = "" if shape is None else f", of shape {shape}"
-        raise ArgumentError(name, f"must have one row a round, at least one{wanted}, got shape {given.shape}")
+        raise ArgumentError(name, f"must have one row a round, at least one{wanted} (got shape {given.shape})")
     return to_array(name, given, given.shape, dtype)
 
 

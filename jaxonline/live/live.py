@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Key, PyTree
 
 from jaxonline.feedback import Bandit, FullInformation
-from jaxonline.game import Draw, Entrant, Game, Round, as_entrant, warn_of_other_losses
+from jaxonline.game import Draw, Entrant, Game, Round, as_entrant, warn_about_loss_mismatch
 from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.live import inputs, state_files
 from jaxonline.live.live_game import KeptPrecision, LiveGame, default_loss, no_arrivals
@@ -94,8 +94,8 @@ class Live:
         self._warned: set[str] = set()
         self._instance: tuple[int, ...] | None = None
         self._game: LiveGame | None = None  # until the shape of instances is known
-        self._told: LiveGame | None = None
-        self._states: Any = None  # States, likewise
+        self._loss_game: LiveGame | None = None
+        self._states: Any = None  # `States`, or None until then
         self._open: OpenRound | None = None
         if instance is not None:
             self._begin(inputs.to_shape("instance", instance))
@@ -121,7 +121,7 @@ class Live:
         """
         x = inputs.to_array("x", x, self._instance, self._precision.dtype)
         game = self._begin(x.shape)
-        # the outcome is not known: any will do
+        # the move does not depend on the outcome
         _, history = game.play(self.round + 1, self._states, pad_rows(x[None]), game.unknown)
         move = _first_row(history.y_hat)
         if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(move)):
@@ -149,13 +149,13 @@ class Live:
                 not a class of a margin loss.
         """
         if self._open is None or self._game is None:
-            raise RuntimeError(f"update must come after predict, which opens round {self.round + 1}")
+            raise RuntimeError(f"update: no round is open; call predict first, which opens round {self.round + 1}")
         dtype = self._precision.dtype
         if x is not None and not np.array_equal(inputs.to_array("x", x, self._instance, dtype), self._open.x):
-            raise ArgumentError("x", f"must be the instance of the open round, {self._open.x}, got {check.quote(x)}")
+            raise ArgumentError("x", f"must be the instance of the open round, {self._open.x} (got {check.quote(x)})")
         if (y is None) == (loss is None):
             raise ArgumentTypeError(
-                "update", f"must be given either y or loss, got {'neither' if y is None else 'both'}"
+                "update", f"must be given either y or loss (got {'neither' if y is None else 'both'})"
             )
         game, name = self._game, "y" if loss is None else "loss"
         outcome = inputs.to_array(name, y if loss is None else loss, self._outcome if loss is None else (), dtype)
@@ -163,7 +163,7 @@ class Live:
         if loss is not None and isinstance(self._entrant.feedback, Bandit):
             outcome = self._of_all_arms(outcome)
         elif loss is not None:
-            game = self._told = self._told or game.with_told_loss()
+            game = self._loss_game = self._loss_game or game.with_reported_loss()
         return _first_row(self._play(game, self._open.x[None], outcome[None]))
 
     def learn(self, X: ArrayLike | None, y: ArrayLike) -> Round:
@@ -193,12 +193,12 @@ class Live:
         y = inputs.to_rows("y", y, self._outcome, dtype)
         X = np.zeros((len(y), 0), dtype) if X is None else inputs.to_rows("X", X, self._instance, dtype)
         if len(X) != len(y):
-            raise ValueError(f"X and y must have the same number of rows, got {X.shape} and {y.shape}")
+            raise ArgumentError("y", f"must have as many rows as X, {len(X)} (got {len(y)})")
         game = self._begin(X.shape[1:])
         inputs.check_outcome_range("y", y, game.losses, game.loss_range)
         parts = [slice(first, first + TABLE_ROWS) for first in range(0, len(y), TABLE_ROWS)]
-        played = [_first_rows(self._play(game, X[part], y[part]), len(y[part])) for part in parts]
-        history = jax.tree.map(lambda *leaves: np.concatenate(leaves), *played)
+        records = [_first_rows(self._play(game, X[rows], y[rows]), len(y[rows])) for rows in parts]
+        history = jax.tree.map(lambda *leaves: np.concatenate(leaves), *records)
         self._warn_of_divergence(history.y_hat, self.round - len(y) + 1)
         return history
 
@@ -219,7 +219,9 @@ class Live:
             [0.0, 0.0, 0.0]
         """
         if self._game is None:
-            raise RuntimeError("moves must come after the first instance, or instance= must be given")
+            raise RuntimeError(
+                "moves: the shape of instances is unknown; call learn or predict first, or give instance="
+            )
         X = inputs.to_rows("X", X, self._instance, self._precision.dtype)
         return self._game.moves(self.round + 1, self._states, X)
 
@@ -261,7 +263,7 @@ class Live:
         return _rebuild, (self._precision.x64, self._entrant, self._outcome, self._loss, key, content)
 
     # -----------------------------------------------------------------------------------------------------------------
-    # Parts
+    # Private
 
     def _begin(self, instance: tuple[int, ...]) -> LiveGame:
         """The bound game; bound at the first call, when all shapes are known."""
@@ -272,7 +274,7 @@ class Live:
             game = Game(no_arrivals(instance, self._outcome, self._precision.dtype), self._entrant.feedback, loss)
         live_game = LiveGame.of(game, self._entrant, self._key, self._precision)
         if self._loss is not None:
-            warn_of_other_losses(game, {"learner": self._entrant.learner})
+            warn_about_loss_mismatch(game, {"learner": self._entrant.learner})
         self._states, self._game, self._instance = live_game.begin(), live_game, instance
         return live_game
 
@@ -284,9 +286,7 @@ class Live:
         if game.may_overflow and np.any(full := np.asarray(history.info.overflow)[:number]):
             way = traits_of(self._entrant.learner, LearnerTraits).capacity_hint
             first = self.round - number + 1 + int(np.argmax(full))
-            self._warn_once(
-                f"the learner ran out of storage in round {first}, and goes on without what found no room. {way}"
-            )
+            self._warn_once(f"the learner ran out of storage in round {first} and continues without the excess. {way}")
         return history
 
     def _of_all_arms(self, loss: np.ndarray) -> np.ndarray:
@@ -300,8 +300,8 @@ class Live:
             if not np.isfinite(leaf).all():
                 finite = np.isfinite(leaf).reshape(len(leaf), -1).all(axis=1)
                 self._warn_once(
-                    f"the move of round {first + int(np.argmin(finite))} is NaN or infinite, and so it may stay. Where "
-                    "steps are too large, a smaller one or a radius keeps a learner finite"
+                    f"the move of round {first + int(np.argmin(finite))} is NaN or infinite, and later ones may be; "
+                    "use a smaller step size or a radius"
                 )
 
     def _warn_once(self, message: str) -> None:
@@ -313,7 +313,7 @@ class Live:
 
     def _saved(self) -> state_files.Saved:
         if self._game is None or self._instance is None:
-            raise RuntimeError("save must come after the first predict, or instance= must be given")
+            raise RuntimeError("save: the shape of instances is unknown; call predict first, or give instance=")
         return state_files.Saved(
             self._game.identity(), short_repr(self._entrant), self._instance, self._outcome, self._precision.dtype.name,
             self._key, self.round, state_files.leaves_of(self._states), None if self._open is None else self._open.x,
@@ -323,12 +323,12 @@ class Live:
         """Be as what was saved, or raise and stay as it was."""
         if saved.dtype != self._precision.dtype.name:
             raise ValueError(
-                f"{path} must be a state of {self._precision.dtype.name}, jax's precision here, got {saved.dtype}"
+                f"{path}: must be a state of {self._precision.dtype.name}, jax's precision here (got {saved.dtype})"
             )
         if saved.outcome != self._outcome or self._instance not in (None, saved.instance):
             raise ValueError(
-                f"{path} must be a state for instances of shape {self._instance} and outcomes of shape "
-                f"{self._outcome}, got {saved.instance} and {saved.outcome}"
+                f"{path}: must be a state for instances of shape {self._instance} and outcomes of shape "
+                f"{self._outcome} (got {saved.instance} and {saved.outcome})"
             )
         with self._precision():
             other = Live(self._entrant, outcome=self._outcome, loss=self._loss, key=saved.key)

@@ -8,14 +8,14 @@ import numpy as np
 from jaxtyping import Array, Key, PyTree
 
 from jaxonline.feedback import Bandit, LossOfMove
-from jaxonline.game import Entrant, Game, Round, States, bind, overflow_of
+from jaxonline.game import Entrant, Game, Round, States, bind, overflow_flag
 from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.live import state_files
 from jaxonline.live.rounds import TABLE_ROWS, Arrivals, ReportedLoss, compile_programs, pad_rows
 from jaxonline.losses import ArmLoss, Squared
 
 ONE_ROUND = np.int32(1)
-MOVES_BATCH = 64  # instances of which moves are computed at once
+MOVES_BATCH = 64  # instances per call
 
 
 class KeptPrecision:
@@ -49,7 +49,7 @@ class LiveGame:
         self.unknown = np.ones((TABLE_ROWS, *game.specs.outcome.shape), precision.dtype)
         own_loss, self.loss_range, *_ = traits_of(entrant.learner, LearnerTraits)
         self.losses = [game.loss] if own_loss is None else [game.loss, own_loss]
-        self.may_overflow = overflow_of(info) is not None
+        self.may_overflow = overflow_flag(info) is not None
 
     @classmethod
     def of(cls, game: Game, entrant: Entrant, key: Key[Array, ""], precision: KeptPrecision) -> "LiveGame":
@@ -58,12 +58,12 @@ class LiveGame:
             bound = bind(game, entrant)
             return cls(bound.game, bound.entrant, bound.record.info, key, precision)
 
-    def with_told_loss(self) -> "LiveGame":
+    def with_reported_loss(self) -> "LiveGame":
         """The same learner in a game of reported losses; a TypeError unless the feedback is `LossOfMove`."""
         if not isinstance(self.entrant.feedback, LossOfMove):
             raise TypeError(
-                "loss is told to a learner with the feedback Bandit or LossOfMove, this one has "
-                f"{type(self.entrant.feedback).__name__}: give y"
+                "loss: only the feedbacks Bandit and LossOfMove accept it "
+                f"(got {type(self.entrant.feedback).__name__}); give y"
             )
         with self._precision():
             game = Game(

@@ -19,16 +19,16 @@ from jaxonline.game import Entrant, Game, Round, States, play_round, start, stre
 from jaxonline.game.defaults import EnvironmentDefaults, FeedbackDefaults
 from jaxonline.parameters.struct import replace, struct
 
-TABLE_ROWS = 8  # of the table; with one or two rows some loops are compiled in another way
-MAX_PROGRAMS = 256  # kept, of games and learners of different structures
+TABLE_ROWS = 8  # with one or two rows, XLA compiles some loops in another way
+MAX_PROGRAMS = 256  # in the cache, one for each structure
 
 
 @struct
 class Arrivals(EnvironmentDefaults):
     """An environment of given instances X [TABLE_ROWS, ...] and outcomes y, one row a round from round `first` on."""
 
-    X: Any  # [ROWS ...], an array of jax or NumPy
-    y: Any  # likewise
+    X: Any  # arrays of jax or NumPy
+    y: Any
     first: Int[ArrayLike, ""]
 
     @property
@@ -76,7 +76,7 @@ class ReportedLoss(FeedbackDefaults):
 
     def gradient(self, y_hat: PyTree, y: Array) -> PyTree:
         """Raises a TypeError, since the gradient is unknown: a learner that needs it is rejected when it is bound."""
-        raise TypeError("it asks for the gradient of the loss, and only the loss of the move is told")
+        raise TypeError("loss: the learner needs the gradient, but only the loss of the move is known; pass y")
 
 
 def pad_rows(rows: np.ndarray) -> np.ndarray:
@@ -129,7 +129,7 @@ def compile_programs(structure: Any, impl: Any) -> Programs:
     def moves(leaves, key_data, t, states, X):
         game, entrant, keys = parts(leaves, key_data)
 
-        def move(x):  # whatever the outcome; what comes after the move is not computed
+        def move(x):  # XLA drops what the move does not need
             come = Arrivals(x[None], game.environment.y, t)
             return play_round(replace(game, environment=come), entrant, keys, t, states)[1].y_hat
 

@@ -43,9 +43,7 @@ def check_same(path: str, saved: Saved, own: dict[str, str], words: str) -> None
     """Check that a state belongs to this learner, feedback and loss."""
     other = [name for name in own if saved.identity.get(name) != own[name]]
     if other:
-        raise ValueError(
-            f"{path} must be a state of {words}, got that of {saved.words}: it has another {' and '.join(other)}"
-        )
+        raise ValueError(f"path: {path} is a state of {saved.words}, with another {' and '.join(other)} than {words}")
 
 
 def leaves_of(states: PyTree) -> list[np.ndarray]:
@@ -56,10 +54,10 @@ def leaves_of(states: PyTree) -> list[np.ndarray]:
 def restore_leaves(path: str, states: PyTree, leaves: list[np.ndarray]) -> PyTree:
     """States with the numbers of a file; a ValueError if shapes or dtypes differ."""
     own, structure = jax.tree.flatten(states)
-    kinds = [[(leaf.shape, leaf.dtype) for leaf in each] for each in (map(plain_leaf, own), leaves)]
+    kinds = [[(leaf.shape, leaf.dtype) for leaf in arrays] for arrays in (map(plain_leaf, own), leaves)]
     if kinds[0] != kinds[1]:
         raise ValueError(
-            f"{path} must hold the state of this version of the learner, arrays {kinds[0]}, got {kinds[1]}"
+            f"{path}: must hold the state of this version of the learner, arrays {kinds[0]} (got {kinds[1]})"
         )
     return jax.tree.unflatten(structure, map(leaf_like, own, leaves))
 
@@ -93,7 +91,7 @@ def unpack(path: str, content: bytes) -> Saved:
             about["round"], [arrays[f"leaf {i}"] for i in range(about["leaves"])], arrays.get("open"),
         )  # fmt: skip
     except (*DAMAGED_ARCHIVE_ERRORS, TypeError, AttributeError, OSError) as error:
-        raise ValueError(f"{path} must be a state that Live.save wrote, and is another file or damaged") from error
+        raise ValueError(f"{path}: must be a file that Live.save wrote (got another kind, or a damaged one)") from error
 
 
 def write_state(path: str | os.PathLike[str], saved: Saved) -> None:

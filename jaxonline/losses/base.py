@@ -124,11 +124,11 @@ def as_loss(name: str, loss: Any) -> Loss:
             hashable.
     """
     if isinstance(loss, type) or not isinstance(loss, Loss):
-        hint = f": write {loss.__name__}(...)" if isinstance(loss, type) else ""
+        hint = f"; write {loss.__name__}(...)" if isinstance(loss, type) else ""
         raise ArgumentTypeError(
             name,
-            f"must be a loss of jaxonline.losses, or have {name}(y_hat, y) and {name}.gradient(y_hat, y), "
-            f"got {check.quote(loss)}{hint}",
+            f"must be a loss of jaxonline.losses, or have {name}(y_hat, y) and {name}.gradient(y_hat, y) "
+            f"(got {check.quote(loss)}){hint}",
         )
     if not any(leaf is loss for leaf in jax.tree.leaves(loss)):
         return loss

@@ -56,7 +56,7 @@ class PairLoss:
 
     def _n_arms(self, y: Any) -> int:
         if getattr(y, "ndim", 0) != 2 or y.shape[0] != y.shape[1]:
-            raise ArgumentError("y", f"must be a square matrix of duels, got {y}")
+            raise ArgumentError("y", f"must be a square matrix of duels (got {y})")
         if self.winner >= y.shape[0]:
-            raise ArgumentError("winner", f"must be an arm, at most {y.shape[0] - 1}, got {self.winner}")
+            raise ArgumentError("winner", f"must be an arm, at most {y.shape[0] - 1} (got {self.winner})")
         return y.shape[0]

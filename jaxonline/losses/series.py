@@ -108,7 +108,7 @@ def require_series(name: str, loss: Any) -> SeriesLoss:
         raise ArgumentTypeError(
             name,
             "must be a loss with a Taylor series (a SeriesLoss of jaxonline.losses, as SmoothedHinge for "
-            f"Hinge and SmoothedAbsolute for Absolute), got {check.quote(loss)}",
+            f"Hinge and SmoothedAbsolute for Absolute) (got {check.quote(loss)})",
         )
     return loss
 

@@ -66,7 +66,7 @@ class SmallestArms:
     def __call__(self, values: Float[Array, "*n K"]) -> Int[Array, "*n m"]:
         """Return the set, the arm with the smallest number first."""
         if self.m > values.shape[-1]:
-            raise ArgumentError("m", f"must be at most the number of arms, {values.shape[-1]}, got {self.m}")
+            raise ArgumentError("m", f"must be at most the number of arms, {values.shape[-1]} (got {self.m})")
         return jax.lax.top_k(-values, self.m)[1].astype(jnp.int32)
 
 

@@ -30,10 +30,10 @@ def number(name: str, value: Any, *, gt: float | None = None, ge: float | None =
     if is_abstract(value):
         return value
     if isinstance(value, list | tuple):
-        raise ArgumentTypeError(name, f"must be a number, got {quote(value)}")
+        raise ArgumentTypeError(name, f"must be a number (got {quote(value)})")
     array = real_array(name, value, "be a number")
     if array.ndim:
-        raise ArgumentError(name, f"must be a number, got an array of shape {array.shape}")
+        raise ArgumentError(name, f"must be a number (got an array of shape {array.shape})")
     _inside(name, array, gt, ge, lt, le)
     return value
 
@@ -44,7 +44,7 @@ def numbers(name: str, value: Any, *, gt: float | None = None, ge: float | None 
     if not is_abstract(value):
         array = real_array(name, value, "hold numbers")
         if array.size == 0:
-            raise ArgumentError(name, f"must have at least one entry, got shape {array.shape}")
+            raise ArgumentError(name, f"must have at least one entry (got shape {array.shape})")
         _inside(name, array, gt, ge, lt, le)
     return value
 
@@ -66,11 +66,11 @@ def count(name: str, value: Any, *, gt: float | None = None, ge: float | None = 
         ge = 1
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         wanted = "an integer" if ge is None else f"an integer of at least {ge}"
-        raise ArgumentTypeError(name, f"must be {wanted}, got {quote(value)}")
+        raise ArgumentTypeError(name, f"must be {wanted} (got {quote(value)})")
     if any(wrong(value, limit) for wrong, limit in zip(_OUTSIDE, (gt, ge, lt, le), strict=True) if limit is not None):
         limits = zip(("above", "at least", "below", "at most"), (gt, ge, lt, le), strict=True)
         wanted = " and ".join(f"{word} {limit}" for word, limit in limits if limit is not None)
-        raise ArgumentError(name, f"must be {wanted}, got {value}")
+        raise ArgumentError(name, f"must be {wanted} (got {value})")
     return int(value)
 
 
@@ -80,16 +80,16 @@ _OUTSIDE = (operator.le, operator.lt, operator.ge, operator.gt)
 def flag(name: str, value: Any) -> bool:
     """Check that `value` is True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise ArgumentTypeError(name, f"must be True or False, got {quote(value)}")
+        raise ArgumentTypeError(name, f"must be True or False (got {quote(value)})")
     return bool(value)
 
 
 def text(name: str, value: Any) -> str:
     """Check that `value` is a nonempty string."""
     if not isinstance(value, str):
-        raise ArgumentTypeError(name, f"must be a string, got {quote(value)}")
+        raise ArgumentTypeError(name, f"must be a string (got {quote(value)})")
     if not value.strip():
-        raise ArgumentError(name, f"must not be empty, got {value!r}")
+        raise ArgumentError(name, f"must not be empty (got {value!r})")
     return value
 
 
@@ -98,7 +98,7 @@ def choice(name: str, value: Any, options: Iterable[str]) -> str:
     options = tuple(options)
     if not isinstance(value, str) or value not in options:
         known = ", ".join(map(repr, options)) or "nothing"
-        raise ArgumentError(name, f"must be one of {known}, got {quote(value)}{did_you_mean(value, options)}")
+        raise ArgumentError(name, f"must be one of {known} (got {quote(value)}){did_you_mean(value, options)}")
     return value
 
 
@@ -119,34 +119,34 @@ def function(name: str, value: Any, arguments: str) -> Any:
 def instance(name: str, value: Any, good: bool | type | tuple[type, ...], wanted: str) -> Any:
     """Check that `value` is an instance of a type (or that `good` is True) and no class; `wanted` describes it."""
     if isinstance(value, type):
-        raise ArgumentTypeError(name, f"must be {wanted}, got the class itself: write {value.__name__}(...)")
+        raise ArgumentTypeError(name, f"must be {wanted} (got the class itself); write {value.__name__}(...)")
     if not (good if isinstance(good, bool) else isinstance(value, good)):
-        raise ArgumentTypeError(name, f"must be {wanted}, got {quote(value)}")
+        raise ArgumentTypeError(name, f"must be {wanted} (got {quote(value)})")
     return value
 
 
 def leaf(name: str, value: Any) -> None:
     """Check that `value` can be a leaf of a struct: neither a class nor a masked array."""
     if isinstance(value, type):
-        raise ArgumentTypeError(name, f"must be an object, got the class itself: write {value.__name__}(...)")
+        raise ArgumentTypeError(name, f"must be an object (got the class itself); write {value.__name__}(...)")
     _unmasked(name, value)
 
 
 def not_string(name: str, value: Any) -> None:
     """Check that `value`, a leaf of a struct, is no string."""
     if isinstance(value, str | bytes):
-        raise ArgumentTypeError(name, f"must not be a string, got {quote(value)}")
+        raise ArgumentTypeError(name, f"must not be a string (got {quote(value)})")
 
 
 def finite_array(name: str, value: Any, *, ndim: int | None = None) -> np.ndarray:
     """Check that `value` is a real array without NaN and infinity, and with `ndim` dimensions if given."""
     array = real_array(name, value)
     if ndim is not None and array.ndim != ndim:
-        raise ArgumentError(name, f"must have {ndim} dimension{'s' * (ndim != 1)}, got shape {array.shape}")
+        raise ArgumentError(name, f"must have {ndim} dimension{'s' * (ndim != 1)} (got shape {array.shape})")
     bad = np.argwhere(~np.isfinite(array.astype(float)))
     if len(bad):
         where = ", ".join(map(str, bad[0]))
-        raise ArgumentError(name, f"must be finite, got {array[tuple(bad[0])]} at [{where}] ({len(bad)} such entries)")
+        raise ArgumentError(name, f"must be finite (got {array[tuple(bad[0])]} at [{where}] ({len(bad)} such entries))")
     return array
 
 
@@ -155,7 +155,7 @@ def array(name: str, value: Any, *, ndim: int | None = None, gt: float | None = 
     """Check that `value` is a nonempty array, finite and within the limits; a list becomes an array."""
     entries = finite_array(name, value, ndim=ndim)
     if entries.size == 0:
-        raise ArgumentError(name, f"must have at least one entry, got {'none' if ndim == 1 else entries.shape}")
+        raise ArgumentError(name, f"must have at least one entry (got {'none' if ndim == 1 else entries.shape})")
     if (gt, ge, lt, le) != (None,) * 4:
         _inside(name, entries, gt, ge, lt, le)
     return list_to_array(name, value)
@@ -176,10 +176,10 @@ def list_to_array(name: str, value: Any) -> Any:
 def key(name: str, value: Any) -> Any:
     """Check that `value` is a JAX random key."""
     if not isinstance(value, jax.Array):
-        raise ArgumentTypeError(name, f"must be a JAX key (jax.random.key), got {quote(value)}")
+        raise ArgumentTypeError(name, f"must be a JAX key (jax.random.key) (got {quote(value)})")
     old = value.dtype == np.uint32 and value.shape[-1:] == (2,)
     if not (jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key) or old):
-        raise ArgumentTypeError(name, f"must be a JAX key (jax.random.key), got an array of dtype {value.dtype}")
+        raise ArgumentTypeError(name, f"must be a JAX key (jax.random.key) (got an array of dtype {value.dtype})")
     return value
 
 
@@ -188,16 +188,16 @@ def as_key(name: str, value: Any) -> Any:
     if isinstance(value, jax.Array):
         return key(name, value)
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise ArgumentTypeError(name, f"must be an integer or a JAX key, got {quote(value)}")
+        raise ArgumentTypeError(name, f"must be an integer or a JAX key (got {quote(value)})")
     return jax.random.key(seed(name, value, 63 if jax.config.jax_enable_x64 else 32))  # type: ignore[attr-defined]
 
 
 def sequence(name: str, value: Any, item: str) -> Any:
     """Check that `value` is a nonempty list or tuple."""
     if isinstance(value, str | bytes) or not isinstance(value, Sequence):
-        raise ArgumentTypeError(name, f"must be a list of {item}s, got {quote(value)}")
+        raise ArgumentTypeError(name, f"must be a list of {item}s (got {quote(value)})")
     if not value:
-        raise ArgumentError(name, f"must have at least one {item}, got none")
+        raise ArgumentError(name, f"must have at least one {item} (got none)")
     return value
 
 
@@ -214,7 +214,7 @@ def fits_dtype(name: str, value: Any, dtype: Any) -> None:
         largest_entry = np.nanmax(np.abs(np.where(np.isfinite(array), array, 0)))
         raise ArgumentError(
             name,
-            f"must be finite in {np.dtype(dtype).name}, got {largest_entry:g}, which is above {largest:.3g}: scale it",
+            f"must be finite in {np.dtype(dtype).name} (got {largest_entry:g}, which is above {largest:.3g}); scale it",
         )
 
 
@@ -222,10 +222,10 @@ def rows(name: str, X: Any, y_name: str, y: Any, *, vectors: bool = True) -> tup
     """Check a matrix and a vector with equally many finite rows; with `vectors=False`, rows of any shape."""
     X, y = finite_array(name, X, ndim=2 if vectors else None), finite_array(y_name, y, ndim=1 if vectors else None)
     if X.ndim < 2 or y.ndim < 1:
-        raise ValueError(f"{name} and {y_name} must have one row for each round, got shapes {X.shape} and {y.shape}")
+        raise ArgumentError(y_name, f"must have one row for each round, as {name} (got shapes {y.shape} and {X.shape})")
     if len(X) != len(y) or X.size == 0 or y.size == 0:
-        raise ValueError(
-            f"{name} and {y_name} must have the same number of rows, at least one, got {X.shape} and {y.shape}"
+        raise ArgumentError(
+            y_name, f"must have as many rows as {name}, at least one (got shapes {y.shape} and {X.shape})"
         )
     return X, y
 
@@ -234,8 +234,8 @@ def margin_labels(name: str, y: Any) -> None:
     """Check that the labels are -1 and +1, as a margin loss requires."""
     labels = np.unique(np.asarray(y))
     if not np.isin(labels, (-1, 1)).all():
-        hint = ": write 2 * y - 1" if np.isin(labels, (0, 1)).all() else ""
-        raise ArgumentError(name, f"must be -1 or +1 for a margin loss, got {quote(labels[:6].tolist())}{hint}")
+        hint = "; write 2 * y - 1" if np.isin(labels, (0, 1)).all() else ""
+        raise ArgumentError(name, f"must be -1 or +1 for a margin loss (got {quote(labels[:6].tolist())}){hint}")
 
 
 def covariance(name: str, value: Any) -> Any:
@@ -247,15 +247,15 @@ def covariance(name: str, value: Any) -> Any:
     if array.ndim < 2:
         return numbers(name, value, ge=0.0)
     if array.ndim > 2 or array.shape[0] != array.shape[1]:
-        raise ArgumentError(name, f"must be a number, a vector or a square matrix, got shape {array.shape}")
+        raise ArgumentError(name, f"must be a number, a vector or a square matrix (got shape {array.shape})")
     if array.size == 0:
-        raise ArgumentError(name, f"must have at least one entry, got shape {array.shape}")
+        raise ArgumentError(name, f"must have at least one entry (got shape {array.shape})")
     scale = max(float(np.abs(array).max()), np.finfo(float).tiny)
     if np.abs(array - array.T).max() > 1e-6 * scale:
-        raise ArgumentError(name, f"must be symmetric, got a difference of {np.abs(array - array.T).max():g}")
+        raise ArgumentError(name, f"must be symmetric (got a difference of {np.abs(array - array.T).max():g})")
     smallest = float(np.linalg.eigvalsh(array.astype(float)).min())
     if smallest < -1e-6 * scale:
-        raise ArgumentError(name, f"must be positive semi-definite, got the eigenvalue {smallest:g}")
+        raise ArgumentError(name, f"must be positive semi-definite (got the eigenvalue {smallest:g})")
     return value
 
 
@@ -265,7 +265,7 @@ def seed(name: str, value: Any, bits: int = 32) -> int:
     If float64 is disabled, JAX makes the same key from seeds that are equal modulo 2^32.
     """
     if count(name, value, ge=0) >= 2**bits:
-        raise ArgumentError(name, f"must be below 2^{bits}, got {value}")
+        raise ArgumentError(name, f"must be below 2^{bits} (got {value})")
     return int(value)
 
 
@@ -290,17 +290,17 @@ def real_array(name: str, value: Any, wanted: str = "hold real numbers") -> np.n
     """Return the value as an array of real numbers, or raise an error that states what it must be."""
     _unmasked(name, value)
     if isinstance(value, Tracer) or is_abstract(value):
-        raise ArgumentTypeError(name, f"must be known here (computed outside jit), got {quote(value)}")
+        raise ArgumentTypeError(name, f"must be known here (computed outside jit) (got {quote(value)})")
     try:
         array = np.asarray(value)
     except (ValueError, TypeError):  # rows of different lengths, or no array
-        raise ArgumentTypeError(name, f"must {wanted}, got {quote(value)}") from None
+        raise ArgumentTypeError(name, f"must {wanted} (got {quote(value)})") from None
     kind = array.dtype
     if array.size == 0 and isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return array
     if not jax.dtypes.issubdtype(kind, np.number) or jax.dtypes.issubdtype(kind, np.complexfloating):
         got = quote(value) if array.size < 8 else f"dtype {kind}"
-        raise ArgumentTypeError(name, f"must {wanted}, got {got}")
+        raise ArgumentTypeError(name, f"must {wanted} (got {got})")
     return array
 
 
@@ -310,8 +310,8 @@ def _unmasked(name: str, value: Any) -> None:
     if masked is not None:
         raise ArgumentTypeError(
             name,
-            "must not be a masked array (what is masked would count), got one with "
-            f"{int(np.ma.count_masked(masked))} masked entries: fill it, or leave these rows out",
+            "must not be a masked array (what is masked would count) (got one with "
+            f"{int(np.ma.count_masked(masked))} masked entries); fill it, or leave these rows out",
         )
 
 
@@ -329,7 +329,7 @@ def _inside(
     good = finite and all(bool(np.all(test(array, limit))) for limit, _, test in limits if limit is not None)
     if not good:
         wanted += " and finite" * (not finite and wanted != "finite")
-        raise ArgumentError(name, f"must be {wanted}, got {_short(array)}")
+        raise ArgumentError(name, f"must be {wanted} (got {_short(array)})")
 
 
 def _short(array: np.ndarray) -> str:

@@ -59,20 +59,33 @@ def _key_of(value: Any, module: str = "") -> Any:
 def _walk(value: Any, leaf: Callable[..., Any], inside: tuple[Any, ...] = ()) -> tuple[Any, ...]:
     """Return the parts of a value as nested tuples with `leaf` of each; `inside` holds the enclosing values."""
 
-    def of(values: Iterable[Any]) -> tuple[Any, ...]:
+    def walk_all(values: Iterable[Any]) -> tuple[Any, ...]:
         return tuple(_walk(part, leaf, (*inside, value)) for part in values)
 
     if isinstance(value, tuple):
-        return "tuple", type(value), of(value)
+        return "tuple", type(value), walk_all(value)
     if isinstance(value, functools.partial):
         names = sorted(value.keywords)
-        return "partial", of((value.func, *value.args)), tuple(names), of(value.keywords[name] for name in names)
+        return (
+            "partial",
+            walk_all((value.func, *value.args)),
+            tuple(names),
+            walk_all(value.keywords[name] for name in names),
+        )
     if _is_unnamed(value) and str(value.__globals__.get("__name__")).split(".")[0] == "optax":
         if any(value is outer for outer in inside):
             return "itself", [value is outer for outer in inside].index(True)
         module, keywords = value.__globals__["__name__"], value.__kwdefaults__ or {}
-        defaults, cells = of(value.__defaults__ or ()), of(map(_content, value.__closure__ or ()))
-        return "function", module, leaf(value.__code__, module), defaults, tuple(keywords), of(keywords.values()), cells
+        defaults, cells = walk_all(value.__defaults__ or ()), walk_all(map(_content, value.__closure__ or ()))
+        return (
+            "function",
+            module,
+            leaf(value.__code__, module),
+            defaults,
+            tuple(keywords),
+            walk_all(keywords.values()),
+            cells,
+        )
     return "leaf", leaf(value)
 
 
@@ -184,18 +197,20 @@ def _build(parts: tuple[Any, ...], inside: tuple[Any, ...] = ()) -> Any:
         return content[0](*values) if hasattr(content[0], "_fields") else content[0](values)
     if kind == "partial":
         (function, *values), names, keywords = content
-        of = functools.partial(_build, inside=(*inside, None))
-        return functools.partial(of(function), *map(of, values), **dict(zip(names, map(of, keywords), strict=True)))
+        rebuild = functools.partial(_build, inside=(*inside, None))
+        return functools.partial(
+            rebuild(function), *map(rebuild, values), **dict(zip(names, map(rebuild, keywords), strict=True))
+        )
     module, (qualname, index), defaults, names, keywords, cells = content
     codes = _codes(module, qualname)
     if index >= len(codes) or len(codes[index].co_freevars) != len(cells):
-        raise pickle.UnpicklingError(f"{qualname} of {module} is not as it was pickled: use the same version of optax")
+        raise pickle.UnpicklingError(f"{qualname} of {module} is not as it was pickled; use the same version of optax")
     code, closure = codes[index], tuple(types.CellType() for _ in cells)
     function = types.FunctionType(code, vars(sys.modules[module]), code.co_name, closure=closure)
-    of = functools.partial(_build, inside=(*inside, function))
-    function.__defaults__ = tuple(map(of, defaults)) or None
-    function.__kwdefaults__ = dict(zip(names, map(of, keywords), strict=True)) or None
+    rebuild = functools.partial(_build, inside=(*inside, function))
+    function.__defaults__ = tuple(map(rebuild, defaults)) or None
+    function.__kwdefaults__ = dict(zip(names, map(rebuild, keywords), strict=True)) or None
     for cell, part in zip(closure, cells, strict=True):
-        if (value := of(part)) is not ...:
+        if (value := rebuild(part)) is not ...:
             cell.cell_contents = value
     return function

@@ -9,7 +9,7 @@ class _ErrorOfArgument(Exception):
         self.argument, self.problem = argument, problem
 
     def __str__(self) -> str:
-        return f"{self.argument} {self.problem}"
+        return f"{self.argument}: {self.problem}"
 
 
 class ArgumentError(_ErrorOfArgument, ValueError):
@@ -17,13 +17,13 @@ class ArgumentError(_ErrorOfArgument, ValueError):
 
     Args:
         argument: the name of the argument.
-        problem: the rest of the message, "must be above 0, got -1".
+        problem: the rest of the message, "must be above 0 (got -1)".
 
     Example:
         >>> from jaxonline.parameters.errors import ArgumentError
-        >>> error = ArgumentError("step_size", "must be above 0, got -1")
+        >>> error = ArgumentError("step_size", "must be above 0 (got -1)")
         >>> str(error), error.argument
-        ('step_size must be above 0, got -1', 'step_size')
+        ('step_size: must be above 0 (got -1)', 'step_size')
     """
 
 

@@ -21,7 +21,7 @@ def as_floating(a: ArrayLike) -> Array:
 def host_float(name: str, value: ArrayLike) -> float:
     """Return an argument as a float, for computations on the host (series, quadratures)."""
     if check.concrete_array(value) is None:
-        raise ArgumentTypeError(name, f"must be a known number here (computed outside jit), got {check.quote(value)}")
+        raise ArgumentTypeError(name, f"must be a known number here (computed outside jit) (got {check.quote(value)})")
     return float(check.number(name, value))
 
 

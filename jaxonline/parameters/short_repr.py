@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
 MAX_ENTRIES = 6  # of a vector or a list
 MAX_MAPPING_ENTRIES = 30
@@ -96,7 +97,7 @@ def _shows(field: Any, owner: Any) -> bool:
 def _format_array(value: Any) -> str:
     if jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
         return "key"
-    is_known = not isinstance(value, jax.core.Tracer | jax.ShapeDtypeStruct)
+    is_known = not isinstance(value, Tracer | jax.ShapeDtypeStruct)
     if value.ndim > 1 or value.size > MAX_ENTRIES or not is_known:
         return f"{value.dtype}[{', '.join(map(str, value.shape))}]"
     array = np.asarray(value)

@@ -175,11 +175,11 @@ def _read_union(arguments: tuple[Any, ...]) -> tuple[set[str], tuple[Any, ...], 
     more: dict[str, Any] = {}
     shapes = [part for part in arguments if getattr(part, "dim_str", None) is not None and "Key" not in str(part)]
     for part in arguments:
-        own, classes, own_more = _read(part)
+        part_takes, classes, part_fields = _read(part)
         if part is np.number or part in (jax.Array, np.ndarray, np.bool_):
             continue
-        takes, kinds = takes | own, kinds + classes
-        more |= {key: value for key, value in own_more.items() if value}
+        takes, kinds = takes | part_takes, kinds + classes
+        more |= {key: value for key, value in part_fields.items() if value}
     if len(shapes) > 1:  # jaxtyping's Float[ArrayLike, ...] is a union: one for each kind of array
         dimensions = shapes[0].dim_str
         takes -= {"number", "array", "integer", "flag"}

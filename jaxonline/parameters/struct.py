@@ -98,11 +98,11 @@ def set_field(obj: Any, name: str, value: Any) -> None:
 
 def _check_fields(cls: type) -> None:
     """Check fields against their annotations before the class's own `__post_init__`."""
-    own = cls.__dict__.get("__post_init__")
-    if own is None:
-        own = getattr(cls, "__post_init__", lambda self: None)
+    post_init = cls.__dict__.get("__post_init__")
+    if post_init is None:
+        post_init = getattr(cls, "__post_init__", lambda self: None)
 
-    @functools.wraps(own)
+    @functools.wraps(post_init)
     def __post_init__(self):
         fields = [field for field in dataclasses.fields(self) if field.init]
         leaves = [field.name for field in fields if not field.metadata.get("static")]
@@ -111,7 +111,7 @@ def _check_fields(cls: type) -> None:
             for leaf in (value, *jax.tree.leaves(value)):
                 check.leaf(name, leaf)
         check_fields(self)
-        own(self)
+        post_init(self)
         for name in leaves:
             for leaf in jax.tree.leaves(getattr(self, name)):
                 check.not_string(name, leaf)
@@ -123,15 +123,15 @@ def cast_leaves(tree: T, dtype: Any, name: str = "") -> T:
     """Convert every leaf to an array: floating leaves to `dtype`, while integers, booleans and keys keep their dtype.
 
     The simulator does this once, so that `0.1`, `numpy.float64(0.1)` and `jnp.array(0.1)` give one program and no leaf
-    is
-    weakly typed. TypeError for a leaf that is no number, ValueError for one infinite in `dtype`; both use `name`.
+    is weakly typed. TypeError for a leaf that is no number, ValueError for one infinite in `dtype`; both use `name`.
     """
 
     def cast(path, leaf):
         where = (name + jax.tree_util.keystr(path)).lstrip(".")
         if not isinstance(leaf, int | float | np.ndarray | np.generic | jax.Array):
             raise TypeError(
-                f"{where} must be a number, an array or a struct (jaxonline.struct), got {check.quote(leaf)}"
+                f"{where}: must be a number, an array or a struct (got {check.quote(leaf)}); write "
+                "@jo.struct above its class"
             )
         if jnp.issubdtype(jnp.result_type(leaf), jnp.floating) and not isinstance(leaf, jax.Array):
             check.fits_dtype(where, leaf, dtype)
@@ -147,7 +147,9 @@ def stack(trees: Sequence[T]) -> T:
     for index, tree in enumerate(trees):
         if structure_of(tree) != kind:
             difference = next(_differences(first, tree), "another structure than item 0")
-            raise ValueError(f"learners of one sweep must differ in numbers only: item {index} has {difference}")
+            raise ValueError(
+                f"learners: learners of one sweep must differ in numbers only (got item {index} with {difference})"
+            )
     return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *trees)
 
 

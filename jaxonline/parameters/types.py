@@ -16,7 +16,7 @@ Example:
     >>> Decay(rate=2.0)
     Traceback (most recent call last):
         ...
-    jaxonline.parameters.errors.ArgumentError: rate must be above 0 and below 1, got 2
+    jaxonline.parameters.errors.ArgumentError: rate: must be above 0 and below 1 (got 2)
 """
 
 import dataclasses

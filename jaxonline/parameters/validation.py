@@ -29,7 +29,7 @@ def validate_arguments(function: F) -> F:
         >>> squares(0)
         Traceback (most recent call last):
             ...
-        jaxonline.parameters.errors.ArgumentError: n must be at least 1, got 0
+        jaxonline.parameters.errors.ArgumentError: n: must be at least 1 (got 0)
     """
 
     @functools.wraps(function)

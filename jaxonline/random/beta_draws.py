@@ -17,6 +17,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, UInt
 
 from jaxonline.linalg.trigonometry import sincos_small
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.random.threefry import is_threefry, threefry
 
 SERIES_RADIUS = 0.25  # |w| below which a series of ln(1 + w) avoids cancellation
@@ -44,7 +45,7 @@ def fast_beta(key: Key[Array, ""], a: Float[Array, "K"], b: Float[Array, "K"]) -
         ((2,), True)
     """
     if a.ndim != 1 or a.shape != b.shape:
-        raise ValueError(f"a and b must be vectors of the same length, got shapes {a.shape} and {b.shape}")
+        raise ArgumentError("b", f"must be a vector of the same length as a (got shapes {b.shape} and {a.shape})")
     words = random_words(key, jnp.int32(0), 3 * len(a)).reshape(3, -1)
     first = _propose(words, a, b)
 

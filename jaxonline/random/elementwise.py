@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key, Shaped, UInt
 
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.random.gaussian import normal_from_uniform
 from jaxonline.random.vectorised import draw_fused
 
@@ -91,9 +92,9 @@ def bernoulli(
     p = jnp.asarray(p)
     shape = p.shape if shape is None else tuple(shape)
     if not jnp.issubdtype(p.dtype, jnp.floating):
-        raise TypeError(f"p must be floating, got {p.dtype}")
+        raise ArgumentTypeError("p", f"must be floating (got {p.dtype})")
     if len(shape) < p.ndim or any(n not in (1, size) for n, size in zip(p.shape[::-1], shape[::-1], strict=False)):
-        raise ValueError(f"p must broadcast to the shape {shape}, got the shape {p.shape}")
+        raise ArgumentError("p", f"must broadcast to the shape {shape} (got the shape {p.shape})")
     return draw_fused(lambda key: jax.random.uniform(key, shape, p.dtype), key, shape) < p
 
 

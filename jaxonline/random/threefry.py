@@ -176,7 +176,9 @@ def _concatenated_generator(n_keys: int, n_each: int):
 
     def random_bits(keys: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
         if bit_width != 32 or len(shape) != 1:
-            raise TypeError(f"several keys draw 32-bit numbers along one axis, got {bit_width} bits, shape {shape}")
+            raise TypeError(
+                f"key: several keys draw 32-bit numbers along one axis only (got {bit_width} bits, shape {shape})"
+            )
         index = np.arange(shape[0], dtype=np.uint32)
         key_index = np.minimum(index // n_each, n_keys - 1)
         key = [keys[0, word] for word in range(2)]
@@ -186,7 +188,7 @@ def _concatenated_generator(n_keys: int, n_each: int):
         return high ^ low
 
     def raise_error(*_: Any) -> Array:
-        raise TypeError("concatenated keys draw numbers only, they cannot be split or folded")
+        raise TypeError("key: concatenated keys cannot be split or folded; draw numbers from them")
 
     return define_prng_impl(
         key_shape=(n_keys, 2), seed=raise_error, split=raise_error, random_bits=random_bits, fold_in=raise_error,
@@ -205,11 +207,11 @@ def _given_words_generator(number: int):
 
     def random_bits(words: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
         if bit_width != 32 or shape != words.shape:
-            raise TypeError(f"there are {number} words of 32 bits, got {bit_width} bits, shape {shape}")
+            raise TypeError(f"key: must be asked for {number} words of 32 bits (got {bit_width} bits, shape {shape})")
         return words
 
     def raise_error(*_: Any) -> Array:
-        raise TypeError("a key of given words draws these words only, it cannot be split or folded")
+        raise TypeError("key: a key of given words cannot be split or folded; draw these words from it")
 
     return define_prng_impl(
         key_shape=(number,), seed=raise_error, split=raise_error, random_bits=random_bits, fold_in=raise_error,

@@ -97,7 +97,7 @@ class Result:
             ValueError: if the study has no comparator.
         """
         if self.comparator_loss is None:
-            raise ValueError("regret needs a comparator: simulate(..., comparator=jo.L2Ball(radius))")
+            raise ArgumentError("comparator", estimates.NO_COMPARATOR)
         return self.cumulative_loss - self.comparator_loss
 
     @property
@@ -235,7 +235,7 @@ class Result:
         late = self.rounds >= (self.rounds[-1] / 8 if first_round is None else first_round)
         if late.sum() < 2:
             raise ArgumentError(
-                "first_round", f"must leave at least two recorded rounds, got {first_round} and {self.rounds}"
+                "first_round", f"must leave at least two recorded rounds (got {first_round} and {self.rounds})"
             )
         since = int(np.argmax(late))
         return {

@@ -44,8 +44,8 @@ from jaxonline.store.zarr_format import (
 if TYPE_CHECKING:
     import xarray
 
-NEW, OLD = "new", "old"  # stores beside their place
-BATCH = 1 << 24  # bytes that are written at a time
+NEW, OLD = "new", "old"  # temporary stores
+BATCH_BYTES = 1 << 24
 
 
 def to_dataset(result: Any) -> "xarray.Dataset":
@@ -59,7 +59,7 @@ def to_dataset(result: Any) -> "xarray.Dataset":
     if result.comparator_loss is not None:
         variables[COMPARATOR_LOSS] = (AXES, np.ascontiguousarray(result.comparator_loss))
         variables["regret"] = (AXES, result.regret)
-    names = np.array(result.learners, dtype=object)  # zarr keeps objects as strings of any length
+    names = np.array(result.learners, dtype=object)  # zarr stores objects as strings of any length
     coordinates = {"learner": names, "run": result.runs, "round": result.rounds}
     about = {"meta": result.meta, "measures": list(result.measures)}
     return xarray.Dataset(variables, coordinates, {MARKER: json.dumps(about)})
@@ -77,10 +77,10 @@ def save(result: Any, path: str | os.PathLike[str]) -> Path | str:
 
 def _save_in_folder(result: Any, path: Path) -> Path:
     if path.name in ("", ".."):
-        raise ArgumentError("path", f"must end in the name of a store, got '{path}'")
+        raise ArgumentError("path", f"must end in the name of a store (got '{path}')")
     place = path.resolve() if path.is_symlink() else path
     if os.path.lexists(path) and not (place.exists() and _is_ours(Folder(place))):
-        raise FileExistsError(f"{path} exists and is no result of jaxonline: it is not replaced, give another path")
+        raise FileExistsError(f"{path}: exists and is not a result of jaxonline; give another path")
     with name_in_errors(path):
         place.parent.mkdir(parents=True, exist_ok=True)
         beside = temporary_path(place)
@@ -94,7 +94,7 @@ def _save_in_folder(result: Any, path: Path) -> Path:
             sync(beside)
             _move(beside, place)
     finally:
-        if place.exists() or not (beside / OLD).exists():  # else it holds the only one
+        if place.exists() or not (beside / OLD).exists():  # else it holds the only copy
             shutil.rmtree(beside, ignore_errors=True)
     return path
 
@@ -104,7 +104,7 @@ def _save_at_url(result: Any, url: str) -> str:
     place = Bucket(url)
     before = place.names()
     if before and not _is_ours(place, TEMPORARY_SUFFIX):
-        raise FileExistsError(f"{url} exists and is no result of jaxonline: it is not replaced, give another URL")
+        raise FileExistsError(f"{url}: exists and is not a result of jaxonline; give another URL")
     if not before:
         for files in _files(result):
             place.write(files)
@@ -122,8 +122,8 @@ def _save_at_url(result: Any, url: str) -> str:
     for name in (DOCUMENT, *before):
         if name != TEMPORARY_SUFFIX:
             place.remove(name)
-    for some in (keys[:-1], keys[-1:]):
-        place.copy({f"{TEMPORARY_SUFFIX}/{key}": key for key in some})
+    for batch in (keys[:-1], keys[-1:]):
+        place.copy({f"{TEMPORARY_SUFFIX}/{key}": key for key in batch})
     place.remove(TEMPORARY_SUFFIX)
     return url
 
@@ -133,7 +133,7 @@ def _files(result: Any) -> Iterator[dict[str, bytes]]:
     runs, best = len(result.runs), result.comparator_loss
     width = max(1, min(runs, int(result.meta.get("block_size", runs) or runs)))
     outputs = *result.measures, *FIRST_ROUND_ARRAYS
-    rows = [JobArrays("", "", outputs, (each, each + 1), width) for each in range(len(result.learners))]
+    rows = [JobArrays("", "", outputs, (i, i + 1), width) for i in range(len(result.learners))]
     if best is not None:
         n_shared = 0 if not _is_shared(best, 0) else 1 if not _is_shared(best, 1) else 2
         best = best[(0,) * n_shared] if n_shared else best
@@ -150,8 +150,8 @@ def _files(result: Any) -> Iterator[dict[str, bytes]]:
     digest = hashlib.sha256()
     for name, array in arrays.items():
         chunks = ((f"{encode_name(name)}/{key}", content) for key, content in encode_chunks(kinds[name], array))
-        for _, some in groupby(chunks, _Batches()):
-            files = dict(some)
+        for _, batch in groupby(chunks, _Batches()):
+            files = dict(batch)
             for content in files.values():
                 digest.update(content)
             yield files
@@ -176,7 +176,7 @@ class _Batches:
 
     def __call__(self, file: tuple[str, bytes]) -> int:
         self._bytes += len(file[1])
-        return self._bytes // BATCH
+        return self._bytes // BATCH_BYTES
 
 
 def _move(beside: Path, place: Path) -> None:
@@ -209,35 +209,35 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
     place = storage_at(path)
     content = place.read(DOCUMENT)
     if content is None:
-        raise FileNotFoundError(f"there is no result at {path}{_hint(place, path)}")
+        raise FileNotFoundError(f"{path}: there is no result here{_hint(place, path)}")
     attributes = parse_attributes(content) or {}
-    meta = {name: of for name, of in attributes.items() if name != MARKER}
+    meta = {name: value for name, value in attributes.items() if name != MARKER}
     try:
         if store_format(attributes) == RESULT:
             return _load_saved(place, content, meta)
         if store_format(attributes) == STUDY:
             return _load_study(place, attributes[MARKER], meta)
     except (KeyError, TypeError) as error:
-        raise ValueError(f"{path} is damaged: {error!r}") from error
+        raise ValueError(f"{path}: is damaged; {error!r}") from error
     check_format(str(path), attributes)
-    raise ValueError(f"{path} is no result of jaxonline, as Result.save and simulate(checkpoint=...) write them")
+    raise ValueError(f"{path}: is not a result that Result.save or simulate(checkpoint=...) wrote")
 
 
 def _check_names(place: Folder | Bucket, learners: tuple[str, ...]) -> None:
     """Check the learners in the first document, which has no checksum, against the array of names, which has one."""
     spec = ArraySpec(("learner",), (len(learners),), (len(learners),), STRING)
-    kept = place.read(f"{encode_name('learner')}/{spec.key((0,))}") or b""
-    if is_intact(kept) and kept != spec.encode(np.array(learners, object)):
-        raise ValueError(f"{place.name} is damaged: the names of learners are not what was written")
+    stored = place.read(f"{encode_name('learner')}/{spec.key((0,))}") or b""
+    if is_intact(stored) and stored != spec.encode(np.array(learners, object)):
+        raise ValueError(f"{place.name}: is damaged; the names of the learners do not match their checksum")
 
 
 def _hint(place: Folder | Bucket, where: str | os.PathLike[str]) -> str:
     path = local_path(where)
     if path is None:
         new = place.read(f"{TEMPORARY_SUFFIX}/{DOCUMENT}")
-        return f"; saving was interrupted, and the new one is in {where}/{TEMPORARY_SUFFIX}" if new else ""
-    kept = sorted(path.parent.glob(f".{glob.escape(path.name)}.*{TEMPORARY_SUFFIX}/{OLD}"))
-    return f"; saving was interrupted, and the one before is in {kept[0]}" if kept else ""
+        return f"; saving was interrupted; the new result is in {where}/{TEMPORARY_SUFFIX}" if new else ""
+    backups = sorted(path.parent.glob(f".{glob.escape(path.name)}.*{TEMPORARY_SUFFIX}/{OLD}"))
+    return f"; saving was interrupted; the previous result is in {backups[0]}" if backups else ""
 
 
 def _load_saved(place: Folder | Bucket, first: bytes, meta: dict[str, Any]) -> dict[str, Any]:
@@ -250,13 +250,13 @@ def _load_saved(place: Folder | Bucket, first: bytes, meta: dict[str, Any]) -> d
                 ArraySpec.of(documents[encode_name(name)]), lambda key: place.read(f"{encode_name(name)}/{key}")
             )
         except ValueError as error:
-            raise ValueError(f"{place.name} is damaged: {name!r} is not what was written") from error
+            raise ValueError(f"{place.name}: is damaged; {name!r} does not match its checksum") from error
 
     interval = marker.get("interval")
     if interval is None and "precision" in meta:
         raise ValueError(
-            f"{place.name} was saved by an earlier version of jaxonline, without the interval of a study that stops by "
-            "precision: load it with the version that saved it, or simulate it again"
+            f"{place.name}: was saved by an earlier version of jaxonline, without the interval of a study with a "
+            "precision; load it with the version that saved it, or simulate it again"
         )
     learners, runs, rounds = tuple(marker["learners"]), array("run"), array("round")
     _check_names(place, learners)
@@ -284,26 +284,28 @@ def _load_study(place: Folder | Bucket, marker: dict[str, Any], meta: dict[str, 
     _check_names(place, layout.learners)
     blocks = Blocks(place, marker["study"], layout, repairs=False)
     finished = finished_rounds(blocks)
-    own = finished["cumulative_loss"]
-    some = np.flatnonzero(own.any(axis=0))
-    if not len(some):
-        raise ValueError(f"{place.name} is the store of a study of which no run is finished yet")
+    finished_losses = finished["cumulative_loss"]
+    runs = np.flatnonzero(finished_losses.any(axis=0))
+    if not len(runs):
+        raise ValueError(f"{place.name}: is the store of a study without a finished run")
     missing = {
-        name: int(n) for name, n in zip(layout.learners, (own < len(layout.rounds)).sum(axis=1), strict=True) if n
+        name: int(n)
+        for name, n in zip(layout.learners, (finished_losses < len(layout.rounds)).sum(axis=1), strict=True)
+        if n
     }
     if missing:
-        told = ", ".join(f"{n:,} of {name!r}" for name, n in missing.items())
+        counts = ", ".join(f"{n:,} of {name!r}" for name, n in missing.items())
         warnings.warn(
-            f"{place.name} is unfinished: of {layout.runs:,} runs are missing {told}",
+            f"{place.name} is unfinished: of {layout.runs:,} runs, {counts} are missing",
             UnfinishedStudyWarning, stacklevel=4,
         )  # fmt: skip
         meta["missing"] = missing
-    numbers = study_arrays(blocks, finished, some)
+    numbers = study_arrays(blocks, finished, runs)
     if CONTROL in layout.measures:
-        numbers[CONTROL], _ = zero_nonfinite_controls(numbers[CONTROL], own[:, some] > 0)
-    best = numbers.get(COMPARATOR_LOSS) if finished.get(COMPARATOR_LOSS, own)[:, some].any() else None
+        numbers[CONTROL], _ = zero_nonfinite_controls(numbers[CONTROL], finished_losses[:, runs] > 0)
+    best = numbers.get(COMPARATOR_LOSS) if finished.get(COMPARATOR_LOSS, finished_losses)[:, runs].any() else None
     return dict(
-        learners=layout.learners, runs=some, rounds=np.array(layout.rounds), comparator_loss=best, meta=meta,
+        learners=layout.learners, runs=runs, rounds=np.array(layout.rounds), comparator_loss=best, meta=meta,
         interval=interval,
         measures={name: numbers[name] for name in sorted(layout.measures)},
         **{name: numbers[name] for name in FIRST_ROUND_ARRAYS},

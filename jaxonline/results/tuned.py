@@ -94,14 +94,14 @@ class Tuned:
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each rung and setting in it, with its mean and interval."""
-        found = []
+        rows = []
         for number, rung in enumerate(self.rungs, 1):
-            for place, i in enumerate(rung.settings.tolist()):
+            for position, i in enumerate(rung.settings.tolist()):
                 row = {**self.settings[i], "rung": number, "runs": rung.runs}
-                row |= {self.quantity: float(rung.of.mean[place]), "low": float(rung.of.low[place])}
-                row |= {"high": float(rung.of.high[place]), "failed": int(rung.failed[place])}
-                found.append(row | {"setting": i, "chosen": i == self.chosen})
-        return found
+                row |= {self.quantity: float(rung.of.mean[position]), "low": float(rung.of.low[position])}
+                row |= {"high": float(rung.of.high[position]), "failed": int(rung.failed[position])}
+                rows.append(row | {"setting": i, "chosen": i == self.chosen})
+        return rows
 
     @property
     def table(self) -> Table:

@@ -39,7 +39,7 @@ def check_mesh(mesh: Mesh) -> Mesh:
     """Check that a mesh has the single axis "blocks"; raise ValueError if it has other axes."""
     check.instance("mesh", mesh, Mesh, f"a jax.sharding.Mesh with the axis {MESH_AXIS!r}")
     if mesh.axis_names != (MESH_AXIS,):
-        raise ArgumentError("mesh", f"must have the single axis {MESH_AXIS!r}, got the axes {mesh.axis_names}")
+        raise ArgumentError("mesh", f"must have the single axis {MESH_AXIS!r} (got the axes {mesh.axis_names})")
     return mesh
 
 

@@ -10,10 +10,10 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxonline.game import Game, same_loss, warn_of_other_losses
+from jaxonline.game import Available, Game, same_loss, warn_about_loss_mismatch
 from jaxonline.game.defaults import FeedbackDefaults, method_of
 from jaxonline.game.protocols import Comparator, HindsightComparator
-from jaxonline.game.specs import said
+from jaxonline.game.specs import format_spec
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import cast_leaves
@@ -22,7 +22,7 @@ from jaxonline.simulation.cluster import Workers
 from jaxonline.simulation.measures import with_defaults
 from jaxonline.simulation.precision import Precision
 from jaxonline.simulation.progress import Progress, check_progress
-from jaxonline.simulation.recording import record_rounds, select_runs
+from jaxonline.simulation.recording import check_runs, record_rounds
 from jaxonline.simulation.segments import can_stop
 from jaxonline.simulation.sweeps import Team, as_team, check_unique_names
 from jaxonline.store.checkpoints import Checkpoint
@@ -91,8 +91,8 @@ def check_options(
     if precision is not None:
         check.instance("precision", precision, Precision, "a Precision")
         if runs is not None:
-            raise ArgumentError("runs", "must be None if precision decides how many runs there are, got both")
-    rounds, selected = record_rounds(n_rounds, record_at, spacing), select_runs(runs, n_runs)
+            raise ArgumentError("runs", "must be None if precision decides how many runs there are (got both)")
+    rounds, selected = record_rounds(n_rounds, record_at, spacing), check_runs(runs, n_runs)
     root = check.as_key("key", key)
     check_progress(progress)
     check.flag("control_variates", control_variates)
@@ -111,7 +111,7 @@ def check_options(
         control_variates, antithetic, width, mesh, progress,
         None if checkpoint is None else Checkpoint.of(checkpoint), workers,
     )  # fmt: skip
-    warn_of_other_losses(game, options.members)
+    warn_about_loss_mismatch(game, options.members)
     if antithetic:
         _check_antithetic(game, teams)
     for team in teams:
@@ -143,11 +143,11 @@ def teams_of(game: Game, learners: Any, mesh: Mesh) -> tuple[Team, ...]:
     if isinstance(learners, list | tuple):
         raise ArgumentTypeError(
             "learners",
-            "must be a learner or a dictionary of learners by name, got a list; name the learners, or use jo.sweep",
+            "must be a learner or a dictionary of learners by name (got a list); name the learners, or use jo.sweep",
         )
     named = dict(learners) if isinstance(learners, Mapping) else {"learner": learners}
     if not named:
-        raise ArgumentError("learners", "must have at least one learner, got none")
+        raise ArgumentError("learners", "must have at least one learner (got none)")
     shapes_of = functools.partial(blocks.shapes_of, mesh)
     teams = tuple(as_team(game, name, item, shapes_of) for name, item in named.items())
     check_unique_names("learners", [name for team in teams for name in team.members])
@@ -160,28 +160,32 @@ def _check_comparator(game: Game, comparator: Any) -> None:
     is_comparator = isinstance(comparator, Comparator | HindsightComparator)
     check.instance("comparator", comparator, is_comparator, "a comparator, e.g. jo.L2Ball(1.0) or jo.BestArm()")
     name = type(comparator).__name__
+    if isinstance(game.specs.instance, Available) and not getattr(comparator, "uses_masks", False):
+        raise ArgumentError("comparator", f"{name} does not support masks; BestOrdering and BestOfEachRound do")
     loss = getattr(comparator, "loss", None)
     if loss is not None and not same_loss(game, loss):
-        raise ArgumentError("comparator", f"{name} must have the loss of the game, {game.loss}, got {loss}")
+        raise ArgumentError("comparator", f"{name} must have the loss of the game, {game.loss} (got {loss})")
     if isinstance(comparator, Comparator):
         try:
             jax.eval_shape(cast_leaves(comparator, game.dtype, "comparator").statistic, *game.specs)
         except (TypeError, ValueError, AttributeError) as error:
-            instances, outcomes = map(said, game.specs)
+            instances, outcomes = map(format_spec, game.specs)
             raise ArgumentTypeError(
                 "comparator",
-                f"{name} cannot judge instances {instances} and outcomes {outcomes}: "
+                f"{name} cannot judge this game (got instances {instances} and outcomes {outcomes}); "
                 f"{next(iter(str(error).splitlines()), '')[:250]}",
             ) from error
 
 
 def _check_antithetic(game: Game, teams: Iterable[Team]) -> None:
     if game.regret.comparator_on_copies:
-        raise ValueError(
-            f"antithetic needs a comparator on clean instances, got the regret {type(game.regret).__name__}"
+        raise ArgumentError(
+            "antithetic", f"needs a comparator on clean instances (got the regret {type(game.regret).__name__})"
         )
     feedbacks = [team.entrant.feedback for team in teams] + [game.feedback] * game.regret.learner_on_copies
     mirrored = [method_of(feedback, FeedbackDefaults.mirrored)(-1.0) for feedback in feedbacks]  # raises if asymmetric
     if all(after is before for after, before in zip(mirrored, feedbacks, strict=True)):
         names = ", ".join(sorted({type(feedback).__name__ for feedback in feedbacks}))
-        raise ValueError(f"antithetic needs a learner with noisy feedback, such as NoisyCopies, got only {names}")
+        raise ArgumentError(
+            "antithetic", f"needs a learner with noisy feedback, such as NoisyCopies (got only {names})"
+        )

@@ -67,7 +67,7 @@ def connect_workers(cluster: Any) -> Iterator["Workers"]:
         from distributed import Client, LocalCluster
     except ImportError as error:
         raise ValueError(
-            f"cluster needs a package that is not installed: pip install 'jaxonline[cluster]' ({error})"
+            f"cluster: needs a package that is not installed ({error}); pip install 'jaxonline[cluster]'"
         ) from None
     if isinstance(cluster, Workers):
         yield cluster
@@ -113,7 +113,7 @@ class Workers:
             if machine != self.machine:
                 raise ArgumentError(
                     "cluster",
-                    f"must have workers of one kind, got {self.machine} at {address} and {machine} at {other}",
+                    f"must have workers of one kind (got {self.machine} at {address} and {machine} at {other})",
                 )
 
     def play(
@@ -204,7 +204,7 @@ def _play_block(
     """Play one block on a worker and write it into the store."""
     own_machine = Machine.current()
     if own_machine != machine:
-        raise ArgumentError("cluster", f"must have workers of one kind, got {machine} and {own_machine}")
+        raise ArgumentError("cluster", f"must have workers of one kind (got {machine} and {own_machine})")
     impl, data = job.plan.key  # type: ignore[misc]
     with (
         jax.enable_x64(settings["jax_enable_x64"]),
@@ -238,7 +238,7 @@ def _check_address(address: str) -> None:
             parse_host_port(location)
     except ValueError as error:
         raise ArgumentError(
-            "cluster", f"must be an address such as tcp://host:8786, got {address!r}: {error}"
+            "cluster", f"must be an address such as tcp://host:8786 (got {address!r}); {error}"
         ) from None
 
 

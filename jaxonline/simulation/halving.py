@@ -29,7 +29,7 @@ def argmin_finite(means: Float[ArrayLike, "S"]) -> int:
     means = np.asarray(means)
     if not np.isfinite(means).any():
         raise ArgumentError(
-            "grid", f"must have a setting with finite losses, got none in {means.size}; try smaller step sizes"
+            "grid", f"must have a setting with finite losses (got none in {means.size}); try smaller step sizes"
         )
     return int(np.argmin(np.where(np.isfinite(means), means, np.inf)))
 
@@ -72,7 +72,7 @@ def plan_rungs(n_settings: int, n_runs: int, rungs: int | None = None, factor: i
         while n_settings > factor**rungs and n_runs >= 2 * factor**rungs:
             rungs += 1
     elif factor ** (check.count("rungs", rungs) - 1) > n_runs:
-        raise ArgumentError("rungs", f"must leave a run for the first rung, got {rungs} for n_runs={n_runs}")
+        raise ArgumentError("rungs", f"must leave a run for the first rung (got {rungs} for n_runs={n_runs})")
     first = -(-n_runs // factor ** (rungs - 1))
     runs = [min(first * factor**up, n_runs) for up in range(rungs)]
     return [(-(-n_settings // factor**up), n) for up, n in enumerate(runs)]

@@ -110,8 +110,8 @@ def _best_losses(comparator: HindsightComparator, X: PyTree, y: PyTree, rounds: 
         X, y = jax.tree.map(lambda leaf: leaf[: finite_rounds[-1]], (X, y))
         losses = np.asarray(comparator.best_losses(X, y, finite_rounds), np.float64)
         if losses.shape != finite_rounds.shape:
-            raise ValueError(
-                f"comparator.best_losses must return one loss per round, {finite_rounds.shape}, got {losses.shape}"
+            raise ArgumentError(
+                "comparator", f"best_losses must return one loss per round, {finite_rounds.shape} (got {losses.shape})"
             )
         best[: len(finite_rounds)] = losses
     return best

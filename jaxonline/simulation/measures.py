@@ -113,9 +113,11 @@ class Pulls:
         """Return zeros; raise TypeError if moves are not arms or outcomes not vectors."""
         arm, outcome = _arm_of(record.y_hat), record.y
         if getattr(outcome, "ndim", None) != 1 or getattr(arm, "shape", None) != ():
-            raise TypeError(f"Pulls needs arms as moves and vectors as outcomes, got {record.y_hat} and {outcome}")
+            raise ArgumentTypeError(
+                "measures", f"Pulls must have arms as moves and vectors as outcomes (got {record.y_hat} and {outcome})"
+            )
         if not jnp.issubdtype(arm.dtype, jnp.integer):
-            raise TypeError(f"Pulls needs integers as arms, got {arm.dtype}")
+            raise ArgumentTypeError("measures", f"Pulls must have integers as arms (got {arm.dtype})")
         return jnp.zeros(outcome.shape, jnp.int32)
 
     def add(self, carry: Int[Array, "K"], t: Int[Array, ""], record: Round) -> Int[Array, "K"]:
@@ -223,11 +225,13 @@ class OfInfo:
         known = getattr(record.info, "_fields", None)
         if known is None or self.field not in known:
             raise ArgumentError(
-                "field", f"must be an entry of the learner's info, {known or record.info}, got {self.field!r}"
+                "field", f"must be an entry of the learner's info, {known or record.info} (got {self.field!r})"
             )
         spec = getattr(record.info, self.field)
         if not isinstance(spec, jax.ShapeDtypeStruct):
-            raise ArgumentError("field", f"must be an array in the learner's info, got {self.field!r}, which is {spec}")
+            raise ArgumentError(
+                "field", f"must be an array in the learner's info (got {self.field!r}, which is {spec})"
+            )
         exact = spec.dtype if jnp.issubdtype(spec.dtype, jnp.floating) else jnp.result_type(float)
         if self.over_rounds in ("sum", "mean"):
             return Compensated.zeros(jax.ShapeDtypeStruct(spec.shape, exact)), jnp.int32(0)
@@ -273,18 +277,20 @@ def with_defaults(extra: Iterable[Any]) -> dict[str, Any]:
     by_name: dict[str, Any] = {}
     defaults: tuple[Any, ...] = CumulativeLoss(), Queries()
     if isinstance(extra, Measure) or not isinstance(extra, Iterable) or isinstance(extra, str):
-        raise ArgumentTypeError("measures", f"must be a list of measures, got {check.quote(extra)}")
+        raise ArgumentTypeError("measures", f"must be a list of measures (got {check.quote(extra)})")
     for measure in (*defaults, *extra):
         if isinstance(measure, type) or not isinstance(measure, Measure):
             raise ArgumentTypeError(
                 "measures",
-                f"must have name, init, add and read (jaxonline.measures), got {check.quote(measure)}",
+                f"must have name, init, add and read (jaxonline.measures) (got {check.quote(measure)})",
             )
         if not all(isinstance(leaf, _NUMBERS) for leaf in jax.tree.leaves(measure)):
-            raise ArgumentTypeError("measures", f"must be structs (jaxonline.struct), got {check.quote(measure)}")
+            raise ArgumentTypeError("measures", f"must be structs (jaxonline.struct) (got {check.quote(measure)})")
         if measure.name in RESERVED_NAMES:
-            raise ArgumentError("measures", f"must have other names than the entries of a result, got {measure.name!r}")
+            raise ArgumentError(
+                "measures", f"must have other names than the entries of a result (got {measure.name!r})"
+            )
         if measure.name in by_name:
-            raise ArgumentError("measures", f"must have distinct names, got {measure.name!r} twice")
+            raise ArgumentError("measures", f"must have distinct names (got {measure.name!r} twice)")
         by_name[measure.name] = measure
     return by_name

@@ -11,6 +11,7 @@ from jax.sharding import Mesh
 
 from jaxonline.game import Game
 from jaxonline.game.protocols import Comparator, HindsightComparator, Measure
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results import Result
 from jaxonline.simulation.checking import SimulationOptions, check_options
 from jaxonline.simulation.cluster import connect_workers
@@ -127,7 +128,9 @@ def simulate(
         True
     """
     if cluster is not None and checkpoint is None:
-        raise ValueError("cluster needs a checkpoint, into which the workers write their blocks, got checkpoint=None")
+        raise ArgumentError(
+            "checkpoint", "must be given with a cluster (got None), as the workers write their blocks to it"
+        )
     with contextlib.nullcontext() if cluster is None else connect_workers(cluster) as workers:
         options = check_options(
             game, learners, workers, n_runs=n_runs, n_rounds=n_rounds, key=key, comparator=comparator,

@@ -34,18 +34,20 @@ def record_rounds(n_rounds: int, record_at: int | Sequence[int], spacing: str = 
     """
     if check.count("n_rounds", n_rounds) > MAX_ROUNDS:
         raise ArgumentError(
-            "n_rounds", f"must be at most {MAX_ROUNDS:,} because rounds are counted in int32, got {n_rounds:,}"
+            "n_rounds", f"must be at most {MAX_ROUNDS:,} because rounds are counted in int32 (got {n_rounds:,})"
         )
     check.choice("spacing", spacing, SPACINGS)
     if not isinstance(record_at, int | np.integer):
         if not np.issubdtype(check.finite_array("record_at", record_at).dtype, np.integer) or np.size(record_at) == 0:
             got = check.quote(record_at)
             raise ArgumentTypeError(
-                "record_at", f"must be a number of recorded rounds or a sequence of rounds, got {got}"
+                "record_at", f"must be a number of recorded rounds or a sequence of rounds (got {got})"
             )
         rounds = np.unique(np.append(record_at, n_rounds))
         if rounds[0] < 1 or rounds[-1] > n_rounds:
-            raise ArgumentError("record_at", f"must be rounds between 1 and n_rounds={n_rounds}, got {rounds[[0, -1]]}")
+            raise ArgumentError(
+                "record_at", f"must be rounds between 1 and n_rounds={n_rounds} (got {rounds[[0, -1]]})"
+            )
         return rounds
     check.count("record_at", record_at)
     if spacing == "log":
@@ -59,18 +61,18 @@ def record_rounds(n_rounds: int, record_at: int | Sequence[int], spacing: str = 
     return np.minimum(np.arange(length, n_rounds + length, length), n_rounds)
 
 
-def select_runs(runs: Sequence[int] | None, n_runs: int) -> np.ndarray:
+def check_runs(runs: Sequence[int] | None, n_runs: int) -> np.ndarray:
     """Indices of the runs to simulate, by default all; ValueError unless they are distinct integers in the range."""
     if runs is None:
         return np.arange(n_runs)
     selected = check.finite_array("runs", runs)
     if selected.ndim != 1 or selected.size == 0 or not np.issubdtype(selected.dtype, np.integer):
-        raise ArgumentError("runs", f"must be a sequence of at least one run index, got {check.quote(runs)}")
+        raise ArgumentError("runs", f"must be a sequence of at least one run index (got {check.quote(runs)})")
     if selected.min() < 0 or selected.max() >= n_runs:
         raise ArgumentError(
-            "runs", f"must be between 0 and n_runs - 1 = {n_runs - 1}, got {selected.min()}..{selected.max()}"
+            "runs", f"must be between 0 and n_runs - 1 = {n_runs - 1} (got {selected.min()}..{selected.max()})"
         )
     distinct_runs, counts = np.unique(selected, return_counts=True)
     if (counts > 1).any():
-        raise ArgumentError("runs", f"must be distinct, got {distinct_runs[counts > 1][0]} more than once")
+        raise ArgumentError("runs", f"must be distinct (got {distinct_runs[counts > 1][0]} more than once)")
     return selected

@@ -72,14 +72,14 @@ def check_grid(grid: Any) -> dict[str, Any]:
     """
     check.instance("grid", grid, Mapping, "a dictionary of lists or ranges by name")
     if not grid:
-        raise ArgumentError("grid", "must have at least one entry, got none")
+        raise ArgumentError("grid", "must have at least one entry (got none)")
     return {check_setting_name(name): _axis(f"grid[{name!r}]", values) for name, values in grid.items()}
 
 
 def check_setting_name(name: Any) -> str:
     """Check that the name of a setting is not a column of the table of results."""
     if check.text("a name in grid", name) in RESERVED_NAMES:
-        raise ValueError(f"a name in grid must not be one of {', '.join(map(repr, RESERVED_NAMES))}, got {name!r}")
+        raise ArgumentError("grid", f"must have other names than {', '.join(map(repr, RESERVED_NAMES))} (got {name!r})")
     return name
 
 
@@ -92,11 +92,13 @@ def ask_settings(sampler: SettingSampler, n_settings: int, grid: Mapping[str, An
     """
     settings = list(sampler.ask(n_settings))
     if len(settings) != n_settings:
-        raise ArgumentError("sampler", f"must return {n_settings} settings from ask, got {len(settings)}")
+        raise ArgumentError("sampler", f"must return {n_settings} settings from ask (got {len(settings)})")
     for setting in settings:
         check.instance("a setting of sampler", setting, Mapping, "a dictionary of values by name")
         if set(setting) != set(grid):
-            raise ValueError(f"a setting of sampler must have {', '.join(grid)}, got {', '.join(map(str, setting))}")
+            raise ArgumentError(
+                "sampler", f"must return settings with {', '.join(grid)} (got {', '.join(map(str, setting))})"
+            )
         for name, value in setting.items():
             if is_number(value):
                 check.number(f"{name} of a setting of sampler", value)
@@ -116,7 +118,7 @@ def _axis(name: str, values: Any) -> Any:
         choices = np.asarray(choices).tolist()  # one type: [1, 0.1] becomes [1.0, 0.1]
     for i, value in enumerate(choices):
         if any(value is other or (is_number(value) and is_number(other) and value == other) for other in choices[:i]):
-            raise ArgumentError(name, f"must have distinct values, got {check.quote(value)} twice")
+            raise ArgumentError(name, f"must have distinct values (got {check.quote(value)} twice)")
     return choices
 
 
@@ -156,12 +158,12 @@ def make_sampler(
     if is_full_grid:
         if n_settings is not None:
             raise ArgumentError(
-                "n_settings", f"must be None for a grid of lists, which is tried whole, got {n_settings}"
+                "n_settings", f"must be None for a grid of lists, which is tried whole (got {n_settings})"
             )
         settings = _all_settings(grid)
         return _ListSampler(settings), len(settings)
     if n_settings is None:
-        raise ArgumentError("n_settings", "must be the number of settings for a range or a sampler, got None")
+        raise ArgumentError("n_settings", "must be the number of settings for a range or a sampler (got None)")
     check.count("n_settings", n_settings)
     if given is None:
         return _ListSampler(draw_settings(grid, n_settings, seed)), n_settings
@@ -192,13 +194,13 @@ class _OptunaSampler:
         try:
             optuna: Any = importlib.import_module("optuna")
         except ModuleNotFoundError as error:
-            raise ModuleNotFoundError("Optuna is not installed: pip install 'jaxonline[tuning]'") from error
+            raise ModuleNotFoundError("sampler: Optuna is not installed; pip install 'jaxonline[tuning]'") from error
         own = optuna.samplers.TPESampler(seed=seed)
         study: Any = optuna.create_study(sampler=own) if isinstance(given, str) else given
         check.instance("sampler", study, isinstance(study, optuna.Study), SAMPLERS)
         directions = [direction.name.lower() for direction in study.directions]
         if directions != ["minimize"]:
-            raise ArgumentError("sampler", f"must minimise one number, got a study to {', '.join(directions)}")
+            raise ArgumentError("sampler", f"must minimise one number (got a study to {', '.join(directions)})")
         self.study, self.trials, self.distributions = study, [], {}
         for name, axis in grid.items():
             if isinstance(axis, Range):

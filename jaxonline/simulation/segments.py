@@ -15,7 +15,7 @@ from jaxtyping import Array, PyTree
 
 from jaxonline._xla.compile_options import Program, has_host_callbacks
 from jaxonline.game import Entrant, Round, Specs, States, StreamKeys, play_round, start, stream_keys
-from jaxonline.game.binding import overflow_of
+from jaxonline.game.binding import overflow_flag
 from jaxonline.game.defaults import FeedbackDefaults, method_of
 from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.parameters.struct import replace, static, struct
@@ -138,7 +138,7 @@ def advance_run(matchup: Matchup, keys: StreamKeys, carry: Carry, t: Array) -> C
     if "cumulative_loss" in measures:
         # the sum is non-finite from the first non-finite loss, or overflow of the sum, on
         nonfinite = _first_round(nonfinite, ~jnp.isfinite(measures["cumulative_loss"].total), t)
-    first_overflow, overflow = totals.first_overflow, overflow_of(record.info)
+    first_overflow, overflow = totals.first_overflow, overflow_flag(record.info)
     if overflow is not None:
         first_overflow = _first_round(first_overflow, overflow, t)
     following = Carry(states, Totals(measures, statistic, nonfinite, first_overflow), carry.stopped_at)

@@ -61,7 +61,7 @@ class SimpleRegret(_LastRecommendation):
 class WrongRecommendation(_LastRecommendation):
     """1 if the recommended arm is not a best one, else 0, in games with `PseudoRegret`.
 
-    Its mean over runs is a probability; `jo.intervals.Binomial()` gives the exact interval.
+    Its mean over runs is a probability; `jo.intervals.ClopperPearson()` gives the exact interval.
 
     Example:
         >>> import jaxonline as jo

@@ -7,6 +7,7 @@ import jax
 
 from jaxonline.game import Entrant, Game, Learner, Round, bind, check_assumptions
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import cast_leaves, stack, static, struct
 
 
@@ -46,7 +47,7 @@ def sweep(learners: Mapping[Any, Any] | Sequence[Any]) -> Sweep:
         check.instance("learners", learners, good, "a list of learners, or a dictionary of them")
     items = dict(learners if isinstance(learners, Mapping) else enumerate(learners))
     if not items:
-        raise ValueError("learners of a sweep must be at least one, got none")
+        raise ArgumentError("learners", "must hold at least one learner (got none)")
     for label, item in items.items():
         wanted = "a learner, with init, predict and update"
         check.instance(f"learners[{label!r}]", item, isinstance(item, Learner), wanted)
@@ -91,7 +92,7 @@ RESERVED_NAMES = ("best in hindsight", "comparator")
 def check_name(name: str) -> None:
     """Check that a learner's name is not empty and not reserved."""
     if check.text("learners' name", name) in RESERVED_NAMES:
-        raise ValueError(f"learners' name must not be {name!r}, which is reserved for the comparator")
+        raise ArgumentError("learners", f"must have another name (got {name!r}); it is reserved for the comparator")
 
 
 def check_unique_names(argument: str, names: Iterable[str]) -> tuple[str, ...]:
@@ -99,5 +100,5 @@ def check_unique_names(argument: str, names: Iterable[str]) -> tuple[str, ...]:
     names = tuple(names)
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise ValueError(f"{argument} must have distinct names, got {repeated[0]!r} more than once")
+        raise ArgumentError(argument, f"must have distinct names (got {repeated[0]!r} more than once)")
     return names

@@ -116,7 +116,7 @@ def tune(
         quantity = "cumulative_loss" if comparator is None else "regret"
     check.choice("quantity", quantity, (*of_comparator, *counted))
     if quantity in axes:
-        raise ValueError(f"a name in grid must differ from the quantity, got {quantity!r}")
+        raise ArgumentError("grid", f"must have other names than the quantity (got {quantity!r})")
     trials = Trials(game, learner_factory(learner), quantity, check.count("together", together))
     first_runs = heights[0][1]
     width = blocks.default_width(-(-first_runs // 2), jax.default_backend())
@@ -168,5 +168,5 @@ def _tuning_key(key: Any, runs_key: Any) -> jax.Array:
         return jax.random.fold_in(study, TUNING_STREAM)
     own = check.as_key("runs_key", runs_key)
     if np.array_equal(jax.random.key_data(own), jax.random.key_data(study)):
-        raise ArgumentError("runs_key", "must differ from key, whose runs are for the reported study")
+        raise ArgumentError("runs_key", "must differ from key, whose runs are reported (got the same)")
     return own

@@ -25,7 +25,7 @@ def horizon_values(result: Result, quantity: str) -> np.ndarray:
     """A scalar quantity at the horizon [L, R]: infinite in diverged runs, NaN in others that the means exclude."""
     values = result.values(quantity)
     if values.ndim > 3:
-        raise ArgumentError("quantity", f"must be a number in each round, got {quantity!r}, which is a vector")
+        raise ArgumentError("quantity", f"must be a number in each round (got {quantity!r}, which is a vector)")
     return np.where(result.first_nonfinite > 0, np.inf, values[:, :, -1])
 
 
@@ -44,7 +44,7 @@ def learner_factory(learner: Any) -> Callable[[Setting], Any]:
             inspect.signature(learner).bind(**setting)
         except TypeError as error:
             raise ArgumentTypeError(
-                "grid", f"must have the arguments of the learner function as names, got {', '.join(setting)}: {error}"
+                "grid", f"must have the arguments of the learner function as names (got {', '.join(setting)}); {error}"
             ) from None
         return learner(**setting)
 

@@ -58,8 +58,7 @@ class Store:
         exclusive: whether this process locks and creates the store. False: another process holds it open.
 
     Entering raises ValueError for another study or program, BlockingIOError if another process uses the folder, and
-    OSError
-    if the path cannot be written.
+    OSError if the path cannot be written.
     """
 
     def __init__(
@@ -326,7 +325,7 @@ def check_format(name: str, attributes: Mapping[str, Any]) -> None:
     if re.fullmatch(r"jaxonline (study|numbers|result) \d+", kind) and kind not in (STUDY, NUMBERS, RESULT):
         version = attributes.get("versions", {}).get("jaxonline", "another version")
         raise ValueError(
-            f"{name} was written by jaxonline {version} in the format {kind!r}, which this version cannot read: "
+            f"{name}: was written by jaxonline {version} in the format {kind!r}, which this version cannot read; "
             "give another folder, or use the version that wrote it"
         )
 

@@ -20,27 +20,20 @@ class Checkpoint:
     """Where a study keeps its computed numbers. Every `checkpoint=` argument also accepts a path or URL.
 
     A checkpoint is a zarr store, which `xarray.open_zarr` opens at any moment: labelled (learner, run, round), and NaN
-    where
-    nothing is computed yet. `jo.load_result` also reads it.
+    where nothing is computed yet. `jo.load_result` also reads it.
 
     It belongs to one study. Before use, the inputs that decide the numbers are compared: all numbers, the source of
-    your
-    functions and classes, the globals they read, versions of libraries, and the kind of device. A different study
-    raises an
-    error that names the difference. Some inputs cannot be inspected (a random generator that a function reads, a
-    function
-    without source). Then give a version, and change it with the code: the version and the numbers are compared, the
-    sources
-    are not.
+    your functions and classes, the globals they read, versions of libraries, and the kind of device. A different study
+    raises an error that names the difference. Some inputs cannot be inspected (a random generator that a function
+    reads, a function without source). Then give a version, and change it with the code: the version and the numbers are
+    compared, the sources are not.
 
     A study with more runs or more rounds is the same study: it continues, and recorded values stay. For more rounds,
-    each
-    block continues from its state at the old horizon if `keep_states` was set, and otherwise restarts at round 1.
+    each block continues from its state at the old horizon if `keep_states` was set, and otherwise restarts at round 1.
 
     Blocks have checksums. A damaged block is renamed, with a warning, and computed again. One process at a time uses a
     folder. A URL (`s3://bucket/study`, anything that fsspec reaches) is not locked: two processes do the same work
-    twice
-    and write the same bytes.
+    twice and write the same bytes.
 
     Args:
         folder: a path, created when absent, or a URL.
@@ -75,9 +68,9 @@ class Checkpoint:
 
     def __post_init__(self):
         if not isinstance(self.folder, str | os.PathLike):
-            raise ArgumentTypeError("checkpoint", f"must be a folder or a Checkpoint, got {self.folder!r}")
+            raise ArgumentTypeError("checkpoint", f"must be a folder or a Checkpoint (got {self.folder!r})")
         if not os.fspath(self.folder):
-            raise ArgumentError("checkpoint", "must name a folder, got ''")
+            raise ArgumentError("checkpoint", "must name a folder (got '')")
         check_fields(self)
         if not is_url(self.folder):
             object.__setattr__(self, "folder", Path(self.folder))
@@ -100,8 +93,9 @@ class Checkpoint:
         self, study: Mapping[str, Any], layout: StoreLayout | None = None, meta: Mapping[str, Any] | None = None,
         exclusive: bool = True,
     ) -> Store:  # fmt: skip
-        """Return the store, a context manager; raises TypeError or ValueError (inputs that need a version, unreachable
-        URL).
+        """Return the store, a context manager.
+
+        Raises a TypeError or a ValueError for inputs that need a version and for a URL that cannot be reached.
 
         Args:
             study: all inputs that decide the numbers, by name.

@@ -46,7 +46,9 @@ def local_path(where: str | os.PathLike[str]) -> Path | None:
         return Path(url2pathname(url.removeprefix("file://"))) if url.startswith("file://") else None
     path = Path(where)
     if match := re.match("([A-Za-z][A-Za-z0-9.+-]+):/", path.as_posix()):
-        raise ValueError(f"a URL must be given as a string ('{match[1]}://...'), not as a path, got {str(path)!r}")
+        raise ValueError(
+            f"path: a URL must be given as a string ('{match[1]}://...'), not as a path (got {str(path)!r})"
+        )
     return path
 
 
@@ -76,8 +78,7 @@ class Folder:
         """Write files to temporary names, wait for the disk (if `durable`), and rename them.
 
         Without `durable`, files survive a killed process, but not a power failure. After an OSError, each file is
-        complete or
-        unchanged.
+        complete or unchanged.
         """
         beside = {self._scratch / uuid.uuid4().hex: self._path / key for key in files}
         with name_in_errors(self._given_path):
@@ -168,9 +169,11 @@ class Bucket:
 
             self._files, root = fsspec.url_to_fs(url)
         except ImportError as error:
-            raise ValueError(f"{url} needs a package that is not installed (jaxonline[remote]): {error}") from None
+            raise ValueError(
+                f"{url}: needs a package that is not installed ({error}); pip install 'jaxonline[remote]'"
+            ) from None
         except ValueError as error:
-            raise ValueError(f"{url} cannot be reached: {error}") from None
+            raise ValueError(f"{url}: cannot be reached ({error})") from None
         self._root, self.address = root.rstrip("/"), url
 
     def read(self, key: str) -> bytes | None:

@@ -54,8 +54,7 @@ def describe_inputs(study: Mapping[str, Any], version: str | None = None) -> dic
     """Describe the inputs that decide the numbers: parts of the study, sources and globals, versions.
 
     With the user's `version` of the code, sources, globals and versions of libraries are left out, and so are inputs
-    that
-    cannot be inspected. Without it, these raise TypeError.
+    that cannot be inspected. Without it, these raise TypeError.
     """
     walk = _Walk(vouched=version is not None)
     about = {name: _short_text(item) or walk.hash_of(item, name) for name, item in study.items()}
@@ -175,9 +174,8 @@ class _Walk:
                 )
             raise ArgumentTypeError(
                 "checkpoint",
-                f"must identify all inputs, and cannot inspect {unseen} "
-                f"({', '.join(self._trail)}): give a version of the study, and change it with the "
-                "code: checkpoint=jo.Checkpoint(folder, version='1')",
+                f"must identify all inputs, but cannot inspect {unseen} ({', '.join(self._trail)}); pass "
+                "checkpoint=jo.Checkpoint(folder, version='1'), and change the version whenever the code changes",
             )
 
     def _instance(self, item: Any) -> Iterator[Any]:

@@ -11,8 +11,8 @@ def plain_leaf(leaf: jax.Array) -> jax.Array:
 
 def leaf_like(leaf: jax.Array, numbers: np.ndarray) -> jax.Array:
     """Convert numbers from a file to an array with the type and devices of `leaf`."""
-    own = plain_leaf(leaf)
+    target = plain_leaf(leaf)
     if numbers.dtype.kind == "V":  # a dtype unknown to NumPy (bfloat16)
-        numbers = numbers.view(own.dtype)
-    put = jax.device_put(numbers, own.sharding)
-    return put if own is leaf else jax.random.wrap_key_data(put, impl=jax.random.key_impl(leaf))
+        numbers = numbers.view(target.dtype)
+    array = jax.device_put(numbers, target.sharding)
+    return array if target is leaf else jax.random.wrap_key_data(array, impl=jax.random.key_impl(leaf))

@@ -34,8 +34,7 @@ class JobArrays(NamedTuple):
     """The arrays that a job computes, and their part of the study's arrays.
 
     `axes` are the axes of the arrays in the store. Values are equal along the others, which the arrays of a block have
-    with
-    one entry.
+    with one entry.
     """
 
     name: str  # of its records
@@ -221,7 +220,7 @@ class Blocks:
         record = _decode(RECORD_SPEC, content)[0].tolist()
         if record[1] != int(self.study, 16):
             raise ValueError(
-                f"checkpoint {self.place.name} contains a block of another study: block {block} of {rows.label!r}"
+                f"checkpoint: {self.place.name} contains a block of another study, block {block} of {rows.label!r}"
             )
         sizes = rows.learners[1] - rows.learners[0], rows.width, self.layout.recorded(record[0])
         arrays = {}

@@ -34,9 +34,9 @@ def finished_rounds(blocks: Blocks, read: bool = True) -> dict[str, np.ndarray]:
         counts = np.full(shape, 0 if read else len(layout.rounds), np.int32) if alike is None else alike
         known |= dict.fromkeys(rows.outputs, counts)
         for block in sorted(blocks.finished(rows)) if read else ():
-            kept = blocks.read(rows, block)
-            if kept is not None:
-                counts[rows.part(block)] = layout.recorded(kept.rounds)
+            block_data = blocks.read(rows, block)
+            if block_data is not None:
+                counts[rows.part(block)] = layout.recorded(block_data.rounds)
     return known
 
 
@@ -117,17 +117,17 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
-            raise ValueError("copy: a stored array cannot be read without a copy, got copy=False")
+            raise ValueError("copy: a stored array cannot be read without a copy (got copy=False)")
         return np.asarray(self._read(*(np.arange(n) for n in self.shape[:3])), dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        given = (np.asarray(each) if isinstance(each, StoredArray) else each for each in inputs)
+        given = (np.asarray(item) if isinstance(item, StoredArray) else item for item in inputs)
         return getattr(ufunc, method)(*given, **options)
 
     def __getitem__(self, index: Any) -> np.ndarray:
         at = index if isinstance(index, tuple) else (index,)
         at = at[:-1] if at and at[-1] is Ellipsis else at
-        if not all(isinstance(each, int | np.integer | slice) for each in at) or len(at) > self.ndim:
+        if not all(isinstance(index_entry, int | np.integer | slice) for index_entry in at) or len(at) > self.ndim:
             return np.asarray(self)[index]
         axes = (*at, *(slice(None),) * (self.ndim - len(at)))
         numbers = self._read(*(np.atleast_1d(np.arange(n)[i]) for n, i in zip(self.shape[:3], axes, strict=False)))
@@ -138,7 +138,9 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
         """Read the numbers at positions of the axes, chunk by chunk; a view if values are equal along an axis."""
         learners, runs = at[:2]
         here = tuple(i for i, axis in enumerate(self._axes) if axis not in self._spec.dims)
-        known = self._known[np.ix_(*(own[:1] if i in here else own for i, own in enumerate((learners, runs))))]
+        known = self._known[
+            np.ix_(*(positions[:1] if i in here else positions for i, positions in enumerate((learners, runs))))
+        ]
         rounds = self._rounds[at[2]] if len(at) > 2 else np.arange(1)
         where = {"learner": self._learners[learners], "run": self._runs[runs], "round": rounds}
         axes = [where.get(dim, np.arange(n)) for dim, n in zip(self._spec.dims, self._spec.shape, strict=True)]
@@ -168,7 +170,7 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
             return self._spec.decode(content)
         except ValueError as error:
             self._check()
-            raise ValueError(f"{self._place.name} is damaged: {self._name!r} has a wrong checksum") from error
+            raise ValueError(f"{self._place.name}: is damaged; {self._name!r} has a wrong checksum") from error
 
     def _check(self) -> None:
         if not self.is_there():
@@ -185,10 +187,12 @@ def _still_contains(before: bytes, now: bytes | None) -> bool:
     """Whether the root document `now` is that of the store `before`, or of its continuation."""
     if now == before:
         return True
-    attributes = [parse_attributes(each or b"") or {} for each in (before, now)]
-    if [store_format(each) for each in attributes] != [STUDY, STUDY]:
+    attributes = [parse_attributes(document or b"") or {} for document in (before, now)]
+    if [store_format(own_attributes) for own_attributes in attributes] != [STUDY, STUDY]:
         return False
-    (old, theirs), (new, ours) = ((each[MARKER]["study"], each[MARKER]["layout"]) for each in attributes)
+    (old, theirs), (new, ours) = (
+        (own_attributes[MARKER]["study"], own_attributes[MARKER]["layout"]) for own_attributes in attributes
+    )
     first = {"runs": 0, "asked": [], "rounds": ours["rounds"][: len(theirs["rounds"])]}
     return old == new and theirs | {"runs": 0, "asked": []} == ours | first
 
@@ -200,9 +204,9 @@ def _chunks(axes: Sequence[np.ndarray], sizes: Sequence[int]) -> Iterator[tuple[
         chunk, order = positions // size, np.argsort(positions // size, kind="stable")
         indices, begins = np.unique(chunk[order], return_index=True)
         groups = zip(indices.tolist(), np.split(order, begins[1:]), strict=False)  # an empty array has one empty part
-        parts.append([(i, _as_slice(own), _as_slice(positions[own] % size)) for i, own in groups])
-    for each in itertools.product(*parts):
-        index, into, out_of = zip(*each, strict=True)
+        parts.append([(i, _as_slice(entries), _as_slice(positions[entries] % size)) for i, entries in groups])
+    for combination in itertools.product(*parts):
+        index, into, out_of = zip(*combination, strict=True)
         yield index, into, out_of
 
 
@@ -212,9 +216,9 @@ def _as_slice(positions: np.ndarray) -> Any:
 
 
 def _outer_index(positions: Sequence[Any]) -> Any:
-    if all(isinstance(each, slice) for each in positions):
+    if all(isinstance(part, slice) for part in positions):
         return tuple(positions)
-    return np.ix_(*(np.r_[each] if isinstance(each, slice) else each for each in positions))
+    return np.ix_(*(np.r_[part] if isinstance(part, slice) else part for part in positions))
 
 
 def study_arrays(
@@ -265,7 +269,9 @@ def zero_nonfinite_controls(controls: Any, known: np.ndarray) -> tuple[Any, list
     Returns the control variates, and the positions of those learners.
     """
     bad = [
-        i for i, (own, is_known) in enumerate(zip(controls, known, strict=True)) if not np.isfinite(own[is_known]).all()
+        i
+        for i, (values, is_known) in enumerate(zip(controls, known, strict=True))
+        if not np.isfinite(values[is_known]).all()
     ]
     if isinstance(controls, StoredArray):
         return controls.with_zeros(bad), bad

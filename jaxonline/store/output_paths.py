@@ -42,7 +42,7 @@ def check_distinct(files: Mapping[str, Path], folders: Mapping[str, Path] = {}) 
     for name in files:
         for other, path in resolved.items():
             if other != name and resolved[name] in (path, *path.parents):
-                raise ArgumentError(name, f"must be a file of its own, got '{files[name]}', in the way of {other}")
+                raise ArgumentError(name, f"must be a file of its own (got '{files[name]}', in the way of {other})")
 
 
 def run_all_steps(*steps: Callable[[], object]) -> None:
@@ -64,7 +64,7 @@ def output_file(path: Path) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield path
     except OSError as error:
-        raise OSError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise OSError(f"{path}: cannot be written ({error.strerror or error})") from error
 
 
 def write_text(path: Path, text: str) -> Path:
@@ -80,11 +80,11 @@ def _name_option(name: str, path: str | Path, kind: str) -> Iterator[None]:
         if not os.fspath(path):
             raise FileNotFoundError(0, "it is empty")
         if is_url(path):
-            raise ArgumentError(name, f"must be {kind} on this computer, got '{path}', a URL")
+            raise ArgumentError(name, f"must be {kind} on this computer (got '{path}', a URL)")
         yield
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise ArgumentOSError(name, f"must be {kind} that can be written, got '{path}': {reason}") from error
+        raise ArgumentOSError(name, f"must be {kind} that can be written (got '{path}'); {reason}") from error
 
 
 @contextlib.contextmanager

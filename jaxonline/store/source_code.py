@@ -30,7 +30,9 @@ def source_of(function: types.FunctionType) -> str | None:
         return None
     name = "" if code.co_name == "<lambda>" else code.co_name
     # one line may have several lambdas
-    segments = [text for first, own, text in source.segments if (first, own) == (code.co_firstlineno, name)]
+    segments = [
+        text for first, segment_name, text in source.segments if (first, segment_name) == (code.co_firstlineno, name)
+    ]
     return "\n".join(segments) or None
 
 
@@ -50,9 +52,9 @@ class _SourceText:
             if isinstance(node, ast.Lambda):
                 self.segments.append((node.lineno, "", ast.get_source_segment(text, node) or ""))
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-                own = "".join(lines[first - 1 : node.end_lineno])
-                self.segments.append((first, node.name, textwrap.dedent(own)))
+                first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+                segment = "".join(lines[first - 1 : node.end_lineno])
+                self.segments.append((first, node.name, textwrap.dedent(segment)))
 
 
 @functools.lru_cache(maxsize=256)
@@ -72,7 +74,7 @@ def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
 
 def names_read_by(code: types.CodeType) -> tuple[str, ...]:
     """Return all names of globals, attributes and modules that a code object and its inner ones read."""
-    return tuple(sorted({name for each in _nested(code) for name in each.co_names}))
+    return tuple(sorted({name for inner in _nested(code) for name in inner.co_names}))
 
 
 def top_level_package(module: str) -> str:
@@ -135,10 +137,10 @@ def attributes_of(item: Any) -> dict[str, Any]:
     """Return the attributes of an instance, without cached properties."""
     kind = type(item)
     slots = [slot for base in kind.__mro__ for slot in np.atleast_1d(vars(base).get("__slots__", ())).tolist()]
-    own = {slot: getattr(item, slot) for slot in slots if hasattr(item, slot)} | getattr(item, "__dict__", {})
+    attributes = {slot: getattr(item, slot) for slot in slots if hasattr(item, slot)} | getattr(item, "__dict__", {})
     return {
         name: value
-        for name, value in own.items()
+        for name, value in attributes.items()
         if name == "__wrapped__"
         or not (name.startswith("__") or isinstance(getattr(kind, name, None), functools.cached_property))
     }

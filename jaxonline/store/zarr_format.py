@@ -2,8 +2,7 @@
 
 Any zarr reader opens these files. They are encoded here because a study must control the order of writes and know when
 each file is on the disk, which zarr's own writers do not offer (zarr-python's files were not even atomic before its
-pull
-request 3412). Chunks are uncompressed numbers with a CRC32C checksum.
+pull request 3412). Chunks are uncompressed numbers with a CRC32C checksum.
 """
 
 import itertools
@@ -39,7 +38,7 @@ class ArraySpec(NamedTuple):
         if array.dtype.kind == "V":
             attributes, array = {"dtype": str(array.dtype)}, array.view(f"u{array.dtype.itemsize}")
         if array.dtype.kind not in FILL_VALUES:
-            raise ArgumentTypeError(name, f"must be an array of numbers, got dtype {array.dtype}")
+            raise ArgumentTypeError(name, f"must be an array of numbers (got dtype {array.dtype})")
         dims = tuple(f"{name}, axis {axis}" for axis in range(array.ndim))
         return ArraySpec(dims, array.shape, tuple(max(n, 1) for n in array.shape), array.dtype.name, attributes)
 

@@ -77,17 +77,18 @@ class Benchmark:
         for name, value in (("games", self.games), ("learners", self.learners)):
             check.instance(name, value, isinstance(value, Mapping), f"a dictionary of {name} by name")
             if not value:
-                raise ArgumentError(name, "must have at least one entry, got none")
+                raise ArgumentError(name, "must have at least one entry (got none)")
         for name, game in self.games.items():
             check.instance(f"games[{name!r}]", game, isinstance(game, Game | Task), "a Game or a Task")
         for name in self.games:
             if not file_name(check.text("games' name", name)).strip(".") or "/" in name:
-                raise ArgumentError("games", f"must have names that are valid file names, got {name!r}")
+                raise ArgumentError("games", f"must have names that are valid file names (got {name!r})")
         check_unique_names("games, as files,", map(file_name, self.games))
         check.flag("gaps", self.gaps)
         check.number("level", self.level, gt=0.0, lt=1.0)
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     def run(self, context: Context, *, n_runs: int, n_rounds: int, **options: Any) -> Standings:
         """Check every learner against every game, then run the games one after the other; see `benchmark`.
@@ -129,11 +130,11 @@ class Benchmark:
                     matches[game][1][name] = item
             if not matches[game][1]:
                 reason = next(reason for (other, _), reason in gaps.items() if other == game)
-                raise ArgumentError("games", f"must each fit at least one learner, got none for {game!r}: {reason}")
+                raise ArgumentError("games", f"must each fit at least one learner (got none for {game!r}); {reason}")
         for name, learner in self.learners.items():
             if not any(name in learners for _, learners in matches.values()):
                 reason = gaps[next(iter(matches)), _result_names(name, learner)[0]]
-                raise ArgumentError("learners", f"must each fit at least one game, got {name!r}: {reason}")
+                raise ArgumentError("learners", f"must each fit at least one game (got {name!r}); {reason}")
         return matches, gaps
 
 

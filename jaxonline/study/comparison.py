@@ -162,7 +162,7 @@ class Comparison:
         check.instance("game", self.game, Game, "a Game")
         check.instance("learners", self.learners, Mapping, "a dictionary of learners by name")
         if not self.learners:
-            raise ArgumentError("learners", "must have at least one entry, got none")
+            raise ArgumentError("learners", "must have at least one entry (got none)")
         also_report = self.tune.also_report if isinstance(self.tune, BestOf) else ()
         check.dictionary("bounds", self.bounds, (*self.learners, *also_report))
         for name, bound in self.bounds.items():
@@ -179,7 +179,8 @@ class Comparison:
         check.instance("labels", self.labels, Mapping, "a dictionary")
         check.number("growth_start", self.growth_start, ge=0.0, lt=1.0)
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     def run(
         self, context: Context, *, n_runs: int, n_rounds: int, record_at: Any = 40, **options: Any
@@ -200,7 +201,7 @@ class Comparison:
         etas, tuned = {}, {}
         if isinstance(self.tune, BestOf):
             if self.tune.runs == "halving" and options.get("precision") is not None:
-                raise ArgumentError("tune", "must not choose by halving with a precision, got both; give n_runs alone")
+                raise ArgumentError("tune", "must not choose by halving with a precision (got both); give n_runs alone")
             result, etas, tuned = self.tune.run(self.game, simulate, self.learners, context, n_runs, n_rounds)
         elif self.tune is None:
             result = simulate(context, self.learners, n_rounds)

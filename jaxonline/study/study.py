@@ -286,7 +286,7 @@ class Study(pydantic.BaseModel):
         >>> Squares(n=0)
         Traceback (most recent call last):
             ...
-        jaxonline.parameters.errors.ArgumentError: n must be at least 1, got 0
+        jaxonline.parameters.errors.ArgumentError: n: must be at least 1 (got 0)
     """
 
     model_config = pydantic.ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False)
@@ -312,16 +312,16 @@ TYPE_WORDS = {  # by the first word of an error type of pydantic
 def _argument_error(error: Any, fields: Mapping[str, Any]) -> ValueError:
     name, context = str(error["loc"][0]) if error["loc"] else "fields", error.get("ctx", {})
     if error["type"] == "extra_forbidden":
-        return ArgumentError("fields", f"must be among {', '.join(fields)}, got {name}{did_you_mean(name, fields)}")
+        return ArgumentError("fields", f"must be among {', '.join(fields)} (got {name}){did_you_mean(name, fields)}")
     if error["type"] == "value_error":
         return context["error"]
     if error["type"] == "too_short":
-        return ArgumentError(name, f"must be at least {context['min_length']}, got {context['actual_length']} of them")
+        return ArgumentError(name, f"must be at least {context['min_length']} (got {context['actual_length']} of them)")
     if error["type"] == "multiple_of":
-        return ArgumentError(name, f"must be a multiple of {context['multiple_of']}, got {error['input']}")
+        return ArgumentError(name, f"must be a multiple of {context['multiple_of']} (got {error['input']})")
     limits = Limits(**{limit: value for limit, value in context.items() if limit in Limits._fields})
     expected = limits.words or context.get("expected") or TYPE_WORDS.get(error["type"].partition("_")[0], "valid")
-    return ArgumentError(name, f"must be {expected}, got {error['input']}")
+    return ArgumentError(name, f"must be {expected} (got {error['input']})")
 
 
 def _split_commas(value: Any) -> Any:
@@ -352,7 +352,7 @@ def select_by_name(field: str, names: Sequence[str], known: Mapping[str, Any]) -
     if unknown:
         name = unknown[0]
         raise ArgumentError(
-            field, f"must be among {', '.join(map(repr, known))}, got {name!r}{did_you_mean(name, known)}"
+            field, f"must be among {', '.join(map(repr, known))} (got {name!r}){did_you_mean(name, known)}"
         )
     return {name: value for name, value in known.items() if not names or name in names}
 
@@ -361,8 +361,8 @@ def load_set(name: str, data: Sequence[str], **options: Any) -> datasets.DataSet
     """Call `datasets.load` for the fields `sets` and `data` of a study; fetch only if `data` is empty."""
     local = datasets.is_local(name, data)
     if data and not local:
-        raise ArgumentError("data", f"must hold {name}, got {', '.join(map(str, data))}; without data it is fetched")
+        raise ArgumentError("data", f"must hold {name} (got {', '.join(map(str, data))}); without data it is fetched")
     try:
         return datasets.load(name, data, **options)
     except ValueError as error:
-        raise ArgumentError("sets", f"must name a data set: {error}") from error
+        raise ArgumentError("sets", f"must name a data set ({error})") from error

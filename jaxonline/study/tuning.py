@@ -29,7 +29,7 @@ def check_etas(name: str, etas: Any) -> None:
     """Check that step sizes are a non-empty dictionary of positive numbers."""
     check.instance(name, etas, Mapping, "a dictionary of step sizes")
     if not etas:
-        raise ArgumentError(name, "must have at least one entry, got none")
+        raise ArgumentError(name, "must have at least one entry (got none)")
     for label, eta in etas.items():
         check.positive(f"{name}[{label!r}]", eta)
 

@@ -239,7 +239,7 @@ def _method(method: str, **known: Any) -> str:
     if method == "auto":
         return next((name for name, argument in REQUIRED_ARGUMENTS.items() if known[argument] is not None), "kurtosis")
     if method in REQUIRED_ARGUMENTS and known[REQUIRED_ARGUMENTS[method]] is None:
-        raise ArgumentError(REQUIRED_ARGUMENTS[method], f"must be given for the method {method!r}, got None")
+        raise ArgumentError(REQUIRED_ARGUMENTS[method], f"must be given for the method {method!r} (got None)")
     return method
 
 
@@ -256,10 +256,10 @@ def _second_moment(value: Any, flat: np.ndarray, layout: Layout) -> np.ndarray:
         expected, actual = shapes, [array.shape for array in arrays]
         if layout.is_array:
             expected, actual = expected[0], actual[0]
-        raise ArgumentError("second_moment", f"must have the target's shape {expected}, got {actual}")
+        raise ArgumentError("second_moment", f"must have the target's shape {expected} (got {actual})")
     vector = np.concatenate([array.ravel() for array in arrays])
     if not np.all(vector >= flat**2 * (1 - 10 * _PRECISION)):
-        raise ArgumentError("second_moment", f"must be at least the target squared {flat**2}, got {vector}")
+        raise ArgumentError("second_moment", f"must be at least the target squared {flat**2} (got {vector})")
     return np.maximum(vector, flat**2)
 
 
@@ -274,7 +274,7 @@ def _bernstein(limits: Any, layout: Layout, settings: Settings) -> Bernstein:
             ends.append(layout.vector("range", end))
     low, high = ends
     if not np.all(low < high):
-        raise ArgumentError("range", f"must be (low, high) with low below high, got {limits}")
+        raise ArgumentError("range", f"must be (low, high) with low below high (got {limits})")
     return Bernstein(low, high, 0 if settings.stops_early else None)
 
 

@@ -24,17 +24,17 @@ def enumerate_support(
     outcomes: Any = support() if callable(support) else support
     outcomes = list(outcomes) if isinstance(outcomes, Iterable) else [outcomes]
     if not outcomes:
-        raise ArgumentError("support", "must have at least one outcome, got none")
+        raise ArgumentError("support", "must have at least one outcome (got none)")
     for outcome in outcomes:
         is_pair = isinstance(outcome, tuple | list) and len(outcome) == 2
         check.instance("support", outcome, is_pair, "pairs (probability, value)")
     p = check.finite_array("support's probabilities", [p for p, _ in outcomes]).astype(float)
     values = [check.finite_array("support's values", value) for _, value in outcomes]
     if np.any(p < 0) or abs(p.sum() - 1) > 1e-6:
-        raise ArgumentError("support", f"must have probabilities of at least 0 and sum 1, got a sum of {p.sum():.9g}")
+        raise ArgumentError("support", f"must have probabilities of at least 0 and sum 1 (got a sum of {p.sum():.9g})")
     shapes = {value.shape for value in values}
     if shapes != {target.shape}:
-        raise ArgumentError("support", f"must have values of the target's shape {target.shape}, got {sorted(shapes)}")
+        raise ArgumentError("support", f"must have values of the target's shape {target.shape} (got {sorted(shapes)})")
     table = np.stack([value.astype(float).ravel() for value in values])
     flat = target.astype(float).ravel()
     second = p @ table**2

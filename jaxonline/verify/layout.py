@@ -25,7 +25,7 @@ class Layout:
         """Return the layout of an estimate with known shapes and dtypes."""
         leaves = tuple(jax.tree.leaves(estimate))
         if not leaves or not all(jnp.issubdtype(leaf.dtype, jnp.number) or leaf.dtype == bool for leaf in leaves):
-            raise ArgumentTypeError("estimator", f"must return numbers, got {estimate}")
+            raise ArgumentTypeError("estimator", f"must return numbers (got {estimate})")
         return cls(jax.tree.structure(estimate), leaves)
 
     @property
@@ -46,7 +46,7 @@ class Layout:
             leaves = self.structure.flatten_up_to(value)
         except (ValueError, TypeError):
             structure = jax.tree.structure(value)
-            message = f"must have the structure of an estimate {self.structure}, got {structure}"
+            message = f"must have the structure of an estimate {self.structure} (got {structure})"
             raise ArgumentError(name, message) from None
         return np.concatenate([self._to_reals(name, *pair) for pair in zip(leaves, self.leaves, strict=True)])
 
@@ -59,7 +59,7 @@ class Layout:
             parts = [check.finite_array(name, value)]
             parts += [np.zeros_like(parts[0])] * is_complex
         if parts[0].shape != leaf.shape:
-            raise ArgumentError(name, f"must have the shape of an estimate {leaf.shape}, got {parts[0].shape}")
+            raise ArgumentError(name, f"must have the shape of an estimate {leaf.shape} (got {parts[0].shape})")
         return np.concatenate([part.astype(float).ravel() for part in parts])
 
 

@@ -42,12 +42,12 @@ def bound(value: float, limit: float, *, note: str = "") -> Verification:
         ('respected', 'violated')
     """
     if isinstance(value, float) and math.isnan(value):
-        raise ArgumentError("value", "must be a number, got nan")
+        raise ArgumentError("value", "must be a number (got nan)")
     for name, number in (("value", value), ("limit", limit)):
         if not (isinstance(number, float) and math.isinf(number)):  # a bound may be infinite
             check.number(name, number)
     if not limit > 0:
-        raise ArgumentError("limit", f"must be above 0, got {limit!r}")
+        raise ArgumentError("limit", f"must be above 0 (got {limit!r})")
     ratio = value / limit
     verdict = VIOLATED if ratio > 1 + _ROUNDING else RESPECTED
     return Verification(

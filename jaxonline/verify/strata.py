@@ -64,7 +64,7 @@ class Strata:
         if self.remainder is not None:
             check.non_negative("remainder", self.remainder)
         if np.any(pmf < 0) or not 0 < pmf.sum() <= 1 + 1e-6:
-            raise ArgumentError("pmf", f"must be at least 0 with a sum of at most 1, got a sum of {pmf.sum():.9g}")
+            raise ArgumentError("pmf", f"must be at least 0 with a sum of at most 1 (got a sum of {pmf.sum():.9g})")
         object.__setattr__(self, "pmf", pmf)
         for name in ("terms", "second_moments"):
             value = getattr(self, name)
@@ -72,11 +72,11 @@ class Strata:
                 value = check.finite_array(name, value).astype(float)
                 if value.ndim == 0 or len(value) != len(pmf):
                     raise ArgumentError(
-                        name, f"must have one entry for each of the {len(pmf)} strata, got {value.shape}"
+                        name, f"must have one entry for each of the {len(pmf)} strata (got {value.shape})"
                     )
                 object.__setattr__(self, name, value)
         if self.terms is None and self.remainder is None:
-            raise ArgumentError("remainder", "must be given without terms, got None")
+            raise ArgumentError("remainder", "must be given without terms (got None)")
         if self.terms is not None and self.second_moments is not None:
             self._check_second_moments()
 
@@ -87,8 +87,8 @@ class Strata:
             n = int(np.argwhere(too_small)[0][0])
             raise ArgumentError(
                 "second_moments",
-                f"must be at least (terms / pmf)^2, the squared means, got {self.second_moments[n]} "
-                f"below {(self.terms[n] / self.pmf[n]) ** 2} for N = {n}",
+                f"must be at least (terms / pmf)^2, the squared means (got {self.second_moments[n]} "
+                f"below {(self.terms[n] / self.pmf[n]) ** 2} for N = {n})",
             )
 
 

@@ -76,7 +76,7 @@ class _Stratum:
         sampler = settings.sampler(estimator, STRATA_STREAM, n)
         layout = Layout.from_estimate(sampler.estimate)
         if not layout.is_array:
-            raise ArgumentTypeError("given", f"must return one array of real numbers, got {sampler.estimate}")
+            raise ArgumentTypeError("given", f"must return one array of real numbers (got {sampler.estimate})")
         layout.vector("target", target)
         term = np.full(target.size, np.nan) if strata.terms is None else strata.terms[n].ravel()
         stated = None if strata.second_moments is None else strata.second_moments[n].ravel()

@@ -1,4 +1,4 @@
-"""What can be said of accelerators without one: the programs that they would be given."""
+"""Programs for accelerators, checked without one."""
 
 import itertools
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""Programs that run for a shorter time than they are compiled."""
+"""Compiler options, and the number of compilations."""
 
 import dataclasses
 from types import SimpleNamespace

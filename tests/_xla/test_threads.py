@@ -1,4 +1,4 @@
-"""Blocks are played by threads where a CPU is one device: the same numbers, and nobody is left behind."""
+"""Threads play the blocks of a CPU that is one device: same numbers, errors, cancellation and settings."""
 
 import itertools
 import threading

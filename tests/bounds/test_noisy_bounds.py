@@ -303,7 +303,7 @@ def test_regret_of_algorithm_2_is_below_the_corrected_bound():
         ("constant", lambda: surrogate_kernel(1.0, 0.0, 1.0, 10)),
         ("y_bound", lambda: surrogate_kernel(1.0, 1.0, -1.0, 10)),
         ("variance", lambda: surrogate_radial_kernel(1.0, 0.0, 1.0, 4, 1.0, 10)),
-        ("c must", lambda: surrogate_radial_kernel(1.0, 0.25, 4.0, 4, 1.0, 10)),
+        ("c: must", lambda: surrogate_radial_kernel(1.0, 0.25, 4.0, 4, 1.0, 10)),
         (r"\bG\b", lambda: gradient_descent(1.0, 0.0, 10)),
     ],
 )  # fmt: skip

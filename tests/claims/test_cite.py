@@ -15,7 +15,7 @@ from jaxonline.claims.errata import PAPERS
 from jaxonline.claims.references import KEYS_BY_LETTER, METHODS, entries
 from jaxonline.results import Standings
 
-ROOMS = ("learners", "estimators", "environments", "bounds")
+ROOMS = ("learners", "estimators", "environments", "bounds", "comparators")
 REQUIRED = {
     "article": {"author", "title", "journal", "volume", "pages", "year"},
     "inproceedings": {"author", "title", "booktitle", "year"},
@@ -194,7 +194,7 @@ def test_the_citation_file_has_the_required_fields():
 
 
 def test_unknown_things_raise_errors():
-    with pytest.raises(TypeError, match=r"things must .* got 3"):
+    with pytest.raises(TypeError, match=r"things: must .*got 3"):
         jo.cite(3)
-    with pytest.raises(ValueError, match=r"things must .* got 'UCB2'.*'UCB1'"):
+    with pytest.raises(ValueError, match=r"things: must .*got 'UCB2'.*'UCB1'"):
         jo.cite("UCB2")

@@ -14,8 +14,9 @@ from jaxonline.estimators.count_distributions import Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.noisy_features import FeatureMap, PairProduct, zero_on_overflow
 from jaxonline.feedback import noise
+from jaxonline.game.masks import mask_of
 from jaxonline.kernels import ExponentialKernel, Gaussian, Laplacian
-from jaxonline.learners import GradientLearner
+from jaxonline.learners import EXP3, GradientLearner
 from jaxonline.learners.wrappers.with_features import FeaturedOracle
 from jaxonline.losses import Logistic
 from jaxonline.simulation.blocks import default_mesh
@@ -183,6 +184,17 @@ def _logistic(patch):
     patch.setattr(Logistic, "coefficients", _times(12, 1.3)(Logistic.coefficients))
 
 
+def _weights_of_sleeping_arms(patch):
+    """Probabilities that are not divided by the sum over the available arms."""
+    right = EXP3.predict
+
+    def predict(self, key, state, x):
+        move = right(self, key, state, x)
+        return move if mask_of(x) is None else move._replace(probabilities=self.weights(state))
+
+    patch.setattr(EXP3, "predict", predict)
+
+
 def _features_of_one_copy(patch):
     """The first copy for every other."""
 
@@ -201,8 +213,8 @@ MUTANTS = {
     "Gaussian frequencies": (_gaussian_frequencies, "Fourier features (cos, sin), Gaussian kernel"),
     "root of k(x, x)": (_root_of_k, "Fourier features (cos, sin), Gaussian kernel"),
     "Laplace noise": (_laplace_noise, "Laplace noise"),
-    "weights^1.03": (_power_of_weights, "which attributes are looked at"),
-    "l2 sampler": (_l2_sampler, "which attributes are looked at"),
+    "weights^1.03": (_power_of_weights, "which attributes are observed"),
+    "l2 sampler": (_l2_sampler, "which attributes are observed"),
     "pair sampler": (_pair_sampler, "Baseline, the sampler"),
     "logistic coefficient 12": (_logistic, "coefficients of the series of l', logistic loss"),
     "last coefficient of each Q_n": (_last_of_each_sequence, "polynomial sequence Q_n -> f"),
@@ -212,9 +224,10 @@ MUTANTS = {
     "second moment of the Gaussian map": (_moment(GaussianFeatureMap, "second_moment"), "(E7)*corrected"),
     "BOA at a power of two": (_next_power_of_two, "rates of BOA"),
     "step of another round": (_step_of_another_round, "update of the gradient learner, attributes by the l1"),
+    "weights of sleeping arms": (_weights_of_sleeping_arms, "importance weights of available arms"),
     "features of one copy": (_features_of_one_copy, "update on Fourier features of two copies"),
 }
-SHORT = ("BOA at a power of two",)
+SHORT = ("BOA at a power of two", "weights of sleeping arms")
 
 
 @pytest.mark.parametrize(

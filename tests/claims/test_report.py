@@ -158,7 +158,7 @@ def test_the_command_as_a_program():
 def test_a_pattern_without_a_claim_is_a_usage_error():
     done = CliRunner().invoke(app, ["verify", "--claim", "E99"])
     assert done.exit_code == 2
-    assert "claim must match" in " ".join(done.output.split())
+    assert "claim: must match" in " ".join(done.output.split())
 
 
 def test_a_verification_prints_as_two_lines():

@@ -231,13 +231,13 @@ class LogisticBall(SlowBall):
 
 
 OTHER_LOSSES = {
-    "kind": (Logistic(), jo.RKHSBall(jo.kernels.Linear(), 1.0), r"Logistic\(\), got Squared\(\)"),
+    "kind": (Logistic(), jo.RKHSBall(jo.kernels.Linear(), 1.0), r"Logistic\(\) .got Squared\(\)"),
     "number": (
         SmoothedAbsolute(0.5), jo.RKHSBall(jo.kernels.Linear(), 1.0, SmoothedAbsolute(0.4)),
-        r"SmoothedAbsolute\(scale=0.5\), got SmoothedAbsolute\(scale=0.4\)",
+        r"SmoothedAbsolute\(scale=0.5\) .got SmoothedAbsolute\(scale=0.4\)",
     ),
-    "sums": (Logistic(), BALL, r"L2Ball must .* Logistic\(\), got Squared\(\)"),
-    "a user's": (Squared(), LogisticBall(1.0), r"LogisticBall .* Squared\(\), got Logistic\(\)"),
+    "sums": (Logistic(), BALL, r"comparator: L2Ball .*got Squared\(\)"),
+    "a user's": (Squared(), LogisticBall(1.0), r"LogisticBall .* Squared\(\) .got Logistic\(\)"),
 }  # fmt: skip
 
 

@@ -31,7 +31,7 @@ def losses_calls():
     yield from positive("scale", losses.SmoothedAbsolute)
     yield from positive("scale", losses.SmoothedHinge)
     yield from positive("delta", losses.Huber)
-    yield row(lambda: losses.Huber(np.inf), ValueError, "delta must be above 0 and finite, got inf")
+    yield row(lambda: losses.Huber(np.inf), ValueError, "delta: must be above 0 and finite (got inf")
     yield from number("tau", losses.Pinball, 0.0, 1.0, -0.1)
     yield from count("n_terms", losses.Squared().coefficients)
     yield from number("a", losses.Exponential().majorant, -1.0)

@@ -43,10 +43,10 @@ def games_calls():
     for loss in (losses.Logistic(), losses.Hinge(), losses.ZeroOne(), losses.Exponential(), losses.SmoothedHinge(1.0)):
         for y in ([0, 1, 0], [1, 2, 1], Y / 2):
             stream = environments.DataStream(X, y)
-            yield row(lambda stream=stream, loss=loss: jo.Game(stream, FULL, loss), ValueError, "y must be -1 or +1")
+            yield row(lambda stream=stream, loss=loss: jo.Game(stream, FULL, loss), ValueError, "y: must be -1 or +1")
     yield from thing("learner", lambda learner: jo.play(GAME, learner, KEY, 3), learners.Perceptron, losses.Squared())
     yield from thing("game", lambda game: jo.play(game, LEARNER, KEY, 3), STREAM, jo.Game)
-    yield from rows("key", lambda key: jo.play(GAME, LEARNER, key, 3), TypeError, None, 0, "0", 1.5, X, MASKED)
+    yield from rows("key", lambda key: jo.play(GAME, LEARNER, key, 3), TypeError, None, "0", 1.5, X, MASKED)
     yield from count("n_rounds", lambda n: jo.play(GAME, LEARNER, KEY, n))
     yield from rows(
         "feedback", lambda own: jo.play(GAME, jo.Entrant(LEARNER, own), KEY, 3), TypeError, None, 3.0, STREAM
@@ -127,7 +127,7 @@ def feedbacks_calls():
         learner = jo.GradientLearner(estimator, 0.1)
         for answers in bad:
             both = {"good": LEARNER, "this one": jo.Entrant(learner, answers)}
-            yield row(lambda both=both: simulate(learners=both), TypeError, "learner 'this one' (GradientLearner)")
+            yield row(lambda both=both: simulate(learners=both), TypeError, "learners['this one']")
     known = jo.GradientLearner(estimators.KnownCovariance(), 0.1)
     yield row(lambda: simulate(learners=jo.Entrant(known, COPIES)), ValueError, "covariance")
     few = jo.Entrant(jo.GradientLearner(estimators.AttributeGradient(2), 0.1), feedback.Attributes(1))

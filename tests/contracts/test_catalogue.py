@@ -26,8 +26,12 @@ HORIZON = 64
 PAIRS = {"preferences": [[0.5, 0.8], [0.2, 0.5]]}
 OWN_ARGUMENTS = {
     "Autoregressive": {"coefficients": [0.5]}, "data": {"set": "diabetes"}, "DataStream": {"X": [[1.0], [2.0]]},
+    "explore_then_commit": {"gaps": [0.0, 0.5]}, "ucb1": {"gaps": [0.0, 0.5]}, "sleeping_ucb1": {"gaps": [0.0, 0.5]},
+    "delayed_ucb1": {"gaps": [0.0, 0.5]}, "sequential_halving": {"gaps": [0.0, 0.5]},
+    "successive_elimination": {"gaps": [0.0, 0.5]}, "delayed_exp3": {"eta": 0.01},
     "PreferenceArms": PAIRS, "CondorcetWinner": PAIRS, "rucb": PAIRS, "cucb": {"m": 2},
-    "explore_then_commit": {"gaps": [0.0, 0.5]}, "ucb1": {"gaps": [0.0, 0.5]},
+    "GivenDelays": {"rounds": [1, 0]},
+    "Sleeping": {"environment": {"type": "BernoulliArms", "means": [0.2, 0.4]}, "availability": [[1, 0]]},
     "FiniteDistribution": {"probabilities": [0.5, 0.5]},
     "SwitchingArms": {"means": [[0.2, 0.4], [0.4, 0.2]], "starts": [5]}, "GradientBandit": {"delta": 0.5},
     "hidden_attribute_examples": {"dimension": 8}, "noisy_kernel": {"y_bound": 1.0},
@@ -85,7 +89,8 @@ def test_every_entry_has_a_kind_and_a_description():
 
 def test_parameters_that_are_python_functions_are_marked():
     names = {f"{n}.{p.name}" for n, entry in catalogue().items() for p in entry.parameters if p.in_python_only}
-    assert names == {"CustomNoise.covariance", "CustomNoise.draw", "Doubling.learner_for", "bernstein.f", "chebyshev.f"}
+    noise = {"CustomNoise.covariance", "CustomNoise.draw"}
+    assert names == {*noise, "Doubling.learner_for", "bernstein.f", "bold.bound", "chebyshev.f"}
 
 
 def test_every_component_parameter_has_a_fitting_entry():

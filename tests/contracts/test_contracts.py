@@ -235,7 +235,9 @@ def test_poison_detects_a_cheating_learner(cheat):
 
 def opened(feedback: Any, key: Any, t: int, x: Any, y: Any, y_hat: Any) -> Any:
     """Return the oracle of a feedback; an adaptive feedback has its initial state."""
-    state = feedback.init(key, jax.ShapeDtypeStruct(x.shape, x.dtype)) if is_adaptive(feedback) else ()
+    state = (
+        feedback.init(key, Specs(jax.ShapeDtypeStruct(x.shape, x.dtype), None), None) if is_adaptive(feedback) else ()
+    )
     return open_oracle(feedback, key, jnp.int32(t), x, y, y_hat, state)
 
 
@@ -301,7 +303,7 @@ def test_numbers_are_leaves(request, entry):
     assert all(is_number(leaf) or isinstance(leaf, int) for leaf in leaves)
     hash(structure)
     assert structure == jax.tree.structure(LEARNERS[request.node.callspec.params["entry"]]().learner), (
-        "two equal constructor calls must be the same program"
+        "two equal constructor calls: must be the same program"
     )
     assert jax.tree.structure(jax.tree.unflatten(structure, leaves)) == structure
 
@@ -330,7 +332,7 @@ def test_one_program_for_all_numbers_and_moves_depend_on_the_past(entry):
     assert history._play._cache_size() == compiled
 
     moves, changed_moves = loop[0][1].y_hat, changed[1].y_hat
-    assert len(jax.tree.leaves(entry.learner)) == 0 or bits(slower) != bits(loop[0]), "numbers must change moves"
+    assert len(jax.tree.leaves(entry.learner)) == 0 or bits(slower) != bits(loop[0]), "numbers: must change moves"
 
     def rounds(tree, part):
         return bits(jax.tree.map(lambda leaf: leaf[part], tree))
@@ -340,7 +342,7 @@ def test_one_program_for_all_numbers_and_moves_depend_on_the_past(entry):
     if arms or isinstance(loop[0][0], Tally):
         opposite = jo.Game(jo.replace(rows, y=rows.y.at[3].set(1.0 - fourth)), entry.feedback, loss=entry.loss)
         state = jo.play(opposite, entry.learner, keys[0], ROUNDS)[0] if entry.losses_of_arms else loop[0][0]
-        assert bits(changed[0]) != bits(state), "the state must depend on the loss, if the arm does not"
+        assert bits(changed[0]) != bits(state), "the state: must depend on the loss, if the arm does not"
     else:
         assert entry.coarse or rounds(changed_moves, slice(4, None)) != rounds(moves, slice(4, None))
     queries = loop[0][1].queries
@@ -388,7 +390,7 @@ def test_queries_count_distinct_copies():
     assert bits(rows[0]) == bits(labels[0])
     np.testing.assert_allclose(rows[:4], labels, rtol=1e-6)
     np.testing.assert_allclose(jax.jit(oracle.label)(jnp.int32(3)), labels[3], rtol=1e-6)
-    assert len({float(label) for label in labels}) == 4, "every index must have its own label"
+    assert len({float(label) for label in labels}) == 4, "every index: must have its own label"
     assert jo.NoisyCopies(jo.noise.gaussian(1.0)).open(None, t, x, y, y).labels(3, jnp.int32(1)).tolist() == [2.0] * 3
     assert oracle.queries() == 2
     block = oracle.copies(4, 3, jnp.int32(2))

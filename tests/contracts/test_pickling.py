@@ -140,5 +140,5 @@ def test_cloudpickle_writes_local_functions():
 
 def test_other_optimizers_raise_a_type_error():
     for wrong in (optax.adam, lambda: 1.0, optax.GradientTransformation, "adam"):
-        with pytest.raises(TypeError, match="optimizer must be an optax GradientTransformation"):
+        with pytest.raises(TypeError, match="optimizer: must be an optax GradientTransformation"):
             with_optimizer(wrong)

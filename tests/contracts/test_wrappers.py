@@ -123,7 +123,7 @@ def test_traits_and_optional_methods_of_the_registry_are_forwarded(wrapper):
 class Probe:
     """A learner with every trait and every optional method."""
 
-    traits: ClassVar = LearnerTraits(jo.losses.Absolute(), (0.0, 2.0), (-1.0, 1.0), True, "ask for less")
+    traits: ClassVar = LearnerTraits(jo.losses.Absolute(), (0.0, 2.0), (-1.0, 1.0), True, "ask for less", True)
 
     def init(self, key, specs):
         return jnp.zeros(3)
@@ -136,7 +136,7 @@ class Probe:
 
     def check_feedback(self, feedback):
         if feedback.label_noise is not None:
-            raise ValueError("label_noise must be None for Probe")
+            raise ValueError("label_noise: must be None for Probe")
 
     def overflow_probability(self, n_rounds):
         return 0.125 * n_rounds
@@ -229,7 +229,7 @@ def test_traits_of_feedbacks_have_copies_and_noise():
     distributions = jo.noise.gaussian(0.1), jo.noise.laplace(0.2)
     assert jo.NoisyCopies(*distributions).traits == FeedbackTraits(True, False, *distributions)
     assert jo.FullInformation().traits == FeedbackTraits()
-    assert method_of(object(), FeedbackDefaults.init)(None, None) == ()
+    assert method_of(object(), FeedbackDefaults.init)(None, None, None) == ()
 
 
 class Broken(LearnerDefaults):

@@ -124,7 +124,7 @@ def test_dates_and_words_are_left_out(tmp_path):
     with pytest.warns(match="'Date', 'time'"), pytest.raises(ValueError, match="row 1, column 'city'"):
         load(file, target="city", impute="mean")
     file.write_text("a;b\n1,5;2\n2,5;3\n")
-    with pytest.raises(ValueError, match=r"row 1, column 'a'.* got '1,5'"):
+    with pytest.raises(ValueError, match=r"row 1, column 'a'.*got '1,5'"):
         load(file)
 
 
@@ -139,7 +139,7 @@ def test_missing_cells_are_reported_or_imputed(tmp_path, gap):
     with pytest.raises(ValueError, match=r"row 2, column 'label'"):
         load(file)
     assert load(file, impute="median").y.tolist() == [3.0, 3.0, 0.0, 9.0]
-    with pytest.raises(ValueError, match="impute must be one of 'mean', 'median', got 'zero'"):
+    with pytest.raises(ValueError, match=r"impute: .*got 'zero'"):
         load(file, impute="zero")
 
 
@@ -163,13 +163,13 @@ def test_missing_array_entries_are_reported_or_imputed(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is empty"),
-        ("a,b\n", "no row of numbers"),
+        ("", "must have at least one row"),
+        ("a,b\n", "must have a row of numbers"),
         ("a,b\n1,2\n1,2,3\n", "line 3"),
-        ("a,b\n1,2\n\n1\n", "row 2 has 1 cells"),
+        ("a,b\n1,2\n\n1\n", "row 2 must have 2 cells"),
         ("a,b\n\n1,2,3\n", "line 3"),
-        ("a,b\n1,2\n1,two\n", "row 2, column 'b'.* got 'two'"),
-        ("1\n2\n", "no numeric column"),
+        ("a,b\n1,2\n1,two\n", "row 2, column 'b'.*got 'two'"),
+        ("1\n2\n", "must have a numeric column"),
     ],
 )
 def test_broken_tables_raise_an_error_with_the_place(tmp_path, text, message):
@@ -179,9 +179,9 @@ def test_broken_tables_raise_an_error_with_the_place(tmp_path, text, message):
 
 
 def test_given_folders_are_searched_before_the_data_folder(tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match=r"there is no data set 'mine'.*give data or set JAXONLINE_DATA"):
+    with pytest.raises(ValueError, match=r"name: .*got 'mine', searched .*as data"):
         load("mine")
-    with pytest.raises(ValueError, match="folders and files that exist, got '/nowhere'"):
+    with pytest.raises(ValueError, match=r"folders and files that exist .got '/nowhere'"):
         load("mine", "/nowhere")
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "mine.csv").write_text("1,2\n3,4\n")
@@ -193,7 +193,7 @@ def test_given_folders_are_searched_before_the_data_folder(tmp_path, monkeypatch
     assert load("other", tmp_path).y.tolist() == [6.0, 8.0]
     assert load("mine", tmp_path / "other.csv").y.tolist() == [2.0, 4.0], "JAXONLINE_DATA comes last"
     (tmp_path / "mine.feather").write_text("")
-    with pytest.raises(ValueError, match="ending"):
+    with pytest.raises(ValueError, match=r"must end in .*got '.feather'"):
         load(tmp_path / "mine.feather")
 
 

@@ -1,4 +1,4 @@
-"""An interrupted study goes on, in the middle of a block as well, and never with numbers of another one."""
+"""An interrupted study resumes, also inside a block, and never uses the numbers of another study."""
 
 import math
 import os

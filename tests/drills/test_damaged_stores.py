@@ -1,4 +1,4 @@
-"""Stores that are damaged, foreign, or of another study: what it is is named, and nothing stale comes back."""
+"""Damaged and foreign stores: the error names the damage, and stale numbers are never used."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Studies that are interrupted: what is kept, and what is told meanwhile."""
+"""Interrupted studies resume, and report progress."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""`jaxonline run` of studies that were killed, interrupted, made longer, or edited, and of some that cannot play."""
+"""`jaxonline run` of killed, interrupted, extended, edited and invalid studies."""
 
 import copy
 import functools
@@ -55,7 +55,7 @@ def test_killed_study_resumes(tmp_path):
                 break
             time.sleep(0.02)
         _, said = process.communicate(timeout=60)
-        codes.append((process.returncode, "the same command goes on" in said))
+        codes.append((process.returncode, "same command" in said))
     assert codes == [(-signal.SIGKILL, False), (130, True)]
     to_the_end("parts")
     whole, parts = ((tmp_path / name / "numbers.json").read_bytes() for name in ("whole", "parts"))
@@ -69,7 +69,7 @@ def test_interrupted_command_shows_how_to_resume(tmp_path, monkeypatch):
     monkeypatch.setattr("jaxonline.study.files.commands.run_in_folder", interrupted)
     done = call("run", write(tmp_path / "arms.toml", ARMS), "--out", tmp_path / "out")
     assert done.exit_code == 130
-    assert "the same command goes on" in done.stderr
+    assert "same command" in done.stderr
 
 
 @pytest.mark.long
@@ -113,7 +113,7 @@ def test_precision_in_a_study_file_decides_the_runs(tmp_path):
     del table["runs"]
     done = call("run", write(tmp_path / "arms.toml", table), "--out", tmp_path / "out")
     assert done.exit_code == 0, done.output
-    assert "The precision asked for was reached with " in done.stdout
+    assert "precision was reached with " in done.stdout
     assert re.search(r"\d+ runs: half-width [\d.e+]+ %, wanted 30 %", done.stderr)
     rows = json.loads((tmp_path / "out" / "numbers.json").read_text())["learners"]
     for each in rows.values():
@@ -124,7 +124,7 @@ def test_unsuitable_comparator_error_names_its_key(tmp_path):
     wrong = ARMS | {"comparator": {"type": "L2Ball", "radius": 1.0}}
     done = call("run", write(tmp_path / "arms.toml", wrong), "--out", tmp_path / "out")
     assert done.exit_code == 2
-    assert re.match(r"Error: \S+arms\.toml:\d+: comparator L2Ball (must be|cannot)", done.stderr)
+    assert re.match(r"Error: \S+arms\.toml:\d+: comparator: L2Ball (must|cannot)", done.stderr)
 
 
 def test_unsuitable_learner_leaves_no_files(tmp_path):
@@ -132,7 +132,7 @@ def test_unsuitable_learner_leaves_no_files(tmp_path):
     wrong["learners"]["odd"] = "Perceptron"
     done = call("run", write(tmp_path / "arms.toml", wrong), "--out", tmp_path / "out")
     assert done.exit_code == 2
-    assert "learners.odd cannot be played" in done.stderr
+    assert "learners.odd: " in done.stderr
     assert not (tmp_path / "out").exists()
     assert folders.CONFIGURATION == "configuration.json"
     assert DATA["rounds"] == 12

@@ -1,4 +1,4 @@
-"""A study and its store: read by anybody at any moment, and continued when it gets longer."""
+"""The store of a study: other programs read it at any time, and a longer study extends it."""
 
 import re
 import warnings
@@ -92,7 +92,7 @@ def test_store_does_not_depend_on_devices(tmp_path):
 
 
 def test_load_returns_finished_runs_of_an_unfinished_study(reference, interrupted):
-    missing = r"is unfinished: of 7 runs are missing 3 of 'two\[0\]', 3 of 'two\[1\]'"
+    missing = r"is unfinished: of 7 runs, 3 of 'two\[0\]', 3 of 'two\[1\]'"
     with pytest.warns(UnfinishedStudyWarning, match=missing):
         found = jo.load_result(interrupted)
     assert found.meta["missing"] == {"two[0]": 3, "two[1]": 3}
@@ -117,7 +117,7 @@ def test_load_returns_finished_runs_of_an_unfinished_study(reference, interrupte
 def test_load_raises_without_finished_runs(tmp_path):
     with pytest.raises(Stop):
         study(n_runs=4, checkpoint=tmp_path, progress=stop_after(9))
-    with pytest.raises(ValueError, match=f"{re.escape(str(tmp_path))} is the store of a study of which no run"):
+    with pytest.raises(ValueError, match=f"{re.escape(str(tmp_path))}: is the store of a study"):
         jo.load_result(tmp_path)
 
 
@@ -127,13 +127,13 @@ def test_load_ignores_a_damaged_block(reference, tmp_path):
     path.write_bytes(path.read_bytes()[::-1])
     before = stores.tree(tmp_path)
     with (
-        pytest.warns(DamagedStoreWarning, match="block 2 of 'learner two' is damaged$"),
+        pytest.warns(DamagedStoreWarning, match="block 2 of 'learner two' is damaged"),
         pytest.warns(UnfinishedStudyWarning, match="2 of 'two.0.', 2 of 'two.1.'"),
     ):
         found = jo.load_result(tmp_path)
     assert stores.tree(tmp_path) == before
     assert np.isnan(found.queries[1:, 4:6]).all()
-    with pytest.warns(DamagedStoreWarning, match="block 2 of 'learner two' is damaged, is computed again"):
+    with pytest.warns(DamagedStoreWarning, match="block 2 of 'learner two' is damaged.* computed again"):
         assert_same_bits(study(SWEEP, n_runs=7, checkpoint=tmp_path), reference)
 
 
@@ -148,7 +148,7 @@ def test_damaged_saved_result_raises(reference, tmp_path):
     path = reference.save(tmp_path / "saved")
     chunk = max(path.glob("cumulative_loss/c*"))
     chunk.write_bytes(chunk.read_bytes()[:-1])
-    with pytest.raises(ValueError, match=f"{re.escape(str(path))} is damaged: 'cumulative_loss'"):
+    with pytest.raises(ValueError, match=f"{re.escape(str(path))}: is damaged; 'cumulative_loss'"):
         jo.load_result(path)
 
 

@@ -1,4 +1,4 @@
-"""A study whose store is at a URL, or on a disk that is full."""
+"""Studies with a store at a URL or on a full disk."""
 
 import errno
 import os
@@ -48,10 +48,10 @@ def test_study_at_a_memory_url(reference, tmp_path):
     for result in (reference.select("one"), reference):
         result.save(saved)
     assert_same_bits(jo.load_result(saved), reference)
-    with pytest.raises(FileExistsError, match="is no result of jaxonline"):
+    with pytest.raises(FileExistsError, match="exists"):
         reference.save(url)
     storage_at(saved).write({"note.txt": b"mine"})
-    with pytest.raises(FileExistsError, match="is no result of jaxonline"):
+    with pytest.raises(FileExistsError, match="exists"):
         reference.save(saved)
     assert storage_at(saved).read("note.txt") == b"mine"
     with pytest.raises(FileNotFoundError, match="memory://nowhere"):
@@ -92,7 +92,7 @@ def test_failed_save_at_a_url_keeps_the_old_result(tmp_path, monkeypatch):
 
 def test_save_at_a_url_writes_before_it_deletes(tmp_path, monkeypatch):
     url = saved_at_a_url(tmp_path, monkeypatch, lambda patch: patch.setattr(Bucket, "copy", full))
-    with pytest.raises(FileNotFoundError, match="interrupted, and the new one is in ") as error:
+    with pytest.raises(FileNotFoundError, match=r"saved: .*interrupted") as error:
         jo.load_result(url)
     assert jo.load_result(str(error.value).rpartition(" ")[2]).learners == ("b, c",)
 
@@ -118,7 +118,7 @@ def test_damaged_numbers_are_computed_again(tmp_path):
 
 S3 = """
 import sys, warnings
-sys.path.insert(0, "tests")
+sys.path.insert(0, "tests/helpers")
 import numpy as np, pytest, s3fs, xarray
 import jaxonline as jo
 from jaxonline.parameters.warning_classes import UnfinishedStudyWarning

@@ -1,4 +1,4 @@
-"""Forecasters of many kernels side by side: each is the one that is computed alone."""
+"""Forecasts of many kernels in parallel equal those of each kernel alone."""
 
 import jax
 import numpy as np

@@ -82,12 +82,12 @@ def test_float32_drifts_but_float64_does_not(x64):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: forecast(np.ones((2, 2)), np.ones(3)), "same number of rows"),
+        (lambda: forecast(np.ones((2, 2)), np.ones(3)), "must have as many rows as"),
         (lambda: forecast(np.ones((0, 2)), np.ones(0)), "at least one"),
-        (lambda: forecast(np.array([[np.nan]]), np.ones(1)), r"Z must be finite, got nan at \[0, 0\]"),
-        (lambda: forecast(np.ones((2, 2)), np.ones(2), block=0), "block must be at least 1"),
-        (lambda: forecast(np.ones((2, 2)), np.ones(2), regularizer=-1.0), "regularizer must be above 0"),
-        (lambda: forecast(np.ones((2, 2)), np.ones(2), dtype="float16"), "dtype must be one of"),
+        (lambda: forecast(np.array([[np.nan]]), np.ones(1)), r"Z: .*got nan at \[0, 0\]"),
+        (lambda: forecast(np.ones((2, 2)), np.ones(2), block=0), "block: must be at least 1"),
+        (lambda: forecast(np.ones((2, 2)), np.ones(2), regularizer=-1.0), "regularizer: must be above 0"),
+        (lambda: forecast(np.ones((2, 2)), np.ones(2), dtype="float16"), "dtype: must be one of"),
     ],
 )
 def test_bad_arguments(x64, call, message):

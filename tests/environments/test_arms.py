@@ -1,4 +1,4 @@
-"""Environments of arms: laws of their losses, the means they state, walks, switches and contexts."""
+"""Arms: distributions and expected outcomes of their losses, random walks, switches and contexts."""
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +16,7 @@ from jaxonline.environments import (
     HiddenBestArm,
     SwitchingArms,
 )
-from jaxonline.environments.moving_arms import reflected
+from jaxonline.environments.moving_arms import reflect
 from jaxonline.game import Environment, play_round, start, stream_keys
 from jaxonline.game.defaults import EnvironmentDefaults, overrides
 from jaxonline.parameters.struct import cast_leaves
@@ -35,42 +35,44 @@ ARMS = {
 }
 
 
-def played(environment):
+def play_environment(environment):
     """Instances, outcomes and expected outcomes [RUNS, T, ...], without a learner."""
     regret = jo.game.PseudoRegret()
     game = cast_leaves(jo.Game(environment, jo.Bandit(), jo.losses.ArmLoss(), regret), np.float32)
 
     @jax.jit
     def play(game):
-        def one(run):
+        def play_run(run):
             keys = stream_keys(jax.random.fold_in(jax.random.key(0), run))
             rounds = jnp.arange(1, T + 1, dtype=jnp.int32)
             return jax.lax.scan(lambda s, t: play_round(game, None, keys, t, s), start(game, None, keys), rounds)[1]
 
-        return jax.vmap(one)(jnp.arange(RUNS, dtype=jnp.uint32))
+        return jax.vmap(play_run)(jnp.arange(RUNS, dtype=jnp.uint32))
 
     record = play(game)
-    return tuple(np.asarray(part, float) for part in (record.x, record.y, record.y_comparator))
+    return tuple(np.asarray(array, float) for array in (record.x, record.y, record.y_comparator))
 
 
 @pytest.mark.parametrize("name", some(ARMS, "hidden", "contextual"))
-def test_losses_have_the_means_that_are_stated(name):
-    """The mean of outcome - stated mean, over all rounds and runs: z below the limit of a false alarm 1e-6 for each of
-    three arms; 8 standard errors, 0.035 for coins, would be found with probability 0.999. Means that are those of the
-    next round are found where they change."""
+def test_losses_have_the_expected_outcome_as_mean(name):
+    """The mean of outcome - expected outcome over all rounds and runs is near 0 for three arms (false alarm 1e-6).
+
+    A bias of 8 standard errors, 0.035 for Bernoulli losses, is detected with probability 0.999. Expected outcomes of
+    the next round are detected where the means change.
+    """
     environment = ARMS[name]
     assert isinstance(environment, Environment)
     assert overrides(environment, EnvironmentDefaults.expected_outcome)
-    x, y, means = played(environment)
-    rest = (y - means).reshape(-1, 3)
-    scale = rest.std(axis=0)
+    x, y, means = play_environment(environment)
+    residuals = (y - means).reshape(-1, 3)
+    scale = residuals.std(axis=0)
     limit = stats.norm.ppf(1 - FALSE_ALARM / 6) / np.sqrt(RUNS * T)
-    assert (np.abs(rest.mean(axis=0)) <= limit * scale).all()
+    assert (np.abs(residuals.mean(axis=0)) <= limit * scale).all()
     if name == "Gaussian":
-        assert stats.kstest(rest.ravel() / 0.5, "norm").pvalue > FALSE_ALARM
-        assert stats.kstest(rest.ravel() / 0.55, "norm").pvalue < FALSE_ALARM
+        assert stats.kstest(residuals.ravel() / 0.5, "norm").pvalue > FALSE_ALARM
+        assert stats.kstest(residuals.ravel() / 0.55, "norm").pvalue < FALSE_ALARM
     elif name == "contextual":
-        assert stats.kstest(rest.ravel() / 0.5, "norm").pvalue > FALSE_ALARM
+        assert stats.kstest(residuals.ravel() / 0.5, "norm").pvalue > FALSE_ALARM
         np.testing.assert_allclose(means, x @ [1.0, -2.0], atol=1e-5)
         np.testing.assert_allclose(np.linalg.norm(x, axis=-1), 2.0, rtol=1e-5)
         angle = np.arctan2(x[..., 1], x[..., 0]).ravel()
@@ -82,8 +84,8 @@ def test_losses_have_the_means_that_are_stated(name):
     if name == "switching":
         expected = np.repeat(np.asarray(environment.means, float), 10, axis=0)
         np.testing.assert_array_equal(means, np.broadcast_to(expected, means.shape))
-        late = (y - np.roll(expected, 1, axis=0)).mean(axis=0)
-        assert np.abs(late[[10, 20]]).max() > 0.25
+        delayed = (y - np.roll(expected, 1, axis=0)).mean(axis=0)
+        assert np.abs(delayed[[10, 20]]).max() > 0.25
         assert np.abs((y - expected).mean(axis=0)).max() < 0.13
     if name == "hidden":
         assert (means == means[:, :1]).all()
@@ -97,34 +99,34 @@ def test_losses_have_the_means_that_are_stated(name):
         assert stats.kstest(inside * 1.6, "norm").pvalue < FALSE_ALARM
 
 
-def test_reflection():
-    """Bounce after bounce, against a loop."""
+def test_reflect_equals_bouncing_at_0_and_1():
+    """The same numbers as a loop."""
 
-    def bounced(a):
-        while not 0 <= a <= 1:
-            a = -a if a < 0 else 2 - a
-        return a
+    def bounce(value):
+        while not 0 <= value <= 1:
+            value = -value if value < 0 else 2 - value
+        return value
 
     a = np.linspace(-3.7, 4.2, 80).astype(np.float32)
-    np.testing.assert_allclose(reflected(jnp.asarray(a)), [bounced(each) for each in a], atol=1e-6)
+    np.testing.assert_allclose(reflect(jnp.asarray(a)), [bounce(value) for value in a], atol=1e-6)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: GaussianArms([0.0], std=-1.0), "std must be at least 0"),
-        (lambda: GaussianArms([]), "means must have at least one entry"),
-        (lambda: HiddenBestArm(0, 0.1), "n_arms must be at least 1"),
-        (lambda: HiddenBestArm(2, 0.6), "gap must be above 0 and at most 0.5"),
-        (lambda: DriftingArms([0.5, 1.5]), "means must be at least 0 and at most 1"),
-        (lambda: DriftingArms([0.5], step=-0.1), "step must be at least 0"),
-        (lambda: SwitchingArms([0.5], [2]), "means must have 2 dimensions"),
-        (lambda: SwitchingArms([[0.5], [0.2]], [2, 3]), "starts must have one entry less"),
-        (lambda: SwitchingArms([[0.5], [0.2]], [1]), "starts must rise from 2"),
-        (lambda: ContextualLinearArms([1.0], n_arms=0), "n_arms must be at least 1"),
-        (lambda: ContextualLinearArms([1.0], n_arms=2, radius=0.0), "radius must be above 0"),
+        (lambda: GaussianArms([0.0], std=-1.0), "std: must be at least 0"),
+        (lambda: GaussianArms([]), "means: must have at least one entry"),
+        (lambda: HiddenBestArm(0, 0.1), "n_arms: must be at least 1"),
+        (lambda: HiddenBestArm(2, 0.6), "gap: must be above 0 and at most 0.5"),
+        (lambda: DriftingArms([0.5, 1.5]), "means: must be at least 0 and at most 1"),
+        (lambda: DriftingArms([0.5], step=-0.1), "step: must be at least 0"),
+        (lambda: SwitchingArms([0.5], [2]), "means: must have 2 dimensions"),
+        (lambda: SwitchingArms([[0.5], [0.2]], [2, 3]), "starts: .* 1 .got 2"),
+        (lambda: SwitchingArms([[0.5], [0.2]], [1]), "starts: .* 2"),
+        (lambda: ContextualLinearArms([1.0], n_arms=0), "n_arms: must be at least 1"),
+        (lambda: ContextualLinearArms([1.0], n_arms=2, radius=0.0), "radius: must be above 0"),
     ],
 )
-def test_bad_arguments(call, message):
+def test_bad_arguments_raise_errors(call, message):
     with pytest.raises((ValueError, TypeError), match=message):
         call()

@@ -1,4 +1,4 @@
-"""The adversary that looks at the move, environments of experts, and comparators that change."""
+"""Adversaries that see the move, environments of experts, and comparators that change over time."""
 
 import itertools
 
@@ -38,18 +38,18 @@ T, KEY = 40, jax.random.key(0)
 ONE_DEVICE = default_mesh(jax.devices()[:1])
 
 
-def registered(**wanted):
-    """Names of the learners that have these properties."""
+def learner_names(**properties):
+    """Names of the registered learners that have these properties."""
     entries = {name: make() for name, make in LEARNERS.items()}
-    return [name for name, entry in entries.items() if all(getattr(entry, k) == v for k, v in wanted.items())]
+    return [name for name, entry in entries.items() if all(getattr(entry, k) == v for k, v in properties.items())]
 
 
 SHORT = ("perceptron", "weighted majority", "full gradient")
 
 
-@pytest.mark.parametrize("name", some(registered(losses_of_arms=False, randomised=False), *SHORT))
+@pytest.mark.parametrize("name", some(learner_names(losses_of_arms=False, randomised=False), *SHORT))
 def test_every_deterministic_learner_errs_in_every_round(name):
-    """T mistakes; of three experts one says -1 and one +1 always, so that the better one errs at most T/2 times."""
+    """T mistakes, and at most T/2 of the better of two experts, which advise -1 and +1."""
     entry = LEARNERS[name]()
     game = jo.Game(ContraryLabels((-1.0, 1.0, -1.0)), entry.feedback, loss=ZeroOne())
     with entry.promotion():
@@ -61,7 +61,7 @@ def test_every_deterministic_learner_errs_in_every_round(name):
 
 @jo.struct
 class ContraryWithFeatures(ContraryLosses):
-    """Each of the arms has a feature of its own, or an expert that advises it."""
+    """Contrary losses of arms with one feature, or one advising expert, for each arm."""
 
     @property
     def instance_spec(self):
@@ -72,7 +72,7 @@ class ContraryWithFeatures(ContraryLosses):
 
 
 def contrary_losses(learner, loss, n_runs=1, blind=False, feedback=None, contexts=False):
-    """Regrets to the best of two experts after 100 rounds."""
+    """Regrets against the best of two experts after 100 rounds."""
     environment = (ContraryWithFeatures if contexts else ContraryLosses)(2, blind=blind)
     game = jo.Game(environment, feedback or jo.FullInformation(), loss=loss)
     keys = jax.random.split(KEY, n_runs)
@@ -81,29 +81,29 @@ def contrary_losses(learner, loss, n_runs=1, blind=False, feedback=None, context
     return losses.sum(axis=1) - outcomes.sum(axis=1).min(axis=1)
 
 
-PLAY_AN_ARM = [name for name in registered(randomised=False) if isinstance(LEARNERS[name]().feedback, jo.Bandit)]
-PLAY_A_LAW = [
-    name for name in registered(randomised=False, losses_of_arms=True) if name not in (*PLAY_AN_ARM, "leader")
-]
-DRAW = [name for name in registered(randomised=True, losses_of_arms=True) if name != "gradient bandit"]
-SHOW_THEIR_COIN = ("perturbed leader", "Bernoulli Thompson", "Gaussian Thompson", "linear Thompson")
+BANDITS = [name for name in learner_names(randomised=False) if isinstance(LEARNERS[name]().feedback, jo.Bandit)]
+WEIGHTED = [name for name in learner_names(randomised=False, losses_of_arms=True) if name not in (*BANDITS, "leader")]
+RANDOMISED = [name for name in learner_names(randomised=True, losses_of_arms=True) if name != "gradient bandit"]
+DRAW_REVEALING = ("perturbed leader", "Bernoulli Thompson", "Gaussian Thompson", "linear Thompson")
 
 
-@pytest.mark.parametrize("name", some([*PLAY_AN_ARM, "leader"], "UCB1"))
+@pytest.mark.parametrize("name", some([*BANDITS, "leader"], "UCB1"))
 def test_every_deterministic_learner_of_arms_loses_every_round(name):
-    """100 in 100 rounds, and one of two arms loses in at most half of them."""
+    """The learner loses 100 in 100 rounds, and one of two arms at most 50."""
     entry = LEARNERS[name]()
     assert contrary_losses(entry.learner, entry.loss, 1, False, entry.feedback, entry.contexts)[0] >= 50
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", PLAY_A_LAW + DRAW)
-def test_no_randomised_learner_of_the_registry_is_forced(name):
-    """The mean regret of 200 runs is below T/4 (6 standard errors; false alarm 1e-9), whatever the rate; of learners
-    whose move shows the coin, against an adversary that has seen earlier moves only. Epsilon-greedy with its falling
-    epsilon has a coin that hardly matters: it is forced, to more than T/2."""
+@pytest.mark.parametrize("name", WEIGHTED + RANDOMISED)
+def test_randomised_learners_keep_sublinear_regret(name):
+    """The mean regret of 200 runs is below T/4 (6 standard errors; false alarm 1e-9) for any rate.
+
+    The adversary sees only earlier moves if a move reveals the draw. Epsilon-greedy with decreasing epsilon rarely
+    explores: its regret is above T/2.
+    """
     entry = LEARNERS[name]()
-    regrets = contrary_losses(entry.learner, entry.loss, 200, name in SHOW_THEIR_COIN, entry.feedback, entry.contexts)
+    regrets = contrary_losses(entry.learner, entry.loss, 200, name in DRAW_REVEALING, entry.feedback, entry.contexts)
     error = 6 * regrets.std(ddof=1) / np.sqrt(200)
     if name == "epsilon-greedy":
         assert regrets.mean() - error > 50
@@ -123,8 +123,8 @@ HEDGE, PERTURBED = bounds.exponential_weights(2, 100), bounds.perturbed_leader(2
     ],
 )
 @pytest.mark.long
-def test_who_follows_an_arm_that_is_seen_loses_every_round(learner, loss):
-    """The leader's follower, draws with the probability 1, and the perturbed leader, who shows its coin."""
+def test_a_learner_with_an_observed_arm_loses_every_round(learner, loss):
+    """Follow the leader draws with probability 1, and the perturbed leader reveals its draw."""
     assert contrary_losses(learner, loss)[0] >= 50
 
 
@@ -136,9 +136,11 @@ def test_who_follows_an_arm_that_is_seen_loses_every_round(learner, loss):
         pytest.param(FollowThePerturbedLeader(PERTURBED.eta), ArmLoss(), True, PERTURBED, marks=pytest.mark.long),
     ],
 )
-def test_who_draws_is_not_forced(learner, loss, blind, bound):
-    """The mean regret of 200 runs is below the bound (drawn experts come close to it: the interval of 6 standard errors
-    reaches there), and below T/2 with that interval (false alarm 1e-9)."""
+def test_a_learner_with_hidden_draws_keeps_its_bound(learner, loss, blind, bound):
+    """The interval of 6 standard errors for the mean regret of 200 runs is below T/4; its lower end is below the bound.
+
+    The false alarm is 1e-9. Drawn experts come close to the bound.
+    """
     regrets = contrary_losses(learner, loss, 200, blind)
     error = 6 * regrets.std(ddof=1) / np.sqrt(200)
     assert regrets.mean() - error < bound.value < 50
@@ -146,8 +148,8 @@ def test_who_draws_is_not_forced(learner, loss, blind, bound):
 
 
 @pytest.mark.long
-def test_a_study_of_the_adversary():
-    """Mistakes and regret to the best expert, T and T/2."""
+def test_a_study_with_contrary_labels_has_linear_regret():
+    """T mistakes, and a regret of T/2 against the best expert."""
     game = jo.Game(ContraryLabels(), jo.FullInformation(), loss=ZeroOne())
     result = jo.simulate(
         game, WeightedMajority(0.5), n_runs=2, n_rounds=T, record_at=1, comparator=BestExpert(), mesh=ONE_DEVICE,
@@ -159,7 +161,7 @@ def test_a_study_of_the_adversary():
 
 
 @pytest.mark.long
-def test_exp3_is_not_forced():
+def test_exp3_keeps_its_bound_against_contrary_losses():
     game = jo.Game(ContraryLosses(2), jo.Bandit(), loss=ArmLoss())
     learner = EXP3.over_horizon(2, 400)
     runs = jax.vmap(lambda key: jo.play(game, learner, key, 400)[1])(jax.random.split(KEY, 200))
@@ -167,7 +169,7 @@ def test_exp3_is_not_forced():
     assert regret.mean() + 6 * regret.std(ddof=1) / np.sqrt(200) < 100
 
 
-def test_what_the_adversary_answers():
+def test_contrary_losses_answer_the_most_probable_expert():
     labels, losses = ContraryLabels(), ContraryLosses(3)
     x = labels.instance(KEY, (), 1)[0]
     answers = [float(labels.answer(KEY, (), 1, x, jnp.float32(move))[0]) for move in (-0.1, 0.0, 2.0)]
@@ -184,8 +186,8 @@ def test_what_the_adversary_answers():
 
 
 @jo.struct
-class Still:
-    """A learner that learns nothing, and plays the first expert, or 0."""
+class ConstantLearner:
+    """A learner that always plays weights 0, or predicts 0."""
 
     def init(self, key, specs):
         return jnp.zeros(specs.outcome.shape, specs.outcome.dtype)
@@ -197,41 +199,41 @@ class Still:
         return state, ()
 
 
-def rows_of(environment, n_rounds=2000, loss=None):
+def play_constant(environment, n_rounds=2000, loss=None):
     """Instances and outcomes of a run."""
     vector = len(environment.outcome_spec.shape) == 1
     game = jo.Game(environment, jo.FullInformation(), loss=loss or (ExpectedLoss() if vector else ZeroOne()))
-    history = jo.play(game, Still(), KEY, n_rounds)[1]
+    history = jo.play(game, ConstantLearner(), KEY, n_rounds)[1]
     return np.asarray(history.x, float), np.asarray(history.y, float)
 
 
 @pytest.mark.long
-def test_finite_class():
-    """Frequencies of errors: |z| < 6.2 has a false alarm of 6e-10, and 0.07 off is found."""
+def test_finite_class_has_its_error_probabilities():
+    """Frequencies of errors: |z| < 6.2 has a false alarm of 6e-10; a difference of 0.07 is detected."""
     errors = np.array([0.0, 0.2, 0.5, 1.0])
-    X, y = rows_of(FiniteClass(errors))
+    X, y = play_constant(FiniteClass(errors))
     assert set(np.unique(X)) == set(np.unique(y)) == {-1.0, 1.0}
     wrong = (y[:, None] != X).mean(axis=0)
     assert wrong[[0, 3]].tolist() == [0.0, 1.0]
     assert (np.abs(wrong - errors)[1:3] / np.sqrt(0.25 / 2000)).max() < 6.2
     assert abs(y.mean()) * np.sqrt(2000) < 6.2
-    again, losses = rows_of(FiniteClass(errors, "losses"))
+    again, losses = play_constant(FiniteClass(errors, "losses"))
     np.testing.assert_array_equal(again, X)
     np.testing.assert_array_equal(losses, y[:, None] != X)
 
 
 @pytest.mark.long
-def test_switching_and_wandering_experts():
-    """The good expert has the expected loss (1 - gap) / 2; reflected walks stay inside, and steps have their size."""
+def test_switching_and_random_walk_experts_have_their_losses():
+    """The best expert has the mean loss (1 - gap) / 2; reflected walks stay in [0, 1] and have steps of their size."""
     environment = SwitchingExperts(3, every=100, gap=0.6)
-    _, losses = rows_of(environment)
+    _, losses = play_constant(environment)
     good = (np.arange(2000) // 100) % 3
     means = [losses[np.arange(2000), (good + k) % 3].mean() for k in range(3)]
     assert (np.abs(np.array(means) - [0.2, 0.5, 0.5]) / np.sqrt(0.25 / 2000)).max() < 6.2
     expected = environment.expected_outcome((), jnp.int32(101), None, None)
     np.testing.assert_allclose(expected, [0.5, 0.2, 0.5], rtol=1e-6)
 
-    _, losses = rows_of(RandomWalkExperts(3, step=0.05))
+    _, losses = play_constant(RandomWalkExperts(3, step=0.05))
     assert losses[0].tolist() == [0.5] * 3
     assert 0 <= losses.min() < 0.05
     assert 0.95 < losses.max() <= 1
@@ -249,7 +251,7 @@ def test_drifting_targets_move_and_are_tracked():
     assert 3 * losses[0] < losses[1]
     still = jo.play(jo.Game(DriftingModel(3, drift=0.0), jo.FullInformation()), learners[0], KEY, 500)[1].loss
     assert float(still[-100:].max()) < 1e-6
-    X, y = rows_of(DriftingModel(2, drift=0.0, noise_std=0.3))
+    X, y = play_constant(DriftingModel(2, drift=0.0, noise_std=0.3))
     w = np.linalg.lstsq(X, y, rcond=None)[0]
     assert np.linalg.norm(w) == pytest.approx(1.0, abs=0.05)
     assert (y - X @ w).std() == pytest.approx(0.3, rel=0.1)
@@ -270,7 +272,7 @@ def brute_force(losses, k):
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 7])
-def test_best_segments_is_brute_force(k):
+def test_best_segments_equals_brute_force(k):
     rng = np.random.default_rng(k)
     for n_rounds, n_experts in ((1, 3), (6, 3), (8, 2), (5, 1)):
         losses = np.round(rng.uniform(size=(n_rounds, n_experts)), 1)
@@ -279,52 +281,51 @@ def test_best_segments_is_brute_force(k):
         assert losses[np.arange(n_rounds), experts].sum() == pytest.approx(loss, abs=1e-12)
         assert (np.diff(experts) != 0).sum() < k
         rounds = np.arange(1, n_rounds + 1)
-        found = BestSegments(k).best_losses(None, losses, rounds)
-        np.testing.assert_allclose(found, [brute_force(losses[:t], k) for t in rounds], atol=1e-12)
+        best_losses = BestSegments(k).best_losses(None, losses, rounds)
+        np.testing.assert_allclose(best_losses, [brute_force(losses[:t], k) for t in rounds], atol=1e-12)
 
 
 @pytest.mark.long
-def test_regrets_of_a_study():
-    """External, switching and dynamic: ever smaller losses of the comparator, exact where the good experts never
-    err."""
+def test_a_study_reports_regrets_against_changing_comparators():
+    """The comparator's loss is 0 for three segments and for the best of each round if the best experts never err."""
     comparators = jo.BestArm(), BestSegments(1), BestSegments(3), BestOfEachRound()
     environment = SwitchingExperts(3, every=20, gap=1.0)
     game = jo.Game(environment, jo.FullInformation(), loss=ExpectedLoss())
-    found = {}
+    comparator_losses = {}
     for comparator in comparators:
         result = jo.simulate(
             game, Hedge(EWA(0.3)), n_runs=3, n_rounds=60, record_at=2, comparator=comparator, mesh=ONE_DEVICE
         )
-        found[repr(comparator)] = result.comparator_loss
-    arm, one, three, each = found.values()
-    np.testing.assert_allclose(one, arm)
+        comparator_losses[repr(comparator)] = result.comparator_loss
+    arm, one_segment, three_segments, each_round = comparator_losses.values()
+    np.testing.assert_allclose(one_segment, arm)
     assert (arm[..., -1] > 10).all()
-    assert not three.any()
-    assert not each.any()
+    assert not three_segments.any()
+    assert not each_round.any()
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: ContraryLabels((1.0, 1.0)), "advice must have both -1 and .1"),
-        (lambda: ContraryLosses(1), "n_experts must be at least 2"),
-        (lambda: FiniteClass([0.1, 1.2]), "errors must be at least 0 and at most 1"),
-        (lambda: FiniteClass([0.1], "votes"), "outcomes_are must be one of"),
-        (lambda: SwitchingExperts(1), "n_experts must be at least 2"),
-        (lambda: SwitchingExperts(2, every=0), "every must be at least 1"),
-        (lambda: SwitchingExperts(2, gap=0.0), "gap must be above 0"),
-        (lambda: RandomWalkExperts(2, step=0.0), "step must be above 0"),
-        (lambda: RandomWalkExperts(2, start=2.0), "start must be at least 0 and at most 1"),
-        (lambda: DriftingModel(0), "dimension must be at least 1"),
-        (lambda: DriftingModel(2, drift=-1.0), "drift must be at least 0"),
-        (lambda: BestSegments(0), "n_segments must be at least 1"),
-        (lambda: best_segments(np.zeros(3), 1), "losses must have 2 dimensions"),
-        (lambda: BestSegments(2).best_losses(None, np.zeros(3), np.array([1])), "BestSegments needs vectors of losses"),
-        (lambda: BestExpert(3), "loss must be a loss"),
-        (lambda: BestExpert().statistic(jnp.zeros(()), jnp.ones(())), "BestExpert needs vectors of predictions"),
-        (lambda: BestOfEachRound().statistic(None, jnp.zeros(())), "BestOfEachRound needs vectors of losses"),
+        (lambda: ContraryLabels((1.0, 1.0)), "advice: .*-1 and .1"),
+        (lambda: ContraryLosses(1), "n_experts: must be at least 2"),
+        (lambda: FiniteClass([0.1, 1.2]), "errors: must be at least 0 and at most 1"),
+        (lambda: FiniteClass([0.1], "votes"), "outcomes_are: must be one of"),
+        (lambda: SwitchingExperts(1), "n_experts: must be at least 2"),
+        (lambda: SwitchingExperts(2, every=0), "every: must be at least 1"),
+        (lambda: SwitchingExperts(2, gap=0.0), "gap: must be above 0"),
+        (lambda: RandomWalkExperts(2, step=0.0), "step: must be above 0"),
+        (lambda: RandomWalkExperts(2, start=2.0), "start: must be at least 0 and at most 1"),
+        (lambda: DriftingModel(0), "dimension: must be at least 1"),
+        (lambda: DriftingModel(2, drift=-1.0), "drift: must be at least 0"),
+        (lambda: BestSegments(0), "n_segments: must be at least 1"),
+        (lambda: best_segments(np.zeros(3), 1), "losses: must have 2 dimensions"),
+        (lambda: BestSegments(2).best_losses(None, np.zeros(3), np.array([1])), "outcomes: .*BestSegments"),
+        (lambda: BestExpert(3), "loss: must be a loss"),
+        (lambda: BestExpert().statistic(jnp.zeros(()), jnp.ones(())), "instances: .*BestExpert"),
+        (lambda: BestOfEachRound().statistic(None, jnp.zeros(())), "outcomes: .*BestOfEachRound"),
     ],
 )
-def test_bad_arguments(call, message):
+def test_bad_arguments_raise_errors(call, message):
     with pytest.raises((ValueError, TypeError), match=message):
         call()

@@ -10,7 +10,7 @@ from tiers import some
 
 import jaxonline as jo
 from jaxonline.environments import BernoulliArms, GaussianArms, HiddenBestArm, SwitchingArms
-from jaxonline.environments.arms import WithoutContext
+from jaxonline.environments.arms import ContextFreeArms
 from jaxonline.learners import EXP3, UCB1
 from jaxonline.losses.lazy import LazyOutcome
 from jaxonline.parameters.struct import replace, struct
@@ -46,7 +46,7 @@ ARMS = {
 
 
 @struct
-class Plain(WithoutContext):
+class Plain(ContextFreeArms):
     """Arms that return whole vectors."""
 
     arms: Any

@@ -145,12 +145,12 @@ def test_using_both_a_copy_and_its_product_raises_an_error():
     with pytest.raises(ValueError, match="cannot be reserved after products"):
         oracle.reserve(jnp.int32(3))
     oracle.copy(1)
-    with pytest.raises(ValueError, match="product of copy 1 cannot be drawn without it"):
+    with pytest.raises(ValueError, match=r"direct_products: .*copy 1"):
         oracle.product(1, W)
 
 
 @pytest.mark.parametrize("regret", [NoisyRegret(), NoisyLearnerRegret()])
 def test_regrets_that_read_copies_reject_direct_products(regret):
     game = jo.Game(GAME[False].environment, direct(), regret=regret)
-    with pytest.raises(ValueError, match=r"looks at copy 0 of each round, which is not there with .*direct_products"):
+    with pytest.raises(ValueError, match=r"regret: .*direct_products"):
         jo.simulate(game, LEARNER, n_runs=2, n_rounds=2)

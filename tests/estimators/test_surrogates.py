@@ -202,7 +202,7 @@ def test_surrogate_keeps_the_precision(both_precisions):
         (
             lambda: printed_radial_surrogate(GaussianMixture([1.0], [1.0]), 0.5, jnp.zeros(2), jnp.zeros(2)),
             ValueError,
-            "2 sigma u must be below 1",
+            "2 sigma u: must be below 1",
         ),
     ],
 )

@@ -48,7 +48,7 @@ ECHO = AdversarialCopies(Echo())
 @pytest.mark.parametrize("both_precisions", some([False, True], False), indirect=True)
 @pytest.mark.parametrize("regret", some(NOTIONS, NOTIONS[1]), ids=type)
 @pytest.mark.parametrize("own", some([False, True], False), ids=["game's feedback", "own feedback"])
-def test_an_adversary_knows_the_rounds_before_and_no_more(regret, own, both_precisions):
+def test_an_adversary_observes_only_earlier_rounds(regret, own, both_precisions):
     """Copies tell prediction, target and instance of the round before; in round 1 what `init` drew. The referee's copy
     is the learner's copy 0. Copies of one index are the same, one by one or in a block."""
     feedback = jo.NoisyCopies(jo.noise.gaussian(0.1)) if own else ECHO
@@ -69,7 +69,7 @@ def test_an_adversary_knows_the_rounds_before_and_no_more(regret, own, both_prec
 
 
 @pytest.mark.long
-def test_an_adversary_that_peeks_would_be_seen():
+def test_an_adversary_that_uses_the_present_round_is_detected():
     """The mutant of the test above: a feedback whose noise is the present prediction."""
 
     class Peeking(AdversarialCopies):
@@ -99,7 +99,7 @@ class Hiding:
 
 
 @pytest.mark.parametrize("estimator", [TwoCopies(), NaiveCopy(), MeanOfCopies(3)], ids=type)
-def test_a_learner_learns_of_instance_and_adversary_through_copies_only(estimator):
+def test_a_learner_observes_instance_and_adversary_only_through_copies(estimator):
     """Where the noise hides the instance, another instance and another state of the adversary, NaN included, leave the
     learner's state as it is, bit for bit; another target does not."""
 
@@ -115,7 +115,7 @@ def test_a_learner_learns_of_instance_and_adversary_through_copies_only(estimato
     assert final_state(2.0, 2.0, 0.0) != plain
 
 
-def test_channels_without_memory_stay_as_they_are():
+def test_feedbacks_without_state_have_an_empty_state():
     states = jo.game.start(
         jo.Game(model(), jo.NoisyCopies(jo.noise.gaussian(0.1)), regret=NoisyRegret()),
         jo.Entrant(Looking(), jo.FullInformation()), jo.game.stream_keys(jax.random.key(0)),
@@ -123,12 +123,12 @@ def test_channels_without_memory_stay_as_they_are():
     assert (states.feedback, states.referee) == ((), ())
     game = jo.Game(model(), ECHO)
     states = jo.game.start(game, jo.Entrant(Looking(), ECHO), jo.game.stream_keys(jax.random.key(0)))
-    assert states.referee == (), "a referee who takes no copies needs no state"
+    assert states.referee == (), "a regret without copies needs no state"
 
 
-def test_without_a_learner_there_is_no_adaptive_noise():
+def test_adaptive_noise_without_a_learner_raises_an_error():
     keys = jo.game.stream_keys(jax.random.key(0))
-    with pytest.raises(ValueError, match="needs an entrant"):
+    with pytest.raises(ValueError, match="entrant: "):
         jo.game.start(jo.Game(model(), ECHO, regret=NoisyRegret()), None, keys)
     assert jo.game.start(jo.Game(model(), ECHO), None, keys).feedback == ()
     assert [jo.Game(model(), ECHO, regret=r).oblivious for r in NOTIONS] == [True, False, True]
@@ -136,7 +136,7 @@ def test_without_a_learner_there_is_no_adaptive_noise():
 
 @pytest.mark.long
 @pytest.mark.parametrize("regret", [pytest.param(CleanRegret(), marks=pytest.mark.long), NoisyRegret()], ids=type)
-def test_a_study_is_the_game_played_run_by_run(regret):
+def test_a_study_equals_single_runs_with_adaptive_noise(regret):
     """State of the feedback in blocks, segments, sweeps and on devices, of the learner and of the referee."""
     adversary = AdversarialCopies(ChasingNoise(0.4))
     learners = {eta: jo.GradientLearner(TwoCopies(), step_size=eta, radius=1.0) for eta in (0.05, 0.3)}
@@ -180,10 +180,10 @@ class Wrong:
 @pytest.mark.parametrize(
     ("message", "make"),
     [
-        ("adversary must be a NoiseAdversary", lambda: AdversarialCopies(jo.noise.gaussian(1.0))),
+        ("adversary: must be a NoiseAdversary", lambda: AdversarialCopies(jo.noise.gaussian(1.0))),
         ("label_noise", lambda: AdversarialCopies(Echo(), label_noise=0.1)),
-        ("adversary.sample.*shape", lambda: jo.Game(model(), AdversarialCopies(Wrong("shape")))),
-        ("adversary.sample.*dtype", lambda: jo.Game(model(), AdversarialCopies(Wrong("dtype")))),
+        ("adversary: sample.*shape", lambda: jo.Game(model(), AdversarialCopies(Wrong("shape")))),
+        ("adversary: sample.*dtype", lambda: jo.Game(model(), AdversarialCopies(Wrong("dtype")))),
         ("feedback.observe", lambda: jo.Game(model(), AdversarialCopies(Wrong("state")))),
         ("feedback.observe", lambda: jo.Game(model(), AdversarialCopies(Wrong("structure")))),
         ("variance", lambda: ChasingNoise(-1.0)),
@@ -191,7 +191,7 @@ class Wrong:
         ("memory", lambda: ChasingNoise(1.0, memory=1.0)),
         ("vector", lambda: jo.noise.TwoPoints([np.nan])),
         ("vector", lambda: jo.Game(model(), jo.NoisyCopies(jo.noise.TwoPoints([1.0, 2.0])))),
-        ("direction must be a unit vector", lambda: indistinguishable_pair([1.0, 1.0])),
+        ("direction: must be a unit vector", lambda: indistinguishable_pair([1.0, 1.0])),
         ("direction", lambda: indistinguishable_pair(np.eye(2))),
         ("radius", lambda: unavoidable_regret(0.0)),
     ],
@@ -202,7 +202,7 @@ def test_bad_input_is_refused(message, make):
     assert "\n" not in str(error.value)
 
 
-def test_a_right_adversary_is_not_refused():
+def test_a_valid_adversary_is_accepted():
     jo.Game(model(), AdversarialCopies(Wrong("nothing")))
 
 
@@ -225,7 +225,7 @@ def trajectory(adversary: ChasingNoise, rounds: int = 12, seed: int = 0):
         yield state, aim, np.sign(y_hat), right
 
 
-def test_where_it_aims_and_when(x64):
+def test_chasing_noise_follows_the_hypothesis_after_good_predictions(x64):
     """Against NumPy along a trajectory; loud and quiet rounds both occur, and both signs."""
     kinds = set()
     for state, aim, sign, right in trajectory(ChasingNoise(1.0, memory=0.7)):
@@ -236,7 +236,7 @@ def test_where_it_aims_and_when(x64):
 
 
 @pytest.mark.parametrize("skew", some([0.4, 1.0, 3.0], 3.0))
-def test_its_law(x64, skew):
+def test_chasing_noise_has_its_mean_and_variance(x64, skew):
     """Multiples of the aim by two numbers, which with probability 1/(1 + c^2) make a law of mean 0 and of the variance.
     Binomial test over 20,000 keys, false alarm 1e-6 each; the mutant 1/(1 + c) is seen where it is another law."""
     adversary, n = ChasingNoise(2.5, skew=skew, memory=0.7), 20_000
@@ -262,7 +262,7 @@ def test_its_law(x64, skew):
             assert (stats.binomtest(int(rare.sum()), n, 1 / (1 + skew)).pvalue < FALSE_ALARM) == (skew != 1.0)
 
 
-def test_without_rest_there_is_noise_after_bad_predictions_too(x64):
+def test_with_always_there_is_noise_after_bad_predictions(x64):
     """Of length sqrt(variance) where the law is symmetric, along the aim."""
     always, n_bad = ChasingNoise(2.5, skew=1.0, memory=0.7, always=True), 0
     for state, aim, _, right in trajectory(always):
@@ -274,8 +274,8 @@ def test_without_rest_there_is_noise_after_bad_predictions_too(x64):
 
 
 @pytest.mark.long
-def test_its_budget_holds_after_any_time():
-    """A hypothesis of 0 makes the aim decay to nothing; its direction stays one, in float32, too."""
+def test_chasing_noise_keeps_its_budget_in_long_runs():
+    """With a hypothesis of 0 the aim decays to 0, but its direction has length 1, also in float32."""
     adversary = ChasingNoise(1.0, skew=1.0, memory=0.5)
     state = adversary.init(jax.random.key(0), jax.ShapeDtypeStruct((4,), np.float32))
     zero = jnp.float32(0.0)
@@ -286,11 +286,11 @@ def test_its_budget_holds_after_any_time():
         state = adversary.observe(state, jnp.int32(t), jnp.ones(4), zero, zero)
     assert max(lengths) < 1 + 1e-5
     assert min(lengths[:120]) > 1 - 1e-5
-    assert lengths[-1] == 0, "when nothing is left of it, there is no noise"
+    assert lengths[-1] == 0, "an aim of 0 gives no noise"
 
 
 @pytest.mark.long
-def test_it_hurts_the_naive_learner_most():
+def test_chasing_noise_increases_the_regret_of_the_naive_learner_most():
     """With the same E|noise|^2 in five dimensions, and in some rounds only, the naive learner loses more than twice as
     much as to noise that is the same in all directions, and its regret is linear (four times the rounds: more than
     3.5 times as much). Two copies still do: less than 3 times. Each comparison is wrong with probability 1e-6."""
@@ -310,7 +310,7 @@ def test_it_hurts_the_naive_learner_most():
 
 
 @pytest.mark.long
-def test_without_rest_it_hurts_naive_learners_with_kernels_more_than_gaussian_noise():
+def test_with_always_naive_kernel_learners_lose_more_than_with_gaussian_noise():
     """With the same E|noise|^2, run by run, wrong with probability 1e-6 each; with rests it hurts them no more."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))

@@ -54,7 +54,7 @@ def moments_agree(z: np.ndarray, covariance: np.ndarray) -> bool:
 
 
 @pytest.mark.parametrize("law", some(LAWS, "laplace"))
-def test_mean_and_covariance(law):
+def test_noise_has_its_mean_and_covariance(law):
     """False alarm 1e-6 (normal limit, 5 comparisons). Seen with probability 0.999: a mean wrong by 0.02 standard
     deviations, a variance wrong by 5 %. Mutants: noise 1.05 times too long, a shifted mean, a lost correlation."""
     z = draws(LAWS[law][0](MATRIX))
@@ -65,9 +65,9 @@ def test_mean_and_covariance(law):
 
 
 @pytest.mark.parametrize("law", some(LAWS, "gaussian"))
-def test_the_shape_of_the_law(law):
-    """Kolmogorov and Smirnov's test of a coordinate against scipy's law, and the fourth moment that bounds use.
-    False alarm 1e-6 each; the other three laws, with the same variance, are told apart."""
+def test_noise_has_its_distribution_and_kurtosis(law):
+    """A Kolmogorov-Smirnov test of a coordinate against SciPy's distribution, and the fourth moment that bounds use.
+    False alarm 1e-6 each; the other three distributions, with the same variance, are rejected."""
     make, reference = LAWS[law]
     noise = make(0.25)
     z = draws(noise, shape=(1,))[:, 0] / 0.5
@@ -78,12 +78,12 @@ def test_the_shape_of_the_law(law):
     assert noise.kurtosis == pytest.approx(float(reference.stats("k")) + 3, rel=1e-12)
 
 
-def test_a_variance_for_each_coordinate():
+def test_each_coordinate_may_have_its_own_variance():
     z = draws(gaussian([0.04, 2.25]))
     assert moments_agree(z, np.diag([0.04, 2.25]))
 
 
-def test_coordinates_and_shapes():
+def test_noise_has_the_shape_of_the_instance():
     """A variance serves any shape; the covariance that is revealed is that of the noise."""
     x = jnp.zeros(2)
     for given, matrix in [(0.3, 0.3 * np.eye(2)), ([0.1, 0.2], np.diag([0.1, 0.2])), (MATRIX, MATRIX)]:
@@ -96,14 +96,14 @@ def test_coordinates_and_shapes():
         assert sample.shape == shape
 
 
-def test_no_noise_and_noise_on_a_line():
+def test_covariances_may_be_singular():
     assert (draws(gaussian(np.zeros((2, 2)))) == 0).all()
     z = draws(uniform(np.array([[1.0, 2.0], [2.0, 4.0]])))
     np.testing.assert_allclose(z[:, 1], 2 * z[:, 0], atol=1e-5)
     assert np.std(z[:, 0]) > 0.5
 
 
-def test_the_dtype_is_that_of_the_instance(both_precisions):
+def test_noise_has_the_dtype_of_the_instance(both_precisions):
     x = jnp.zeros(3, both_precisions)
     for make, _ in LAWS.values():
         sample = jax.eval_shape(make(0.1).sample, jax.random.key(0), jnp.int32(1), x)
@@ -111,15 +111,15 @@ def test_the_dtype_is_that_of_the_instance(both_precisions):
         assert jax.eval_shape(make(0.1).covariance_at, jnp.int32(1), x).dtype == both_precisions
 
 
-def test_heavy_tails():
+def test_student_kurtosis_is_infinite_up_to_four_degrees():
     assert student_t(0.1, 4.0).kurtosis == np.inf
     assert student_t(0.1, 5.0).kurtosis == 9.0
     with pytest.raises(ValueError, match="degrees"):
         student_t(0.1, 2.0)
 
 
-def test_numbers_are_leaves():
-    """Variances can be swept: they are no part of the program."""
+def test_covariances_are_leaves_of_noise():
+    """Variances can be swept, since they are not part of the program."""
     structures = {jax.tree.structure(gaussian(variance)) for variance in (0.1, 0.2)}
     assert len(structures) == 1
     assert jax.tree.structure(laplace(0.1)) not in structures
@@ -135,7 +135,7 @@ def grown_covariance(t, x):
     return jnp.diag((t.astype(x.dtype) * x) ** 2)
 
 
-def test_a_law_may_depend_on_round_and_instance():
+def test_custom_noise_may_depend_on_round_and_instance():
     """The oracle tells the law which round and which instance it is, and reveals the covariance of that round."""
     feedback = jo.NoisyCopies(CustomNoise(signs_that_grow, grown_covariance), reveal_covariance=True)
     x, y = jnp.array([1.0, -0.5]), jnp.float32(0.0)
@@ -145,9 +145,9 @@ def test_a_law_may_depend_on_round_and_instance():
         np.testing.assert_allclose(oracle.covariance, np.diag((t * np.asarray(x)) ** 2), rtol=1e-6)
 
 
-def test_a_law_is_held_to_its_word():
+def test_custom_noise_is_checked():
     x, t, key = jnp.ones(2), jnp.int32(1), jax.random.key(0)
-    with pytest.raises(ValueError, match="draw must return the shape"):
+    with pytest.raises(ValueError, match="draw: must return the shape"):
         CustomNoise(lambda key, t, x: x[:1]).sample(key, t, x)
     with pytest.raises(ValueError, match="covariance"):
         CustomNoise(lambda key, t, x: x).covariance_at(t, x)
@@ -171,6 +171,6 @@ def test_copies_of_a_round_and_of_other_rounds_are_independent():
     assert (np.abs(scores(products, np.zeros(10))) < limit(10)).all()
 
 
-def test_the_ready_law_can_be_made_by_hand():
+def test_constructors_equal_noise_made_by_hand():
     by_hand, ready = (jax.tree.flatten(noise) for noise in (Noise(0.2, law="laplace"), laplace(0.2)))
     assert by_hand == ready

@@ -16,10 +16,10 @@ def history(n_rounds: int = 12) -> Round:
     """Of a made-up bandit with two arms: the second arm, drawn with probability 3/4."""
     draws = Draw(np.ones(n_rounds, np.int32), np.tile([0.25, 0.75], (n_rounds, 1)))
     y, x = LOSSES[:n_rounds], np.zeros((n_rounds, 0))
-    return Round(y[:, 1], draws, y, x, x, y, np.ones(n_rounds, np.int32), ())
+    return Round(y[:, 1], draws, y, x, x, y, np.ones(n_rounds, np.int32), np.ones(n_rounds, np.int32), ())
 
 
-def test_a_long_history_shows_its_first_and_last_rounds():
+def test_a_long_history_prints_its_first_and_last_rounds():
     lines = repr(history()).splitlines()
     assert lines[0].split() == ["round", "move", "outcome", "loss", "queries"], "no column for empty instances"
     assert [line.split()[0] for line in lines[1:-1]] == ["1", "2", "3", "4", "5", "6", "...", "10", "11", "12"]
@@ -27,11 +27,11 @@ def test_a_long_history_shows_its_first_and_last_rounds():
     assert lines[-1] == f"12 rounds, sum of losses {LOSSES[:, 1].sum():g}, 12 queries"
 
 
-def test_a_short_history_is_shown_whole():
+def test_a_short_history_prints_all_rounds():
     assert len(repr(history(10)).splitlines()) == 12
 
 
-def test_a_round_and_what_is_traced_are_no_history():
+def test_single_and_traced_rounds_do_not_print_as_a_table():
     one = jax.tree.map(lambda leaf: leaf[0], history())
     assert not is_history(one)
     assert repr(one).startswith("Round(loss=")
@@ -42,7 +42,7 @@ def test_a_round_and_what_is_traced_are_no_history():
     assert words[0].startswith("Round(loss=")
 
 
-def test_the_history_of_a_game():
+def test_the_history_of_a_game_prints_instances_moves_and_losses():
     game = jo.Game(DataStream(np.eye(2), np.array([1.0, -2.0])), jo.FullInformation())
     learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
     text = repr(jo.play(game, learner, jax.random.key(0), 2)[1])

@@ -88,7 +88,7 @@ def test_noisy_learner_regret_of_any_linear_learner_is_linear():
 
 
 @pytest.mark.long
-def test_who_is_judged_on_what():
+def test_regrets_use_the_declared_instances_and_outcomes():
     """By hand: the learner's loss and the comparator's sums under the three notions."""
     key, rounds = jax.random.key(5), 6
     records = {}
@@ -165,7 +165,7 @@ def test_each_learner_has_the_comparator_of_its_own_game():
 
 
 @pytest.mark.long
-def test_an_adversary_without_comparator():
+def test_an_adaptive_adversary_works_without_a_comparator():
     learner = jo.GradientLearner(TwoCopies(), step_size=0.02)
     result = jo.simulate(contrary_game(), learner, n_runs=4, n_rounds=30, key=8, mesh=ONE_DEVICE, record_at=1)
     assert result.comparator_loss is None
@@ -212,7 +212,7 @@ class Silent:
         return state, ()
 
 
-def test_losses_of_a_study_are_long_sums():
+def test_a_study_sums_losses_with_compensation():
     """The first loss is 1e8, later ones are 1, which is less than the rounding of a plain sum: they all arrive. (In the
     best in hindsight those of the first chunk are rounded with the big one, as float32 rounds 1e8.)"""
     y = np.concatenate([[1e4], np.ones(1999)])

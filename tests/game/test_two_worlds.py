@@ -29,7 +29,7 @@ def first_copies(game: jo.Game, rounds: int = 400, runs: int = 20) -> tuple[np.n
     return np.asarray(history.x), np.asarray(history.info.first)
 
 
-def test_two_points_are_a_noise_law():
+def test_two_points_noise_has_its_mean_and_covariance():
     """v or -v, each half of the time (binomial, false alarm 1e-6); the stated covariance is that of the two points."""
     law, keys = jo.noise.TwoPoints([1.0, -2.0]), jax.random.split(jax.random.key(0), 10_000)
     draws = np.asarray(jax.vmap(lambda key: law.sample(key, jnp.int32(1), jnp.zeros(2)))(keys))
@@ -41,7 +41,7 @@ def test_two_points_are_a_noise_law():
 
 @pytest.mark.long
 @pytest.mark.parametrize("e", some([[1.0], [0.0, 1.0, 0.0], [0.36, -0.48, 0.8]], [0.36, -0.48, 0.8]), ids=str)
-def test_one_copy_has_one_law_in_both_worlds(e):
+def test_one_copy_has_the_same_distribution_in_both_games(e):
     """The same two points bit for bit, each half of the time, whatever the copy before was (chi-square over pairs of
     rounds, false alarm 1e-6); and the clean instances are {3e, -e} in one world, e in the other."""
     e = np.asarray(e)
@@ -62,7 +62,7 @@ def test_one_copy_has_one_law_in_both_worlds(e):
 
 
 @pytest.mark.long
-def test_two_copies_tell_the_worlds_apart():
+def test_two_copies_distinguish_the_games():
     for game, same in zip(indistinguishable_pair((1.0,)), (1.0, 0.5), strict=True):
         history = played(game, Looking(), 2000)
         equal = int((history.info.first == history.info.second).sum())
@@ -97,7 +97,7 @@ LOSSES = {
 
 @pytest.mark.parametrize("radius", [0.15, 0.3, 0.7, 1.0, 4.0])
 @pytest.mark.parametrize("name", LOSSES)
-def test_the_unavoidable_regret(name, radius):
+def test_unavoidable_regret_equals_a_grid_search(name, radius):
     """Against grids that close in, and for the squared loss against the closed forms: (1 - 1/sqrt 5)^2 for
     radius >= 1; for less, with b the radius, F2 = (1 - w)^2 - (1 - b)^2."""
     ours, numpys = LOSSES[name]
@@ -111,7 +111,7 @@ def test_the_unavoidable_regret(name, radius):
         assert radius < 1 or value == pytest.approx((1 - 5**-0.5) ** 2, rel=1e-12)
 
 
-def test_large_balls_are_no_trouble():
+def test_unavoidable_regret_accepts_large_radii():
     """Where losses are infinite on the edge; the worlds' best predictors stay where they were."""
     assert unavoidable_regret(1e4) == pytest.approx((1 - 5**-0.5) ** 2, rel=1e-6)
     assert unavoidable_regret(1e3, jo.losses.Exponential()) == pytest.approx(
@@ -120,7 +120,7 @@ def test_large_balls_are_no_trouble():
 
 
 @pytest.mark.long
-def test_one_copy_has_linear_regret_in_one_of_the_worlds_and_two_copies_in_none():
+def test_one_copy_has_linear_regret_in_one_game_and_two_copies_in_none():
     """Theorem 3 for learners that take one copy: in one world the regret is at least `unavoidable_regret` a round, at
     every recorded round. Two copies, and one with the covariance told, have less than half of that in both, and less
     than 3 times as much after 4 times the rounds. Each comparison is wrong with probability 1e-6."""
@@ -145,7 +145,7 @@ def test_one_copy_has_linear_regret_in_one_of_the_worlds_and_two_copies_in_none(
 
 
 @pytest.mark.long
-def test_a_learner_with_one_copy_plays_the_same_in_both_worlds():
+def test_a_learner_with_one_copy_has_the_same_moves_in_both_games():
     """Its hypothesis after 30 rounds has one law: Kolmogorov-Smirnov over 500 runs a world, false alarm 1e-6. A world
     with noise of 1.7e instead of 2e would be seen."""
     worlds = indistinguishable_pair((1.0,))

@@ -263,7 +263,7 @@ def test_binomial_kernel_outside_the_disc_raises_or_is_nan():
         (
             lambda: GaussianMixture([1.0, 2.0], [1.0]),
             ValueError,
-            r"as many entries as rates, got the shapes \(2,\) and \(1,\)",
+            r"as many entries as rates .got the shapes \(2,\) and \(1,\)",
         ),
         (lambda: Scaled(Linear(), -1.0), ValueError, r"^factor\b.*got -1"),
         (lambda: Scaled(1.0, 1.0), TypeError, r"^kernel\b.*got 1.0"),
@@ -277,15 +277,15 @@ def test_binomial_kernel_outside_the_disc_raises_or_is_nan():
         (
             lambda: require_dot_product("kernel", Sum([Linear(), Gaussian(1.0)])),
             TypeError,
-            "function of the inner product .* got Sum",
+            "function of the inner product .*got Sum",
         ),
         (
             lambda: require_shift_invariant("kernel", Linear()),
             TypeError,
             r"^kernel\b.*got Linear",
         ),
-        (lambda: replace(Sum([Linear()]), kernels=[Gaussian(1.0)]), TypeError, "inner product .* got Gaussian"),
-        (lambda: replace(Scaled(Gaussian(1.0), 2.0), kernel=Linear()), TypeError, "difference .* got Linear"),
+        (lambda: replace(Sum([Linear()]), kernels=[Gaussian(1.0)]), TypeError, "inner product .*got Gaussian"),
+        (lambda: replace(Scaled(Gaussian(1.0), 2.0), kernel=Linear()), TypeError, "difference .*got Linear"),
         (lambda: Linear().coefficients(0), ValueError, r"^n_terms\b"),
         (lambda: truncate(Gaussian(1.0), 1.0), TypeError, r"^kernel\b"),
         (lambda: truncate(Cauchy(1.0), 0.0), ValueError, r"^cut\b"),

@@ -1,4 +1,4 @@
-"""Where the calls of runs are in one list of them all."""
+"""Positions of the calls of runs in their joint list."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""A random number of calls: the same as a plain loop under every nesting of vmap, and as much work as calls."""
+"""Ragged calls equal a plain loop under every nesting of vmap, with work proportional to the calls."""
 
 import jax
 import jax.numpy as jnp

@@ -51,7 +51,7 @@ def test_the_regressor_is_ridge_regression():
     assert regressor.predict(X).dtype == np.float64
 
 
-def test_a_row_at_a_time_is_all_at_once():
+def test_partial_fits_equal_one_fit():
     """The same program plays eight rows or one: the same bits."""
     pieces = jo.OnlineRegressor()
     for first, last in [(0, 1), (1, 2), (2, 13), (13, 21)]:
@@ -87,15 +87,19 @@ def test_the_classifier_is_one_learner_for_each_class():
 
 def test_bad_calls():
     for says, error, call in [
-        ("passes must be at least 1", ValueError, lambda: jo.OnlineRegressor(passes=0).fit(X, Y)),
-        ("fit_intercept must be True or", TypeError, lambda: jo.OnlineRegressor(fit_intercept="no").fit(X, Y)),
-        ("learner must be a learner", TypeError, lambda: jo.OnlineRegressor(3).fit(X, Y)),
+        ("passes: must be at least 1", ValueError, lambda: jo.OnlineRegressor(passes=0).fit(X, Y)),
+        ("fit_intercept: must be True or", TypeError, lambda: jo.OnlineRegressor(fit_intercept="no").fit(X, Y)),
+        ("learner: must be a learner", TypeError, lambda: jo.OnlineRegressor(3).fit(X, Y)),
         ("EXP3 cannot play", ValueError, lambda: jo.OnlineRegressor(EXP3(0.3)).fit(X, Y)),
-        ("classes must be given", ValueError, lambda: jo.OnlineClassifier().partial_fit(X, CLASSES)),
+        ("classes: must be given", ValueError, lambda: jo.OnlineClassifier().partial_fit(X, CLASSES)),
         ("at least two classes", ValueError, lambda: jo.OnlineClassifier().fit(X, np.ones(21, int))),
-        ("no other labels", ValueError, lambda: jo.OnlineClassifier().partial_fit(X, CLASSES, classes=["a", "b"])),
         (
-            "classes must stay",
+            "y: must hold labels among",
+            ValueError,
+            lambda: jo.OnlineClassifier().partial_fit(X, CLASSES, classes=["a", "b"]),
+        ),
+        (
+            "classes: must stay",
             ValueError,
             lambda: jo.OnlineClassifier().fit(X, CLASSES).partial_fit(X, CLASSES, classes=["a", "b"]),
         ),
@@ -107,7 +111,7 @@ def test_bad_calls():
 def test_a_call_that_fails_leaves_no_half_fitted_model():
     """Not fitted before, not fitted after; another set of classes, or another number of features, may come next."""
     classifier, labels = jo.OnlineClassifier(), CLASSES == "a"
-    with pytest.raises(ValueError, match="no other labels"):
+    with pytest.raises(ValueError, match="y: must hold"):
         classifier.partial_fit(X[:, :2], np.full(21, 7), classes=[0, 1])
     assert vars(classifier) == vars(jo.OnlineClassifier())
     with pytest.raises(NotFittedError):
@@ -170,7 +174,7 @@ def test_a_learner_that_draws_has_a_seed():
 
 
 @pytest.mark.long
-def test_river_takes_them():
+def test_river_accepts_the_estimators():
     from river import compat
 
     names = ["p", "q", "r"]

@@ -121,7 +121,7 @@ class Unhashable(Cubic):
     [
         (abs, r"^loss\b"),
         (3.0, r"^loss\b"),
-        (Hinge, r"the class itself: write Hinge\(...\)"),
+        (Hinge, r"^loss\b.*Hinge\(...\)"),
         (Unhashable(), r"^loss\b"),
     ],
 )

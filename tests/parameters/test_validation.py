@@ -57,11 +57,11 @@ BAD = [
 
 
 @pytest.mark.parametrize(("name", "value", "error"), BAD, ids=lambda value: str(value)[:20])
-def test_a_bad_value_is_an_error_that_carries_the_argument(name, value, error):
+def test_an_invalid_value_raises_an_error_with_the_argument(name, value, error):
     with pytest.raises(error) as raised:
         Everything(**{name: value})
     assert raised.value.argument == name
-    assert str(raised.value).startswith(f"{name} must ")
+    assert str(raised.value).startswith(f"{name}: must ")
 
 
 def test_good_values_of_every_kind_are_accepted():
@@ -73,13 +73,13 @@ def test_good_values_of_every_kind_are_accepted():
     assert isinstance(one.vector, np.ndarray)
 
 
-def test_values_that_are_not_known_yet_pass():
+def test_abstract_values_pass():
     rates = jax.vmap(lambda rate: Everything(rate=rate).rate * 2)(jnp.array([1.0, -1.0]))
     assert rates.tolist() == [2.0, -2.0]
     jax.eval_shape(lambda rate: Everything(rate=rate), jax.ShapeDtypeStruct((), jnp.float32))
 
 
-def test_a_checked_function_checks_all_arguments_however_they_are_given():
+def test_positional_and_keyword_arguments_are_checked():
     @validate_arguments
     def scale(n: Count, rate: Positive = 1.0, *, kind: Literal["a", "b"] = "a") -> float:
         return n * rate
@@ -96,7 +96,7 @@ def test_a_checked_function_checks_all_arguments_however_they_are_given():
 def test_a_field_may_be_converted():
     def doubled(value, name):
         if value < 0:
-            raise ArgumentError(name, f"must not be negative, got {value}")
+            raise ArgumentError(name, f".*got {value}")
         return 2 * value
 
     @jo.struct
@@ -104,14 +104,14 @@ def test_a_field_may_be_converted():
         value: Annotated[Any, Convert(doubled)]
 
     assert Twice(2).value == 4
-    with pytest.raises(ArgumentError, match="value must not be negative, got -1"):
+    with pytest.raises(ArgumentError, match=r"value: .*got -1"):
         Twice(-1)
 
 
 @pytest.mark.parametrize("kind", [ArgumentError, ArgumentTypeError])
 def test_errors_of_arguments_can_be_pickled(kind):
-    error = pickle.loads(pickle.dumps(kind("rate", "must be above 0, got -1")))
-    assert (str(error), error.argument) == ("rate must be above 0, got -1", "rate")
+    error = pickle.loads(pickle.dumps(kind("rate", ".*got -1")))
+    assert (str(error), error.argument) == ("rate: .*got -1", "rate")
 
 
 def test_a_check_that_forgets_a_limit_would_be_seen(monkeypatch):

@@ -119,7 +119,7 @@ def test_pages_import_public_modules_only():
         ("brand_new", "from jaxonline.parameters import check", True),
     ],
 )
-def test_the_direction_is_really_read(module, text, wrong):
+def test_a_wrong_import_direction_is_detected(module, text, wrong):
     path = tuple(module.split(".")) if module else ()
     assert bool(violations({path: text}, set(CODE))) == wrong
 
@@ -157,7 +157,7 @@ def public_definitions(text: str) -> dict[str, type]:
     return {node.name: type(node) for node in definitions if not node.name.startswith("_")}
 
 
-def test_a_name_means_one_thing():
+def test_public_names_are_unique():
     """No two modules define the same public function or class;
     those of `random` have the names of `jax.random`."""
     homes = defaultdict(list)
@@ -167,20 +167,20 @@ def test_a_name_means_one_thing():
     assert {name: where for name, where in homes.items() if len(where) > 1} == {}
 
 
-def test_a_public_class_does_not_live_in_a_private_file():
+def test_public_classes_are_in_public_modules():
     private = {m: text for m, text in CODE.items() if any(part.startswith("_") for part in m[1:])}
     found = {".".join(m) for m, text in private.items() if ast.ClassDef in public_definitions(text).values()}
     assert found == set()
 
 
-def test_a_name_is_not_a_module_and_something_else():
-    """`jaxonline.simulate` is the function, and so for everything that a room offers beside its modules."""
+def test_no_public_name_is_also_a_module():
+    """`jaxonline.simulate` is the function, and so for all names that a package exports beside its modules."""
     for room in {module[:-1] for module in CODE if len(module) > 1}:
         modules = {module[-1] for module in CODE if module[:-1] == room}
         lines = [node for node in ast.parse(CODE[room]).body if isinstance(node, ast.ImportFrom)]
         beside = [node for node in lines if node.module != ".".join(("jaxonline", *room))]  # not the module itself
         assert sorted({alias.name for node in beside for alias in node.names} & modules) == [], room
-    assert sorted(set(jaxonline._HOME) & set(ORDER)) == []
+    assert sorted(set(jaxonline._MODULE_BY_NAME) & set(ORDER)) == []
 
 
 def test_the_facade_is_explicit():
@@ -188,8 +188,8 @@ def test_the_facade_is_explicit():
     tree = ast.parse(CODE[()])
     block = next(node for node in tree.body if isinstance(node, ast.If))
     told = {(node.module, alias.name) for node in block.body for alias in node.names}
-    loaded = {("jaxonline", room) for room in jaxonline._ROOMS}
-    loaded |= {(f"jaxonline.{home}", name) for name, home in jaxonline._HOME.items()}
+    loaded = {("jaxonline", room) for room in jaxonline._SUBPACKAGES}
+    loaded |= {(f"jaxonline.{home}", name) for name, home in jaxonline._MODULE_BY_NAME.items()}
     assert told == loaded
     assert sorted(jaxonline.__all__) == sorted(name for _, name in told) == dir(jaxonline)
     assert all(hasattr(jaxonline, name) for name in jaxonline.__all__)
@@ -204,9 +204,8 @@ HEAVY = {"matplotlib", "xarray", "zarr", "sklearn", "typer", "rich", "pydantic",
 
 
 @pytest.mark.long
-def test_importing_is_light_and_a_simulation_needs_no_more_than_a_bare_jax_image():
-    """Nothing heavy is imported with the package, and where what accelerators' images do not have cannot be imported
-    at all, games are played and plotted."""
+def test_importing_is_fast_and_a_simulation_needs_only_jax():
+    """The package imports no heavy packages, and games run and plot without those that accelerator images lack."""
     code = f"""
 import sys
 import jaxonline as jo

@@ -1,4 +1,4 @@
-"""The suite of benchmarks: what its tables say of given measurements, and that every workload runs."""
+"""The suite of benchmarks: its tables for given measurements, and a small run of every workload."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks import __main__ as suite
 from benchmarks.__main__ import MODULES, TESTS, main
-from benchmarks._many_runs import Many, at_sizes, shortened
+from benchmarks._many_runs import ManyRuns, measure_sizes, shorten_horizon
 from benchmarks._report import table, table_of_sizes
 from benchmarks._workload import share_of_limit
 from benchmarks.figure import draw, draw_sizes
@@ -24,32 +24,32 @@ MEASURED = {
 }  # fmt: skip
 
 
-def test_a_row_says_ratio_share_and_cost():
-    """By hand: the best peer by medians is the fast one, at 2, 3 and 1 times; 5 rounds of 10 words are half of 100."""
+def test_a_row_has_ratio_share_and_cost():
+    """The best alternative by medians is "fast", with ratios 2, 3 and 1; 5 rounds of 10 words are half of 100."""
     row = table([MEASURED], {"words": 100.0, "bytes": 1000.0}).splitlines()[1]
     for part in ("5 rounds", "fast", "2.00 (1.00 .. 3.00)", "1.2 s", "20 MB", "50% (random words of 32 bits)"):
         assert part in row
     assert "slow" not in row
 
 
-def test_alone_there_is_no_ratio():
+def test_a_workload_without_alternatives_has_no_ratio():
     row = table([MEASURED | {"rates": {"jaxonline": [5.0]}, "needs": {}}], {}).splitlines()[1]
     assert ".." not in row
     assert "%" not in row
 
 
-def test_shares():
+def test_the_largest_share_of_the_limits():
     assert share_of_limit(5.0, {"words": 10.0, "bytes": 300.0}, {"words": 100.0, "bytes": 1000.0}) == (1.5, "bytes")
     assert share_of_limit(5.0, {"words": 10.0}, {"bytes": 1000.0}) is None
 
 
-def test_the_figure(tmp_path):
+def test_the_figure_is_drawn(tmp_path):
     draw({"machine": "m", "date": "d", "workloads": [MEASURED]}, tmp_path / "new" / "figure.png")
     assert (tmp_path / "new" / "figure.png").stat().st_size > 5000
 
 
 def played(runs, width):
-    """Peers that do as much as there are runs; ours twice as much, and no more than 100 runs."""
+    """Contenders: ours does twice the work of the alternative, with at most 100 runs."""
 
     def ours():
         if runs > 100:
@@ -59,11 +59,11 @@ def played(runs, width):
     return {"jaxonline": ours, "plain jax": lambda: 1.0 * runs}
 
 
-def test_sizes(monkeypatch, tmp_path, capsys):
-    """Peers take turns with the narrowest block; widths end at the number of runs; a failure is an entry."""
+def test_sizes_have_rates_or_a_failure(monkeypatch, tmp_path, capsys):
+    """Alternatives take turns with the narrowest block; widths are at most the number of runs; failures are entries."""
     clock = iter(range(1000))
     monkeypatch.setattr("time.perf_counter", lambda: float(next(clock)))  # each turn takes a second
-    sizes = list(at_sizes(Many("many", played), "jaxonline", [10, 50, 200], [20, 40, 80], 2))
+    sizes = list(measure_sizes(ManyRuns("many", played), "jaxonline", [10, 50, 200], [20, 40, 80], 2))
     assert [(size["runs"], size["width"]) for size in sizes] == [
         (10, 10), (50, 20), (50, 40), (50, 50), (200, 20), (200, 40), (200, 80)
     ]  # fmt: skip
@@ -73,7 +73,7 @@ def test_sizes(monkeypatch, tmp_path, capsys):
         {"jaxonline": [100.0, 100.0]},
     ]
     assert all(size["failed"] == "MemoryError: no room for 200 runs" for size in sizes[4:])
-    (whole,) = at_sizes(Many("whole", played, in_blocks=False), "jaxonline", [50], [20, 40], 1)
+    (whole,) = measure_sizes(ManyRuns("whole", played, in_blocks=False), "jaxonline", [50], [20, 40], 1)
     assert (whole["width"], whole["first"]) == (50, 1.0)
     assert "50 runs, 20 a block: 100 a second" in capsys.readouterr().out
 
@@ -89,65 +89,65 @@ def test_sizes(monkeypatch, tmp_path, capsys):
 
 
 def test_horizons_are_shortened_for_many_runs():
-    assert [shortened(2000, runs) for runs in (1, 10**6, 10**7)] == [2000, 1000, 200]
+    assert [shorten_horizon(2000, runs) for runs in (1, 10**6, 10**7)] == [2000, 1000, 200]
 
 
-def test_the_tests_of_an_accelerator_are_there_and_their_end_is_told(capsys):
+def test_device_tests_exist_and_their_outcome_is_reported(capsys):
     folder = Path(__file__).parents[1]
     assert all(len(list(folder.rglob(f"test_{name}.py"))) == 1 for name in TESTS)
     environment = dict(os.environ)
-    told = suite.run_tests(["listing"], environment)
-    assert told["passed"]
-    assert "passed" in told["said"]
-    told = suite.run_tests(["nonsense"], environment)
-    assert not told["passed"]
+    outcome = suite.run_tests(["prefix_sums"], environment)
+    assert outcome["passed"]
+    assert "passed" in outcome["said"]
+    outcome = suite.run_tests(["nonsense"], environment)
+    assert not outcome["passed"]
     assert "test_nonsense.py" in capsys.readouterr().out
 
 
-def test_a_workload_that_fails_leaves_the_others(monkeypatch, tmp_path):
+def test_a_failing_workload_does_not_stop_the_others(monkeypatch, tmp_path):
     """On an accelerator, with many runs by default, and its tests."""
-    asked = []
+    calls = []
 
     def measure(module, options, environment):
-        asked.append((module, options.runs, options.widths, environment["JAX_PLATFORMS"]))
+        calls.append((module, options.runs, options.widths, environment["JAX_PLATFORMS"]))
         if module == "bandits":
             raise subprocess.CalledProcessError(1, module)
         return {"machine": "H", "workloads": [MEASURED | {"title": module}]}
 
     monkeypatch.setattr(suite, "measure", measure)
-    monkeypatch.setattr(suite, "played_by", lambda environment: {"platform": "gpu", "limits": {"words": 1.0}})
+    monkeypatch.setattr(suite, "query_device", lambda environment: {"platform": "gpu", "limits": {"words": 1.0}})
     monkeypatch.setattr(suite, "run_tests", lambda names, environment: {"passed": False, "said": "1 failed"})
     file = tmp_path / "new" / "file.json"
     monkeypatch.setattr(sys, "argv", ["benchmarks", "bandits", "attributes", "--device", "gpu", "--json", str(file)])
     with pytest.raises(SystemExit, match=r"(?s)bandits failed.*tests: 1 failed"):
         main()
-    assert asked == [(module, suite.MANY, suite.WIDTHS, "cuda") for module in ("bandits", "attributes")]
-    found = json.loads(file.read_text())
-    assert [one["title"] for one in found["workloads"]] == ["attributes"]
-    assert (found["machine"], found["tests"]) == ("H", {"passed": False, "said": "1 failed"})
+    assert calls == [(module, suite.MANY, suite.WIDTHS, "cuda") for module in ("bandits", "attributes")]
+    written = json.loads(file.read_text())
+    assert [one["title"] for one in written["workloads"]] == ["attributes"]
+    assert (written["machine"], written["tests"]) == ("H", {"passed": False, "said": "1 failed"})
 
 
-def test_an_unknown_workload_is_named(monkeypatch, capsys):
+def test_an_unknown_workload_raises(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["benchmarks", "nonsense"])
     with pytest.raises(SystemExit) as stopped:
         main()
     assert stopped.value.code == 2
-    assert f"must be one of {', '.join(MODULES)}, got 'nonsense'" in capsys.readouterr().err
+    assert f"must be one of {', '.join(MODULES)} (got 'nonsense'" in capsys.readouterr().err
 
 
-def test_sizes_below_one_are_named(monkeypatch, capsys):
+def test_sizes_below_one_raise(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["benchmarks", "--runs", "10", "0"])
     with pytest.raises(SystemExit):
         main()
-    assert "--runs must be at least 1, got 0" in capsys.readouterr().err
+    assert "--runs: must be at least 1 (got 0" in capsys.readouterr().err
 
 
-def test_widths_without_runs_would_do_nothing(monkeypatch, capsys):
-    monkeypatch.setattr(suite, "played_by", lambda environment: {"platform": "cpu", "limits": {}})
+def test_widths_without_runs_raise(monkeypatch, capsys):
+    monkeypatch.setattr(suite, "query_device", lambda environment: {"platform": "cpu", "limits": {}})
     monkeypatch.setattr(sys, "argv", ["benchmarks", "--widths", "64"])
     with pytest.raises(SystemExit):
         main()
-    assert "--widths must come with --runs" in capsys.readouterr().err
+    assert "--widths: requires --runs" in capsys.readouterr().err
 
 
 @pytest.mark.long
@@ -169,14 +169,14 @@ def test_every_workload_runs(module, tmp_path):
     command = [sys.executable, "-m", "benchmarks", module, "--quick", "--repeats", "1", "--json", str(tmp_path / "a")]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
-    found = json.loads((tmp_path / "a").read_text())
-    for one in found["workloads"]:
+    written = json.loads((tmp_path / "a").read_text())
+    for one in written["workloads"]:
         assert one["rates"][one["ours"]][0] > 0
         assert one["title"] in done.stdout
-    assert all(value > 0 for value in found["limits"].values())
+    assert all(value > 0 for value in written["limits"].values())
 
 
-def test_lines_of_code():
+def test_lines_of_code_exclude_comments_and_docstrings():
     """Six of them: neither docstrings, nor comments, nor blank lines, also inside a text, count."""
     module = '''"""A module.
 

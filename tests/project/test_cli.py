@@ -54,7 +54,7 @@ def call(monkeypatch, tmp_path):
     return run
 
 
-def test_options_are_fields(call, tmp_path):
+def test_options_set_the_fields_of_a_study(call, tmp_path):
     done = call(
         "--runs", "7", "--noise-variance", "0.25", "--noises", "0,0.3", "--noises", "1", "--only", "one copy, averaged",
         "--only", "two", "--kind", "printed", "--forward", "--seed", "3", "--checkpoint", "kept",
@@ -73,13 +73,13 @@ def test_options_are_fields(call, tmp_path):
     assert "here/table.csv, here/numbers.json, here/report.html, deep/all.json written" in done.output
 
 
-def test_a_path_is_only_a_path(call):
+def test_paths_are_not_parsed_as_markup(call):
     done = call("--out", "r[/z]", "--json", "[red]all.json")
     assert done.exit_code == 0, done.output
     assert "r[/z]/table.csv, r[/z]/numbers.json, r[/z]/report.html, [red]all.json written" in done.output
 
 
-def test_without_options_the_defaults_are_played(call, tmp_path):
+def test_without_options_a_study_uses_its_defaults(call, tmp_path):
     assert call().exit_code == 0
     row = json.loads((tmp_path / "results" / "stub" / "numbers.json").read_text())["table"][0]
     assert row == {**Stub().model_dump(mode="json", exclude={"data", "fails"}), "seed": 0, "checkpoint": "None"}
@@ -88,13 +88,13 @@ def test_without_options_the_defaults_are_played(call, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--runs", "1"], "--runs must be at least 2, got 1"),
-        (["--runs", "many"], "--runs must be a valid integer, got many"),
-        (["--noise-variance", "0"], "--noise-variance must be above 0, got 0"),
-        (["--kind", "other"], "--kind must be 'correct' or 'printed', got other"),
-        (["--seed", "-1"], "--seed must be at least 0, got -1"),
-        (["--out", "s3://bucket/y"], "--out must be a folder of this computer, got 's3://bucket/y', a URL"),
-        (["--json", "s3://b/y"], "--json must be a file of this computer, got 's3://b/y', a URL"),
+        (["--runs", "1"], "--runs: must be at least 2 (got 1)"),
+        (["--runs", "many"], "--runs: must be a valid integer (got many)"),
+        (["--noise-variance", "0"], "--noise-variance: must be above 0 (got 0)"),
+        (["--kind", "other"], "--kind: must be 'correct' or 'printed' (got other)"),
+        (["--seed", "-1"], "--seed: must be at least 0 (got -1)"),
+        (["--out", "s3://bucket/y"], "--out: must be a folder on this computer (got 's3://bucket/y', a URL)"),
+        (["--json", "s3://b/y"], "--json: must be a file on this computer (got 's3://b/y', a URL)"),
         (["--data", "nowhere"], "nowhere is not there: fetch it"),
     ],
 )
@@ -104,11 +104,11 @@ def test_errors_are_two_lines_and_exit_code_2(call, arguments, message):
     assert done.output == f"Error: {message}\nTry 'jaxonline reproduce stub --help'.\n"
 
 
-def test_an_option_that_is_not_there(call):
+def test_an_unknown_option_exits_with_code_2(call):
     assert call("--nonsense", "1").exit_code == 2
 
 
-def test_the_help_says_what_the_fields_say(call):
+def test_the_help_shows_the_descriptions_of_fields(call):
     text = " ".join(call("--help").output.split())
     for words in (
         "What a stub makes", "Runs of each learner. (default 4, at least 2)", "(default 0.1,0.2)",
@@ -145,30 +145,30 @@ def test_exit_code_1_is_for_checks(call, fails, code, said):
     assert done.stderr.startswith(said)
 
 
-def test_a_full_disk_loses_nothing_else(call, tmp_path):
+def test_a_full_disk_keeps_the_other_outputs(call, tmp_path):
     """The table is printed, and all that can be written is."""
     done = call("--json", "/dev/full", "--out", "here")
     assert done.exit_code == 2
     assert "What a stub makes" in done.stdout
     assert (tmp_path / "here" / "numbers.json").exists()
-    words = "Error: /dev/full cannot be written: No space left on device"
+    words = "Error: /dev/full: cannot be written (No space left on device)"
     assert done.stderr == f"{words}\nTry 'jaxonline reproduce stub --help'.\n"
 
 
-def test_a_place_that_is_taken_loses_nothing_else(call, tmp_path):
+def test_an_unwritable_output_keeps_the_other_outputs(call, tmp_path):
     (tmp_path / "here" / "table.csv").mkdir(parents=True)
     done = call("--json", "all.json", "--out", "here")
     assert done.exit_code == 2
     assert "What a stub makes" in done.stdout
     assert "kind" in (tmp_path / "all.json").read_text()
-    assert done.stderr.startswith("Error: here/table.csv cannot be written: Is a directory")
+    assert done.stderr.startswith("Error: here/table.csv: cannot be written (Is a directory)")
 
 
-def test_a_full_disk_under_verify():
+def test_verify_reports_a_full_disk():
     done = CliRunner().invoke(app, ["verify", "--claim", "E18", "--json", "/dev/full"])
     assert done.exit_code == 2
     assert "2 of 2 claims as expected" in done.stdout
-    assert done.stderr.startswith("Error: /dev/full cannot be written: No space left on device")
+    assert done.stderr.startswith("Error: /dev/full: cannot be written (No space left on device)")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ def program(*arguments, stdout=subprocess.PIPE, **variables):
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["reproduce", "--help"], ["verify", "--help"], ["--version"]])
-def test_what_takes_long_to_import_waits(arguments):
+def test_slow_imports_are_deferred(arguments):
     code = f"""
 import sys
 from jaxonline.cli import app
@@ -201,7 +201,7 @@ print(sorted(heavy & set(sys.modules)))
 
 
 @pytest.mark.long
-def test_the_help_of_a_study_does_without_what_only_playing_needs():
+def test_study_help_does_not_import_plotting_and_data_packages():
     code = """
 import sys
 from jaxonline.study.ready import load_study, study_commands
@@ -213,7 +213,7 @@ print(sorted(heavy & set(sys.modules)))
     assert run_python(code).splitlines() == ["[]"]
 
 
-def test_versions():
+def test_version_prints_package_and_python_versions():
     done = program("--version")
     assert done.returncode == 0, done.stderr
     jaxonline, jax, python = done.stdout.strip().split(", ")
@@ -232,15 +232,15 @@ def test_the_script_is_the_module():
 
 
 @pytest.mark.long
-def test_there_is_no_colour_in_a_pipe():
+def test_output_in_a_pipe_has_no_colour():
     for arguments in (["--help"], ["verify", "--claim", "E18"], ["nonsense"]):
         done = program(*arguments, TERM="xterm-256color")
         assert "\x1b" not in done.stdout + done.stderr
 
 
 @pytest.mark.long
-def test_a_reader_that_goes_away(tmp_path):
-    """As in `jaxonline verify | head -1`: no traceback, what is asked for is written, and the exit code tells."""
+def test_a_closed_pipe_does_not_stop_a_study(tmp_path):
+    """As in `jaxonline verify | head -1`: no traceback, all outputs, and the exit code of the checks."""
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(write, "w") as closed:
@@ -251,7 +251,7 @@ def test_a_reader_that_goes_away(tmp_path):
 
 
 @pytest.mark.long
-def test_a_full_disk_behind_standard_output():
+def test_a_full_standard_output_is_an_error():
     with open("/dev/full", "w") as full:
         done = program("verify", "--claim", "E18", stdout=full)
     assert done.returncode == 2

@@ -93,7 +93,7 @@ def test_every_public_name_is_documented(name):
         ("feedback", {"open"}),
     ],
 )
-def test_a_room_offers_what_its_modules_make(package, methods):
+def test_subpackages_export_all_their_classes(package, methods):
     """Every learner in `jaxonline.learners`, and so on, where it is then documented with an example."""
     inside = [importlib.import_module(name) for name in PUBLIC if name.startswith(f"jaxonline.{package}.")]
     made = {name for module in inside for name, value in public_names(module).items() if methods <= set(dir(value))}
@@ -101,13 +101,13 @@ def test_a_room_offers_what_its_modules_make(package, methods):
     assert sorted(made - set(importlib.import_module(f"jaxonline.{package}").__all__)) == []
 
 
-def test_every_feedback_is_offered():
+def test_every_feedback_is_exported():
     feedbacks = {name for name, value in public_names(jaxonline.feedback).items() if hasattr(value, "open")}
     assert {"NoisyCopies", "AdversarialCopies"} <= feedbacks
     assert sorted(feedbacks - set(jaxonline.__all__)) == []
 
 
-def test_missing_documentation_is_seen():
+def test_missing_documentation_is_detected():
     module = types.ModuleType("jaxonline.learners.made_up")
     exec(
         "from typing import NamedTuple, Protocol\n"
@@ -194,7 +194,7 @@ def python_blocks(document: str) -> list[str]:
     return blocks
 
 
-def test_the_readme_fits_its_purpose():
+def test_the_readme_has_at_most_150_lines():
     assert len((ROOT / "README.md").read_text().splitlines()) <= 150
 
 

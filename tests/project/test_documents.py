@@ -41,12 +41,12 @@ RUN_OTHERWISE = ("README.md", "CONTRIBUTING.md", GALLERY, NEWCOMER)  # the first
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_links_of_pages_lead_somewhere(page):
+def test_links_of_pages_have_targets(page):
     links = [link for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text_of(page)) if "://" not in link]
     assert [link for link in links if not (ROOT / page).parent.joinpath(link).exists()] == []
 
 
-def test_the_changes_are_of_this_version():
+def test_the_changelog_has_this_version():
     assert f"\n## {jaxonline.__version__}" in text_of("docs/CHANGELOG.md")
 
 
@@ -143,10 +143,10 @@ def test_commands_of_pages_are_commands(page):
     assert {command: said for command, said in wrong.items() if "requires an argument" not in said} == {}
 
 
-def test_what_is_no_command_is_seen():
-    assert complaint("jaxonline play bandit") == "there is no command 'bandit': did you mean 'play bandits'?"
+def test_invalid_commands_are_detected():
+    assert complaint("jaxonline play bandit") == "command: unknown name (got 'bandit'); did you mean 'play bandits'?"
     assert "no such option" in complaint("jaxonline play bandits --round 3").lower()
-    assert complaint("jaxonline play bandits --runs 1") == "runs must be at least 2, got 1"
+    assert complaint("jaxonline play bandits --runs 1") == "runs: must be at least 2 (got 1)"
     assert complaint("make tests") == "no target tests"
     assert complaint("python -m benchmarks.speed") == "no module benchmarks.speed"
 
@@ -175,7 +175,7 @@ READ, TYPED = 200, 200  # words and characters a minute: 40 words typed
 
 
 @pytest.mark.long
-def test_a_newcomer_has_the_figure_of_an_own_learner_in_a_quarter_of_an_hour(tmp_path):
+def test_the_tutorial_of_an_own_learner_takes_at_most_15_minutes(tmp_path):
     """The page, followed to the letter (pip install apart: the package is there), with all reading and typing."""
     text = text_of(NEWCOMER).partition("## From here")[0]
     began = time.monotonic()

@@ -53,7 +53,7 @@ def caches(tree, **variables):
     return done.stdout.splitlines()
 
 
-def test_caches_are_those_of_all_projects_where_they_can_be_written(tree, home):
+def test_make_uses_shared_caches_if_writable(tree, home):
     """Also those that are not there yet; nothing is made."""
     jax = str(tree / ".jax_cache")
     assert caches(tree, HOME=home) == ["", "", jax]
@@ -73,7 +73,7 @@ def test_caches_are_those_of_all_projects_where_they_can_be_written(tree, home):
         (["UV_CACHE_DIR", "MPLCONFIGDIR"], ["uv", "matplotlib"]),
     ],
 )
-def test_caches_are_in_the_work_tree_where_others_are_locked(tree, home, locked, variables, inside):
+def test_make_uses_caches_in_the_work_tree_if_others_are_locked(tree, home, locked, variables, inside):
     found = caches(tree, **({"HOME": home} | dict.fromkeys(variables, locked / "new")))[:2]
     assert found == [str(tree / ".cache" / name) if name in inside else "" for name in ("uv", "matplotlib")]
     assert [path.name for path in tree.iterdir()] == ["Makefile"]

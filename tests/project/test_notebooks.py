@@ -33,7 +33,7 @@ def test_notebooks_are_executed(name):
     assert (FOLDER / name).stat().st_size < 1_000_000
 
 
-def test_what_is_complained_about():
+def test_unexecuted_notebooks_are_detected():
     cell = {"cell_type": "code", "execution_count": 1, "outputs": []}
     stderr = {"output_type": "stream", "name": "stderr", "text": ["UserWarning"]}
     path = {"output_type": "stream", "name": "stdout", "text": ["in /home/me/data"]}

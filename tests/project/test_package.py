@@ -69,7 +69,7 @@ def sources() -> set[str]:
 
 
 @pytest.mark.long
-def test_the_wheel_holds_the_package_and_nothing_else(wheel):
+def test_the_wheel_contains_only_the_package(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     about = {name for name in names if name.split("/")[0].endswith(".dist-info")}
     assert names - about == sources()
@@ -83,7 +83,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
 
 
 @pytest.mark.long
-def test_the_sdist_holds_what_the_wheel_is_built_from(built):
+def test_the_sdist_contains_the_sources_of_the_wheel(built):
     (path,) = built.glob("*.tar.gz")
     with tarfile.open(path) as file:
         names = {name.partition("/")[2] for name in file.getnames()}
@@ -108,7 +108,7 @@ def test_the_metadata_of_the_project_are_complete():
 
 
 @pytest.mark.long
-def test_the_metadata_of_the_wheel(built, wheel):
+def test_the_wheel_has_the_metadata_of_the_project(built, wheel):
     with zipfile.ZipFile(wheel) as file:
         name = next(name for name in file.namelist() if name.endswith("METADATA"))
         found = email.message_from_bytes(file.read(name))
@@ -130,7 +130,7 @@ def test_the_readme_renders(built):
     assert "PASSED" in run(sys.executable, "-m", "twine", "--no-color", "check", "--strict", *built.glob("jaxonline-*"))
 
 
-def test_the_files_of_a_public_host_are_of_their_format():
+def test_files_for_hosting_are_valid():
     """And every target of make that they call is there."""
     ci = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
     steps = [step["run"] for job in ci["jobs"].values() for step in job["steps"] if "run" in step]
@@ -208,7 +208,7 @@ def test_the_code_of_the_readme_passes_a_type_checker(installed, tmp_path):
 
 
 @pytest.mark.long
-def test_wrong_types_are_refused(installed, tmp_path):
+def test_a_type_checker_rejects_wrong_types(installed, tmp_path):
     user = tmp_path / "user.py"
     user.write_text("import jaxonline as jo\n" + "\n".join(WRONG))
     said = "\n".join(checked(installed, user))

@@ -1,4 +1,4 @@
-"""Draws of bandits: beta laws against scipy's, arms against their probabilities, with stated rates and mutants."""
+"""Draws of bandits: beta compared with scipy, arms with their probabilities; error rates and mutants."""
 
 import jax
 import jax.numpy as jnp

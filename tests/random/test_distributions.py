@@ -1,4 +1,4 @@
-"""The public functions draw the numbers of `jax.random`, with keys of jax and of a run, alone and in games."""
+"""Public random functions return the numbers of `jax.random`, with keys of jax and of a run."""
 
 import inspect
 
@@ -36,7 +36,7 @@ CALLS = {
     "t": [(5.0,), (P + 2,), (3.0, (3, 4))],
     "uniform": [(), ((3,),), ((), jnp.float32, -1.0, 2.0)],
 }
-OWN = {"fast_beta", "fast_normal", "inlined", "stack_draws", "words"}  # with numbers, or names, of their own
+OWN = {"entry", "fast_beta", "fast_normal", "inlined", "stack_draws", "words"}  # with numbers, or names, of their own
 
 
 def test_every_public_function_has_a_comparison_with_jax():
@@ -112,11 +112,11 @@ def test_poisson_works_with_keys_of_a_run():
 
 def test_random_functions_reject_bad_arguments():
     key = jax.random.key(0)
-    with pytest.raises(TypeError, match="p must be floating"):
+    with pytest.raises(TypeError, match="p: must be floating"):
         random.bernoulli(key, 1)
-    with pytest.raises(ValueError, match="p must broadcast"):
+    with pytest.raises(ValueError, match="p: must broadcast"):
         random.bernoulli(key, P, (3,))
-    with pytest.raises(ValueError, match="vectors of the same length"):
+    with pytest.raises(ValueError, match="b: must be a vector"):
         random.fast_beta(key, P, P[:2])
 
 

@@ -1,4 +1,4 @@
-"""Normal numbers are jax's, up to rounding, and the inverse error function is scipy's."""
+"""Normal numbers equal those of jax up to rounding, and the inverse error function equals that of scipy."""
 
 import jax
 import jax.numpy as jnp

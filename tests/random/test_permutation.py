@@ -1,4 +1,4 @@
-"""Permutations are jax's own, bit for bit."""
+"""Permutations equal those of jax, bit for bit."""
 
 import jax
 import numpy as np

@@ -1,4 +1,4 @@
-"""Threefry inlined: the words are jax's, bit for bit, whatever is drawn; other generators are left alone."""
+"""Inlined threefry draws the words of jax, bit for bit, and leaves other generators unchanged."""
 
 import jax
 import jax.numpy as jnp

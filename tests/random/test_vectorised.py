@@ -1,4 +1,4 @@
-"""Vectors drawn in whole registers are the vectors, bit for bit; a number by itself is drawn once."""
+"""Vectors drawn in whole registers have the same bits, and a single number is drawn once."""
 
 import jax
 import jax.numpy as jnp

@@ -167,7 +167,7 @@ def grad_length_estimate(loss: Loss, n: int, values: Sequence[float], y: float |
     length = 0.0
     if gamma != 0.0:
         if len(values) < n:
-            raise ValueError(f"fresh must hold n = {n} estimates, got {len(values)}")
+            raise ValueError(f"fresh: .*got {len(values)}")
         length = gamma / loss.law(n)
         for value, label in zip(values[:n], labels[:n], strict=True):
             length *= (label * value if classification else value - label) - loss.centre

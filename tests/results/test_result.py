@@ -70,7 +70,7 @@ def test_quantiles():
     assert result.quantiles(0.5).shape == (2, 3)
 
 
-def test_selected_learners():
+def test_select_keeps_the_numbers_of_the_learners():
     result = made_up(failed=((0, 2),))
     chosen = result.select("b, c")
     assert chosen.learners == ("b, c",)
@@ -92,7 +92,7 @@ def test_the_table():
     json.dumps(rows)
 
 
-def test_the_labelled_data():
+def test_the_dataset_is_labelled():
     result = made_up()
     dataset = result.dataset
     assert dict(dataset.sizes) == {"learner": 2, "run": RUNS, "round": 3}
@@ -105,7 +105,7 @@ def test_the_labelled_data():
 
 
 @pytest.mark.parametrize("comparator", [True, False])
-def test_to_disk_and_back(tmp_path, comparator):
+def test_a_saved_result_loads_with_the_same_numbers(tmp_path, comparator):
     result = made_up(comparator, failed=((0, 2),))
     path = result.save(tmp_path / "new" / "study.zarr")
     assert path == tmp_path / "new" / "study.zarr"
@@ -125,7 +125,7 @@ def test_to_disk_and_back(tmp_path, comparator):
     assert [p.name for p in path.parent.iterdir()] == ["study.zarr"], "nothing unfinished is left"
 
 
-def test_a_simulated_study_survives_the_disk(tmp_path):
+def test_a_simulated_result_loads_with_the_same_meta(tmp_path):
     game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
     learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
     result = jo.simulate(game, {"gradient": learner}, n_runs=2, n_rounds=6, comparator=jo.L2Ball(2.0), record_at=2)
@@ -186,17 +186,17 @@ def test_the_table_on_a_terminal_shows_what_is_left_out(left_out, columns, cells
         ("level", lambda r: r.mean(level=1.0)),
         ("level", lambda r: r.mean(level=0.0)),
         ("probabilities", lambda r: r.quantiles([0.5, 1.5])),
-        ("learners must be one of 'α', .*got 'c'", lambda r: r.select("c")),
-        ("second must be one of 'α', .*got 'c'", lambda r: r.paired_difference("α", "c")),
+        ("learners: must be one of 'α', .*got 'c'", lambda r: r.select("c")),
+        ("second: must be one of 'α', .*got 'c'", lambda r: r.paired_difference("α", "c")),
         ("comparator", lambda r: made_up(comparator=False).regret),
         ("comparator", lambda r: made_up(comparator=False).mean("comparator_loss")),
     ],
 )
-def test_bad_questions(message, call):
+def test_bad_arguments_of_results_are_named(message, call):
     with pytest.raises(ValueError, match=message):
         call(made_up())
 
 
-def test_there_is_no_such_store(tmp_path):
+def test_loading_a_missing_store_fails(tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         Result.load(tmp_path / "nowhere")

@@ -27,7 +27,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_prints_as_a_few_lines(kind):
+def test_a_result_prints_in_a_few_short_lines(kind):
     result = made_result(**KINDS[kind])
     lines = repr(result).splitlines()
     assert str(result) == repr(result)
@@ -37,7 +37,7 @@ def test_it_prints_as_a_few_lines(kind):
     assert lines[0].startswith("Result: ")
 
 
-def test_what_is_printed():
+def test_repr_of_a_result_is_this_table():
     assert repr(made_result(14, failed=((0, 1),), meta={"comparator": "L2Ball(radius=1.0)"})).splitlines() == [
         "Result: 14 learners, 30 runs of 100 rounds: regret against the best in hindsight, L2Ball(radius=1.0)",
         "           queries      regret  regret  failed",
@@ -61,7 +61,7 @@ def test_learners_are_printed_from_the_best_to_the_worst():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_in_a_notebook(kind):
+def test_the_html_of_a_result_is_short_and_safe(kind):
     result = made_result(**KINDS[kind])
     page = Tags(result._repr_html_())
     assert len(result._repr_html_()) < 12_000
@@ -81,7 +81,7 @@ def test_a_notebook_shows_the_best_and_how_many_more():
 # Tables
 
 
-def test_pandas():
+def test_pandas_has_a_row_for_each_learner_and_round():
     result = made_result(failed=((0, 1),))
     of = result.mean("queries", 0.9)
     frame = result.to_pandas("queries", 0.9)
@@ -98,7 +98,7 @@ def test_pandas():
 @pytest.mark.parametrize(
     ("options", "quantity"), [({}, "regret"), ({"comparator": False}, "cumulative_loss"), ({"n_runs": 1}, "regret")]
 )
-def test_pandas_by_default(options, quantity):
+def test_pandas_shows_the_regret_or_the_loss_by_default(options, quantity):
     result = made_result(**options)
     frame = result.to_pandas()
     assert set(frame.quantity) == {quantity}
@@ -106,7 +106,7 @@ def test_pandas_by_default(options, quantity):
     assert frame.low.isna().all() == (options.get("n_runs") == 1)
 
 
-def test_pandas_of_vectors():
+def test_pandas_has_a_row_for_each_entry_of_a_vector():
     result = made_result(vector=True)
     frame = result.to_pandas("pulls")
     assert len(frame) == 3 * 10 * 2
@@ -115,8 +115,8 @@ def test_pandas_of_vectors():
 
 
 @pytest.mark.parametrize("show", [jo.Result.to_latex, jo.Result.to_markdown])
-def test_vectors_are_refused(show):
-    with pytest.raises(ValueError, match="quantity must be a number in each round, got 'pulls', which is a vector"):
+def test_tables_reject_vectors(show):
+    with pytest.raises(ValueError, match=r"quantity: .*got 'pulls', which is a vector"):
         show(made_result(vector=True), "pulls")
 
 
@@ -145,17 +145,17 @@ def test_the_best_is_in_bold_type_only_if_it_differs_from_all_others():
         assert "**" not in result.to_markdown()
 
 
-def test_bounds_and_runs_left_out_are_in_the_table():
+def test_the_table_shows_bounds_and_excluded_runs():
     result = made_result(failed=((0, 1),))
     tex = result.to_latex(bounds={"learner 1": 1234.5})
     assert "theorem's bound & failed runs" in tex
     assert next(line for line in tex.splitlines() if "learner 1" in line).endswith(r"& 1,234 & 0 \\")
-    for bad, words in ({"nobody": 1.0}, "bounds must be one of"), ({"learner 1": "x"}, r"bounds\['learner 1'\]"):
+    for bad, words in ({"nobody": 1.0}, "bounds: must be one of"), ({"learner 1": "x"}, r"bounds\['learner 1'\]"):
         with pytest.raises((ValueError, TypeError), match=words):
             result.to_latex(bounds=bad)
 
 
-def test_printing_says_nothing_of_skewness():
+def test_printing_does_not_warn_of_skewness():
     """`mean` warns of it; what is only looked at does not."""
     result = made_result(n_runs=20)
     result.measures["cumulative_loss"][0, 0] += 1e4
@@ -170,7 +170,7 @@ def test_printing_says_nothing_of_skewness():
 
 
 @pytest.mark.long
-def test_the_meta_says_how_it_was_made(tmp_path):
+def test_meta_describes_game_comparator_and_learners(tmp_path):
     game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.NoisyCopies(jo.noise.laplace(0.25)))
     learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=jo.InverseSqrt(0.5), radius=2.0)
     swept = jo.sweep({eta: jo.replace(learner, step_size=jo.InverseSqrt(eta)) for eta in (0.125, 0.5)})

@@ -1,5 +1,4 @@
-"""Control variates from the exact linear recursion, and antithetic noise: exact where nothing is left to chance, and
-without bias where something is."""
+"""Control variates from an exact recursion, and antithetic noise, are unbiased, and exact without projection."""
 
 import itertools
 
@@ -64,7 +63,7 @@ def expected_loss(estimator, step: float = 0.5) -> np.ndarray:
     def record(t):
         shadow = Shadow(jnp.zeros(2), jnp.asarray(step / np.sqrt(t + 1)), estimator)
         info = type("Info", (), {"shadow": shadow})
-        return Round(zero, zero, y[t], x[t], x[t], y[t], zero, info)
+        return Round(zero, zero, y[t], x[t], x[t], y[t], zero, zero, info)
 
     @jax.jit
     def controls():
@@ -101,9 +100,9 @@ def test_float32_expected_loss_is_accurate_after_many_rounds():
             x, y = rows[t % 50], targets[t % 50]
             step = jnp.asarray(0.1, dtype) / jnp.sqrt((t + 1).astype(dtype))
             info = type("Info", (), {"shadow": Shadow(jnp.zeros(6, dtype), step, TwoCopies())})
-            return measure.add(carry, t, Round(zero, zero, y, x, x, y, zero, info))
+            return measure.add(carry, t, Round(zero, zero, y, x, x, y, zero, zero, info))
 
-        first = Round(zero, zero, zero, rows[0], rows[0], zero, zero, ())
+        first = Round(zero, zero, zero, rows[0], rows[0], zero, zero, zero, ())
         carry = jax.jit(lambda: jax.lax.fori_loop(0, 100_000, one_round, measure.init(first)))()
         return float(carry.control.total) - float(carry.control.correction)
 
@@ -309,19 +308,19 @@ def test_error_if_noise_cannot_be_mirrored():
         jo.simulate(game, learner(estimator()), n_runs=2, n_rounds=3, antithetic=True)
 
     custom = jo.noise.CustomNoise(lambda key, t, x: 0 * x)
-    with pytest.raises(ValueError, match=r"symmetric law to be mirrored.*symmetric = True, got CustomNoise"):
+    with pytest.raises(ValueError, match=r"noise: must be symmetric.*got CustomNoise.*symmetric = True"):
         play(jo.NoisyCopies(custom))
-    with pytest.raises(ValueError, match="symmetric law to be mirrored"):
+    with pytest.raises(ValueError, match="noise: must be symmetric"):
         play(jo.NoisyCopies(jo.noise.gaussian(0.1), label_noise=custom))
-    with pytest.raises(ValueError, match=r"noise that can be mirrored .*, got AdversarialCopies"):
+    with pytest.raises(ValueError, match=r"noise that can be mirrored.* .got AdversarialCopies"):
         play(jo.AdversarialCopies(jo.environments.adversaries.ChasingNoise(0.5)))
     with pytest.raises(ValueError, match=r"antithetic.*NoisyRegret"):
         play(COPIES, regret=jo.game.NoisyRegret())
     with pytest.raises(ValueError, match=r"antithetic.*FullInformation"):
         play(jo.FullInformation(), FullGradient)
-    with pytest.raises(TypeError, match="antithetic must be True or False"):
+    with pytest.raises(TypeError, match="antithetic: must be True or False"):
         simulate(antithetic=2)
-    with pytest.raises(TypeError, match="control_variates must be True or False"):
+    with pytest.raises(TypeError, match="control_variates: must be True or False"):
         simulate(control_variates="yes")
 
 
@@ -329,7 +328,7 @@ def test_gradient_moment_protocol_and_reserved_measure_name():
     assert isinstance(TwoCopies(), HasGradientMoments)
     assert not isinstance(KnownCovariance(), HasGradientMoments)
     assert Mirrored(jo.noise.student_t(0.1, 5.0), -1.0).covariance_at(1, jnp.zeros(2)).shape == (2, 2)
-    with pytest.raises(ValueError, match=f"measures must .*got '{CONTROL}'"):
+    with pytest.raises(ValueError, match=f"measures: must .*got '{CONTROL}'"):
         simulate(measures=[ControlVariate(COPIES.noise)])
 
 

@@ -1,4 +1,4 @@
-"""Golden numbers: studies whose numbers were recorded before the rooms were moved, and are the same ever since.
+"""Golden numbers: studies must reproduce their recorded numbers.
 
 (Digests were recorded again, where losses are rounded otherwise since then: those of the eleven studies of the
 linear model when threefry was written out, by less than 2e-8 of the loss at the horizon; and those of 17 studies when

@@ -1,4 +1,4 @@
-"""Learners that run out of storage: such runs are counted, left out of the means, and said aloud."""
+"""Learners that run out of storage: such runs are counted, excluded from the means, and reported."""
 
 import warnings
 from typing import ClassVar, NamedTuple

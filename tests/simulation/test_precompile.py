@@ -1,4 +1,4 @@
-"""Programs that are compiled ahead are the ones that are played."""
+"""Jobs use the programs that were compiled in advance, and nothing is compiled twice."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The simulator: the same key gives the same bits however the work is cut, and programs are compiled once."""
+"""The simulator: the same key gives the same bits however the work is divided, and programs are compiled once."""
 
 import jax
 import jax.numpy as jnp
@@ -225,7 +225,7 @@ def test_initial_state_may_be_a_python_number():
 def test_sweep_of_unlike_learners_raises():
     with pytest.raises(ValueError, match="item 1"):
         jo.sweep([learner(), learner(estimator=KnownCovariance())])
-    with pytest.raises(ValueError, match="learners of a sweep"):
+    with pytest.raises(ValueError, match="learners: must hold"):
         jo.sweep([])
 
 

@@ -1,4 +1,4 @@
-"""Numbers chosen by playing: successive halving, what is tried, whose runs choose, what it costs, and at which edge."""
+"""`tune`: successive halving, settings, samplers, independent runs, shared programs, and choices at the edge."""
 
 import warnings
 
@@ -113,13 +113,13 @@ def test_plan_rungs(sizes, rungs):
 
 
 def test_too_many_rungs_raise():
-    with pytest.raises(ValueError, match=r"rungs must .*got 4 for n_runs=26"):
+    with pytest.raises(ValueError, match=r"rungs: must .*got 4 for n_runs=26"):
         halving.plan_rungs(100, 26, 4, 3)
 
 
 def test_argmin_finite_returns_the_first_of_equal_means():
     assert halving.argmin_finite([2.0, np.nan, 1.0, 1.0, -np.inf]) == 2
-    with pytest.raises(ValueError, match=r"grid must .*finite losses, got none in 2"):
+    with pytest.raises(ValueError, match=r"grid: .*got none in 2"):
         halving.argmin_finite([np.nan, np.inf])
 
 
@@ -228,7 +228,7 @@ def test_tuned_has_a_repr_and_html(tuned):
 
 
 def test_all_settings_failing_raises(no_further_program):
-    with pytest.raises(ValueError, match=r"grid must .*finite losses, got none in 4"):
+    with pytest.raises(ValueError, match=r"grid: .*got none in 4"):
         jo.tune(GAME, make, {"step": [1e20, 2e20, 3e20, 4e20]}, key=3, **SIZES)
 
 
@@ -278,9 +278,9 @@ def test_optuna_sampler_finds_the_best_setting(given):
     if given == "study":
         assert [trial.params for trial in study.trials] == list(found.settings)
         assert [trial.value for trial in study.trials] == found.rungs[0].of.mean.tolist()
-        with pytest.raises(ValueError, match=r"sampler must .*maximize"):
+        with pytest.raises(ValueError, match=r"sampler: must .*maximize"):
             jo.tune(GAME, make, grid, sampler=optuna.create_study(direction="maximize"), n_settings=2, **SIZES)
-        with pytest.raises(TypeError, match=r"grid\['step'\] must be a list of numbers"):
+        with pytest.raises(TypeError, match=r"grid\['step'\]: must be a list of numbers"):
             jo.tune(GAME, make, {"step": [jo.Constant(0.1)]}, sampler=study, n_settings=2, **SIZES)
 
 

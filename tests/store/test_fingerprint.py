@@ -182,7 +182,7 @@ EDITS = {
 
 
 @pytest.mark.parametrize("name", EDITS)
-def test_an_edit_is_seen_and_named(written, name):
+def test_an_edit_changes_the_fingerprint_and_is_named(written, name):
     before, after, told = EDITS[name]
     assert before in STUDY + HELPERS
     first = about(written())
@@ -201,14 +201,14 @@ def test_an_edit_is_seen_and_named(written, name):
         ("import functools\n", "import functools\nimport math\n"),
     ],
 )
-def test_what_decides_nothing_does_not_count(written, before, after):
+def test_irrelevant_changes_keep_the_fingerprint(written, before, after):
     first = about(written())
     assert about(written(STUDY.replace(before, after), HELPERS.replace(before, after))) == first
     assert about(written(name="under_another_name")) == first
 
 
 @pytest.mark.long
-def test_the_same_in_another_process(written, tmp_path):
+def test_another_process_has_the_same_fingerprint(written, tmp_path):
     first = about(written())
     code = (
         "from study_of_mine import learner\nfrom jaxonline.store.fingerprint import describe_inputs, fingerprint\n"
@@ -217,7 +217,7 @@ def test_the_same_in_another_process(written, tmp_path):
     assert run_python(code, tmp_path).strip() == fingerprint(first)
 
 
-def test_a_global_that_is_changed_without_an_edit(written):
+def test_a_changed_global_changes_the_fingerprint(written):
     study = written()
     first = about(study)
     study.SCALE = 0.75
@@ -225,7 +225,7 @@ def test_a_global_that_is_changed_without_an_edit(written):
     assert hash_user_code({"learner": study.learner}) != hash_user_code({"learner": written().learner})
 
 
-def test_a_file_that_was_edited_after_its_import_is_not_taken_for_what_runs(written, tmp_path):
+def test_a_file_edited_after_its_import_raises_an_error(written, tmp_path):
     """The old code runs, the new text is on the disk: neither the old nor the new study. What the interpreter made of
     the old text does not count, since it is another in another version of Python."""
     new = STUDY.replace("state * 0.9", "state * 0.85")
@@ -259,7 +259,7 @@ def test_functions_without_a_source_need_a_version():
     )
 
 
-def test_numbers_and_structure():
+def test_numbers_and_structure_change_the_fingerprint():
     """Values, dtypes, shapes and keys; not whether it is the same object twice."""
     one = np.arange(3.0)
     items = [
@@ -277,7 +277,7 @@ def test_numbers_and_structure():
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_everything_of_this_package_can_be_seen(name):
+def test_every_component_of_the_package_can_be_inspected(name):
     entry = LEARNERS[name]()
     first, second = (describe_inputs({"learner": entry.learner, "feedback": entry.feedback}) for _ in range(2))
     assert first == second
@@ -286,13 +286,13 @@ def test_everything_of_this_package_can_be_seen(name):
 
 
 @pytest.mark.parametrize("name", ["jax", "numpy", "optax"])
-def test_versions_of_libraries_count(monkeypatch, name):
+def test_versions_of_libraries_change_the_fingerprint(monkeypatch, name):
     first, version = describe_inputs({"a": 1}), module.importlib.metadata.version
     monkeypatch.setattr(module.importlib.metadata, "version", lambda each: "9.9" if each == name else version(each))
     assert {key for key in first if first[key] != describe_inputs({"a": 1})[key]} == {f"the version of {name}"}
 
 
-def test_this_package_counts_by_its_files(monkeypatch):
+def test_files_of_this_package_change_the_fingerprint(monkeypatch):
     first = describe_inputs({"a": 1})
     module._package_hash.cache_clear()
     read = module.Path.read_bytes
@@ -301,14 +301,14 @@ def test_this_package_counts_by_its_files(monkeypatch):
     module._package_hash.cache_clear()
 
 
-def test_float64_counts():
+def test_float64_changes_the_fingerprint():
     first = describe_inputs({"a": 1})
     with jax.enable_x64(True):
         assert describe_inputs({"a": 1}) != first
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What cannot be seen
+# Inputs that cannot be inspected
 
 RNG = np.random.default_rng(0)
 LOCK = threading.Lock()
@@ -325,7 +325,7 @@ class Hidden:
         self.thing = thing
 
 
-UNSEEN = {
+UNINSPECTABLE = {
     "a generator": (lambda: RNG, "numpy.random._generator.Generator"),
     "a generator that is global": (lambda: law_that_draws, r"Generator \(law, the global RNG of law_that_draws\)"),
     "a method of the legacy generator": (lambda: np.random.normal, "numpy.random.mtrand.RandomState"),
@@ -339,18 +339,18 @@ UNSEEN = {
 }
 
 
-@pytest.mark.parametrize("name", UNSEEN)
-def test_what_cannot_be_seen_is_refused_with_the_remedy(name):
-    make, message = UNSEEN[name]
+@pytest.mark.parametrize("name", UNINSPECTABLE)
+def test_inputs_that_cannot_be_inspected_raise_an_error_with_the_remedy(name):
+    make, message = UNINSPECTABLE[name]
     with pytest.raises(TypeError, match=message) as error:
         describe_inputs({"law": make()})
-    assert str(error.value).startswith("checkpoint ")
-    assert "checkpoint=jo.Checkpoint(folder, version='1')" in str(error.value)
+    assert str(error.value).startswith("checkpoint: ")
+    assert "jo.Checkpoint(folder, version='1')" in str(error.value)
     assert "\n" not in str(error.value)
     assert describe_inputs({"law": make()}, version="1") == describe_inputs({"law": make()}, version="1")
 
 
-def test_with_a_version_the_user_vouches_for_the_code_and_numbers_still_count(written):
+def test_a_version_replaces_the_code_but_not_the_numbers(written):
     first = written()
     second = written(STUDY.replace("state * 0.9", "state * 0.8").replace("SCALE = 0.5", "SCALE = 0.6"))
     assert describe_inputs({"a": first.learner}, "1") == describe_inputs({"a": second.learner}, "1")
@@ -361,7 +361,7 @@ def test_with_a_version_the_user_vouches_for_the_code_and_numbers_still_count(wr
         )
 
 
-def test_a_version_of_a_library_does_not_count_then(monkeypatch):
+def test_a_version_replaces_versions_of_libraries(monkeypatch):
     of_library, items = module.library_version, {"a": optax.adam(0.1), "b": np.sin}
     first, vouched = describe_inputs(items), describe_inputs(items, "1")
 

@@ -16,7 +16,7 @@ def place(request, tmp_path):
     return storage_at(f"memory://{tmp_path.as_posix()}/kept")
 
 
-def test_files_by_key(place):
+def test_files_are_written_read_listed_and_removed(place):
     assert (place.read("a"), place.names(), place.names("a/b"), place.set_aside("a")) == (None, [], [], None)
     place.write({"a": b"1", "b/c": b"22", "b/d/e": b""})
     assert (place.read("a"), place.read("b/c"), place.read("b/d/e"), place.read("b/x")) == (b"1", b"22", b"", None)
@@ -32,14 +32,14 @@ def test_files_by_key(place):
     assert place.read("b/d/e") is None
 
 
-def test_what_is_damaged_is_set_aside(place):
+def test_a_damaged_file_is_renamed(place):
     for name in ("x.damaged", "x.2.damaged", "x.3.damaged"):
         place.write({"a/x": name.encode()})
         assert place.set_aside("a/x") == name
         assert (place.read("a/x"), place.read(f"a/{name}")) == (None, name.encode())
 
 
-def test_kinds_of_places(tmp_path):
+def test_a_location_is_a_folder_or_a_bucket(tmp_path):
     assert not is_url(tmp_path)
     assert not is_url("kept/part")
     assert is_url("s3://bucket/kept")
@@ -50,13 +50,13 @@ def test_kinds_of_places(tmp_path):
 
 
 @pytest.mark.parametrize("url", ["s3://bucket/kept", "file:///kept", "memory://kept"])
-def test_a_path_that_was_a_url_is_refused(url):
+def test_a_path_made_of_a_url_raises_an_error(url):
     """`pathlib` makes one slash of two, and there would be a folder `s3:`."""
-    with pytest.raises(ValueError, match=f"a URL must be given as a string .*, got '{Path(url)}'"):
+    with pytest.raises(ValueError, match=f"path: .*got '{Path(url)}'"):
         storage_at(Path(url))
 
 
-def test_a_folder_stays_where_it_was(tmp_path, monkeypatch):
+def test_a_folder_does_not_depend_on_the_working_directory(tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path)
     place = storage_at("kept")
@@ -67,7 +67,7 @@ def test_a_folder_stays_where_it_was(tmp_path, monkeypatch):
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-def test_what_goes_wrong_at_a_url_names_it(monkeypatch):
+def test_errors_at_a_url_name_it(monkeypatch):
     place = storage_at("memory://kept")
 
     def fail(*_, **__):

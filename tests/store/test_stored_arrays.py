@@ -40,7 +40,7 @@ def stored(played, nothing_held):
     return found
 
 
-def test_the_numbers_are_those_in_memory(played, stored):
+def test_stored_numbers_equal_those_in_memory(played, stored):
     """What is estimated, too, up to the order of additions."""
     held = played[0]
     assert_same_bits(stored, held)
@@ -69,14 +69,14 @@ INDICES = (
 
 
 @pytest.mark.parametrize("index", INDICES, ids=str)
-def test_indexed_as_an_array_of_numpy(played, stored, index):
+def test_indices_work_as_in_numpy(played, stored, index):
     for name in ("cumulative_loss", "comparator_loss"):
         held, array = getattr(played[0], name), getattr(stored, name)
         np.testing.assert_array_equal(array[index], held[index])
         assert np.shape(array[index]) == np.shape(held[index])
 
 
-def test_computed_with_as_an_array_of_numpy(played, stored):
+def test_arithmetic_works_as_in_numpy(played, stored):
     held, array = played[0].cumulative_loss, stored.cumulative_loss
     np.testing.assert_array_equal(array - 1.0, held - 1.0)
     np.testing.assert_array_equal(1.0 - array, 1.0 - held)
@@ -97,7 +97,7 @@ def test_parts_stay_in_the_store(played, stored, learners):
     assert_same_bits(some.select(learners[0], runs=[2, 0]), wanted.select(learners[0], runs=[2, 0]))
 
 
-def test_saved_and_loaded(played, stored, tmp_path):
+def test_a_stored_result_is_saved_and_loaded(played, stored, tmp_path):
     """The files are those of a result in memory."""
     folders = [each.save(tmp_path / name) for each, name in ((stored, "stored"), (played[0], "held"))]
     files = [{path.relative_to(folder): path for path in folder.rglob("*") if path.is_file()} for folder in folders]
@@ -110,7 +110,7 @@ def test_saved_and_loaded(played, stored, tmp_path):
     assert_same_bits(again, played[0])
 
 
-def test_a_study_holds_no_numbers(played, nothing_held, tmp_path):
+def test_a_study_keeps_no_numbers_in_memory(played, nothing_held, tmp_path):
     """Played anew, continued, with some of its runs, with control variates, and until it is precise."""
     found = study(LEARNERS, checkpoint=tmp_path / "kept")
     assert isinstance(found.cumulative_loss, StoredArray)
@@ -118,21 +118,21 @@ def test_a_study_holds_no_numbers(played, nothing_held, tmp_path):
     again = study(LEARNERS, checkpoint=tmp_path / "kept", runs=[17, 3], record_at=4)
     assert again.runs.tolist() == [17, 3]
     assert_same_bits(again, played[0], runs=[17, 3])
-    with pytest.warns(PrecisionWarning, match="precision is not reached"):
+    with pytest.warns(PrecisionWarning, match="precision.*not reached"):
         precise = study(LEARNERS, checkpoint=tmp_path / "precise", precision=jo.Precision(1e-6, least_runs=4), n_runs=8)
     assert isinstance(precise.cumulative_loss, StoredArray)
     assert_same_bits(precise, played[0], runs=slice(8))
 
 
 @pytest.mark.long
-def test_control_variates_in_the_store(nothing_held, tmp_path):
+def test_control_variates_stay_in_the_store(nothing_held, tmp_path):
     game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
     learners = {"plain": learner(0.2), "too large": learner(30.0)}
     options = {"n_runs": 12, "n_rounds": 20, "block_size": 4, "comparator": jo.L2Ball(1.0), "control_variates": True}
     mesh = default_mesh(jax.devices()[:1])
     results = []
     for checkpoint in (tmp_path, None):
-        with pytest.warns(ControlVariateWarning, match="the control variate of 'too large' is not used"):
+        with pytest.warns(ControlVariateWarning, match="'too large'"):
             results.append(jo.simulate(game, learners, mesh=mesh, checkpoint=checkpoint, **options))
     results.append(jo.load_result(tmp_path))
     for found in (results[0], results[2]):
@@ -141,7 +141,7 @@ def test_control_variates_in_the_store(nothing_held, tmp_path):
         assert isinstance(found.measures["control_variate"], StoredArray)
 
 
-def test_a_longer_study_is_read_as_far_as_it_was(nothing_held, tmp_path):
+def test_an_extended_study_leaves_earlier_results_unchanged(nothing_held, tmp_path):
     """Of a result whose study went on, the numbers are still there, and no more of them."""
     checkpoint = jo.Checkpoint(tmp_path, keep_states=True)
     short = study(n_rounds=ROUNDS // 2, n_runs=6, record_at=2, checkpoint=checkpoint)
@@ -152,13 +152,13 @@ def test_a_longer_study_is_read_as_far_as_it_was(nothing_held, tmp_path):
     np.testing.assert_array_equal(longer.regret[:, :, :2], before)
 
 
-def test_a_store_that_is_gone_or_damaged(played, nothing_held, tmp_path):
+def test_a_missing_or_damaged_store_raises_an_error(played, nothing_held, tmp_path):
     shutil.copytree(played[1], tmp_path / "kept")
     found = jo.load_result(tmp_path / "kept")
     chunk = max((tmp_path / "kept" / "cumulative_loss").glob("c.*"))
     chunk.write_bytes(chunk.read_bytes()[:-1] + b"?")
     found.queries[0]
-    with pytest.raises(ValueError, match="kept is damaged: 'cumulative_loss'"):
+    with pytest.raises(ValueError, match="kept: is damaged; 'cumulative_loss'"):
         found.mean()
     shutil.rmtree(tmp_path / "kept")
     with pytest.raises(FileNotFoundError, match=r"'queries' .*kept: a result of more than 0 MB"):
@@ -170,7 +170,7 @@ def place(request, tmp_path):
     return tmp_path / "saved" if request.param == "folder" else f"memory://{tmp_path.as_posix()}/saved"
 
 
-def test_a_store_in_whose_place_another_one_is_put(nothing_held, place):
+def test_a_replaced_store_raises_an_error(nothing_held, place):
     """Its numbers are not those of the result."""
     made_up().save(place)
     old = jo.load_result(place)
@@ -184,7 +184,7 @@ def test_a_store_in_whose_place_another_one_is_put(nothing_held, place):
     assert jo.load_result(place).comparator_loss is None, "nothing was saved"
 
 
-def test_saved_in_the_place_of_its_own_numbers(nothing_held, place, monkeypatch):
+def test_a_result_saved_over_its_own_store_raises_an_error(nothing_held, place, monkeypatch):
     """The store is that of the new numbers; saving changes no result, so what is read from the old store is gone."""
     wanted = made_up().select("b, c", "α", runs=slice(9))
     made_up().save(place)
@@ -208,7 +208,7 @@ def test_saved_in_the_place_of_its_own_numbers(nothing_held, place, monkeypatch)
     np.testing.assert_array_equal(jo.load_result(place).regret, wanted.regret[1:])
 
 
-def test_a_study_in_whose_place_another_one_is_put(played, nothing_held, tmp_path):
+def test_a_replaced_study_raises_an_error(played, nothing_held, tmp_path):
     """Another key, or other recorded rounds."""
     for name, was, now in (("key", "study", "0" * 16), ("rounds", "rounds", [10, 20, 30, 80])):
         shutil.copytree(played[1], tmp_path / name)

@@ -39,7 +39,7 @@ def written(folder, arrays, chunks=None):
 
 
 @pytest.mark.parametrize("consolidated", [True, False])
-def test_zarr_reads_it(tmp_path, consolidated):
+def test_zarr_reads_the_arrays(tmp_path, consolidated):
     """Arrays of any kind and shape, through the first document and without it."""
     rng = np.random.default_rng(0)
     arrays = {f"{kind} {shape}": (9 * rng.random(shape)).astype(kind) for kind in KINDS for shape in SHAPES}
@@ -56,7 +56,7 @@ def test_zarr_reads_it(tmp_path, consolidated):
         np.testing.assert_array_equal(decode_array(again, read), arrays[name], strict=True)
 
 
-def test_chunks_that_reach_beyond_the_array(tmp_path):
+def test_chunks_may_reach_beyond_the_array(tmp_path):
     array = np.arange(35.0).reshape(5, 7)
     specs = written(tmp_path, {"a": array}, (2, 3))
     np.testing.assert_array_equal(zarr.open_array(tmp_path / "a", mode="r")[...], array)
@@ -69,7 +69,7 @@ def test_chunks_that_reach_beyond_the_array(tmp_path):
         decode_array(specs["a"], Folder(tmp_path / "a").read)
 
 
-def test_texts(tmp_path):
+def test_zarr_reads_texts(tmp_path):
     names = np.array(["", "α", "two copies, naive", "x" * 300], object)
     spec = ArraySpec(("name",), (4,), (4,), STRING)
     Folder(tmp_path).write(encode_array(spec, names) | {DOCUMENT: encode_document(spec.document())})
@@ -107,7 +107,7 @@ def test_names_stay_inside_the_folder():
     assert [encode_name(name) for name in names] == ["loss", "a%2Fb", "%2E%2E", "%2E", "..%2F..", "a%252Fb", "α, mean"]
 
 
-def test_what_is_no_number_is_refused():
+def test_arrays_without_numbers_raise_an_error():
     for array in (np.array(["a"]), np.array([None]), np.array(["2020"], "datetime64[D]")):
-        with pytest.raises(TypeError, match="loss must be an array of numbers"):
+        with pytest.raises(TypeError, match="loss: must be an array of numbers"):
             ArraySpec.whole("loss", array)

@@ -104,9 +104,9 @@ def test_ranks_handle_ties_failures_and_gaps():
     assert re.search(r"^a +1.75 +2.5 b +1 a\* +–$", text, re.MULTILINE)
     assert re.search(r"^b +2.00 +1 a +4\* +1 a$", text, re.MULTILINE)
     assert "a does not play short: it has other moves." in text
-    assert "b in failed: 30 of 30 runs came to NaN or infinity" in text.replace("\n", " ")
-    assert "* is a rank of some of the runs" in text.replace("\n", " ")
-    with pytest.raises(ValueError, match="learners must be one of 'd', 'b', got 'a'"):
+    assert "b in failed: 30 of 30 runs" in text.replace("\n", " ")
+    assert "* marks a rank" in text.replace("\n", " ")
+    with pytest.raises(ValueError, match=r"learners: .*got 'a'"):
         table.differ("short", "a", "b")
 
 
@@ -260,7 +260,7 @@ def test_a_learner_that_does_not_fit_raises_an_error_or_leaves_a_gap():
         "regression": ["sgd"],
     }
     assert set(gaps) == {("easy", "sgd[0.1]"), ("regression", "UCB1")}
-    assert "cannot play with FullInformation" in gaps["regression", "UCB1"]
+    assert "FullInformation" in gaps["regression", "UCB1"]
 
 
 @pytest.mark.long
@@ -274,20 +274,20 @@ def test_gaps_are_nan_ranks_with_a_reason():
 @pytest.mark.parametrize(
     ("games", "learners", "options", "words"),
     [
-        ({}, LEARNERS, {}, "games must have at least one entry, got none"),
-        (BANDITS, {}, {}, "learners must have at least one entry, got none"),
-        ([BANDITS], LEARNERS, {}, "games must be a dictionary of games by name"),
-        ({"a": 3}, LEARNERS, {}, r"games\['a'\] must be a Game or a Task, got 3"),
+        ({}, LEARNERS, {}, "games: .*got none"),
+        (BANDITS, {}, {}, "learners: .*got none"),
+        ([BANDITS], LEARNERS, {}, "games: must be a dictionary of games by name"),
+        ({"a": 3}, LEARNERS, {}, r"games\['a'\]: .*got 3"),
         ({"a b": REGRESSION, "a-b": REGRESSION}, LEARNERS, {}, "games.*got 'a-b'"),
-        ({"../a": BANDITS["easy"]}, LEARNERS, {}, "games must .*, got '../a'"),
-        ({"..": BANDITS["easy"]}, LEARNERS, {}, "games must .*, got '..'"),
-        (BANDITS, LEARNERS, {"key": -1}, "key must be at least 0, got -1"),
-        (BANDITS, LEARNERS, {"level": 2.0}, "level must be above 0 and below 1, got 2"),
-        (BANDITS, LEARNERS, {"gaps": 1}, "gaps must be True or False, got 1"),
-        (BANDITS, {"three": 3}, {}, "learners: 'three' .*'easy'.* got 3"),
-        ({"r": REGRESSION}, LEARNERS, {"gaps": True}, "games must .*, got none for 'r'"),
+        ({"../a": BANDITS["easy"]}, LEARNERS, {}, "games: .*got '../a'"),
+        ({"..": BANDITS["easy"]}, LEARNERS, {}, "games: .*got '..'"),
+        (BANDITS, LEARNERS, {"key": -1}, "key: .*got -1"),
+        (BANDITS, LEARNERS, {"level": 2.0}, "level: .*got 2"),
+        (BANDITS, LEARNERS, {"gaps": 1}, "gaps: .*got 1"),
+        (BANDITS, {"three": 3}, {}, "learners: 'three' .*'easy'.*got 3"),
+        ({"r": REGRESSION}, LEARNERS, {"gaps": True}, "games: .*got none for 'r'"),
         (BANDITS, {**LEARNERS, "sgd": DESCENT}, {"gaps": True},
-         "learners must .*, got 'sgd'"),
+         "learners: .*got 'sgd'"),
     ],
 )  # fmt: skip
 def test_invalid_arguments_raise_errors_with_their_names(games, learners, options, words):
@@ -297,15 +297,15 @@ def test_invalid_arguments_raise_errors_with_their_names(games, learners, option
 
 def test_invalid_standings_raise_errors():
     result = made([1.0, 2.0])
-    with pytest.raises(ValueError, match="results must have at least one entry, got none"):
+    with pytest.raises(ValueError, match=r"results: .*got none"):
         Standings({})
-    with pytest.raises(TypeError, match="results must be a dictionary of results, got 3"):
+    with pytest.raises(TypeError, match=r"results: .*got 3"):
         Standings(3)
-    with pytest.raises(ValueError, match=r"quantity must be one of .*, got 'pulls'"):
+    with pytest.raises(ValueError, match=r"quantity: .*got 'pulls'"):
         Standings({"a": result}, quantity="pulls")
-    with pytest.raises(ValueError, match="n_rounds must be at least 1, got 0"):
+    with pytest.raises(ValueError, match=r"n_rounds: .*got 0"):
         jo.Task(REGRESSION, n_rounds=0)
-    with pytest.raises(TypeError, match="game must be a Game, got 3"):
+    with pytest.raises(TypeError, match=r"game: .*got 3"):
         jo.Task(3)
 
 
@@ -368,7 +368,7 @@ def test_sets_of_openml_are_found_in_a_folder_or_fetched_by_name(tmp_path, monke
     (tmp_path / "houses.csv").write_text("a,b,value\n1,2,3\n4,5,6\n")
     X, y = real_set("houses", [str(tmp_path)])
     assert (X.tolist(), y.tolist()) == ([[1.0, 2.0], [4.0, 5.0]], [3.0, 6.0])
-    with pytest.raises(ValueError, match=r"data must hold cpu_act"):
+    with pytest.raises(ValueError, match=r"data: must hold cpu_act"):
         real_set("cpu_act", [str(tmp_path)])
     asked = []
 

@@ -61,7 +61,7 @@ def test_a_report_on_disk(plain, tmp_path):
 @pytest.mark.parametrize("tune", [0.3, {"two copies": 0.3, "naive": 0.3}])
 def test_fixed_steps_set_etas_bounds_and_rows(plain, tune):
     bounds = {"naive": lambda eta, rounds: eta * rounds}
-    with pytest.raises(ValueError, match=r"bounds .*got 'somebody else'"):
+    with pytest.raises(ValueError, match=r"bounds: .*got 'somebody else'"):
         Comparison(GAME, MAKERS, bounds={"somebody else": bounds["naive"]})
     labels = {"data": "four points"}
     comparison = Comparison(GAME, MAKERS, jo.L2Ball(2.0), bounds, tune, labels, growth_start=1 / 2)
@@ -225,7 +225,7 @@ def test_the_pilot_seed_after_the_last_seed_is_zero(tune):
 
 
 def test_unknown_runs_of_best_of_raise_an_error():
-    with pytest.raises(ValueError, match=r"runs .*got 'half'"):
+    with pytest.raises(ValueError, match=r"runs: .*got 'half'"):
         BestOf({"a": 1.0}, runs="half")
 
 

@@ -34,14 +34,14 @@ class Ranges(Study):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"runs": 1}, "runs must be at least 2, got 1"),
-        ({"runs": "10"}, "runs must be at most 9, got 10"),
-        ({"runs": "many"}, "runs must be a valid integer, got many"),
-        ({"rounds": 100}, "rounds must be a multiple of 64, got 100"),
-        ({"noises": ["0.1,high"]}, "noises must be a valid number, got high"),
+        ({"runs": 1}, "runs: .*got 1."),
+        ({"runs": "10"}, "runs: .*got 10."),
+        ({"runs": "many"}, "runs: .*got many."),
+        ({"rounds": 100}, "rounds: .*got 100."),
+        ({"noises": ["0.1,high"]}, "noises: .*got high."),
         (
             {"nonsense": 1},
-            r"fields must be among runs, rounds, noises, sets, only, got nonsense: did you mean 'noises'\?",
+            r"fields: .*got nonsense.; did you mean 'noises'\?",
         ),
     ],
 )
@@ -66,7 +66,7 @@ def test_select_by_name_returns_the_named_entries():
     known = {"a": 1, "b": 2}
     assert select_by_name("only", (), known) == known
     assert select_by_name("only", ("b",), known) == {"b": 2}
-    with pytest.raises(ValueError, match=r"only .*got 'c'"):
+    with pytest.raises(ValueError, match=r"only: .*got 'c'"):
         select_by_name("only", ("a", "c"), known)
 
 
@@ -74,7 +74,7 @@ def test_names_may_be_listed_with_commas():
     known = {"UCB1": 1, "EXP3": 2, "one, two": 3}
     assert list(select_by_name("only", ("EXP3,UCB1",), known)) == ["UCB1", "EXP3"]
     assert list(select_by_name("only", ("one, two", "UCB1"), known)) == ["UCB1", "one, two"]
-    with pytest.raises(ValueError, match=r"only .*got 'EXP4'"):
+    with pytest.raises(ValueError, match=r"only: .*got 'EXP4'"):
         select_by_name("only", ("UCB1,EXP4",), known)
 
 
@@ -151,7 +151,7 @@ def test_parts_have_distinct_folders_directly_in_the_checkpoint(tmp_path):
 
 
 def test_a_negative_seed_raises_an_error():
-    with pytest.raises(ValueError, match="seed must be at least 0, got -1"):
+    with pytest.raises(ValueError, match=r"seed: .*got -1"):
         Context(seed=-1)
 
 

@@ -147,11 +147,11 @@ def test_an_estimate_may_be_a_complex_pytree():
     assert verdict() == "unbiased"
     assert verdict(complex=np.full(2, 0.5)) == "biased"
     assert verdict(rest=([0.5, 0.5], 0.5, 1)) == "biased"
-    with pytest.raises(ValueError, match="target must have the structure of an estimate"):
+    with pytest.raises(ValueError, match="target: must have the structure of an estimate"):
         verify.unbiased(_pytree, [0.5, 1.0], mesh=ONE)
-    with pytest.raises(TypeError, match="second_moment must not be given for complex estimates"):
+    with pytest.raises(TypeError, match="second_moment: must not be given for complex estimates"):
         verify.unbiased(_pytree, target, second_moment=1.0, mesh=ONE)
-    with pytest.raises(TypeError, match="given must return one array of real numbers"):
+    with pytest.raises(TypeError, match="given: must return one array of real numbers"):
         verify.unbiased(None, 1.0, strata=verify.Strata([1.0], lambda key, n: _pytree(key), terms=[1.0]), mesh=ONE)
 
 
@@ -282,7 +282,7 @@ def test_max_seconds_ends_the_sampling():
     assert "max_seconds" in result.notes[-1]
     slow = verify.unbiased(None, 1.5, strata=_two_strata(), detect=1e-4, max_seconds=1e-9, mesh=ONE)
     assert "max_seconds" in slow.notes[0]
-    with pytest.raises(ValueError, match="max_seconds must be above 0, got 0"):
+    with pytest.raises(ValueError, match=r"max_seconds: .*got 0"):
         verify.unbiased(uniform, 0.5, max_seconds=0)
 
 

@@ -39,11 +39,11 @@ def test_rounding_of_float32_values_is_no_bias():
 @pytest.mark.parametrize(
     ("support", "message"),
     [
-        ([], "support must have at least one outcome"),
-        ([(0.5, 1.0)], "support must .* got a sum of 0.5"),
-        ([(1.5, 1.0), (-0.5, 0.0)], "support must .*at least 0"),
-        ([(1.0, np.ones(2))], r"support must .*the target's shape \(\)"),
-        ([(1.0, np.nan)], "support's values must be finite"),
+        ([], "support: must have at least one outcome"),
+        ([(0.5, 1.0)], "support: must .*got a sum of 0.5"),
+        ([(1.5, 1.0), (-0.5, 0.0)], "support: must .*at least 0"),
+        ([(1.0, np.ones(2))], r"support: must .*the target's shape \(\)"),
+        ([(1.0, np.nan)], "support's values: must be finite"),
     ],
 )
 def test_invalid_support_raises_an_error(support, message):
@@ -239,17 +239,17 @@ def test_a_verification_needs_three_lines():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"level": 0.0}, "level must be above 0 and below 1, got 0"),
-        ({"power": 1.0}, "power must be above 0 and below 1, got 1"),
-        ({"detect": -1.0}, "detect must be above 0, got -1"),
-        ({"samples": 0}, "samples must be at least 1, got 0"),
-        ({"method": "guess"}, "method must be one of 'auto'"),
-        ({"method": "bernstein"}, "range must .*'bernstein'"),
-        ({"range": (1, 0)}, r"range must be \(low, high\) with low below high"),
-        ({"second_moment": 0.1}, "second_moment must be at least the target squared"),
-        ({"second_moment": np.ones(3)}, r"second_moment must have the target's shape \(\), got \(3,\)"),
-        ({"kurtosis": 0.5}, "kurtosis must be at least 1, got 0.5"),
-        ({"width": 1}, "width must be at least 2, got 1"),
+        ({"level": 0.0}, "level: .*got 0"),
+        ({"power": 1.0}, "power: .*got 1"),
+        ({"detect": -1.0}, "detect: .*got -1"),
+        ({"samples": 0}, "samples: .*got 0"),
+        ({"method": "guess"}, "method: must be one of 'auto'"),
+        ({"method": "bernstein"}, "range: must .*'bernstein'"),
+        ({"range": (1, 0)}, r"range: must be \(low, high\) with low below high"),
+        ({"second_moment": 0.1}, "second_moment: must be at least the target squared"),
+        ({"second_moment": np.ones(3)}, r"second_moment: .*got \(3,\)"),
+        ({"kurtosis": 0.5}, "kurtosis: .*got 0.5"),
+        ({"width": 1}, "width: .*got 1"),
     ],
 )
 def test_invalid_options_raise_errors_with_their_names(options, message):
@@ -258,11 +258,11 @@ def test_invalid_options_raise_errors_with_their_names(options, message):
 
 
 def test_invalid_estimators_raise_errors():
-    with pytest.raises(TypeError, match="estimator must be a function of a key, got 3"):
+    with pytest.raises(TypeError, match=r"estimator: .*got 3"):
         verify.unbiased(3, 0.5)
-    with pytest.raises(ValueError, match=r"target must have the shape of an estimate \(\), got \(2,\)"):
+    with pytest.raises(ValueError, match=r"target: .*got \(2,\)"):
         verify.unbiased(uniform, np.ones(2))
-    with pytest.raises(ValueError, match="target must be finite"):
+    with pytest.raises(ValueError, match="target: must be finite"):
         verify.unbiased(uniform, math.nan)
 
 

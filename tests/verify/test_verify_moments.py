@@ -69,9 +69,9 @@ def test_bound_compares_a_number_with_its_limit():
     result = verify.bound(1.1, 1.0, note="why")
     assert (result.verdict, result.notes[-1]) == ("violated", "why")
     assert result.bias == pytest.approx(0.1)
-    with pytest.raises(ValueError, match="limit must be above 0"):
+    with pytest.raises(ValueError, match="limit: must be above 0"):
         verify.bound(1.0, 0.0)
-    with pytest.raises(ValueError, match="value must be a number, got nan"):
+    with pytest.raises(ValueError, match=r"value: .*got nan"):
         verify.bound(math.nan, 1.0)
 
 

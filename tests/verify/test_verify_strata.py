@@ -73,9 +73,9 @@ def _coin(key):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"pmf": [0.5, 0.6]}, "pmf must .*got a sum of 1.1"),
-        ({"terms": [1.0]}, "terms must have one entry for each of the 2 strata"),
-        ({"terms": None}, "remainder must be given"),
+        ({"pmf": [0.5, 0.6]}, "pmf: must .*got a sum of 1.1"),
+        ({"terms": [1.0]}, "terms: must have one entry for each of the 2 strata"),
+        ({"terms": None}, "remainder: must be given"),
     ],
 )
 def test_invalid_strata_raise_errors_with_their_names(fields, message):

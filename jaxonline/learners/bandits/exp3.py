@@ -1,11 +1,12 @@
 """EXP3: Auer, Cesa-Bianchi, Freund and Schapire (2002); with losses, Bubeck and Cesa-Bianchi (2012), Theorem 3.1."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key, PyTree
 
+from jaxonline.game.masks import mask_of, observed_mask
 from jaxonline.game.protocols import Draw
 from jaxonline.learners.bandits.arm_sampling import draw_arm, mix_uniform
 from jaxonline.learners.bandits.tally import arm_indicator
@@ -26,9 +27,12 @@ class EXP3(CombinerLearner):
     vector of losses. A combiner of experts updates from the estimates as from losses. Instances are ignored. If the
     combiner's theorem assumes losses in [0, 1], losses known in advance must lie there.
 
+    With masks (`environments.Sleeping`) p is a distribution over the available arms, which weigh as the awake experts
+    in `Hedge`. The regret to each arm is bounded over the rounds in which it is available (`bounds.sleeping_exp3`).
+
     Args:
         combiner: eta for exponential weights (EXP3 itself), or a `Combiner`.
-        exploration: gamma in p = (1 - gamma) weights + gamma / K.
+        exploration: gamma in p = (1 - gamma) weights + gamma / K, where K counts the available arms.
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxonline as jo
@@ -41,6 +45,7 @@ class EXP3(CombinerLearner):
 
     combiner: RateOrCombiner
     exploration: Probability = 0.0
+    uses_masks: ClassVar[bool] = True
 
     @classmethod
     @validate_arguments
@@ -50,12 +55,12 @@ class EXP3(CombinerLearner):
 
     def predict(self, key: Key[Array, ""], state: PyTree, x: Any) -> Draw:
         """Draw an arm from (1 - gamma) weights + gamma / K."""
-        del x
-        return draw_arm(key, mix_uniform(self.weights(state), self.exploration))
+        mask = mask_of(x)
+        return draw_arm(key, mix_uniform(self.weights(state, mask), self.exploration, mask), mask)
 
     def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple]:
         """Pass the estimates to the combiner, and the loss of the arm drawn, which is their mean under p."""
         del key
         (arm, p), loss = oracle.move, oracle.loss()
         estimates = jnp.where(arm_indicator(arm, len(p)), loss / p, 0.0)
-        return self.combiner.update(state, estimates, loss), ()
+        return self.update_combiner(state, estimates, loss, observed_mask(oracle)), ()

@@ -57,7 +57,7 @@ class EXP4(CombinerLearner):
         del key
         shape, arms = getattr(specs.instance, "shape", ()), getattr(specs.outcome, "shape", None)
         if len(shape) != 2 or shape[1:] != arms:
-            problem = f"must be advice [experts, arms] for outcomes of shape {arms}, got {specs.instance}"
+            problem = f"must be advice [experts, arms] for outcomes of shape {arms} (got {specs.instance})"
             raise ArgumentError("instances", problem)
         return self.combiner.init(shape[0], specs.outcome.dtype)
 

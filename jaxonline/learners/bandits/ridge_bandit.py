@@ -22,7 +22,7 @@ class RidgeBandit(LearnerDefaults):
         del key
         shape, arms = getattr(specs.instance, "shape", ()), getattr(specs.outcome, "shape", None)
         if len(shape) != 2 or shape[:1] != arms:
-            problem = f"must be features [arms, d] for outcomes of shape {arms}, got {specs.instance}"
+            problem = f"must be features [arms, d] for outcomes of shape {arms} (got {specs.instance})"
             raise ArgumentError("instances", problem)
         return initial_state(shape[1], self.regularizer, specs.outcome.dtype)
 

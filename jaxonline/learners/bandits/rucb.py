@@ -59,7 +59,7 @@ class RUCB(LearnerDefaults):
         del key
         shape = getattr(specs.outcome, "shape", ())
         if len(shape) != 2 or shape[0] != shape[1]:
-            raise ArgumentError("outcomes", f"must be square matrices of duels, got {specs.outcome}")
+            raise ArgumentError("outcomes", f"must be square matrices of duels (got {specs.outcome})")
         return RUCBState(jnp.int32(0), jnp.zeros(shape, specs.outcome.dtype), jnp.zeros(shape[0], bool))
 
     def predict(self, key: Key[Array, ""], state: RUCBState, x: Any) -> Int[Array, "2"]:

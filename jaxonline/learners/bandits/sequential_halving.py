@@ -15,7 +15,7 @@ from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count
 
 
-class HalvingState(NamedTuple):
+class SequentialHalvingState(NamedTuple):
     """State of `SequentialHalving`.
 
     Attributes:
@@ -52,7 +52,7 @@ class SequentialHalving(LearnerDefaults):
 
     budget: Count = static()
 
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> HalvingState:
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> SequentialHalvingState:
         """Return the state in which all arms are left."""
         del key
         tally = Tally.empty(specs)
@@ -60,16 +60,16 @@ class SequentialHalving(LearnerDefaults):
         if self.budget < n_arms * n_phases(n_arms):
             needed = f"must be at least {n_arms * n_phases(n_arms)} pulls for {n_arms} arms"
             raise ArgumentError("budget", f"{needed} (got {self.budget})")
-        return HalvingState(tally, jnp.ones(n_arms, bool))
+        return SequentialHalvingState(tally, jnp.ones(n_arms, bool))
 
-    def predict(self, key: Key[Array, ""] | None, state: HalvingState, x: Any) -> Int[Array, ""]:
+    def predict(self, key: Key[Array, ""] | None, state: SequentialHalvingState, x: Any) -> Int[Array, ""]:
         """Return the arm that is left with the fewest pulls in this phase."""
         del key, x
         return first_argmin(jnp.where(state.active, state.tally.pulls, jnp.iinfo(jnp.int32).max))
 
     def update(
-        self, key: Key[Array, ""] | None, state: HalvingState, oracle: Any
-    ) -> tuple[HalvingState, Recommendation]:
+        self, key: Key[Array, ""] | None, state: SequentialHalvingState, oracle: Any
+    ) -> tuple[SequentialHalvingState, Recommendation]:
         """Add the pull; at the end of a phase, keep the better half and begin anew."""
         del key
         tally, active = state.tally.add(oracle.move, oracle.loss()), state.active
@@ -81,7 +81,7 @@ class SequentialHalving(LearnerDefaults):
         active = jnp.where(phase_is_complete, kept, active)
         tally = Tally(*(jnp.where(phase_is_complete, jnp.zeros_like(leaf), leaf) for leaf in tally))
         stopped = jnp.sum(active, dtype=jnp.int32) == 1
-        return HalvingState(tally, active), Recommendation(stopped, first_argmin(means))
+        return SequentialHalvingState(tally, active), Recommendation(stopped, first_argmin(means))
 
 
 def n_phases(n_arms: int) -> int:

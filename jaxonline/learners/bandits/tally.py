@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from jaxonline.game.defaults import LearnerDefaults
+from jaxonline.game.masks import where_available
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.vectors import vector_length
 
@@ -69,9 +70,9 @@ class Tally(NamedTuple):
         """The mean losses; 0 for an arm that was never pulled."""
         return self.sums / self.positive_pulls
 
-    def unpulled_or_argmin(self, index: Float[Array, "K"]) -> Int[Array, ""]:
-        """Return the first arm that was never pulled; if there is none, the first arm with the smallest index."""
-        return first_argmin(jnp.where(self.pulls == 0, -jnp.inf, index))
+    def unpulled_or_argmin(self, index: Float[Array, "K"], mask: Bool[Array, "K"] | None = None) -> Int[Array, ""]:
+        """Return the first available arm that was never pulled, or else the first one with the smallest index."""
+        return first_argmin(where_available(mask, jnp.where(self.pulls == 0, -jnp.inf, index), jnp.inf))
 
 
 class TallyPolicy(LearnerDefaults):

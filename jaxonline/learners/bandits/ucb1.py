@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Key
 
+from jaxonline.game.masks import mask_of
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.tally import Tally, TallyPolicy
 from jaxonline.parameters.citations import cites
@@ -20,6 +21,9 @@ class UCB1(TallyPolicy):
     n is the number of pulls of the arm, t that of all arms. The first K pulls are one of each arm; ties go to the first
     arm. Theorem 1 (`bounds.ucb1`) assumes losses in [0, 1]; losses known in advance must lie there.
 
+    With masks (`environments.Sleeping`) it pulls the available arm with the smallest index, as AUER of Kleinberg,
+    Niculescu-Mizil and Sharma (2010); see `bounds.sleeping_ucb1`.
+
     Args:
         exploration: the factor 2 under the root. The equivalent for Gaussian losses of variance s^2 is 8 s^2.
 
@@ -32,10 +36,10 @@ class UCB1(TallyPolicy):
 
     exploration: NonNegative = 2.0
 
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
+    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0), uses_masks=True)
 
     def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
         """Return the arm with the smallest bound."""
-        del key, x
+        del key
         growth = jnp.asarray(self.exploration, state.totals.dtype) * jnp.log(jnp.maximum(state.rounds, 1.0))
-        return state.unpulled_or_argmin(state.means - jnp.sqrt(growth / state.positive_pulls))
+        return state.unpulled_or_argmin(state.means - jnp.sqrt(growth / state.positive_pulls), mask_of(x))

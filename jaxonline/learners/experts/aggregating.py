@@ -74,7 +74,7 @@ class Aggregating(LearnerDefaults):
         if isinstance(self.loss, Squared):
             _check_rate_of_squared_loss(self.eta, self.low, self.high)
         elif self.eta is None:
-            problem = f"must be given for {type(self.loss).__name__}, got None; pass a rate for which it is mixable"
+            problem = f"must be given for {type(self.loss).__name__} (got None); pass a rate for which it is mixable"
             raise ArgumentError("eta", problem)
 
     @property
@@ -139,4 +139,4 @@ def _check_rate_of_squared_loss(eta: ArrayLike | None, low: ArrayLike, high: Arr
         return
     largest = 2.0 / (most - least) ** 2
     if (rate > largest * (1 + 1e-6)).any():
-        raise ArgumentError("eta", f"must be at most 2 / (high - low)^2 = {largest} for the squared loss, got {rate}")
+        raise ArgumentError("eta", f"must be at most 2 / (high - low)^2 = {largest} for the squared loss (got {rate})")

@@ -12,7 +12,11 @@ from jaxonline.parameters.types import Component, Convert
 
 @runtime_checkable
 class Combiner(Protocol):
-    """Weights of experts as three pure functions; `traits = LearnerTraits(loss_range=...)` declares assumed losses."""
+    """Weights of experts as three pure functions; `traits = LearnerTraits(loss_range=...)` declares assumed losses.
+
+    A combiner with `LearnerTraits(uses_masks=True)` has the mask of the awake experts as a last argument of `weights`
+    and `update`.
+    """
 
     def init(self, n_experts: int, dtype: Any) -> PyTree:
         """Return the state before round 1."""

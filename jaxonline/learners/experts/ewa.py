@@ -5,8 +5,9 @@ from typing import Annotated, Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, ArrayLike, Bool, Float
 
+from jaxonline.game.masks import where_available
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.combiner import SumsCombiner, require_combiner
 from jaxonline.learners.experts.label_range import range_width
@@ -17,10 +18,13 @@ from jaxonline.parameters.types import Component, Convert, FiniteFloat, Gt, Posi
 from jaxonline.parameters.validation import validate_arguments
 
 
-@cites("cesabianchi2006prediction")
+@cites("cesabianchi2006prediction", "freund1997specialize")
 @struct
 class EWA(SumsCombiner):
     """Exponentially weighted average (EWA): weights proportional to exp(-eta cumulative loss).
+
+    Sleeping experts have the weight 0. In a round in which they sleep their cumulative loss grows by the mix loss of
+    the awake experts, so that the total weight of the awake experts stays the same (Freund et al., 1997).
 
     Erratum: Eq. 29 prints the loss of round t in the weights of round t; the correct loss is that of round t-1.
 
@@ -37,7 +41,7 @@ class EWA(SumsCombiner):
     """
 
     eta: Positive
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
+    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0), uses_masks=True)
 
     @classmethod
     @validate_arguments
@@ -45,9 +49,26 @@ class EWA(SumsCombiner):
         """Set the largest eta for the squared loss of predictions and labels in [low, high], 1 / (2 (high - low)^2)."""
         return cls(0.5 / range_width(low, high) ** 2)
 
-    def weights(self, state: Float[Array, "K"]) -> Float[Array, "K"]:
+    def weights(self, state: Float[Array, "K"], mask: Bool[Array, "K"] | None = None) -> Float[Array, "K"]:
         """Return the weights of the next round."""
-        return softmax_weights(-jnp.asarray(self.eta, state.dtype) * state)
+        return softmax_weights(-jnp.asarray(self.eta, state.dtype) * where_available(mask, state, jnp.inf))
+
+    def update(
+        self,
+        state: Float[Array, "K"],
+        losses: Float[Array, "K"],
+        own_loss: ArrayLike,
+        mask: Bool[Array, "K"] | None = None,
+    ) -> Float[Array, "K"]:
+        """Add the losses of the awake experts, and their mix loss for the sleeping ones."""
+        if mask is not None:
+            losses = jnp.where(mask, losses, self._mix_loss(jnp.where(mask, state, jnp.inf), losses))
+        return super().update(state, losses, own_loss)
+
+    def _mix_loss(self, state: Float[Array, "K"], losses: Float[Array, "K"]) -> Float[Array, ""]:
+        """Return -ln(sum of weights exp(-eta losses)) / eta."""
+        eta = jnp.asarray(self.eta, state.dtype)
+        return -jax.nn.logsumexp(jax.nn.log_softmax(-eta * state) - eta * losses) / eta
 
 
 def _as_combiner(rate_or_combiner: Any, name: str) -> Any:

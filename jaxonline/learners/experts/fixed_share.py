@@ -51,7 +51,7 @@ class FixedShare:
         share = m / (T - 1) and eta = sqrt(8 ((m + 1) ln K + (T - 1) H(share)) / T), where H is the binary entropy.
         """
         if n_switches >= n_rounds:
-            raise ArgumentError("n_switches", f"must be below n_rounds, {n_rounds}, got {n_switches}")
+            raise ArgumentError("n_switches", f"must be below n_rounds, {n_rounds} (got {n_switches})")
         share = n_switches / (n_rounds - 1)
         information = (n_switches + 1) * np.log(n_experts) + (n_rounds - 1) * binary_entropy(share)
         return cls(float(np.sqrt(8.0 * information / n_rounds)), share)

@@ -1,11 +1,12 @@
 """Hedge: Freund and Schapire (1997); Cesa-Bianchi and Lugosi (2006), section 2.2."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, PyTree
 
+from jaxonline.game.masks import mask_of, observed_mask
 from jaxonline.learners.experts.combiner import AnyCombiner
 from jaxonline.learners.experts.ewa import EWA
 from jaxonline.learners.experts.vectors import CombinerLearner
@@ -15,13 +16,17 @@ from jaxonline.parameters.types import CountFrom2, Rounds
 from jaxonline.parameters.validation import validate_arguments
 
 
-@cites("freund1997decision", "cesabianchi2006prediction")
+@cites("freund1997decision", "cesabianchi2006prediction", "freund1997specialize")
 @struct
 class Hedge(CombinerLearner):
     """Hedge: predicts the vector of weights of K experts. The outcome is the vector of their losses, all observed.
 
     The loss of a round is the weighted mean of the losses. Instances are ignored. If the combiner's theorem assumes
     losses in [0, 1], losses known in advance must lie there.
+
+    Sleeping experts (`environments.Sleeping`, with `EWA`): experts that are not available have the weight 0, and keep
+    their share of the total weight: Freund, Schapire, Singer and Warmuth (1997), section 3. The regret to each expert
+    is bounded over the rounds in which it is awake (`bounds.sleeping_hedge`).
 
     Args:
         combiner: `EWA` for Hedge itself; `BOA`, `MLPoly`, `MLProd`, or another `Combiner`.
@@ -36,6 +41,7 @@ class Hedge(CombinerLearner):
     """
 
     combiner: AnyCombiner
+    uses_masks: ClassVar[bool] = True
 
     @classmethod
     @validate_arguments
@@ -45,11 +51,11 @@ class Hedge(CombinerLearner):
 
     def predict(self, key: Key[Array, ""] | None, state: PyTree, x: Any) -> Float[Array, "K"]:
         """Return the weights of the experts."""
-        del key, x
-        return self.weights(state)
+        del key
+        return self.weights(state, mask_of(x))
 
     def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple]:
         """Pass all losses to the combiner."""
         del key
-        losses = oracle.y
-        return self.combiner.update(state, losses, jnp.vdot(self.weights(state), losses)), ()
+        losses, mask = oracle.y, observed_mask(oracle)
+        return self.update_combiner(state, losses, jnp.vdot(self.weights(state, mask), losses), mask), ()

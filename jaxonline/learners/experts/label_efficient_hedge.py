@@ -61,7 +61,7 @@ class LabelEfficientHedge(CombinerLearner):
     def over_horizon(cls, n_experts: CountFrom2, n_rounds: Rounds, n_questions: Count) -> "LabelEfficientHedge":
         """Set epsilon = m / T for m expected questions, eta = sqrt(2 m ln K) / T: regret at most T sqrt(2 ln K / m)."""
         if n_questions > n_rounds:
-            raise ArgumentError("n_questions", f"must be at most n_rounds, {n_rounds}, got {n_questions}")
+            raise ArgumentError("n_questions", f"must be at most n_rounds, {n_rounds} (got {n_questions})")
         return cls(EWA(float(np.sqrt(2.0 * n_questions * np.log(n_experts)) / n_rounds)), n_questions / n_rounds)
 
     def predict(self, key: Key[Array, ""] | None, state: PyTree, x: Any) -> Float[Array, "K"]:

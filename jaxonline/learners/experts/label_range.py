@@ -21,7 +21,7 @@ def check_range(low: ArrayLike, high: ArrayLike) -> None:
     """Raise a ValueError if `high` is not above `low`."""
     least, most = check.concrete_array(low), check.concrete_array(high)
     if least is not None and most is not None and not (most > least).all():
-        raise ArgumentError("high", f"must be above low, got low={least:g} and high={most:g}")
+        raise ArgumentError("high", f"must be above low (got low={least:g} and high={most:g})")
 
 
 def range_width(low: float, high: float) -> float:

@@ -102,7 +102,9 @@ def as_learner(combiner_or_learner: Any, loss: Any = None, name: str = "combiner
     if isinstance(combiner_or_learner, Learner):
         if loss is not None:
             kind = type(combiner_or_learner).__name__
-            raise ArgumentError("loss", f"must be left out for a learner with its own, {kind}, got {check.quote(loss)}")
+            raise ArgumentError(
+                "loss", f"must be left out for a learner with its own, {kind} (got {check.quote(loss)})"
+            )
         return combiner_or_learner
     require_combiner(combiner_or_learner, name, "a combiner (init, weights, update), or a learner over advice")
     return OverAdvice(combiner_or_learner, Squared() if loss is None else loss)

@@ -1,9 +1,9 @@
 """Bases of learners whose outcomes are vectors with one entry for each expert or arm."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key, PyTree
+from jaxtyping import Array, Bool, Float, Key, PyTree
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
@@ -15,7 +15,7 @@ def vector_length(name: str, spec: PyTree) -> int:
     """Return the number of entries; raise a ValueError if instances or outcomes, as `name` says, are not vectors."""
     shape = getattr(spec, "shape", None)
     if shape is None or len(shape) != 1:
-        raise ArgumentError(name, f"must be vectors with an entry for each expert, got {spec}")
+        raise ArgumentError(name, f"must be vectors with an entry for each expert or arm (got shape {shape})")
     return shape[0]
 
 
@@ -32,17 +32,26 @@ class CombinerLearner(LearnerDefaults):
     """Base of a learner that passes losses or estimates to a combiner; a subclass has `predict` and `update`."""
 
     combiner: Any
+    uses_masks: ClassVar[bool] = False  # a subclass that does needs a combiner that does, too
 
     @property
     def traits(self) -> LearnerTraits:
         """The traits of the combiner, with the range of losses that its theorem needs."""
-        return traits_of(self.combiner, LearnerTraits)
+        traits = traits_of(self.combiner, LearnerTraits)
+        return traits._replace(uses_masks=self.uses_masks and traits.uses_masks)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
         """Return the combiner's state for vectors of losses; raise a ValueError if outcomes are not vectors."""
         del key
         return self.combiner.init(vector_length("outcomes", specs.outcome), specs.outcome.dtype)
 
-    def weights(self, state: PyTree) -> Float[Array, "K"]:
-        """Return the combiner's weights of the next round."""
-        return self.combiner.weights(state)
+    def weights(self, state: PyTree, mask: Bool[Array, "K"] | None = None) -> Float[Array, "K"]:
+        """Return the combiner's weights of the next round, for the available experts if there is a mask."""
+        return self.combiner.weights(state) if mask is None else self.combiner.weights(state, mask)
+
+    def update_combiner(
+        self, state: PyTree, losses: Float[Array, "K"], own_loss: Float[Array, ""], mask: Bool[Array, "K"] | None
+    ) -> PyTree:
+        """Return the combiner's next state, from the losses of the available experts if there is a mask."""
+        masks = () if mask is None else (mask,)
+        return self.combiner.update(state, losses, own_loss, *masks)

@@ -56,7 +56,7 @@ class GradientBandit(LearnerDefaults):
     def __post_init__(self):
         delta, radius = check.concrete_array(self.delta), check.concrete_array(self.radius)
         if delta is not None and radius is not None and not (delta < radius).all():
-            raise ArgumentError("delta", f"must be below the radius, {radius}, got {delta}")
+            raise ArgumentError("delta", f"must be below the radius, {radius} (got {delta})")
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Float[Array, "d"]:
         """Return w = 0; outcomes must be vectors."""

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from annotated_types import Gt
 from jaxtyping import Array, Float, Int
 
@@ -102,10 +103,10 @@ class Schedule:
         except (TypeError, ValueError) as error:
             shown = check.quote(self.schedule)
             raise ArgumentTypeError(
-                "schedule", f"must be a function of the step count alone, got {shown}: {error}"
+                "schedule", f"must be a function of the step count alone (got {shown}); {error}"
             ) from error
         if getattr(step, "shape", None) != ():
-            raise ArgumentTypeError("schedule", f"must return a number, got the shape {getattr(step, 'shape', None)}")
+            raise ArgumentTypeError("schedule", f"must return a number (got the shape {getattr(step, 'shape', None)})")
         set_field(self, "schedule", intern_functions(self.schedule))
 
     def __call__(self, t: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
@@ -119,6 +120,8 @@ def as_step_size(step_size: Any, name: str = "step_size") -> Any:
         return step_size
     if callable(step_size) or isinstance(step_size, type):
         return Schedule(check.function(name, step_size, "the step count, or a number"))
+    if isinstance(step_size, optax.GradientTransformation):
+        raise ArgumentTypeError(name, "must be a number or a schedule (got an optax optimiser); pass it as optimizer=")
     return Constant(check.positive(name, step_size))
 
 

@@ -154,7 +154,7 @@ def _limit(argument: str, distribution: CountDistribution, risk: float, draws: f
     remedies += [f"n_rounds at most {max_rounds:,}"] if max_rounds else []
     raise ValueError(
         f"{argument}: exceeds {_MAX_LEVELS - 1} too often for n_rounds = {n_rounds:,} and this risk (must be at most "
-        f"{probability:.2g}, got {actual:.2g})" + (f"; use {' or '.join(remedies)}" if remedies else "")
+        f"{probability:.2g} (got {actual:.2g}))" + (f"; use {' or '.join(remedies)}" if remedies else "")
     )
 
 

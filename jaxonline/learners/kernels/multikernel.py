@@ -54,7 +54,9 @@ class MultiKernel(ForwardsToLearner):
 
     def __post_init__(self):
         if self.expert.features is not None:
-            raise ArgumentError("expert", "must not have features: the dictionary makes them")
+            raise ArgumentError(
+                "expert", f"must not have features (got {self.expert.features!r}); the dictionary makes them"
+            )
 
     @property
     def learner(self) -> Any:  # type: ignore[override]

@@ -111,8 +111,8 @@ class NoisyKernel(LearnerDefaults):
         if self.gradient_length.kind == "classification" and feedback.label_noise is not None:
             raise ArgumentError(
                 "label_noise",
-                "must be None for NoisyKernel with a classification loss, since noisy labels bias the gradient, "
-                f"got {feedback.label_noise!r}",
+                "must be None for NoisyKernel with a classification loss, since noisy labels bias the gradient "
+                f"(got {feedback.label_noise!r})",
             )
 
     def init(self, key: Key[Array, ""], specs: Specs) -> NoisyKernelState:

@@ -82,7 +82,7 @@ class SurrogateKernel(LearnerDefaults):
         noise = feedback.noise
         if noise is None or isinstance(noise, TwoPoints) or (isinstance(noise, Noise) and noise.law != "gaussian"):
             shown = "noise without a single distribution" if noise is None else repr(noise)
-            raise ArgumentError("noise", f"must be Gaussian for SurrogateKernel, got {shown}")
+            raise ArgumentError("noise", f"must be Gaussian for SurrogateKernel (got {shown})")
         if not isinstance(noise, Noise):
             warnings.warn(
                 f"noise: SurrogateKernel cannot check {noise!r}; it is biased unless the noise is Gaussian with the "
@@ -97,7 +97,7 @@ class SurrogateKernel(LearnerDefaults):
         expected, actual = (_as_matrix(a, np.shape(self.surrogate.variances)[0]) for a in (expected, actual))
         limit = _MAX_RELATIVE_DIFFERENCE * np.abs(expected).max()
         if expected.shape != actual.shape or np.abs(expected - actual).max() > limit:
-            problem = f"must have the covariance {expected.tolist()} of the learner's surrogate, got {actual.tolist()}"
+            problem = f"must have the covariance {expected.tolist()} of the learner's surrogate (got {actual.tolist()})"
             raise ArgumentError("noise", problem)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> Supports:
@@ -107,7 +107,7 @@ class SurrogateKernel(LearnerDefaults):
         if instance.shape != (self.surrogate.dimension,):
             raise ArgumentError(
                 "surrogate",
-                f"must be for instances of shape {instance.shape}, got dimension {self.surrogate.dimension}",
+                f"must be for instances of shape {instance.shape} (got dimension {self.surrogate.dimension})",
             )
         return empty_supports(self, self.n_rounds, instance)
 

@@ -49,7 +49,7 @@ class PassiveAggressive(Perceptron):
         if self.variant == "PA":
             set_field(self, "C", None)
         elif self.C is None:
-            raise ArgumentTypeError("C", f"must be a number above 0 for {self.variant}, got None")
+            raise ArgumentTypeError("C", f"must be a number above 0 for {self.variant} (got None)")
 
     def update(
         self, key: Key[Array, ""] | None, state: Float[Array, "d"], oracle: Any

@@ -91,7 +91,7 @@ def online_to_batch(
         raise ArgumentTypeError(
             "hypothesis",
             f"must be given: {type(learner).__name__} does not predict <w, x> with the w of its state "
-            f"(first in round {first}), got None",
+            f"(first in round {first}; got None)",
         )
     return BatchPredictor(jax.tree.map(np.asarray, mean), float(np.mean(np.asarray(losses, float))), n_rounds)
 
@@ -105,7 +105,7 @@ def _weight_vector(learner: Any, state: PyTree) -> Array:
     average = getattr(state, "average", None)
     w = getattr(state, "w", None) if average is None else average
     if w is None:
-        raise ArgumentTypeError("hypothesis", f"must be given for a state without w, {type(state).__name__}, got None")
+        raise ArgumentTypeError("hypothesis", f"must be given for a state without w, {type(state).__name__} (got None)")
     return w
 
 

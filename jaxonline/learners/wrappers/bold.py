@@ -65,7 +65,7 @@ class BOLD(ForwardsToLearner):
         """Check the delay, and the base learner."""
         if feedback.max_delay > self.max_delay:
             raise ArgumentError(
-                "max_delay", f"must be at least the feedback's, {feedback.max_delay}, got {self.max_delay}"
+                "max_delay", f"must be at least the feedback's, {feedback.max_delay} (got {self.max_delay})"
             )
         super().check_feedback(feedback)
 

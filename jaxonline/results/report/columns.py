@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from jaxonline.results.report.formats import ROUNDING_ERROR, format_fixed, format_measurement, format_number
 
 Row = Mapping[str, Any]
-Form = str | Callable[[float], str]  # of a number: "{:.2f}", or a function
+Form = str | Callable[[float], str]  # "{:.2f}", or a function
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ class Interval(Number):
 
     def _words(self, value: Any, row: Row) -> str:
         low, high = interval_ends(row, self.key)
-        if low != low or high != high:  # of one run there is none
+        if low != low or high != high:  # a single run has no interval
             return _apply_format(self.form, value)
         if self.brackets:
-            return "{} [{}, {}]".format(*(_apply_format(self.form, each) for each in (value, low, high)))
+            return "{} [{}, {}]".format(*(_apply_format(self.form, number) for number in (value, low, high)))
         return f"{_apply_format(self.form, value)} ± {_apply_format(self.form, (high - low) / 2).removeprefix('+')}"
 
 

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 DASHES: tuple[Any, ...] = ("-", (0, (2.6, 1.1)), (0, (0.9, 0.9)))
 MARKERS = "osD^vPX"
-MAX_DISTINCT_LEARNERS = 7 * len(DASHES)  # yellow is not seen on white
+MAX_DISTINCT_LEARNERS = 7 * len(DASHES)  # without yellow, which is invisible on white
 BOUND_LABEL = "theorem's bound"
 LABEL_COLUMNS = {"screen": 60, "paper": 26}  # characters in a line of an axis label
-MAX_NAMED_LEARNERS = 7  # of more than can be told apart, so many are named
+MAX_NAMED_LEARNERS = 7  # if there are too many to be distinct
 
 
 def plot_result(
@@ -81,8 +81,8 @@ def plot_result(
     for name, bound in check.dictionary("bounds", bounds, result.learners).items():
         if check.real_array(f"bounds[{name!r}]", bound).shape != result.rounds.shape:
             raise ValueError(
-                f"bounds[{name!r}] must have an entry for each of the {len(result.rounds)} recorded rounds, got "
-                f"shape {np.shape(bound)}"
+                f"bounds[{name!r}]: must have an entry for each of the {len(result.rounds)} recorded rounds (got "
+                f"shape {np.shape(bound)})"
             )
     bounds, sizes = bounds or {}, STYLES[check.choice("style", style, STYLES)]
     quantity = default_quantity(result, quantity)
@@ -130,12 +130,12 @@ class Curves:
     def __init__(self, result: Any, estimate: Estimate, sizes: Style):
         ends = estimate.mean[:, -1]
         self.result, self.estimate, self.sizes = result, estimate, sizes
-        self.order = [int(i) for i in np.argsort(ends, kind="stable") if np.isfinite(ends[i])]  # from the best on
+        self.order = [int(i) for i in np.argsort(ends, kind="stable") if np.isfinite(ends[i])]  # best first
         many = len(result.learners) > MAX_DISTINCT_LEARNERS
         self.named = self.order[:MAX_NAMED_LEARNERS] if many else list(range(len(result.learners)))
         self.names = [escape_figure(name) for name in shorten_names(result.learners, 36)]
-        self.lines: dict[int, Any] = {}  # by learner, in the panel that was drawn last
-        self.bound: Any = None  # what a bound looks like, where there are some
+        self.lines: dict[int, Any] = {}  # by learner, of the last panel
+        self.bound: Any = None  # the legend entry of bounds
 
     def height(self, paper: bool) -> float:
         """The height of the figure, with room for points or a legend."""
@@ -166,9 +166,7 @@ class Curves:
         for name, bound in bounds.items():
             i = self.result.learners.index(name)
             axes.plot(rounds, bound, color=self.look(i)["color"], ls=(0, (7, 2.5)), lw=0.7 * self.sizes.line)
-        letters = (
-            0.62 * self.sizes.font * len(format_tick(float(rounds[-1]))) + 8.0
-        )  # of a number, with what is between two
+        letters = 0.62 * self.sizes.font * len(format_tick(float(rounds[-1]))) + 8.0  # points per tick label
         axes.locator_params(axis="x", nbins=max(2, min(6, int(0.75 * 72 * self.sizes.width / letters))))
         axes.locator_params(axis="y", nbins=6)
         if log_rounds:
@@ -206,7 +204,7 @@ class Curves:
                 columnspacing=1.0, labelspacing=0.3,
             )  # fmt: skip
             for text, (_, name) in zip(legend.get_texts(), entries, strict=True):
-                text.set_text(name)  # a label that begins with _ is left out
+                text.set_text(name)  # legend() drops labels that begin with _
             return
         words = {i: self.names[i] for i in shown}
         others = [i for i in self.order if i not in self.named]

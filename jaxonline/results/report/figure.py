@@ -9,7 +9,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-FONT_SETTINGS: Any = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "path"}  # fonts that journals take
+FONT_SETTINGS: Any = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "path"}  # journals require these
 
 
 class ResultFigure(Figure):
@@ -37,14 +37,14 @@ class FewDecades(LogLocator):
         if not 0 < low < high:
             return super().tick_values(vmin, vmax)
         room, widest = self.axis.get_tick_space(), math.ceil(math.log10(high))
-        if self.axis.axis_name == "x" and widest > 4:  # long numbers side by side
+        if self.axis.axis_name == "x" and widest > 4:  # long tick labels
             room = 3 * room // (1 + 0.62 * min(widest, 9))
         subs = (1, 2, 5) if 4.5 * math.log10(high / low) < min(room, 13) else (1,)
         self.set_params(subs=subs, numticks=max(3, int(room)))
-        found = super().tick_values(vmin, vmax)
-        if sum(low <= at <= high for at in found) > 1:
-            return found
-        return [at for at in MaxNLocator(4).tick_values(low, high) if at > 0]
+        ticks = super().tick_values(vmin, vmax)
+        if sum(low <= tick <= high for tick in ticks) > 1:
+            return ticks
+        return [tick for tick in MaxNLocator(4).tick_values(low, high) if tick > 0]
 
 
 def set_ticks(axis: Axis, formatter: Any) -> None:

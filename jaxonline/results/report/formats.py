@@ -8,8 +8,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
-MAX_POWER, MIN_POWER = 7, -4  # numbers from 10^7 on, and those below 10^-4, are shown with a power of ten
-ROUNDING_ERROR = 1e-12  # of a number: an interval that is narrower is that of floats
+MAX_POWER, MIN_POWER = 7, -4  # other numbers have a power of ten
+ROUNDING_ERROR = 1e-12  # relative; narrower intervals are rounding errors
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -97,7 +97,7 @@ def _infinite(value: float) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Words
+# Text
 
 
 def to_one_line(words: str) -> str:
@@ -138,10 +138,10 @@ def shorten(words: str, most: int) -> str:
     """
     if terminal_width(words) <= most:
         return words
-    kept, left, right = most - 1, "", ""
+    budget, left, right = most - 1, "", ""
     for at in range(len(words)):
         for sign, first in ((words[at], True), (words[-1 - at], False)):
-            if terminal_width(left + right + sign) <= kept:
+            if terminal_width(left + right + sign) <= budget:
                 left, right = (left + sign, right) if first else (left, sign + right)
     return f"{left}…{right}"
 
@@ -155,14 +155,14 @@ def shorten_names(names: Sequence[str], most: int) -> list[str]:
     """
     short = [shorten(to_one_line(name), most) for name in names]
     times, numbers = Counter(short), {words: itertools.count(1) for words in short}
-    found: dict[str, None] = {}
+    names_so_far: dict[str, None] = {}
     for name, first in zip(names, short, strict=True):
         words = first
-        while times[words] > 1 or words in found:
+        while times[words] > 1 or words in names_so_far:
             end = f" ({next(numbers[first])})"
             words = shorten(to_one_line(name), most - len(end)) + end
-        found[words] = None
-    return list(found)
+        names_so_far[words] = None
+    return list(names_so_far)
 
 
 def escape_figure(words: str) -> str:
@@ -190,14 +190,14 @@ def escape_markdown(words: str) -> str:
     return words.replace("<", "&lt;")
 
 
-def escape_html(words: object) -> str:
+def escape_html(text: object) -> str:
     """Escape a text for HTML and its attributes.
 
     Example:
         >>> escape_html('<a href="b">')
         '&lt;a href=&quot;b&quot;&gt;'
     """
-    return html.escape(replace_controls(str(words)))
+    return html.escape(replace_controls(str(text)))
 
 
 _NOTEBOOK = """<style>

@@ -27,7 +27,7 @@ MAX_CHART_LEARNERS, MAX_CHART_ROUNDS, MAX_RANKED_LEARNERS = (
     100,
     40,
 )  # learners and recorded rounds of a chart; learners of a ranking
-MAX_VECTOR_ENTRIES = 30  # of a vector
+MAX_VECTOR_ENTRIES = 30
 LEVEL = 0.95
 
 
@@ -58,7 +58,7 @@ def html_page(
     check.instance("results", results, Mapping, "a dictionary of results")
     bounds = check.dictionary("bounds", bounds, results)
     tables = list(tables.values()) if isinstance(tables, Mapping) else list(tables)
-    found = {
+    parts = {
         "What was found": "".join(f"<p>{escape_html(sentence)}</p>" for sentence in sentences),
         **{
             "Results" if len(results) == 1 else f"Results: {name}": _result_section(name, result, bounds.get(name, {}))
@@ -70,12 +70,12 @@ def html_page(
         "How it was made": _metadata_section(results, about or {}),
         "Commands to repeat it": _preformatted("\n".join(commands)),
     }
-    shown = {name: text for name, text in found.items() if text}
-    at = {name: f"part-{i}" for i, name in enumerate(shown)}
-    links = "".join(f'<li><a href="#{at[name]}">{escape_html(name)}</a></li>' for name in shown)
+    shown = {name: text for name, text in parts.items() if text}
+    anchors = {name: f"part-{i}" for i, name in enumerate(shown)}
+    links = "".join(f'<li><a href="#{anchor}">{escape_html(name)}</a></li>' for name, anchor in anchors.items())
     sections = (
-        f'<section aria-labelledby="{at[name]}">\n<h2 id="{at[name]}">{escape_html(name)}</h2>\n{text}\n</section>'
-        for name, text in shown.items()
+        f'<section aria-labelledby="{anchor}">\n<h2 id="{anchor}">{escape_html(name)}</h2>\n{shown[name]}\n</section>'
+        for name, anchor in anchors.items()
     )
     return _PAGE.format(
         title=escape_html(title), style=_file("page.css"), script=_file("chart.js") + _file("page.js"), links=links,
@@ -145,7 +145,7 @@ def _metadata_section(results: Mapping[str, Any], about: Mapping[str, Any]) -> s
         if words:
             opened = " open" if len(results) == 1 else ""
             lists.append(f"<details{opened}><summary>{escape_html(name)}</summary>{words}</details>")
-    return "\n".join(each for each in lists if each)
+    return "\n".join(part for part in lists if part)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ def _result_section(name: str, result: Any, bounds: Mapping[str, Any]) -> str:
     for learner, bound in check.dictionary(f"bounds[{name!r}]", bounds, result.learners).items():
         if np.shape(bound) != result.rounds.shape:
             wanted = f"an entry for each of the {len(result.rounds)} recorded rounds"
-            raise ValueError(f"bounds[{name!r}][{learner!r}] must have {wanted}, got shape {np.shape(bound)}")
+            raise ValueError(f"bounds[{name!r}][{learner!r}]: must have {wanted} (got shape {np.shape(bound)})")
     quantity = summary.default_quantity(result)
     at_last = {learner: float(bound[-1]) for learner, bound in bounds.items()}
     table = summary.horizon_table(
@@ -174,7 +174,7 @@ def _vector_tables(result: Any) -> Iterator[str]:
             continue
         means = last.mean(name).mean[:, -1]
         rows = [
-            {"learner": learner} | {str(k): float(each) for k, each in enumerate(mean)}
+            {"learner": learner} | {str(k): float(value) for k, value in enumerate(mean)}
             for learner, mean in zip(result.learners, means, strict=True)
         ]
         columns = [Text("learner"), *(Number(str(k), form=format_number) for k in range(array.shape[-1]))]
@@ -186,12 +186,12 @@ def _chart(result: Any, bounds: Mapping[str, Any]) -> str:
     data = chart_data(result, bounds)
     left_out = len(result.learners) - len(data["learners"])
     words = f"Means of {summary.format_runs(len(result.runs))}"
-    banded = any("low" in each for each in data["quantities"])
+    banded = any("low" in curve for curve in data["quantities"])
     if banded:
         first = data["quantities"][0]["label"]
         words += f"; {100 * LEVEL:g} % bands, of the {first} for the whole curve of a learner, "
         words += "of other quantities for each round"
-    words += "; dashed and thin, where switched on: what a theorem promises" if data["bounds"] else ""
+    words += "; dashed and thin, if switched on: the theorem's bound" if data["bounds"] else ""
     words += f"; the best {MAX_CHART_LEARNERS} learners, without {left_out:,} others" if left_out else ""
     words += "."
     return (
@@ -206,20 +206,20 @@ def chart_data(result: Any, bounds: Mapping[str, Any]) -> dict[str, Any]:
     """The curves of all scalar quantities of the best learners, at no more rounds than the eye resolves."""
     first = summary.default_quantity(result)
     table = summary.horizon_table(result, first, most=MAX_CHART_LEARNERS)
-    kept = {row["learner"] for row in table.rows}
-    learners = [name for name in result.learners if name in kept]
+    best_learners = {row["learner"] for row in table.rows}
+    learners = [name for name in result.learners if name in best_learners]
     rounds = np.unique(
         np.linspace(0, len(result.rounds) - 1, min(MAX_CHART_ROUNDS, len(result.rounds))).round().astype(int)
     )
-    of = result if len(learners) == len(result.learners) else result.select(*learners)
-    of = of if len(rounds) == len(result.rounds) else parts.select_rounds(of, rounds)
+    shown = result if len(learners) == len(result.learners) else result.select(*learners)
+    shown = shown if len(rounds) == len(result.rounds) else parts.select_rounds(shown, rounds)
     quantities = [first, *(name for name in summary.measured_quantities(result) if name != first)]
     curves = []
     for name in quantities:
-        if name == "comparator_loss" or (name in of.measures and of.measures[name].ndim > 3):
+        if name == "comparator_loss" or (name in shown.measures and shown.measures[name].ndim > 3):
             continue
-        with warnings.catch_warnings(action="ignore", category=SkewedRunsWarning):  # `Result.mean` gives them
-            estimate = of.bands(name, LEVEL) if name == first else of.mean(name, LEVEL)
+        with warnings.catch_warnings(action="ignore", category=SkewedRunsWarning):  # `Result.mean` warns
+            estimate = shown.bands(name, LEVEL) if name == first else shown.mean(name, LEVEL)
         curve = {"label": label_of(name, result.meta), "mean": _round_for_json(estimate.mean)}
         if np.isfinite(estimate.low).any():
             curve |= {"low": _round_for_json(estimate.low), "high": _round_for_json(estimate.high)}
@@ -227,7 +227,7 @@ def chart_data(result: Any, bounds: Mapping[str, Any]) -> dict[str, Any]:
     promised = {name: _round_for_json(np.asarray(bounds[name], float)[rounds]) for name in learners if name in bounds}
     logarithmic = is_logarithmic(result.rounds)
     return {
-        "learners": learners, "rounds": of.rounds.tolist(), "log": logarithmic, "bounds": promised,
+        "learners": learners, "rounds": shown.rounds.tolist(), "log": logarithmic, "bounds": promised,
         "quantities": curves,
     }  # fmt: skip
 
@@ -235,8 +235,8 @@ def chart_data(result: Any, bounds: Mapping[str, Any]) -> dict[str, Any]:
 def _round_for_json(numbers: np.ndarray) -> Any:
     """Lists of numbers with six digits, null for NaN and infinity."""
     if numbers.ndim > 1:
-        return [_round_for_json(each) for each in numbers]
-    return [float(f"{each:.6g}") if np.isfinite(each) else None for each in numbers]
+        return [_round_for_json(number) for number in numbers]
+    return [float(f"{number:.6g}") if np.isfinite(number) else None for number in numbers]
 
 
 def _script_json(data: Any) -> str:

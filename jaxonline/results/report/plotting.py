@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from jaxonline.results.report.figure import ResultFigure
 
-# Okabe and Ito's colours, which people with colour-blindness tell apart
+# Okabe and Ito's colours, distinct for colour-blind readers
 COLOURS = ("#0072B2", "#009E73", "#56B4E9", "#D55E00", "#CC79A7", "#E69F00", "#000000", "#F0E442")
 
 

@@ -29,7 +29,7 @@ from jaxonline.results.statistics.variance_reduction import CONTROL
 if TYPE_CHECKING:
     import pandas
 
-WIDTH = 80  # of a terminal
+WIDTH = 80
 
 
 @dataclass(frozen=True)
@@ -94,16 +94,16 @@ class Standings:
     level: float = 0.95
 
     def __post_init__(self):
-        good = isinstance(self.results, Mapping) and all(isinstance(each, Result) for each in self.results.values())
+        good = isinstance(self.results, Mapping) and all(isinstance(result, Result) for result in self.results.values())
         check.instance("results", self.results, good, "a dictionary of results")
         if not self.results:
-            raise ArgumentError("results", "must have at least one entry, got none")
+            raise ArgumentError("results", "must have at least one entry (got none)")
         check.number("level", self.level, gt=0.0, lt=1.0)
         object.__setattr__(self, "gaps", dict(self.gaps or {}))
         for game in self.results:
             if self._values(game).ndim > 2:
                 raise ArgumentError(
-                    "quantity", f"must be a number in each round, got {self.quantity!r}, which is a vector"
+                    "quantity", f"must be a number in each round (got {self.quantity!r}, which is a vector)"
                 )
 
     @property
@@ -120,21 +120,21 @@ class Standings:
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
         """By game, the means after the last round with Student's intervals, in the order of its result."""
-        with warnings.catch_warnings(action="ignore", category=SkewedRunsWarning):  # `remarks` names them
-            found = {game: result.mean(self._quantity(game), self.level) for game, result in self.results.items()}
-        return {game: Estimate(*(part[:, -1] for part in of)) for game, of in found.items()}
+        with warnings.catch_warnings(action="ignore", category=SkewedRunsWarning):  # `remarks` names the learners
+            estimates = {game: result.mean(self._quantity(game), self.level) for game, result in self.results.items()}
+        return {game: Estimate(*(field[:, -1] for field in estimate)) for game, estimate in estimates.items()}
 
     @cached_property
     def ranks(self) -> np.ndarray:
         """Ranks of the means in each game [L, G]: 1 is the smallest, ties share their mean rank, NaN is a gap."""
-        found = np.full((len(self.learners), len(self.games)), np.nan)
+        all_ranks = np.full((len(self.learners), len(self.games)), np.nan)
         for j, (game, result) in enumerate(self.results.items()):
             mean = np.nan_to_num(self.estimates[game].mean, nan=np.inf)
             below = (mean[None] < mean[:, None]).sum(axis=1)
             ranks = below + ((mean[None] == mean[:, None]).sum(axis=1) + 1) / 2
             for name, rank in zip(result.learners, ranks, strict=True):
-                found[self.learners.index(name), j] = rank
-        return found
+                all_ranks[self.learners.index(name), j] = rank
+        return all_ranks
 
     @cached_property
     def mean_rank(self) -> np.ndarray:
@@ -146,11 +146,11 @@ class Standings:
     @cached_property
     def p_values(self) -> dict[str, np.ndarray]:
         """By game, the p-values of all pairs [L, L] in the order of its result, corrected for all pairs and games."""
-        given = []
+        samples = []
         for game, result in self.results.items():
             controls = result.measures.get(CONTROL) if self._quantity(game) in ("regret", "cumulative_loss") else None
-            given.append((self._values(game), None if controls is None else controls[:, :, -1]))
-        return dict(zip(self.games, means.joint_p_values(given), strict=True))
+            samples.append((self._values(game), None if controls is None else controls[:, :, -1]))
+        return dict(zip(self.games, means.joint_p_values(samples), strict=True))
 
     def differ(self, game: str, first: str, second: str) -> bool:
         """Whether two learners differ in a game: all such statements are true together with probability `level`."""
@@ -161,24 +161,25 @@ class Standings:
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
         """One row for each game and learner in it: rank, letters, mean with interval, excluded runs."""
-        found = []
+        rows = []
         for j, (game, result) in enumerate(self.results.items()):
-            of, alike = self.estimates[game], self.p_values[game] >= 1 - self.level
-            order = np.argsort(of.mean, kind="stable")
-            some = order[np.isfinite(of.mean[order])]  # the others have no run that counts
-            letters = dict(zip(some.tolist(), compact_letters(alike[some][:, some]), strict=True))
+            estimate, alike = self.estimates[game], self.p_values[game] >= 1 - self.level
+            order = np.argsort(estimate.mean, kind="stable")
+            counted = order[np.isfinite(estimate.mean[order])]  # others have no valid run
+            letters = dict(zip(counted.tolist(), compact_letters(alike[counted][:, counted]), strict=True))
             for i in order.tolist():
                 name = result.learners[i]
-                found.append(
+                rows.append(
                     {
                         "game": game, "learner": name, "rank": float(self.ranks[self.learners.index(name), j]),
-                        "letters": letters.get(i, ""), "quantity": self._quantity(game), "mean": float(of.mean[i]),
-                        "low": float(of.low[i]), "high": float(of.high[i]), "runs": int(of.n_runs[i]),
+                        "letters": letters.get(i, ""), "quantity": self._quantity(game),
+                        "mean": float(estimate.mean[i]),
+                        "low": float(estimate.low[i]), "high": float(estimate.high[i]), "runs": int(estimate.n_runs[i]),
                         "rounds": int(result.rounds[-1]), "failed": int(result.failed[i]),
                         "overflowed": int(result.overflowed[i]),
                     }
                 )  # fmt: skip
-        return found
+        return rows
 
     @property
     def table(self) -> Table:
@@ -196,7 +197,7 @@ class Standings:
 
     def tables(self, width: int = WIDTH) -> list[Table]:
         """`table` in parts of some games each that are at most `width` columns wide."""
-        rows, longest = self._ranks(), max(width // 3, 8)  # of words, as `Table.text` has it
+        rows, longest = self._ranks(), max(width // 3, 8)  # as in `Table.text`
 
         def room(column: Text) -> int:
             cells = [*column.head.split("\n"), *(to_one_line(column.show(row)) for row in rows)]
@@ -226,27 +227,27 @@ class Standings:
     @property
     def caption(self) -> str:
         """The meaning of ranks and letters."""
-        pairs = sum(len(each) * (len(each) - 1) // 2 for each in self.p_values.values())
+        pairs = sum(len(matrix) * (len(matrix) - 1) // 2 for matrix in self.p_values.values())
         words = "1 is best. In a game, learners without a common letter differ (paired t-tests"
         if pairs > 1:
             games = f"of {len(self.games)} games together" if len(self.games) > 1 else "of the game"
             words += f" with Holm's correction for all {pairs:,} pairs {games}"
         words += f", {100 * self.level:.6g} %)."
         if np.isnan(self.ranks).any():
-            words += f" {GAP} is a game that a learner did not play: mean ranks are over those that it played."
+            words += f" {GAP} marks a game that a learner did not play; mean ranks are over the games that it played."
         if any(row["failed"] + row["overflowed"] for row in self.rows):
-            words += " * is a rank of some of the runs: the others are left out."
+            words += " * marks a rank without some runs, which were excluded."
         return words
 
     @cached_property
     def remarks(self) -> list[str]:
         """Sentences on gaps, excluded runs and skewed distributions."""
-        found = [f"{learner} does not play {game}: {reason}." for (game, learner), reason in self.gaps.items()]
-        found += [
+        sentences = [f"{learner} does not play {game}: {reason}." for (game, learner), reason in self.gaps.items()]
+        sentences += [
             f"{row['learner']} in {row['game']}: {row[kind]:,} of {len(self.results[row['game']].runs):,} runs {words} "
-            "and are left out of its mean, which its rank there is of."
+            "and are excluded from its mean and rank."
             for row in self.rows
-            for kind, words in (("failed", "came to NaN or infinity"), ("overflowed", "ran out of storage"))
+            for kind, words in (("failed", "failed with NaN or infinity"), ("overflowed", "ran out of storage"))
             if row[kind]
         ]
         skewed = {}
@@ -255,8 +256,8 @@ class Standings:
             skewed |= {game: names} if names else {}
         if skewed:
             where = "; ".join(f"{', '.join(names)} in {game}" for game, names in skewed.items())
-            found.append(f"Skewed over the runs, so that Student's interval understates the longer side: {where}.")
-        return found
+            sentences.append(f"Skewed over the runs, so Student's interval understates the longer side: {where}.")
+        return sentences
 
     def to_pandas(self) -> "pandas.DataFrame":
         """`rows` as a DataFrame."""
@@ -326,7 +327,7 @@ class Standings:
     def _ranks(self) -> list[dict[str, Any]]:
         """The rows of `table`."""
         cells = {(row["game"], row["learner"]): row for row in self.rows}
-        found = []
+        rows = []
         for i in np.argsort(self.mean_rank, kind="stable").tolist():
             name = self.learners[i]
             row: dict[str, Any] = {"learner": name, "mean_rank": float(self.mean_rank[i])}
@@ -334,8 +335,8 @@ class Standings:
                 cell = cells.get((game, name), {"rank": None, "letters": None, "failed": 0, "overflowed": 0})
                 row |= {f"rank in {game}": cell["rank"], f"letters in {game}": cell["letters"]}
                 row |= {f"left out in {game}": cell["failed"] + cell["overflowed"]}
-            found.append(row)
-        return found
+            rows.append(row)
+        return rows
 
     def _columns(self, games: Sequence[str]) -> list[Text]:
         ranked = [RankColumn(game, "\n".join(to_one_line(game).split())) for game in games]

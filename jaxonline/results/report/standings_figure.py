@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from jaxonline.results.report.figure import ResultFigure
 
 GAP = "–"
-# of one colour, the darker the better, so that it also reads in grey; ranks are written in as well
+# shades of one colour, so that it also reads in grey
 SHADES = "#0072B2", "#DCE9F3"
 GAP_COLOUR = "#FFFFFF"
 NAME_COLUMNS = 32
@@ -75,5 +75,7 @@ def _ink(colour: Any) -> str:
     """Black or white, whichever has more contrast with a colour."""
     from matplotlib.colors import to_rgb
 
-    red, green, blue = (each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in to_rgb(colour))
+    red, green, blue = (
+        channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4 for channel in to_rgb(colour)
+    )
     return "black" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 else "white"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas
 
 MAX_PRINTED_LEARNERS, MAX_NOTEBOOK_LEARNERS, WIDTH = 6, 12, 100
-SUMMED_QUANTITIES = ("regret", "cumulative_loss", "comparator_loss")  # what it makes sense to divide by the rounds
+SUMMED_QUANTITIES = ("regret", "cumulative_loss", "comparator_loss")  # also shown per round
 
 
 def default_quantity(result: Any, quantity: str | None = None) -> str:
@@ -96,21 +96,21 @@ def horizon_table(
         result, slice(-1, None), quantity, "cumulative_loss", "queries", CONTROL, HALF_DIFFERENCE
     )
     if last.measures.get(quantity, last.cumulative_loss).ndim > 3:
-        raise ArgumentError("quantity", f"must be a number in each round, got {quantity!r}, which is a vector")
+        raise ArgumentError("quantity", f"must be a number in each round (got {quantity!r}, which is a vector)")
     horizon, head = int(result.rounds[-1]), short_label_of(quantity, result.meta)
     label = label_of(quantity, result.meta) if for_paper else head
-    with warnings.catch_warnings(action="ignore", category=SkewedRunsWarning):  # `Result.mean` gives them
-        of, queries = last.mean(quantity, level, interval), last.mean("queries", level)
+    with warnings.catch_warnings(action="ignore", category=SkewedRunsWarning):  # `Result.mean` warns
+        estimate, queries = last.mean(quantity, level, interval), last.mean("queries", level)
         ranked = (for_paper or letters) and len(result.learners) > 1 and len(result.runs) > 1
         ranking = last.ranking(quantity, level, interval) if ranked else None
     reduced = quantity in SUMMED_QUANTITIES[:2] and (CONTROL in result.measures or HALF_DIFFERENCE in result.measures)
     reduction = last.variance_reduction(quantity) if reduced else None
     best = ranking is not None and all(ranking.differ(ranking.learners[0], other) for other in ranking.learners[1:])
     rows = []
-    for i in np.argsort(of.mean[:, -1], kind="stable")[:most]:
-        name, mean = result.learners[i], float(of.mean[i, -1])
+    for i in np.argsort(estimate.mean[:, -1], kind="stable")[:most]:
+        name, mean = result.learners[i], float(estimate.mean[i, -1])
         row = {"learner": name, "queries_per_round": float(queries.mean[i, -1]) / horizon, quantity: mean}
-        row |= {"low": float(of.low[i, -1]), "high": float(of.high[i, -1])}
+        row |= {"low": float(estimate.low[i, -1]), "high": float(estimate.high[i, -1])}
         row |= {"per_round": mean / horizon} if quantity in SUMMED_QUANTITIES else {}
         row |= {"bound": None if name not in bounds else float(bounds[name])} if bounds else {}
         row |= {} if reduction is None else {"variance_reduction": float(reduction[i])}
@@ -163,17 +163,17 @@ def description_list(meta: Mapping[str, Any], learners: tuple[str, ...]) -> str:
         if name == "learners":
             items |= {f"learner {one}": value[one] for one in learners if one in value}
         elif isinstance(value, Mapping):
-            items[name] = ", ".join(f"{key} {each}" for key, each in value.items())
+            items[name] = ", ".join(f"{key} {entry}" for key, entry in value.items())
         else:
             items[name] = value
-    kept = {name: value for name, value in items.items() if value not in (None, "", [])}
-    if not kept:
+    known = {name: value for name, value in items.items() if value not in (None, "", [])}
+    if not known:
         return ""
-    each = []
-    for name, value in kept.items():
-        words = name.removeprefix("n_").replace("_", " ")
-        each.append(f"<dt>{escape_html(words)}</dt><dd>{escape_html(value)}</dd>")
-    return f"<dl>{''.join(each)}</dl>"
+    entries = []
+    for name, value in known.items():
+        term = name.removeprefix("n_").replace("_", " ")
+        entries.append(f"<dt>{escape_html(term)}</dt><dd>{escape_html(value)}</dd>")
+    return f"<dl>{''.join(entries)}</dl>"
 
 
 def to_pandas(
@@ -183,11 +183,14 @@ def to_pandas(
     import pandas
 
     quantity = default_quantity(result, quantity)
-    of = result.mean(quantity, level, interval)
-    at = np.indices(of.mean.shape).reshape(of.mean.ndim, -1)
-    columns: dict[str, Any] = {"learner": np.array(result.learners, object)[at[0]], "round": result.rounds[at[1]]}
-    if len(at) > 2:
-        columns["entry"] = at[2] if len(at) == 3 else [",".join(map(str, entry)) for entry in at[2:].T]
+    estimate = result.mean(quantity, level, interval)
+    indices = np.indices(estimate.mean.shape).reshape(estimate.mean.ndim, -1)
+    columns: dict[str, Any] = {
+        "learner": np.array(result.learners, object)[indices[0]],
+        "round": result.rounds[indices[1]],
+    }
+    if len(indices) > 2:
+        columns["entry"] = indices[2] if len(indices) == 3 else [",".join(map(str, entry)) for entry in indices[2:].T]
     columns |= {"quantity": quantity, "label": label_of(quantity, result.meta)}
-    columns |= {name: getattr(of, name).ravel() for name in ("mean", "standard_error", "low", "high")}
-    return pandas.DataFrame(columns | {"runs": np.broadcast_to(of.n_runs, of.mean.shape).ravel()})
+    columns |= {name: getattr(estimate, name).ravel() for name in ("mean", "standard_error", "low", "high")}
+    return pandas.DataFrame(columns | {"runs": np.broadcast_to(estimate.n_runs, estimate.mean.shape).ravel()})

@@ -121,7 +121,8 @@ class Table:
         for row in self.rows[:1]:
             lines.writerow(row)
             lines.writerows(
-                [f"{v:.6g}" if isinstance(v, float) else v for v in map(each.get, row)] for each in self.rows
+                [f"{v:.6g}" if isinstance(v, float) else v for v in map(row_values.get, row)]
+                for row_values in self.rows
             )
         return text.getvalue()
 
@@ -199,26 +200,28 @@ class Table:
         widths = [max(map(terminal_width, line)) for line in lines]
         while sum(widths) + 2 * (len(widths) - 1) > width and len(widths) > 1:
             lines, widths, shown = lines[:-1], widths[:-1], shown[:-1]
-        said = []
+        text_lines = []
         for cells in zip(*lines, strict=True):
             pads = [" " * (own - terminal_width(cell)) for own, cell in zip(widths, cells, strict=True)]
             each = zip(cells, pads, shown, strict=True)
-            said.append("  ".join(pad + cell if column.numeric else cell + pad for cell, pad, column in each).rstrip())
-        return "\n".join(said)
+            text_lines.append(
+                "  ".join(pad + cell if column.numeric else cell + pad for cell, pad, column in each).rstrip()
+            )
+        return "\n".join(text_lines)
 
     def _heads(self, escaped: Callable[[str], str] = str) -> list[str]:
         return [escaped(column.head.replace("\n", " ") or column.key) for column in self.shown]
 
     def _lines(self, escaped: Callable[[str], str] = str) -> list[tuple[bool, str, list[str], list[bool]]]:
         """For each row: whether a group begins, the group's heading, the cells, and which cells are bold."""
-        before, found = None, []
+        before, lines = None, []
         for row in self.rows:
             group = row.get(self.group)
             first, before = group != before, group
             heading = escaped(str(group)) if first and self.headed else ""
             strong = [bool(row.get(self.strong)) and isinstance(column, Interval) for column in self.shown]
-            found.append((first, heading, [escaped(column.show(row)) for column in self.shown], strong))
-        return found
+            lines.append((first, heading, [escaped(column.show(row)) for column in self.shown], strong))
+        return lines
 
     def __rich_console__(self, console: Any, options: Any) -> Any:
         from rich import box
@@ -233,23 +236,23 @@ class Table:
     def _framed(self, frame: Mapping[str, Any]) -> Any:
         from rich import table, text
 
-        made = table.Table(
+        framed = table.Table(
             title=text.Text(replace_controls(self.title), "table.title"), title_justify="left",
             caption=text.Text(replace_controls(self.caption), "table.caption") if self.caption else None,
             caption_justify="left", **frame,
         )  # fmt: skip
         for column in self.shown:
             justify = "right" if column.numeric else "left"
-            look = {"justify": justify, "no_wrap": column.numeric, "overflow": "fold", "style": column.style}
-            made.add_column(text.Text(replace_controls(column.head or column.key)), **look)
+            options = {"justify": justify, "no_wrap": column.numeric, "overflow": "fold", "style": column.style}
+            framed.add_column(text.Text(replace_controls(column.head or column.key)), **options)
         for first, heading, cells, _ in self._lines(replace_controls):
             if first:
-                made.add_section()
+                framed.add_section()
             if heading:
-                made.add_row(text.Text(heading, style="bold"))
+                framed.add_row(text.Text(heading, style="bold"))
             indent = "  " if self.headed else ""
-            made.add_row(text.Text(indent + cells[0]), *map(text.Text, cells[1:]))
-        return made
+            framed.add_row(text.Text(indent + cells[0]), *map(text.Text, cells[1:]))
+        return framed
 
 
 def pivot(rows: Sequence[Row], down: str, labels: Sequence[str], value: str) -> list[dict[str, Any]]:
@@ -260,12 +263,12 @@ def pivot(rows: Sequence[Row], down: str, labels: Sequence[str], value: str) -> 
         >>> pivot(rows, "learner", ["no noise", "noise"], "regret")[0]["noise"]
         2.0
     """
-    found: dict[str, dict[str, Any]] = {}
+    merged: dict[str, dict[str, Any]] = {}
     for row, label in zip(rows, labels, strict=True):
         low, high = interval_ends(row, value)
         new = {label: row[value], f"{label}_low": low, f"{label}_high": high}
-        found[row[down]] = found.get(row[down], {down: row[down]}) | new
-    return list(found.values())
+        merged[row[down]] = merged.get(row[down], {down: row[down]}) | new
+    return list(merged.values())
 
 
 def strict_json(numbers: Any) -> str:
@@ -306,6 +309,6 @@ def _sort_attributes(column: Text, row: Row) -> str:
         return ""
     value = row.get(column.key)
     if isinstance(value, int | float | np.number) and value == value:
-        number = f"{float(value):.12g}".replace("inf", "Infinity")  # as a script reads it
+        number = f"{float(value):.12g}".replace("inf", "Infinity")  # the name in JavaScript
         return f'{_NUMERIC} data-value="{number}"'
     return _NUMERIC

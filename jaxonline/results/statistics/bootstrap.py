@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Float
 
 N_RESAMPLES = 2000
-MAX_WEIGHTS = 2**22  # weights of so many runs are drawn at a time
-CHUNK_ENTRIES = 2**20  # numbers of a large array that are copied at a time
+MAX_WEIGHTS = 2**22  # drawn at a time
+CHUNK_ENTRIES = 2**20
 
 
 def student_quantiles(
@@ -42,7 +42,7 @@ def _ratios(values: np.ndarray) -> np.ndarray:
     ratios = []
     for first in range(0, N_RESAMPLES, size := max(1, MAX_WEIGHTS // n)):
         chosen = rng.integers(n, size=(min(size, N_RESAMPLES - first), n))
-        weights = np.stack([np.bincount(each, minlength=n) for each in chosen]).astype(float)
+        weights = np.stack([np.bincount(sample, minlength=n) for sample in chosen]).astype(float)
         mean, square = weights @ runs / n, weights @ runs**2 / n
         error = np.sqrt(np.maximum(square - mean**2, 0.0) / (n - 1))
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -56,31 +56,31 @@ def largest_deviation(curves: Iterable[Float[np.ndarray, "R G"]], level: float) 
     It simulates 20,000 multivariate t vectors: normal vectors with the correlations of the rounds over one chi
     variable.
     """
-    rng, found = np.random.default_rng(0), []
+    rng, quantiles = np.random.default_rng(0), []
     for runs in curves:
-        kept = drop_nan_runs(runs)
-        n = len(kept)
+        complete = drop_nan_runs(runs)
+        n = len(complete)
         if n < 2:
-            found.append(np.nan)
+            quantiles.append(np.nan)
             continue
-        mean = kept.mean(axis=0)
-        centred = (part - mean for part in chunk_runs(kept))
-        covariance = np.sum([part.T @ part for part in centred], axis=0) / (n - 1)
-        del runs, kept, centred  # before those of the next learner are read
+        mean = complete.mean(axis=0)
+        centred = (chunk - mean for chunk in chunk_runs(complete))
+        covariance = np.sum([chunk.T @ chunk for chunk in centred], axis=0) / (n - 1)
+        del runs, complete, centred  # frees memory before the next learner is read
         deviation = np.sqrt(np.diag(covariance))
         varies = deviation > 0
         correlation = covariance[varies][:, varies] / np.outer(deviation[varies], deviation[varies])
         variances, vectors = np.linalg.eigh(correlation)
         root = vectors * np.sqrt(np.maximum(variances, 0.0))
         normals = np.abs(rng.normal(size=(10 * N_RESAMPLES, len(root))) @ root.T).max(axis=1, initial=0.0)
-        found.append(np.quantile(normals / np.sqrt(rng.chisquare(n - 1, 10 * N_RESAMPLES) / (n - 1)), level))
-    return np.array(found)
+        quantiles.append(np.quantile(normals / np.sqrt(rng.chisquare(n - 1, 10 * N_RESAMPLES) / (n - 1)), level))
+    return np.array(quantiles)
 
 
 def drop_nan_runs(runs: Float[np.ndarray, "R G"]) -> Float[np.ndarray, "K G"]:
     """The runs without NaN; the same array if all are."""
-    whole = ~np.isnan(runs).any(axis=1)
-    return runs if whole.all() else runs[whole]
+    complete = ~np.isnan(runs).any(axis=1)
+    return runs if complete.all() else runs[complete]
 
 
 def chunk_runs(runs: Float[np.ndarray, "R *rest"]) -> Iterator[Float[np.ndarray, "K *rest"]]:

@@ -20,13 +20,17 @@ from jaxonline.results.statistics.variance_reduction import (
 )
 from jaxonline.store.lazy_arrays import working_slices
 
+NO_COMPARATOR = (
+    "must be given for the regret (got None); pass simulate(..., comparator=jo.BestArm()) for arms, "
+    "jo.L2Ball(radius) for vectors"
+)
 ALL, LAST = slice(None), slice(-1, None)
 
 
 def recorded_array(result: Any, quantity: str) -> Any:
     """The array of a quantity [L, R, G, ...]; for the regret that of the losses. The quantity is checked."""
     if quantity in ("regret", "comparator_loss") and result.comparator_loss is None:
-        raise ValueError(f"{quantity} needs a comparator: simulate(..., comparator=jo.L2Ball(radius))")
+        raise ArgumentError("comparator", NO_COMPARATOR)
     check.choice("quantity", quantity, result.quantities)
     if quantity in result.measures:
         return result.measures[quantity]
@@ -36,7 +40,7 @@ def recorded_array(result: Any, quantity: str) -> Any:
 def check_number(result: Any, quantity: str) -> None:
     """Check that the study has the quantity, and that it is a number in each round."""
     if recorded_array(result, quantity).ndim > 3:
-        raise ArgumentError("quantity", f"must be a number in each round, got {quantity!r}, which is a vector")
+        raise ArgumentError("quantity", f"must be a number in each round (got {quantity!r}, which is a vector)")
 
 
 def values(result: Any, quantity: str, learners: slice = ALL, rounds: slice = ALL) -> np.ndarray:
@@ -55,11 +59,11 @@ def controls(result: Any, quantity: str) -> Any:
 
 def adjusted_values(result: Any, quantity: str, learners: slice = ALL, rounds: slice = ALL) -> np.ndarray:
     """A part of `Result.adjusted`."""
-    found, taken_out = values(result, quantity, learners, rounds), controls(result, quantity)
-    if taken_out is None:
-        return found
-    own = taken_out[learners, :, rounds]
-    return np.stack([subtract_controls(*each) for each in zip(found, own[:, None], strict=True)])
+    plain_values, all_controls = values(result, quantity, learners, rounds), controls(result, quantity)
+    if all_controls is None:
+        return plain_values
+    selected = all_controls[learners, :, rounds]
+    return np.stack([subtract_controls(*pair) for pair in zip(plain_values, selected[:, None], strict=True)])
 
 
 def mean(result: Any, quantity: str, level: float, interval: ConfidenceInterval | None) -> Estimate:
@@ -102,23 +106,23 @@ def curves(result: Any, quantity: str, learner: int, since: int = 0) -> np.ndarr
     ]
     if len(parts) == 1:
         return adjusted_values(result, quantity, slice(learner, learner + 1), slice(since, None))[0]
-    found = np.empty((len(result.runs), len(result.rounds) - since))
+    values_of_rounds = np.empty((len(result.runs), len(result.rounds) - since))
     for part in parts:
-        some = slice(max(part.start, since), max(part.stop, since))
-        found[:, some.start - since : some.stop - since] = adjusted_values(
-            result, quantity, slice(learner, learner + 1), some
+        shared = slice(max(part.start, since), max(part.stop, since))
+        values_of_rounds[:, shared.start - since : shared.stop - since] = adjusted_values(
+            result, quantity, slice(learner, learner + 1), shared
         )[0]
-    return found
+    return values_of_rounds
 
 
 def ranking(result: Any, quantity: str, level: float, interval: ConfidenceInterval | None) -> Ranking:
     """See `Result.ranking`."""
     check_number(result, quantity)
-    of, taken_out = result.mean(quantity, level, interval), controls(result, quantity)
-    last = None if taken_out is None else taken_out[:, :, -1]
+    estimate, all_controls = result.mean(quantity, level, interval), controls(result, quantity)
+    last = None if all_controls is None else all_controls[:, :, -1]
     at_horizon = values(result, quantity, rounds=LAST)[:, :, 0]
     tests = (interval or Student()).after(result.rounds[-1])
-    return rank(result.learners, at_horizon, label_of(quantity, result.meta), level, of, last, tests)
+    return rank(result.learners, at_horizon, label_of(quantity, result.meta), level, estimate, last, tests)
 
 
 def paired_difference(
@@ -126,30 +130,31 @@ def paired_difference(
 ) -> Estimate:
     """See `Result.paired_difference`; learners are positions."""
     interval = Student() if interval is None else check_interval(interval)
-    taken_out = controls(result, quantity) if interval.uses_controls else None
+    all_controls = controls(result, quantity) if interval.uses_controls else None
 
-    def of(_: slice, rounds: slice) -> Estimate:
+    def estimate_part(_: slice, rounds: slice) -> Estimate:
         own, other = (values(result, quantity, slice(i, i + 1), rounds)[0] for i in (first, second))
-        found = own - other
-        if taken_out is not None:
-            found = subtract_controls(found, np.stack([taken_out[i, :, rounds] for i in (first, second)]))
+        difference = own - other
+        if all_controls is not None:
+            difference = subtract_controls(difference, np.stack([all_controls[i, :, rounds] for i in (first, second)]))
         between = _interval_at(result, quantity, interval, rounds).of_difference()
-        return means.mean_over_runs(found[None], level, interval=between)
+        return means.mean_over_runs(difference[None], level, interval=between)
 
     rounds = {rounds.start: rounds for _, rounds in working_slices(recorded_array(result, quantity))}
-    found = zip(*(of(ALL, each) for each in rounds.values()), strict=True)
-    return Estimate(*(np.concatenate(parts, axis=1)[0] for parts in found))
+    difference = zip(*(estimate_part(ALL, part) for part in rounds.values()), strict=True)
+    return Estimate(*(np.concatenate(parts, axis=1)[0] for parts in difference))
 
 
 def quantiles(result: Any, probabilities: np.ndarray, quantity: str) -> np.ndarray:
     """See `Result.quantiles`."""
 
-    def of(learners: slice, rounds: slice) -> np.ndarray:
+    def quantile_part(learners: slice, rounds: slice) -> np.ndarray:
         return np.nanquantile(values(result, quantity, learners, rounds), probabilities, axis=1)
 
-    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # of learners that failed in all runs
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # learners that failed in all runs
         return _concatenate(
-            [(at, of(*at)) for at in working_slices(recorded_array(result, quantity))], axis=probabilities.ndim
+            [(at, quantile_part(*at)) for at in working_slices(recorded_array(result, quantity))],
+            axis=probabilities.ndim,
         )
 
 
@@ -171,17 +176,17 @@ def _estimate(result: Any, quantity: str, level: float, interval: ConfidenceInte
     """Means [L, G, ...] with intervals, computed in parts."""
     read = adjusted_values if interval.uses_controls else values
 
-    def of(learners: slice, rounds: slice) -> Estimate:
+    def estimate_part(learners: slice, rounds: slice) -> Estimate:
         runs = read(result, quantity, learners, rounds)
         return means.mean_over_runs(runs, level, together, _interval_at(result, quantity, interval, rounds))
 
-    found = [(at, of(*at)) for at in working_slices(recorded_array(result, quantity))]
+    estimated = [(at, estimate_part(*at)) for at in working_slices(recorded_array(result, quantity))]
     return Estimate(
-        *(_concatenate([(at, each[i]) for at, each in found], axis=0) for i in range(len(Estimate._fields)))
+        *(_concatenate([(at, part[i]) for at, part in estimated], axis=0) for i in range(len(Estimate._fields)))
     )
 
 
 def _concatenate(parts: list[tuple[tuple[slice, slice], np.ndarray]], axis: int) -> np.ndarray:
     """Concatenate parts of some learners and rounds, which are neighbouring axes from `axis` on."""
     rows = groupby(parts, lambda part: part[0][0].start)
-    return np.concatenate([np.concatenate([each for _, each in row], axis + 1) for _, row in rows], axis)
+    return np.concatenate([np.concatenate([array for _, array in row], axis + 1) for _, row in rows], axis)

@@ -33,15 +33,15 @@ class Estimate(NamedTuple):
 class ConfidenceInterval(abc.ABC):
     """A two-sided confidence interval for a mean over independent runs."""
 
-    test: ClassVar[str] = ""  # the name of the paired test that belongs to it
-    uses_controls: ClassVar[bool] = True  # whether it may be made of values adjusted by control variates
+    test: ClassVar[str] = ""  # the name of its paired test
+    uses_controls: ClassVar[bool] = True  # whether values may be adjusted by control variates
 
     @abc.abstractmethod
-    def ends(self, values: Float[np.ndarray, "L R *rest"], of: Estimate, level: float) -> tuple[Any, Any]:
+    def ends(self, values: Float[np.ndarray, "L R *rest"], estimate: Estimate, level: float) -> tuple[Any, Any]:
         """The lower and upper ends [L, *rest]; `of` holds the means and standard errors of the values."""
 
     @abc.abstractmethod
-    def p_values(self, values: Float[np.ndarray, "L R"], of: Estimate) -> Float[np.ndarray, "L"]:
+    def p_values(self, values: Float[np.ndarray, "L R"], estimate: Estimate) -> Float[np.ndarray, "L"]:
         """The smallest alpha for which the interval of level 1 - alpha excludes 0; NaN where it is unknown."""
 
     def after(self, rounds: ArrayLike) -> "ConfidenceInterval":
@@ -54,7 +54,7 @@ class ConfidenceInterval(abc.ABC):
 
     def to_json(self) -> dict[str, Any]:
         """The interval as a dictionary, which `interval_from_json` reads."""
-        return {"type": type(self).__name__} | {name: np.asarray(of).tolist() for name, of in vars(self).items()}
+        return {"type": type(self).__name__} | {name: np.asarray(value).tolist() for name, value in vars(self).items()}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,14 +77,16 @@ class Student(ConfidenceInterval):
 
     test: ClassVar[str] = "paired t-tests"
 
-    def ends(self, values: np.ndarray, of: Estimate, level: float) -> tuple[Any, Any]:
+    def ends(self, values: np.ndarray, estimate: Estimate, level: float) -> tuple[Any, Any]:
         """See `ConfidenceInterval.ends`."""
-        return _symmetric(of, special.stdtrit(np.maximum(of.n_runs - 1, 1), 0.5 + level / 2))
+        return _symmetric(estimate, special.stdtrit(np.maximum(estimate.n_runs - 1, 1), 0.5 + level / 2))
 
-    def p_values(self, values: np.ndarray, of: Estimate) -> np.ndarray:
+    def p_values(self, values: np.ndarray, estimate: Estimate) -> np.ndarray:
         """Of paired t-tests."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return 2.0 * special.stdtr(np.maximum(of.n_runs - 1, 1), -np.abs(of.mean / of.standard_error))
+            return 2.0 * special.stdtr(
+                np.maximum(estimate.n_runs - 1, 1), -np.abs(estimate.mean / estimate.standard_error)
+            )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,15 +109,15 @@ class BootstrapT(ConfidenceInterval):
 
     test: ClassVar[str] = "paired bootstrap-t tests"
 
-    def ends(self, values: np.ndarray, of: Estimate, level: float) -> tuple[Any, Any]:
+    def ends(self, values: np.ndarray, estimate: Estimate, level: float) -> tuple[Any, Any]:
         """See `ConfidenceInterval.ends`."""
         low, high = bootstrap.student_quantiles(values, level)
-        return of.mean - high * of.standard_error, of.mean - low * of.standard_error
+        return estimate.mean - high * estimate.standard_error, estimate.mean - low * estimate.standard_error
 
-    def p_values(self, values: np.ndarray, of: Estimate) -> np.ndarray:
+    def p_values(self, values: np.ndarray, estimate: Estimate) -> np.ndarray:
         """Twice the smaller share of resamples beyond the observed ratio, at least 1 / 2,001 a side."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return bootstrap.tail_probabilities(values, of.mean / of.standard_error)
+            return bootstrap.tail_probabilities(values, estimate.mean / estimate.standard_error)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,28 +156,30 @@ class Bounded(ConfidenceInterval):
         low, high = check.finite_array("low", self.low), check.finite_array("high", self.high)
         if np.any(low > high):
             raise ArgumentError(
-                "low", f"must be at most high, got {check.quote(self.low)} and {check.quote(self.high)}"
+                "low", f"must be at most high (got {check.quote(self.low)} and {check.quote(self.high)})"
             )
 
-    def ends(self, values: np.ndarray, of: Estimate, level: float) -> tuple[Any, Any]:
+    def ends(self, values: np.ndarray, estimate: Estimate, level: float) -> tuple[Any, Any]:
         """See `ConfidenceInterval.ends`; cut at the limits."""
-        low, high = (np.broadcast_to(np.asarray(limit, float), of.mean.shape) for limit in (self.low, self.high))
+        low, high = (np.broadcast_to(np.asarray(limit, float), estimate.mean.shape) for limit in (self.low, self.high))
         outside = (values < low[:, None]) | (values > high[:, None])
         if outside.any():
             limits = f"{check.quote(self.low)} to {check.quote(self.high)}"
             raise ArgumentError(
-                "interval", f"must enclose all values, got Bounded over {limits}, {values[outside][0]:.6g}"
+                "interval", f"must enclose all values (got Bounded over {limits}, {values[outside][0]:.6g})"
             )
         log = np.log(4.0 / (1.0 - level))
-        half = of.standard_error * np.sqrt(2.0 * log) + 7.0 * (high - low) * log / (3.0 * np.maximum(of.n_runs - 1, 1))
-        return np.maximum(of.mean - half, low), np.minimum(of.mean + half, high)
+        half = estimate.standard_error * np.sqrt(2.0 * log) + 7.0 * (high - low) * log / (
+            3.0 * np.maximum(estimate.n_runs - 1, 1)
+        )
+        return np.maximum(estimate.mean - half, low), np.minimum(estimate.mean + half, high)
 
-    def p_values(self, values: np.ndarray, of: Estimate) -> np.ndarray:
+    def p_values(self, values: np.ndarray, estimate: Estimate) -> np.ndarray:
         """From the level at which the half-width equals the absolute mean."""
-        linear = 7.0 * (np.asarray(self.high) - np.asarray(self.low)) / (3.0 * np.maximum(of.n_runs - 1, 1))
-        root = of.standard_error * np.sqrt(2.0)
+        linear = 7.0 * (np.asarray(self.high) - np.asarray(self.low)) / (3.0 * np.maximum(estimate.n_runs - 1, 1))
+        root = estimate.standard_error * np.sqrt(2.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            log = ((np.sqrt(root**2 + 4.0 * linear * np.abs(of.mean)) - root) / (2.0 * linear)) ** 2
+            log = ((np.sqrt(root**2 + 4.0 * linear * np.abs(estimate.mean)) - root) / (2.0 * linear)) ** 2
         return np.minimum(4.0 * np.exp(-log), 1.0)
 
     def after(self, rounds: ArrayLike) -> "Bounded":
@@ -189,7 +193,7 @@ class Bounded(ConfidenceInterval):
 
 
 @dataclasses.dataclass(frozen=True)
-class Binomial(ConfidenceInterval):
+class ClopperPearson(ConfidenceInterval):
     """Exact interval for a probability (Clopper and Pearson), for quantities that are 0 or 1 in each run.
 
     Error rate: at most 1 - level, for any number of runs. Other values raise an error. A difference of two such
@@ -202,7 +206,7 @@ class Binomial(ConfidenceInterval):
     Example:
         >>> import jaxonline as jo
         >>> from jaxonline.results.statistics import mean_over_runs
-        >>> estimate = mean_over_runs(np.zeros((1, 100)), interval=jo.intervals.Binomial())
+        >>> estimate = mean_over_runs(np.zeros((1, 100)), interval=jo.intervals.ClopperPearson())
         >>> estimate.low.tolist(), estimate.high.round(4).tolist()
         ([0.0], [0.0362])
     """
@@ -214,7 +218,7 @@ class Binomial(ConfidenceInterval):
         """See `ConfidenceInterval.ends`."""
         other = values[(values != 0) & (values != 1) & ~np.isnan(values)]
         if other.size:
-            raise ArgumentError("interval", f"must suit all values: Binomial needs 0 and 1, got {other[0]:.6g}")
+            raise ArgumentError("interval", f"must suit all values: ClopperPearson needs 0 and 1 (got {other[0]:.6g})")
         n_runs, tail = of.n_runs, (1.0 - level) / 2
         ones = np.rint(of.mean * n_runs)
         with np.errstate(invalid="ignore"):
@@ -261,18 +265,18 @@ class Anytime(ConfidenceInterval):
     def __post_init__(self):
         check.count("shortest_at", self.shortest_at)
 
-    def ends(self, values: np.ndarray, of: Estimate, level: float) -> tuple[Any, Any]:
+    def ends(self, values: np.ndarray, estimate: Estimate, level: float) -> tuple[Any, Any]:
         """See `ConfidenceInterval.ends`."""
-        return _symmetric(of, self._factor(np.log(1.0 / (1.0 - level)), np.maximum(of.n_runs, 1)))
+        return _symmetric(estimate, self._factor(np.log(1.0 / (1.0 - level)), np.maximum(estimate.n_runs, 1)))
 
-    def p_values(self, values: np.ndarray, of: Estimate) -> np.ndarray:
+    def p_values(self, values: np.ndarray, estimate: Estimate) -> np.ndarray:
         """By bisection, since the reach grows with the level."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            reached = np.abs(of.mean / of.standard_error)
+            reached = np.abs(estimate.mean / estimate.standard_error)
         low, high = np.full_like(reached, 1e-12), np.full_like(reached, 700.0)  # of log(1 / alpha)
         for _ in range(60):
             middle = (low + high) / 2
-            excludes = self._factor(middle, np.maximum(of.n_runs, 1)) < reached
+            excludes = self._factor(middle, np.maximum(estimate.n_runs, 1)) < reached
             low, high = np.where(excludes, middle, low), np.where(excludes, high, middle)
         return np.where(np.isnan(reached), np.nan, np.exp(-low))
 
@@ -296,9 +300,11 @@ def interval_from_json(stored: Mapping[str, Any]) -> ConfidenceInterval:
         >>> interval_from_json(Anytime().to_json())
         Anytime(shortest_at=1000)
     """
-    classes = {each.__name__: each for each in (Student, BootstrapT, Bounded, Binomial, Anytime)}
-    return classes[stored["type"]](**{name: of for name, of in stored.items() if name != "type"})
+    classes = {kind.__name__: kind for kind in (Student, BootstrapT, Bounded, ClopperPearson, Anytime)}
+    return classes[stored["type"]](**{name: value for name, value in stored.items() if name != "type"})
 
 
-def _symmetric(of: Estimate, factor: ArrayLike) -> tuple[Any, Any]:
-    return of.mean - factor * of.standard_error, of.mean + factor * of.standard_error
+def _symmetric(estimate: Estimate, factor: ArrayLike) -> tuple[Any, Any]:
+    with np.errstate(invalid="ignore"):  # an infinite mean
+        half_width = factor * estimate.standard_error
+        return estimate.mean - half_width, estimate.mean + half_width

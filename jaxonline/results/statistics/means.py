@@ -16,9 +16,7 @@ from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate,
 from jaxonline.results.statistics.variance_reduction import subtract_controls
 
 STUDENT = Student()
-MAX_SKEWNESS_RATIO = (
-    0.3  # of the skewness over the root of the number of runs: from here on Student's interval is warned of
-)
+MAX_SKEWNESS_RATIO = 0.3  # skewness / sqrt(runs)
 
 
 class Growth(NamedTuple):
@@ -64,11 +62,11 @@ def mean_over_runs(
     if check.count("together", together) > 1:
         level = 1.0 - (1.0 - level) / together
     n_runs = (~np.isnan(values)).sum(axis=1)
-    some = np.maximum(n_runs, 1)
-    mean = np.where(n_runs > 0, np.nansum(values, axis=1) / some, np.nan)
+    divisor = np.maximum(n_runs, 1)
+    mean = np.where(n_runs > 0, np.nansum(values, axis=1) / divisor, np.nan)
     with np.errstate(invalid="ignore"):  # infinity less an infinite mean
         squares = np.nansum((values - mean[:, None]) ** 2, axis=1)
-    error = np.where(n_runs > 1, np.sqrt(squares / np.maximum(n_runs - 1, 1) / some), np.nan)
+    error = np.where(n_runs > 1, np.sqrt(squares / np.maximum(n_runs - 1, 1) / divisor), np.nan)
     estimate = Estimate(mean, error, error, error, n_runs)
     low, high = interval.ends(values, estimate, level)
     return estimate._replace(low=low, high=high)
@@ -92,10 +90,12 @@ def simultaneous(values: Float[np.ndarray, "L R G"], level: float = 0.95) -> Est
     return make_bands(mean_over_runs(values, level), values, level)
 
 
-def make_bands(of: Estimate, curves: Iterable[Float[np.ndarray, "R G"]], level: float) -> Estimate:
+def make_bands(estimate: Estimate, curves: Iterable[Float[np.ndarray, "R G"]], level: float) -> Estimate:
     """Means [L, G] with bands (`simultaneous`) from the runs of one learner after the other."""
     factor = bootstrap.largest_deviation(curves, level)[:, None]
-    return of._replace(low=of.mean - factor * of.standard_error, high=of.mean + factor * of.standard_error)
+    return estimate._replace(
+        low=estimate.mean - factor * estimate.standard_error, high=estimate.mean + factor * estimate.standard_error
+    )
 
 
 def skewness(values: Float[np.ndarray, "L R"]) -> Float[np.ndarray, "L"]:
@@ -114,10 +114,10 @@ def warn_of_skewness(values: Float[np.ndarray, "L R"], learners: Sequence[str], 
     """
     named = skewed_learners(values, learners)
     if named:
-        found, _ = _skewness_over_root(values)
+        ratios, _ = _skewness_over_root(values)
         warnings.warn(
             f"the {quantity} of {', '.join(named)} is skewed over the runs (skewness / sqrt(runs) is "
-            f"{found.max():.2f}): Student's interval understates the longer side; play more runs, or use "
+            f"{ratios.max():.2f}): Student's interval understates the longer side; simulate more runs, or use "
             "interval=jo.intervals.BootstrapT(), or Bounded(low, high) where losses are bounded",
             SkewedRunsWarning, stacklevel=4,
         )  # fmt: skip
@@ -125,9 +125,11 @@ def warn_of_skewness(values: Float[np.ndarray, "L R"], learners: Sequence[str], 
 
 def skewed_learners(values: Float[np.ndarray, "L R"], learners: Sequence[str]) -> list[str]:
     """The learners that `warn_of_skewness` names."""
-    found, n_runs = _skewness_over_root(values)
+    ratios, n_runs = _skewness_over_root(values)
     return [
-        name for name, each, n in zip(learners, found, n_runs, strict=True) if each > max(MAX_SKEWNESS_RATIO, 7.4 / n)
+        name
+        for name, ratio, n in zip(learners, ratios, n_runs, strict=True)
+        if ratio > max(MAX_SKEWNESS_RATIO, 7.4 / n)
     ]
 
 
@@ -190,11 +192,11 @@ def joint_p_values(
     """
     p = [_paired_tests(values, controls, interval) for values, controls in games]
     corrected = iter(_holm(np.concatenate(p)))
-    found = [np.ones((len(values), len(values))) for values, _ in games]
-    for own in found:
-        for i, j in zip(*np.triu_indices(len(own), 1), strict=True):
-            own[i, j] = own[j, i] = next(corrected)
-    return found
+    matrices = [np.ones((len(values), len(values))) for values, _ in games]
+    for matrix in matrices:
+        for i, j in zip(*np.triu_indices(len(matrix), 1), strict=True):
+            matrix[i, j] = matrix[j, i] = next(corrected)
+    return matrices
 
 
 def _paired_tests(values: np.ndarray, controls: np.ndarray | None, interval: ConfidenceInterval) -> np.ndarray:
@@ -203,9 +205,9 @@ def _paired_tests(values: np.ndarray, controls: np.ndarray | None, interval: Con
     differences = values[first] - values[second]
     if controls is not None and interval.uses_controls:
         pairs = zip(differences, controls[first], controls[second], strict=True)
-        differences = np.array([subtract_controls(each, np.stack(own)) for each, *own in pairs]).reshape(
-            differences.shape
-        )
+        differences = np.array(
+            [subtract_controls(difference, np.stack(pair_controls)) for difference, *pair_controls in pairs]
+        ).reshape(differences.shape)
     between = interval.of_difference()
     p = between.p_values(differences, mean_over_runs(differences, interval=between))
     return np.where(np.isnan(p), 1.0, p)
@@ -241,9 +243,9 @@ def growth(rounds: Int[ArrayLike, "G"], values: Float[ArrayLike, "R G"], level: 
     """
     rounds, values = check.finite_array("rounds", rounds).astype(float), np.asarray(values, float)
     if rounds.ndim != 1 or len(set(rounds.tolist())) < 2 or (rounds <= 0).any():
-        raise ArgumentError("rounds", f"must be at least two numbers above 0, got {check.quote(rounds)}")
+        raise ArgumentError("rounds", f"must be at least two numbers above 0 (got {check.quote(rounds)})")
     if values.ndim != 2 or values.shape[1] != len(rounds):
-        raise ArgumentError("values", f"must have the shape (runs, {len(rounds)}), got {values.shape}")
+        raise ArgumentError("values", f"must have the shape (runs, {len(rounds)}) (got {values.shape})")
     check.number("level", level, gt=0.0, lt=1.0)
     values = bootstrap.drop_nan_runs(values)
     if len(values) < 2 or (values.mean(axis=0) <= 0).any():

@@ -67,21 +67,21 @@ class Ranking(NamedTuple):
 
 
 def rank(
-    learners: Sequence[str], values: np.ndarray, quantity: str, level: float, of: Estimate,
+    learners: Sequence[str], values: np.ndarray, quantity: str, level: float, estimate: Estimate,
     controls: np.ndarray | None, interval: ConfidenceInterval,
 ) -> Ranking:  # fmt: skip
     """Rank learners by their means [L, G] `of` at the last round, and test which of them differ by paired tests.
 
     `values` and `controls` [L, R] are runs and control variates at that round; a NaN leaves a run out of its pairs.
     """
-    order = np.argsort(of.mean[:, -1], kind="stable")
+    order = np.argsort(estimate.mean[:, -1], kind="stable")
     p_values = pairwise_p_values(values[order], None if controls is None else controls[order], interval)
     letters = compact_letters(p_values >= 1 - level)
     rows = [
         {"learner": learners[i]}
-        | {name: float(getattr(of, name)[i, -1]) for name in ("mean", "low", "high")}
-        | {"letters": each}
-        for i, each in zip(order, letters, strict=True)
+        | {name: float(getattr(estimate, name)[i, -1]) for name in ("mean", "low", "high")}
+        | {"letters": letter}
+        for i, letter in zip(order, letters, strict=True)
     ]
     return Ranking(tuple(str(learners[i]) for i in order), rows, letters, p_values, quantity, level, interval.test)
 
@@ -98,10 +98,14 @@ def compact_letters(alike: np.ndarray) -> tuple[str, ...]:
     groups = [frozenset(range(len(alike)))]
     for i, j in itertools.combinations(range(len(alike)), 2):
         if not alike[i, j]:
-            split = [part for group in groups for part in ({group - {i}, group - {j}} if {i, j} <= group else {group})]
+            split = [
+                group_part
+                for group in groups
+                for group_part in ({group - {i}, group - {j}} if {i, j} <= group else {group})
+            ]
             groups = [group for group in dict.fromkeys(split) if not any(group < other for other in split)]
     pairs = [{(i, j) for i in group for j in group} for group in groups]
-    for group in sorted(groups, key=sorted, reverse=True):  # one that the others cover is left out
+    for group in sorted(groups, key=sorted, reverse=True):  # remove sets that the others cover
         at = groups.index(group)
         if pairs[at] <= set().union(*pairs[:at], *pairs[at + 1 :]):
             del groups[at], pairs[at]

@@ -26,24 +26,24 @@ def subtract_controls(
         >>> subtract_controls(7.0 + 3.0 * control, control[None]).round(9).tolist()
         [7.0, 7.0, 7.0, 7.0]
     """
-    kept = ~np.isnan(values.reshape(len(values), -1)).any(axis=1)
-    n = int(kept.sum())
+    complete = ~np.isnan(values.reshape(len(values), -1)).any(axis=1)
+    n = int(complete.sum())
     if n < 3 or not controls.any():
         return values
-    raw = np.moveaxis(controls[:, kept], 0, -1)  # [n, *rest, K]
+    raw = np.moveaxis(controls[:, complete], 0, -1)  # [n, *rest, K]
     size = np.sqrt((raw**2).mean(axis=0))
     raw = raw / np.where(size > 0, size, 1.0)
-    c, v = raw - raw.mean(axis=0), values[kept] - values[kept].mean(axis=0)
+    c, v = raw - raw.mean(axis=0), values[complete] - values[complete].mean(axis=0)
     inverse = np.linalg.pinv(np.einsum("r...k,r...l->...kl", c, c), rcond=1e-12, hermitian=True)
     beta = np.einsum("...kl,r...l,r...->...k", inverse, c, v)
     solved = np.einsum("...kl,r...l->r...k", inverse, c)
     left = 1.0 - 1.0 / n - np.einsum("r...k,r...k->r...", solved, c)  # 1 - h
     error = v - np.einsum("...k,r...k->r...", beta, c)
-    known = left > 1e-9  # else the other runs say nothing of a control
+    known = left > 1e-9  # else the other runs do not determine beta
     without = beta - solved * (error / np.where(known, left, 1.0))[..., None]
-    found = values.copy()
-    found[kept] -= np.where(known, np.einsum("r...k,r...k->r...", without, raw), 0.0)
-    return found
+    adjusted = values.copy()
+    adjusted[complete] -= np.where(known, np.einsum("r...k,r...k->r...", without, raw), 0.0)
+    return adjusted
 
 
 def variance_reduction(
@@ -57,12 +57,12 @@ def variance_reduction(
     n_runs = (~np.isnan(values)).sum(axis=1)
 
     def variance(runs: np.ndarray) -> np.ndarray:
-        some = np.maximum(n_runs, 1)[:, None]
-        centred = runs - np.nansum(runs, axis=1, keepdims=True) / some
+        divisor = np.maximum(n_runs, 1)[:, None]
+        centred = runs - np.nansum(runs, axis=1, keepdims=True) / divisor
         return np.nansum(centred**2, axis=1) / np.maximum(n_runs - 1, 1)
 
     single, plays = variance(values), 1
-    if half_difference is not None:  # of a pair's plays, mean + half difference and mean - half difference
+    if half_difference is not None:  # the simulations of a pair are mean ± half difference
         squares = np.where(np.isnan(values), 0.0, half_difference) ** 2
         single, plays = single + squares.sum(axis=1) / np.maximum(n_runs, 1), 2
     left = plays * variance(used)

@@ -68,13 +68,13 @@ class Builder:
             return model.validate_python(table, context=self)
         except ValidationError as error:
             errors = error.errors(include_url=False)
-        known = {each.name: each for each in parameters}
-        first = next((each for each in errors if each["type"] == "extra_forbidden"), errors[0])
+        known = {parameter.name: parameter for parameter in parameters}
+        first = next((entry_error for entry_error in errors if entry_error["type"] == "extra_forbidden"), errors[0])
         at, key = error_keys(first), str(first["loc"][-1])
         if first["type"] == "extra_forbidden":
             what = f"{entry.name} has" if entry else f"{name} has"
-            suggestion = did_you_mean(key, known).replace(": did", "; did")
-            raise validation_error(f"is an unknown key{suggestion} ({what} {', '.join(known) or 'no keys'})", at)
+            suggestion = did_you_mean(key, known)
+            raise validation_error(f"unknown key{suggestion} ({what} {', '.join(known) or 'no keys'})", at)
         if first["type"] == "missing":
             words = f"({format_accepted(known[key])}) for {entry.name}" if entry else f": {known[key].description}"
             raise validation_error(
@@ -87,10 +87,10 @@ class Builder:
         table = {"type": value} if isinstance(value, str) else value
         if not isinstance(table, dict):
             raise validation_error(
-                f"must be {article_of(kinds)}, by its name or as a table with a type, got {check.quote(value)}"
+                f"must be {article_of(kinds)}, by its name or as a table with a type (got {check.quote(value)})"
             )
         if not isinstance(table.get("type"), str):
-            words = f"must name the {noun_of(kinds)}, got {check.quote(table.get('type'))}"
+            words = f"must name the {noun_of(kinds)} (got {check.quote(table.get('type'))})"
             raise validation_error(words, ("type",))
         where = ("type",) if table is value else ()
         name, given = table["type"], {key: item for key, item in table.items() if key != "type"}
@@ -101,7 +101,7 @@ class Builder:
             entry = catalogue().get(name)
             choices = f" ({', '.join(known)})" if len(known) <= 8 and entry is None else ""
             other = f", which is {with_article(entry.kind)}" if entry else did_you_mean(name, known)
-            raise validation_error(f"must be {article_of(kinds)}{choices}, got {name!r}{other}", where)
+            raise validation_error(f"must be {article_of(kinds)}{choices} (got {name!r}){other}", where)
         return self._construct(known[name], given)
 
     def _construct(self, entry: Entry, given: Mapping[str, Any]) -> BuiltObject:
@@ -135,14 +135,14 @@ class Builder:
         if callable(loaded) and (isinstance(loaded, type) or given):
             built = self._construct(user_entry(name, loaded), given)
         elif given:
-            raise validation_error(f"must be left out: {name} takes no keys", (next(iter(given)),))
+            raise validation_error(f"must be left out, as {name} takes no keys", (next(iter(given)),))
         else:
             built = BuiltObject(loaded, {"type": name})
         needed = members_of(PROTOCOLS[kinds[0]]) if len(kinds) == 1 and kinds[0] in PROTOCOLS else ()
         missing = next((member for member in needed if not hasattr(built.value, member)), None)
         if missing is not None:
             raise validation_error(
-                f"must be {article_of(kinds)}, with {', '.join(needed)}: {name} has no {missing}", where
+                f"must be {article_of(kinds)}, with {', '.join(needed)} (got {name}, which has no {missing})", where
             )
         return built
 
@@ -176,9 +176,9 @@ def call_constructor(name: str, make: Callable[..., Any], arguments: dict[str, A
         argument = getattr(error, "argument", None)
         if argument in arguments:
             raise validation_error(error.problem, (argument,)) from error  # type: ignore[union-attr]
-        raise validation_error(f"({name}): {str(error) or type(error).__name__}") from error
+        raise validation_error(f"{name}: {str(error) or type(error).__name__}") from error
     except Exception as error:  # raised by user code
-        raise validation_error(f"({name}): {type(error).__name__}: {error}") from error
+        raise validation_error(f"{name}: {type(error).__name__}: {error}") from error
 
 
 def _checksum(stream: Any) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from jaxonline.environments import DataStream
+from jaxonline.feedback.delays import Delay
 from jaxonline.feedback.noise import NoiseAdversary, NoiseLaw
 from jaxonline.game.protocols import Comparator, Environment, Feedback, HindsightComparator, Learner, Measure
 from jaxonline.game.regret import Regret
@@ -28,17 +29,20 @@ from jaxonline.study.files.docstrings import documented_parameters, first_line
 
 PACKAGES = (
     "learners", "environments", "feedback", "feedback.noise", "losses", "estimators", "estimators.dictionary",
-    "kernels", "kernels.radial", "comparators", "bounds", "simulation.measures", "game.regret", "claims",
-    "environments.adversaries",
+    "kernels", "kernels.radial", "comparators", "bounds", "simulation.measures", "simulation.awake_regret",
+    "simulation.stopping", "feedback.delays",
+    "game.regret", "claims", "environments.adversaries",
 )  # fmt: skip
 PROTOCOLS: dict[str, type] = {  # a class has the first kind whose protocol it satisfies
     "learner": Learner, "combiner": Combiner, "environment": Environment, "adversary": NoiseAdversary,
-    "feedback": Feedback, "noise": NoiseLaw, "comparator": Comparator, "hindsight comparator": HindsightComparator,
+    "feedback": Feedback, "delay": Delay, "noise": NoiseLaw, "comparator": Comparator,
+    "hindsight comparator": HindsightComparator,
     "measure": Measure, "regret": Regret, "loss": Loss,
 }  # fmt: skip
 HEADINGS = {
     "learner": "Learners", "combiner": "Combiners: weights of experts", "environment": "Environments",
-    "feedback": "Feedback: what a learner observes", "noise": "Noise distributions", "adversary": "Adversaries",
+    "feedback": "Feedback: what a learner observes", "noise": "Noise distributions", "delay": "Delays of answers",
+    "adversary": "Adversaries",
     "loss": "Losses", "regret": "Notions of regret", "estimator": "Estimators of gradients", "kernel": "Kernels",
     "comparator": "Comparators", "bound": "Bounds", "measure": "Measures", "step size": "Step sizes",
     "schedule": "Schedules (optax)", "optimizer": "Optimizers (optax)", "projection": "Projections (optax)",
@@ -76,10 +80,10 @@ def find_entry(name: str) -> Entry:
     if name not in entries and len(matches) != 1:
         similar = [known for known in entries if name.lower() in known.lower()]
         similar = similar or [known for known, entry in entries.items() if name.lower() in entry.line.lower()]
-        suggestion = did_you_mean(name, entries) or (
-            f": did you mean one of {', '.join(similar[:12])}?" if similar else ""
-        )
-        raise ValueError(f"unknown name {name!r}{suggestion}")
+        suggestion = did_you_mean(name, similar or entries)
+        if len(similar) > 1 or (similar and not suggestion):
+            suggestion = f"; did you mean one of {', '.join(similar[:12])}?"
+        raise ValueError(f"name: no learner, game or other object has this name (got {name!r}){suggestion}")
     return entries[name if name in entries else matches[0]]
 
 
@@ -120,22 +124,24 @@ def _package_entries() -> Iterator[Entry]:
     seen: set[str] = set()
     for package in PACKAGES:
         for name, value in _exports(importlib.import_module(f"jaxonline.{package}")):
-            of: Any = (
+            make_entries: Any = (
                 _class_entries if inspect.isclass(value) else _function_entries if inspect.isfunction(value) else None
             )
-            if of is not None and name not in seen:
-                entries = list(of(name, value, package))
+            if make_entries is not None and name not in seen:
+                entries = list(make_entries(name, value, package))
                 seen |= {entry.name for entry in entries}
                 yield from entries
 
 
 def _exports(module: types.ModuleType) -> list[tuple[str, Any]]:
-    own = [n for n, v in vars(module).items() if n[0] != "_" and getattr(v, "__module__", "") == module.__name__]
-    return [(name, getattr(module, name)) for name in getattr(module, "__all__", own)]
+    public_names = [
+        n for n, v in vars(module).items() if n[0] != "_" and getattr(v, "__module__", "") == module.__name__
+    ]
+    return [(name, getattr(module, name)) for name in getattr(module, "__all__", public_names)]
 
 
 def _entry(name: str, kind: str, make: Any, product: type | None, package: str, *owners: type) -> Entry:
-    variable = any(each.kind is each.VAR_KEYWORD for each in inspect.signature(make).parameters.values())
+    variable = any(parameter.kind is parameter.VAR_KEYWORD for parameter in inspect.signature(make).parameters.values())
     parameters = documented_parameters(make, *owners)
     return Entry(name, kind, make, product, first_line(make), parameters, package, variable)
 
@@ -188,7 +194,7 @@ def _optax_entries() -> Iterator[Entry]:
                 "schedule": name.endswith(("schedule", "decay")), "projection": arguments == ["tree", "scale"],
             }  # fmt: skip
             parameters = () if kind == "projection" else _plain_parameters(value)
-            if is_listed[kind] and not any(each.required and each.in_python_only for each in parameters):
+            if is_listed[kind] and not any(parameter.required and parameter.in_python_only for parameter in parameters):
                 make = {"projection": lambda value=value: value, "optimizer": functools.partial(value, 1.0)}
                 yield Entry(name, kind, make.get(kind, value), None, first_line(value), parameters, "optax")
 
@@ -199,8 +205,12 @@ def user_entry(name: str, value: Callable[..., Any]) -> Entry:
 
 
 def _plain_parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
-    given = [each for each in parameters_of(function) if each.name != "learning_rate"]
-    return tuple(each for each in given if each.required or each.takes & {"number", "integer", "flag", "array"})
+    given = [parameter for parameter in parameters_of(function) if parameter.name != "learning_rate"]
+    return tuple(
+        parameter
+        for parameter in given
+        if parameter.required or parameter.takes & {"number", "integer", "flag", "array"}
+    )
 
 
 def _needs_only_a_rate(make: Callable[..., Any]) -> bool:

@@ -27,9 +27,9 @@ def run_file(
 ) -> None:
     """Run the study of a file in a folder, or continue it; print and write the report."""
     if workers is not None and cluster is not None:
-        raise ArgumentError("cluster", f"must be left out beside workers, got {cluster!r}")
+        raise ArgumentError("cluster", f"must be left out beside workers (got {cluster!r})")
     if workers is not None and workers < 1:
-        raise ArgumentError("workers", f"must be at least 1, got {workers}")
+        raise ArgumentError("workers", f"must be at least 1 (got {workers})")
     began = time.perf_counter()
     folder = out if out is not None else Path("results") / Path(file).stem
     with print_short_warnings():

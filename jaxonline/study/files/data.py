@@ -35,6 +35,7 @@ def data_stream(
     """Your own data, one row per round, pass after pass: a file, a known data set, or a set of OpenML.
 
     Args:
+        folder: folder of the study file.
         file: .csv, .parquet, .npz with X and y, or columns of text; relative to the folder of the study file.
         set: a known set instead: diabetes, AR(4), Airfoil, Concrete, Bias correction, Naval.
         openml: name of an OpenML set instead; it is downloaded once.
@@ -50,27 +51,28 @@ def data_stream(
 
     Raises:
         ValueError: not exactly one of file, set and openml is given; a key does not belong to it; the set is unknown;
-            the
-            data cannot be read.
+            the data cannot be read.
         OSError: the file does not exist, or the set cannot be downloaded.
     """
-    given = {name: each for name, each in (("file", file), ("set", set), ("openml", openml)) if each is not None}
+    given = {name: source for name, source in (("file", file), ("set", set), ("openml", openml)) if source is not None}
     if len(given) != 1:
-        raise ValueError(f"file, set, openml: exactly one must be given, got {' and '.join(given) or 'none'}")
+        raise ValueError(
+            f"file: exactly one of file, set and openml must be given (got {' and '.join(given) or 'none'})"
+        )
     column_options = {"target": target, "drop": drop or None, "impute": impute} if set is not None else {}
-    for name, each in (column_options | ({"version": version} if openml is None else {})).items():
-        if each is not None:
-            raise ArgumentError(name, f"must be left out beside {next(iter(given))}, got {check.quote(each)}")
+    for name, option in (column_options | ({"version": version} if openml is None else {})).items():
+        if option is not None:
+            raise ArgumentError(name, f"must be left out beside {next(iter(given))} (got {check.quote(option)})")
     label = None if positive is None else str(positive)
     if file is not None:
         path = folder / file
         if not path.is_file():
-            raise ArgumentError("file", f"must be an existing file, got {file!r}: there is no file {str(path)!r}")
+            raise ArgumentError("file", f"must be an existing file (got {file!r}); there is no file {str(path)!r}")
         X, y = to_arrays(path, read_table(path, target, drop, label), impute)
     elif openml is not None:
-        frame, own = fetch_by_name(openml, version)
+        frame, own_target = fetch_by_name(openml, version)
         path = Path(openml)
-        table = select_columns(path, text_cells(frame), own if target is None else target, drop, label)
+        table = select_columns(path, text_cells(frame), own_target if target is None else target, drop, label)
         X, y = to_arrays(path, table, impute)
     else:
         X, y = _known_set(str(set), folder)
@@ -90,7 +92,7 @@ def _known_set(name: str, folder: Path) -> tuple[np.ndarray, np.ndarray]:
     key = datasets.canonical_name(name)
     if key is None:
         sets = ("diabetes", "AR(4)", *SOURCES)
-        raise ArgumentError("set", f"must be one of {', '.join(sets)}, got {name!r}{did_you_mean(name, sets)}")
+        raise ArgumentError("set", f"must be one of {', '.join(sets)} (got {name!r}){did_you_mean(name, sets)}")
     origin = SOURCES[key].origin if key in SOURCES else None
     published = Path(origin.member).name if isinstance(origin, Archive) else ""
     files = (file for file in sorted(folder.iterdir()) if file.suffix in SUFFIXES and file.is_file())

@@ -71,17 +71,21 @@ def compare_results(
     rounds = np.intersect1d(first.rounds, second.rounds)
     if not common or not len(rounds):
         what = "learner" if not common else "recorded round"
-        raise ValueError(f"the studies have no common {what}, so their results cannot be compared")
+        raise ValueError(f"other: must have a {what} in common with the first study (got none)")
     both = first.comparator_loss is not None and second.comparator_loss is not None
     quantity, last = "regret" if both else "cumulative_loss", int(rounds[-1])
-    parts = [each.values(quantity)[..., list(each.rounds).index(last)] for each in (first, second)]
+    parts = [result.values(quantity)[..., list(result.rounds).index(last)] for result in (first, second)]
     shared = np.intersect1d(first.runs, second.runs)
     paired = len(shared) > 1 and all(studies[0].get(key) == studies[1].get(key) for key in INSTANCE_KEYS)
     if paired:
-        parts = [part[:, np.searchsorted(each.runs, shared)] for part, each in zip(parts, (first, second), strict=True)]
+        parts = [
+            part[:, np.searchsorted(result.runs, shared)] for part, result in zip(parts, (first, second), strict=True)
+        ]
     rows = []
     for name in common:
-        one, other = (part[list(each.learners).index(name)] for part, each in zip(parts, (first, second), strict=True))
+        one, other = (
+            part[list(result.learners).index(name)] for part, result in zip(parts, (first, second), strict=True)
+        )
         mean, low, high = _paired(other - one) if paired else difference_of_means(other, one)
         rows.append(
             {"learner": name, "first": _mean(one), "second": _mean(other), "difference": mean,
@@ -94,8 +98,8 @@ def compare_results(
     label = quantity.replace("cumulative_", "")
     method = f"paired over {len(shared):,} runs" if paired else "independent runs, Welch's interval"
     extra_lines = [f"{name} only: {', '.join(own)}" for name, own in (
-        (names[0], [each for each in first.learners if each not in common]),
-        (names[1], [each for each in second.learners if each not in common]),
+        (names[0], [name for name in first.learners if name not in common]),
+        (names[1], [name for name in second.learners if name not in common]),
     ) if own]  # fmt: skip
     return Table(f"Mean {label} after {last:,} rounds ({method})", rows, columns), extra_lines
 

@@ -55,16 +55,15 @@ def run_in_folder(study: StudyFile, out: str | Path, cluster: Any = None) -> tup
     """Run or continue a study in a folder (`cluster` as in `simulate`); return the report and the paths written.
 
     Raises ValueError if the folder belongs to another study or has other files that would be replaced, and OSError if
-    it
-    cannot be written or another process uses it.
+    it cannot be written or another process uses it.
     """
     folder, resolved = check_folder("out", out), _json_round_trip(study.resolved)
     configuration = _read_configuration(folder) if (folder / CONFIGURATION).exists() else None
     changed = find_differences(configuration["study"], resolved) if configuration else None
-    conflicts = {key: each for key, each in (changed or {}).items() if key[0] not in CHANGEABLE_KEYS}
+    conflicts = {key: change for key, change in (changed or {}).items() if key[0] not in CHANGEABLE_KEYS}
     if conflicts:
-        problem = f"must be the folder of this study or a new one, got '{folder}' of another study"
-        raise ArgumentError("out", f"{problem}: {format_differences(conflicts)}")
+        problem = f"must be the folder of this study or a new one (got '{folder}' of another study)"
+        raise ArgumentError("out", f"{problem}; {format_differences(conflicts)}")
     source = study.source.path.absolute()
     study_copy = _study_copy(folder, source)
     copies = [] if study_copy.resolve() == source.resolve() else [study_copy]
@@ -96,8 +95,8 @@ def _check_no_overwrite(folder: Path, configuration: dict[str, Any] | None, copi
         conflicts = [path for path in copies if path.resolve() == Path(configuration["file"]).resolve()]
     names = [path.name for path in conflicts if path.exists()]
     if names:
-        problem = f"must be a new folder or that of a study, got '{folder}', with files that would be replaced"
-        raise ArgumentError("out", f"{problem}: {', '.join(names)}")
+        problem = f"must be a new folder or that of a study (got '{folder}', with files that would be replaced)"
+        raise ArgumentError("out", f"{problem}; {', '.join(names)}")
 
 
 @contextlib.contextmanager
@@ -129,10 +128,10 @@ def _read_configuration(folder: Path) -> dict[str, Any]:
         if isinstance(configuration.get("file"), str):
             return configuration
     except (FileNotFoundError, NotADirectoryError):
-        raise ValueError(f"'{folder}' is not a study folder: it has no {CONFIGURATION}") from None
+        raise ValueError(f"folder: must be a study folder (got '{folder}'); it has no {CONFIGURATION}") from None
     except (ValueError, LookupError, TypeError, AttributeError):
         pass
-    raise ValueError(f"{path} is damaged: it is not a study configuration")
+    raise ValueError(f"{path}: is damaged; it is not a study configuration")
 
 
 def read_folder(folder: str | Path) -> StudyFolder:
@@ -168,7 +167,7 @@ def _without_unknown_regret(result: Result) -> Result:
 def _read_bounds(folder: Path) -> dict[str, Any]:
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
         learners = json.loads((folder / "numbers.json").read_bytes())["learners"]
-        return {name: each["bound"] for name, each in learners.items() if each.get("bound") is not None}
+        return {name: numbers["bound"] for name, numbers in learners.items() if numbers.get("bound") is not None}
     return {}
 
 
@@ -176,7 +175,7 @@ def folder_report(study_folder: StudyFolder) -> Report | None:
     """Return the report of a folder, None without finished runs."""
     if study_folder.result is None:
         return None
-    bounds = {name: (_StoredBound(each), None) for name, each in study_folder.bounds.items()}
+    bounds = {name: (_StoredBound(values), None) for name, values in study_folder.bounds.items()}
     report = build_report(study_folder.result, study_folder.study.get("title") or "", bounds)
     return dataclasses.replace(report, page=_page_metadata(study_folder.folder, study_folder.study, study_folder.file))
 
@@ -186,7 +185,7 @@ def _page_metadata(folder: Path, study: dict[str, Any], file: Path) -> dict[str,
     text = copy.read_text(encoding="utf-8") if copy.exists() else json.dumps(study, indent=1)
     file = file if file.exists() else copy
     file = file.relative_to(here) if file.is_relative_to(here) else file
-    places = [shlex.quote(str(each)) for each in (file, folder)]
+    places = [shlex.quote(str(path)) for path in (file, folder)]
     sizes = "".join(f" --{key} {study[key]}" for key in ("runs", "rounds", "seed") if study.get(key) is not None)
     commands = [f"jaxonline run {places[0]} --out {places[1]}{sizes}", f"jaxonline report {places[1]}"]
     return {"configuration": text, "commands": commands, "about": {"seed": study.get("seed")}}
@@ -194,7 +193,7 @@ def _page_metadata(folder: Path, study: dict[str, Any], file: Path) -> dict[str,
 
 class _StoredBound:
     def __init__(self, values: list[float | None]):
-        self._values = [float("nan") if each is None else each for each in values]
+        self._values = [float("nan") if value is None else value for value in values]
 
     def at_rounds(self, rounds: Any) -> list[float]:
         return self._values if len(self._values) == len(rounds) else [float("nan")] * len(rounds)

@@ -42,7 +42,7 @@ def expand_grid(builder: Builder, name: str, table: Any, at: KeyPath, so_far: in
         longest = max(axes, key=lambda axis: len(axis.values))
         raise builder.error_at(
             (*at, *longest.at) if axes else at,
-            f"gives too many learners: {size:,} of {name}, at most {MAX_LEARNERS} in a study",
+            f"must give at most {MAX_LEARNERS} learners (got {size:,} of {name})",
         )
     last_keys = [axis.at[-1] for axis in axes]
     names = [str(axis.at[-1]) if last_keys.count(axis.at[-1]) == 1 else ".".join(map(str, axis.at)) for axis in axes]
@@ -62,10 +62,10 @@ def expand_grid(builder: Builder, name: str, table: Any, at: KeyPath, so_far: in
 def check_axis(builder: Builder, at: KeyPath, values: list[Any]) -> None:
     """Check that a list has values, all different."""
     if not values:
-        raise builder.error_at(at, "must have at least one value, got none")
+        raise builder.error_at(at, "must have at least one value (got none)")
     twice = next((i for i, value in enumerate(values) if value in values[:i]), None)
     if twice is not None:
-        raise builder.error_at((*at, twice), f"appears twice: {check.quote(values[twice])}")
+        raise builder.error_at((*at, twice), f"must occur once (got {check.quote(values[twice])} twice)")
 
 
 def _find_axes(builder: Builder, table: Any, inside: KeyPath, at: KeyPath) -> Iterator[Axis]:
@@ -77,7 +77,7 @@ def _find_axes(builder: Builder, table: Any, inside: KeyPath, at: KeyPath) -> It
         entry = user_entry(name, loaded) if callable(loaded) else None
     else:
         entry = catalogue().get(name)
-    parameters = {each.name: each for each in entry.parameters} if entry else {}
+    parameters = {parameter.name: parameter for parameter in entry.parameters} if entry else {}
     for key, value in table.items():
         parameter = parameters.get(key)
         if parameter is None:
@@ -106,7 +106,7 @@ def format_in_name(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}" if float(f"{value:g}") == value else repr(value)
     if isinstance(value, Mapping):
-        rest = ", ".join(f"{key}={format_in_name(each)}" for key, each in value.items() if key != "type")
+        rest = ", ".join(f"{key}={format_in_name(item)}" for key, item in value.items() if key != "type")
         return f"{value.get('type')}({rest})" if rest else str(value.get("type"))
     return f"[{', '.join(map(format_in_name, value))}]" if isinstance(value, list) else str(value)
 

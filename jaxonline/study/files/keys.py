@@ -86,7 +86,7 @@ class TuneKeys:
 def _keys(*makers: Callable[..., Any]) -> dict[str, Parameter]:
     """Return parameters by name; a file cannot set None."""
     parameters = (parameter for make in makers for parameter in documented_parameters(make))
-    return {each.name: each._replace(takes=each.takes - {"nothing"}) for each in parameters}
+    return {parameter.name: parameter._replace(takes=parameter.takes - {"nothing"}) for parameter in parameters}
 
 
 STUDY, PRECISION, GAME, TUNE = _keys(StudyKeys), _keys(Precision, MostRuns), _keys(Game), _keys(TuneKeys)

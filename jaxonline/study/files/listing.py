@@ -14,7 +14,7 @@ def list_everything() -> Iterator[Any]:
     from rich.padding import Padding
 
     for kind, heading in HEADINGS.items():
-        entries = [each for each in catalogue().values() if each.kind == kind]
+        entries = [entry for entry in catalogue().values() if entry.kind == kind]
         yield heading
         for entry in entries:
             yield Padding(f"{entry.name}: {_summary(entry)}" if entry.line else entry.name, (0, 0, 0, 2))
@@ -30,12 +30,12 @@ def describe_name(name: str) -> Iterator[Any]:
         for heading, table in {"A study file": keys.STUDY, "[game]": keys.GAME, "[precision]": keys.PRECISION,
                                "[tune]": keys.TUNE}.items():  # fmt: skip
             yield heading
-            yield from (Padding(_format_parameter(each), (0, 0, 0, 2)) for each in table.values())
+            yield from (Padding(_format_parameter(parameter), (0, 0, 0, 2)) for parameter in table.values())
             yield ""
         return
     kind = _parse_kind(name)
     if kind is not None:
-        entries = [each for each in catalogue().values() if each.kind == kind]
+        entries = [entry for entry in catalogue().values() if entry.kind == kind]
         yield HEADINGS[kind]
         yield from (Padding(f"{entry.name}: {_summary(entry)}", (0, 0, 0, 2)) for entry in entries)
         return
@@ -53,7 +53,7 @@ def describe_name(name: str) -> Iterator[Any]:
 
 
 def _parse_kind(name: str) -> str | None:
-    kinds = {each: each for each in HEADINGS} | {f"{each}s": each for each in HEADINGS}
+    kinds = {kind: kind for kind in HEADINGS} | {f"{kind}s": kind for kind in HEADINGS}
     kinds |= {"losses": "loss", "noise laws": "noise", "step sizes": "step size", "step-sizes": "step size"}
     return kinds.get(name.lower()) if name not in catalogue() else None
 
@@ -81,16 +81,20 @@ def _format_default(parameter: Parameter) -> str:
     if value == "the default":
         return "a plain one"
     if isinstance(value, dict):
-        arguments = {key: each for key, each in value.items() if key != "type"}
-        settings = ", ".join(f"{key}={each}" for key, each in arguments.items() if not isinstance(each, dict))
+        arguments = {key: item for key, item in value.items() if key != "type"}
+        settings = ", ".join(f"{key}={item}" for key, item in arguments.items() if not isinstance(item, dict))
         return f"{value['type']}({settings})" if settings else str(value["type"])
     return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def usage_example(entry: Entry) -> str:
     """Return an entry as written in a study file, with its required parameters."""
-    parameters = [each for each in entry.parameters if each.required or (entry.name, each.name) == ("data", "file")]
-    settings = [f"{each.name} = {_example_value(each)}" for each in parameters]
+    parameters = [
+        parameter
+        for parameter in entry.parameters
+        if parameter.required or (entry.name, parameter.name) == ("data", "file")
+    ]
+    settings = [f"{parameter.name} = {_example_value(parameter)}" for parameter in parameters]
     return (
         f"{{ {', '.join([f'type = {chr(34)}{entry.name}{chr(34)}', *settings])} }}" if settings else f'"{entry.name}"'
     )

@@ -1,8 +1,7 @@
 """Pydantic models of the tables of a study file, made from annotations.
 
 Each catalogue entry has a model: a dictionary with known keys. A component is a union of models discriminated by
-`type`.
-Models are built on demand, since building all takes longer than reading a file.
+`type`. Models are built on demand, since building all takes longer than reading a file.
 """
 
 import dataclasses
@@ -92,18 +91,18 @@ def _validate(parameter: Parameter, value: Any, handler: Any) -> BuiltObject:
             raise
         limits = parameter.limits
         if first["type"] in _RANGE_ERRORS:
-            raise validation_error(f"must be {limits.words}, got {format_limit(value)}") from None
+            raise validation_error(f"must be {limits.words} (got {format_limit(value)})") from None
         hint = "; only a learner accepts a list of values" * isinstance(value, list)
         suggestion = did_you_mean(value, parameter.choices)
         raise validation_error(
-            f"must be {format_accepted(parameter)}, got {check.quote(value)}{suggestion}{hint}"
+            f"must be {format_accepted(parameter)} (got {check.quote(value)}){suggestion}{hint}"
         ) from None
     return result if isinstance(result, BuiltObject) else BuiltObject(result, value)
 
 
 def _check_size(value: Any, at: KeyPath = ()) -> None:
     if type(value) is int and abs(value) > MAX_FLOAT:
-        raise validation_error("must be finite, got an integer that is too large", at)
+        raise validation_error("must be finite (got an integer that is too large)", at)
 
 
 def _unzipped(items: list[BuiltObject]) -> BuiltObject:
@@ -138,20 +137,20 @@ class ArrayType(_PlainType):
 
     def _array(self, value: list[Any], at: KeyPath) -> np.ndarray:
         if not value:
-            raise validation_error("must have at least one number, got none", at)
+            raise validation_error("must have at least one number (got none)", at)
         if all(isinstance(item, list) for item in value) and len(at) < MAX_ARRAY_DIMENSIONS:
             rows = [self._array(item, (*at, i)) for i, item in enumerate(value)]
             wrong = next((i for i, row in enumerate(rows) if row.shape != rows[0].shape), None)
             if wrong is not None:
-                words = f"must have {len(rows[0])} entries like the first row, got {len(rows[wrong])}"
+                words = f"must have {len(rows[0])} entries like the first row (got {len(rows[wrong])})"
                 raise validation_error(words, (*at, wrong))
             return np.array(rows)
         for i, item in enumerate(value):
             if type(item) not in (int, float) or item != item:
-                raise validation_error(f"must be a number, got {check.quote(item)}", (*at, i))
+                raise validation_error(f"must be a number (got {check.quote(item)})", (*at, i))
             _check_size(item, (*at, i))
             if self.limits.exclude(item):
-                raise validation_error(f"must be {self.limits.words}, got {format_limit(item)}", (*at, i))
+                raise validation_error(f"must be {self.limits.words} (got {format_limit(item)})", (*at, i))
         return np.array(value, float)
 
 
@@ -171,7 +170,7 @@ class FunctionType(_PlainType):
             return BuiltObject(entry.make, value)
         if self.kinds:
             return ComponentType(self.kinds).build(value, info)
-        raise validation_error(f"must be a function, written MODULE:NAME, got {value!r}")
+        raise validation_error(f"must be a function, written MODULE:NAME (got {value!r})")
 
 
 class ComponentType(_PlainType):

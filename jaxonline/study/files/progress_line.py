@@ -95,11 +95,11 @@ class ShownPrecision(Precision):
     @classmethod
     def of(cls, precision: Precision, tell: Callable[[int, str, str], None]) -> "ShownPrecision":
         """Return the same precision with `tell`."""
-        return cls(**{each.name: getattr(precision, each.name) for each in dataclasses.fields(Precision)}, tell=tell)
+        return cls(**{field.name: getattr(precision, field.name) for field in dataclasses.fields(Precision)}, tell=tell)
 
     def excess(self, result: Result) -> float:
         excess = super().excess(result)
         widths = excess * self.half_width, self.half_width
-        width, wanted = (f"{100 * each:.3g} %" if self.relative else f"{each:.3g}" for each in widths)
+        width, wanted = (f"{100 * half_width:.3g} %" if self.relative else f"{half_width:.3g}" for half_width in widths)
         self.tell(len(result.runs), width, wanted)
         return excess

@@ -49,7 +49,7 @@ class SourceFile:
         """Return an error at a key, or at the closest existing key."""
         known = next((at[:n] for n in range(len(at), 0, -1) if at[:n] in self.lines), None)
         place = str(self.path) if known is None else f"{self.path}:{self.lines[known]}"
-        message = " ".join(f"{format_key(at)} {words}".split())
+        message = " ".join((f"{format_key(at)}: {words}" if at else words).split())
         if len(message) > MAX_MESSAGE_CHARACTERS:
             message = f"{message[: MAX_MESSAGE_CHARACTERS - 4]} ..."
         return StudyFileError(f"{place}: {message}")
@@ -77,20 +77,16 @@ def read_source(path: str | os.PathLike[str]) -> SourceFile:
     """Read a TOML or JSON study file; raises StudyFileError if it is missing or invalid."""
     path = Path(path)
     if path.suffix not in SUFFIXES:
-        raise StudyFileError(f"{path}: a study file must end in .toml or .json")
+        raise StudyFileError(f"{path}: must end in .toml or .json")
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
-            raise StudyFileError(
-                f"{path}: a study file must be below {MAX_FILE_BYTES // 10**6} MB; put data into a file of its own"
-            )
+            raise StudyFileError(f"{path}: must be below {MAX_FILE_BYTES // 10**6} MB; put data into a file of its own")
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise StudyFileError(
-            f"{path}: the study file cannot be read: {(error.strerror or str(error)).lower()}"
-        ) from None
+        raise StudyFileError(f"{path}: cannot be read ({(error.strerror or str(error)).lower()})") from None
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise StudyFileError(f"{path}:{line}: a study file must be UTF-8") from None
+        raise StudyFileError(f"{path}:{line}: must be UTF-8") from None
     try:
         data = tomllib.loads(text) if path.suffix == ".toml" else _parse_json(text)
         date = next(_dates(data), None)
@@ -99,14 +95,14 @@ def read_source(path: str | os.PathLike[str]) -> SourceFile:
     except json.JSONDecodeError as error:
         raise _syntax_error(path, "JSON", error.msg, error.lineno) from None
     except RecursionError:
-        raise StudyFileError(f"{path}: the file is nested too deeply") from None
+        raise StudyFileError(f"{path}: is nested too deeply") from None
     except ValueError as error:
         raise StudyFileError(f"{path}: {error}") from None
     if not isinstance(data, dict):
-        raise StudyFileError(f"{path}:1: a study file must be a table of keys, got {check.quote(data)}")
+        raise StudyFileError(f"{path}:1: must be a table of keys (got {check.quote(data)})")
     source = SourceFile(path, data, text)
     if date is not None:
-        raise source.error_at(date[0], f"must not be a date or time, got {date[1]}; write it as a string")
+        raise source.error_at(date[0], f"must not be a date or time (got {date[1]}); write it as a string")
     return source
 
 
@@ -118,8 +114,8 @@ def _dates(value: Any, at: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
     """Yield dates and times (which only TOML has), with their keys."""
     if isinstance(value, datetime.date | datetime.time):
         yield at, value
-    for key, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
-        yield from _dates(each, (*at, key))
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from _dates(item, (*at, key))
 
 
 def _parse_json(text: str) -> Any:

@@ -35,7 +35,9 @@ def build_report(
     By learner, `bounds` has a bound and the step of the learner, and `tuned` how the step was chosen.
     """
     curves = {
-        name: bound_curve(*each, result.rounds) for name, each in (bounds or {}).items() if name in result.learners
+        name: bound_curve(*bound_and_step, result.rounds)
+        for name, bound_and_step in (bounds or {}).items()
+        if name in result.learners
     }
     lines = {name: curve for name, curve in curves.items() if np.isfinite(curve).all()}
     promised = {name: float(curve[-1]) for name, curve in curves.items() if np.isfinite(curve[-1])}
@@ -49,7 +51,7 @@ def build_report(
             "rounds": result.rounds, "runs": len(result.runs), "level": 0.95, "quantity": quantity,
             "learners": {
                 name: {"mean": means.mean[i], "low": means.low[i], "high": means.high[i], "bound": curves.get(name)}
-                | {each: float(result.mean(each).mean[i, -1]) for each in further}
+                | {measure: float(result.mean(measure).mean[i, -1]) for measure in further}
                 for i, name in enumerate(result.learners)
             },
         }  # fmt: skip
@@ -59,11 +61,11 @@ def build_report(
         sentences.append(f"{start}: {', '.join(skewed)}.")
     if len(promised) < len(curves):
         sentences.append(f"The bounds do not cover the steps of {', '.join(n for n in curves if n not in promised)}.")
-    at_edge = [name for name, each in tuned.items() if each.at_edge]
+    at_edge = [name for name, tuning in tuned.items() if tuning.at_edge]
     if at_edge:
         sentences.append(f"The best step is the smallest or largest one tried: {', '.join(at_edge)}.")
     if tuned:
-        rounds = sum(each.rounds for each in tuned.values())
+        rounds = sum(tuning.rounds for tuning in tuned.values())
         sentences.append(f"Steps were chosen in {rounds:,} rounds of separate runs.")
     reached = result.meta.get("precision")
     if isinstance(reached, Mapping):
@@ -74,7 +76,7 @@ def build_report(
         with ignore_skewness_warnings():
             return result.plot(quantity=quantity, bounds=lines or None, title=title or None)
 
-    figures = {"figure": draw} | {f"figure-{each}": _plot_later(result, each) for each in further}
+    figures = {"figure": draw} | {f"figure-{measure}": _plot_later(result, measure) for measure in further}
     return Report({"table": table}, figures, sentences, {"result": result}, numbers, bounds={"result": lines})
 
 
@@ -98,7 +100,7 @@ def _table(result: Result, title: str, quantity: str, bounds: dict[str, float], 
     if quantity == "regret":
         title = f"{title}: {label_of(quantity, result.meta)}"
         rows = [row | more for row, more in zip(result.table(bounds), beside, strict=True)]
-        shown = [each for each in REGRET_COLUMNS if each.key != "bound" or bounds]
+        shown = [column for column in REGRET_COLUMNS if column.key != "bound" or bounds]
         return Table(title, rows, (*shown, *columns))
     loss, queries, horizon = result.mean("cumulative_loss"), result.mean("queries"), int(result.rounds[-1])
     rows = [

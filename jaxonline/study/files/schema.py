@@ -40,14 +40,14 @@ def schema() -> dict[str, Any]:
     etas = {"type": "object", "additionalProperties": ETA_SCHEMA, "not": {"required": ["best_of"]}}
     rounds = {"type": "integer", "minimum": 1}
     learner = defs.component(("learner",), GRID_SUFFIX)
-    more = {
+    definitions = {
         "precision": defs.table(keys.PRECISION), "game": defs.table(keys.GAME),
         "record_at": {"anyOf": [rounds, _list_of(rounds)]}, "tune": {"anyOf": [ETA_SCHEMA, tune, etas]},
         "learners": {"type": "object", "minProperties": 1, "additionalProperties": learner},
         "bounds": {"type": "object", "additionalProperties": defs.component(("bound",))},
     }  # fmt: skip
-    for name, own in more.items():
-        top["properties"][name] = {"description": top["properties"][name]["description"], "allOf": [own]}
+    for name, definition in definitions.items():
+        top["properties"][name] = {"description": top["properties"][name]["description"], "allOf": [definition]}
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": SCHEMA_TITLE,
@@ -88,15 +88,15 @@ class _Definitions:
             entries = entries_of(kinds)
             bare = [entry.name for entry in entries.values() if not any(p.required for p in entry.parameters)]
             tables = [self.entry(entry, several) for entry in entries.values()]
-            own = {"type": "object", "required": ["type"], "properties": {"type": USER_NAME}}
-            self.all[name] = {"anyOf": [*([{"enum": bare}] if bare else []), USER_NAME, *tables, own]}
+            user_table = {"type": "object", "required": ["type"], "properties": {"type": USER_NAME}}
+            self.all[name] = {"anyOf": [*([{"enum": bare}] if bare else []), USER_NAME, *tables, user_table]}
         return {"$ref": f"#/$defs/{name}"}
 
     def entry(self, entry: Entry, several: str) -> dict[str, Any]:
         name = entry.name + several
         if name not in self.all:
             self.all[name] = {}
-            parameters = {each.name: each for each in entry.parameters}
+            parameters = {parameter.name: parameter for parameter in entry.parameters}
             table = model_of(entry).json_schema()
             table = self.expand(table, several) | {"description": entry.line}
             for key, parameter in parameters.items() if several else ():

@@ -87,7 +87,8 @@ def _errors_at_key(source: SourceFile, at: KeyPath) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, ArithmeticError) as error:
-        raise source.error_at(at, f"cannot be run: {error}") from error
+        of_learner = getattr(error, "argument", "").startswith("learners[")  # whose key names the learner already
+        raise source.error_at(at, error.problem if of_learner else str(error)) from error  # type: ignore[union-attr]
 
 
 @contextlib.contextmanager
@@ -104,7 +105,9 @@ def _errors_at_arguments(source: SourceFile) -> Iterator[None]:
 def _named_learners(name: str, item: Any) -> Iterator[tuple[str, Any]]:
     learner = item.learner if isinstance(item, Entrant) else item
     if hasattr(learner, "labels"):
-        yield from ((f"{name}[{label}]", each) for label, each in zip(learner.labels, learner.learners, strict=True))
+        yield from (
+            (f"{name}[{label}]", member) for label, member in zip(learner.labels, learner.learners, strict=True)
+        )
     else:
         yield name, learner
 

@@ -62,7 +62,9 @@ class StudyReader:
         data = self.source.data
         if ("runs" in data) == ("precision" in data):
             both = "runs" in data
-            words = "must be left out beside precision" if both else "or precision is missing"
+            words = (
+                "must be left out beside precision (got both)" if both else "or precision must be given (got neither)"
+            )
             raise self.source.error_at(("runs",), words)
         if "runs" in data:
             return data["runs"], None, {"runs": data["runs"]}
@@ -87,7 +89,7 @@ class StudyReader:
         value, horizon = self.source.data.get("record_at", 40), self.build.horizon
         for i, t in enumerate(value if isinstance(value, list) else ()):
             if type(t) is not int or not 1 <= t <= horizon:
-                words = f"must be a round from 1 to {horizon}, got {check.quote(t)}"
+                words = f"must be a round from 1 to {horizon} (got {check.quote(t)})"
                 raise self.source.error_at(("record_at", i), words)
         self.top["record_at"] = BuiltObject(value, value)
 
@@ -100,11 +102,11 @@ class StudyReader:
             eta = keys.STUDY["tune"]._replace(takes=frozenset({"number"}))
             etas = {name: self.build.value(eta, value, ("tune", name)).value for name, value in given.items()}
             if not etas:
-                raise self.source.error_at(("tune",), "must have an eta for each learner, or best_of, got none")
+                raise self.source.error_at(("tune",), "must have an eta for each learner, or best_of (got none)")
             return etas, etas
         self.build.keys(keys.TUNE, given, ("tune",))
         if not isinstance(given["best_of"], list):
-            raise self.source.error_at(("tune", "best_of"), f"must be a list of numbers, got {given['best_of']}")
+            raise self.source.error_at(("tune", "best_of"), f"must be a list of numbers (got {given['best_of']})")
         grids.check_axis(self.build, ("tune", "best_of"), given["best_of"])
         etas = [float(eta) for eta in given["best_of"]]
         runs = given.get("runs", keys.TUNE["runs"].default)
@@ -114,35 +116,39 @@ class StudyReader:
         """Return learners (with `tuned`, functions of a step), their names by entry, and configurations."""
         tables = self.source.data["learners"]
         if not tables:
-            raise self.source.error_at(("learners",), "must have at least one learner, got none")
+            raise self.source.error_at(("learners",), "must have at least one learner (got none)")
         learners: dict[str, Any] = {}
         families: dict[str, tuple[str, ...]] = {}
         resolved: dict[str, Any] = {}
         for entry, table in tables.items():
             at: KeyPath = ("learners", entry)
             if not entry.strip():
-                raise self.source.error_at(at, "must have a nonempty name")
+                raise self.source.error_at(at, f"must have a nonempty name (got {entry!r})")
             points = grids.expand_grid(self.build, entry, table, at, len(resolved))
             by_name = {grids.learner_name(entry, point): point for point in points}
             clash = next((name for name in by_name if name in resolved), None)
             if clash is not None:
-                raise self.source.error_at(at, f"makes a learner {clash!r}, which another entry also makes")
+                raise self.source.error_at(
+                    at, f"must have another name, as another entry makes the same learner (got {clash!r})"
+                )
             feedback = None
             if isinstance(table, dict) and "feedback" in table:
                 feedback = self.build.component(table["feedback"], (*at, "feedback"), ("feedback",))
             if tuned:
                 makes = {name: self.for_step(point.table, at) for name, point in by_name.items()}
                 built = {name: make(InverseSqrt(1.0)) for name, make in makes.items()}
-                own: dict[str, Any] = {name: _with_feedback(make, feedback) for name, make in makes.items()}
+                members: dict[str, Any] = {name: _with_feedback(make, feedback) for name, make in makes.items()}
             else:
                 built = {name: self.build.component(point.table, at, ("learner",), ("feedback",))
                          for name, point in by_name.items()}  # fmt: skip
-                own = grids.group_into_sweeps(entry, built, by_name)
-                own = {name: Entrant(each, feedback.value) if feedback else each for name, each in own.items()}
-            learners |= own
+                members = grids.group_into_sweeps(entry, built, by_name)
+                members = {
+                    name: Entrant(learner, feedback.value) if feedback else learner for name, learner in members.items()
+                }
+            learners |= members
             families[entry] = tuple(by_name)
             beside = {"feedback": feedback.resolved} if feedback else {}
-            resolved |= {name: each.resolved | beside for name, each in built.items()}
+            resolved |= {name: component.resolved | beside for name, component in built.items()}
         return learners, families, resolved
 
     def for_step(self, table: Any, at: KeyPath) -> Callable[[Any], BuiltObject]:
@@ -152,8 +158,8 @@ class StudyReader:
             raise self.source.error_at((*at, "step_size"), "must be left out, since tune sets it")
 
         def make(step: Any) -> BuiltObject:
-            own = {"type": "InverseSqrt", "eta": float(step.eta)}
-            with_step = {**table, "step_size": own} if isinstance(table, dict) else table
+            step_size = {"type": "InverseSqrt", "eta": float(step.eta)}
+            with_step = {**table, "step_size": step_size} if isinstance(table, dict) else table
             return self.build.component(with_step, at, ("learner",), ("feedback",))
 
         return make
@@ -163,11 +169,11 @@ class StudyReader:
         for name in etas:
             if name not in learners:
                 raise self.source.error_at(
-                    ("tune", name), f"is not a learner of this study{did_you_mean(name, learners)}"
+                    ("tune", name), f"must name a learner of this study (got {name!r}){did_you_mean(name, learners)}"
                 )
         for name in learners:
             if name not in etas:
-                raise self.source.error_at(("tune",), f"must have an eta for each learner, got none for {name!r}")
+                raise self.source.error_at(("tune",), f"must have an eta for each learner (got none for {name!r})")
 
     def bounds(self, families: Mapping[str, tuple[str, ...]]) -> dict[str, BuiltObject]:
         """Return the bounds by entry."""
@@ -176,7 +182,8 @@ class StudyReader:
             if name not in families:
                 known = ", ".join(map(repr, families))
                 raise self.source.error_at(
-                    ("bounds", name), f"is not a learner of this study ({known}){did_you_mean(name, families)}"
+                    ("bounds", name),
+                    f"must name a learner of this study, {known} (got {name!r}){did_you_mean(name, families)}",
                 )
             bounds[name] = self.build.component(table, ("bounds", name), ("bound",))
         return bounds

@@ -27,7 +27,9 @@ EXAMPLES_FOLDER = Path(__file__).parents[1] / "examples"
 def example_text(name: str) -> str:
     """Return the text of an example; raises ValueError for an unknown name."""
     if name not in EXAMPLES:
-        raise ArgumentError("name", f"must be one of {', '.join(EXAMPLES)}, got {name!r}{did_you_mean(name, EXAMPLES)}")
+        raise ArgumentError(
+            "name", f"must be one of {', '.join(EXAMPLES)} (got {name!r}){did_you_mean(name, EXAMPLES)}"
+        )
     return _read_example(f"{name}.toml")
 
 
@@ -45,12 +47,12 @@ def write_study_template(name: str, out: str | None = None, source: str | None =
     text = example_text(name) if source is None or source in READY_EXAMPLES else _ready_text(source)
     path = Path(f"{source or name}.toml" if out is None else out)
     if path.suffix != ".toml":
-        raise ArgumentError("out", f"must end in .toml, got '{path}'")
+        raise ArgumentError("out", f"must end in .toml (got '{path}')")
     files = {path: text if text.startswith("#:schema") else f"#:schema {SCHEMA}\n{text}"}
     files |= {path.parent / file: _read_example(shipped) for file, shipped in EXTRA_FILES.get(name, {}).items()}
-    for each in files:
-        if each.exists():
-            raise FileExistsError(f"{each} exists; give another name with --out")
+    for file in files:
+        if file.exists():
+            raise FileExistsError(f"{file}: exists already; give another name with --out")
     from jaxonline.study.files.schema import write_schema  # seconds of imports
 
     schema = write_schema(path.parent / SCHEMA)
@@ -60,13 +62,13 @@ def write_study_template(name: str, out: str | None = None, source: str | None =
 def _ready_text(name: str) -> str:
     known = (*READY_EXAMPLES, *STUDY_GROUPS["play"])
     if name not in STUDY_GROUPS["play"]:
-        raise ArgumentError("from", f"must be one of {', '.join(known)}, got {name!r}{did_you_mean(name, known)}")
+        raise ArgumentError("from", f"must be one of {', '.join(known)} (got {name!r}){did_you_mean(name, known)}")
     from jaxonline.study.files.writing import study_to_toml
 
     study = load_study(name)()
     if not hasattr(study, "setting"):
         raise ArgumentError(
-            "from", f"must be a study of learners in one game, got {name!r}, which cannot be written as a file"
+            "from", f"must be a study of learners in one game (got {name!r}, which cannot be written as a file)"
         )
     setting, record_at = study.setting(), study._record_at()
     return study_to_toml(

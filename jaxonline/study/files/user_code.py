@@ -19,12 +19,12 @@ def load_user_object(folder: Path, written: str) -> Any:
     """Return an object of a module in the folder; ValueError if it cannot be imported or has no such name."""
     match = _PATTERN.fullmatch(written)
     if match is None:
-        raise ValueError(f"must be written MODULE:NAME, such as my_module:MyLearner, got {written!r}")
+        raise ValueError(f"must be written MODULE:NAME, such as my_module:MyLearner (got {written!r})")
     module = _import_module(folder.resolve(), match["module"])
     if not hasattr(module, match["name"]):
         public = [name for name in vars(module) if not name.startswith("_")]
         raise ValueError(
-            f"names {match['name']}, which is not in {module.__file__}{did_you_mean(match['name'], public)}"
+            f"must be a name in {module.__file__} (got {match['name']!r}){did_you_mean(match['name'], public)}"
         )
     return getattr(module, match["name"])
 
@@ -32,12 +32,12 @@ def load_user_object(folder: Path, written: str) -> Any:
 def _import_module(folder: Path, name: str) -> Any:
     file = folder.joinpath(*name.split(".")).with_suffix(".py")
     if not file.is_file() or folder not in file.resolve().parents:
-        raise ValueError(f"names the module {name}, which must be in the folder of the study file: there is no {file}")
+        raise ValueError(f"must name a module in the folder of the study file (got {name!r}); there is no {file}")
     content = file.read_bytes()
     if _IMPORTED.get(name) == (file, content) and name in sys.modules:
         return sys.modules[name]
     if name not in _IMPORTED and _is_installed(name, folder):
-        raise ValueError(f"names the module {name}, which is also installed: give {file.name} another name")
+        raise ValueError(f"must name a module that is not also installed (got {name!r}); give {file.name} another name")
     spec: Any = importlib.util.spec_from_file_location(name, file)
     module = importlib.util.module_from_spec(spec)
     previous = sys.modules.get(name)
@@ -50,7 +50,9 @@ def _import_module(folder: Path, name: str) -> Any:
             del sys.modules[name]
         else:
             sys.modules[name] = previous
-        raise ValueError(f"names {file}, which cannot be imported: {type(error).__name__}: {error}") from None
+        raise ValueError(
+            f"must name a module that can be imported (got {file}); {type(error).__name__}: {error}"
+        ) from None
     finally:
         sys.path.remove(str(folder))
     _IMPORTED[name] = file, content

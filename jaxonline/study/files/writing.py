@@ -48,8 +48,7 @@ def study_to_toml(
 
     Raises:
         ValueError: an object has no name in study files (a function, a class outside of the catalogue), or an array is
-            too
-            large.
+            too large.
 
     Example:
         >>> import jaxonline as jo
@@ -74,8 +73,8 @@ def study_to_toml(
     top |= {"rounds": rounds, "runs": runs} | ({"seed": seed} if seed else {})
     top |= {"record_at": record_at} if record_at != keys.STUDY["record_at"].default else {}
     top |= {"comparator": _component_to_toml(comparator, rounds)} if comparator is not None else {}
-    top |= {"measures": [_component_to_toml(each, rounds) for each in measures]} if measures else {}
-    defaults = {name: to_toml(each.default) for name, each in keys.GAME.items() if not each.required}
+    top |= {"measures": [_component_to_toml(measure, rounds) for measure in measures]} if measures else {}
+    defaults = {name: to_toml(parameter.default) for name, parameter in keys.GAME.items() if not parameter.required}
     tables = {"game": {
         name: _component_to_toml(getattr(game, name), rounds) for name in keys.GAME
         if name not in defaults or to_toml(getattr(game, name)) != defaults[name]
@@ -83,8 +82,8 @@ def study_to_toml(
     for name, item in learners.items():
         learner = item.learner if isinstance(item, Entrant) else item
         form = _component_to_toml(learner, rounds)
-        own = {"feedback": _component_to_toml(item.feedback, rounds)} if isinstance(item, Entrant) else {}
-        tables[format_key(("learners", name))] = ({"type": form} if isinstance(form, str) else form) | own
+        feedback = {"feedback": _component_to_toml(item.feedback, rounds)} if isinstance(item, Entrant) else {}
+        tables[format_key(("learners", name))] = ({"type": form} if isinstance(form, str) else form) | feedback
     lines = [f"# {line}" for line in remark.splitlines()] + [
         f"{key} = {_format_toml(value)}" for key, value in top.items()
     ]
@@ -97,13 +96,13 @@ def _component_to_toml(value: Any, rounds: int) -> Any:
     """Convert a component to its name, or to a table of its arguments that are not defaults."""
     entry = catalogue().get(type(value).__name__)
     if entry is None or entry.product is not type(value) or not dataclasses.is_dataclass(value):
-        raise ValueError(f"{type(value).__name__} has no name in study files, so the study cannot be written as one")
+        raise ValueError(f"{type(value).__name__}: has no name in study files, so the study cannot be written as one")
     table = {"type": entry.name}
     for parameter in entry.parameters:
-        own = getattr(value, parameter.name)
-        horizon = "horizon" in parameter.takes and np.ndim(own) == 0 and float(np.asarray(own)) == rounds
-        if not horizon and (parameter.required or not _equals_default(own, parameter.default)):
-            table[parameter.name] = _argument_to_toml(own, parameter, rounds)
+        argument = getattr(value, parameter.name)
+        horizon = "horizon" in parameter.takes and np.ndim(argument) == 0 and float(np.asarray(argument)) == rounds
+        if not horizon and (parameter.required or not _equals_default(argument, parameter.default)):
+            table[parameter.name] = _argument_to_toml(argument, parameter, rounds)
     return entry.name if len(table) == 1 else table
 
 
@@ -120,11 +119,11 @@ def _argument_to_toml(value: Any, parameter: Parameter, rounds: int) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
-        return [_argument_to_toml(each, parameter, rounds) for each in value]
+        return [_argument_to_toml(item, parameter, rounds) for item in value]
     if dataclasses.is_dataclass(value):
         return _component_to_toml(value, rounds)
     for name, entry in entries_of(parameter.kinds).items():
-        plain_one = entry.package == "optax" and not any(each.required for each in entry.parameters)
+        plain_one = entry.package == "optax" and not any(own_parameter.required for own_parameter in entry.parameters)
         if plain_one and intern_functions(entry.make()) is intern_functions(value):
             return name
     raise ValueError(f"{parameter.name}: its value has no name in study files, so the study cannot be written as one")
@@ -133,13 +132,15 @@ def _argument_to_toml(value: Any, parameter: Parameter, rounds: int) -> Any:
 def _array_to_toml(array: np.ndarray) -> Any:
     """Convert an array to numbers in the fewest digits that identify them."""
     if array.ndim:
-        return [_array_to_toml(each) for each in array]
+        return [_array_to_toml(row) for row in array]
+    if array.dtype == bool:  # a mask: 0 and 1
+        return int(array)
     return float(str(array)) if np.issubdtype(array.dtype, np.floating) else array.item()
 
 
 def _format_toml(value: Any) -> str:
     if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{format_key((key,))} = {_format_toml(each)}' for key, each in value.items())} }}"
+        return f"{{ {', '.join(f'{format_key((key,))} = {_format_toml(item)}' for key, item in value.items())} }}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_format_toml, value))}]"
     if isinstance(value, float):

@@ -72,7 +72,7 @@ def parse_pairs(text: str) -> list[tuple[int, int]]:
     digit_pairs = [(int(match[1]), int(match[2])) for match in matches if match]
     pairs = [(min(pair), max(pair)) for pair in digit_pairs]
     if None in matches or not pairs or any(a == b for a, b in pairs):
-        raise ArgumentError("pairs", f'must be of two different digits, as "3-5,0-1", got {text!r}')
+        raise ArgumentError("pairs", f'must be of two different digits, as "3-5,0-1" (got {text!r})')
     return list(dict.fromkeys(pairs))
 
 

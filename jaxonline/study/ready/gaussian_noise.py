@@ -275,7 +275,7 @@ def _remarks(comparisons: list[ComparisonResult]) -> list[str]:
 
 def _check_surrogate(name: str, noise: float, formula: str, limit: float) -> None:
     if noise >= limit:
-        raise ArgumentError(name, f"must be below {formula} = {limit:.3g}, got {noise:g}")
+        raise ArgumentError(name, f"must be below {formula} = {limit:.3g} (got {noise:g})")
 
 
 def _numbers(compared: ComparisonResult) -> dict[str, Any]:

@@ -183,7 +183,7 @@ class Problem:
         """About ten rounds of the first pass, multiples of a 32nd of the rows, and ends of passes."""
         n_rows = len(self.y)
         if n_rounds > n_rows and n_rounds % n_rows:
-            raise ArgumentError("n_rounds", f"must be a multiple of the {n_rows} rows, got {n_rounds}")
+            raise ArgumentError("n_rounds", f"must be a multiple of the {n_rows} rows (got {n_rounds})")
         first = min(n_rounds, n_rows)
         segment = min(max(n_rows // SEGMENTS_PER_PASS, 1), first)
         within = segment * np.round(np.geomspace(1, first // segment, 11)).astype(int)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from jaxonline.environments.adversaries import SCATTERED
+from jaxonline.environments.adversaries import NOISELESS_MULTIPLES
 from jaxonline.results import Result
 from jaxonline.results.report.plotting import set_log_scales, style_axes
 from jaxonline.results.statistics import Estimate
@@ -159,7 +159,7 @@ def _trade_off(axes: "Axes", shown: LearnerKinds, means: Float[np.ndarray, "2 L"
     """Plot one regret against the other, and the pairs that no linear predictor with one copy can reach."""
     # With one copy and mean hypothesis m, the regrets a round are at least F1(m) and F2(m).
     w = np.linspace(0.2, 1.0, 200)
-    first = np.mean([(multiple * w - 1) ** 2 for multiple in SCATTERED], axis=0) - 0.8
+    first = np.mean([(multiple * w - 1) ** 2 for multiple in NOISELESS_MULTIPLES], axis=0) - 0.8
     second = (w - 1) ** 2
     limit = 0.78
     axes.fill_between(np.append(first, limit), np.append(second, 0.0), color="0.9", lw=0, zorder=0)

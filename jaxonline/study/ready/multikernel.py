@@ -37,9 +37,9 @@ def parse_seeds(text: str) -> list[int]:
     if re.fullmatch(r"\s*\d+\s*", text):
         ranges = [range(int(text))]
     if None in matches or not any(ranges):
-        raise ArgumentError("seeds", f'must be a number as "5" or a list as "0,1,2" or "0-4", got {text!r}')
+        raise ArgumentError("seeds", f'must be a number as "5" or a list as "0,1,2" or "0-4" (got {text!r})')
     if max(span.stop for span in ranges) > 2**32 or sum(span.stop - span.start for span in ranges) > MAX_SEEDS:
-        raise ArgumentError("seeds", f"must be at most {MAX_SEEDS}, each below 2^32, got {text!r}")
+        raise ArgumentError("seeds", f"must be at most {MAX_SEEDS}, each below 2^32 (got {text!r})")
     return [seed for span in ranges for seed in span]
 
 
@@ -119,7 +119,7 @@ class MultiKernelTable(Study):
             is_known = datasets.canonical_name(str(name)) is not None
             loaded.append(load_set(name, self.data, target=None if is_known else self.target, impute=self.impute))
             if loaded[-1].name in [other.name for other in loaded[:-1]]:
-                raise ArgumentError("sets", f"must have different names, got {loaded[-1].name!r} twice")
+                raise ArgumentError("sets", f"must have different names (got {loaded[-1].name!r} twice)")
         return loaded
 
     def run_set(self, data: datasets.DataSet, context: Context, dtype: str) -> SetResult:

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
-from scipy import stats
+from scipy import special
 
 from jaxonline.estimators.dictionary import Dictionary, published_kernels
 from jaxonline.parameters import check
@@ -94,7 +94,7 @@ def differences(studies: Sequence[Draws], level: float = 0.95) -> list[dict[str,
             a, b, gap = b, a, -gap
         mean, _, low, high, _ = (float(field[0]) for field in mean_over_runs(gap[None], level, together=len(pairs)))
         deviation = float(gap.std(ddof=1))
-        wrong = float(stats.norm.sf(mean * math.sqrt(PUBLISHED_DRAWS) / deviation)) if deviation > 0 else 0.0
+        wrong = float(special.ndtr(-mean * math.sqrt(PUBLISHED_DRAWS) / deviation)) if deviation > 0 else 0.0
         row = {"name": draws.name, "forecaster": forecaster, "better": a, "worse": b, "mean": mean, "low": low}
         rows.append(row | {"high": high, "wins": float((gap > 0).mean()), "misleading": wrong, "real": low > 0})
     return rows

@@ -98,7 +98,7 @@ def run_set(
     `key` is a seed or a key of OMKL-GF's draws, `sampler` its sampler. float64 is enabled only inside this call.
     """
     if ((y < 0) | (y > 1)).any():
-        raise ArgumentError("targets", f"must be in [0, 1], got {y.min():g} to {y.max():g}")
+        raise ArgumentError("targets", f"must be in [0, 1] (got {y.min():g} to {y.max():g})")
     with jax.enable_x64(dtype == "float64"):
         run_key = jax.random.key(key) if isinstance(key, int | np.integer) else key
         arrays = [jnp.asarray(array, working_dtype(dtype)) for array in _padded(frequencies, X, y)]

@@ -81,11 +81,11 @@ class Variance(Study):
     def compute(self) -> dict[tuple[str, float], list[VarianceRow]]:
         """Return the rows by loss (a key of `LOSSES`) and point of expansion (0 and the guess)."""
         if self.guess == 0.0:
-            raise ArgumentError("guess", "must not be 0, the first point of expansion, got 0")
+            raise ArgumentError("guess", "must not be 0, the first point of expansion (got 0)")
         try:
             return {(name, centre): self.rows(name, centre, self.ps) for name in LOSSES for centre in (0.0, self.guess)}
         except ValueError as error:
-            raise ArgumentError("mean", f"must fit noise_variance, guess and ps: {error}") from error
+            raise ArgumentError("mean", f"must fit noise_variance, guess and ps ({error})") from error
 
     def side_by_side(self, rows_by_case: "RowsByCase") -> Table:
         """Return a table with one row for each loss and distribution, and columns for both points of expansion."""

@@ -150,7 +150,7 @@ def test_regret_of_exp4_to_the_best_expert_is_below_the_bound():
     regrets = result.cumulative_loss[..., -1] - (losses @ advice.T).sum(axis=0).min()
     bound = float(bounds.exp4(10, 4, n_rounds))
     assert interval(regrets[0])[1] < bound
-    assert interval(regrets[1])[0] > bound, "equal weights must exceed the bound"
+    assert interval(regrets[1])[0] > bound, "equal weights: must exceed the bound"
 
 
 @pytest.mark.long

@@ -63,8 +63,8 @@ def test_cucb_takes_any_linear_optimisation():
 @pytest.mark.parametrize(
     ("select", "message"),
     [
-        (SmallestArms(6), r"\bm must be at most .*5, got 6"),
-        (jax.tree_util.Partial(jnp.negative), r"\bselect must return a set of 1 to 5 arms"),
+        (SmallestArms(6), r"\bm: must be at most .*5.*got 6"),
+        (jax.tree_util.Partial(jnp.negative), r"\bselect: must return a set of 1 to 5 arms"),
     ],
 )
 def test_cucb_raises_an_error_for_what_is_not_a_set(select, message):
@@ -154,9 +154,9 @@ def test_rucb_equals_a_loop(preferences, alpha):
 
 def test_rucb_raises_errors_for_its_arguments_and_other_outcomes():
     for alpha in (0.5, -1.0, np.nan):
-        with pytest.raises(ValueError, match=r"^alpha must be above 0.5"):
+        with pytest.raises(ValueError, match=r"^alpha: must be above 0.5"):
             RUCB(alpha)
-    with pytest.raises(ValueError, match=r"^outcomes .*square"):
+    with pytest.raises(ValueError, match=r"^outcomes: .*square"):
         RUCB().init(None, Specs((), jnp.zeros(3)))
 
 

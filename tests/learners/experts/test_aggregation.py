@@ -154,7 +154,7 @@ def test_edge_cases_of_experts(x64, name):
             assert ((inside >= low - 1e-12) & (inside <= high + 1e-12)).all()
     twice = np.asarray(aggregate(rule, np.column_stack([X[:, 0], X[:, 3], X[:, 0]]), y).weights)
     np.testing.assert_allclose(twice[2], twice[0], rtol=1e-12)
-    assert abs(twice[1] - twice[0]) > 0.02, "the weights must differ"
+    assert abs(twice[1] - twice[0]) > 0.02, "the weights: must differ"
 
     perfect = np.column_stack([X[:, :2], y])
     tail = np.asarray(aggregate(rule, np.tile(perfect, (5, 1)), np.tile(y, 5)).predictions)[-T:]
@@ -277,7 +277,7 @@ def test_labels_outside_the_range_raise_an_error_or_make_predictions_nan(x64, ru
         (lambda: BOA(initial=0.0), "initial"),
         (lambda: MLPoly(initial=-1.0), "initial"),
         (lambda: MLProd(initial=np.inf), "initial"),
-        (lambda: aggregate(BOA(), np.ones((3, 2)), np.ones(2)), "experts"),
+        (lambda: aggregate(BOA(), np.ones((3, 2)), np.ones(2)), "targets: .*experts"),
         (lambda: aggregate(BOA(), np.ones(3), np.ones(3)), "experts"),
         (lambda: aggregate(BOA(), [[np.nan]], [1.0]), "experts.*nan"),
     ],

@@ -173,7 +173,7 @@ def test_importance_weights_are_unbiased_by_enumeration(x64):
     mean = [sum(float(p[k]) * np.asarray(pair[i]) for k, pair in enumerate(inputs)) for i in range(2)]
     np.testing.assert_allclose(mean[0], losses, rtol=1e-15)
     np.testing.assert_allclose(mean[1], p @ losses, rtol=1e-15)
-    assert np.count_nonzero(inputs[2][0]) == 1, "losses of other arms must be hidden"
+    assert np.count_nonzero(inputs[2][0]) == 1, "losses of other arms: must be hidden"
 
 
 def test_arms_are_drawn_with_their_probabilities():

@@ -163,9 +163,10 @@ def open_oracles(feedback, key, X, y, y_hat):
         t, x, y, y_hat = seen
         oracle = jo.game.open_oracle(feedback, jax.random.fold_in(oracle_key, t), t, x, y, y_hat, state)
         drawn = jnp.stack([oracle.copy(j) for j in range(4)]), oracle.label()
-        return feedback.observe(state, t, x, y, y_hat) if adaptive else state, drawn
+        return feedback.observe(key, state, t, x, y, y_hat) if adaptive else state, drawn
 
-    state = feedback.init(jax.random.fold_in(oracle_key, 0), jax.typeof(X[0])) if adaptive else ()
+    specs = jo.game.Specs(jax.typeof(X[0]), jax.typeof(y[0]))
+    state = feedback.init(jax.random.fold_in(oracle_key, 0), specs, jax.typeof(y_hat[0])) if adaptive else ()
     return jax.lax.scan(one, state, (jnp.arange(1, len(y) + 1, dtype=jnp.int32), X, y, y_hat))[1]
 
 

@@ -158,7 +158,7 @@ def test_graphs_follow_their_distribution(x64, sampler):
         (lambda: Dictionary(np.full((1, 1, 1), np.nan)), r"^frequencies\b"),
         (lambda: Dictionary(np.ones((2, 3, 1)), np.ones((3, 2))), r"^phases\b"),
         (lambda: Dictionary.draw(jax.random.key(0), [], 1, 1), "at least one kernel"),
-        (lambda: Dictionary.draw(jax.random.key(0), [Scaled(Gaussian(1.0), 2.0)], 1, 1), r"k\(0\) = 1, got 2"),
+        (lambda: Dictionary.draw(jax.random.key(0), [Scaled(Gaussian(1.0), 2.0)], 1, 1), r"k\(0\) = 1 .got 2"),
         (lambda: Dictionary.draw(jax.random.key(0), [Gaussian(1.0)], 1, 1, "sine"), r"^layout\b"),
     ],
 )

@@ -34,7 +34,7 @@ from jaxonline.results.report.formats import (
         (np.float32(2.5), "2.500"), (7, "7"),
     ],
 )  # fmt: skip
-def test_readable(value, words):
+def test_format_number(value, words):
     assert format_number(value) == words
 
 
@@ -48,7 +48,7 @@ def test_readable(value, words):
         (2.0, np.inf, "2 ± ∞"), (20461.37, 0.02, "20,461.370 ± 0.020"), (100000.9, 0.05, "100,000.900 ± 0.050"),
     ],
 )  # fmt: skip
-def test_measured(value, half, words):
+def test_format_measurement(value, half, words):
     assert format_measurement(value, half) == words
 
 
@@ -56,19 +56,19 @@ def test_measured(value, half, words):
     ("value", "words"),
     [(0, "0"), (0.1 + 0.2, "0.3"), (5000, "5,000"), (1e7, "10⁷"), (-2e7, "−2 × 10⁷"), (1e-5, "10⁻⁵"), (-0.5, "−0.5")],
 )
-def test_ticks(value, words):
+def test_format_tick(value, words):
     assert format_tick(value) == words
 
 
 @pytest.mark.parametrize("words", NASTY)
-def test_words_are_themselves_in_html(words):
+def test_html_text_is_escaped(words):
     escaped = escape_html(words)
     assert not re.search(r"[<>\"']", escaped)
     assert html.unescape(escaped) == words.replace("\x1b", "�")
 
 
 @pytest.mark.parametrize("words", NASTY)
-def test_words_are_themselves_in_latex(words):
+def test_latex_text_is_escaped(words):
     """Every special character is a command or stands behind a backslash, and groups and formulas are closed."""
     escaped = escape_tex(words)
     assert "\n" not in escaped
@@ -83,12 +83,12 @@ def test_letters_of_formulas_in_latex():
     assert escape_tex("Müller–Lovász’s “best” …") == "Müller--Lovász's ``best'' \\dots{}"
 
 
-def test_words_in_markdown():
+def test_markdown_text_is_escaped():
     assert escape_markdown("one | two\n*b* `c` <d>") == r"one \| two \*b\* \`c\` &lt;d>"
     assert escape_markdown("&lt;b&gt; &#60; A & B; AT&T") == "&amp;lt;b&amp;gt; &amp;#60; A & B; AT&T"
 
 
-def test_words_on_a_terminal():
+def test_terminal_text_has_no_control_characters():
     assert to_one_line("\x1b[31mred\nnew\tline") == "�[31mred new line"
     assert replace_controls("\x1b[31mred\r\n  a\xa0\tb\u202e") == "�[31mred�\n  a\xa0\tb�"
     assert terminal_width("学習") == 4
@@ -99,7 +99,7 @@ def test_words_on_a_terminal():
         assert "…" in short
 
 
-def test_names_that_are_shortened_alike_are_told_apart():
+def test_shortened_names_stay_distinct():
     names = ["x" * 40 + f"{i}" + "y" * 40 for i in range(12)] + ["short", "short", "other\nline", "short (1)"]
     found = shorten_names(names, 20)
     assert len(set(found)) == len(names)
@@ -108,7 +108,7 @@ def test_names_that_are_shortened_alike_are_told_apart():
     assert found[12:] == ["short (1)", "short (2)", "other line", "short (1) (1)"]
 
 
-def test_a_dollar_in_a_figure_is_a_dollar():
+def test_a_dollar_in_a_figure_is_escaped():
     for words in ("$x$", r"\$", r"\\$5 and $", "none"):
         text = Text(text=escape_figure(words))
         assert text._preprocess_math(text.get_text()) == (words, False)

@@ -103,9 +103,9 @@ def test_of_one_round_learners_are_points():
 
 def test_by_default_the_loss_where_there_is_no_comparator():
     assert made_result(comparator=False).plot().axes[0].get_ylabel() == "cumulative loss"
-    with pytest.raises(ValueError, match="quantity must be a number in each round, got 'pulls'"):
+    with pytest.raises(ValueError, match=r"quantity: .*got 'pulls'"):
         made_result(vector=True).plot(quantity="pulls")
-    with pytest.raises(ValueError, match="style must be one of 'screen', 'paper', got 'print'"):
+    with pytest.raises(ValueError, match=r"style: .*got 'print'"):
         made_result().plot(style="print")
 
 
@@ -205,7 +205,7 @@ def test_the_legend_has_every_curve_by_its_own_name():
 # Parts
 
 
-def test_places_that_are_apart():
+def test_spread_positions():
     found = spread_positions([0.1, 0.1, 0.1, 0.9], 0.2, 0.0, 1.0)
     np.testing.assert_allclose(found, [0.0, 0.2, 0.4, 0.9], atol=1e-12)
     rng = np.random.default_rng(0)

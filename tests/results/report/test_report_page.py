@@ -46,7 +46,7 @@ def full_page() -> str:
 PAGE = full_page()
 
 
-def test_it_is_html_whose_tags_are_closed():
+def test_all_tags_of_the_page_are_closed():
     page = Tags(PAGE)
     counts = {tag: sum(name == tag for name, _ in page.all) for tag in ("h1", "main", "nav", "title", "dialog")}
     assert set(counts.values()) == {1}
@@ -55,7 +55,7 @@ def test_it_is_html_whose_tags_are_closed():
     assert set(heads[1:]) == {"h2", "h3"}
 
 
-def test_nothing_is_loaded_from_elsewhere():
+def test_the_page_loads_no_external_resource():
     page = Tags(PAGE)
     for tag, attributes in page.all:
         assert tag not in ("link", "iframe", "object", "base", "form")
@@ -75,7 +75,7 @@ def test_nothing_is_loaded_from_elsewhere():
     assert re.findall(r"https?://[^\s\"'`)]+", PAGE) == ["http://www.w3.org/2000/svg"]  # the name of SVG, not a place
 
 
-def test_what_was_typed_is_words():
+def test_user_text_in_the_page_is_escaped():
     page = Tags(PAGE)
     assert not [attributes for _, attributes in page.all if any(name.startswith("on") for name in attributes)]
     for name in NASTY:
@@ -83,7 +83,7 @@ def test_what_was_typed_is_words():
     assert "alert(1)" not in re.sub(r"&lt;script&gt;alert\(1\)|\\u003cscript\\u003ealert\(1\)", "", PAGE)
 
 
-def test_what_helps_those_who_do_not_see():
+def test_the_page_has_labels_for_screen_readers():
     page = Tags(PAGE)
     assert all(attributes["scope"] in ("col", "row", "rowgroup") for tag, attributes in page.all if tag == "th")
     assert all("alt" in attributes for tag, attributes in page.all if tag == "img")
@@ -156,7 +156,7 @@ def test_curves_of_other_results(options, labels, intervals):
     assert len(data["rounds"]) == len(result.rounds)
 
 
-def test_what_cannot_be_seen_is_left_out_and_said(monkeypatch):
+def test_the_page_says_how_many_learners_are_left_out(monkeypatch):
     monkeypatch.setattr("jaxonline.results.report.page.MAX_CHART_LEARNERS", 4)
     monkeypatch.setattr("jaxonline.results.report.page.MAX_RANKED_LEARNERS", 5)
     result = made_result(9, n_rounds=600, recorded=120, n_runs=3)
@@ -181,9 +181,9 @@ def test_vectors_are_tables():
 @pytest.mark.parametrize(
     ("bounds", "words"),
     [
-        ({"b": {}}, "bounds must be one of 'a', got 'b'"),
-        ({"a": {"nobody": np.ones(10)}}, r"bounds\['a'\] must be one of 'learner 0'"),
-        ({"a": {"learner 0": np.ones(3)}}, r"must have an entry for each of the 10 recorded rounds, got shape \(3,\)"),
+        ({"b": {}}, "bounds: .*got 'b'"),
+        ({"a": {"nobody": np.ones(10)}}, r"bounds\['a'\]: must be one of 'learner 0'"),
+        ({"a": {"learner 0": np.ones(3)}}, r".*got shape \(3,\)"),
     ],
 )
 def test_bad_bounds(bounds, words):

@@ -112,7 +112,7 @@ def test_runs_left_out_are_shown_where_there_are_any(counts):
     assert [column.key for column in shown[5:]] == list(counts)
 
 
-def test_across_puts_rows_side_by_side():
+def test_pivot_puts_rows_side_by_side():
     rows = [
         {"learner": learner, "regret": float(i), "low": i - 0.5, "high": i + 0.5}
         for i, learner in enumerate(("a", "b", "b"))
@@ -128,7 +128,7 @@ def test_across_puts_rows_side_by_side():
 MARKED = "Steps [0.1, 1] and [bold], [/b] :smile:"
 
 
-def test_words_of_the_terminal_are_words():
+def test_terminal_tables_ignore_markup():
     """No markup and no emoji in titles, heads and captions, and nothing that moves the cursor anywhere."""
     columns = Text("learner", MARKED), Number("x", "a\x1b[31m\nb")
     rows = [{"group": "\x1b[2Jg", "learner": "a\x1b[31mRED\x07", "x": 1.0}]

@@ -105,7 +105,7 @@ def test_a_result_saved_without_its_interval_is_read_or_rejected(tmp_path):
         result(np.zeros((1, 2, 3)), **meta).save(tmp_path / name)
         forget_interval(tmp_path / name / "zarr.json")
     assert jo.load_result(tmp_path / "plain").interval == jo.intervals.Student()
-    with pytest.raises(ValueError, match=r"earlier version of jaxonline, without the interval .*: load it with"):
+    with pytest.raises(ValueError, match=r"without the interval"):
         jo.load_result(tmp_path / "stopped")
 
 
@@ -209,7 +209,7 @@ def catastrophes(rng, size):
     return (rng.random(size) < 0.01).astype(float)
 
 
-def test_catastrophes_that_nobody_saw():
+def test_bounded_intervals_cover_rare_large_losses():
     """Losses of 1 with probability 0.01: in 20 runs Student's interval covers 0.01 in 18 % of studies, and the bounded
     one in 95 % at least; 300 of 300 here (a right one has 270 or more but once in 10^4)."""
     values = catastrophes(np.random.default_rng(4), (300, 20))
@@ -222,13 +222,13 @@ def test_limits_of_a_round():
     found = result(np.array([[[0.0, 1.0], [1.0, 2.0], [1.0, 1.0]]]))
     of = found.mean("cumulative_loss", interval=jo.intervals.Bounded(0.0, 1.0))
     assert of.high.tolist() == [[1.0, 2.0]]
-    with pytest.raises(ValueError, match=r"interval must enclose all values, got Bounded over .* to \[0.5 1. \], 1"):
+    with pytest.raises(ValueError, match=r"interval: .*got Bounded over .* to \[0.5 1. \], 1"):
         found.mean("cumulative_loss", interval=jo.intervals.Bounded(0.0, 0.5))
-    with pytest.raises(ValueError, match=r"low must be at most high, got 1.0 and 0.0"):
+    with pytest.raises(ValueError, match=r"low: .*got 1.0 and 0.0"):
         jo.intervals.Bounded(1.0, 0.0)
-    with pytest.raises(ValueError, match="high must be finite"):
+    with pytest.raises(ValueError, match="high: must be finite"):
         jo.intervals.Bounded(0.0, np.inf)
-    with pytest.raises(ValueError, match="shortest_at must be at least 1, got 0"):
+    with pytest.raises(ValueError, match=r"shortest_at: .*got 0"):
         jo.intervals.Anytime(0)
 
 
@@ -236,9 +236,9 @@ def test_limits_of_a_round():
 def test_an_unknown_interval_names_the_known_ones(wrong):
     one = result(np.random.default_rng(0).normal(size=(2, 9, 3)))
     for method in INTERVAL_METHODS.values():
-        with pytest.raises(TypeError, match=r"interval must be one of jo.intervals, such as jo.intervals.Student\(\)"):
+        with pytest.raises(TypeError, match=r"interval: must be one of jo.intervals, such as jo.intervals.Student\(\)"):
             method(one, wrong)
-    with pytest.raises(TypeError, match=r"interval must be one of jo.intervals"):
+    with pytest.raises(TypeError, match=r"interval: must be one of jo.intervals"):
         jo.Result(("a",), np.arange(1), np.array([1]), {}, interval=wrong)
 
 
@@ -317,7 +317,7 @@ def test_holms_correction_by_hand():
         assert found[i, j] == found[j, i] == pytest.approx(p, rel=1e-9)
 
 
-def test_equal_learners_are_seldom_told_apart():
+def test_equal_learners_seldom_differ():
     """10 equal learners, 300 studies of 20 runs: some pair differs in 5 % at most; more than 9 % would come by chance
     once in 500. The mutant without correction finds one in most studies."""
     rng, wrong, uncorrected = np.random.default_rng(12), 0, 0
@@ -348,7 +348,7 @@ def test_a_ranking_prints_and_tells_who_differs():
 # looking while it runs
 
 
-def test_who_looks_and_stops_needs_the_anytime_interval():
+def test_optional_stopping_needs_the_anytime_interval():
     """Means are 0; one looks at 100, 200, ..., 12,800 runs until 0 is excluded. Student's 95 % intervals err in more
     than 12 % of 1,000 studies (8 looks), the anytime ones in 5 % at most (a right one shows 7 % once in 500)."""
     rng = np.random.default_rng(14)
@@ -388,7 +388,7 @@ class TestPrecision:
         assert len(before.runs) < 32 or wanted.excess(before) > 1
 
     def test_a_precision_that_is_out_of_reach(self):
-        with pytest.warns(RuntimeWarning, match=r"the precision is not reached in n_runs=64: .* times the half-width"):
+        with pytest.warns(RuntimeWarning, match=r"precision.*n_runs=64"):
             found = self.play(n_runs=64, precision=jo.Precision(1e-6, quantity="cumulative_loss"))
         assert len(found.runs) == 64
         assert not found.meta["precision"]["reached"]
@@ -396,10 +396,10 @@ class TestPrecision:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            ({"half_width": 0.0}, "half_width must be"),
-            ({"half_width": 1.0, "level": 1.0}, "level must be"),
-            ({"half_width": 1.0, "least_runs": 1}, "least_runs must be"),
-            ({"half_width": 1.0, "quantity": "wins"}, "quantity must be"),
+            ({"half_width": 0.0}, "half_width: must be"),
+            ({"half_width": 1.0, "level": 1.0}, "level: must be"),
+            ({"half_width": 1.0, "least_runs": 1}, "least_runs: must be"),
+            ({"half_width": 1.0, "quantity": "wins"}, "quantity: must be"),
         ],
     )
     def test_bad_arguments(self, arguments, message):
@@ -407,12 +407,12 @@ class TestPrecision:
             self.play(n_runs=16, precision=jo.Precision(**arguments))
 
     def test_runs_are_not_chosen_twice(self):
-        with pytest.raises(ValueError, match=r"runs must .* precision"):
+        with pytest.raises(ValueError, match=r"runs: must .* precision"):
             self.play(n_runs=16, runs=[1], precision=jo.Precision(1.0))
 
     def test_parts_of_other_studies_are_not_joined(self):
         one = result(np.ones((1, 4, 2)))
-        with pytest.raises(ValueError, match="other must have the same learners"):
+        with pytest.raises(ValueError, match="other: must have the same learners"):
             one.merge_runs(result(np.ones((2, 4, 2))))
         with pytest.raises(ValueError, match="more than once"):
             one.merge_runs(one)
@@ -423,8 +423,8 @@ def test_the_coverage_on_the_page_is_what_is_simulated():
     """Some lines of the page, simulated again."""
     page = interval_coverage.PAGE.read_text().splitlines()
     tables = [
-        interval_coverage.of_means(("lognormal, sigma 2", "1 with probability 0.2, else 0"), (20,)),
-        interval_coverage.of_curves(("exponential",), (20,)),
+        interval_coverage.coverage_of_means(("lognormal, sigma 2", "1 with probability 0.2, else 0"), (20,)),
+        interval_coverage.coverage_of_curves(("exponential",), (20,)),
     ]
     for table in tables:
         for line in table.markdown().splitlines()[2:]:
@@ -434,11 +434,11 @@ def test_the_coverage_on_the_page_is_what_is_simulated():
 @pytest.mark.parametrize(("ones", "n_runs"), [(0, 100), (3, 50), (50, 50)])
 def test_the_binomial_interval_equals_that_of_scipy(ones, n_runs):
     values = (np.arange(n_runs) < ones).astype(float)[None]
-    estimate = mean_over_runs(values, interval=jo.intervals.Binomial())
+    estimate = mean_over_runs(values, interval=jo.intervals.ClopperPearson())
     exact = stats.binomtest(ones, n_runs).proportion_ci(0.95, "exact")
     np.testing.assert_allclose([estimate.low[0], estimate.high[0]], [exact.low, exact.high], atol=1e-12)
 
 
 def test_the_binomial_interval_needs_zeros_and_ones():
     with pytest.raises(ValueError, match=r"interval.*0\.5"):
-        mean_over_runs(np.array([[0.0, 0.5]]), interval=jo.intervals.Binomial())
+        mean_over_runs(np.array([[0.0, 0.5]]), interval=jo.intervals.ClopperPearson())

@@ -30,7 +30,7 @@ def test_the_coefficients_are_those_of_the_other_runs(n_controls):
             np.testing.assert_allclose(found[run, g], values[run, g] - beta @ controls[:, run, g], rtol=1e-10)
 
 
-def test_where_the_others_say_nothing_runs_are_as_they_were():
+def test_undetermined_coefficients_leave_runs_unchanged():
     """Two runs, no control, equal controls, and a control in one run only."""
     values = np.random.default_rng(2).normal(size=(5, 2))
     for control in (np.zeros((1, 5, 2)), np.ones((1, 5, 2)), 3.0 * np.eye(5)[:1, :, None] * np.ones(2)):
@@ -39,7 +39,7 @@ def test_where_the_others_say_nothing_runs_are_as_they_were():
     np.testing.assert_array_equal(subtract_controls(values[:2], np.ones((1, 2, 2)) * [[1.0], [2.0]]), values[:2])
 
 
-def test_twice_the_same_control_is_one():
+def test_a_repeated_control_counts_once():
     rng = np.random.default_rng(3)
     control, noise = rng.normal(size=(2, 30))
     one = subtract_controls(control + noise, control[None])

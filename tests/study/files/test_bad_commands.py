@@ -17,7 +17,7 @@ LONG = "x" * 300 + ".json"
 
 # parts of the message by command line, separated by " ... "
 ON_TOP = {
-    "nonsense": "there is no command 'nonsense'",
+    "nonsense": "command: unknown name (got 'nonsense')",
     "quikstart": "did you mean 'quickstart'?",
     "variance": "did you mean 'reproduce variance'?",
     "reproduce variace": "did you mean 'reproduce variance'?",

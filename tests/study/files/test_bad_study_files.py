@@ -118,12 +118,12 @@ def test_a_date_is_an_error_at_its_line(folder, value):
         ("a.json", '{\n"rounds": 5,\n', "a.json:3: not valid JSON"),
         ("a.json", '{"a": 1, "a": 2}', "'a' appears twice"),
         ("a.json", '{"a": NaN}', "NaN"),
-        ("a.json", "[1]", "must be a table of keys, got [1]"),
+        ("a.json", "[1]", "must be a table of keys (got [1]"),
         ("a.json", "[" * 100_000, "nested too deeply"),
         ("a.toml", "", "rounds is missing"),
         ("a.yaml", "", ".toml or .json"),
         ("a.toml", None, "no such file"),
-        ("a.toml", b"\n\xff", "a.toml:2: a study file must be UTF-8"),
+        ("a.toml", b"\n\xff", "a.toml:2: must be UTF-8"),
     ],
 )
 def test_an_invalid_file_is_an_error_with_its_line(tmp_path, name, text, words):

@@ -24,7 +24,7 @@ def test_list_names_everything_in_80_columns():
     wrong = call("list", "UCB2")
     assert (wrong.exit_code, wrong.stderr.splitlines()[0]) == (
         2,
-        "Error: unknown name 'UCB2': did you mean 'UCB1'?",
+        "Error: name: no learner, game or other object has this name (got 'UCB2'); did you mean 'UCB1'?",
     )
     part = call("list", "greedy")
     assert part.exit_code == 2
@@ -32,7 +32,7 @@ def test_list_names_everything_in_80_columns():
     assert call("list", "gredy").exit_code == 2
 
 
-def test_new_writes_a_file_and_what_it_needs(tmp_path, monkeypatch):
+def test_new_writes_a_study_file_and_the_files_it_needs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert call("new").exit_code == 0
     assert (tmp_path / "noisy-measurements.toml").read_text().startswith("#:schema study.schema.json\n")
@@ -43,10 +43,10 @@ def test_new_writes_a_file_and_what_it_needs(tmp_path, monkeypatch):
     assert "jaxonline run deep/mine.toml" in " ".join(done.stdout.split())
     assert call("new", "--from", "quickstart").exit_code == 0
     for arguments, words in {
-        ("own-data", "--out", "deep/mine.toml"): "deep/mine.toml exists",
-        ("bandit",): "name must be one of noisy-measurements, noisy-kernels, bandits",
-        ("bandits", "--out", "a.json"): "--out must end in .toml, got 'a.json'",
-        ("--from", "variance"): "--from must be one of quickstart, experts, tracking",
+        ("own-data", "--out", "deep/mine.toml"): "deep/mine.toml: exists",
+        ("bandit",): "name: must be one of noisy-measurements, noisy-kernels, bandits",
+        ("bandits", "--out", "a.json"): "--out: must end in .toml (got 'a.json'",
+        ("--from", "variance"): "--from: must be one of quickstart, experts, tracking",
     }.items():
         refused = call("new", *arguments)
         assert refused.exit_code == 2
@@ -67,18 +67,18 @@ def test_the_help_has_examples_and_the_shell_completes():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["run"], "FILE"), (["run", "nowhere.toml"], "nowhere.toml: the study file cannot be read: no such file"),
-        (["run", "arms.toml", "--out", "taken"], "--out must be a folder that can be written, got 'taken'"),
-        (["run", "arms.toml", "--out", ""], "--out must be a folder that can be written, got '': it is empty"),
-        (["run", "arms.toml", "--runs", "0"], "--runs must be at least 1 and at most 1,000,000,000, got 0"),
+        (["run"], "FILE"), (["run", "nowhere.toml"], "nowhere.toml: cannot be read (no such file"),
+        (["run", "arms.toml", "--out", "taken"], "--out: must be a folder that can be written (got 'taken'"),
+        (["run", "arms.toml", "--out", ""], "--out: must be a folder that can be written (got ''); it is empty"),
+        (["run", "arms.toml", "--runs", "0"], "--runs: must be at least 1 and at most 1,000,000,000 (got 0"),
         (["run", "arms.toml", "--runs", "many"], "--runs"), (["run", "arms.toml", "more"], "more"),
-        (["run", "arms.toml", "--seed", "-1"], "--seed must be at least 0 and below 4,294,967,296, got -1"),
-        (["run", "arms.toml", "--rounds", "5"], "arms.toml:5: record_at[0] must be a round from 1 to 5, got 10"),
+        (["run", "arms.toml", "--seed", "-1"], "--seed: must be at least 0 and below 4,294,967,296 (got -1"),
+        (["run", "arms.toml", "--rounds", "5"], "arms.toml:5: record_at[0]: must be a round from 1 to 5 (got 10"),
         (["show"], "FOLDER"), (["show", "taken"], "'taken'"), (["diff", "taken"], "FOLDER"),
-        (["rnu", "arms.toml"], "there is no command 'rnu': did you mean 'run'?"),
+        (["rnu", "arms.toml"], "(got 'rnu'); did you mean 'run'?"),
     ],
 )  # fmt: skip
-def test_bad_command_lines(tmp_path, monkeypatch, arguments, words):
+def test_invalid_command_lines_exit_with_2(tmp_path, monkeypatch, arguments, words):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "arms.toml", ARMS)
     (tmp_path / "taken").write_text("")
@@ -88,17 +88,17 @@ def test_bad_command_lines(tmp_path, monkeypatch, arguments, words):
     assert len(done.stderr.splitlines()) == 2
 
 
-def test_a_folder_that_is_damaged_is_said_to_be(tmp_path):
+def test_a_damaged_folder_is_reported(tmp_path):
     (tmp_path / "configuration.json").write_text("{")
     for command in (("show", tmp_path), ("diff", tmp_path, tmp_path)):
         done = call(*command)
         assert (done.exit_code, len(done.stderr.splitlines())) == (2, 2)
         assert "is damaged" in done.stderr
-    assert "is not a study folder" in call("show", tmp_path / "nowhere").stderr
+    assert "folder: must be a study folder" in call("show", tmp_path / "nowhere").stderr
     whole = {"study": {"runs": 4, "rounds": 9, "learners": {"a": {}}}, "file": "study.toml"}
     (tmp_path / "configuration.json").write_text(json.dumps(whole))
     assert "no run is finished yet (4 runs of 9 rounds" in " ".join(call("show", tmp_path).stdout.split())
     for key in ('"study"', '"runs"', '"rounds"', '"learners"', '"file"'):
         (tmp_path / "configuration.json").write_text(json.dumps(whole).replace(key, key.replace('"', '"~', 1)))
         done = call("show", tmp_path)
-        assert (done.exit_code, "configuration.json is damaged" in done.stderr) == (2, True), key
+        assert (done.exit_code, "configuration.json: is damaged" in done.stderr) == (2, True), key

@@ -53,7 +53,7 @@ def test_run_prints_and_writes_everything(played):
     assert len(rows) == 4
 
 
-def test_the_numbers_are_those_of_simulate(played):
+def test_run_gives_the_numbers_of_simulate(played):
     """The study that one would write in Python, bit for bit."""
     folder, _ = played
     game = jo.Game(
@@ -69,7 +69,7 @@ def test_the_numbers_are_those_of_simulate(played):
     np.testing.assert_array_equal(found.measures["switches"], expected.measures["switches"])
 
 
-def test_the_same_command_again_computes_nothing_anew(played, monkeypatch):
+def test_a_second_run_computes_nothing(played, monkeypatch):
     folder, _ = played
     before = (folder / "out" / "numbers.json").read_text()
     monkeypatch.setattr("jaxonline.simulation.runner._play_wave", None)
@@ -77,21 +77,21 @@ def test_the_same_command_again_computes_nothing_anew(played, monkeypatch):
     assert (folder / "out" / "numbers.json").read_text() == before
 
 
-def test_another_study_is_refused_with_what_differs(played):
+def test_a_folder_of_another_study_is_an_error_with_the_differences(played):
     folder, _ = played
     changed = copy.deepcopy(ARMS)
     changed["game"]["environment"]["means"][1] = 0.6
     changed["learners"]["new"] = {"type": "UCB1"}
     done = call("run", write(folder / "changed.toml", changed), "--out", folder / "out")
     assert done.exit_code == 2
-    assert "--out must be the folder of this study or a new one" in done.stderr
+    assert "--out: must be the folder of this study or a new one" in done.stderr
     assert "game.environment.means (was [0.2, 0.5, 0.8], is [0.2, 0.6, 0.8])" in done.stderr
     assert "learners.new (was absent, is UCB1)" in done.stderr
     assert len(done.stderr.splitlines()) == 2
     assert (folder / "out" / "study.toml").read_text() == (folder / "arms.toml").read_text()
 
 
-def test_show_a_finished_study(played):
+def test_show_prints_a_finished_study(played):
     folder, done = played
     (folder / "out" / "figure.png").unlink()
     shown = call("show", folder / "out")
@@ -102,7 +102,7 @@ def test_show_a_finished_study(played):
 
 
 @pytest.mark.long
-def test_show_an_unfinished_study(played, tmp_path):
+def test_show_prints_an_unfinished_study(played, tmp_path):
     """The checkpoint is then the result of the finished runs."""
     folder, _ = played
     out = tmp_path / "out"
@@ -132,7 +132,7 @@ def test_report_writes_the_page_and_the_tables(played):
     assert tables.count(r"\\") == 1 + len(learners)
 
 
-def test_commands_that_repeat_a_study(played, tmp_path, monkeypatch):
+def test_the_page_has_commands_that_repeat_the_study(played, tmp_path, monkeypatch):
     """They hold from here, whatever the names are, and seed 0 is a seed; the file is the one that was played."""
     folder, _ = played
     out, file = tmp_path / "out dir", tmp_path / "my arms.toml"
@@ -158,7 +158,7 @@ def test_commands_that_repeat_a_study(played, tmp_path, monkeypatch):
     assert page["commands"][0] == "jaxonline run study.toml --out . --runs 8 --rounds 40 --seed 0"
 
 
-def test_a_refused_run_leaves_a_finished_study_as_it_was(played, tmp_path):
+def test_a_failed_run_leaves_a_finished_study_unchanged(played, tmp_path):
     folder, _ = played
     out = tmp_path / "out"
     shutil.copytree(folder / "out", out)
@@ -172,7 +172,7 @@ def test_a_refused_run_leaves_a_finished_study_as_it_was(played, tmp_path):
     assert "Not finished" not in shown.stdout
 
 
-def test_files_of_others_are_not_replaced(played, tmp_path, monkeypatch):
+def test_other_files_are_not_replaced(played, tmp_path, monkeypatch):
     """In a folder that is no study's, nothing; in one whose study file is there, this file by no copy of another."""
     folder, _ = played
     monkeypatch.chdir(tmp_path)
@@ -188,7 +188,7 @@ def test_files_of_others_are_not_replaced(played, tmp_path, monkeypatch):
             (out / name).write_text("mine")
         done = call("run", "other.toml", "--out", out.name)
         assert done.exit_code == 2
-        assert f"--out must be a new folder or that of a study, got '{out.name}', with files that would" in done.stderr
+        assert f"--out: must be a new folder or that of a study (got '{out.name}', with files that would" in done.stderr
         assert all(name in done.stderr for name in names)
         assert {path.name: path.read_text() for path in out.iterdir()} == dict.fromkeys(names, "mine")
     shutil.copytree(folder / "out", "played")
@@ -197,11 +197,11 @@ def test_files_of_others_are_not_replaced(played, tmp_path, monkeypatch):
     (tmp_path / "played" / "configuration.json").write_text(json.dumps(about))
     text = (tmp_path / "played" / "study.toml").read_text()
     done = call("run", "other.toml", "--out", "played")
-    assert (done.exit_code, "replaced: study.toml" in done.stderr) == (2, True)
+    assert (done.exit_code, "study.toml" in done.stderr) == (2, True)
     assert (tmp_path / "played" / "study.toml").read_text() == text
 
 
-def test_a_study_is_played_in_the_folder_of_its_file(played, tmp_path, monkeypatch):
+def test_a_study_may_run_in_the_folder_of_its_file(played, tmp_path, monkeypatch):
     """Its file is then no copy, and stays to the byte; a report of an earlier place is of no concern."""
     folder, _ = played
     monkeypatch.setattr("jaxonline.study.study.simulate", lambda *_, **__: Result.load(folder / "out" / "result.zarr"))
@@ -216,16 +216,16 @@ def test_a_study_is_played_in_the_folder_of_its_file(played, tmp_path, monkeypat
 
 
 @pytest.mark.parametrize(("options", "words"), [
-    (("--workers", "0"), "--workers must be at least 1, got 0"),
+    (("--workers", "0"), "--workers: must be at least 1 (got 0"),
     (("--workers", "1", "--cluster", "tcp://a:1"), "--cluster"),
 ])  # fmt: skip
-def test_bad_clusters_of_a_study(options, words, tmp_path):
+def test_invalid_clusters_are_errors(options, words, tmp_path):
     done = call("run", write(tmp_path / "arms.toml", ARMS), "--out", tmp_path / "out", *options)
     assert done.exit_code == 2
     assert words in done.stderr
 
 
-def test_show_a_study_of_which_some_learners_have_not_played(played, tmp_path):
+def test_show_names_learners_without_finished_runs(played, tmp_path):
     """NaN where a learner has not played a run: such learners are left out, and the others have their own runs."""
     folder, _ = played
     out = tmp_path / "out"
@@ -259,7 +259,7 @@ def test_show_a_study_of_which_some_learners_have_not_played(played, tmp_path):
     assert (out / "figure.png").exists()
 
 
-def test_diff_of_two_seeds_and_of_the_same_runs(played, tmp_path):
+def test_diff_compares_two_seeds_and_equal_runs(played, tmp_path):
     folder, _ = played
     done = call("diff", folder / "out", folder / "other")
     assert done.exit_code == 0, done.output
@@ -271,7 +271,7 @@ def test_diff_of_two_seeds_and_of_the_same_runs(played, tmp_path):
     assert call("diff", folder / "out", tmp_path).exit_code == 2
 
 
-def test_a_bound_that_promises_nothing(played):
+def test_the_report_names_steps_that_bounds_do_not_cover(played):
     """For falling steps (infinity), or for steps that are neither: a dash, a sentence, and no line."""
     rounds = np.array([10, 20])
     falling = bound_curve(jo.bounds.exponentiated_gradient(3, 1.0, 20), jo.InverseSqrt(0.3), rounds)
@@ -296,7 +296,7 @@ def test_a_bound_that_promises_nothing(played):
     assert "bound" not in nothing.tables["table"].markdown()
 
 
-def test_differences_are_paired_where_runs_are_the_same():
+def test_differences_are_paired_if_runs_are_equal():
     rng = np.random.default_rng(0)
     base = rng.normal(size=(1, 40, 1))
 
@@ -321,14 +321,14 @@ def test_differences_are_paired_where_runs_are_the_same():
     assert (apart["low"], apart["high"]) == (pytest.approx(interval.low), pytest.approx(interval.high))
     assert apart["differs"] == ""
     other = Result(("b",), first.runs, first.rounds, first.measures)
-    with pytest.raises(ValueError, match="no common learner"):
+    with pytest.raises(ValueError, match="a learner in common"):
         compare_results(first, other, (study, study), ("x", "y"))
     assert find_differences({"a": [1]}, {"a": [1], "b": None}) == {}
     nothing = result(np.full((1, 3, 1), np.nan))
     assert np.isnan(compare_results(first, nothing, (study, {}), ("x", "y"))[0].rows[0]["difference"])
 
 
-def test_progress_in_a_line(capsys):
+def test_progress_is_one_line(capsys):
     watch = ProgressLine(rounds=100, runs=10, every=0.0)
     assert watch.line(2.0, 1, 4, "EXP3") == " 25 %  125 rounds/s  0:06 left  EXP3"
     with ProgressLine(rounds=100, every=0.0) as watch:
@@ -342,7 +342,7 @@ def test_progress_in_a_line(capsys):
     assert said[2].endswith("wanted 2 %  EXP3�]0;owned�")
 
 
-def test_a_watched_precision_is_the_same_and_tells():
+def test_a_shown_precision_equals_the_plain_one():
     told = []
     precision = jo.Precision(0.5, relative=True, quantity="cumulative_loss", least_runs=2)
     watched = ShownPrecision.of(precision, lambda *each: told.append(each))

@@ -33,7 +33,7 @@ def test_every_example_can_be_read(example):
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_an_example_is_played(example, name, tmp_path):
+def test_an_example_runs(example, name, tmp_path):
     with jax.numpy_dtype_promotion("standard"):
         study = example(name, runs=4, rounds=SMALL.get(name, 60), record_at=5)
         report = study.run(Context())
@@ -76,10 +76,10 @@ def test_a_classical_game_is_written_and_read_again(name, tmp_path):
     assert [type(each) for each in study.options["measures"]] == [type(each) for each in setting.measures]
 
 
-def test_what_cannot_be_written_is_said(tmp_path):
+def test_games_without_a_file_form_raise_errors(tmp_path):
     with pytest.raises(ValueError, match=r"y: .*7,000 numbers"):
         write_study_template("", str(tmp_path / "game.toml"), source="forecasts")
-    with pytest.raises(ValueError, match=r"from must be one of quickstart, experts, .*got 'expert'.* did you mean"):
+    with pytest.raises(ValueError, match=r"from: must be one of quickstart, experts, .*got 'expert'.* did you mean"):
         write_study_template("", str(tmp_path / "game.toml"), source="expert")
     game = jo.Game(jo.environments.BernoulliArms([0.2, 0.8]), jo.FullInformation(), loss=jo.losses.ExpectedLoss())
     doubling = jo.learners.Doubling(lambda n_rounds: jo.learners.Hedge(jo.learners.EWA(n_rounds**-0.5)))

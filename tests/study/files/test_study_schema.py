@@ -19,7 +19,7 @@ from jaxonline.study.files.templates import EXAMPLES, example_text, write_study_
 SCHEMA = json.loads(schema_text())
 
 
-def test_the_command_and_new_files_have_it(tmp_path):
+def test_commands_write_the_schema(tmp_path):
     done = CliRunner().invoke(app, ["schema"])
     assert (done.exit_code, json.loads(done.stdout)) == (0, SCHEMA)
     assert CliRunner().invoke(app, ["schema", "--out", str(tmp_path / "own.json")]).exit_code == 0
@@ -36,7 +36,7 @@ def test_the_command_and_new_files_have_it(tmp_path):
     assert not (tmp_path / "other" / "bandits.toml").exists()
 
 
-def test_it_has_every_key_and_every_name_that_a_file_can_reach():
+def test_the_schema_has_every_key_and_name():
     assert set(SCHEMA["properties"]) == set(keys.STUDY)
     assert sorted(SCHEMA["required"]) == ["game", "learners", "rounds"]
     names = {
@@ -61,14 +61,14 @@ def validator():
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_examples_are_valid(validator, name):
+def test_examples_satisfy_the_schema(validator, name):
     text = example_text(name)
     assert text.startswith("#:schema ")
     assert list(validator.iter_errors(tomllib.loads(text))) == []
 
 
 @pytest.mark.parametrize("table", [BANDITS, COPIES, DATA], ids=["bandits", "copies", "data"])
-def test_good_files_are_valid(validator, table):
+def test_valid_files_satisfy_the_schema(validator, table):
     assert list(validator.iter_errors(table)) == []
 
 
@@ -88,7 +88,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("table", "at", "value"), BAD, ids=lambda each: str(each)[:30])
-def test_what_is_refused_is_invalid(validator, table, at, value):
+def test_invalid_files_violate_the_schema(validator, table, at, value):
     table = copy.deepcopy(table)
     inner = table
     for key in at[:-1]:

@@ -28,12 +28,12 @@ def blobs(n=400, seed=0):
 def test_pairs_are_parsed_and_sorted():
     assert parse_pairs("5-3, 0-1,3-5") == [(3, 5), (0, 1)]
     for bad in ("3", "3-3", "3-12", ""):
-        with pytest.raises(ValueError, match="pairs must"):
+        with pytest.raises(ValueError, match="pairs: must"):
             parse_pairs(bad)
     assert FewAttributes().chosen_pairs == PAIRS
     assert FewAttributes(quick=True).n_splits == 2
     assert len(FewAttributes(quick=True).chosen_pairs) == 5
-    with pytest.raises(ValueError, match="attributes must be a multiple of 2"):
+    with pytest.raises(ValueError, match="attributes: must be a multiple of 2"):
         FewAttributes(attributes=3)
 
 

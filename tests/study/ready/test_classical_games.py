@@ -19,8 +19,12 @@ SMALL = {
     "mistakes": {"experts": 16},
     "perceptron": {"margin": 0.2, "dimension": 4},
     "bandits": {"means": (0.2, 0.5, 0.6)},
+    "sleeping-bandits": {"means": (0.2, 0.5, 0.6)},
+    "sleeping-experts": {"means": (0.2, 0.5, 0.6), "block": 7},
     "contextual": {"arms": 3, "dimension": 2},
     "convex": {"dimension": 2},
+    "delayed": {"delays": (0, 5)},
+    "best-arm": {"budget": 40},
 }
 
 
@@ -129,13 +133,13 @@ def test_real_data_have_signed_labels_and_at_most_unit_length(name, size):
 @pytest.mark.parametrize(
     ("name", "fields", "message"),
     [
-        ("bandits", {"means": (0.5, 0.5)}, "means must not all be equal, got 0.5, 0.5"),
-        ("bandits", {"means": (0.5,)}, "means must be at least 2, got 1 of them"),
-        ("tracking", {"switches": 40}, "switches must be at most half of rounds - 1, got 40 and 60 rounds"),
-        ("forecasts", {"switches": 40}, "switches must be at most half of rounds - 1, got 40 and 60 rounds"),
-        ("forecasts", {"rounds": 1028}, "rounds must be at most 1,027"),
-        ("mistakes", {"labels": "nonsense"}, "labels must be 'realizable', 'noisy' or 'contrary', got nonsense"),
-        ("experts", {"only": ["nobody"]}, "only must be among 'exponential weights'"),
+        ("bandits", {"means": (0.5, 0.5)}, "means: .*got 0.5, 0.5"),
+        ("bandits", {"means": (0.5,)}, "means: .*got 1 of them"),
+        ("tracking", {"switches": 40}, "switches: .*got 40 and 60 rounds"),
+        ("forecasts", {"switches": 40}, "switches: .*got 40 and 60 rounds"),
+        ("forecasts", {"rounds": 1028}, "rounds: must be at most 1,027"),
+        ("mistakes", {"labels": "nonsense"}, "labels: .*got nonsense"),
+        ("experts", {"only": ["nobody"]}, "only: must be among 'exponential weights'"),
     ],
 )
 def test_invalid_fields_raise_errors_with_their_names(name, fields, message):

@@ -87,11 +87,11 @@ def test_a_study_of_all_learners_writes_numbers_table_and_figure(tmp_path):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"rounds": 200}, "rounds must be a multiple of 128, got 200"),
-        ({"runs": 1}, "runs must be at least 2, got 1"),
-        ({"rounds": 0}, "rounds must be at least 128, got 0"),
-        ({"data": "/nowhere"}, "data must name folders and files that exist"),
-        ({"only": "nobody"}, "only must be among 'clean instances', .*, got 'nobody'"),
+        ({"rounds": 200}, "rounds: .*got 200"),
+        ({"runs": 1}, "runs: .*got 1"),
+        ({"rounds": 0}, "rounds: .*got 0"),
+        ({"data": "/nowhere"}, "data: must name folders and files that exist"),
+        ({"only": "nobody"}, "only: .*got 'nobody'"),
     ],
 )
 def test_invalid_fields_raise_errors_with_their_names(fields, message):
@@ -224,7 +224,7 @@ def test_noise_above_the_limit_of_the_surrogate_kernel_raises_an_error():
     problem, sizes = SMALL.problem(0), {"n_runs": 2, "n_rounds": 128}
     with pytest.raises(ValueError, match="must have 2 \\* \\(largest eigenvalue\\) below the squared width 1"):
         problem.run(CONTEXT, 0.71, (ALGORITHM_2,), {ALGORITHM_2: 0.6}, **sizes)
-    with pytest.raises(ValueError, match="n_rounds must be a multiple of the 128 rows, got 200"):
+    with pytest.raises(ValueError, match=r"n_rounds: .*got 200"):
         problem.run(CONTEXT, 0.3, (ALGORITHM_1,), {ALGORITHM_1: 0.6}, **sizes | {"n_rounds": 200})
 
 

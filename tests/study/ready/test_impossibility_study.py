@@ -250,9 +250,9 @@ def test_verdict_applies_the_rule(growths, upper, wanted):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"runs": 1}, "runs must be at least 2, got 1"),
-        ({"rounds": 15}, "rounds must be at least 16, got 15"),
-        ({"only": ("one copy", "nobody")}, "only must be among 'one copy', .*'nobody'"),
+        ({"runs": 1}, "runs: .*got 1"),
+        ({"rounds": 15}, "rounds: .*got 15"),
+        ({"only": ("one copy", "nobody")}, "only: must be among 'one copy', .*'nobody'"),
     ],
 )
 def test_invalid_fields_raise_errors_with_their_names(fields, message):

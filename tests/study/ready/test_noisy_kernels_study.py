@@ -151,10 +151,10 @@ def test_classification_losses_are_learned():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"runs": 3}, "runs must be at least 4, got 3"),
-        ({"rounds": 15}, "rounds must be at least 16, got 15"),
-        ({"kernels": ["linear"]}, "kernels must be among 'exponential kernel', 'Gaussian kernel', got 'linear'"),
-        ({"losses": ["hinge"]}, "losses must be among 'squared', .*, got 'hinge'"),
+        ({"runs": 3}, "runs: .*got 3"),
+        ({"rounds": 15}, "rounds: .*got 15"),
+        ({"kernels": ["linear"]}, "kernels: .*got 'linear'"),
+        ({"losses": ["hinge"]}, "losses: .*got 'hinge'"),
     ],
 )
 def test_invalid_fields_raise_errors_with_their_names(fields, message):

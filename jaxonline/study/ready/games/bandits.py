@@ -46,7 +46,7 @@ class Bandits(ClassicalGame):
         means, T = np.asarray(self.means), self.rounds
         gaps, K = means - means.min(), len(means)
         if not gaps.any():
-            raise ArgumentError("means", f"must not all be equal, got {', '.join(map(str, self.means))}")
+            raise ArgumentError("means", f"must not all be equal (got {', '.join(map(str, self.means))})")
         pulls = max(1, round((T / K) ** (2 / 3)))
         committing = f"explore {pulls} times, then commit"
         learners: dict[str, Any] = {committing: ExploreThenCommit(pulls), "epsilon-greedy, 0.1": EpsilonGreedy(0.1)}

@@ -12,7 +12,7 @@ from jaxonline.game import Game
 from jaxonline.results import Result
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text
 from jaxonline.results.statistics.estimates import learners_with_skewed_runs
-from jaxonline.results.statistics.intervals import Bounded
+from jaxonline.results.statistics.intervals import Bounded, ConfidenceInterval
 from jaxonline.study import Context, Report, Study
 from jaxonline.study.study import Names, select_by_name
 
@@ -30,6 +30,7 @@ class Setting(NamedTuple):
     measures: Sequence[Any] = ()  # as in `simulate`; each number becomes a column of the table
     quantity: str = "regret"  # the plotted and bounded quantity: "regret" or a measure
     limits: tuple[float, float] | None = None  # of the quantity in one round, if it is bounded
+    interval: ConfidenceInterval | None = None  # of the quantity, Student's by default
 
 
 class ClassicalGame(Study):
@@ -91,7 +92,7 @@ def _distribution_free_intervals(result: Result, setting: Setting) -> list[str]:
 
 def _rows(result: Result, setting: Setting, curves: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
     """Return one row for each learner at the horizon: quantity, bound and other measures, with intervals."""
-    estimate = result.mean(setting.quantity)
+    estimate = result.mean(setting.quantity, interval=setting.interval)
     others = {measure.name: result.mean(measure.name) for measure in _other_measures(setting, result)}
     return [
         {
@@ -116,7 +117,12 @@ def _columns(setting: Setting, result: Result) -> tuple[Text, ...]:
     bounds = [Number("bound", "theorem's\nbound", "{:,.1f}")] if setting.bounds else []
     return (
         Text("learner"),
-        Interval("mean", f"{quantity}\n(95 %)", "{:.2f}"),
+        Interval(
+            "mean",
+            f"{quantity}\n(95 %)",
+            "{:.2f}" if setting.interval is None else "{:.4f}",
+            brackets=setting.interval is not None,
+        ),
         *bounds,
         *others,
         *EXCLUDED_RUNS_COLUMNS,

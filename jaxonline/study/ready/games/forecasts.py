@@ -34,7 +34,7 @@ class RealSeries(ClassicalGame):
     def setting(self) -> Setting:
         T, m = self.rounds, self.switches
         if 2 * m > T - 1:
-            raise ArgumentError("switches", f"must be at most half of rounds - 1, got {m} and {T} rounds")
+            raise ArgumentError("switches", f"must be at most half of rounds - 1 (got {m} and {T} rounds)")
         values, predictions = forecasts()
         losses = np.abs(predictions - values[:, None])[:T]
         K = losses.shape[1]

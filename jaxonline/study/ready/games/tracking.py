@@ -30,7 +30,7 @@ class Tracking(ClassicalGame):
     def setting(self) -> Setting:
         K, T, m = self.experts, self.rounds, self.switches
         if 2 * m > T - 1:
-            raise ArgumentError("switches", f"must be at most half of rounds - 1, got {m} and {T} rounds")
+            raise ArgumentError("switches", f"must be at most half of rounds - 1 (got {m} and {T} rounds)")
         environment = SwitchingExperts(K, every=-(-T // (m + 1)), gap=self.gap)
         share, weights = FixedShare.over_horizon(K, T, m), bounds.exponential_weights(K, T)
         learners = {

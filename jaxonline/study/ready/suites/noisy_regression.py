@@ -145,7 +145,7 @@ def real_set(name: str, data: Sequence[str] = ()) -> tuple[np.ndarray, np.ndarra
     if any(file.stem == name for path in search_paths(data) for file in data_files(path)):
         return load(name, data)[1:]
     if data:
-        raise ArgumentError("data", f"must hold {name}, got {', '.join(map(str, data))}; without data it is fetched")
+        raise ArgumentError("data", f"must hold {name} (got {', '.join(map(str, data))}); without data it is fetched")
     with warnings.catch_warnings():  # scikit-learn also warns where there is no cache
         warnings.filterwarnings("ignore", "Invalid cache", RuntimeWarning)
         frame, target = fetch_by_name(name, version=1)

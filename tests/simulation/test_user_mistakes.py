@@ -1,4 +1,4 @@
-"""Nothing silently wrong: what may be a mistake is said before a study is played, or when it is over."""
+"""Errors before a study runs, and warnings before and after it, for probable mistakes of the user."""
 
 import warnings
 from typing import Any
@@ -51,7 +51,7 @@ def test_unsupported_query_raises_before_any_learner_runs(asks):
         "gradient": Asks(),
     }[asks]
     played = []
-    with pytest.raises(TypeError, match=f"learner 'wrong' .* asks its feedback for '{asks}', which"):
+    with pytest.raises(TypeError, match=f"learners.'wrong'.: .* asks for '{asks}', which"):
         jo.simulate(
             jo.Game(STREAM, FULL), {"good": learner(estimators.FullGradient()), "wrong": wrong}, **SIZES,
             progress=lambda *each: played.append(each),
@@ -65,7 +65,7 @@ def test_unsupported_query_of_a_kernel_learner_raises():
     storage = learners.Storage.for_horizon(feature_map, length, dimension=3, n_rounds=4)
     noisy = learners.NoisyKernel(feature_map, length, 0.1, 1.0, storage)
     for each in (FULL, feedback.Attributes(2)):
-        with pytest.raises(TypeError, match=r"NoisyKernel.* asks its feedback for 'reserve'|'copy'|'copies'"):
+        with pytest.raises(TypeError, match=r"NoisyKernel.* asks for 'reserve'|'copy'|'copies'"):
             jo.play(jo.Game(STREAM, each), noisy, jax.random.key(0), 4)
 
 
@@ -75,7 +75,7 @@ def test_error_in_a_custom_learner_keeps_its_traceback():
             return state.weights, ()
 
     jax.tree_util.register_static(Broken)
-    with pytest.raises(TypeError, match="Broken cannot play with FullInformation, instances float32") as caught:
+    with pytest.raises(TypeError, match=r"learner: Broken cannot play .*FullInformation, instances float32") as caught:
         jo.play(jo.Game(STREAM, FULL), Broken(), jax.random.key(0), 4)
     assert "weights" in str(caught.value)
     assert isinstance(caught.value.__cause__, AttributeError)
@@ -83,10 +83,10 @@ def test_error_in_a_custom_learner_keeps_its_traceback():
 
 def test_margin_losses_reject_labels_0_and_1():
     stream = environments.DataStream(X, [0, 1, 1])
-    with pytest.raises(ValueError, match=r"y must be -1 or \+1 for the loss of a margin, got \[0.0, 1.0\]: write 2"):
+    with pytest.raises(ValueError, match=r"y: must be -1 or \+1 .*got \[0.0, 1.0\]"):
         jo.Game(stream, FULL, losses.Logistic())
     game = jo.Game(stream, FULL)  # the loss that the learner descends on is the one that matters
-    with pytest.raises(ValueError, match=r"y must be -1 or \+1"):
+    with pytest.raises(ValueError, match=r"y: must be -1 or \+1"):
         jo.simulate(game, learner(estimators.FullGradient(losses.Hinge())), **SIZES)
 
 
@@ -125,9 +125,9 @@ def test_divergence_warns_once():
 
 
 def test_values_that_overflow_float32_raise():
-    with pytest.raises(ValueError, match=r"X must be finite in float32, got 1e\+39"):
+    with pytest.raises(ValueError, match=r"X: .*got 1e\+39"):
         environments.DataStream(1e39 * X, Y)
-    with pytest.raises(ValueError, match=r"step_size.value must be finite in float32, got 1e\+39"):
+    with pytest.raises(ValueError, match=r"step_size.value: .*got 1e\+39"):
         jo.play(jo.Game(STREAM, FULL), learner(estimators.FullGradient(), 1e39), jax.random.key(0), 4)
     with jax.enable_x64(True):
         assert environments.DataStream(1e39 * X, Y).X.max() == 1e39
@@ -145,18 +145,18 @@ def test_sweep_error_names_the_field_of_different_size():
     def sweep(lengths):
         return jo.sweep([learners.NoisyKernel(feature_map, each, 0.1, 1.0, storage) for each in lengths])
 
-    with pytest.raises(ValueError, match=r"item 1 has gradient_length.series.coefficients of shape .*n_terms="):
+    with pytest.raises(ValueError, match=r"item 1 with gradient_length.series.coefficients of shape .*n_terms="):
         sweep(lengths())
     assert len(sweep(lengths(n_terms=24)).learners) == 2
 
 
 def test_sweep_error_names_the_field_of_different_kind():
     one = learner(estimators.FullGradient())
-    with pytest.raises(ValueError, match="item 1 has estimator a TwoCopies, item 0 a FullGradient"):
+    with pytest.raises(ValueError, match="item 1 with estimator a TwoCopies, item 0 a FullGradient"):
         jo.sweep([one, learner(estimators.TwoCopies())])
-    with pytest.raises(ValueError, match="item 1 has hypothesis = 'average', item 0 'last'"):
+    with pytest.raises(ValueError, match="item 1 with hypothesis = 'average', item 0 'last'"):
         jo.sweep([one, jo.replace(one, hypothesis="average")])
-    with pytest.raises(ValueError, match="item 1 has radius a float, item 0 a NoneType"):
+    with pytest.raises(ValueError, match="item 1 with radius a float, item 0 a NoneType"):
         jo.sweep([one, jo.replace(one, radius=1.0)])
 
 
@@ -164,15 +164,15 @@ def test_unsuitable_measure_or_comparator_raises_before_any_run():
     played = []
     options = SIZES | {"progress": lambda *each: played.append(each)}
     both = {"gradient": learner(estimators.FullGradient()), "perceptron": learners.Perceptron()}
-    with pytest.raises(ValueError, match=r"field must be .* learner's info"):
+    with pytest.raises(ValueError, match=r"field: must be .* learner's info"):
         jo.simulate(jo.Game(STREAM, FULL), both, **options, measures=[jo.OfInfo("gradient_norm")])
-    with pytest.raises(TypeError, match=r"comparator BestArm cannot judge .* outcomes float32\[\]"):
+    with pytest.raises(TypeError, match=r"comparator: BestArm cannot judge .* outcomes float32\[\]"):
         jo.simulate(jo.Game(STREAM, FULL), both["gradient"], **options, comparator=jo.BestArm())
     assert not played
 
 
 def test_estimator_that_ignores_its_key_warns():
-    with pytest.warns(UserWarning, match="samples of the estimator are identical: does it use its key"):
+    with pytest.warns(UserWarning, match=r"samples .*identical"):
         result = verify.unbiased(lambda key: jnp.float32(3.0), 3.0)
     assert result.verdict == "undecided"
     assert "are identical" in result.notes[0]
@@ -194,11 +194,11 @@ def test_fields_of_a_custom_struct_are_checked():
         rising: bool = jo.static(default=True)
 
     for bad in ("1", float, np.ma.masked_array([1.0], [True]), ["a"]):
-        with pytest.raises(TypeError, match="slope must "):
+        with pytest.raises(TypeError, match="slope: must "):
             Line(bad)
-    with pytest.raises(TypeError, match="rising must be True or False, got 'yes'"):
+    with pytest.raises(TypeError, match=r"rising: .*got 'yes'"):
         Line(1.0, "yes")
-    with pytest.raises(ValueError, match="must be one of 'first', got 'frist': did you mean 'first'"):
+    with pytest.raises(ValueError, match=r".*got 'frist'.; did you mean 'first'"):
         jo.Result(("first",), np.arange(1), np.array([1]), {"queries": np.ones((1, 1, 1))}).select("frist")
 
 
@@ -237,17 +237,17 @@ jax.tree_util.register_static(Mute)
 @pytest.mark.parametrize(
     ("declared", "error", "message"),
     [
-        ({"traits": EnvironmentTraits("yes")}, TypeError, "Declares.traits.oblivious must be True or False, got 'yes'"),
+        ({"traits": EnvironmentTraits("yes")}, TypeError, "Declares.traits.oblivious: .*got 'yes'"),
         (
             {"traits": EnvironmentTraits(True, 1)},
             TypeError,
-            "Declares.traits.deterministic must be True or False, got 1",
+            "Declares.traits.deterministic: .*got 1",
         ),
-        ({"traits": "oblivious"}, TypeError, "Declares.traits must be an EnvironmentTraits, got 'oblivious'"),
-        ({"instance_spec": (2,)}, TypeError, "Declares.instance_spec must be of jax.ShapeDtypeStruct"),
-        ({"instances": 3}, ValueError, r"Declares.instance must return an instance .* float32\[2\], got float32\[3\]"),
-        ({"state": False}, TypeError, "Declares.instance must return an instance and the next state"),
-        ({"outcomes": (2,)}, ValueError, r"Declares.answer must return an outcome .* float32\[\], got float32\[2\]"),
+        ({"traits": "oblivious"}, TypeError, "Declares.traits: .*got 'oblivious'"),
+        ({"instance_spec": (2,)}, TypeError, "Declares.instance_spec: must be of jax.ShapeDtypeStruct"),
+        ({"instances": 3}, ValueError, r"Declares.instance: .*got float32\[3\]"),
+        ({"state": False}, TypeError, "Declares.instance: must return an instance and the next state"),
+        ({"outcomes": (2,)}, ValueError, r"Declares.answer: .*got float32\[2\]"),
     ],
 )
 def test_environment_that_violates_its_declaration_raises(declared, error, message):
@@ -257,9 +257,9 @@ def test_environment_that_violates_its_declaration_raises(declared, error, messa
 
 
 @pytest.mark.parametrize(("lacks", "returns", "message"), [
-    ("predict", (0.0, ()), r"with init, predict and update \(it lacks predict\), got"),
-    ("", 0.0, "update must return the next state and an info, got float32"),
-    ("", (0.0, (), ()), "update must return the next state and an info, got float32"),
+    ("predict", (0.0, ()), r"with init, predict and update \(it lacks predict\) .got"),
+    ("", 0.0, "update: .*got float32"),
+    ("", (0.0, (), ()), "update: .*got float32"),
 ])  # fmt: skip
 def test_error_names_the_missing_method_of_a_custom_learner(lacks, returns, message):
     @jo.struct

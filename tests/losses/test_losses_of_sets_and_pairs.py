@@ -68,16 +68,16 @@ def test_smallest_arms_have_the_smallest_numbers_and_ties_go_to_the_first_arms()
 
 
 def test_wrong_sets_and_pairs_raise_errors_that_name_the_argument():
-    with pytest.raises(ValueError, match=r"^m must be at least 1"):
+    with pytest.raises(ValueError, match=r"^m: must be at least 1"):
         SmallestArms(0)
-    with pytest.raises(ValueError, match=r"^m .*3, got 4"):
+    with pytest.raises(ValueError, match=r"^m: .*3.*got 4"):
         set_size(SmallestArms(4), 3, np.float32)
     for wrong in (lambda v: v, lambda v: jnp.int32(0), lambda v: jnp.zeros(9, jnp.int32), lambda v: v > 0):
-        with pytest.raises(ValueError, match=r"^select .*1 to 3 arms"):
+        with pytest.raises(ValueError, match=r"^select: .*1 to 3 arms"):
             set_size(wrong, 3, np.float32)
-    with pytest.raises(ValueError, match=r"^winner .*at most 2, got 3"):
+    with pytest.raises(ValueError, match=r"^winner: .*at most 2.*got 3"):
         PairLoss(3)(jnp.array([0, 1]), jnp.asarray(PREFERENCES))
-    with pytest.raises(ValueError, match=r"^y .*square"):
+    with pytest.raises(ValueError, match=r"^y: .*square"):
         PairLoss(0)(jnp.array([0, 1]), jnp.zeros(3))
 
 

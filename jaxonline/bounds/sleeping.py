@@ -1,0 +1,86 @@
+"""Bounds on the regret when arms or experts are not available in every round (`environments.Sleeping`)."""
+
+from typing import Annotated
+
+import numpy as np
+from jaxtyping import ArrayLike, Float
+
+from jaxonline.bounds.bandits import Gaps
+from jaxonline.parameters import check
+from jaxonline.parameters.citations import cites
+from jaxonline.parameters.types import CountFrom2, Ge, Horizons, PositiveFloat
+from jaxonline.parameters.validation import validate_arguments
+
+RoundCounts = Annotated[Float[ArrayLike, "..."], Ge(0)]
+
+
+@cites("freund1997specialize")
+@validate_arguments
+def sleeping_hedge(n_experts: CountFrom2, eta: PositiveFloat, awake_rounds: RoundCounts) -> Float[np.ndarray, "..."]:
+    """Regret of `Hedge(EWA(eta))` to an expert over the n rounds in which it is awake: ln(K) / eta + eta n / 8.
+
+    Freund, Schapire, Singer and Warmuth (1997), Theorem 1, with Hoeffding's lemma for losses in [0, 1].
+
+    Args:
+        n_experts: K.
+        eta: the rate of the exponential weights.
+        awake_rounds: the number n of rounds in which the expert is awake, or several numbers.
+
+    Example:
+        >>> from jaxonline.bounds import sleeping_hedge
+        >>> round(float(sleeping_hedge(10, 0.1, 1000)), 2)
+        35.53
+    """
+    return np.log(n_experts) / eta + eta * np.asarray(awake_rounds, float) / 8
+
+
+@cites("freund1997specialize", "auer2002nonstochastic")
+@validate_arguments
+def sleeping_exp3(n_arms: CountFrom2, eta: PositiveFloat, available_arms: RoundCounts) -> Float[np.ndarray, "..."]:
+    """Expected regret of `EXP3(eta)` to an arm over the rounds in which it is available: ln(K) / eta + eta A / 2.
+
+    The weights are those of sleeping experts, and the mean of the second moments of the estimates in a round is at most
+    the number of available arms, as in Bubeck and Cesa-Bianchi (2012), Theorem 3.1. Losses are in [0, 1], and the
+    environment is oblivious.
+
+    Args:
+        n_arms: K.
+        eta: the rate of the exponential weights.
+        available_arms: the sum A of the numbers of available arms over the rounds in which the arm is available, or
+            several sums.
+
+    Example:
+        >>> from jaxonline.bounds import sleeping_exp3
+        >>> round(float(sleeping_exp3(10, 0.02, 5000)), 1)  # 1,000 rounds with 5 available arms each
+        165.1
+    """
+    return np.log(n_arms) / eta + eta * np.asarray(available_arms, float) / 2
+
+
+@cites("kleinberg2010sleeping", "auer2002finite")
+@validate_arguments
+def sleeping_ucb1(gaps: Gaps, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
+    """Pseudo-regret of `UCB1` to the best ordering of the arms, for any masks that do not depend on the losses.
+
+    With arms in the order of their means and the differences D(i, j) of the means of arms i < j, it is
+    8 ln T sum (D(i, j) - D(i+1, j)) / D(i, j)^2 + (1 + pi^2/3) sum D(1, j); the first sum is over the pairs with
+    D(i, j) > 0. If all arms are always available the same argument gives `ucb1`. This is the argument of Kleinberg,
+    Niculescu-Mizil and Sharma (2010) for AUER with the constants of Auer et al. (2002), Theorem 1: an arm j that was
+    pulled 8 ln T / D(i, j)^2 times is not pulled again if arm i is the best available one, except with a probability
+    whose sum over rounds is at most pi^2/3.
+
+    Args:
+        gaps: gaps of the mean losses of the arms [K], 0 for a best arm.
+        n_rounds: the horizon T, or several.
+
+    Example:
+        >>> from jaxonline.bounds import sleeping_ucb1
+        >>> round(float(sleeping_ucb1([0.0, 0.5], 1000)), 1)  # as ucb1
+        112.7
+    """
+    gaps = np.sort(np.asarray(check.numbers("gaps", gaps, ge=0.0, le=1.0), float))
+    differences = np.maximum(gaps[None, :] - gaps[:, None], 0.0)  # D(i, j)
+    decreases = differences[:-1] - differences[1:]
+    positive = differences[:-1] > 0
+    factor = np.sum(decreases[positive] / differences[:-1][positive] ** 2)
+    return 8 * np.log(np.asarray(n_rounds, float)) * factor + (1 + np.pi**2 / 3) * gaps.sum()

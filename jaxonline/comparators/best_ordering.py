@@ -1,0 +1,78 @@
+"""Comparator: the best ordering of arms that are not available in every round."""
+
+from typing import ClassVar
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PyTree
+
+from jaxonline.game.masks import Available
+from jaxonline.parameters.citations import cites
+from jaxonline.parameters.struct import struct
+
+MAX_ARMS = 8
+
+
+@cites("kleinberg2010sleeping")
+@struct
+class BestOrdering:
+    """Best ordering of the arms: in each round it pulls the first arm of the ordering that is available.
+
+    It is the ordering with the smallest cumulative loss in hindsight, exact by dynamic programming over sets of arms
+    (at most 8 arms). Under `game.PseudoRegret` with fixed mean losses it is the order of the means, so that its loss in
+    a round is the smallest mean of an available arm; `BestOfEachRound` computes that for any number of arms.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> arms = jo.environments.Sleeping(jo.environments.BernoulliArms([0.0, 0.5]), [[True, True], [False, True]])
+        >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss(), regret=jo.game.PseudoRegret())
+        >>> result = jo.simulate(game, jo.learners.UCB1(), n_runs=1, n_rounds=10, record_at=1,
+        ...                      comparator=jo.comparators.BestOrdering())
+        >>> result.comparator_loss[0, 0, -1].item()
+        2.5
+    """
+
+    label: ClassVar[str] = "the best ordering"
+    uses_masks: ClassVar[bool] = True
+
+    def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, "sets K"]:
+        """Return the loss of arm k if it is the first available one after a set of arms, for each set and k, else 0.
+
+        Set number n contains the arms whose bits are set in n. Raises a TypeError if there is no mask, or if there are
+        too many arms.
+        """
+        if not isinstance(x, Available):
+            raise TypeError("x: BestOrdering needs a mask (environments.Sleeping); use BestArm without masks")
+        if y.shape[0] > MAX_ARMS:
+            raise TypeError(f"y: BestOrdering needs at most {MAX_ARMS} arms (got {y.shape[0]}); use BestOfEachRound")
+        blocked = jnp.any(_sets(y.shape[0]) & x.mask[None], axis=1)
+        return jnp.where(x.mask[None] & ~blocked[:, None], y[None], 0.0)
+
+    def best_loss(self, sums: Float[np.ndarray, "... sets K"]) -> Float[np.ndarray, "..."]:
+        """Smallest cumulative loss of an ordering."""
+        return _solve(np.asarray(sums))[0][-1]
+
+    def best_predictor(self, sums: Float[np.ndarray, "... sets K"]) -> Int[np.ndarray, "... K"]:
+        """Arms of the best ordering, the first one first."""
+        _, last_arms = _solve(np.asarray(sums))
+        arms, number = [], np.full(last_arms.shape[1:], len(last_arms) - 1)
+        for _ in range(np.shape(sums)[-1]):
+            arms.append(np.take_along_axis(last_arms, number[None], axis=0)[0])
+            number = number - (1 << arms[-1])
+        return np.stack(arms[::-1], axis=-1)
+
+
+def _sets(n_arms: int) -> np.ndarray:
+    """Return a table that is True for the arms [K] of each set [2^K]."""
+    return (np.arange(2**n_arms)[:, None] >> np.arange(n_arms)) % 2 == 1
+
+
+def _solve(sums: Float[np.ndarray, "... sets K"]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest loss of the orderings of each set [2^K, ...], and the last arm of the best one."""
+    sets = _sets(sums.shape[-1])
+    losses, last_arms = np.zeros((len(sets), *sums.shape[:-2])), np.zeros((len(sets), *sums.shape[:-2]), int)
+    for number in range(1, len(sets)):
+        arms = np.flatnonzero(sets[number])
+        options = np.stack([losses[number - (1 << k)] + sums[..., number - (1 << k), k] for k in arms])
+        losses[number], last_arms[number] = options.min(axis=0), arms[options.argmin(axis=0)]
+    return losses, last_arms

@@ -1,0 +1,30 @@
+"""Base class of environments with a scalar outcome."""
+
+from typing import ClassVar
+
+import jax
+from jaxtyping import Array, Key, PyTree
+
+from jaxonline.game.defaults import EnvironmentDefaults
+from jaxonline.game.traits import EnvironmentTraits
+
+
+class ScalarOutcome(EnvironmentDefaults):
+    """Base of oblivious environments with a scalar outcome, and without a state unless a subclass defines `init`."""
+
+    traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True)
+
+    @property
+    def instance_spec(self) -> jax.ShapeDtypeStruct:
+        """Shape [d] and dtype of an instance."""
+        raise NotImplementedError
+
+    @property
+    def outcome_spec(self) -> jax.ShapeDtypeStruct:
+        """A scalar of the dtype of instances."""
+        return jax.ShapeDtypeStruct((), self.instance_spec.dtype)
+
+    def init(self, key: Key[Array, ""]) -> PyTree:
+        """Return the state before round 1; by default there is none."""
+        del key
+        return ()

@@ -1,0 +1,102 @@
+"""Errors name the public argument, the value that was given, and the correction."""
+
+import ast
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+import jaxonline as jo
+from jaxonline.study.files.catalogue import find_entry
+
+X, Y = np.eye(3, dtype=np.float32), np.ones(3, np.float32)
+GAME = jo.Game(jo.environments.DataStream(X, Y), jo.FullInformation())
+ARMS = jo.environments.BernoulliArms([0.2, 0.8])
+BANDIT = jo.Game(ARMS, jo.Bandit(), loss=jo.losses.ArmLoss())
+SGD = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.1)
+
+
+class Undecorated:
+    def init(self, key, specs):
+        return jnp.zeros(specs.instance.shape)
+
+    def predict(self, key, state, x):
+        return state @ x
+
+    def update(self, key, state, oracle):
+        return state, ()
+
+
+@jo.struct
+class WithSize(Undecorated):
+    size: int
+
+    def init(self, key, specs):
+        return jnp.zeros(self.size)
+
+
+@jo.struct
+class WithBranch(Undecorated):
+    rate: float
+
+    def predict(self, key, state, x):
+        return state @ x if x[0] > 0 else x[0]
+
+
+def simulate(game, learner, **options):
+    return jo.simulate(game, learner, n_runs=2, n_rounds=4, **options)
+
+
+@pytest.mark.parametrize(
+    ("call", "argument", "correction"),
+    [
+        (lambda: simulate(jo.Game(ARMS, jo.Bandit()), jo.learners.UCB1()), "loss", "loss=jo.losses.ArmLoss()"),
+        (lambda: jo.NoisyCopies(0.2), "noise", "jo.noise.gaussian(0.2)"),
+        (lambda: simulate(GAME, SGD, comparator=1.0), "comparator", "jo.L2Ball(1.0) or jo.BestArm()"),
+        (lambda: simulate(GAME, Undecorated()), "learner", "@jo.struct"),
+        (lambda: simulate(GAME, WithSize(3)), "learners['learner']", "jo.static() (here WithSize.size)"),
+        (lambda: simulate(GAME, WithBranch(0.1)), "learners['learner']", "jnp.where"),
+        (
+            lambda: simulate(jo.Game(jo.environments.DataStream(X, Y[:, None]), jo.FullInformation()), SGD),
+            "loss",
+            "y.ravel()",
+        ),
+        (lambda: jo.GradientLearner(jo.estimators.FullGradient(), optax.adam(0.1)), "step_size", "optimizer="),
+        (lambda: simulate(BANDIT, jo.learners.UCB1()).mean("regret"), "comparator", "jo.BestArm()"),
+        (lambda: simulate(BANDIT, jo.learners.UCB1()).regret, "comparator", "jo.BestArm()"),
+        (lambda: simulate(GAME, jo.learners.UCB1()), "learners['learner']", "for each expert or arm"),
+        (lambda: jo.datasets.load("no/such/file.csv"), "name", "/no/such/file.csv"),
+        (lambda: find_entry("thompson"), "name", "BernoulliThompson, GaussianThompson, LinThompson"),
+    ],
+)
+def test_errors_name_the_argument_and_the_correction(call, argument, correction):
+    with pytest.raises((TypeError, ValueError)) as raised:
+        call()
+    message = str(raised.value)
+    assert message.startswith(f"{argument}: ")
+    assert correction in message
+    assert getattr(raised.value, "argument", argument) == argument
+
+
+def test_names_of_subpackages_are_suggested():
+    with pytest.raises(AttributeError, match=r"jo\.learners\.UCB1"):
+        _ = jo.UCB1
+
+
+def test_a_single_run_accepts_a_seed_as_key():
+    losses = [jo.play(BANDIT, jo.learners.EXP3(0.1), key, 9)[1].loss for key in (3, jax.random.key(3))]
+    np.testing.assert_array_equal(*losses)
+    with pytest.raises(TypeError, match=r"key: .*got 0\.5"):
+        jo.play(BANDIT, jo.learners.EXP3(0.1), 0.5, 9)
+
+
+def test_messages_give_the_value_in_parentheses():
+    """In no message of the package does the value follow a comma."""
+    for path in Path(jo.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Raise) and node.exc is not None:
+                literals = [item.value for item in ast.walk(node.exc) if isinstance(item, ast.Constant)]
+                assert not [text for text in literals if isinstance(text, str) and ", got " in text], path
