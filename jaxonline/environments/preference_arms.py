@@ -63,7 +63,7 @@ class PreferenceArms(ContextFreeArms):
 
     def answer(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: PyTree, y_hat: PyTree
-    ) -> tuple[Float[Array, "K K"], tuple[()]]:
+    ) -> tuple[LazyOutcome, tuple[()]]:
         """Return the duels of all pairs."""
         del t, x, y_hat
         n_arms = len(self.preferences)

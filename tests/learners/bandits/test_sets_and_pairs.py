@@ -174,3 +174,14 @@ def test_regret_of_rucb_satisfies_the_theorem(alpha):
     assert stats.binomtest(failures, n_runs, delta, alternative="greater").pvalue > 1e-6
     assert limits[-1] < n_rounds * 0.4 or alpha == 1.0
     assert (result.regret[0, :, -1] < n_rounds * 0.4 / 10).mean() > 0.9
+
+
+def test_pulls_count_every_arm_of_a_set_or_pair():
+    game = jo.Game(BernoulliArms(MEANS), jo.SemiBandit(), loss=SumOfArms())
+    sets = jo.simulate(game, CUCB(SmallestArms(2)), n_runs=2, n_rounds=40, record_at=1, measures=[jo.Pulls()])
+    duels = jo.Game(PreferenceArms(PREFERENCES), jo.Duel(), loss=PairLoss(1))
+    pairs = jo.simulate(duels, RUCB(), n_runs=2, n_rounds=40, record_at=1, measures=[jo.Pulls()])
+    assert sets.measures["pulls"].shape[-1] == 5
+    assert pairs.measures["pulls"].shape[-1] == 4
+    for result in (sets, pairs):
+        assert (result.measures["pulls"].sum(axis=-1) == 80).all()
