@@ -19,7 +19,8 @@ FIGURES = {
     "noisy-kernels": "regret", "impossibility": "figure", "variance": "figure", "multikernel": "running",
     "attributes": "prefixes",
     "experts": "figure", "tracking": "figure", "forecasts": "figure", "mistakes": "figure", "perceptron": "figure",
-    "bandits": "figure", "delayed": "figure", "best-arm": "figure",
+    "bandits": "figure", "delayed": "figure", "best-arm": "figure", "sets": "figure",
+    "duels": "figure",
     "sleeping-bandits": "figure", "sleeping-experts": "figure", "contextual": "figure",
     "convex": "figure",
 }  # fmt: skip

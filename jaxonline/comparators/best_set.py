@@ -26,7 +26,7 @@ class BestSet:
         >>> import jaxonline as jo
         >>> best, sums = jo.BestSet(jo.losses.SmallestArms(2)), np.array([3.0, 2.0, 5.0])
         >>> best.best_loss(sums).item(), best.best_predictor(sums).tolist()
-        (5.0, [1, 0])
+        (5.0, [0, 1])
     """
 
     select: Select

@@ -64,10 +64,10 @@ class SmallestArms:
     m: Count = static()
 
     def __call__(self, values: Float[Array, "*n K"]) -> Int[Array, "*n m"]:
-        """Return the set, the arm with the smallest number first."""
+        """Return the set, in increasing order."""
         if self.m > values.shape[-1]:
             raise ArgumentError("m", f"must be at most the number of arms, {values.shape[-1]} (got {self.m})")
-        return jax.lax.top_k(-values, self.m)[1].astype(jnp.int32)
+        return jnp.sort(jax.lax.top_k(-values, self.m)[1].astype(jnp.int32), axis=-1)
 
 
 Select = Annotated[Callable, Takes("(values [K])"), Component("`SmallestArms`")]

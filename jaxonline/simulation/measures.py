@@ -96,7 +96,7 @@ class Mistakes:
 
 @struct
 class Pulls:
-    """Number of pulls of each arm [K], for games whose outcomes are vectors of losses.
+    """Number of pulls of each arm [K], for games with K arms; a move may be an arm, a set of arms, or a pair.
 
     Example:
         >>> import jaxonline as jo
@@ -110,18 +110,18 @@ class Pulls:
     name: ClassVar[str] = "pulls"
 
     def init(self, record: Round) -> Int[Array, "K"]:
-        """Return zeros; raise TypeError if moves are not arms or outcomes not vectors."""
+        """Return zeros; raise TypeError if moves are not arms or outcomes not vectors or matrices of arms."""
         arm, outcome = _arm_of(record.y_hat), record.y
-        if getattr(outcome, "ndim", None) != 1 or getattr(arm, "shape", None) != ():
+        if getattr(outcome, "ndim", None) not in (1, 2) or getattr(arm, "ndim", None) not in (0, 1):
             raise ArgumentTypeError(
                 "measures", f"Pulls must have arms as moves and vectors as outcomes (got {record.y_hat} and {outcome})"
             )
         if not jnp.issubdtype(arm.dtype, jnp.integer):
             raise ArgumentTypeError("measures", f"Pulls must have integers as arms (got {arm.dtype})")
-        return jnp.zeros(outcome.shape, jnp.int32)
+        return jnp.zeros(outcome.shape[:1], jnp.int32)
 
     def add(self, carry: Int[Array, "K"], t: Int[Array, ""], record: Round) -> Int[Array, "K"]:
-        """Count the arm of round t."""
+        """Count the arm, or the arms, of round t."""
         return carry.at[_arm_of(record.y_hat)].add(1)
 
     def read(self, carry: Int[Array, "K"]) -> Int[Array, "K"]:

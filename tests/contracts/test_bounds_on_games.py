@@ -230,7 +230,7 @@ def test_pseudo_regret_on_stationary_arms_is_below_the_bound(name):
 # One expert or arm, one round, and equal losses
 
 
-CHOOSERS = [name for name, make in LEARNERS.items() if make().losses_of_arms and name != "gradient bandit"]
+CHOOSERS = [name for name, make in LEARNERS.items() if isinstance(make().loss, ArmLoss | ExpectedLoss)]
 
 
 @pytest.mark.parametrize("name", CHOOSERS)

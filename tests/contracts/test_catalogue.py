@@ -23,12 +23,13 @@ from jaxonline.study.files.reading import SourceFile, StudyFileError
 PACKAGES = ("learners", "environments", "feedback", "losses", "estimators", "kernels", "comparators", "bounds")
 HORIZON = 64
 # Arguments of constructors that check several arguments together; for others the first fitting value is enough.
+PAIRS = {"preferences": [[0.5, 0.8], [0.2, 0.5]]}
 OWN_ARGUMENTS = {
     "Autoregressive": {"coefficients": [0.5]}, "data": {"set": "diabetes"}, "DataStream": {"X": [[1.0], [2.0]]},
     "explore_then_commit": {"gaps": [0.0, 0.5]}, "ucb1": {"gaps": [0.0, 0.5]}, "sleeping_ucb1": {"gaps": [0.0, 0.5]},
     "delayed_ucb1": {"gaps": [0.0, 0.5]}, "sequential_halving": {"gaps": [0.0, 0.5]},
     "successive_elimination": {"gaps": [0.0, 0.5]}, "delayed_exp3": {"eta": 0.01},
-    "CondorcetWinner": {"preferences": [[0.5, 0.7], [0.3, 0.5]]}, "rucb": {"preferences": [[0.5, 0.7], [0.3, 0.5]]},
+    "PreferenceArms": PAIRS, "CondorcetWinner": PAIRS, "rucb": PAIRS, "cucb": {"m": 2},
     "GivenDelays": {"rounds": [1, 0]},
     "Sleeping": {"environment": {"type": "BernoulliArms", "means": [0.2, 0.4]}, "availability": [[1, 0]]},
     "FiniteDistribution": {"probabilities": [0.5, 0.5]},
@@ -215,6 +216,8 @@ GAMES = [
     {"environment": LINE, "feedback": {"type": "NoisyCopies", "noise": {"type": "gaussian", "covariance": 0.1}}},
     {"environment": LINE, "feedback": {"type": "Attributes", "budget": 2}},
     {"environment": ARMS, "feedback": "Bandit", "loss": "ArmLoss"},
+    {"environment": ARMS, "feedback": "SemiBandit", "loss": "SumOfArms"},
+    {"environment": {"type": "PreferenceArms"} | PAIRS, "feedback": "Duel", "loss": {"type": "PairLoss", "winner": 0}},
     {"environment": ARMS, "feedback": "FullInformation", "loss": "ExpectedLoss"},
     {"environment": ARMS, "feedback": "FullInformation", "loss": "ArmLoss"},
     {"environment": ARMS, "feedback": "OnRequest", "loss": "ExpectedLoss"},

@@ -48,7 +48,7 @@ class CUCB(LearnerDefaults):
         >>> game = jo.Game(arms, jo.SemiBandit(), loss=jo.losses.SumOfArms())
         >>> learner = jo.learners.CUCB(jo.losses.SmallestArms(2))
         >>> jo.play(game, learner, jax.random.key(0), n_rounds=4)[1].y_hat.tolist()
-        [[0, 1], [2, 0], [1, 2], [1, 2]]
+        [[0, 1], [0, 2], [1, 2], [1, 2]]
     """
 
     select: Select

@@ -26,6 +26,8 @@ STUDY_GROUPS = {
         "sleeping-experts": "jaxonline.study.ready.games.sleeping:SleepingExperts",
         "delayed": "jaxonline.study.ready.games.delayed:DelayedBandits",
         "best-arm": "jaxonline.study.ready.games.best_arm:BestArmIdentification",
+        "sets": "jaxonline.study.ready.games.semi_bandits:SemiBandits",
+        "duels": "jaxonline.study.ready.games.duels:Duels",
         "contextual": "jaxonline.study.ready.games.contextual:Contextual",
         "convex": "jaxonline.study.ready.games.convex:Convex",
     },

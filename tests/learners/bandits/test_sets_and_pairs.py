@@ -33,7 +33,7 @@ def test_cucb_equals_a_loop_over_all_sets(m):
         game = jo.Game(DataStream(None, losses), jo.SemiBandit(), loss=SumOfArms())
         history = jo.play(game, CUCB(SmallestArms(m)), jax.random.key(0), len(losses))[1]
     expected = np.array(reference.cucb(losses, reference.all_sets(5, m)))
-    np.testing.assert_array_equal(np.sort(history.y_hat, axis=1), expected)
+    np.testing.assert_array_equal(history.y_hat, expected)
     np.testing.assert_allclose(history.loss, np.take_along_axis(losses, expected, 1).sum(axis=1), rtol=1e-12)
     assert history.queries.tolist() == [m] * len(losses)
 
@@ -174,3 +174,14 @@ def test_regret_of_rucb_satisfies_the_theorem(alpha):
     assert stats.binomtest(failures, n_runs, delta, alternative="greater").pvalue > 1e-6
     assert limits[-1] < n_rounds * 0.4 or alpha == 1.0
     assert (result.regret[0, :, -1] < n_rounds * 0.4 / 10).mean() > 0.9
+
+
+def test_pulls_count_every_arm_of_a_set_or_pair():
+    game = jo.Game(BernoulliArms(MEANS), jo.SemiBandit(), loss=SumOfArms())
+    sets = jo.simulate(game, CUCB(SmallestArms(2)), n_runs=2, n_rounds=40, record_at=1, measures=[jo.Pulls()])
+    duels = jo.Game(PreferenceArms(PREFERENCES), jo.Duel(), loss=PairLoss(1))
+    pairs = jo.simulate(duels, RUCB(), n_runs=2, n_rounds=40, record_at=1, measures=[jo.Pulls()])
+    assert sets.measures["pulls"].shape[-1] == 5
+    assert pairs.measures["pulls"].shape[-1] == 4
+    for result in (sets, pairs):
+        assert (result.measures["pulls"].sum(axis=-1) == 80).all()

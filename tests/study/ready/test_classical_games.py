@@ -25,6 +25,8 @@ SMALL = {
     "convex": {"dimension": 2},
     "delayed": {"delays": (0, 5)},
     "best-arm": {"budget": 40},
+    "sets": {"means": (0.2, 0.4, 0.6), "size": 2},
+    "duels": {"strengths": (3.0, 2.0, 1.0)},
 }
 
 
@@ -135,6 +137,9 @@ def test_real_data_have_signed_labels_and_at_most_unit_length(name, size):
     [
         ("bandits", {"means": (0.5, 0.5)}, "means: .*got 0.5, 0.5"),
         ("bandits", {"means": (0.5,)}, "means: .*got 1 of them"),
+        ("sets", {"means": (0.5, 0.5), "size": 1}, "means: must not all be equal"),
+        ("sets", {"size": 6}, "size: must be below the number of arms, 6"),
+        ("duels", {"strengths": (2.0, 2.0, 1.0)}, "strengths: must have one largest number"),
         ("tracking", {"switches": 40}, "switches: .*got 40 and 60 rounds"),
         ("forecasts", {"switches": 40}, "switches: .*got 40 and 60 rounds"),
         ("forecasts", {"rounds": 1028}, "rounds: must be at most 1,027"),
