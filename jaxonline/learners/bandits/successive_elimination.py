@@ -44,9 +44,9 @@ class SuccessiveElimination(LearnerDefaults):
     Example:
         >>> import jax, jaxonline as jo
         >>> game = jo.Game(jo.environments.BernoulliArms([1.0, 0.0]), jo.Bandit(), loss=jo.losses.ArmLoss())
-        >>> history = jo.play(game, jo.learners.SuccessiveElimination(0.1), jax.random.key(0), n_rounds=40)[1]
+        >>> history = jo.play(game, jo.learners.SuccessiveElimination(0.1), jax.random.key(0), n_rounds=50)[1]
         >>> int(history.info.stopped.argmax()), int(history.info.recommendation[-1])
-        (33, 1)
+        (41, 1)
     """
 
     delta: Annotated[Number, Interval(gt=0, lt=1)]
