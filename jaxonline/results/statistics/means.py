@@ -104,7 +104,8 @@ def skewness(values: Float[np.ndarray, "L R"]) -> Float[np.ndarray, "L"]:
     with np.errstate(invalid="ignore"):
         centred = values - np.nansum(values, axis=1, keepdims=True) / n_runs
     second, third = ((np.nansum(centred**power, axis=1, keepdims=True) / n_runs)[:, 0] for power in (2, 3))
-    return np.where(second > 0, third / np.where(second > 0, second, 1.0) ** 1.5, 0.0)
+    with np.errstate(invalid="ignore"):
+        return np.where(second > 0, third / np.where(second > 0, second, 1.0) ** 1.5, 0.0)
 
 
 def warn_of_skewness(values: Float[np.ndarray, "L R"], learners: Sequence[str], quantity: str) -> None:
