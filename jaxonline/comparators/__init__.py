@@ -1,10 +1,9 @@
 """Comparators: the best predictor in hindsight.
 
-A comparator adds `statistic(x, y)` of every round to a sum (inside the simulation, on any device), and
-`best_loss(sums)` computes the loss of the best fixed predictor from the sums (on the host, in float64, batched over
-runs): `l2_ball`, `l1_ball`, `best_arm`, `best_set`, `best_ordering`, `condorcet_winner`, `best_expert`. Other
-comparators need all instances and outcomes: `rkhs` and `kernel_choice`, with `rkhs_geometry` for norms and angles.
-`time_varying` comparators change from round to round.
+Most comparators add `statistic(x, y)` of every round to a sum (inside the simulation, on any device), and
+`best_loss(sums)` computes the loss of the best fixed predictor from it (on the host, in float64, batched over runs).
+`rkhs` and `kernel_choice` need all instances and outcomes; `rkhs_geometry` has norms and angles. `time_varying`
+comparators change from round to round.
 """
 
 from jaxonline.comparators.best_arm import BestArm

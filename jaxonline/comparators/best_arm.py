@@ -13,12 +13,10 @@ from jaxonline.parameters.struct import struct
 class BestArm:
     """Best arm (or expert) in hindsight: the one with the smallest cumulative loss.
 
-    Outcomes are vectors of the losses of all arms. Under `game.PseudoRegret` it is the arm with the smallest expected
-    loss.
+    Outcomes are vectors of the losses of all arms. Under `game.PseudoRegret` losses are expected losses.
 
     Example:
-        >>> import numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
         >>> best = jo.BestArm()
         >>> best.best_loss(np.array([3.0, 2.0, 5.0])).item(), best.best_predictor(np.array([3.0, 2.0, 5.0])).item()
         (2.0, 1)

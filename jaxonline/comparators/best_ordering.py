@@ -38,8 +38,7 @@ class BestOrdering:
     def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, "sets K"]:
         """Return the loss of arm k if it is the first available one after a set of arms, for each set and k, else 0.
 
-        Set number n contains the arms whose bits are set in n. Raises a TypeError if there is no mask, or if there are
-        too many arms.
+        Set number n contains the arms of its bits. Raises a TypeError without a mask, or for too many arms.
         """
         if not isinstance(x, Available):
             raise TypeError("x: BestOrdering needs a mask (environments.Sleeping); use BestArm without masks")

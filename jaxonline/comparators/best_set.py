@@ -13,17 +13,13 @@ from jaxonline.parameters.struct import struct
 
 @struct
 class BestSet:
-    """Best set of arms in hindsight: the one with the smallest cumulative loss, for games with `losses.SumOfArms`.
-
-    Under `game.PseudoRegret` it is the set with the smallest expected loss.
+    """Best set of arms: smallest cumulative (`game.PseudoRegret`: expected) loss, for games with `losses.SumOfArms`.
 
     Args:
-        select: a function that maps the cumulative losses [K] to the set of arms [m] with the smallest sum, such as
-            `losses.SmallestArms(m)`.
+        select: maps the cumulative losses [K] to the set [m] of the smallest sum, such as `losses.SmallestArms(m)`.
 
     Example:
-        >>> import numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
         >>> best, sums = jo.BestSet(jo.losses.SmallestArms(2)), np.array([3.0, 2.0, 5.0])
         >>> best.best_loss(sums).item(), best.best_predictor(sums).tolist()
         (5.0, [0, 1])
@@ -36,9 +32,7 @@ class BestSet:
     def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, "K"]:
         """Return the losses of all arms in one round.
 
-        Raises:
-            TypeError: the outcome is not a vector.
-            ValueError: `select` returns no set of at most K arms.
+        Raises a TypeError if the outcome is not a vector, a ValueError if `select` returns no set of at most K arms.
         """
         del x
         if getattr(y, "ndim", getattr(y, "shape", None) and len(y.shape)) != 1:

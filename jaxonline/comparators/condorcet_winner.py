@@ -17,15 +17,11 @@ from jaxonline.parameters.struct import set_field, static, struct
 class CondorcetWinner:
     """The pair (c, c) of the Condorcet winner c, which beats every other arm with a probability above 1/2.
 
-    Its `loss` is `losses.PairLoss(c)`, which the game must have. The loss of (c, c) is 0, so that the regret is the
-    cumulative loss.
+    Its `loss` is `losses.PairLoss(c)`, which the game must have: 0 for (c, c), so the regret is the cumulative loss.
 
     Args:
         preferences: arm i beats arm j with probability `preferences[i, j]` [K, K]; the matrix and its transpose add up
-            to 1.
-
-    Raises:
-        ValueError: no arm beats every other arm.
+            to 1. If no arm beats every other arm, a ValueError is raised.
 
     Example:
         >>> import jaxonline as jo

@@ -15,13 +15,7 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 class BestKernel(NamedTuple):
-    """Kernel whose ball contains the best predictor.
-
-    Attributes:
-        index: index of the kernel.
-        best: its best predictor.
-        losses: cumulative loss of the best predictor of each kernel [N].
-    """
+    """Index of the kernel of the best predictor, that predictor, and the loss of the best one of each kernel [N]."""
 
     index: int
     best: RKHSPredictor
@@ -36,9 +30,7 @@ def best_kernel(
     radius: PositiveFloat,
     loss: AnyLoss = SQUARED,
 ) -> BestKernel:
-    """Best kernel in hindsight, with the best predictor in its ball (Rokhlin and Gurtovaya 2025, Theorems 2 and 3).
-
-    Raises the errors of `best_in_rkhs_ball`.
+    """Best kernel in hindsight, by `best_in_rkhs_ball`, as in Rokhlin and Gurtovaya (2025), Theorems 2 and 3.
 
     Args:
         kernels: at least one.

@@ -17,13 +17,7 @@ STEPS_BETWEEN_SOLVES = 25  # descent steps between two solutions of the linear s
 
 
 class L1Solution(NamedTuple):
-    """Best predictor of an l1 ball.
-
-    Attributes:
-        loss: cumulative loss [...].
-        w: the predictor [..., d].
-        gap: duality gap [...]: the loss exceeds the minimum by at most this.
-    """
+    """Best predictor w [..., d] of an l1 ball, its loss [...], and the duality gap [...], a bound on its excess."""
 
     loss: Float[np.ndarray, "..."]
     w: Float[np.ndarray, "... d"]
@@ -34,8 +28,7 @@ class L1Solution(NamedTuple):
 class L1Ball:
     """Best linear predictor <w, x> with |w|_1 <= radius for the squared loss (constrained Lasso).
 
-    Accelerated descent finds the support, and a linear system the predictor on it (`best_in_l1_ball`). The duality gap
-    is usually of the size of rounding.
+    Accelerated descent finds the support, a linear system the predictor on it (`best_in_l1_ball`), up to rounding.
 
     Args:
         radius: radius of the ball.

@@ -13,13 +13,7 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 class QuadraticSums(NamedTuple):
-    """Sufficient statistics of the squared loss of linear predictors.
-
-    Attributes:
-        xx: sum of x x' [..., d, d].
-        xy: sum of y x [..., d].
-        yy: sum of y^2 [...].
-    """
+    """Statistics of the squared loss of linear predictors: the sums of x x' [..., d, d], y x [..., d] and y^2 [...]."""
 
     xx: Float[Array, "... d d"]
     xy: Float[Array, "... d"]
@@ -64,9 +58,8 @@ def best_in_l2_ball(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Minimise yy - 2 <xy, w> + w' xx w over |w| <= radius; return the loss [...] and the predictor [..., d].
 
-    With xx = Q diag(l) Q' and b = Q' xy, the solution is w = Q b / (l + mu), with mu = 0 if that is inside the ball,
-    and otherwise the root of |b / (l + mu)| = radius. Newton's method on 1/|w(mu)| - 1/radius increases to it
-    monotonically.
+    With xx = Q diag(l) Q' and b = Q' xy, w = Q b / (l + mu), with mu = 0 if that is inside the ball, and otherwise the
+    root of |b / (l + mu)| = radius, to which Newton's method on 1/|w(mu)| - 1/radius increases monotonically.
 
     Args:
         sums: float64 statistics with any leading batch dimensions.

@@ -1,8 +1,7 @@
 """Comparator: the best predictor in a ball of an RKHS for any convex loss, also round by round.
 
-Computed on the host in float64. By the representer theorem the best f with |f| <= radius is sum a_i k(x_i, .), so the
-search is a convex problem over a ball of R^m. `best_in_l2_ball` solves it exactly for the squared loss; for other
-losses the solver stops when the duality gap is small.
+By the representer theorem f is sum a_i k(x_i, .), so the problem is convex over a ball of R^m (host, float64), solved
+exactly for the squared loss (`best_in_l2_ball`), and for other losses until the duality gap is small.
 """
 
 import warnings
@@ -79,14 +78,11 @@ def best_in_rkhs_ball(
         y: targets (+1 or -1 for margin losses).
         radius: radius of the ball.
         loss: convex and twice differentiable, from `jaxonline.losses` or your own; the squared loss is solved exactly.
-        tolerance: for other losses, the gap relative to the loss of f = 0.
+        tolerance: for other losses, the gap relative to the loss of f = 0 (a larger one gives a RuntimeWarning).
 
     Raises:
         TypeError: `loss` is not a loss, or the zero-one loss.
         ValueError: the shapes do not match, or an entry is not finite.
-
-    Warns:
-        RuntimeWarning: the gap exceeds the tolerance.
 
     Example:
         >>> import numpy as np
@@ -126,8 +122,7 @@ class RKHSBall:
         tolerance: error of the losses, relative to the loss of f = 0.
 
     Example:
-        >>> import numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
         >>> ball = jo.RKHSBall(jo.kernels.Linear(), radius=1.0)
         >>> ball.best_losses(np.eye(2), np.array([3.0, 4.0]), rounds=[1, 2]).round(6).tolist()
         [4.0, 16.0]
@@ -148,9 +143,6 @@ class RKHSBall:
 
         Raises:
             ValueError: the shapes do not match, an entry is not finite, or `rounds` do not increase from 1 to T.
-
-        Warns:
-            RuntimeWarning: a gap exceeds the tolerance.
         """
         X, y = (array.astype(float) for array in check.rows("X", X, "y", y))
         check_outcomes("y", y, self.loss)

@@ -15,9 +15,8 @@ from jaxonline.parameters.validation import validate_arguments
 def rkhs_norm(kernel: AnyKernel, X: Float[ArrayLike, "n d"], coefficients: Float[ArrayLike, "n"]) -> float:
     """Norm of sum a_i k(x_i, .).
 
-    With a surrogate kernel it is the norm of the comparator's counterpart in the surrogate RKHS: the smallest radius W
-    of Algorithm 2 for which Theorem 3 of "Learning from noisy data under distributional assumptions" covers that
-    comparator.
+    With a surrogate kernel it is the smallest radius W of Algorithm 2 for which Theorem 3 of "Learning from noisy data
+    under distributional assumptions" covers the comparator, whose counterpart in the surrogate RKHS has this norm.
 
     Args:
         kernel: any kernel.
@@ -25,8 +24,7 @@ def rkhs_norm(kernel: AnyKernel, X: Float[ArrayLike, "n d"], coefficients: Float
         coefficients: a [n].
 
     Example:
-        >>> import numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
         >>> jo.comparators.rkhs_norm(jo.kernels.Linear(), np.eye(2), [3.0, 4.0])
         5.0
     """
@@ -47,14 +45,11 @@ def positive_negative_angle(
 
     Args:
         kernel: any kernel; the angle is at most pi/2 if the kernel is non-negative.
-        X: instances.
+        X: instances; another shape than fits `coefficients`, or an entry that is not finite, raises ValueError.
         coefficients: a.
 
     Returns:
         Radians, from 0 to pi; pi/2 if u+ or u- is zero, as in the paper.
-
-    Raises:
-        ValueError: the shapes do not match, or an entry is not finite.
 
     Example:
         >>> import numpy as np

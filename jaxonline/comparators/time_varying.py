@@ -13,12 +13,7 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 class ExpertSequence(NamedTuple):
-    """Best sequence of experts, from `best_segments`.
-
-    Attributes:
-        loss: cumulative loss of the sequence.
-        experts: expert of each round [T].
-    """
+    """Best sequence of experts, from `best_segments`: its cumulative loss, and the expert of each round [T]."""
 
     loss: float
     experts: Int[np.ndarray, "T"]
@@ -35,10 +30,8 @@ class BestSegments:
         n_segments: k; there are at most k - 1 switches.
 
     Example:
-        >>> import numpy as np
-        >>> import jaxonline as jo
-        >>> losses = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
-        >>> rounds = np.array([3, 4])
+        >>> import numpy as np, jaxonline as jo
+        >>> losses, rounds = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]), np.array([3, 4])
         >>> [jo.BestSegments(k).best_losses(None, losses, rounds).tolist() for k in (1, 2, 3)]
         [[1.0, 1.0], [0.0, 1.0], [0.0, 0.0]]
     """

@@ -1,7 +1,6 @@
 """Sums and multiples of kernels, with a power series or a spectrum if all of their kernels have one.
 
-`Sum([...])` and `Scaled(kernel, factor)` select the class: `Sum([Linear(), ExponentialKernel()])` is a `DotProductSum`,
-`Sum([Linear(), Gaussian(1.0)])` a plain `Sum`.
+`Sum` and `Scaled` select the class: `Sum([Linear(), ExponentialKernel()])` is a `DotProductSum`.
 """
 
 import functools

@@ -177,9 +177,8 @@ class ExponentialKernel(DotProductKernel):
 class Binomial(DotProductKernel):
     """Binomial kernel (1 - <x, x'>)^-exponent on the open unit ball.
 
-    Its coefficients Gamma(n + exponent) / (Gamma(exponent) n!) are positive. The paper prints (1 + <x, x'>)^-exponent,
-    which is not a kernel, since its coefficients alternate in sign (E5). An inner product with |<x, x'>| >= 1 raises a
-    ValueError if it is known, and gives NaN otherwise.
+    Its coefficients Gamma(n + exponent) / (Gamma(exponent) n!) are positive; those of (1 + <x, x'>)^-exponent, which
+    the paper prints, alternate in sign (E5). |<x, x'>| >= 1 raises a ValueError if it is known, and else gives NaN.
 
     Args:
         exponent: alpha.

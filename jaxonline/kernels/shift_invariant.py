@@ -1,7 +1,6 @@
 """Shift-invariant kernels k(x, x') = g(x - x'), with their spectral distribution.
 
-Random Fourier features are drawn from it (`jaxonline.estimators.fourier`). `jaxonline.kernels.radial` has kernels of
-the l2 distance. Source: Rokhlin and Gurtovaya (2025), section 2, for the spectral distributions.
+`jaxonline.estimators.fourier` draws features from it: Rokhlin and Gurtovaya (2025), section 2. See also `radial`.
 """
 
 import abc
@@ -44,8 +43,7 @@ class ShiftInvariantKernel(Kernel):
 class Gaussian(ShiftInvariantKernel):
     """Gaussian kernel exp(-|x - x'|^2 / width^2), the convention of papers A and B.
 
-    Paper D writes exp(-|x - x'|^2 / (2 sigma^2)), which is `Gaussian.from_standard_deviation(sigma)` of width sigma
-    sqrt(2).
+    Paper D writes exp(-|x - x'|^2 / (2 sigma^2)): `Gaussian.from_standard_deviation(sigma)`, of width sigma sqrt(2).
 
     Args:
         width: distance at which the kernel is 1/e.

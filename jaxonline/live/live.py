@@ -243,8 +243,7 @@ class Live:
                 another shape or precision. The object then stays unchanged.
 
         Example:
-            >>> import pathlib, tempfile
-            >>> import jaxonline as jo
+            >>> import pathlib, tempfile, jaxonline as jo
             >>> learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.25)
             >>> live = jo.Live(learner, instance=2)
             >>> with tempfile.TemporaryDirectory() as folder:

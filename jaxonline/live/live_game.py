@@ -34,11 +34,8 @@ class KeptPrecision:
 class LiveGame:
     """A game bound to a learner, its key, and the compiled programs.
 
-    Attributes:
-        unknown: a table of arbitrary outcomes.
-        losses: those of the game and of the learner.
-        loss_range: the range of the losses of arms that the learner requires, or None.
-        may_overflow: whether the learner reports that its storage is full.
+    `unknown` is a table of arbitrary outcomes, `losses` are those of game and learner, `loss_range` is the range of arm
+    losses that the learner requires, or None, and `may_overflow` whether it reports that its storage is full.
     """
 
     def __init__(self, game: Game, entrant: Entrant, info: Any, key: Key[Array, ""], precision: KeptPrecision):

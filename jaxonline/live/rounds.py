@@ -1,8 +1,7 @@
 """The compiled programs of a live learner.
 
-A single round compiles to other instructions than a round in the loop of `jo.play`, and the last bits of float32
-differ. So a round runs in such a loop over the rows of a small table, with a number of rows that the compiler does not
-know.
+A single round compiles to other instructions than one in the loop of `jo.play`, and the last bits of float32 differ. So
+a round runs in such a loop over the rows of a small table, of a length that the compiler does not know.
 """
 
 import functools

@@ -1,8 +1,8 @@
 """Random numbers for learners, environments and noise: the functions of `jax.random`, faster in compiled loops.
 
-They take the keys of a run, which every method of a learner or environment receives, and return the same numbers as
-`jax.random` (up to the last bit for numbers that are drawn in a loop); only `fast_normal` and `fast_beta` return other
-numbers. On a CPU a single number is drawn once per run, and `stack_draws` draws short vectors faster.
+They take the keys of a run, which every method receives, and return the numbers of `jax.random` (up to the last bit in
+a loop), except for `fast_normal` and `fast_beta`. On a CPU `stack_draws` draws short vectors faster, and a single
+number is drawn once per run.
 """
 
 from jaxonline.random.beta_draws import fast_beta as fast_beta

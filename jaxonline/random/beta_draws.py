@@ -2,11 +2,10 @@
 
 A beta variable is G / (G + H) for independent gamma variables G and H, which are drawn by Marsaglia and Tsang (2000):
 the proposal d v with d = shape - 1/3, v = (1 + w)^3, w = z / (3 sqrt(d)), z standard normal, is accepted with
-probability exp(3 d r(w)), r(w) = ln(1 + w) - w + w^2/2 - w^3/3. The exponent is about -z^4 / (108 d), so that one
-proposal in 20 is rejected at shape 1, and one in 36 d for large shapes. One uniform number decides about both gammas;
-the two normal numbers use two more (Box and Muller 1958). The draws are exact up to the resolution of the random
-numbers, 2^-23 in float32 as in jax. Nearly all proposals are accepted without logarithms, by the bound -r(w) <= w^4 / 4
-for w >= 0, divided by 1 + w for w < 0.
+probability exp(3 d r(w)), r(w) = ln(1 + w) - w + w^2/2 - w^3/3. The exponent is about -z^4 / (108 d): one proposal in
+20 is rejected at shape 1, and one in 36 d for large shapes. One uniform number decides about both gammas; the two
+normal numbers use two more (Box and Muller 1958). The draws are exact up to the resolution 2^-23 of float32, as in jax.
+Nearly all proposals are accepted without logarithms: -r(w) <= w^4 / 4 for w >= 0, divided by 1 + w for w < 0.
 """
 
 import math
@@ -32,11 +31,8 @@ def fast_beta(key: Key[Array, ""], a: Float[Array, "K"], b: Float[Array, "K"]) -
 
     Args:
         key: key of the draw.
-        a: the first parameters, at least 1 (not checked), of a floating dtype. NaN gives NaN.
-        b: the second parameters, at least 1 (not checked), of the dtype of `a`.
-
-    Raises:
-        ValueError: `a` and `b` are not vectors of the same length.
+        a: the first parameters [K], at least 1 (not checked), of a floating dtype. NaN gives NaN.
+        b: the second parameters [K] (another length raises ValueError), at least 1 (not checked), of the dtype of `a`.
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxonline as jo

@@ -1,7 +1,4 @@
-"""Random numbers that use several random words: gamma, beta, Poisson, categorical, choice and others.
-
-Rejection sampling takes the time of the slowest run of a block.
-"""
+"""Random numbers of several random words; rejection sampling takes the time of the slowest run of a block."""
 
 from typing import Any
 
@@ -86,8 +83,7 @@ def poisson(
 
     Example:
         >>> import jax, jaxonline as jo
-        >>> key = jax.random.key(0)
-        >>> bool(jo.random.poisson(jo.random.inlined(key), 4.0) == jax.random.poisson(key, 4.0))
+        >>> bool(jo.random.poisson(jax.random.key(0), 4.0) == jax.random.poisson(jax.random.key(0), 4.0))
         True
     """
     return draw_fused(lambda key: jax.random.poisson(to_jax(key), lam, shape, dtype), key, _shape_of(shape, lam))
@@ -103,7 +99,6 @@ def geometric(
         p: the probabilities of success, above 0, which broadcast to `shape` (or raise ValueError).
         shape: shape of the result; by default that of `p`.
         dtype: integer dtype of the result; others raise ValueError.
-
 
     Example:
         >>> import jax, jaxonline as jo
@@ -160,12 +155,9 @@ def choice(
     Args:
         key: key of the draw.
         x: number of indices, or an array of which to choose rows (the result is [*shape, ...]).
-        shape: shape of the draw.
+        shape: shape of the draw; a draw without replacement that is larger than n raises ValueError.
         replace: whether to draw with replacement.
-        p: probabilities [n]; by default uniform.
-
-    Raises:
-        ValueError: the draw without replacement is larger than n, or `p` has another shape than [n].
+        p: probabilities [n] (another shape raises ValueError); by default uniform.
 
     Example:
         >>> import jax, jaxonline as jo

@@ -22,8 +22,7 @@ def normal(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float)
 
     Example:
         >>> import jax, jaxonline as jo
-        >>> key = jax.random.key(0)
-        >>> bool((jo.random.normal(key, (3,)) == jax.random.normal(key, (3,))).all())
+        >>> bool((jo.random.normal(jax.random.key(0), (3,)) == jax.random.normal(jax.random.key(0), (3,))).all())
         True
     """
     return draw_fused(lambda key: jax.random.normal(key, shape, dtype), key, shape)
@@ -39,8 +38,7 @@ def fast_normal(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = f
 
     Example:
         >>> import jax, jaxonline as jo
-        >>> key = jax.random.key(0)
-        >>> bool(abs(jo.random.fast_normal(key) / jax.random.normal(key) - 1) < 6e-6)
+        >>> bool(abs(jo.random.fast_normal(jax.random.key(0)) / jax.random.normal(jax.random.key(0)) - 1) < 6e-6)
         True
     """
     return draw_fused(lambda key: _fast_normal(key, shape, dtype), key, shape)

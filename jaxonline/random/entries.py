@@ -14,23 +14,17 @@ from jaxonline.random.threefry import is_threefry, key_from_words, threefry
 def entry(
     draw: Callable[..., Array], key: Key[Array, ""], index: Int[Array, "*n"], length: int, dtype: Any = float
 ) -> Array:
-    """Entry `index` of `draw(key, (length,), dtype)`, at the cost of one number.
-
-    The generator of jax counts: word k of a vector depends on the key and on k only.
+    """Entry `index` of `draw(key, (length,), dtype)`, at the cost of one number: word k depends on the key and k only.
 
     Args:
         draw: a function that makes each number of one random word: `normal`, `uniform`, `laplace`, `exponential`.
         key: the key of the vector.
-        index: from 0 to `length` - 1; an array of indices gives an array of entries.
+        index: from 0 to `length` - 1; an array of indices gives an array of entries of its shape.
         length: the length of the vector.
         dtype: the floating dtype of the numbers.
 
-    Returns:
-        An array of the shape of `index`.
-
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> key = jax.random.key(0)
         >>> bool(jo.random.entry(jo.random.normal, key, 2, 5) == jo.random.normal(key, (5,))[2])
         True

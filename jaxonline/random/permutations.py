@@ -1,8 +1,7 @@
 """Random permutations equal to those of jax, several times faster on a CPU.
 
-`jax.random.permutation` sorts pairs of a random word and an index, for which the CPU compiler calls a comparison
-function at each step. A 64-bit number made of the word and the index has the same order, also for ties, and the
-compiler inlines the comparison of numbers.
+`jax.random.permutation` sorts pairs of a random word and an index, with a call of a comparison function at each step.
+64-bit numbers made of the two have the same order, also for ties, and the compiler inlines their comparison.
 """
 
 import math

@@ -1,8 +1,8 @@
 """Inlined threefry: the random numbers of jax, in a form that the compiler fuses with the operations that use them.
 
-Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011): Threefry-2x32 with 20 rounds, as in
-jax. jax compiles it as a loop on a CPU and as a call on a GPU, which prevents fusion; inlined, it is about 120 integer
-operations for 64 bits, which stay in registers. Streams and `key_data` are the same, bit for bit.
+Threefry-2x32 with 20 rounds: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011). The
+loop (CPU) or call (GPU) of jax prevents fusion; inlined, it is about 120 integer operations for 64 bits, in registers.
+Streams and `key_data` are the same, bit for bit.
 """
 
 import functools
@@ -47,8 +47,7 @@ def inlined(key: Key[Array, "..."]) -> Key[Array, "..."]:
 
     Example:
         >>> import jax, jaxonline as jo
-        >>> key = jax.random.key(0)
-        >>> bool(jax.random.bits(jo.random.inlined(key)) == jax.random.bits(key))
+        >>> bool(jax.random.bits(jo.random.inlined(jax.random.key(0))) == jax.random.bits(jax.random.key(0)))
         True
     """
     threefrys = jax.random.key_impl(key) == "threefry2x32" and jax.config.jax_threefry_partitionable  # type: ignore[attr-defined]
@@ -94,8 +93,7 @@ def words(key: Key[Array, ""], number: int, bit_width: int) -> list[UInt[Array, 
 
     Example:
         >>> import jax, jaxonline as jo
-        >>> key = jax.random.key(0)
-        >>> [word.item() for word in jo.random.words(key, 3, 32)] == jax.random.bits(key, (3,)).tolist()
+        >>> bool(jo.random.words(jax.random.key(0), 1, 32)[0] == jax.random.bits(jax.random.key(0), (1,))[0])
         True
     """
     if not is_inlined(key):
@@ -162,10 +160,7 @@ FUSED = _generator(random_bits=_fused_bits, name="threefry2x32, inlined and fuse
 
 
 def concatenated_key(keys: tuple[Key[Array, ""], ...], n_each: int) -> Key[Array, ""]:
-    """A key that draws `n_each` numbers of the first inlined key, then `n_each` of the second, and so on.
-
-    It draws one axis of 32-bit numbers; numbers beyond the last key continue its stream.
-    """
+    """A key of one axis of 32-bit numbers: `n_each` of the first inlined key, the second, ...; the last continues."""
     words = jnp.stack([jax.random.key_data(key) for key in keys])
     return jax.random.wrap_key_data(words, impl=_concatenated_generator(len(keys), n_each))
 

@@ -1,13 +1,13 @@
 """Random vectors drawn in whole CPU registers, and single random numbers drawn once.
 
-A CPU computes eight float32 numbers at a time, and the remainder of a vector one by one, which takes longer than the
-rest. The numbers of a counter-based generator do not depend on how many are drawn. So a vector is drawn up to the next
-multiple of eight and cut, and several vectors are drawn as one. A first loop draws the random words and a second one
-makes numbers of them, because a processor works on as many independent chains of operations as it has registers.
+A CPU computes eight float32 numbers at a time, and the remainder of a vector one by one, which takes longer. The
+numbers of a counter-based generator do not depend on how many are drawn. So a vector is drawn up to the next multiple
+of eight and cut, and several vectors are drawn as one. One loop draws the random words, a second makes numbers of them,
+because a processor works on as many independent chains of operations as it has registers.
 
-A single number, such as the noise of a label, is drawn once instead of for each coordinate of the vector to which it is
-added. With jax 0.11 and 0.12 the CPU compiler may otherwise not finish: its vectoriser visits all users of all users of
-an operation (`onlyFirstLaneUsed`), and threefry is a chain of sixty operations that are each used twice.
+A single number, such as the noise of a label, is drawn once, not for each coordinate of a vector to which it is added.
+With jax 0.11 and 0.12 the CPU compiler may otherwise not finish: its vectoriser visits all users of all users of an
+operation (`onlyFirstLaneUsed`), and threefry is a chain of sixty operations that are each used twice.
 """
 
 import math
@@ -30,8 +30,7 @@ def stack_draws(
     """Stack `draw(key, shape, dtype)` of several keys to [len(keys), *shape]: the same numbers in less time.
 
     Args:
-        draw: function that uses one random word per number, such as `normal`, `uniform`, `laplace`, `exponential`;
-            others raise TypeError.
+        draw: one of the functions of one random word per number, such as `normal` and `uniform` (otherwise TypeError).
         keys: a key for each result.
         shape: shape of each result.
         dtype: floating dtype of the numbers.

@@ -23,12 +23,7 @@ from jaxonline.parameters.types import Number, Positive
 
 
 class AggregatingState(NamedTuple):
-    """State of `Aggregating`.
-
-    Attributes:
-        losses: cumulative losses of the experts [K].
-        started: whether round 1 is over; None without a late start.
-    """
+    """State of `Aggregating`: the cumulative losses [K], and whether round 1 is over (None without a late start)."""
 
     losses: Float[Array, "K"]
     started: Bool[Array, ""] | None
@@ -47,14 +42,11 @@ class Aggregating(LearnerDefaults):
 
     Args:
         low: smallest label and prediction.
-        high: largest label and prediction, above `low`.
+        high: largest label and prediction, above `low` (otherwise ValueError).
         loss: convex loss of predictions in [low, high].
         eta: rate for which the loss is mixable. None, for the squared loss only, is its largest rate,
-            2 / (high - low)^2. The logarithmic loss on [0, 1] is mixable up to 1.
+            2 / (high - low)^2; a larger rate raises ValueError. The logarithmic loss on [0, 1] is mixable up to 1.
         late_start: predict 0 in round 1 and ignore its losses, as in the published experiments.
-
-    Raises:
-        ValueError: `high` is not above `low`; `eta` is missing, or above 2 / (high - low)^2 for the squared loss.
 
     Example:
         >>> import jax.numpy as jnp, jaxonline as jo

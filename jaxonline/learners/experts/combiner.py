@@ -14,8 +14,7 @@ from jaxonline.parameters.types import Component, Convert
 class Combiner(Protocol):
     """Weights of experts as three pure functions; `traits = LearnerTraits(loss_range=...)` declares assumed losses.
 
-    A combiner with `LearnerTraits(uses_masks=True)` has the mask of the awake experts as a last argument of `weights`
-    and `update`.
+    With `LearnerTraits(uses_masks=True)` the last argument of `weights` and `update` is the mask of the awake experts.
     """
 
     def init(self, n_experts: int, dtype: Any) -> PyTree:

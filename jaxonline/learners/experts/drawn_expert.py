@@ -31,8 +31,8 @@ class DrawnExpert(CombinerLearner):
 
     Example:
         >>> import jax, jaxonline as jo, numpy as np
-        >>> losses = np.tile([1.0, 0.0], (50, 1))
-        >>> game = jo.Game(jo.environments.DataStream(None, losses), jo.FullInformation(), loss=jo.losses.ArmLoss())
+        >>> rows = jo.environments.DataStream(None, np.tile([1.0, 0.0], (50, 1)))
+        >>> game = jo.Game(rows, jo.FullInformation(), loss=jo.losses.ArmLoss())
         >>> learner = jo.learners.DrawnExpert.over_horizon(2, n_rounds=50)
         >>> state, history = jo.play(game, learner, jax.random.key(0), n_rounds=50)
         >>> history.y_hat.probabilities[-1].round(3).tolist(), history.y_hat.arm[-1].item()

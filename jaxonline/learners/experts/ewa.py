@@ -25,7 +25,6 @@ class EWA(SumsCombiner):
 
     Sleeping experts have the weight 0. In a round in which they sleep their cumulative loss grows by the mix loss of
     the awake experts, so that the total weight of the awake experts stays the same (Freund et al., 1997).
-
     Erratum: Eq. 29 prints the loss of round t in the weights of round t; the correct loss is that of round t-1.
 
     Args:

@@ -14,11 +14,7 @@ from jaxonline.parameters.struct import struct
 
 
 class HalvingState(NamedTuple):
-    """State of `Halving`.
-
-    Attributes:
-        consistent: whether each expert has made no mistake [K].
-    """
+    """State of `Halving`: whether each expert has made no mistake [K]."""
 
     consistent: Bool[Array, "K"]
 
@@ -36,8 +32,7 @@ class Halving(LearnerDefaults):
 
     Example:
         >>> import jax, jaxonline as jo, numpy as np
-        >>> advice = np.array([[1.0, -1.0, -1.0], [1.0, 1.0, -1.0], [1.0, -1.0, 1.0]])
-        >>> rows = jo.environments.DataStream(advice, np.ones(3))
+        >>> rows = jo.environments.DataStream(np.array([[1.0, -1, -1], [1, 1, -1], [1, -1, 1]]), np.ones(3))
         >>> game = jo.Game(rows, jo.FullInformation(), loss=jo.losses.ZeroOne())
         >>> state, history = jo.play(game, jo.learners.Halving(), jax.random.key(0), n_rounds=3)
         >>> history.info.mistake.tolist(), state.consistent.tolist()

@@ -20,11 +20,7 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 class LabelEfficientInfo(NamedTuple):
-    """Diagnostics of one update.
-
-    Attributes:
-        asked: whether the learner asked for the losses.
-    """
+    """Diagnostics of one update: whether the learner asked for the losses."""
 
     asked: Bool[Array, ""]
 

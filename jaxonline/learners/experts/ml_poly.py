@@ -13,13 +13,7 @@ from jaxonline.parameters.types import Positive
 
 
 class MLPolyState(NamedTuple):
-    """State of `MLPoly`.
-
-    Attributes:
-        regrets: cumulative regrets R [K].
-        rates: learning rates n [K].
-        largest_square: M, the largest squared instantaneous regret.
-    """
+    """State of `MLPoly`: cumulative regrets R [K], learning rates n [K], largest squared instantaneous regret M."""
 
     regrets: Float[Array, "K"]
     rates: Float[Array, "K"]

@@ -20,12 +20,7 @@ from jaxonline.parameters.types import Component, Convert
 
 
 class OverAdviceState(NamedTuple):
-    """State of `OverAdvice`.
-
-    Attributes:
-        combiner: state of the combiner.
-        started: whether round 1 is over; None without a late start.
-    """
+    """State of `OverAdvice`: that of the combiner, and whether round 1 is over (None without a late start)."""
 
     combiner: PyTree
     started: Bool[Array, ""] | None
@@ -53,9 +48,8 @@ class OverAdvice(LearnerDefaults):
 
     Example:
         >>> import jax, jaxonline as jo, numpy as np
-        >>> learner = jo.learners.OverAdvice(jo.learners.EWA(0.5))
-        >>> advice = np.tile([0.0, 1.0], (3, 1))
-        >>> game = jo.Game(jo.environments.DataStream(advice, np.ones(3)), jo.FullInformation())
+        >>> rows = jo.environments.DataStream(np.tile([0.0, 1.0], (3, 1)), np.ones(3))
+        >>> game, learner = jo.Game(rows, jo.FullInformation()), jo.learners.OverAdvice(jo.learners.EWA(0.5))
         >>> state, history = jo.play(game, learner, jax.random.key(0), n_rounds=3)
         >>> [f"{mean:.3f}" for mean in history.y_hat]  # 1 / (1 + e^(-(t-1)/2))
         ['0.500', '0.622', '0.731']
@@ -95,10 +89,7 @@ class OverAdvice(LearnerDefaults):
 
 
 def as_learner(combiner_or_learner: Any, loss: Any = None, name: str = "combiner") -> Any:
-    """Return a learner, or a combiner as `OverAdvice` with `loss` (None: the squared loss).
-
-    Raises a TypeError for any other object, and a ValueError if `loss` is given for a learner, which has its own loss.
-    """
+    """Return a learner (a `loss` raises ValueError), or a combiner as `OverAdvice`; otherwise raise a TypeError."""
     if isinstance(combiner_or_learner, Learner):
         if loss is not None:
             kind = type(combiner_or_learner).__name__

@@ -13,11 +13,8 @@ INITIAL_RATE = 2.0**-20
 class SecondOrderState(NamedTuple):
     """State of `BOA` and `MLProd`, for each expert [K].
 
-    Attributes:
-        regrets: cumulative regrets, regularised (BOA) or logarithmic (ML-Prod).
-        rates: learning rates.
-        squares: sums of squared instantaneous regrets.
-        largest: largest absolute instantaneous regrets.
+    `regrets` are cumulative, regularised (BOA) or logarithmic (ML-Prod), `rates` the learning rates, `squares` the sums
+    of squared instantaneous regrets, and `largest` the largest absolute ones.
     """
 
     regrets: Float[Array, "K"]

@@ -19,9 +19,7 @@ from jaxonline.parameters.types import Number
 @cites("rokhlin2025random")
 @struct
 class Truncated(ForwardsToLearner):
-    """Truncated experts: clips their predictions to [low, high] for another learner over advice.
-
-    After a label outside the range all numbers are NaN; `aggregate` raises an error instead.
+    """Truncated experts: clips their predictions to [low, high]; NaN (`aggregate`: an error) after a label outside.
 
     Args:
         learner: a learner over advice, or a combiner (of the squared loss).

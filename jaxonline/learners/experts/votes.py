@@ -7,11 +7,7 @@ from jaxtyping import Array, Bool, Float
 
 
 class VoteInfo(NamedTuple):
-    """Diagnostics of one update.
-
-    Attributes:
-        mistake: whether the vote has the wrong sign or is 0.
-    """
+    """Diagnostics of one update: whether the vote has the wrong sign or is 0."""
 
     mistake: Bool[Array, ""]
 

@@ -30,8 +30,7 @@ class WeightedMajority(LearnerDefaults):
 
     Example:
         >>> import jax, jaxonline as jo, numpy as np
-        >>> advice = np.array([[1.0, -1.0, -1.0], [1.0, 1.0, -1.0], [1.0, -1.0, -1.0]])
-        >>> rows = jo.environments.DataStream(advice, np.ones(3))
+        >>> rows = jo.environments.DataStream(np.array([[1.0, -1, -1], [1, 1, -1], [1, -1, -1]]), np.ones(3))
         >>> game = jo.Game(rows, jo.FullInformation(), loss=jo.losses.ZeroOne())
         >>> state, history = jo.play(game, jo.learners.WeightedMajority(0.25), jax.random.key(0), n_rounds=3)
         >>> history.info.mistake.tolist(), state.tolist()

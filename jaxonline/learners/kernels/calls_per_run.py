@@ -1,7 +1,7 @@
 """Calls for each run of a block that the ragged loops of `NoisyKernel` compute together (`linalg.ragged`).
 
-The numbers are at most about the mean that a round of a run needs, so that there is little padding. Other numbers give
-the same results, and are slower for p = 2 (`python -m benchmarks noisy_kernel`).
+They are at most about the mean that a round needs, so that there is little padding. Other numbers give the same
+results, and are slower for p = 2 (`python -m benchmarks noisy_kernel`).
 """
 
 ESTIMATES = 0.6  # used estimates of a run

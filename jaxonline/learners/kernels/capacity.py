@@ -58,11 +58,8 @@ class Storage:
             length: estimator of the gradient's length.
             dimension: dimension of the instances.
             n_rounds: horizon.
-            risk: accepted probability of an overflow.
-
-        Raises:
-            ValueError: a distribution exceeds 511 copies, pairs or estimates too often for the horizon and the risk;
-                the message states a p or a horizon that suffices.
+            risk: accepted probability of an overflow. If a distribution exceeds 511 copies, pairs or estimates too
+                often, a ValueError states a p or a horizon that suffices.
 
         Example:
             >>> import jaxonline as jo

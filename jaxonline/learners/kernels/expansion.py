@@ -1,9 +1,8 @@
 """Hypotheses w = sum alpha_i Psi~_i of noisy feature vectors, as tensors and packed copies.
 
 An estimate Psi~ of level n is a number times x~(1) (x) ... (x) x~(n), so the part of w at level n is a tensor with d^n
-entries. Low levels are stored as tensors, without copies, and a prediction costs d^n for any number of terms. Deeper
-levels D + 1, D + 2, ... are rare. Their copies are packed in chunks of D + 1 rows, feature after feature, so that
-storage and work are proportional to the number of copies.
+entries. Low levels are stored as tensors, and a prediction costs d^n for any number of terms. The rare levels above D
+are stored as copies in chunks of D + 1 rows, feature after feature: cost is proportional to the number of copies.
 """
 
 import dataclasses
@@ -25,8 +24,7 @@ _CHUNKS_PER_ITERATION = 16  # S is a multiple of it
 class Feature(NamedTuple):
     """A feature vector Psi~ = scale beta_n^(1/2) v(1) (x) ... (x) v(n) of level n.
 
-    `log_beta` is log beta_n. `scale` is 0 for an estimate of 0. The first n rows of `factors` are v(1), ..., v(n), the
-    others 0.
+    `log_beta` is log beta_n; `scale` is 0 for an estimate of 0; the rows of `factors` are v(1), ..., v(n), 0, ..., 0.
     """
 
     level: Int[Array, ""]
@@ -40,8 +38,7 @@ class Expansion:
     """The hypothesis w.
 
     Attributes:
-        tensors: parts of w at the levels 0, ..., D; the n-th has shape (d,) * n, and is to be multiplied by
-            beta_n^(1/2).
+        tensors: parts of w at the levels 0, ..., D; the n-th has shape (d,) * n; multiply it by beta_n^(1/2).
         rows: factors of deeper features, times beta_n^(1/n), in S chunks [D + 1, d, S].
         level: level of the feature of a chunk, 0 for an unused chunk [S].
         place: index of the chunk in its feature [S].
@@ -132,10 +129,7 @@ def add(
     w: Expansion, alpha: Float[Array, ""], psi: Feature, product: Float[Array, ""], norm: Float[Array, ""],
     reserved: "ReservedChunks",
 ) -> Expansion:  # fmt: skip
-    """Return w + alpha Psi~, given `product` = <w, Psi~>.
-
-    For a deep Psi~, `w` already has its rows, and `norm` is |Psi~|^2. Otherwise only the factors for tensors are used.
-    """
+    """Return w + alpha Psi~ with `product` = <w, Psi~>; for a deep Psi~, `w` has its rows, and `norm` is |Psi~|^2."""
     beta = _beta_per_factor(psi)
     outer = alpha * psi.scale * _beta_without_factors(psi)
     tensors = []
@@ -160,8 +154,7 @@ def add(
 class ReservedChunks(NamedTuple):
     """Chunks for the rows of a deep feature, known from its level.
 
-    `level`, `place`, `used` and `overflow` are those of the `Expansion` with the feature, `own` marks its chunks, and
-    `last` is the chunk with the coefficient (-1 if there is none).
+    The other fields are those of the `Expansion` with the feature; `own` marks its chunks, `last` has the coefficient.
     """
 
     level: Int[Array, "S"]

@@ -1,7 +1,6 @@
 """Prod: the inner products of a hypothesis w with the estimates of a round, and w + alpha Psi~ with one of them.
 
-Source: paper A (COLT 2010), Subroutines 3 and 6. Estimates of low levels are multiplied by the tensors of w; the few
-deeper ones by its packed copies.
+Paper A (COLT 2010), Subroutines 3 and 6. Low levels are multiplied by the tensors of w, deeper ones by packed copies.
 """
 
 from typing import NamedTuple
@@ -21,8 +20,7 @@ from jaxonline.parameters.struct import replace
 class InnerProducts(NamedTuple):
     """Products with the estimates Psi~_0, Psi~_1, ... of a round, and w prepared for the addition of Psi~_0.
 
-    `values` are <w, Psi~_j>, 0 for unused estimates; `psi` is Psi~_0. For a deep Psi~_0, `w` has its rows without a
-    coefficient, `reserved` their chunks, and `squared_norm` is |Psi~_0|^2.
+    `values` are <w, Psi~_j> or 0 (unused), `psi` is Psi~_0, `squared_norm` |Psi~_0|^2, `reserved` the chunks in `w`.
     """
 
     values: Float[Array, "m"]

@@ -1,7 +1,7 @@
 """Map_Estimate: the unbiased estimates Psi~ of a feature vector that a round of `NoisyKernel` needs.
 
-Each estimate asks for a random number of noisy copies of its own. The numbers are drawn before the copies, and an
-estimate is computed only if it is used. Source: paper A (COLT 2010), Subroutines 2 and 5, with erratum E6.
+Each asks for a random number of own copies, drawn before them, and is computed only if used. Paper A (COLT 2010),
+Subroutines 2 and 5, with erratum E6.
 """
 
 import functools
@@ -24,9 +24,8 @@ from jaxonline.linalg.short_axes import select_entry
 class Requests(NamedTuple):
     """The copies that the estimates 0, 1, ..., n of a round ask for; the first m estimates may be used, and are listed.
 
-    `counts` are those of the feature map; `copies`, `pairs` of copies and `levels` (numbers of factors) have one entry
-    for each listed estimate [m]; `total` is the number of copies of all estimates; `too_large` is True if there is no
-    room for an estimate, or there are too many estimates.
+    `counts` are those of the feature map, `copies`, `pairs` of copies and `levels` (numbers of factors) those of listed
+    estimates [m], `total` the copies of all; `too_large`: there is no room for an estimate, or there are too many.
     """
 
     counts: Any

@@ -28,12 +28,10 @@ class MultiKernelState(NamedTuple):
 class MultiKernel(ForwardsToLearner):
     """Multi-kernel learner: a forecaster for each kernel, and a combiner of their predictions.
 
-    Theorem 2 has the combiner VAW ("VAW2"), Theorem 3 EWA over truncated experts.
-
     Args:
         dictionary: a pytree that maps an instance to features [N, p] (a `Dictionary`).
-        combiner: a learner over the vectors of predictions, as `VAW()` or `Truncated(EWA(0.5))`, or a combiner (of the
-            squared loss).
+        combiner: a learner over the vectors of predictions, as `VAW()` (Theorem 2, "VAW2") or `Truncated(EWA(0.5))`
+            (Theorem 3), or a combiner (of the squared loss).
         expert: the forecaster of each kernel, without features of its own.
 
     Example:

@@ -1,13 +1,11 @@
 """Kernel learning on noisy data (paper A, Algorithm 1), for every loss and every kernel with a feature map.
 
 Each round the learner computes, from a random number of noisy copies of the hidden instance, unbiased estimates Psi~_t
-of the feature vector and g~_t of the length of the gradient, and moves w by -step g~_t Psi~_t. It knows a bound on the
-variance of the noise, and nothing else about the noise. The labels of the paper are clean. With noisy labels g~_t, a
-product of factors <w, Psi~_j> - y, is unbiased only if each factor has a label of its own.
-
-Source: "Online learning of noisy data with kernels" (COLT 2010), Algorithm 1 and Subroutines 1 to 7, with errata E6, E8
-(sqrt(B_w)/n~ is printed for sqrt(B_w/n~)) and E9. The norm by recurrence, and w as tensors and copies (`expansion`),
-reduce the cost of a run from O(T^3) to O(T^2).
+of the feature vector and g~_t of the length of the gradient, and moves w by -step g~_t Psi~_t. It knows only a bound on
+the variance of the noise. The paper has clean labels; with noisy ones g~_t, a product of factors <w, Psi~_j> - y, is
+unbiased only if each factor has a label of its own. Source: "Online learning of noisy data with kernels" (COLT 2010),
+Algorithm 1, Subroutines 1 to 7, with errata E6, E8 (sqrt(B_w)/n~ is printed for sqrt(B_w/n~)) and E9. The norm by
+recurrence, and w as tensors and copies (`expansion`), reduce the cost of a run from O(T^3) to O(T^2).
 """
 
 import warnings
@@ -183,10 +181,7 @@ class NoisyKernel(LearnerDefaults):
 
 
 def _warn_of_truncation(feature_map: FeatureMap, series: SeriesEstimator, radius: ArrayLike) -> None:
-    """Warn if |<w, Psi(x)>| may exceed the reach of the series of the loss.
-
-    It is at most the radius for the Gaussian kernel, with k(x, x) = 1; for other kernels it depends on the data.
-    """
+    """Warn if |<w, Psi(x)>|, at most the radius (known for the Gaussian kernel), may exceed the reach of the series."""
     reach, centre, largest = (check.concrete_array(value) for value in (series.reach, series.centre, radius))
     if reach is None or centre is None or largest is None or not isinstance(feature_map, GaussianFeatureMap):
         return

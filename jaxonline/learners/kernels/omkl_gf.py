@@ -39,15 +39,12 @@ class OMKLGFState(NamedTuple):
 @cites("ghari2020online", "rokhlin2025random")
 @struct
 class OMKLGF(LearnerDefaults):
-    """OMKL-GF: each round draws a node, and only the kernels joined to it predict and learn.
-
-    Defaults are those of the experiments of Rokhlin and Gurtovaya (2025).
+    """OMKL-GF: only the kernels joined to a drawn node predict and learn; defaults of Rokhlin and Gurtovaya (2025).
 
     Args:
         dictionary: a pytree that maps an instance to features [N, p] (a `Dictionary`).
         step_size: step size of theta and of the weights.
-        exploration: eta_e of round t, clipped to 1: exploration of the node, and to the power j of the kernels of node
-            j.
+        exploration: eta_e of round t, clipped to 1: exploration of the node, and (to the power j) of node j's kernels.
         penalty: lambda of the regularised losses (f - y)^2 + lambda |theta|^2.
         least_probability: lower bound on the divisor of importance weights.
         n_nodes: J.

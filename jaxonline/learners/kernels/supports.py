@@ -1,7 +1,6 @@
-"""Hypotheses in an RKHS, w = sum_i alpha_i k(x_i, .), stored as points and coefficients in chunks.
+"""Hypotheses in an RKHS, w = sum_i alpha_i k(x_i, .), in chunks, of which a round reads only those in use.
 
-A round reads only the chunks in use. |w|^2 is updated by |w + a k(x, .)|^2 = |w|^2 + 2 a w(x) + a^2 k(x, x), which
-costs one row of kernels a round, not the double sum.
+|w|^2 costs one row of kernels a round: |w + a k(x, .)|^2 = |w|^2 + 2 a w(x) + a^2 k(x, x).
 """
 
 from typing import Any, NamedTuple
@@ -51,13 +50,8 @@ class Supports(NamedTuple):
     ) -> tuple["Supports", Bool[Array, ""]]:
         """Return w + alpha k(x, .), scaled back to the ball if it is outside, and whether there was no room for x.
 
-        Args:
-            x: the new point.
-            alpha: coefficient of the point.
-            w_at_x: w(x), before the update.
-            square: k(x, x).
-            radius: radius of the ball; None for no projection.
-            capacity: number of points there is room for. With `capacity` points or more, w does not change.
+        `w_at_x` is w(x) before the update, `square` k(x, x); `radius` None means no projection. With `capacity` points
+        or more, w does not change.
         """
         full = self.t >= capacity
         alpha = jnp.where(full, jnp.zeros_like(alpha), alpha)
@@ -78,8 +72,7 @@ class Supports(NamedTuple):
 class SupportsInfo(NamedTuple):
     """Diagnostics of one update.
 
-    `gradient_length` is the derivative of the loss in the prediction. If `overflow` is True, there was no room for
-    another point, and the learner did not learn.
+    `gradient_length` is the derivative of the loss in the prediction; with `overflow` (no room) nothing was learned.
     """
 
     gradient_length: Float[Array, ""]

@@ -29,26 +29,21 @@ class SurrogateKernel(LearnerDefaults):
     """Surrogate kernel learner (paper B, Algorithm 2): gradient descent in the RKHS of the surrogate kernel k^.
 
     Source: "Learning from noisy data under distributional assumptions" (NIPS workshop 2010), section 6. It is unbiased
-    if the noise is Gaussian with the covariance of the surrogate, the same in every round, and biased otherwise. Labels
-    may have any noise of mean zero, since the gradient is linear in them.
+    if the noise is Gaussian with the covariance of the surrogate in every round, and else biased (a ValueError at
+    binding to a game if the noise is known, a warning for a distribution of your own). Labels may have any noise of
+    mean zero, since the gradient is linear in them.
 
     Each round asks for two copies x~, x~' and a noisy label y~. The gradient length is g = 2 (w^(x~') - y~), with w^(x)
     = sum_i alpha_i k^(x~_i, x). The point x~_t gets alpha_t = -step g, and w^ is projected on the ball of radius W in
-    the RKHS of k^. Predictions use the original kernel k: sum_i alpha_i k(x~_i, x).
-
-    A round with t points costs two rows of t values of k^ and one of k: about 3 t (2 d + 10) flops for a Gaussian
-    kernel, times the number of Gaussian kernels for a mixture. There is room for `n_rounds` points. In later rounds the
-    learner does not learn, and its info has `overflow`.
+    the RKHS of k^. Predictions use the original kernel k: sum_i alpha_i k(x~_i, x). A round with t points costs two
+    rows of t values of k^ and one of k: about 3 t (2 d + 10) flops for a Gaussian kernel, times the number of Gaussian
+    kernels for a mixture. After `n_rounds` points the learner does not learn, and its info has `overflow`.
 
     Args:
         surrogate: k^, with the original kernel and the covariance of the noise (`Surrogate`, `radial_surrogate`).
         step_size: a number, `Constant.over_horizon(eta, T)`, `InverseSqrt(eta)`, or any optax schedule.
         n_rounds: largest number of rounds.
         radius: W; None for no projection.
-
-    Raises:
-        ValueError: at binding to a game, known noise that is not Gaussian or has another covariance. A distribution of
-            your own raises a warning, since the learner cannot check it.
 
     Example:
         >>> import jax, numpy as np, jaxonline as jo
