@@ -62,7 +62,7 @@ def printed_surrogate_kernel(radius: float, constant: float, y_bound: float, n_r
 def printed_surrogate_radial_kernel(
     radius: float, variance: float, c: float, dimension: int, y_bound: float, n_rounds: int
 ) -> RegretBound:
-    """E13, B Theorem 5: with R = e^(sigma c) for c < d / (4 sigma), and without the cross term (E12)."""
+    """Paper B, Theorem 5, as printed: R = e^(sigma c) for c < d / (4 sigma) (erratum E13), no cross term (E12)."""
     sigma = math.sqrt(variance)
     check.number("c", c, gt=0.0, lt=dimension / (4 * sigma))
     return printed_surrogate_kernel(radius, math.sqrt(printed_lemma7_bound(sigma, c)), y_bound, n_rounds)

@@ -60,8 +60,20 @@ class FixedDelay:
         return jnp.int32(self.rounds)
 
 
+class _UpToMaximum:
+    """Base of random delays from 0 to the field `maximum`."""
+
+    maximum: int
+    is_constant: ClassVar[bool] = False
+
+    @property
+    def max_delay(self) -> int:
+        """The largest delay."""
+        return self.maximum
+
+
 @struct
-class UniformDelay:
+class UniformDelay(_UpToMaximum):
     """Independent delays, uniform on 0, 1, ..., `maximum`.
 
     Args:
@@ -75,12 +87,6 @@ class UniformDelay:
     """
 
     maximum: NonNegativeInt = static()
-    is_constant: ClassVar[bool] = False
-
-    @property
-    def max_delay(self) -> int:
-        """The largest delay."""
-        return self.maximum
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""]) -> Int[Array, ""]:
         """A delay."""
@@ -89,7 +95,7 @@ class UniformDelay:
 
 
 @struct
-class GeometricDelay:
+class GeometricDelay(_UpToMaximum):
     """Independent delays with a geometric distribution, cut at a maximum.
 
     Without the maximum, the answer arrives in each later round with the same probability 1 / (1 + mean).
@@ -107,12 +113,6 @@ class GeometricDelay:
 
     mean: NonNegative
     maximum: NonNegativeInt = static()
-    is_constant: ClassVar[bool] = False
-
-    @property
-    def max_delay(self) -> int:
-        """The largest delay."""
-        return self.maximum
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""]) -> Int[Array, ""]:
         """A delay, by inversion of the distribution function."""

@@ -94,10 +94,10 @@ class FeedbackDefaults:
         """Raise a ValueError, when a game is made, if the feedback does not suit these instances and outcomes."""
 
     def mirrored(self: Self, sign: Float[ArrayLike, ""]) -> Self:
-        """The feedback with all noise times 1 or -1, for pairs of runs with opposite noise (`simulate(antithetic=)`).
+        """Return the feedback with all noise times 1 or -1, for runs with opposite noise (`simulate(antithetic=)`).
 
-        By default the feedback itself, which has no noise. Raises a ValueError for noisy copies that cannot be
-        mirrored.
+        The default is for feedbacks without noise, and returns the feedback unchanged. Raises a ValueError for noisy
+        copies that cannot be mirrored.
         """
         if traits_of(self, FeedbackTraits).makes_copies:
             problem = f"must have noise that can be mirrored, such as NoisyCopies (got {type(self).__name__})"

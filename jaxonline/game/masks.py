@@ -38,7 +38,7 @@ def loss_if_available(x: PyTree, move: PyTree, loss: Float[Array, ""]) -> Float[
     """Return the loss of a move, or NaN if the move is not available.
 
     A move consists of arms (integers) and of weights of all arms [K]. Each arm must be available, and weights of the
-    other arms must be 0. No move is available in a round without an available arm.
+    other arms must be 0. In a round without an available arm, the loss of every move is NaN.
     """
     mask = mask_of(x)
     if mask is None:

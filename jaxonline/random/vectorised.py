@@ -1,9 +1,10 @@
 """Random vectors drawn in whole CPU registers, and single random numbers drawn once.
 
 A CPU computes eight float32 numbers at a time, and the remainder of a vector one by one, which takes longer. The
-numbers of a counter-based generator do not depend on how many are drawn. So a vector is drawn up to the next multiple
-of eight and cut, and several vectors are drawn as one. One loop draws the random words, a second makes numbers of them,
-because a processor works on as many independent chains of operations as it has registers.
+numbers of a counter-based generator do not depend on how many are drawn. So the length of a vector is rounded up to a
+multiple of eight, and the vector is cut after the draw. Several vectors are drawn as one long vector. One loop draws
+the random words, and a second one converts them to numbers, because a processor works on as many independent chains of
+operations as it has registers.
 
 A single number, such as the noise of a label, is drawn once, not for each coordinate of a vector to which it is added.
 With jax 0.11 and 0.12 the CPU compiler may otherwise not finish: its vectoriser visits all users of all users of an

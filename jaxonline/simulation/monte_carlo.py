@@ -74,7 +74,7 @@ def simulate(
         precision: stop as soon as the intervals have this precision, or after `n_runs`; not together with `runs`.
         control_variates: reduce the variance of regret and loss (`Result.adjusted`) with the same learner without
             projection, whose expected loss is known: for `GradientLearner(TwoCopies())` with plain steps, on
-            `NoisyCopies` with known covariance. Other learners are unaffected.
+            `NoisyCopies` with known covariance. The numbers of other learners stay the same.
         antithetic: a run is the mean of two with opposite noise, in the same environment. The noise must have a
             symmetric distribution. `n_runs` counts such pairs.
         block_size: runs per block; by default 512 on a CPU, 16384 on an accelerator, at most `n_runs`.

@@ -1,5 +1,6 @@
 """Measures of learners that stop and recommend an arm (`learners.bandits.best_arm.Recommendation`)."""
 
+import abc
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
@@ -9,14 +10,14 @@ from jaxonline.game import Round
 from jaxonline.parameters.struct import struct
 
 
-class _LastRecommendation:
+class _LastRecommendation(abc.ABC):
     """Base of a measure of the arm that is recommended; it needs the mean losses of the arms (`PseudoRegret`)."""
 
     def init(self, record: Round) -> Float[Array, ""]:
         """NaN, before the first recommendation.
 
         Raises:
-            TypeError: the learner recommends no arm, or the outcomes that losses are of are no vectors.
+            TypeError: the learner recommends no arm, or outcomes are not vectors of losses.
         """
         _field(self, record, "recommendation")
         if getattr(record.y_comparator, "ndim", None) != 1:
@@ -25,16 +26,15 @@ class _LastRecommendation:
 
     def add(self, carry: Float[Array, ""], t: Int[Array, ""], record: Round) -> Float[Array, ""]:
         """The value for the arm that is recommended in round t."""
-        means = record.y_comparator
-        excess = means[record.info.recommendation] - jnp.min(means)
-        return self._value(excess).astype(jnp.float32)
+        return self.of_excess(_excess_loss(record)).astype(jnp.float32)
 
     def read(self, carry: Float[Array, ""]) -> Float[Array, ""]:
         """The value."""
         return carry
 
-    def _value(self, excess: Float[Array, ""]) -> Array:
-        raise NotImplementedError
+    @abc.abstractmethod
+    def of_excess(self, excess: Float[Array, ""]) -> Array:
+        """The value for a mean loss that exceeds the smallest one by `excess`."""
 
 
 @struct
@@ -53,7 +53,8 @@ class SimpleRegret(_LastRecommendation):
 
     name: ClassVar[str] = "simple_regret"
 
-    def _value(self, excess: Float[Array, ""]) -> Array:
+    def of_excess(self, excess: Float[Array, ""]) -> Array:
+        """See the base class."""
         return excess
 
 
@@ -75,7 +76,8 @@ class WrongRecommendation(_LastRecommendation):
 
     name: ClassVar[str] = "wrong_recommendation"
 
-    def _value(self, excess: Float[Array, ""]) -> Array:
+    def of_excess(self, excess: Float[Array, ""]) -> Array:
+        """See the base class."""
         return excess > 0
 
 
@@ -112,6 +114,11 @@ class StoppingRound:
     def read(self, carry: Float[Array, ""]) -> Float[Array, ""]:
         """The round."""
         return carry
+
+
+def _excess_loss(record: Round) -> Float[Array, ""]:
+    means = record.y_comparator
+    return means[record.info.recommendation] - jnp.min(means)
 
 
 def _field(measure: Any, record: Round, name: str) -> None:

@@ -52,7 +52,7 @@ class Store:
         place: the folder or URL, created when absent.
         about: the inputs that decide the numbers (`fingerprint.describe_inputs`).
         every: minimum number of seconds between two saved states of a block.
-        layout: of a study; None for a store of named arrays.
+        layout: the arrays of a study; None if the store holds named arrays.
         meta: attributes of the study.
         keep_states: whether to keep the states of finished blocks, to add rounds later.
         exclusive: whether this process locks and creates the store. False: another process holds it open.

@@ -1,4 +1,6 @@
-"""Inputs that decide the numbers of a study, as short texts by name, equal in every process.
+"""Fingerprints of the inputs that determine the numbers of a study: a short text for each input, by its name.
+
+The texts are the same in every process.
 
 They include numbers, structure, and, for every function and class reached, its source and the globals that it reads.
 Installed libraries count by name and version, this package by its files. An input that cannot be inspected (such as a
@@ -272,7 +274,7 @@ class _Walk:
                 self._record(label, digest)
 
     def _module(self, module: types.ModuleType, names: tuple[str, ...]) -> Iterator[Any]:
-        """Yield the attributes of a user's module that these names read, or its whole text if there are none."""
+        """Yield the attributes of a user's module that the code reads, or the module's source if it reads none."""
         installed, place = self._library(module.__name__), (id(module), names)
         if installed is not None or self._vouched:
             yield installed or module.__name__

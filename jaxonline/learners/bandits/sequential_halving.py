@@ -65,7 +65,7 @@ class SequentialHalving(LearnerDefaults):
     def predict(self, key: Key[Array, ""] | None, state: SequentialHalvingState, x: Any) -> Int[Array, ""]:
         """Return the arm that is left with the fewest pulls in this phase."""
         del key, x
-        return first_argmin(jnp.where(state.active, state.tally.pulls, jnp.iinfo(jnp.int32).max))
+        return state.tally.fewest_pulls(state.active)
 
     def update(
         self, key: Key[Array, ""] | None, state: SequentialHalvingState, oracle: Any

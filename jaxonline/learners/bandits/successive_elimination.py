@@ -62,7 +62,7 @@ class SuccessiveElimination(LearnerDefaults):
     def predict(self, key: Key[Array, ""] | None, state: EliminationState, x: Any) -> Int[Array, ""]:
         """Return the active arm with the fewest pulls."""
         del key, x
-        return first_argmin(jnp.where(state.active, state.tally.pulls, jnp.iinfo(jnp.int32).max))
+        return state.tally.fewest_pulls(state.active)
 
     def update(
         self, key: Key[Array, ""] | None, state: EliminationState, oracle: Any

@@ -74,6 +74,10 @@ class Tally(NamedTuple):
         """Return the first available arm that was never pulled, or else the first one with the smallest index."""
         return first_argmin(where_available(mask, jnp.where(self.pulls == 0, -jnp.inf, index), jnp.inf))
 
+    def fewest_pulls(self, among: Bool[Array, "K"]) -> Int[Array, ""]:
+        """Return the first of the given arms with the fewest pulls."""
+        return first_argmin(jnp.where(among, self.pulls, jnp.iinfo(jnp.int32).max))
+
 
 class TallyPolicy(LearnerDefaults):
     """Base of a policy whose state is a `Tally`; a subclass has `predict`."""

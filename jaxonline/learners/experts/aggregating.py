@@ -44,8 +44,8 @@ class Aggregating(LearnerDefaults):
         low: smallest label and prediction.
         high: largest label and prediction, above `low` (otherwise ValueError).
         loss: convex loss of predictions in [low, high].
-        eta: rate for which the loss is mixable. None, for the squared loss only, is its largest rate,
-            2 / (high - low)^2; a larger rate raises ValueError. The logarithmic loss on [0, 1] is mixable up to 1.
+        eta: rate for which the loss is mixable. For the squared loss None means its largest rate, 2 / (high - low)^2; a
+            larger rate, and None for another loss, raise a ValueError. The log loss on [0, 1] is mixable up to 1.
         late_start: predict 0 in round 1 and ignore its losses, as in the published experiments.
 
     Example:
