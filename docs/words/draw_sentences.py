@@ -34,7 +34,8 @@ def sentences() -> list[tuple[str, str]]:
     """The place and the words of each sentence."""
     drawn = []
     for place, text in (*docstrings(), *pages()):
-        for paragraph in re.split(r"\n\s*\n|\n\s*[*-] |\n(?=\s*\w+: )", text):  # an argument's text starts with its name
+        # paragraphs, items of lists, and arguments with their names
+        for paragraph in re.split(r"\n\s*\n|\n\s*[*-] |\n(?=\s*\w+: )", text):
             for sentence in re.split(r"(?<=[.?!]) +(?=[A-Z`])", " ".join(paragraph.split())):
                 if len(sentence.split()) >= WORDS:
                     drawn.append((place, sentence))
