@@ -1,6 +1,6 @@
 """Feedbacks: what a learner may ask in a round. Each opens one oracle per round, which counts the queries.
 
-`full` information, noisy `copies` with distributions of `noise`, `attributes` of the learner's choice, the `bandit`'s
+`full` information, noisy `copies` with distributions of `noise`, measured `replicates`, `attributes` of the learner's choice, the `bandit`'s
 loss of the pulled arm, the losses of a set (`semi_bandit`), the winner of a `duel`, answers that are `delayed`, the
 `loss_of_move` for moves that are points, and the outcome `on_request`.
 """
@@ -14,6 +14,7 @@ from jaxonline.feedback.duel import Duel, DuelOracle
 from jaxonline.feedback.full import FullInformation, FullOracle
 from jaxonline.feedback.loss_of_move import LossOfMove, LossOfMoveOracle
 from jaxonline.feedback.on_request import OnRequest, OnRequestOracle
+from jaxonline.feedback.replicates import Replicates, ReplicatesOracle
 from jaxonline.feedback.semi_bandit import SemiBandit, SemiBanditOracle
 
 __all__ = [
@@ -35,6 +36,8 @@ __all__ = [
     "NoisyCopies",
     "OnRequest",
     "OnRequestOracle",
+    "Replicates",
+    "ReplicatesOracle",
     "SemiBandit",
     "SemiBanditOracle",
     "delays",

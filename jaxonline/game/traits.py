@@ -71,6 +71,8 @@ class FeedbackTraits(NamedTuple):
         label_noise: the distribution of the labels' noise; None for clean labels.
         reads_entries: whether `open` accepts a lazy outcome (`losses.lazy.LazyOutcome`) and reads single entries.
         max_delay: the largest number of rounds after which an answer arrives.
+        max_rounds: the number of rounds with answers, measured for an environment that is the same in every run; None
+            for any number.
 
     Example:
         >>> import jaxonline as jo
@@ -84,6 +86,7 @@ class FeedbackTraits(NamedTuple):
     label_noise: Any = None
     reads_entries: bool = False
     max_delay: int = 0
+    max_rounds: int | None = None
 
 
 Traits = TypeVar("Traits", LearnerTraits, EnvironmentTraits, FeedbackTraits)
