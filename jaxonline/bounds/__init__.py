@@ -25,7 +25,7 @@ from jaxonline.bounds.convex import (
     online_newton_step,
     projected_gradient,
 )
-from jaxonline.bounds.delayed import bold, delayed_exp3, delayed_ucb1
+from jaxonline.bounds.delayed import bold, delayed_exp3, delayed_gradient_descent, delayed_ucb1
 from jaxonline.bounds.duelling import rucb
 from jaxonline.bounds.experts import (
     RateBound,
@@ -62,6 +62,7 @@ __all__ = [
     "concatenated",
     "cucb",
     "delayed_exp3",
+    "delayed_gradient_descent",
     "delayed_ucb1",
     "doubling",
     "ewa",

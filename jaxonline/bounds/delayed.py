@@ -6,9 +6,10 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxonline.bounds.bandits import Gaps, ucb1
+from jaxonline.bounds.regret_bound import RegretBound
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.types import CountFrom2, Horizons, NonNegativeInt, PositiveFloat
+from jaxonline.parameters.types import CountFrom2, Horizons, NonNegativeInt, PositiveFloat, Rounds
 from jaxonline.parameters.validation import validate_arguments
 
 
@@ -88,3 +89,33 @@ def delayed_exp3(
         raise ArgumentError("eta", f"must be at most 1 / (2 e (delay + 1)) = {largest:.3g} (got {eta:.3g})")
     T = np.asarray(n_rounds, float)
     return np.log(n_arms) / eta + eta * T * (np.e * n_arms / 2 + delay)
+
+
+@cites("langford2009slow", "zinkevich2003online")
+@validate_arguments
+def delayed_gradient_descent(
+    radius: PositiveFloat, G: PositiveFloat, delay: NonNegativeInt, n_rounds: Rounds
+) -> RegretBound:
+    """Regret of gradient descent that updates on arrival, for a fixed delay d: radius sqrt((1 + 2 d) G T).
+
+    Langford, Smola and Zinkevich (2009) have the same order. Proof: let u be the comparator, w_s the move of round s,
+    v_s the hypothesis at the arrival of its answer, and eta the step. Then f_s(w_s) - f_s(u) is at most
+    <grad f_s(v_s), v_s - u> + sqrt(G) |w_s - v_s|. The steps are those of gradient descent at v_s, so that the first
+    terms sum to at most radius^2 / (2 eta) + eta G T / 2. At most d updates separate w_s from v_s, each of mean length
+    eta sqrt(G). So the second terms sum to at most eta G d T. The step size minimises the total.
+
+    Args:
+        radius: radius of the ball of hypotheses and comparators; its centre is the first hypothesis.
+        G: bound on the second moment of the estimates, and on the squared gradients in the ball. With noisy estimates
+            the environment is oblivious.
+        delay: the delay d of every answer.
+        n_rounds: the horizon T.
+
+    Example:
+        >>> from jaxonline.bounds import delayed_gradient_descent
+        >>> delayed_gradient_descent(radius=2.0, G=4.0, delay=4, n_rounds=100).value
+        120.0
+    """
+    root = float(np.sqrt((1 + 2 * delay) * G * n_rounds))
+    # as without delay for estimates with (1 + 2 d) G; there is no bound for decreasing steps
+    return RegretBound(radius * root, radius / root, G * (1 + 2 * delay), radius, np.inf)

@@ -12,18 +12,20 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxonline.claims.registry import SamplingOptions, claim
-from jaxonline.feedback import BanditOracle
+from jaxonline.feedback import Bandit, BanditOracle, Delayed
 from jaxonline.game import Available, Draw, Specs
 from jaxonline.learners.bandits.exp3 import EXP3
 from jaxonline.learners.bandits.exp3_ix import EXP3IX
 from jaxonline.learners.bandits.exp3_p import EXP3P
 from jaxonline.learners.bandits.exp4 import EXP4
+from jaxonline.learners.wrappers.update_on_arrival import UpdateOnArrival
 from jaxonline.linalg.programs import run_compiled
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.result import Verification
 
 LOSSES, P = np.array([0.3, 0.9, 0.0, 1.0]), np.array([0.4, 0.1, 0.45, 0.05])
 ADVICE = np.array([[0.7, 0.1, 0.1, 0.1], [0.0, 0.0, 0.0, 1.0], [0.25, 0.25, 0.25, 0.25]])
+PRESENT_P = np.array([0.2, 0.3, 0.2, 0.3])
 GAMMA, BETA = 0.02, 0.03
 MASK, CUMULATIVE_LOSSES = np.array([True, False, True, True]), np.array([0.5, 0.0, 1.5, 1.0])
 
@@ -74,6 +76,39 @@ def _sleeping(form: str, options: SamplingOptions) -> Verification:
 def _sleeping_not_renormalised(form: str, options: SamplingOptions) -> Verification:
     """Without renormalisation over the available arms the estimates are too large."""
     return _sleeping_estimates(renormalised=False)
+
+
+@claim(
+    "importance weights of the round answered, EXP3 with delay", "Joulani et al. 2013", cost="exact", printed="unbiased"
+)
+def _delayed(form: str, options: SamplingOptions) -> Verification:
+    """The answer to round 1 arrives in round 3, when the arms have other probabilities."""
+    learner, key = UpdateOnArrival(EXP3(1.0)), jax.random.key(0)
+
+    def estimates(move: Draw, loss: Any) -> Any:
+        losses, feedback = jnp.asarray(LOSSES), Delayed(Bandit(), 2)
+        queue = feedback.init(key, Specs((), losses), move)
+        present = Draw(jnp.int32(0), jnp.asarray(PRESENT_P))
+        for t, played in ((1, move), (2, present)):
+            queue = feedback.observe(key, queue, jnp.int32(t), (), losses, played)
+        oracle = feedback.open(key, jnp.int32(3), (), losses, present, queue)
+        return learner.update(key, learner.init(key, Specs((), losses)), oracle)[0]
+
+    return unbiased(None, LOSSES, support=_support(estimates))
+
+
+@claim(
+    "importance weights of the present round, EXP3 with delay", "Joulani et al. 2013", cost="exact", printed="biased"
+)
+def _delayed_present(form: str, options: SamplingOptions) -> Verification:
+    """The probabilities of round 3 are wrong for the arm drawn in round 1."""
+
+    def estimates(move: Draw, loss: Any) -> Any:
+        losses, present = jnp.asarray(LOSSES), move._replace(probabilities=jnp.asarray(PRESENT_P))
+        state = EXP3(1.0).init(None, Specs((), losses))
+        return EXP3(1.0).update(None, state, BanditOracle((), present, losses))[0]
+
+    return unbiased(None, LOSSES, support=_support(estimates))
 
 
 @claim("importance weights of experts, EXP4", "Auer et al. 2002", cost="exact", printed="unbiased")

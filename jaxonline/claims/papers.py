@@ -120,6 +120,8 @@ PLACES: dict[str, list[Place]] = {
         Place("Freund et al. 1997", "experts that sleep (Using and combining predictors that specialize)",
               "environments.Sleeping learners.Hedge learners.EXP3 simulation.awake_regret bounds.sleeping_hedge "
               "bounds.sleeping_exp3"),
+        Place("Joulani et al. 2013", "delayed answers",
+              "feedback.Delayed learners.UpdateOnArrival learners.BOLD bounds.bold bounds.delayed_ucb1"),
         Place("Kleinberg et al. 2010", "sleeping bandits and the best ordering",
               "learners.UCB1 comparators.BestOrdering bounds.sleeping_ucb1"),
         Place("Neu 2015", "EXP3 with implicit exploration", "learners.EXP3IX bounds.exp3_ix"),

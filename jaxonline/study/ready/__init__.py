@@ -25,6 +25,7 @@ STUDY_GROUPS = {
         "sleeping-bandits": "jaxonline.study.ready.games.sleeping:SleepingBandits",
         "sleeping-experts": "jaxonline.study.ready.games.sleeping:SleepingExperts",
         "delayed": "jaxonline.study.ready.games.delayed:DelayedBandits",
+        "delayed-gradient": "jaxonline.study.ready.games.delayed_gradient:DelayedGradient",
         "best-arm": "jaxonline.study.ready.games.best_arm:BestArmIdentification",
         "sets": "jaxonline.study.ready.games.semi_bandits:SemiBandits",
         "duels": "jaxonline.study.ready.games.duels:Duels",

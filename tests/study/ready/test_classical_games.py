@@ -24,6 +24,7 @@ SMALL = {
     "contextual": {"arms": 3, "dimension": 2},
     "convex": {"dimension": 2},
     "delayed": {"delays": (0, 5)},
+    "delayed-gradient": {"delays": (0, 5)},
     "best-arm": {"budget": 40},
     "sets": {"means": (0.2, 0.4, 0.6), "size": 2},
     "duels": {"strengths": (3.0, 2.0, 1.0)},
