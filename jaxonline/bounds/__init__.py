@@ -1,9 +1,9 @@
 """Regret and mistake bounds of theorems as numbers, with the step sizes that they prescribe.
 
-Linear predictors: `linear`, with `moments` of data and noise; other gradient descent: `convex`; mistakes of
-classifiers: `classifiers`; expert advice: `experts`; bandits: `bandits`, with sets of arms `combinatorial`, with pairs
-`duelling`; kernels on noisy data: `noisy_kernels` (any noise) and `gaussian_noise`; multi-kernel least squares:
-`multikernel`; a few attributes of each instance: `attributes`.
+The modules are `linear` (linear predictors, with `moments` of data and noise), `convex` (other gradient descent),
+`classifiers` (mistakes of classifiers), `experts` (expert advice), `bandits`, `combinatorial` (bandits with sets of
+arms), `duelling` (bandits with pairs of arms), `noisy_kernels` (kernels with any noise), `gaussian_noise` (kernels with
+Gaussian noise), `multikernel` (multi-kernel least squares) and `attributes` (a few attributes of each instance).
 """
 
 from jaxonline.bounds.attributes import (

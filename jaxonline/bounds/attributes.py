@@ -1,7 +1,7 @@
 """Bounds for learning from k attributes of each instance, with the constants of the proofs.
 
 Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partially observed attributes" (ICML 2010; paper C),
-omits constants in Theorems 1 and 2. Here every constant is kept; the bound of AERR follows by the same argument.
+omits constants in Theorems 1 and 2. This module keeps every constant. The bound of AERR follows by the same argument.
 """
 
 import math
@@ -54,7 +54,7 @@ class StronglyConvexBound(NamedTuple):
     def value_for_regularizer(
         self, regularizer: PositiveFloat, rounds: Annotated[Numbers, Ge(1)]
     ) -> Float[np.ndarray, "..."]:
-        """Bound after each of `rounds` for any lambda: lambda T norm^2 / 2 + G (1 + log T) / lambda."""
+        """Bound after each round in `rounds` for any lambda: lambda T norm^2 / 2 + G (1 + log T) / lambda."""
         regularizer, T = float(regularizer), np.asarray(rounds, float)
         return regularizer * T * self.norm**2 / 2 + self.G * (1 + np.log(T)) / regularizer
 
@@ -67,8 +67,8 @@ def aer_regret(
 ) -> StronglyConvexBound:  # fmt: skip
     """Expected regret of `learners.aer`, and the risk of its averaged hypothesis (paper C, Theorem 2).
 
-    With G = 8 (B x_bound + y_bound)^2 d^2 x_bound^2 / k. The theorem's lambda is not optimal for these constants; for
-    another lambda see `value_for_regularizer`.
+    The bound uses G = 8 (B x_bound + y_bound)^2 d^2 x_bound^2 / k. The theorem's lambda is not optimal for these
+    constants; for another lambda see `value_for_regularizer`.
 
     Args:
         dimension: d.
@@ -106,8 +106,8 @@ def aerr_regret(
 ) -> RegretBound:  # fmt: skip
     """Expected regret of `learners.aerr` against the l2 ball: radius sqrt(G T), with step size radius / sqrt(G T).
 
-    G = (8 d / k) x_bound^2 ((radius x_bound + y_bound)^2 + (2 / k) radius^2 x_bound^2). The order is that of Hazan and
-    Koren (2012, Theorem 3.1): sqrt(d / k) instead of AER's d / sqrt(k), for instances of bounded Euclidean length.
+    Here G = (8 d / k) x_bound^2 ((radius x_bound + y_bound)^2 + (2 / k) radius^2 x_bound^2). The bound has the order
+    sqrt(d / k) of Hazan and Koren (2012, Theorem 3.1) instead of AER's d / sqrt(k), for instances with bounded |x|_2.
 
     Args:
         dimension: d.
@@ -134,7 +134,7 @@ def baseline_risk(
 ) -> float:
     """Excess risk of the Baseline's w over the best predictor, with probability 1 - delta (paper C, Theorem 1).
 
-    For |x_i| <= 1, |y| <= 1 and the exact minimiser w. Lemma 3 is corrected for k > 2 (erratum E20).
+    The bound holds for |x_i| <= 1, |y| <= 1 and the exact minimiser w. Lemma 3 is corrected for k > 2 (erratum E20).
 
     Args:
         dimension: d.
@@ -169,7 +169,7 @@ def hidden_attribute_examples(
 ) -> int:
     """Minimum number of examples for an excess risk of eps with k attributes of each example (paper C, Theorem 3).
 
-    (1/2) floor(d / (96 k eps)), rounded up: every learner needs this many on average in `environments.HiddenAttribute`.
+    Every learner needs (1/2) floor(d / (96 k eps)) examples, rounded up, on average in `environments.HiddenAttribute`.
 
     Args:
         dimension: d, at least 4 k.

@@ -38,7 +38,7 @@ def explore_then_commit(
     Args:
         gaps: gaps of the arms [K].
         pulls_each: m, pulls of each arm.
-        n_rounds: T, one or several, at least m K.
+        n_rounds: the horizon T, or several horizons, at least m K.
         std: sub-Gaussian parameter of the losses about their means; 1/2 for losses in [0, 1].
 
     Example:
@@ -59,7 +59,7 @@ def ucb1(gaps: Gaps, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 
     Args:
         gaps: gaps of the arms [K].
-        n_rounds: T, one or several.
+        n_rounds: the horizon T, or several horizons.
 
     Example:
         >>> from jaxonline.bounds import ucb1
@@ -73,10 +73,11 @@ def ucb1(gaps: Gaps, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 @cites("lai1985asymptotically")
 @validate_arguments
 def lai_robbins(means: Annotated[Float[ArrayLike, "K"], Interval(gt=0, lt=1)]) -> float:
-    """Constant of Lai and Robbins (1985) for losses of 0 and 1: sum of gap / kl(mean, least mean).
+    """Constant of Lai and Robbins (1985) for losses of 0 and 1: sum over arms of gap / kl(mean, least mean).
 
     The regret of every consistent learner (its regret grows more slowly than any power of T, for all means) is at least
-    this times ln T (1 - o(1)); that of `KLUCB` and `BernoulliThompson` is at most this times ln T (1 + o(1)).
+    this constant times ln T (1 - o(1)). The regret of `KLUCB` and `BernoulliThompson` is at most the constant times
+    ln T (1 + o(1)).
 
     Args:
         means: mean losses of the arms [K].
@@ -99,7 +100,7 @@ def moss(n_arms: Count, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 
     Args:
         n_arms: K.
-        n_rounds: T, one or several, each for a learner that knows it.
+        n_rounds: the horizon T, or several horizons, each for a learner that knows its horizon.
 
     Example:
         >>> from jaxonline.bounds import moss
@@ -114,11 +115,12 @@ def moss(n_arms: Count, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 def minimax(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """Minimax lower bound on the regret of every learner, for some arms with losses 0 and 1: min(sqrt(K T), T) / 20.
 
-    Auer, Cesa-Bianchi, Freund and Schapire (2002), Theorem 5.1; the mean over the arms of `HiddenBestArm.over_horizon`.
+    Auer, Cesa-Bianchi, Freund and Schapire (2002), Theorem 5.1. The bound holds for the mean regret over the random
+    arms of `HiddenBestArm.over_horizon`.
 
     Args:
         n_arms: K.
-        n_rounds: T, one or several, each with its own environment.
+        n_rounds: the horizon T, or several horizons, each with its own environment.
 
     Example:
         >>> from jaxonline.bounds import minimax
@@ -136,7 +138,7 @@ def exp3(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 
     Args:
         n_arms: K.
-        n_rounds: T, one or several, each for a learner that knows it.
+        n_rounds: the horizon T, or several horizons, each for a learner that knows its horizon.
 
     Example:
         >>> from jaxonline.bounds import exp3
@@ -154,7 +156,7 @@ def exp4(n_experts: CountFrom2, n_arms: Count, n_rounds: Horizons) -> Float[np.n
     Args:
         n_experts: N.
         n_arms: K.
-        n_rounds: T, one or several, each for a learner that knows it.
+        n_rounds: the horizon T, or several horizons, each for a learner that knows its horizon.
 
     Example:
         >>> from jaxonline.bounds import exp4
@@ -169,11 +171,11 @@ def exp4(n_experts: CountFrom2, n_arms: Count, n_rounds: Horizons) -> Float[np.n
 def exp3_ix(n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat) -> Float[np.ndarray, "..."]:
     """High-probability regret bound of `EXP3IX.over_horizon` against the best arm in hindsight (Neu 2015, Theorem 1).
 
-    2 sqrt(2 K T ln K) + (sqrt(2 K T / ln K) + 1) ln(2 / delta), with probability at least 1 - delta.
+    The bound is 2 sqrt(2 K T ln K) + (sqrt(2 K T / ln K) + 1) ln(2 / delta), with probability at least 1 - delta.
 
     Args:
         n_arms: K.
-        n_rounds: T, one or several, each for a learner that knows it.
+        n_rounds: the horizon T, or several horizons, each for a learner that knows its horizon.
         delta: probability that the bound fails.
 
     Example:
@@ -192,14 +194,15 @@ def exp3_p(
 ) -> Float[np.ndarray, "..."]:
     """High-probability regret bound of `EXP3P.over_horizon` against the best arm in hindsight.
 
-    5.15 sqrt(T K ln(K / delta)), with probability at least 1 - delta: Bubeck and Cesa-Bianchi (2012), Theorem 3.3.
+    The bound is 5.15 sqrt(T K ln(K / delta)), which holds with probability at least 1 - delta: Bubeck and Cesa-Bianchi
+    (2012), Theorem 3.3.
 
     Args:
         n_arms: K.
-        n_rounds: T, one or several, each for a learner that knows it.
+        n_rounds: the horizon T, or several horizons, each for a learner that knows its horizon.
         delta: probability that the bound fails.
-        known: whether the learner was made for this delta. A learner made for delta = 1 has the bound sqrt(T K / ln K)
-            ln(1 / delta) + 5.15 sqrt(T K ln K) for all delta.
+        known: whether the learner was made for this value of delta. A learner made for delta = 1 has the bound
+            sqrt(T K / ln K) ln(1 / delta) + 5.15 sqrt(T K ln K) for all delta.
 
     Example:
         >>> from jaxonline.bounds import exp3_p

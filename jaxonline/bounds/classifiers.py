@@ -18,8 +18,8 @@ def perceptron(radius: PositiveFloat, margin: PositiveFloat) -> float:
     """Mistake bound of `Perceptron` and `KernelPerceptron` (Novikoff 1962): (r / gamma)^2.
 
     Args:
-        radius: r >= |x|.
-        margin: gamma <= y <u, x> for some |u| = 1.
+        radius: r, with |x| <= r for every instance x.
+        margin: gamma, with y <u, x> >= gamma in every round for some |u| = 1.
 
     Example:
         >>> from jaxonline.bounds import perceptron
@@ -36,8 +36,8 @@ def p_norm_perceptron(p: Annotated[float, Ge(2)], radius: PositiveFloat, margin:
 
     Args:
         p: exponent of the norm of instances.
-        radius: r >= |x|_p.
-        margin: gamma <= y <u, x> for some |u|_q = 1, where 1/p + 1/q = 1.
+        radius: r, with |x|_p <= r for every instance x.
+        margin: gamma, with y <u, x> >= gamma in every round for some |u|_q = 1, where 1/p + 1/q = 1.
 
     Example:
         >>> from jaxonline.bounds import p_norm_perceptron
@@ -55,7 +55,7 @@ def winnow(
 ) -> float:  # fmt: skip
     """Mistake bound of `Winnow` on a disjunction of k of d attributes (Blum 1998).
 
-    (1 + a) k (1 + log_a theta) + a d / ((a - 1) theta), which is 2 + 3 k (1 + log2 d) for a = 2 and theta = d.
+    It is (1 + a) k (1 + log_a theta) + a d / ((a - 1) theta), which is 2 + 3 k (1 + log2 d) for a = 2 and theta = d.
 
     Args:
         n_attributes: d.
@@ -86,7 +86,7 @@ def passive_aggressive(
 ) -> float:  # fmt: skip
     """Bound on the squared hinge losses of `PassiveAggressive` (PA, PA-II) or on its mistakes (PA-I), against any u.
 
-    Crammer et al. (2006), with |x| <= r and the hinge losses l of u. PA (Theorem 2, for l = 0): r^2 |u|^2. PA-I
+    Here |x| <= r, and l are the hinge losses of u (Crammer et al. 2006). PA (Theorem 2, for l = 0): r^2 |u|^2. PA-I
     (Theorem 4): max(r^2, 1/C) (|u|^2 + 2 C sum l). PA-II (Theorem 5): (r^2 + 1/(2 C)) (|u|^2 + 2 C sum l^2). A sum of
     squares also bounds the mistakes, as a mistake has a hinge loss of at least 1.
 

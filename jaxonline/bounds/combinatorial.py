@@ -18,14 +18,14 @@ def cucb(
 ) -> Float[np.ndarray, "..."]:
     """Regret bound of CUCB on sets of m arms.
 
-    6 m^2 ln T sum of (2 / least_k - 1 / largest_k) + (pi^2 / 3 + 1) K largest. least_k and largest_k are the smallest
-    and largest positive gap of a set with arm k; the sum runs over the arms with such a set. Chen, Wang and Yuan
-    (2013), Theorem 1, with the smoothness f(x) = m x of sums of m arms, for losses of arms in [0, 1].
+    The bound is 6 m^2 ln T sum of (2 / least_k - 1 / largest_k) + (pi^2 / 3 + 1) K largest. least_k and largest_k are
+    the smallest and largest positive gap of a set with arm k; the sum runs over the arms with such a set. Chen, Wang
+    and Yuan (2013), Theorem 1, with the smoothness f(x) = m x of sums of m arms, for losses of arms in [0, 1].
 
     Args:
         means: mean losses of the arms [K].
         m: number of arms in a set, as in `losses.SmallestArms`.
-        n_rounds: T, one or several.
+        n_rounds: the horizon T, or several horizons.
 
     Raises:
         ValueError: m exceeds the number of arms.

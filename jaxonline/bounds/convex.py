@@ -34,8 +34,8 @@ class BanditBound(NamedTuple):
 def projected_gradient(diameter: PositiveFloat, gradient_bound: PositiveFloat, n_rounds: Rounds) -> RegretBound:
     """Regret bound of online gradient descent in a set of diameter D, |g| <= G: D G sqrt(T), with step D / (G sqrt(T)).
 
-    Zinkevich (2003): D^2 / (2 step) + step G^2 T / 2 from any first hypothesis. From the centre of a ball it is half of
-    that: `gradient_descent`.
+    Zinkevich (2003) has the bound D^2 / (2 step) + step G^2 T / 2 from any first hypothesis. From the centre of a ball
+    the bound is half as large (`gradient_descent`).
 
     Args:
         diameter: D.
@@ -63,8 +63,8 @@ def exponentiated_gradient(
     unbounded, so small late steps may not recover the weight that an expert lost by large early steps.
 
     Args:
-        n_weights: n: the dimension, or twice the dimension for signed weights.
-        gradient_bound: G, bound on the largest entry.
+        n_weights: number n of weights, equal to the dimension, or to twice the dimension for signed weights.
+        gradient_bound: G, bound on the largest absolute entry of a gradient.
         n_rounds: T.
         scale: sum of the weights.
 
@@ -85,8 +85,9 @@ def online_newton_step(
 ) -> NewtonBound:  # fmt: skip
     """Regret bound of `OnlineNewtonStep` for alpha-exp-concave losses with |g| <= G: 5 (1/alpha + G D) d ln T.
 
-    gamma = min(1 / (4 G D), alpha) / 2 and epsilon = 1 / (gamma D)^2: Hazan, Agarwal and Kale (2007), Theorem 2; Hazan
-    (2016), Theorem 4.5. The squared loss (y_hat - y)^2 with |y_hat - y| <= M is exp-concave with alpha = 1 / (2 M^2).
+    The parameters are gamma = min(1 / (4 G D), alpha) / 2 and epsilon = 1 / (gamma D)^2: Hazan, Agarwal and Kale
+    (2007), Theorem 2; Hazan (2016), Theorem 4.5. The squared loss (y_hat - y)^2 with |y_hat - y| <= M is exp-concave
+    with alpha = 1 / (2 M^2).
 
     Args:
         exp_concavity: alpha.
@@ -114,7 +115,8 @@ def gradient_bandit(
 ) -> BanditBound:
     """Regret bound of `GradientBandit` for convex L-Lipschitz losses with |loss| <= C on the ball.
 
-    2 T^(3/4) sqrt(3 R d C L): Flaxman, Kalai and McMahan (2005), Theorem 2; a ball does not need its factor C / r.
+    The bound is 2 T^(3/4) sqrt(3 R d C L): Flaxman, Kalai and McMahan (2005), Theorem 2; a ball does not need its
+    factor C / r.
 
     Args:
         radius: R.

@@ -21,12 +21,12 @@ def bold(
     """Regret of `learners.BOLD`: (d + 1) R(T / (d + 1)).
 
     Each of the d + 1 copies plays some of the rounds, and R is concave: Joulani, Gyorgy and Szepesvari (2013),
-    Theorem 1; Weinberger and Ordentlich (2002) for a fixed delay. The environment is oblivious.
+    Theorem 1; Weinberger and Ordentlich (2002) for a fixed delay. The bound assumes an oblivious environment.
 
     Args:
         bound: the concave bound R(T) on the regret of the base learner without delay.
         max_delay: the largest delay d.
-        n_rounds: the horizon T, or several.
+        n_rounds: the horizon T, or several horizons.
 
     Example:
         >>> import numpy as np
@@ -43,13 +43,13 @@ def bold(
 def delayed_ucb1(gaps: Gaps, max_delay: NonNegativeInt, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """Pseudo-regret of UCB1 that updates on arrival: the bound without delay plus d times the sum of the gaps.
 
-    Of the pulls of an arm at most d are unanswered, and the others satisfy the argument of Auer et al. (2002),
+    At most d pulls of an arm are unanswered, and its other pulls satisfy the argument of Auer et al. (2002),
     Theorem 1. Joulani, Gyorgy and Szepesvari (2013), Theorem 7, have the same additive term.
 
     Args:
         gaps: the gaps of the mean losses of the arms [K], 0 for a best arm.
         max_delay: the largest delay d.
-        n_rounds: the horizon T, or several.
+        n_rounds: the horizon T, or several horizons.
 
     Example:
         >>> from jaxonline.bounds import delayed_ucb1
@@ -73,7 +73,7 @@ def delayed_exp3(
     Args:
         n_arms: the number K of arms.
         delay: the delay d of every answer.
-        n_rounds: the horizon T, or several.
+        n_rounds: the horizon T, or several horizons.
         eta: the learning rate.
 
     Raises:

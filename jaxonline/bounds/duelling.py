@@ -19,17 +19,17 @@ def rucb(
 ) -> Float[np.ndarray, "..."]:
     """High-probability regret bound of RUCB: with probability at least 1 - delta it holds for all T at once.
 
-    min(C, T) max gap + sum over pairs of (4 alpha ln T / min(gap_i, gap_j)^2 + 1) (gap_i + gap_j) / 2, with
-    C = ((4 alpha - 1) K^2 / ((2 alpha - 1) delta))^(1 / (2 alpha - 1)). The gap of arm i is the probability that the
-    Condorcet winner beats it, minus 1/2; a pair with the winner has the gap of the other arm in place of the minimum.
-    Zoghi, Whiteson, Munos and de Rijke (2014), Lemma 1 and Proposition 2; the + 1 is the last duel of each pair. For
-    alpha near 1/2 the number C is huge, and the bound says nothing.
+    The bound is min(C, T) max gap + sum over pairs of (4 alpha ln T / min(gap_i, gap_j)^2 + 1) (gap_i + gap_j) / 2,
+    with C = ((4 alpha - 1) K^2 / ((2 alpha - 1) delta))^(1 / (2 alpha - 1)). The gap of arm i is the probability that
+    the Condorcet winner beats it, minus 1/2; for a pair that contains the winner, the gap of the other arm replaces the
+    minimum. Zoghi, Whiteson, Munos and de Rijke (2014), Lemma 1 and Proposition 2; the term + 1 counts the last duel of
+    each pair. For alpha near 1/2 the number C is huge, and the bound says nothing.
 
     Args:
-        preferences: arm i beats arm j with probability `preferences[i, j]` [K, K].
-        n_rounds: T, one or several.
+        preferences: probabilities [K, K]; arm i beats arm j with probability `preferences[i, j]`.
+        n_rounds: the horizon T, or several horizons.
         delta: probability that the bound fails.
-        alpha: that of the learner.
+        alpha: the parameter alpha of the learner.
 
     Raises:
         ValueError: there is no Condorcet winner.

@@ -30,7 +30,7 @@ class RateBound(NamedTuple):
         eta: learning rate.
         n_rounds: horizon.
         information: complexity of the comparators, ln K for K experts.
-        variance: cost of a round.
+        variance: factor of eta t, the cost of one round.
 
     Example:
         >>> from jaxonline.bounds import exponential_weights
@@ -51,7 +51,7 @@ class RateBound(NamedTuple):
 
     @validate_arguments
     def at_rounds(self, rounds: Annotated[Numbers, Ge(0)]) -> Float[np.ndarray, "..."]:
-        """Bound after each of `rounds`, up to the horizon."""
+        """Bound after each round in `rounds`, up to the horizon."""
         t = np.asarray(rounds, float)
         return self.information / self.eta + self.eta * self.variance * t
 
@@ -98,8 +98,9 @@ def weighted_majority(n_experts: Count, beta: OpenUnitFloat, best_mistakes: NonN
 def exponential_weights(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat | None = None) -> RateBound:
     """Regret bound of `Hedge` and `DrawnExpert` with exponential weights: ln K / eta + eta T / 8.
 
-    It is sqrt(T ln K / 2) for the best eta, sqrt(8 ln K / T) (erratum E18: the lecture omits this root). It also holds
-    for the weighted mean of experts under convex losses. Cesa-Bianchi and Lugosi (2006), Theorem 2.2.
+    The bound is sqrt(T ln K / 2) for the best eta, sqrt(8 ln K / T) (erratum E18: the lecture, paper E, omits this
+    root). The bound also holds for the weighted mean of experts under convex losses. Cesa-Bianchi and Lugosi (2006),
+    Theorem 2.2.
 
     Args:
         n_experts: K.
@@ -122,8 +123,8 @@ def fixed_share(
 ) -> RateBound:
     """Regret bound of `FixedShare.over_horizon` against every sequence of experts with at most m switches.
 
-    sqrt(T/2 ((m + 1) ln K + (T - 1) H(m / (T - 1)))) with the binary entropy H, for share = m / (T - 1) <= 1/2:
-    Cesa-Bianchi and Lugosi (2006), Corollary 5.1.
+    The bound is sqrt(T/2 ((m + 1) ln K + (T - 1) H(m / (T - 1)))) with the binary entropy H, for share = m / (T - 1) <=
+    1/2: Cesa-Bianchi and Lugosi (2006), Corollary 5.1.
 
     Args:
         n_experts: K.
@@ -149,7 +150,7 @@ def fixed_share(
 def perturbed_leader(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat | None = None) -> RateBound:
     """Regret bound of `FollowThePerturbedLeader` with exponential noise: (H_K - 1) / eta + eta T, H_K = 1 + ... + 1/K.
 
-    At most 2 sqrt(T ln K) for the default rate. Kalai and Vempala (2005), Hutter and Poland (2005).
+    The bound is at most 2 sqrt(T ln K) for the default rate. Kalai and Vempala (2005), Hutter and Poland (2005).
 
     Args:
         n_experts: K.
@@ -172,8 +173,8 @@ def perturbed_leader(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat
 def regularized_leader(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat | None = None) -> RateBound:
     """Regret bound of `FollowTheRegularizedLeader` with |w|^2 / 2: (1 - 1/K) / (2 eta) + eta K T / 2.
 
-    It is sqrt((K - 1) T) for the best eta and holds for every sequence. By duality, as in Nesterov (2009); the second
-    term is half that of Shalev-Shwartz (2012), Theorem 2.11.
+    The bound is sqrt((K - 1) T) for the best eta, and holds for every sequence of losses. The proof uses duality, as in
+    Nesterov (2009); the second term is half of the term of Shalev-Shwartz (2012), Theorem 2.11.
 
     Args:
         n_experts: K.
@@ -217,7 +218,8 @@ def label_efficient(n_experts: CountFrom2, n_rounds: Rounds, n_questions: Count)
 def doubling(constant: PositiveFloat, n_rounds: Rounds) -> float:
     """Regret bound of `Doubling` for learners whose regret over every known horizon T is at most c sqrt(T).
 
-    The sum of c sqrt(2^k) over the phases, <= sqrt(2)/(sqrt(2) - 1) c sqrt(T): Cesa-Bianchi and Lugosi (2006), 2.3.
+    The bound is the sum of c sqrt(2^k) over the phases, at most sqrt(2)/(sqrt(2) - 1) c sqrt(T): Cesa-Bianchi and
+    Lugosi (2006), 2.3.
 
     Args:
         constant: c.
@@ -233,6 +235,6 @@ def doubling(constant: PositiveFloat, n_rounds: Rounds) -> float:
 
 
 def _rate_bound(eta: float | None, n_rounds: int, information: float, variance: float) -> RateBound:
-    """Bound with rate eta, or with the best rate: both terms are equal at the horizon."""
+    """Bound with rate eta, or with the best rate, which makes both terms equal at the horizon."""
     best = math.sqrt(information / (variance * n_rounds))
     return RateBound(best if eta is None else float(eta), n_rounds, information, variance)

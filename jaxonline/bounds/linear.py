@@ -1,6 +1,6 @@
 """Regret bounds of gradient descent for linear predictors and the squared loss, on clean or noisy data.
 
-`two_copies` and `known_covariance` are Theorems 1 and 2 of paper B, corrected.
+`two_copies` and `known_covariance` are the corrected Theorems 1 and 2 of paper B.
 """
 
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
@@ -16,7 +16,7 @@ def full_information(
 ) -> RegretBound:
     """Regret bound of online gradient descent on clean data, |x| <= x_bound and |y| <= y_bound (Zinkevich 2003).
 
-    G = 4 (radius x_bound + y_bound)^2 x_bound^2.
+    The bound is radius sqrt(G T) with G = 4 (radius x_bound + y_bound)^2 x_bound^2.
 
     Example:
         >>> from jaxonline.bounds import full_information
@@ -29,7 +29,7 @@ def full_information(
 @cites("cesabianchi2010learning")
 @validate_arguments
 def two_copies(radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds) -> RegretBound:
-    """Regret bound of gradient descent on two noisy copies a round: B_w sqrt(G T), with step size B_w / sqrt(G T).
+    """Regret bound of gradient descent on two noisy copies per round: B_w sqrt(G T), with step size B_w / sqrt(G T).
 
     Paper B, Theorem 1, with G = 4 (B_w B + B_y)^2 B^2 (erratum E10).
 

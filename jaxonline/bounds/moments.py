@@ -34,7 +34,7 @@ def moment_bounds(
     X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"], noise: Noise | None = None,
     label_noise: Noise | None = None,
 ) -> MomentBounds:  # fmt: skip
-    """Exact constants of the theorems for a data set, with `Noise` F z of independent symmetric coordinates z.
+    """Exact constants of the theorems for a data set, with `Noise` F z, z with independent symmetric entries.
 
     E|x + n|^4 = |x|^4 + 4 x'Sx + 2 |x|^2 tr S + E|n|^4, E|n|^4 = (tr S)^2 + 2 tr S^2 + (kurtosis - 3) sum M_kk^2, with
     S = F F' and M = F' F; E <x + n, x + n'>^2 = |x|^4 + 2 x'Sx + tr S^2.
@@ -42,7 +42,8 @@ def moment_bounds(
     Args:
         X: instances [n, d].
         y: targets [n].
-        noise: distribution of the instances' noise with a finite fourth moment (or ValueError); None if they are clean.
+        noise: distribution of the instances' noise with a finite fourth moment (otherwise a ValueError); None if they
+            are clean.
         label_noise: distribution of the labels' noise, or None for clean labels.
 
     Example:

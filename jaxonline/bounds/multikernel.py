@@ -1,11 +1,11 @@
 """Regret bounds of multi-kernel online least squares (Rokhlin and Gurtovaya 2025).
 
 The bounds are for half squared losses, sum (prediction - y)^2 / 2, and labels |y| <= Y. Theorem 1 is the bound of Vovk
-(2001) and Azoury and Warmuth (2001) in the features. Theorems 1 to 3 hold in expectation over the random features,
-against functions f of an RKHS, through the weights of Lemma 1. The paper's features are sqrt(2) cos(<omega, x> + b), m
-for each kernel. Features divided by sqrt(m), as in a `Dictionary`, give the same algorithm with lambda m for lambda
-(`scaled=True`). For pairs (cos, sin) of m frequencies there are 2m weights and their squared norm is at most m instead
-of 2m, so 2 |f|^2 / m of Lemma 1 becomes |f|^2 / m.
+(2001) and Azoury and Warmuth (2001), applied to the features. Theorems 1 to 3 hold in expectation over the random
+features, against functions f of an RKHS, through the weights of Lemma 1. The paper's features are sqrt(2)
+cos(<omega, x> + b), m for each kernel. Features divided by sqrt(m), as in a `Dictionary`, give the same algorithm with
+lambda m in place of lambda (`scaled=True`). For pairs (cos, sin) of m frequencies there are 2m weights and their
+squared norm is at most m instead of 2m, so 2 |f|^2 / m of Lemma 1 becomes |f|^2 / m.
 """
 
 import dataclasses
@@ -49,12 +49,12 @@ class Features:
 
     @property
     def variance(self) -> float:
-        """c in E(<w^, phi(x)> - f(x))^2 <= c |f|^2 / m, Lemma 1."""
+        """The constant c in E(<w^, phi(x)> - f(x))^2 <= c |f|^2 / m (Lemma 1)."""
         return 1.0 if self.layout == "pair" else 2.0
 
     @validate_arguments
     def effective(self, regularizer: PositiveFloat) -> float:
-        """Regularizer of the same forecaster with unscaled features."""
+        """Return the regularizer that gives the same forecaster with unscaled features."""
         return regularizer * (self.frequencies if self.scaled else 1)
 
 
@@ -71,7 +71,7 @@ def vaw(
         n_features: m.
         x_bound: rho, bound on the norm of instances.
         y_bound: Y.
-        n_rounds: T, one or several.
+        n_rounds: the horizon T, or several horizons.
         regularizer: lambda.
 
     Example:
@@ -100,7 +100,7 @@ def concatenated(
         n_kernels: N.
         features: features of each kernel.
         y_bound: Y.
-        n_rounds: T, one or several.
+        n_rounds: the horizon T, or several horizons.
         regularizer: lambda.
 
     Example:
@@ -135,9 +135,9 @@ def vaw2(
         n_kernels: N.
         features: features of each kernel.
         y_bound: Y.
-        n_rounds: T, one or several.
+        n_rounds: the horizon T, or several horizons.
         regularizer: lambda of the forecasters.
-        combiner_regularizer: lambda of the combiner; that of the forecasters by default.
+        combiner_regularizer: lambda of the combiner; by default the lambda of the forecasters.
         truncated: whether predictions are truncated to [-Y, Y] before they are combined (the remark after Eq. 28).
 
     Example:
@@ -170,7 +170,7 @@ def vaw_ewa(
         n_kernels: N.
         features: features of each kernel.
         y_bound: Y; predictions are truncated to [-Y, Y].
-        n_rounds: T, one or several.
+        n_rounds: the horizon T, or several horizons.
         regularizer: lambda of the forecasters.
 
     Example:
@@ -187,7 +187,7 @@ def vaw_ewa(
 def ewa(n_experts: Count, y_bound: PositiveFloat) -> float:
     """Regret bound of EWA with eta = 1/(8 Y^2) against the best expert, in [-Y, Y]: 4 Y^2 ln N (Eq. 30).
 
-    For an interval with another centre it is width^2 ln N: Y is half the width.
+    For an interval with another centre, Y is half the width, so the bound is width^2 ln N.
 
     Example:
         >>> from jaxonline.bounds import ewa
@@ -213,7 +213,7 @@ def aggregating(n_experts: Count, y_bound: PositiveFloat) -> float:
 def _one_kernel_regret(
     f_norm: float, features: Features, y_bound: float, T: np.ndarray, regularizer: float
 ) -> np.ndarray:
-    """(lambda/2 + T) |f|^2/m + m Y^2/2 ln(1 + 2T/lambda), which Theorems 2 and 3 share."""
+    """Return (lambda/2 + T) |f|^2/m + m Y^2/2 ln(1 + 2T/lambda), a part of the bounds of Theorems 2 and 3."""
     energy = f_norm**2 / features.frequencies
     first = (features.effective(regularizer) / 2 + features.variance / 2 * T) * energy
     return first + _log_term(features, y_bound, T, regularizer)

@@ -42,10 +42,10 @@ class RegretBound(NamedTuple):
 
     @validate_arguments
     def inverse_sqrt_step(self, eta: PositiveFloat, rounds: Annotated[Numbers, Ge(0)]) -> Float[np.ndarray, "..."]:
-        """Bound after each of `rounds` for steps eta / sqrt(t): (diameter^2 / (2 eta) + eta G) sqrt(t).
+        """Bound after each round in `rounds` for steps eta / sqrt(t): (diameter^2 / (2 eta) + eta G) sqrt(t).
 
-        Zinkevich (2003), Theorem 1: D^2/(2 step_t) + G/2 sum of steps, and sum of 1/sqrt(s) <= 2 sqrt(t). It is inf if
-        the diameter is infinite: there is no bound for decreasing steps then.
+        Zinkevich (2003), Theorem 1, has the bound D^2/(2 step_t) + G/2 sum of steps, and the sum of 1/sqrt(s) is at
+        most 2 sqrt(t). If the diameter is infinite, there is no bound for decreasing steps, and the value is inf.
         """
         t = np.asarray(rounds, float)
         if math.isinf(self.diameter):
@@ -58,7 +58,7 @@ class RegretBound(NamedTuple):
 def gradient_descent(radius: PositiveFloat, G: PositiveFloat, n_rounds: Rounds) -> RegretBound:
     """Regret bound of projected gradient descent with E|g|^2 <= G: radius sqrt(G T), with step size radius / sqrt(G T).
 
-    For convex losses and any comparator of the ball: Zinkevich (2003); paper A, Lemma 3; paper B, Lemma 3.
+    It holds for convex losses and any comparator in the ball: Zinkevich (2003); paper A, Lemma 3; paper B, Lemma 3.
 
     Args:
         radius: radius of the ball of hypotheses and comparators; its centre is the first hypothesis.

@@ -22,7 +22,7 @@ from jaxonline.parameters.types import Positive
 
 @struct
 class Exponential(SeriesLoss):
-    """Exponential loss l(a) = e^-a of a classification margin (Example 2; E1: printed e^+a).
+    """Exponential loss l(a) = e^-a of a classification margin (paper A, Example 2, which prints e^+a: erratum E1).
 
     Example:
         >>> from jaxonline.losses import Exponential
@@ -54,11 +54,11 @@ class Exponential(SeriesLoss):
 
 @struct
 class SmoothedHinge(SeriesLoss):
-    """Smoothed hinge loss of a classification margin (Example 4, E3, E4).
+    """Smoothed hinge loss of a classification margin (paper A, Example 4, with errata E3 and E4).
 
     l(a) = (a-1)(erf(s(a-1)) - 1)/2 + e^(-s^2 (a-1)^2) / (2 s sqrt(pi)), l'(a) = (erf(s(a-1)) - 1)/2. As s grows,
-    l(a) -> max(1 - a, 0). The paper prints the series in powers of a - 1 (`centre=1`), with factors (y y_hat - 1). With
-    `centre=0` the factors are y y_hat, and the coefficients are Hermite numbers.
+    l(a) -> max(1 - a, 0). Paper A prints the series in powers of a - 1 (`centre=1`), with factors (y y_hat - 1). With
+    `centre=0` the factors are y y_hat, and the coefficients of the series are Hermite numbers.
 
     Args:
         scale: s.

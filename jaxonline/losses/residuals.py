@@ -22,7 +22,7 @@ from jaxonline.parameters.types import Interval, Number, Positive
 
 @struct
 class Squared(SeriesLoss):
-    """Squared loss l(a) = a^2 of a regression residual (Example 1); l'(a) = 2a, of degree 1.
+    """Squared loss l(a) = a^2 of a regression residual (paper A, Example 1); l'(a) = 2a, of degree 1.
 
     Example:
         >>> from jaxonline.losses import Squared
@@ -51,9 +51,9 @@ class Squared(SeriesLoss):
 
 @struct
 class SmoothedAbsolute(SeriesLoss):
-    """Smoothed absolute loss l(a) = a erf(sa) + e^(-s^2 a^2) / (s sqrt(pi)) of a residual (Example 3, E2, E4).
+    """Smoothed absolute loss l(a) = a erf(sa) + e^(-s^2 a^2) / (s sqrt(pi)) of a residual.
 
-    l'(a) = erf(sa), with the majorant erfi(sa) about 0. As s grows, l(a) -> |a|.
+    Paper A, Example 3, errata E2, E4. l'(a) = erf(sa), with majorant erfi(sa) about 0. As s grows, l(a) -> |a|.
 
     Args:
         scale: s.
@@ -117,7 +117,7 @@ class Huber(ScalarLoss):
     Source: Huber, "Robust estimation of a location parameter" (Annals of Mathematical Statistics, 1964).
 
     Args:
-        delta: largest |a| of the parabola.
+        delta: largest |a| at which the loss is a parabola.
 
     Example:
         >>> from jaxonline.losses import Huber
@@ -142,8 +142,8 @@ class Huber(ScalarLoss):
 class Pinball(ScalarLoss):
     """Pinball (quantile) loss max((1 - tau) a, -tau a) of a residual a; its minimiser is the quantile `tau`.
 
-    An outcome above the prediction costs `tau` per unit, one below it 1 - tau. At a = 0 its subgradient is 0.
-    Source: Koenker and Bassett, "Regression quantiles" (Econometrica, 1978).
+    An outcome above the prediction costs `tau` per unit, an outcome below it costs 1 - tau. At a = 0 its subgradient is
+    0. Source: Koenker and Bassett, "Regression quantiles" (Econometrica, 1978).
 
     Args:
         tau: level of the quantile.

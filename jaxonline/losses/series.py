@@ -58,7 +58,7 @@ class SeriesLoss(ScalarLoss):
     def coefficients(self, n_terms: Count, centre: float = 0.0) -> np.ndarray:
         """Return gamma_0 .. gamma_(n_terms - 1) of l'(centre + h) = sum gamma_n h^n, in float64.
 
-        Each is correct to about 1e-15 relative (0 or inf outside the range of float64).
+        Each coefficient has a relative error of about 1e-15 (0 or inf outside the range of float64).
 
         Raises:
             ValueError: `centre` is not finite.
@@ -77,9 +77,9 @@ class SeriesLoss(ScalarLoss):
     def majorant(self, a: NonNegative, centre: float = 0.0) -> float:
         """Return the majorant l'_+(a) = sum |gamma_n| a^n of the series about `centre`.
 
-        In closed form if there is one; else the sum and a bound on its tail, which is at most 1e-13 of the sum (more
-        only near the edge of the disc, or so far out that many thousand terms do not suffice). The majorant is inf if
-        `a` is not below the radius of convergence, or outside the range of float64.
+        The result is the closed form if there is one, otherwise the sum plus a bound on its tail, which is at most
+        1e-13 of the sum (more only near the edge of the disc, or so far out that many thousand terms do not suffice).
+        The majorant is inf if `a` is not below the radius of convergence, or outside the range of float64.
 
         Example:
             >>> from jaxonline.losses import SmoothedHinge

@@ -1,6 +1,6 @@
 """AER and AERR: gradient descent on the squared loss from k attributes of each instance.
 
-They differ in the distribution of the chosen attributes, the step size and the ball. Sources: Cesa-Bianchi,
+AER and AERR differ in the distribution of the chosen attributes, the step size and the ball. Sources: Cesa-Bianchi,
 Shalev-Shwartz, Shamir, "Efficient learning with partially observed attributes" (ICML 2010), Algorithm 2, with erratum
 E14; Hazan and Koren, "Linear regression with limited observation" (ICML 2012), AERR.
 """
@@ -28,9 +28,9 @@ def aer(
     t. The output of the paper after m examples omits w_1: it is (m + 1) / m times the average of round m + 1.
 
     Args:
-        n_attributes: k, at most d (the budget of `Attributes`), or a game raises a ValueError. An attribute that is
-            chosen twice is charged twice.
-        regularizer: lambda; Theorem 2 requires ((B + 1) d / B_2) sqrt(log(m) / (m k)).
+        n_attributes: k, at most d (the budget of `Attributes`), otherwise a game raises a ValueError. An attribute that
+            is chosen twice is charged twice.
+        regularizer: lambda; Theorem 2 requires the value ((B + 1) d / B_2) sqrt(log(m) / (m k)).
         radius: B.
         hypothesis: whether to predict with the average of the hypotheses or with the last one.
 
@@ -57,8 +57,8 @@ def aerr(
 ) -> GradientLearner:
     """AERR (Hazan and Koren 2012): draw attributes of y^ by w_i^2 / |w|^2, and project w on an l2 ball.
 
-    As in AER, half of the k attributes estimate y^. The paper uses one for y^, and k with replacement for the estimate
-    of x. Its constant step size is proportional to sqrt(k / (d m)) (`bounds.aerr_regret`).
+    As in AER, half of the k attributes estimate y^. The paper uses one attribute for y^, and k attributes with
+    replacement for the estimate of x. Its constant step size is proportional to sqrt(k / (d m)) (`bounds.aerr_regret`).
 
     Args:
         n_attributes: k, at most d.

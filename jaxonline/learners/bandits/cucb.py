@@ -32,10 +32,10 @@ class CUCBState(NamedTuple):
 class CUCB(LearnerDefaults):
     """Combinatorial upper confidence bound policy (CUCB): plays the set with the smallest sum of optimistic losses.
 
-    The optimistic loss of an arm is mean - sqrt(3 ln t / (2 n)), n the number of its pulls. As long as an arm has no
-    pull, the learner plays a set with as many arms without a pull as possible; every arm must be in some set. The
-    feedback is `SemiBandit`, the loss of the game `losses.SumOfArms`. The theorem (`bounds.cucb`) assumes losses of
-    arms in [0, 1]; losses known in advance must lie there.
+    The optimistic loss of an arm is mean - sqrt(3 ln t / (2 n)), where n is the number of its pulls. As long as an arm
+    has no pull, the learner plays a set with as many arms without a pull as possible; every arm must be in some set.
+    The game needs the feedback `SemiBandit` and the loss `losses.SumOfArms`. The theorem (`bounds.cucb`) assumes losses
+    of arms in [0, 1]; losses known in advance must lie in [0, 1].
 
     Args:
         select: a function that maps numbers [K] to the set of arms [m] with the smallest sum, such as

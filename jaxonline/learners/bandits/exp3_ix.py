@@ -23,10 +23,10 @@ from jaxonline.parameters.validation import validate_arguments
 class EXP3IX(SumsLearner):
     """EXP3-IX: exponential weights with implicit exploration and a high-probability bound for adversarial bandits.
 
-    The estimate of the loss is loss / (p_k + gamma) for the arm k that was drawn, and 0 for the others. Its mean is too
-    small by the fraction gamma / (p_k + gamma). The estimates are at most 1 / gamma, which bounds the regret with high
-    probability (`bounds.exp3_ix`). The state is the sums of the estimates, less the smallest [K]. Losses known in
-    advance must lie in [0, 1].
+    The estimate of the loss is loss / (p_k + gamma) for the arm k that was drawn, and 0 for the others. The mean of
+    this estimate is too small by the fraction gamma / (p_k + gamma). The estimates are at most 1 / gamma, which bounds
+    the regret with high probability (`bounds.exp3_ix`). The state is the sums of the estimates minus the smallest sum
+    [K]. Losses known in advance must lie in [0, 1].
 
     Args:
         eta: rate of the weights.

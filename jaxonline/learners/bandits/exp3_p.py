@@ -23,10 +23,10 @@ from jaxonline.parameters.validation import validate_arguments
 class EXP3P(SumsLearner):
     """EXP3.P: exponential weights with uniform exploration and a high-probability bound for adversarial bandits.
 
-    The gain of an arm is 1 - loss, its estimate (gain [arm was drawn] + beta) / p. The mean of the estimate is too
-    large by beta / p, so the sum of estimates is an upper confidence bound of the cumulative gain. This bounds the
-    regret with high probability (`bounds.exp3_p`). The state is the sums of the estimates, less the largest [K]. Losses
-    known in advance must lie in [0, 1].
+    The gain of an arm is 1 - loss, and its estimate is (gain [arm was drawn] + beta) / p. The mean of the estimate is
+    too large by beta / p, so the sum of estimates is an upper confidence bound of the cumulative gain. This bounds the
+    regret with high probability (`bounds.exp3_p`). The state is the sums of the estimates minus the largest sum [K].
+    Losses known in advance must lie in [0, 1].
 
     Args:
         eta: rate of the weights.
@@ -50,7 +50,7 @@ class EXP3P(SumsLearner):
     @classmethod
     @validate_arguments
     def over_horizon(cls, n_arms: CountFrom2, n_rounds: Rounds, delta: PositiveProbability = 1.0) -> "EXP3P":
-        """Set the values of Theorem 3.3: 0.95 sqrt(ln K / (T K)), sqrt(ln(K / delta) / (T K)), 1.05 sqrt(K ln K / T).
+        """Set eta, beta, gamma of Theorem 3.3: 0.95 sqrt(ln K/(T K)), sqrt(ln(K/delta) / (T K)), 1.05 sqrt(K ln K / T).
 
         Args:
             n_arms: K.

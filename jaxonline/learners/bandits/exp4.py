@@ -23,9 +23,9 @@ class EXP4(CombinerLearner):
     """EXP4: adversarial bandits with expert advice. An instance is the advice of N experts on K arms [N, K].
 
     Row j of the instance is the distribution over the arms that expert j advises. The learner draws an arm from the
-    mixture. The estimate of an arm's loss is loss / p for the arm drawn and 0 for the others; that of an expert's loss
-    is the mean of these under its advice, which is unbiased. A combiner of the experts updates from these estimates.
-    Losses known in advance must lie in [0, 1].
+    mixture. The estimate of an arm's loss is loss / p for the arm drawn and 0 for the others; the estimate of an
+    expert's loss is the mean of these estimates under the expert's advice, and is unbiased. A combiner of the experts
+    updates from these estimates. Losses known in advance must lie in [0, 1].
 
     Args:
         combiner: eta for exponential weights (EXP4 itself), or a `Combiner`.

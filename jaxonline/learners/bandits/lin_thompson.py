@@ -18,9 +18,10 @@ from jaxonline.parameters.types import NonNegative, Positive
 class LinThompson(RidgeBandit):
     """Thompson sampling for linear bandits: draws w~ from N(w, width^2 P), pulls the arm with the smallest <w~, x_k>.
 
-    An instance is the features of the arms [K, d]. P and w are those of ridge regression, as in `LinUCB`. If the noise
-    is Gaussian with the standard deviation `width` and the prior is N(0, width^2 / regularizer I), this distribution is
-    the posterior. The draw is w + width L z with P = L L' (Cholesky) and a standard normal z. Ties go to the first arm.
+    An instance is the features of the arms [K, d]. P and w are the matrix and the weights of online ridge regression,
+    as in `LinUCB`. If the noise is Gaussian with the standard deviation `width` and the prior is
+    N(0, width^2 / regularizer I), this distribution is the posterior. The draw is w + width L z with P = L L'
+    (Cholesky) and a standard normal z. Ties go to the first arm.
 
     Args:
         width: v, the factor of the standard deviation.

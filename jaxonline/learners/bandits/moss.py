@@ -17,8 +17,8 @@ from jaxonline.parameters.types import Ge, Horizon, Number
 class MOSS(TallyPolicy):
     """MOSS policy: pulls the arm with the smallest mean loss - sqrt(max(0, ln(T / (K n))) / n) after n pulls.
 
-    The first K pulls are one of each arm; ties go to the first arm. The theorem (`bounds.moss`) assumes losses in
-    [0, 1]; losses known in advance must lie there.
+    The learner first pulls each of the K arms once; ties go to the first arm. The theorem (`bounds.moss`) assumes
+    losses in [0, 1]; losses known in advance must lie in [0, 1].
 
     Args:
         n_rounds: the horizon T.

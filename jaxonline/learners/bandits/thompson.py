@@ -18,8 +18,8 @@ from jaxonline.parameters.types import Ge, Number, Positive
 class BernoulliThompson(TallyPolicy):
     """Thompson sampling with a beta prior: draws a mean loss for each arm, pulls the arm with the smallest draw.
 
-    The posterior after n pulls with s losses of 1 is Beta(prior_ones + s, prior_zeros + n - s). A loss between 0 and 1
-    is replaced by 1 with that probability, and else by 0 (Agrawal and Goyal 2012, Algorithm 2). The draws are exact
+    The posterior after n pulls with s losses of 1 is Beta(prior_ones + s, prior_zeros + n - s). A loss l between 0 and
+    1 is replaced by 1 with probability l, and otherwise by 0 (Agrawal and Goyal 2012, Algorithm 2). The draws are exact
     (`jaxonline.random.fast_beta`). The regret divided by ln T tends to the constant of Lai and Robbins
     (`bounds.lai_robbins`). Losses known in advance must lie in [0, 1].
 
@@ -66,7 +66,7 @@ class GaussianThompson(TallyPolicy):
     Args:
         noise_std: standard deviation of the losses of an arm about their mean.
         prior_mean: mean of the prior of an arm's mean loss.
-        prior_std: standard deviation of that prior.
+        prior_std: standard deviation of the prior of an arm's mean loss.
 
     Example:
         >>> import jax, jaxonline as jo

@@ -18,14 +18,15 @@ from jaxonline.parameters.types import NonNegative
 class UCB1(TallyPolicy):
     """Upper confidence bound policy (UCB1): pulls the arm with the smallest mean loss - sqrt(2 ln t / n).
 
-    n is the number of pulls of the arm, t that of all arms. The first K pulls are one of each arm; ties go to the first
-    arm. Theorem 1 (`bounds.ucb1`) assumes losses in [0, 1]; losses known in advance must lie there.
+    n is the number of pulls of the arm, and t is the number of all pulls. The learner first pulls each of the K arms
+    once; ties go to the first arm. Theorem 1 (`bounds.ucb1`) assumes losses in [0, 1]; losses known in advance must lie
+    in [0, 1].
 
-    With masks (`environments.Sleeping`) it pulls the available arm with the smallest index, as AUER of Kleinberg,
-    Niculescu-Mizil and Sharma (2010); see `bounds.sleeping_ucb1`.
+    With masks (`environments.Sleeping`) the learner pulls the available arm with the smallest index, like AUER of
+    Kleinberg, Niculescu-Mizil and Sharma (2010); see `bounds.sleeping_ucb1`.
 
     Args:
-        exploration: the factor 2 under the root. The equivalent for Gaussian losses of variance s^2 is 8 s^2.
+        exploration: the factor 2 under the root. For Gaussian losses of variance s^2 the equivalent factor is 8 s^2.
 
     Example:
         >>> import jax, jaxonline as jo

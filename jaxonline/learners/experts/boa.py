@@ -16,7 +16,7 @@ class BOA(SecondOrderCombiner):
     """Bernstein online aggregation (BOA): weights proportional to n exp(n G), with rates n and penalised regrets G.
 
     Args:
-        initial: initial value of rates, ranges and sums of squares.
+        initial: initial value of the rates, of the ranges B and of the sums of squares V.
 
     Example:
         >>> import jax.numpy as jnp, jaxonline as jo

@@ -21,9 +21,10 @@ from jaxonline.parameters.validation import validate_arguments
 class FixedShare:
     """Fixed share: exponential weights that track a best expert that changes.
 
-    v = w exp(-eta loss), then w = (1 - share) v + share sum(v) / K. These are exponential weights on all sequences of
-    experts; their prior redraws the expert of a round uniformly with probability `share`. The state is the logarithms
-    of the weights [K]. In the paper the share of an expert goes to the K - 1 others: share' = share (K - 1) / K.
+    The update is v = w exp(-eta loss), then w = (1 - share) v + share sum(v) / K. These weights are exponential weights
+    on all sequences of experts; their prior redraws the expert of a round uniformly with probability `share`. The state
+    is the logarithms of the weights [K]. In the paper the share of an expert goes to the K - 1 other experts: share' =
+    share (K - 1) / K.
 
     Args:
         eta: rate of the weights.

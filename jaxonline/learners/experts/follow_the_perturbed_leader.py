@@ -25,7 +25,7 @@ class FollowThePerturbedLeader(SumsLearner):
 
     The outcome is the vector of the losses of all experts in [0, 1]. The move is an expert; the state is the cumulative
     losses L [K]. With exponential Z the expected regret is at most (H_K - 1) / eta + eta T, H_K = 1 + 1/2 + ... + 1/K
-    (`bounds.perturbed_leader`). With Gumbel Z the expert has the distribution of exponential weights, so the bound of
+    (`bounds.perturbed_leader`). With Gumbel Z the probabilities of the experts are exponential weights, so the bound of
     `Hedge` holds. Both bounds assume losses that do not depend on the draw of the same round. After a loss outside
     [0, 1], where the theorems do not hold, all numbers are NaN.
 

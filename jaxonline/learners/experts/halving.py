@@ -40,7 +40,7 @@ class Halving(LearnerDefaults):
     """
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> HalvingState:
-        """Return all experts, one for each entry of the instance; raise a ValueError if instances are not vectors."""
+        """Return the state in which no expert has made a mistake; raise a ValueError if instances are not vectors."""
         del key
         return HalvingState(jnp.ones(vector_length("instances", specs.instance), bool))
 
@@ -50,7 +50,7 @@ class Halving(LearnerDefaults):
         return vote(state.consistent.astype(x.dtype), x)
 
     def update(self, key: Key[Array, ""] | None, state: HalvingState, oracle: Any) -> tuple[HalvingState, VoteInfo]:
-        """Remove the experts that are wrong; restore all if none is left."""
+        """Remove the experts that are wrong; restore all experts if none is left."""
         mistake = is_mistake(self.predict(key, state, oracle.x), oracle.y)
         left = state.consistent & ~is_mistake(oracle.x, oracle.y)
         return HalvingState(left | ~jnp.any(left)), VoteInfo(mistake)

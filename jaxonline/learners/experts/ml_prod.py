@@ -13,10 +13,10 @@ from jaxonline.parameters.types import Positive
 @cites("gaillard2014second")
 @struct
 class MLProd(SecondOrderCombiner):
-    """ML-Prod: weights proportional to n exp(R), where R is the sum of ln(1 + n r), rescaled with the rates n.
+    """ML-Prod: weights proportional to n exp(R), where R is the sum of ln(1 + n r), rescaled with n.
 
     Args:
-        initial: initial value of rates, ranges and sums of squares.
+        initial: initial value of the rates, of the ranges B and of the sums of squares V.
 
     Example:
         >>> import jax.numpy as jnp, jaxonline as jo

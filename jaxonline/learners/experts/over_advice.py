@@ -20,7 +20,7 @@ from jaxonline.parameters.types import Component, Convert
 
 
 class OverAdviceState(NamedTuple):
-    """State of `OverAdvice`: that of the combiner, and whether round 1 is over (None without a late start)."""
+    """State of `OverAdvice`: the combiner's state, and whether round 1 is over (None without a late start)."""
 
     combiner: PyTree
     started: Bool[Array, ""] | None
@@ -42,9 +42,10 @@ class OverAdvice(LearnerDefaults):
 
     Args:
         combiner: `EWA`, `BOA`, `MLPoly`, `MLProd`, or another `Combiner`.
-        loss: `loss(prediction, y)` of the experts and of their mean. The bounds of the combiners hold for losses that
-            are convex in the prediction.
-        late_start: predict 0 in round 1 and ignore its losses, as in the published experiments.
+        loss: the loss `loss(prediction, y)` of the experts and of their mean. The bounds of the combiners hold for
+            losses that are convex in the prediction.
+        late_start: whether to predict 0 in round 1 and ignore the losses of that round, as in the published
+            experiments.
 
     Example:
         >>> import jax, jaxonline as jo, numpy as np
@@ -61,7 +62,7 @@ class OverAdvice(LearnerDefaults):
 
     @property
     def traits(self) -> LearnerTraits:
-        """The loss of the experts."""
+        """Declare the loss of the experts."""
         return LearnerTraits(loss=self.loss)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> OverAdviceState:
@@ -89,7 +90,7 @@ class OverAdvice(LearnerDefaults):
 
 
 def as_learner(combiner_or_learner: Any, loss: Any = None, name: str = "combiner") -> Any:
-    """Return a learner (a `loss` raises ValueError), or a combiner as `OverAdvice`; otherwise raise a TypeError."""
+    """Return a learner (ValueError if `loss` is given), or a combiner as `OverAdvice`; otherwise raise a TypeError."""
     if isinstance(combiner_or_learner, Learner):
         if loss is not None:
             kind = type(combiner_or_learner).__name__

@@ -19,10 +19,10 @@ from jaxonline.parameters.types import Number
 @cites("rokhlin2025random")
 @struct
 class Truncated(ForwardsToLearner):
-    """Truncated experts: clips their predictions to [low, high]; NaN (`aggregate`: an error) after a label outside.
+    """Clips the experts' predictions to [low, high]; a label outside gives NaN (in `aggregate`, an error).
 
     Args:
-        learner: a learner over advice, or a combiner (of the squared loss).
+        learner: a learner over advice, or a combiner, which then uses the squared loss.
         low: smallest label.
         high: largest label; a ValueError is raised if it is not above `low`.
 

@@ -36,7 +36,7 @@ class ExponentiatedGradient(LearnerDefaults):
 
     The weights are `scale` times a point of the simplex. If `signed`, they are the differences of two halves of 2 d
     weights with sum `scale`, that is any w with |w|_1 <= scale. With gradients of |g|_inf <= G and step = sqrt(2 ln n /
-    T) / (scale G) the regret is at most scale G sqrt(2 T ln n), n = d or 2 d (`bounds.exponentiated_gradient`): it
+    T) / (scale G) the regret is at most scale G sqrt(2 T ln n), n = d or 2 d (`bounds.exponentiated_gradient`), which
     grows with the logarithm of the dimension. With decreasing step sizes the regret may be linear in T. See
     Shalev-Shwartz (2012), section 2.6.
 
@@ -80,7 +80,7 @@ class ExponentiatedGradient(LearnerDefaults):
         return self.w(state) @ x
 
     def update(self, key: Key[Array, ""], state: ExponentiatedState, oracle: Any) -> tuple[ExponentiatedState, tuple]:
-        """ln w -= step scale g, g the gradient in the weights on the simplex; the largest logarithm is shifted to 0."""
+        """ln w -= step scale g for the gradient g in the weights on the simplex; shift the largest logarithm to 0."""
         t = state.t + 1
         g = self.estimator(key, self.w(state), oracle)
         g = jnp.asarray(self.scale, g.dtype) * (jnp.concatenate([g, -g]) if self.signed else g)

@@ -28,10 +28,11 @@ class GradientBanditInfo(NamedTuple):
 class GradientBandit(LearnerDefaults):
     """Bandit gradient descent (FKM): play a point of the ball |w| <= radius, see its loss, and descend on an estimate.
 
-    The move is w + delta u, u uniform on the unit sphere. The estimate g = (d / delta) loss(w + delta u) u has as its
-    mean the gradient at w of the smoothed loss E loss(w + delta v), v uniform in the unit ball. Then w <- w - step g,
-    projected on the ball of radius `radius` - delta, so that all moves are in the ball. The learner ignores instances.
-    The outcome is a vector [d], and the feedback `LossOfMove(loss)` gives the loss of a point.
+    The move is w + delta u, where u is uniform on the unit sphere. The estimate g = (d / delta) loss(w + delta u) u has
+    as its mean the gradient at w of the smoothed loss E loss(w + delta v), where v is uniform in the unit ball. The
+    update is w <- w - step g, projected on the ball of radius `radius` - delta, so that all moves are in the ball. The
+    learner ignores instances. The outcome is a vector [d], and the feedback `LossOfMove(loss)` gives the loss of a
+    point.
 
     Args:
         delta: distance between the moves and w, below `radius` (see `bounds.gradient_bandit`).

@@ -36,14 +36,14 @@ class OnlineNewtonInfo(NamedTuple):
 class OnlineNewtonStep(LearnerDefaults):
     """Online Newton step (ONS): a linear predictor <w, x>, |w| <= radius, with steps A^-1 g / gamma.
 
-    A = epsilon I + sum g g', and w' = w - A^-1 g / gamma is projected on the ball in the norm of A. For
+    Here A = epsilon I + sum g g', and w' = w - A^-1 g / gamma is projected on the ball in the norm of A. For
     alpha-exp-concave losses with gradients |g| <= G, gamma = min(1/(4 G D), alpha) / 2, epsilon = 1/(gamma D)^2 and D =
     2 radius, the regret is at most 5 (1/alpha + G D) d ln T (`bounds.online_newton_step`, which also computes gamma and
     epsilon). The squared loss is exp-concave if predictions and labels are bounded; the absolute loss is not. A round
     costs an eigendecomposition, about 20 d^3 flops.
 
     Args:
-        estimator: `estimator(key, w, oracle)` returns the gradient at w (`jaxonline.estimators`), as
+        estimator: `estimator(key, w, oracle)` returns the gradient at w (`jaxonline.estimators`), such as
             `FullGradient(loss)`.
         gamma: the steps are A^-1 g / gamma.
         epsilon: A is epsilon I before round 1.

@@ -1,4 +1,4 @@
-"""Storage of `NoisyKernel`: sizes for a horizon, and the probability that they do not suffice."""
+"""Storage of `NoisyKernel`: sizes for a horizon, and the probability that these sizes do not suffice."""
 
 from typing import Annotated
 
@@ -26,7 +26,7 @@ class Storage:
         tensor_levels: D; levels up to D are stored as tensors with d^n entries.
         deepest: largest accepted level of an estimate.
         most_pairs: largest number of pairs of an estimate, 0 for dot-product kernels.
-        most_fresh: largest number of fresh estimates in a round.
+        most_fresh: largest number of fresh estimates (those for the gradient's length) in a round.
         n_chunks: room for the copies of deeper levels, in chunks of D + 1 copies.
 
     Example:

@@ -2,7 +2,8 @@
 
 An estimate Psi~ of level n is a number times x~(1) (x) ... (x) x~(n), so the part of w at level n is a tensor with d^n
 entries. Low levels are stored as tensors, and a prediction costs d^n for any number of terms. The rare levels above D
-are stored as copies in chunks of D + 1 rows, feature after feature: cost is proportional to the number of copies.
+are stored as copies in chunks of D + 1 rows, feature after feature, so the cost is proportional to the number of
+copies.
 """
 
 import dataclasses
@@ -45,8 +46,8 @@ class Expansion:
         coefficient: coefficient of the feature in its last chunk, 0 in the others [S].
         used: number of used chunks.
         squared_norm: |w|^2, by recurrence.
-        overflow: whether a feature is missing for want of room.
-        max_chunks: largest number of used chunks; S is this or a little more.
+        overflow: whether a feature is missing because there was no room for it.
+        max_chunks: largest number of used chunks; S is this number or a little more.
         deepest: largest level.
     """
 
@@ -68,7 +69,7 @@ class Expansion:
 
 
 def count_chunks(level: int, tensor_levels: int) -> int:
-    """Return the number of chunks of a feature of a level."""
+    """Return the number of chunks of a feature at a level."""
     return -(-level // (tensor_levels + 1)) if level > tensor_levels else 0
 
 
@@ -100,7 +101,7 @@ def evaluate(w: Expansion, x: Float[Array, "d"]) -> Float[Array, ""]:
 
 
 def shallow_product(tensors: tuple[Float[Array, "..."], ...], psi: Feature) -> Float[Array, ""]:
-    """Return <w, Psi~> for an estimate of a level with a tensor, 0 for a deeper one."""
+    """Return <w, Psi~> for an estimate at a level with a tensor, 0 for a deeper estimate."""
     value = jnp.zeros_like(psi.scale)
     for n, tensor in enumerate(tensors):
         for j in range(n):
@@ -110,7 +111,7 @@ def shallow_product(tensors: tuple[Float[Array, "..."], ...], psi: Feature) -> F
 
 
 def deep_product(w: Expansion, psi: Feature) -> Float[Array, ""]:
-    """Return <w, Psi~> for an estimate of a level without a tensor."""
+    """Return <w, Psi~> for an estimate at a level without a tensor."""
     places = jnp.minimum(w.place.astype(jnp.int32), w.longest - 1)
     factors = take_columns(_split_into_chunks(len(w.tensors), w.longest, psi.factors), places)
     is_same_level = w.level == psi.level.astype(w.level.dtype)
@@ -152,9 +153,10 @@ def add(
 
 
 class ReservedChunks(NamedTuple):
-    """Chunks for the rows of a deep feature, known from its level.
+    """Chunks for the rows of a deep feature, reserved when only its level is known.
 
-    The other fields are those of the `Expansion` with the feature; `own` marks its chunks, `last` has the coefficient.
+    `own` marks the feature's chunks, `last` is the chunk with its coefficient; the other fields are those of the
+    `Expansion`.
     """
 
     level: Int[Array, "S"]
@@ -166,7 +168,7 @@ class ReservedChunks(NamedTuple):
 
     @classmethod
     def for_level(cls, w: Expansion, level: Int[Array, ""]) -> "ReservedChunks":
-        """Reserve chunks for a feature of a level; none for a level with a tensor."""
+        """Reserve chunks for a feature at a level; no chunks if the level has a tensor."""
         chunk, size = len(w.tensors), w.level.shape[0]
         n_chunks = jnp.where(level >= chunk, (level + (chunk - 1)) // chunk, 0)
         fits = w.used + n_chunks <= w.max_chunks

@@ -1,6 +1,6 @@
-"""Prod: the inner products of a hypothesis w with the estimates of a round, and w + alpha Psi~ with one of them.
+"""Prod: the inner products of a hypothesis w with the estimates of a round, and w + alpha Psi~ for one estimate.
 
-Paper A (COLT 2010), Subroutines 3 and 6. Low levels are multiplied by the tensors of w, deeper ones by packed copies.
+Source: paper A (COLT 2010), Subroutines 3 and 6. Low levels use the tensors of w, deeper levels use packed copies.
 """
 
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from jaxonline.parameters.struct import replace
 class InnerProducts(NamedTuple):
     """Products with the estimates Psi~_0, Psi~_1, ... of a round, and w prepared for the addition of Psi~_0.
 
-    `values` are <w, Psi~_j> or 0 (unused), `psi` is Psi~_0, `squared_norm` |Psi~_0|^2, `reserved` the chunks in `w`.
+    `values` are <w, Psi~_j>, 0 if unused; `psi` is Psi~_0, `squared_norm` is |Psi~_0|^2, `reserved` its chunks in `w`.
     """
 
     values: Float[Array, "m"]
@@ -44,7 +44,7 @@ def inner_products(w: Expansion, estimates: MapEstimate, number: Int[Array, ""])
 def _shallow_products(
     w: Expansion, estimates: MapEstimate, number: Int[Array, ""]
 ) -> tuple[Feature, Float[Array, "m"]]:
-    """Return the first `number` estimates and their products; 0 for the others, and for those without a tensor."""
+    """Return the first `number` estimates and their products; other entries and products without a tensor are 0."""
 
     def multiply(j):
         psi = estimates.shallow(j)

@@ -26,13 +26,14 @@ def _require_plug_in(estimator: Any, name: str) -> Any:
 class KernelGradient(LearnerDefaults):
     """Kernel gradient descent (NORMA): w <- w - step l'(w(x)) k(x, .), projected on a ball of the RKHS.
 
-    It is the baseline for learners that know the noise: Kivinen, Smola and Williamson (2004), with the projection of
-    Zinkevich (2003). The estimator has the loss and selects the instance: `FullGradient(loss)` the clean one,
-    `NaiveCopy(loss)` one noisy copy, `MeanOfCopies(n, loss)` the mean of n copies. Under noise only the first is
-    unbiased: the mean of k(x~, .) is not k(x, .). A noisy label adds a bias for every loss but the squared loss.
+    This learner is the baseline for learners that know the noise: Kivinen, Smola and Williamson (2004), with the
+    projection of Zinkevich (2003). The estimator has the loss and selects the instance: `FullGradient(loss)` the clean
+    instance, `NaiveCopy(loss)` one noisy copy, `MeanOfCopies(n, loss)` the mean of n copies. Under noise only
+    `FullGradient` is unbiased: the mean of k(x~, .) is not k(x, .). A noisy label adds a bias for every loss but the
+    squared loss.
 
-    A round with t points costs two rows of t kernels (one if the instance is the clean one), about t (2 d + 10) flops
-    each for a Gaussian kernel. After `n_rounds` points the learner does not learn, and its info has `overflow`.
+    A round with t points costs two rows of t kernels (one row for the clean instance), about t (2 d + 10) flops
+    each for a Gaussian kernel. After `n_rounds` points the learner stops learning and its info has `overflow`.
 
     Args:
         kernel: a kernel (`jaxonline.kernels`, `jaxonline.kernels.radial`).

@@ -16,7 +16,7 @@ from jaxonline.parameters.types import Count
 
 
 class KernelPerceptronInfo(NamedTuple):
-    """Diagnostics of one update: `mistake` (score of the wrong sign or 0); `overflow`, a mistake without room."""
+    """Diagnostics of one update: `mistake` (score of the wrong sign or 0); `overflow`, no room for a mistake."""
 
     mistake: Bool[Array, ""]
     overflow: Bool[Array, ""]
@@ -28,8 +28,9 @@ class KernelPerceptron(LearnerDefaults):
     """Kernel perceptron: w = sum of y_i k(x_i, .) over the mistakes. Labels are -1 or +1.
 
     As in `Perceptron` the move is the score w(x), and a score of 0 counts as a mistake. If k(x, x) <= r^2 and some u in
-    the unit ball of the RKHS has y u(x) >= gamma in every round, there are at most (r / gamma)^2 mistakes, so that much
-    room is enough. After a mistake without room the learner does not change, and its info has `overflow`.
+    the unit ball of the RKHS has y u(x) >= gamma in every round, there are at most (r / gamma)^2 mistakes, so room for
+    that many mistakes is enough. After a mistake without room the learner does not change, and sets `overflow` in its
+    info.
 
     Args:
         kernel: a kernel (`jaxonline.kernels`).

@@ -2,7 +2,7 @@
 
 Each round the learner computes, from a random number of noisy copies of the hidden instance, unbiased estimates Psi~_t
 of the feature vector and g~_t of the length of the gradient, and moves w by -step g~_t Psi~_t. It knows only a bound on
-the variance of the noise. The paper has clean labels; with noisy ones g~_t, a product of factors <w, Psi~_j> - y, is
+the variance of the noise. The paper has clean labels; with noisy labels g~_t, a product of factors <w, Psi~_j> - y, is
 unbiased only if each factor has a label of its own. Source: "Online learning of noisy data with kernels" (COLT 2010),
 Algorithm 1, Subroutines 1 to 7, with errata E6, E8 (sqrt(B_w)/n~ is printed for sqrt(B_w/n~)) and E9. The norm by
 recurrence, and w as tensors and copies (`expansion`), reduce the cost of a run from O(T^3) to O(T^2).
@@ -44,7 +44,7 @@ class NoisyKernelState(NamedTuple):
 
 
 class NoisyKernelInfo(NamedTuple):
-    """Diagnostics of one update: estimate `length` of the gradient's length, `squared_norm` |w|^2, and `overflow`."""
+    """Diagnostics of one update: `length` estimates the gradient's length, `squared_norm` is |w|^2, and `overflow`."""
 
     length: Float[Array, ""]
     squared_norm: Float[Array, ""]
@@ -63,8 +63,8 @@ class NoisyKernel(LearnerDefaults):
     Args:
         feature_map: estimator of the feature map (`DotProductFeatureMap`, `GaussianFeatureMap`).
         gradient_length: estimator of the gradient's length (`GradientLength.for_loss` of a loss). A RuntimeWarning
-            reports a series that is truncated below the values that `radius` allows, which are known for the Gaussian
-            kernel only.
+            reports a series that is truncated below the values that `radius` allows; these are known only for the
+            Gaussian kernel.
         step_size: step size in alpha_t = -g~_t step_t; the theorems use eta / sqrt(T) (`jaxonline.bounds`).
         radius: |w| <= radius (the paper's B_w is its square); None for no projection.
         storage: sizes of the state (`Storage.for_horizon`).
@@ -105,7 +105,7 @@ class NoisyKernel(LearnerDefaults):
         return self.storage.overflow_probability(self.feature_map, self.gradient_length, n_rounds)
 
     def check_feedback(self, feedback: FeedbackTraits) -> None:
-        """Raise for noisy labels in classification."""
+        """Raise a ValueError for noisy labels in classification."""
         if self.gradient_length.kind == "classification" and feedback.label_noise is not None:
             raise ArgumentError(
                 "label_noise",
@@ -128,7 +128,7 @@ class NoisyKernel(LearnerDefaults):
     def update(
         self, key: Key[Array, ""], state: NoisyKernelState, oracle: Any
     ) -> tuple[NoisyKernelState, NoisyKernelInfo]:
-        """Map_Estimate, Grad_Length_Estimate, w + alpha_t Psi~_t with alpha_t = -g~_t step_t, and the projection."""
+        """Run Map_Estimate and Grad_Length_Estimate, add alpha_t Psi~_t to w, alpha_t = -g~_t step_t, and project."""
         t = state.t + 1
         n_key, counts_key = jax.random.split(key)
         n = self.gradient_length.series.law.sample(n_key)

@@ -44,14 +44,15 @@ class OMKLGF(LearnerDefaults):
     Args:
         dictionary: a pytree that maps an instance to features [N, p] (a `Dictionary`).
         step_size: step size of theta and of the weights.
-        exploration: eta_e of round t, clipped to 1: exploration of the node, and (to the power j) of node j's kernels.
+        exploration: eta_e of round t, clipped to 1: exploration rate of the node; eta_e^j is the rate of node j's
+            kernels.
         penalty: lambda of the regularised losses (f - y)^2 + lambda |theta|^2.
         least_probability: lower bound on the divisor of importance weights.
         n_nodes: J.
         n_draws: M, draws of a kernel (with replacement) for each node.
         redraw_rounds: last round in which the graph is drawn again.
-        sampler: "correct"; or "published", which returns the kernel after the one it drew (the last one stays), so that
-            the first kernel is never used.
+        sampler: "correct"; or "published", which returns the kernel after the drawn one (if the last one is drawn, the
+            last one), so that the first kernel is never used.
 
     Example:
         >>> import jax, numpy as np, jaxonline as jo
@@ -89,7 +90,7 @@ class OMKLGF(LearnerDefaults):
         return weights @ jnp.sum(state.theta * self.dictionary(x), axis=1)
 
     def update(self, key: Key[Array, ""], state: OMKLGFState, oracle: Any) -> tuple[OMKLGFState, tuple]:
-        """Gradient and weight steps divided by q_k for the kernels joined to the node; then draw for the next round."""
+        """Make gradient and weight steps, divided by q_k, for the kernels joined to the node; then draw again."""
         z, t = self.dictionary(oracle.x), state.t + 1
         dtype = z.dtype
         q = jnp.matmul(state.graph.probabilities, state.node_law, precision="highest")
@@ -115,7 +116,7 @@ class OMKLGF(LearnerDefaults):
         return jnp.minimum(self.exploration(t, dtype), 1.0)
 
     def _uniform(self, key: Key[Array, ""], dtype: Any) -> Float[Array, "n"]:
-        """Return a uniform number for each draw of a kernel, and a last one for the node."""
+        """Return a uniform number for each draw of a kernel, and a last number for the node."""
         return random.uniform(key, (self.n_nodes * self.n_draws + 1,), dtype)
 
     def _draw_graph(self, u: Float[Array, "n"], log_weights: Float[Array, "N"], t: Int[Array, ""]) -> Graph:

@@ -1,4 +1,4 @@
-"""Hypotheses in an RKHS, w = sum_i alpha_i k(x_i, .), in chunks, of which a round reads only those in use.
+"""Hypotheses in an RKHS, w = sum_i alpha_i k(x_i, .), stored in chunks; a round reads only the used chunks.
 
 |w|^2 costs one row of kernels a round: |w + a k(x, .)|^2 = |w|^2 + 2 a w(x) + a^2 k(x, x).
 """
@@ -50,8 +50,8 @@ class Supports(NamedTuple):
     ) -> tuple["Supports", Bool[Array, ""]]:
         """Return w + alpha k(x, .), scaled back to the ball if it is outside, and whether there was no room for x.
 
-        `w_at_x` is w(x) before the update, `square` k(x, x); `radius` None means no projection. With `capacity` points
-        or more, w does not change.
+        `w_at_x` is w(x) before the update, `square` is k(x, x); `radius` None means no projection. With `capacity`
+        points or more, w does not change.
         """
         full = self.t >= capacity
         alpha = jnp.where(full, jnp.zeros_like(alpha), alpha)
@@ -72,7 +72,8 @@ class Supports(NamedTuple):
 class SupportsInfo(NamedTuple):
     """Diagnostics of one update.
 
-    `gradient_length` is the derivative of the loss in the prediction; with `overflow` (no room) nothing was learned.
+    `gradient_length` is the derivative of the loss in the prediction; after an `overflow` (no room) nothing was
+    learned.
     """
 
     gradient_length: Float[Array, ""]

@@ -28,16 +28,16 @@ _MAX_RELATIVE_DIFFERENCE = 1e-5  # of equal covariances in float32, relative to 
 class SurrogateKernel(LearnerDefaults):
     """Surrogate kernel learner (paper B, Algorithm 2): gradient descent in the RKHS of the surrogate kernel k^.
 
-    Source: "Learning from noisy data under distributional assumptions" (NIPS workshop 2010), section 6. It is unbiased
-    if the noise is Gaussian with the covariance of the surrogate in every round, and else biased (a ValueError at
-    binding to a game if the noise is known, a warning for a distribution of your own). Labels may have any noise of
-    mean zero, since the gradient is linear in them.
+    Source: "Learning from noisy data under distributional assumptions" (NIPS workshop 2010), section 6. The gradient is
+    unbiased if the noise is Gaussian with the covariance of the surrogate in every round, and biased for other noise.
+    Other noise raises a ValueError at binding to a game; a distribution of your own gives a warning. Labels may have
+    any noise of mean zero, since the gradient is linear in them.
 
     Each round asks for two copies x~, x~' and a noisy label y~. The gradient length is g = 2 (w^(x~') - y~), with w^(x)
     = sum_i alpha_i k^(x~_i, x). The point x~_t gets alpha_t = -step g, and w^ is projected on the ball of radius W in
     the RKHS of k^. Predictions use the original kernel k: sum_i alpha_i k(x~_i, x). A round with t points costs two
     rows of t values of k^ and one of k: about 3 t (2 d + 10) flops for a Gaussian kernel, times the number of Gaussian
-    kernels for a mixture. After `n_rounds` points the learner does not learn, and its info has `overflow`.
+    kernels for a mixture. After `n_rounds` points the learner stops learning and its info has `overflow`.
 
     Args:
         surrogate: k^, with the original kernel and the covariance of the noise (`Surrogate`, `radial_surrogate`).
@@ -71,7 +71,7 @@ class SurrogateKernel(LearnerDefaults):
         return float(n_rounds > self.n_rounds)
 
     def check_feedback(self, feedback: FeedbackTraits) -> None:
-        """Raise for noise under which the learner is biased, and warn of noise with an unknown distribution."""
+        """Raise a ValueError for noise that biases the learner, and warn of noise with an unknown distribution."""
         if not feedback.makes_copies and feedback.noise is None:
             return
         noise = feedback.noise

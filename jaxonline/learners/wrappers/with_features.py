@@ -26,9 +26,9 @@ def _require_learner(learner: Any, name: str) -> Any:
 class WithFeatures(ForwardsToLearner):
     """A learner in feature space: it sees phi(x) in place of every instance and copy, and predicts from phi(x).
 
-    Labels, queries and their costs are the same. On noisy copies features are biased, since E phi(x~) differs from
+    Labels, queries and their costs do not change. On noisy copies features are biased, since E phi(x~) differs from
     phi(x): `TwoCopies` learns with the mean features E phi(x~) in place of phi(x), and `MeanOfCopies` averages
-    features, not copies. The covariance of the noise of features is unknown: `KnownCovariance` raises.
+    features, not copies. The covariance of the noise of features is unknown: `KnownCovariance` raises a ValueError.
 
     Args:
         learner: a learner of vectors with the length of the features.
@@ -48,7 +48,7 @@ class WithFeatures(ForwardsToLearner):
     features: AnyFeatures
 
     def check_feedback(self, feedback: FeedbackTraits) -> None:
-        """Check the feedback as the learner does; the noise of features has no single distribution."""
+        """Check the feedback with the learner's method; the noise of features has no single distribution."""
         super().check_feedback(feedback._replace(noise=None))
 
     def init(self, key: Key[Array, ""], specs: Specs) -> PyTree:
@@ -65,7 +65,7 @@ class WithFeatures(ForwardsToLearner):
 
 
 class FeaturedOracle:
-    """An oracle of features: `x` and copies are phi of those of another oracle, which counts the queries."""
+    """An oracle of features: `x` and copies are phi of the `x` and copies of another oracle, which counts queries."""
 
     def __init__(self, oracle: Any, features: Callable[[Array], Array]):
         self._oracle = oracle
@@ -86,7 +86,7 @@ class FeaturedOracle:
         return self._features(self._oracle.copy(index))
 
     def copies(self, first: int, capacity: int, number: Int[Array, ""] | None = None) -> Float[Array, "capacity m"]:
-        """Return phi of `capacity` or `number` copies from `first` on, and charge them; other rows are 0."""
+        """Return phi of `number` or `capacity` copies from index `first` on; charge these copies. Other rows are 0."""
         if number is None:
             return jnp.stack([self._features(copy) for copy in self._oracle.copies(first, capacity)])
         features = jax.vmap(self._features)(self._oracle.copies(first, capacity, number))
