@@ -18,7 +18,7 @@ _MAX_BLOCKS = 64  # with more blocks the library's search needs fewer operations
 
 
 def chunk_size(share: float, size: int, most: int) -> int:
-    """Number of calls per chunk: `share` per run, at most `most`; a multiple of BLOCK_RUNS if large."""
+    """Number of calls per chunk: `share` for each run, at most `most`; a multiple of BLOCK_RUNS if it is large."""
     chunk = round(share * size)
     if chunk >= 2 * BLOCK_RUNS:
         chunk = BLOCK_RUNS * round(chunk / BLOCK_RUNS)

@@ -47,7 +47,7 @@ def ragged_map(
         function: function of an int32, which may close over anything.
         number: number of calls.
         capacity: length of the leading axis of the result.
-        share: calls per run in a chunk under vmap: at most about the number that a run needs.
+        share: calls per run in a chunk under vmap; choose at most about the number of calls that a run needs.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -71,7 +71,7 @@ class Increment(NamedTuple):
 
     Attributes:
         part: numbers to add, with the shape of the array, or of a row of it.
-        row: index of the row, not negative; an index beyond the last row adds nothing. None for the whole array.
+        row: index of the row, not negative; an index beyond the last row adds nothing. None adds to the whole array.
     """
 
     part: Array
@@ -88,7 +88,7 @@ def ragged_add(
             `Increment` per array. It may close over anything.
         number: number of calls.
         state: arrays.
-        share: as for `ragged_map`.
+        share: calls per run in a chunk under vmap, as for `ragged_map`.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -125,7 +125,7 @@ class _Calls:
         self.call, self.capacity, self.share, self.shapes = call, capacity, share, shapes
 
     def run(self, unbatched: Callable[..., tuple[Array, ...]]) -> Callable[..., tuple[Array, ...]]:
-        """`unbatched`, a function of the number and the constants; under vmap, the calls of all runs as one list."""
+        """Run `unbatched`, a function of the number and the constants; under vmap, run all calls as one list."""
         run = custom_vmap(unbatched)
 
         @run.def_vmap

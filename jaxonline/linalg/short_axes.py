@@ -1,7 +1,7 @@
 """Sums and selections along short axes, unrolled so that XLA vectorises over the runs of a batch.
 
-For one run a reduction or a gather is as fast; for a batch they become many small ones, which are slower (selections
-by about three times). The benchmark is `python -m benchmarks noisy_kernel`.
+For one run a reduction or a gather is as fast. For a batch it becomes many small operations, which are slower
+(selections by about three times). The benchmark is `python -m benchmarks noisy_kernel`.
 """
 
 import functools

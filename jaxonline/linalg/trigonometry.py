@@ -19,8 +19,8 @@ _SINE = (
 def sincos(angle: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     """Sine and cosine of angles of any size and shape.
 
-    In float64 the absolute error is below 3e-16 for |angle| < 1e8, and below the spacing of float64 numbers at the
-    angle beyond that. Other dtypes use the library's functions.
+    In float64 the absolute error is below 3e-16 for |angle| < 1e8. For larger angles it is below the spacing of float64
+    numbers at the angle. Other dtypes use the library's functions.
     """
     if angle.dtype != jnp.float64:
         return jnp.sin(angle), jnp.cos(angle)

@@ -17,7 +17,7 @@ def cites(*keys: str, arguments: dict[str, tuple[str, ...]] | None = None) -> Ca
 
     Args:
         keys: keys of `claims/references.bib`.
-        arguments: further papers for the value of an argument, as a result prints it: `{"law=l2":
+        arguments: further papers by the name and value of an argument, as a result prints them: `{"law=l2":
             ("hazan2012linear",)}`.
 
     Example:

@@ -36,7 +36,7 @@ def build_cached(factory: Callable[[], Any]) -> Any:
 
 
 class _Same:
-    """Compares a value by identity. Keeps the value, so that no other object gets its address."""
+    """A wrapper that compares a value by identity and keeps it, so that no other object gets its address."""
 
     def __init__(self, value: Any):
         self.value = value
@@ -57,7 +57,7 @@ def _key_of(value: Any, module: str = "") -> Any:
 
 
 def _walk(value: Any, leaf: Callable[..., Any], inside: tuple[Any, ...] = ()) -> tuple[Any, ...]:
-    """Return the parts of a value as nested tuples with `leaf` of each; `inside` holds the enclosing values."""
+    """Return the parts of a value as nested tuples, with `leaf` of each part; `inside` holds the enclosing values."""
 
     def walk_all(values: Iterable[Any]) -> tuple[Any, ...]:
         return tuple(_walk(part, leaf, (*inside, value)) for part in values)
@@ -140,7 +140,7 @@ def _holds_functions(value: Any) -> bool:
 
 
 class _Whole(bytes):
-    """A function as cloudpickle writes it."""
+    """The bytes that cloudpickle writes for a function."""
 
 
 def _writable(field: str, value: Any, module: str = "") -> Any:

@@ -1,4 +1,4 @@
-"""Errors of arguments. They carry the argument's name."""
+"""Errors of arguments, which carry the name of the argument."""
 
 
 class _ErrorOfArgument(Exception):

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def static(default: Any = dataclasses.MISSING, **kwargs: Any) -> Any:
-    """Declare a static field of a struct. It must be hashable, and a new value causes a new compilation.
+    """Declare a static field of a struct. Its value must be hashable; a new value causes a new compilation.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -40,9 +40,10 @@ def static(default: Any = dataclasses.MISSING, **kwargs: Any) -> Any:
 def struct(cls: type[T]) -> type[T]:
     """Turn a class with annotated fields into a frozen dataclass registered as a pytree.
 
-    `__post_init__` checks arguments. It runs when a user constructs the object, and never when JAX rebuilds it, so it
-    may read values. No leaf may be a class, string or masked array. A static field declared `bool` must be one. If a
-    number is checked, a stack of structs for `vmap` is built inside `vmap`, as in `jax.vmap(Line)(slopes)`.
+    `__post_init__` checks arguments. It runs when a user constructs the object, and never when JAX rebuilds the object,
+    so it may read values. No leaf may be a class, string or masked array. A static field declared `bool` must be True
+    or False. If a number is checked, a stack of structs for `vmap` is built inside `vmap`, as in
+    `jax.vmap(Line)(slopes)`.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -123,7 +124,8 @@ def cast_leaves(tree: T, dtype: Any, name: str = "") -> T:
     """Convert every leaf to an array: floating leaves to `dtype`, while integers, booleans and keys keep their dtype.
 
     The simulator does this once, so that `0.1`, `numpy.float64(0.1)` and `jnp.array(0.1)` give one program and no leaf
-    is weakly typed. TypeError for a leaf that is no number, ValueError for one infinite in `dtype`; both use `name`.
+    is weakly typed. Raises a TypeError for a leaf that is no number, and a ValueError for a number that is infinite in
+    `dtype`; both messages use `name`.
     """
 
     def cast(path, leaf):

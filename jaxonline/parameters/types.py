@@ -1,8 +1,9 @@
-"""Types of parameters: what an annotation states about the values that an argument takes.
+"""Types of parameters: annotations that state which values an argument takes.
 
 An annotation is the only declaration of a range. Five parts read it (`parameters.signatures`): `struct` and
 `validate_arguments`, which check values, study files with their schema, the command line, and the documentation. Ranges
-are the constraints of `annotated-types`. The classes here state what those constraints cannot state.
+are the constraints of `annotated-types`. The classes of this module state other facts about an argument, for which
+those constraints do not suffice.
 
 Example:
     >>> from typing import Annotated
@@ -54,7 +55,7 @@ class Takes:
 
 @dataclasses.dataclass(frozen=True)
 class Horizon:
-    """The argument is the number of rounds; a study file inserts its own."""
+    """The argument is the number of rounds; a study file inserts its own number of rounds."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -117,7 +117,8 @@ def categorical(
         key: key of the draw.
         logits: logarithms of the probabilities, up to a constant.
         axis: the axis of `logits` for the categories.
-        shape: shape of the result; by default that of `logits` without `axis`, which broadcasts (or ValueError).
+        shape: shape of the result; by default that of `logits` without `axis`, which must broadcast to it (otherwise
+            ValueError).
 
     Example:
         >>> import jax, jaxonline as jo
@@ -154,8 +155,8 @@ def choice(
 
     Args:
         key: key of the draw.
-        x: number of indices, or an array of which to choose rows (the result is [*shape, ...]).
-        shape: shape of the draw; a draw without replacement that is larger than n raises ValueError.
+        x: number n of indices, or an array of n rows from which to choose (the result is [*shape, ...]).
+        shape: shape of the draw; more than n draws without replacement raise ValueError.
         replace: whether to draw with replacement.
         p: probabilities [n] (another shape raises ValueError); by default uniform.
 

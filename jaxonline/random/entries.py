@@ -35,7 +35,7 @@ def entry(
 def fused_entry(
     draw: Callable[..., Array], key: Key[Array, ""], index: Int[Array, "*n"], length: int, dtype: Any = float
 ) -> Array:
-    """The same, computed again by each operation that uses it: for a function whose result is computed once."""
+    """Return `entry`, computed again by each operation that uses it; for functions whose result is computed once."""
     dtype = jax.dtypes.canonicalize_dtype(dtype)
     counts_words = is_threefry(key) and jax.config.jax_threefry_partitionable  # type: ignore[attr-defined]
     if not counts_words or dtype != jnp.float32 or length >= 2**32:

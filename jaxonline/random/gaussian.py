@@ -4,7 +4,8 @@ jax maps a uniform u on (-1, 1) to a normal number by the inverse error function
 function" (GPU Computing Gems, 2011): u times a polynomial in w = -log(1 - u^2), or in its root if w >= 5 (selected per
 number). Here one polynomial in (1 + w)^(1/2) covers both. It tolerates an absolute error of w, so w follows from (1 -
 u)(1 + u) = 2^k m by k log 2 and a polynomial in m, not from log1p(-u^2), which computes two forms and rounds u^2. In
-the tails jax has a relative error of 6e-6, this function 3e-7. Both polynomials are minimax: 3e-8 (1 - log m), 1e-7.
+the tails jax has a relative error of 6e-6, this function one of 3e-7. Both polynomials are minimax, with errors of 3e-8
+(1 - log m) and 1e-7.
 """
 
 from typing import Any

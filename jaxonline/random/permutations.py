@@ -1,7 +1,8 @@
 """Random permutations equal to those of jax, several times faster on a CPU.
 
 `jax.random.permutation` sorts pairs of a random word and an index, with a call of a comparison function at each step.
-64-bit numbers made of the two have the same order, also for ties, and the compiler inlines their comparison.
+Here a word and an index form one 64-bit number. These numbers have the same order, also for ties, and the compiler
+inlines their comparison.
 """
 
 import math

@@ -20,7 +20,7 @@ def temporary_path(path: Path) -> Path:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a temporary file and rename it when it is on the disk; after an OSError the old file is unchanged."""
+    """Write a temporary file and rename it once it is on the disk; after an OSError the old file is unchanged."""
     beside = temporary_path(path)
     with name_in_errors(path):
         try:

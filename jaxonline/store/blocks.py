@@ -46,7 +46,7 @@ MALFORMED_STORE_ERRORS = (ValueError, LookupError, TypeError, AttributeError)
 
 
 class Store:
-    """An open store (a context manager); `layout` is that of the store, extended by the requested runs and rounds.
+    """An open store (a context manager); `layout` is the stored layout, extended by the requested runs and rounds.
 
     Args:
         place: the folder or URL, created when absent.
@@ -55,7 +55,7 @@ class Store:
         layout: the arrays of a study; None if the store holds named arrays.
         meta: attributes of the study.
         keep_states: whether to keep the states of finished blocks, to add rounds later.
-        exclusive: whether this process locks and creates the store. False: another process holds it open.
+        exclusive: whether this process locks and creates the store; False if another process holds the store open.
 
     Entering raises ValueError for another study or program, BlockingIOError if another process uses the folder, and
     OSError if the path cannot be written.
@@ -130,7 +130,7 @@ class Store:
     # Blocks in progress
 
     def load_state(self, rows: JobArrays, block: int) -> tuple[int, dict[str, np.ndarray]] | None:
-        """Return round and arrays of the last state of a block, None without one; bfloat16 is returned as bytes."""
+        """Return round and arrays of the last state of a block, None without a state; bfloat16 is returned as bytes."""
         for rounds in sorted(self._states(rows).get(block, []), reverse=True):
             key = _state_key(rows, block, rounds)
             try:
@@ -253,7 +253,7 @@ class Store:
 
     @staticmethod
     def _merge_attributes(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
-        """Merge attributes; runs and rounds never decrease, and a precision is not taken over."""
+        """Merge attributes; runs and rounds never decrease, and the stored precision and interval are left out."""
         grown = {name for name in ("n_runs", "n_rounds") if name in theirs and name in ours}
         most = {name: max(theirs[name], ours[name]) for name in grown}
         precision_attributes = MARKER, "precision", "interval"

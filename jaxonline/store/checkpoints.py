@@ -1,4 +1,4 @@
-"""Checkpoints: where an interrupted study continues, and what identifies it."""
+"""Checkpoints of a study: the place of its numbers, and the inputs that identify the study."""
 
 import dataclasses
 import os
@@ -17,16 +17,16 @@ from jaxonline.store.layout import StoreLayout
 
 @dataclasses.dataclass(frozen=True)
 class Checkpoint:
-    """Where a study keeps its computed numbers. Every `checkpoint=` argument also accepts a path or URL.
+    """The place where a study stores its computed numbers. A `checkpoint=` argument also accepts a path or URL.
 
-    A checkpoint is a zarr store, which `xarray.open_zarr` opens at any moment: labelled (learner, run, round), and NaN
-    where nothing is computed yet. `jo.load_result` also reads it.
+    A checkpoint is a zarr store, which `xarray.open_zarr` opens at any moment: its arrays have the labels (learner,
+    run, round), and NaN where nothing is computed yet. `jo.load_result` also reads a checkpoint.
 
-    It belongs to one study. Before use, the inputs that decide the numbers are compared: all numbers, the source of
-    your functions and classes, the globals they read, versions of libraries, and the kind of device. A different study
-    raises an error that names the difference. Some inputs cannot be inspected (a random generator that a function
-    reads, a function without source). Then give a version, and change it with the code: the version and the numbers are
-    compared, the sources are not.
+    A checkpoint belongs to one study. Before use, the inputs that decide the numbers are compared: all numbers, the
+    source of your functions and classes, the globals they read, versions of libraries, and the kind of device. A
+    different study raises an error that names the difference. Some inputs cannot be inspected (a random generator that
+    a function reads, a function without source). For such inputs give a `version`, and change it with the code: then
+    the version and the numbers are compared, but not the sources.
 
     A study with more runs or more rounds is the same study: it continues, and recorded values stay. For more rounds,
     each block continues from its state at the old horizon if `keep_states` was set, and otherwise restarts at round 1.
@@ -38,7 +38,7 @@ class Checkpoint:
     Args:
         folder: a path, created when absent, or a URL.
         version: your name for this version of the study.
-        every: number of seconds after which the state of an unfinished block is saved.
+        every: number of seconds between two saved states of an unfinished block.
         keep_states: whether to keep the states of learners at the horizon, to add rounds later. They may be large.
 
     Raises:
@@ -99,9 +99,9 @@ class Checkpoint:
 
         Args:
             study: all inputs that decide the numbers, by name.
-            layout: of the arrays; None for a store of named arrays.
+            layout: layout of the arrays; None for a store of named arrays.
             meta: attributes of the study.
-            exclusive: whether this process locks and creates the store. False: another process holds it open.
+            exclusive: whether this process locks and creates the store; False if another process holds the store open.
         """
         about, every = describe_inputs(study, self.version), float(self.every)
         return Store(storage_at(self.folder), about, every, layout, meta, self.keep_states, exclusive)

@@ -1,7 +1,8 @@
-"""Storage of a study: a local folder, or anything that fsspec reaches by a URL. Files have keys below it, "a/b/c".
+"""Storage of a study: a local folder, or anything that fsspec reaches by a URL.
 
-A folder is not written through fsspec or zarr's `LocalStore`: neither waits until a file is on the disk, and zarr's
-files were not atomic before zarr-python's pull request 3412.
+A file has a key relative to the storage, such as "a/b/c". A folder is not written through fsspec or zarr's
+`LocalStore`: neither waits until a file is on the disk, and zarr's files were not atomic before zarr-python's pull
+request 3412.
 """
 
 import contextlib
@@ -160,7 +161,7 @@ class Folder:
 
 
 class Bucket:
-    """Files that fsspec reaches by a URL, with its configuration. A file is complete or absent; nothing is locked."""
+    """Files that fsspec reaches by a URL, with its configuration. A file is complete or absent. There are no locks."""
 
     def __init__(self, url: str):
         self.name = url

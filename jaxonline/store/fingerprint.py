@@ -2,9 +2,9 @@
 
 The texts are the same in every process.
 
-They include numbers, structure, and, for every function and class reached, its source and the globals that it reads.
-Installed libraries count by name and version, this package by its files. An input that cannot be inspected (such as a
-function without source) raises an error, unless the user gives a version of the study.
+The texts include numbers, structure, and, for every function and class reached, its source and the globals that it
+reads. Installed libraries are included by name and version, and this package by its files. An input that cannot be
+inspected (such as a function without source) raises an error, unless the user gives a version of the study.
 """
 
 import copyreg
@@ -56,7 +56,7 @@ def describe_inputs(study: Mapping[str, Any], version: str | None = None) -> dic
     """Describe the inputs that decide the numbers: parts of the study, sources and globals, versions.
 
     With the user's `version` of the code, sources, globals and versions of libraries are left out, and so are inputs
-    that cannot be inspected. Without it, these raise TypeError.
+    that cannot be inspected. Without a version, such inputs raise TypeError.
     """
     walk = _Walk(vouched=version is not None)
     about = {name: _short_text(item) or walk.hash_of(item, name) for name, item in study.items()}
@@ -88,7 +88,7 @@ def _package_hash() -> str:
 
 
 class _Walk:
-    """Hashes items by their content; `details` has the hashes of the sources and globals reached, by name."""
+    """A walk that hashes items by content; `details` has the hashes of the sources and globals reached, by name."""
 
     def __init__(self, vouched: bool):
         self.details: dict[str, str] = {}

@@ -33,8 +33,8 @@ RECORD_SPEC = ArraySpec(("block", "entry"), (1, len(RECORD_ENTRIES)), (1, len(RE
 class JobArrays(NamedTuple):
     """The arrays that a job computes, and their part of the study's arrays.
 
-    `axes` are the axes of the arrays in the store. Values are equal along the others, which the arrays of a block have
-    with one entry.
+    `axes` are the axes of the arrays in the store. Values are equal along the other axes, and there the arrays of a
+    block have one entry.
     """
 
     name: str  # of its records
@@ -95,7 +95,7 @@ class StoreLayout(NamedTuple):
         return self._asdict()
 
     def extended(self, asked: "StoreLayout") -> "StoreLayout":
-        """Add the runs and rounds of `asked`; ValueError with the difference for another or a shorter study."""
+        """Add the runs and rounds of `asked`; for another or a shorter study raise a ValueError with the difference."""
         if any(getattr(self, name) != getattr(asked, name) for name in ("learners", "measures", "rows")):
             raise ValueError("what is recorded")
         if asked.horizon < self.horizon:

@@ -1,7 +1,7 @@
 """Arrays of a study that are too large for memory: they stay in the store and are read when indexed.
 
 The lazy arrays of zarr and xarray are not used: they read a deleted chunk as NaN and do not notice that another study
-has replaced the first. Both are errors here.
+has replaced the first. The arrays of this module raise an error in both cases.
 """
 
 import itertools
@@ -48,9 +48,10 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     Args:
         place: storage of the store.
-        name: of the array in the store.
-        spec: of the stored array, with some of the axes learner, run and round; values are equal along missing axes.
-        known: number of stored recorded rounds [L, R]; later rounds are NaN, or -1.
+        name: name of the array in the store.
+        spec: specification of the stored array, with some of the axes learner, run and round; values are equal along
+            missing axes.
+        known: number of stored recorded rounds [L, R]; later rounds are NaN, or -1 for integers.
         runs: the runs of the store to include.
         rounds: the recorded rounds to include, by position.
         first: the root document of the store.
@@ -226,7 +227,7 @@ def study_arrays(
 ) -> dict[str, Any]:
     """Return the numbers of a study by name: in memory if small, otherwise as `StoredArray`.
 
-    `finished` is that of `finished_rounds`; `recorded` are positions of recorded rounds, all by default.
+    `finished` is the result of `finished_rounds`; `recorded` are positions of recorded rounds, all by default.
     """
     layout, place = blocks.layout, blocks.place
     rounds = np.arange(len(layout.rounds)) if recorded is None else recorded
@@ -254,7 +255,7 @@ def select_part(array: Any, learners: Any = slice(None), runs: Any = slice(None)
 def read_small_arrays(
     arrays: Mapping[str, StoredArray], read: Callable[[str], np.ndarray] | None = None
 ) -> dict[str, Any]:
-    """Read arrays into memory (with `read(name)`) if all are small together; those without rounds always."""
+    """Read arrays into memory (with `read(name)`): all if they are small together, else only those without rounds."""
     few = sum(array.nbytes for array in arrays.values()) <= MAX_BYTES_IN_MEMORY
     whole = {name: few or name in FIRST_ROUND_ARRAYS for name in arrays}
     return {

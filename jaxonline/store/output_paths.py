@@ -11,7 +11,7 @@ from jaxonline.store.filesystem import is_url
 
 
 def check_folder(name: str, path: str | Path) -> Path:
-    """Check that a folder can be written, which may be absent; ValueError for a URL, OSError if it cannot."""
+    """Check that a folder, which may be absent, can be written; otherwise raise an OSError, for a URL a ValueError."""
     with (
         _name_option(name, path, "a folder"),
         _temporary_folder(Path(path)) as folder,
@@ -21,7 +21,7 @@ def check_folder(name: str, path: str | Path) -> Path:
 
 
 def check_file(name: str, path: str | Path) -> Path:
-    """Check that a file can be written, without changing it; ValueError for a URL, OSError if it cannot."""
+    """Check that a file can be written, without a change; otherwise raise an OSError, for a URL a ValueError."""
     with _name_option(name, path, "a file"):
         path = Path(path)
         if path.exists():

@@ -1,8 +1,8 @@
 """Confidence intervals for a mean that hold for every number of samples, from the moments of the samples.
 
-None uses the central limit theorem: estimators that divide by small probabilities are skewed and heavy-tailed, and the
-normal approximation then raises far more false alarms than stated. Each needs one known number instead: a range, a
-second moment, or a bound on the kurtosis. All functions act entry by entry and broadcast.
+No interval uses the central limit theorem: estimators that divide by small probabilities are skewed and heavy-tailed,
+and the normal approximation then raises far more false alarms than stated. Each interval needs knowledge instead: a
+range, a second moment, or a bound on the kurtosis. All functions act entry by entry and broadcast.
 
 * `Bernstein`: values in [low, high]. Maurer and Pontil 2009, Theorem 4 (empirical Bernstein).
 * `KnownVariance`: Var X <= v, no other moment. With S the sum of the deviations from the mean and V^2 the sum of their
@@ -14,9 +14,9 @@ second moment, or a bound on the kurtosis. All functions act entry by entry and 
   inequality above applies.
 
 The average is over supermartingales in n. With r fixed for the number of samples `planned`, the second interval holds
-for all n at once (Ville's inequality). So does the third: exp(-l sum Z + l n EZ - l^2 n E Z^2/2) is a supermartingale
-for Z >= 0 and l > 0, and the l that is best at `planned` gives the shortfall e(n) = (1 + planned/n)/2 e(planned). The
-first is not of this kind; its looks before `planned` share a tenth of the level.
+for all n at once (Ville's inequality). The third interval also does: exp(-l sum Z + l n EZ - l^2 n E Z^2/2) is a
+supermartingale for Z >= 0 and l > 0, and the l that is best at `planned` gives the shortfall e(n) = (1 + planned/n)/2
+e(planned). The first interval holds for one n only, so its tests before `planned` share a tenth of the level.
 """
 
 import dataclasses
@@ -44,11 +44,11 @@ class IntervalMethod(Protocol):
         ...
 
     def planned_for(self, planned: int) -> "IntervalMethod":
-        """Return the method for a planned number of samples; intervals at all smaller numbers hold together."""
+        """Return the method for a planned number of samples; intervals at all numbers up to it hold together."""
         ...
 
     def least_samples(self, level: float) -> int:
-        """Minimum number of samples of a finite half-width."""
+        """Minimum number of samples that gives a finite half-width."""
         ...
 
     def half_width(self, moments: Moments, level: float) -> np.ndarray:
@@ -199,8 +199,8 @@ def weighted_sum(
 ) -> np.ndarray:
     """Half-width of a sum of independent, differently weighted deviations from their means.
 
-    `squares` bounds the sum of their squares, `variance` that of their variances, of which `scale` is a guess from
-    other samples. The bound is tightest at the level `tuned_to`.
+    `squares` bounds the sum of their squares, and `variance` the sum of their variances; `scale` is a guess of the
+    latter from other samples. The bound is tightest at the level `tuned_to`.
     """
     r = _mixture_constant(1, scale, np.log(1 / tuned_to))
     return _self_normalised_bound(1, squares / 3 + 2 * variance / 3, 0.0, r, np.log(1 / level))

@@ -25,17 +25,17 @@ class Verification:
         verdict: "unbiased", "biased" or "undecided"; for bounds "respected", "violated" or "undecided".
         method: method of the verification.
         bias: estimated bias (or value / bound - 1).
-        half_width: half-width of its interval, including rounding and remainders.
+        half_width: half-width of the interval of the bias, including rounding and remainders.
         detectable: minimum detectable bias, which is found with probability at least `power`.
         level: probability of a false alarm, over all coordinates and strata together.
-        power: see `detectable`.
-        samples: number of samples (of outcomes in an enumeration).
-        unit: the unit of these numbers, in units of the estimator.
+        power: probability of finding a bias of `detectable`.
+        samples: number of samples, or of outcomes in an enumeration.
+        unit: the unit of `bias`, `half_width`, `detectable` and `cap_bias`, measured in units of the estimator.
         unit_name: definition of the unit.
         second_moment: E |theta|^2 of the sample.
         exact_second_moment: exact E |theta|^2 if it is given, else None.
-        second_moment_bound: bound of a paper on it, if there is one.
-        cap_bias: bound on the bias of a cap, in units of `unit`, if it is given.
+        second_moment_bound: a paper's bound on E |theta|^2, else None.
+        cap_bias: bound on the bias of a cap, in units of `unit`, if it is given, else None.
         exceeded: number of samples that exceeded a cap.
         notes: reasons and remarks, one sentence each; undecided verdicts contain advice.
         assumption: assumption of the error rates, which the samples cannot verify; "" if there is none.
@@ -75,12 +75,12 @@ class Verification:
         return hash(self._fields())
 
     def _fields(self) -> tuple:
-        """The values of the fields with one NaN object, since tuples compare identity first."""
+        """Return the values of the fields, with the same object for every NaN, since tuples compare identity first."""
         values = [getattr(self, field.name) for field in dataclasses.fields(self)]
         return tuple(math.nan if isinstance(value, float) and math.isnan(value) else value for value in values)
 
     def __str__(self) -> str:
-        """Two lines: the verdict with its number, and its method and error rates."""
+        """Return two lines: the verdict with its number, and the method with its error rates."""
         unit = f"{self.unit_name} ({self.unit:.4g})"
         if self.unit_name == BOUND:
             number = f"{1 + self.bias:.4g} ± {self.half_width:.2g} times {unit}"
@@ -103,7 +103,7 @@ class Verification:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """The same as a table with one row, and the notes below it."""
+        """Return the verification as an HTML table with one row, and the notes below it."""
         is_bound = self.unit_name == BOUND
         row = {
             "verdict": self.verdict, "value": 1 + self.bias if is_bound else self.bias, "half_width": self.half_width,

@@ -69,7 +69,7 @@ class Moments:
         return cls(n, *np.array(sums).reshape(-1, 4).T.reshape(4, *shape))
 
     def merge(self, other: "Moments") -> "Moments":
-        """Moments of both sets together (Chan, Golub and LeVeque 1979; Pebay 2008 for the higher ones)."""
+        """Moments of both sets of samples together (Chan, Golub and LeVeque 1979; higher moments: Pebay 2008)."""
         if self.n == 0 or other.n == 0:
             return self if other.n == 0 else other
         a, b = float(self.n), float(other.n)

@@ -28,8 +28,8 @@ class Strata:
             of each stratum.
         draw: `draw(key)` returns N as the estimator draws it, to test its distribution; None skips the test with a
             note.
-        remainder: bound on |sum of the terms from n = m on|, in the target's units. None counts them as 0; `terms` that
-            do not sum to the target (to 1 % of the bias to detect) are then an error of the terms or of the target.
+        remainder: bound on |sum of the terms from n = m on|, in the target's units. None counts as 0; if `terms` then
+            do not sum to the target (to 1 % of the bias to detect), the terms or the target are wrong.
 
     Raises:
         ValueError: sizes differ, `pmf` is not part of a distribution, or both `terms` and `remainder` are None.

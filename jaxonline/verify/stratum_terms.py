@@ -1,7 +1,8 @@
 """Stratified verification: the terms P(N = n) E[theta | N = n] of an estimator that first draws an integer N.
 
-The mean of a series estimator is the sum of these terms, the terms of its series. Plain samples see only the sum, where
-a wrong tenth coefficient is invisible; strata test each term in its own unit, the sum, and the distribution of N.
+The mean of a series estimator is the sum of these terms, which are the terms of its series. Plain samples see only the
+sum, where a wrong tenth coefficient is invisible; strata test each term in its own unit, the sum, and the distribution
+of N.
 """
 
 import dataclasses
@@ -93,7 +94,7 @@ class _Stratum:
         return cls(n, p, sampler, interval, variance, rounding, term, level, stated)
 
     def needed(self, settings: Settings, n_strata: int) -> float:
-        """Number of samples that resolves this term to `detect` of itself; infinite if it is zero or unknown."""
+        """Number of samples that detects an error of `detect` times this term; infinite if the term is 0 or unknown."""
         goal = settings.detect * np.abs(self.term).max() / self.p - self.rounding
         if not np.all(goal > 0):
             return np.inf
@@ -120,7 +121,7 @@ class _Stratum:
         return dataclasses.replace(term, objection=objection)
 
     def objection(self, drawn: Summary, term: "_Term") -> str | None:
-        """Return why the samples do not count, or None."""
+        """Return the reason why the samples decide nothing, or None."""
         if drawn.not_finite:
             return f"{drawn.not_finite} samples given N = {self.n} are not finite, so the estimate has no mean"
         if isinstance(self.interval, BoundedKurtosis):
