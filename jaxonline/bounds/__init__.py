@@ -2,8 +2,10 @@
 
 The modules are `linear` (linear predictors, with `moments` of data and noise), `convex` (other gradient descent),
 `classifiers` (mistakes of classifiers), `experts` (expert advice), `bandits`, `combinatorial` (bandits with sets of
-arms), `duelling` (bandits with pairs of arms), `noisy_kernels` (kernels with any noise), `gaussian_noise` (kernels with
-Gaussian noise), `multikernel` (multi-kernel least squares) and `attributes` (a few attributes of each instance).
+arms), `duelling` (bandits with pairs of arms), `best_arm` (identification of the best arm), `delayed` (late answers),
+`sleeping` (arms and experts that are not always available), `noisy_kernels` (kernels with any noise), `gaussian_noise`
+(kernels with Gaussian noise), `multikernel` (multi-kernel least squares) and `attributes` (a few attributes of each
+instance).
 """
 
 from jaxonline.bounds.attributes import (

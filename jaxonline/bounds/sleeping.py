@@ -64,7 +64,7 @@ def sleeping_ucb1(gaps: Gaps, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 
     With arms in the order of their means and the differences D(i, j) of the means of arms i < j, the bound is 8 ln T
     sum (D(i, j) - D(i+1, j)) / D(i, j)^2 + (1 + pi^2/3) sum D(1, j); the first sum is over the pairs with D(i, j) > 0.
-    If all arms are always available the same argument gives the bound `ucb1`. This is the argument of Kleinberg,
+    If all arms are always available, `ucb1` is smaller for three or more means. This is the argument of Kleinberg,
     Niculescu-Mizil and Sharma (2010) for AUER with the constants of Auer et al. (2002), Theorem 1: an arm j that was
     pulled 8 ln T / D(i, j)^2 times is not pulled again if arm i is the best available one, except with a probability
     whose sum over rounds is at most pi^2/3.

@@ -23,7 +23,7 @@ _JSON_FILL_VALUES = FILL_VALUES | {"f": "NaN", "c": ["NaN", "NaN"]}  # as JSON
 
 
 class ArraySpec(NamedTuple):
-    """The description of an array. Entries of missing chunks are NaN, or -1 for integers."""
+    """The description of an array. Entries of missing chunks are `FILL_VALUES`."""
 
     dims: tuple[str, ...]  # names of the axes
     shape: tuple[int, ...]  # readers do not see entries of chunks beyond it

@@ -78,8 +78,8 @@ def unbiased(
     Under its assumption each method is valid for every number of samples, also with heavy tails: a correct estimator is
     called biased with probability at most `level`, all coordinates together. (A z-test fails far more often on the
     weights p^N of this field.) The verdict contains the assumption, which no sample can check: an estimator that is 1/q
-    with probability q, else 0, has mean 1 and kurtosis 1/q, and is 0 in all samples if q is small. Samples that
-    contradict the assumption make the verdict "undecided": a value outside the range, a larger second moment or
+    with probability q, else 0, has mean 1 and a kurtosis of about 1/q, and is 0 in all samples if q is small. Samples
+    that contradict the assumption make the verdict "undecided": a value outside the range, a larger second moment or
     kurtosis, or identical samples where only the kurtosis is assumed.
 
     `level`, `power`, `detect` and a separate first block determine the number of samples. The intervals hold for all

@@ -74,6 +74,7 @@ class SequentialHalving(LearnerDefaults):
         del key
         tally, active = state.tally.add(oracle.move, oracle.loss()), state.active
         means = jnp.where(active, tally.means, jnp.inf)
+        recommended = first_argmin(jnp.where(tally.pulls > 0, means, jnp.inf))  # among the arms pulled in this phase
         n_active = jnp.sum(active, dtype=jnp.int32)
         pulls_each = self.budget // (n_active * n_phases(len(means)))
         phase_is_complete = jnp.all(~active | (tally.pulls >= pulls_each))
@@ -81,7 +82,7 @@ class SequentialHalving(LearnerDefaults):
         active = jnp.where(phase_is_complete, kept, active)
         tally = Tally(*(jnp.where(phase_is_complete, jnp.zeros_like(leaf), leaf) for leaf in tally))
         stopped = jnp.sum(active, dtype=jnp.int32) == 1
-        return SequentialHalvingState(tally, active), Recommendation(stopped, first_argmin(means))
+        return SequentialHalvingState(tally, active), Recommendation(stopped, recommended)
 
 
 def n_phases(n_arms: int) -> int:

@@ -28,8 +28,8 @@ class KernelGradient(LearnerDefaults):
 
     This learner is the baseline for learners that know the noise: Kivinen, Smola and Williamson (2004), with the
     projection of Zinkevich (2003). The estimator has the loss and selects the instance: `FullGradient(loss)` the clean
-    instance, `NaiveCopy(loss)` one noisy copy, `MeanOfCopies(n, loss)` the mean of n copies. Under noise only
-    `FullGradient` is unbiased: the mean of k(x~, .) is not k(x, .). A noisy label adds a bias for every loss but the
+    instance, `NaiveCopy(loss)` one noisy copy, `MeanOfCopies(n, loss)` the mean of n copies. Only `FullGradient` is
+    unbiased: the mean of k(x~, .) over noisy copies is not k(x, .). A noisy label adds a bias for every loss but the
     squared loss.
 
     A round with t points costs two rows of t kernels (one row for the clean instance), about t (2 d + 10) flops
