@@ -1,7 +1,8 @@
-"""Claims on the estimates of bandits, by enumeration of the drawn arm: K = 4 arms (one asleep), N = 3 experts.
+"""Claims on the loss estimates of bandit algorithms, by enumeration of the drawn arm: K = 4 arms, N = 3 experts.
 
-EXP3 and EXP4 are unbiased. EXP3-IX and EXP3.P are biased on purpose: claimed as estimates of the losses (gains), and of
-their intended mean.
+The estimates of EXP3 and EXP4 are unbiased. Those of EXP3-IX and EXP3.P are biased on purpose: one claim compares them
+with the losses (for EXP3.P, the gains), another with their intended mean. In the claims with masks one arm is not
+available.
 """
 
 from collections.abc import Callable
@@ -31,7 +32,7 @@ MASK, CUMULATIVE_LOSSES = np.array([True, False, True, True]), np.array([0.5, 0.
 
 
 def _support(estimates: Callable[[Draw, Any], Any]) -> list[tuple[float, np.ndarray]]:
-    """Return the estimates after each arm with its probability."""
+    """Return, for each arm, its probability and the estimates after a pull of it."""
     with jax.enable_x64(True):
         p, losses = jnp.asarray(P), jnp.asarray(LOSSES)
         estimates_by_arm = jax.vmap(lambda arm: estimates(Draw(arm, p), losses[arm]))
@@ -40,7 +41,7 @@ def _support(estimates: Callable[[Draw, Any], Any]) -> list[tuple[float, np.ndar
 
 @claim("importance weights, EXP3", "Auer et al. 2002", cost="exact", printed="unbiased")
 def _exp3(form: str, options: SamplingOptions) -> Verification:
-    """With eta = 1 the state of exponential weights is the sum of the estimates."""
+    """With eta = 1 the state is the sum of the loss estimates, so after one update it is the estimate to test."""
     exp3 = EXP3(1.0)
 
     def estimates(move: Draw, loss: Any) -> Any:
@@ -51,7 +52,7 @@ def _exp3(form: str, options: SamplingOptions) -> Verification:
 
 
 def _sleeping_estimates(renormalised: bool) -> Verification:
-    """Return the verdict on the estimates of the available arms, with eta = 1 in a state that is not uniform."""
+    """Return the verdict on the loss estimates of the available arms, for eta = 1 and non-uniform weights."""
     exp3, weights = EXP3(1.0), np.exp(-CUMULATIVE_LOSSES)
     p = weights[MASK] / weights[MASK].sum()
     with jax.enable_x64(True):
@@ -74,7 +75,7 @@ def _sleeping(form: str, options: SamplingOptions) -> Verification:
 
 @claim("importance weights of all arms, EXP3 with masks", "Freund et al. 1997", cost="exact", printed="biased")
 def _sleeping_not_renormalised(form: str, options: SamplingOptions) -> Verification:
-    """Without renormalisation over the available arms the estimates are too large."""
+    """If the probabilities are not renormalised over the available arms, the estimates are too large."""
     return _sleeping_estimates(renormalised=False)
 
 
@@ -113,7 +114,7 @@ def _delayed_present(form: str, options: SamplingOptions) -> Verification:
 
 @claim("importance weights of experts, EXP4", "Auer et al. 2002", cost="exact", printed="unbiased")
 def _exp4(form: str, options: SamplingOptions) -> Verification:
-    """The state is the sum of the estimates of the experts' losses."""
+    """With eta = 1 the state of EXP4 is the sum of the estimates of the experts' losses."""
     exp4 = EXP4(1.0)
 
     def estimates(move: Draw, loss: Any) -> Any:

@@ -9,7 +9,7 @@ from jaxonline.parameters import check
 
 
 class Paper(NamedTuple):
-    """A source; `link` is empty without a permanent address."""
+    """A paper or lecture; `link` is empty if there is no permanent address."""
 
     authors: str
     title: str
@@ -57,12 +57,12 @@ class Erratum(NamedTuple):
     """A misprint.
 
     Attributes:
-        number: n of En.
-        paper: its letter, a key of `PAPERS`.
-        place: section, equation, theorem or algorithm.
+        number: the number n in the name En of the misprint.
+        paper: the letter of the paper, a key of `PAPERS`.
+        place: the section, equation, theorem or algorithm with the misprint.
         printed: the printed statement.
         right: the correct statement.
-        note: the size of the error, or what inherits it.
+        note: the size of the error, or the later results that inherit it.
     """
 
     number: int
@@ -185,7 +185,7 @@ ERRATA: tuple[Erratum, ...] = (
 
 
 def erratum(number: int) -> Erratum:
-    """Return the misprint of this number; raise a ValueError if there is none.
+    """Return the misprint with this number; raise a ValueError if there is none.
 
     Example:
         >>> from jaxonline.claims.errata import erratum
@@ -197,5 +197,5 @@ def erratum(number: int) -> Erratum:
 
 
 def legend() -> str:
-    """Return the papers as a list in Markdown."""
+    """Return the list of papers, with their letters, in Markdown."""
     return "".join(f"* **{letter}**: {paper}\n" for letter, paper in PAPERS.items())

@@ -1,7 +1,7 @@
 """Claims on kernels and on estimates of feature vectors (paper A, sections 2 and 5 and appendix B).
 
-The inner product of an estimate Psi~ with a clean Psi(x') has the kernel as mean; it is tested by strata, one for each
-number of copies (pair of numbers for the Gaussian map), at the points of erratum E6.
+The inner product of an estimate Psi~ and the exact Psi(x') has the mean k(x, x'). The check has one stratum for each
+number of copies (for the Gaussian map, each pair of numbers), at the points x and x' of erratum E6.
 """
 
 import functools
@@ -50,7 +50,7 @@ def _draw(x=X):
 
 
 def kernel_value(kernel: Kernel) -> float:
-    """k(x, x') at the points of this module, in float64."""
+    """Return k(x, x') at the points x and x' of this module, in float64."""
     with jax.enable_x64(True):
         return float(run_compiled(kernel, X, X2))
 
@@ -58,10 +58,11 @@ def kernel_value(kernel: Kernel) -> float:
 def map_strata(
     feature_map: AnyMap, exact: AnyMap, counts: Sequence[tuple[int, ...]], terms: Sequence[float], remainder: float
 ) -> Strata:
-    """Strata of <Psi~, Psi(x')> of a feature map.
+    """Return the strata of <Psi~, Psi(x')> for a feature map, one for each entry of `counts`.
 
-    `exact` has the right second moments. `counts` is a box of (N,) or (N1, N2) in lexicographic order; `terms` are
-    those of the series of k(x, x') from an independent source, and `remainder` bounds the sum of the others.
+    `exact` is the map without misprints, which computes the second moments. `counts` are the numbers of copies (N,) or
+    (N1, N2) in a box, in lexicographic order. `terms` are their terms of the series of k(x, x') from an independent
+    source, and `remainder` bounds the sum of the other terms.
     """
     sizes = [max(column) + 1 for column in zip(*counts, strict=True)]
     laws = [feature_map.law] * len(sizes)
@@ -88,7 +89,7 @@ _BETAS: dict[type, Callable[[Any, int], float]] = {
 
 @functools.cache
 def _given(capacity: int) -> Callable[..., jax.Array]:
-    """<Psi~, Psi(x')> conditional on the counts of a stratum, with storage for `capacity` copies."""
+    """Return a sampler of <Psi~, Psi(x')> given the counts of a stratum, with storage for `capacity` copies."""
 
     def given(feature_map, counts, draw, key, n):
         is_pair = counts.shape[1] == 2
@@ -99,7 +100,7 @@ def _given(capacity: int) -> Callable[..., jax.Array]:
 
 
 def _stratum(feature_map, sizes, key):
-    """The index of the stratum of a draw; the number of strata beyond the box."""
+    """Draw the counts and return the index of their stratum, or the number of strata if they are outside the box."""
     drawn = jnp.stack(jax.tree.leaves(feature_map.sample_counts(key)))
     index = drawn[0] if len(drawn) == 1 else drawn[0] * sizes[1] + drawn[1]
     return jnp.where(jnp.all(drawn < sizes), index, jnp.prod(sizes))
@@ -134,7 +135,7 @@ def _exponential(form: str, options: SamplingOptions) -> Verification:
 
 @claim("feature map, binomial kernel", "A, section 2", erratum=5, printed="biased", corrected="unbiased")
 def _binomial(form: str, options: SamplingOptions) -> Verification:
-    """Features sqrt(beta_n) with beta_n > 0 give (1 - <x, x'>)^-alpha."""
+    """Features with the weights sqrt(beta_n) > 0 give the kernel (1 - <x, x'>)^-alpha, not the printed one."""
     target = float(run_compiled(printed_binomial, float(X @ X2), 0.5)) if form == "printed" else None
     return _dot_product(Binomial(0.5), options, 1.3, target)
 
@@ -185,7 +186,7 @@ def _gaussian(form: str, options: SamplingOptions) -> Verification:
     corrected="unbiased",
 )
 def _gaussian_series(form: str, options: SamplingOptions) -> Verification:
-    """1.521 where the kernel is 0.951."""
+    """The inner product of the printed features is 1.521 where the kernel is 0.951."""
     n = np.arange(60)
     entries = np.exp(n * math.log(2.0) + n * math.log(X @ X2) - np.array([math.lgamma(k + 1) for k in n]))
     right = math.exp(-float(X @ X + X2 @ X2)) * float(entries.sum())
@@ -236,7 +237,7 @@ def _lemma3(form: str, options: SamplingOptions) -> Verification:
 
 @claim("second moment of the Gaussian map", "A, Lemma 5", erratum=7, printed="violated", corrected="respected")
 def _lemma5(form: str, options: SamplingOptions) -> Verification:
-    """Printed: the exact second moment of the printed map. Corrected: the bound takes E <x~, x~'>^2 at its largest."""
+    """Compare the printed map's exact moment with its bound; the corrected bound has the largest E <x~, x~'>^2."""
     if form == "printed":
         return bound(printed_gaussian_second_moment(1.5, 4.0, 1.0), printed_lemma5_bound(1.5, 4.0, 1.0))
     feature_map = GaussianFeatureMap(Gaussian(WIDTH), Geometric(P))

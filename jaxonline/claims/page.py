@@ -1,4 +1,4 @@
-"""The page docs/claims.md: `python -m jaxonline.claims.page > docs/claims.md` checks every claim and writes it."""
+"""Page docs/claims.md: `python -m jaxonline.claims.page > docs/claims.md` checks every claim and writes the page."""
 
 from collections.abc import Sequence
 
@@ -37,7 +37,7 @@ published and corrected. The others have rows, printed and corrected. The printe
 
 
 def claims_page(rows: Sequence[Row]) -> str:
-    """Return the page in Markdown: papers, the table of the rows, misprints."""
+    """Return the page docs/claims.md in Markdown: the papers, the table of checked claims, and the misprints."""
     return _PAGE.format(legend=errata.legend(), table=markdown_table(rows), errata=markdown_errata())
 
 

@@ -1,6 +1,6 @@
-"""The page docs/papers.md, from paper, section and equation to file and claim.
+"""Page docs/papers.md, which lists the files and claims for each section, equation and theorem of the papers.
 
-`python -m jaxonline.claims.papers > docs/papers.md` writes it; links lead to the current definition of each name.
+`python -m jaxonline.claims.papers > docs/papers.md` writes the page; its links lead to the files that define the names.
 """
 
 import importlib
@@ -15,7 +15,7 @@ from jaxonline.claims.report import as_text
 
 
 class Place(NamedTuple):
-    """A place in a paper."""
+    """A place in a paper, its content, and the names of its code."""
 
     where: str  # sections, equations, theorems and algorithms, separated by commas
     what: str
@@ -134,7 +134,7 @@ PLACES: dict[str, list[Place]] = {
 
 
 def claims_at(letter: str, place: Place) -> list[Claim]:
-    """Return the claims, each form of them, whose last place is this one."""
+    """Return the claims, in all forms, whose `paper` ends with this place of the paper."""
     keys = {key.strip().lower() for key in place.where.split(",")}
     matches = []
     for claim in all_claims():
@@ -146,7 +146,7 @@ def claims_at(letter: str, place: Place) -> list[Claim]:
 
 
 def defining_file(name: str) -> Path:
-    """Return the file of a name, or the folder of a package, relative to the root of the repository."""
+    """Return the file that defines a name (for a package, its folder), relative to the root of the repository."""
     parent, _, last = f"jaxonline.{name}".rpartition(".")
     module = importlib.import_module(parent)
     spec = importlib.util.find_spec(f"{parent}.{last}") if hasattr(module, "__path__") else None
@@ -156,7 +156,7 @@ def defining_file(name: str) -> Path:
 
 
 def papers_page() -> str:
-    """Return the page in Markdown."""
+    """Return the page docs/papers.md in Markdown."""
     lines = [
         "# Where is each paper in the code?",
         "",

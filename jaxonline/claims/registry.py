@@ -1,6 +1,6 @@
-"""Claims, statements of the papers and of this package that `jaxonline.verify` checks, and their runner.
+"""Claims, which are statements of the papers and of this package that `jaxonline.verify` checks, and their runner.
 
-The claims are in the modules `TOPICS`, papers and misprints in `errata`.
+The claims are in the modules `TOPICS`; the papers and misprints are in `errata`.
 """
 
 import dataclasses
@@ -35,13 +35,13 @@ TOPICS = ("series", "kernels", "lengths", "noise", "attributes", "features", "ba
 
 @dataclasses.dataclass(frozen=True)
 class SamplingOptions:
-    """The runner's sampling options; a claim passes on `**options.sampling()`.
+    """Sampling options of `run_claims`; the check of a claim passes them on as `**options.sampling()`.
 
     Attributes:
         samples: number of samples, or None for the number that the error rates require.
         seed: the seed.
-        mesh: the devices, or None for all.
-        progress: called as `progress(done, total)` during one claim.
+        mesh: the devices, or None for all devices.
+        progress: called as `progress(done, total)` during the check of one claim.
         few: whether a few blocks of samples suffice (`verify.unbiased`).
     """
 
@@ -63,16 +63,17 @@ class SamplingOptions:
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """One statement and its check.
+    """A statement of a paper or of this package, and its check.
 
     Attributes:
-        name: the claim, with the number of its erratum.
-        paper: letter of the paper, and equation, lemma or algorithm.
+        name: the claim in a few words, with the number of its erratum if it has one.
+        paper: letter of the paper, and the equation, lemma or algorithm.
         form: "printed" as in the paper, "corrected", or "improved" beyond the paper.
         expected: the expected verdict.
         check: `check(options)` returns the verification.
         erratum: number of the misprint, or None.
-        cost: "exact", without samples, in milliseconds; or "sampled", with compilation, in seconds.
+        cost: "exact" if the check needs no samples and takes milliseconds; "sampled" if it compiles a program, draws
+            samples and takes seconds.
     """
 
     name: str
@@ -103,10 +104,10 @@ class Row:
         return self.verification.verdict == self.claim.expected
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all numbers and words for a file; None for unknown values.
+        """Return all fields of the row for a file, with None for unknown values.
 
         `bias`, `half_width`, `detectable` and `cap_bias` are in units of the target (for bounds: value / bound - 1),
-        second moments in the estimator's own.
+        second moments are in the units of the estimator.
         """
         claim, verification = self.claim, self.verification
         return {
@@ -133,12 +134,12 @@ class Row:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The unit of the numbers, and the notes of the verification."""
+        """Notes on the row: the unit of its numbers, and the notes of the verification."""
         return f"unit: {self.verification.unit_name} ({self.verification.unit:.6g})", *self.verification.notes
 
 
 def finite_or_none(value: float | None) -> float | None:
-    """Return a finite number, or None."""
+    """Return the number if it is finite, else None."""
     return None if value is None or not math.isfinite(value) else float(value)
 
 
@@ -151,7 +152,7 @@ def claim(
     """Register a check as one claim for each form: `@claim(name, paper, printed="biased", corrected="unbiased")`.
 
     The decorated function is called as `check(form, options)` and returns a `Verification`. `few` declares that at most
-    about 30 blocks of samples suffice, so that compilation without optimisation is faster. `expected` is the expected
+    about 30 blocks of samples suffice, so that it is faster to compile without optimisation. `expected` is the expected
     verdict of each form; the other arguments are those of `Claim`.
     """
 
@@ -179,11 +180,11 @@ def all_claims() -> list[Claim]:
 
 
 def select(pattern: str | None = None, cost: str | None = None) -> list[Claim]:
-    """Return the claims that match a pattern and have a cost.
+    """Return the claims that match `pattern` and have the given cost; all claims by default.
 
-    `pattern` matches "name (paper), form" in any case; `*` and `?` are wildcards, a pattern without them matches
-    anywhere, and the number of a misprint such as E1 matches only it. Raises a ValueError if nothing matches or it is
-    empty.
+    `pattern` matches any part of "name (paper), form", ignoring case; `*` and `?` are wildcards. The number of a
+    misprint, such as E1, selects only the claims on this misprint. Raises a ValueError if the pattern is empty or
+    matches no claim.
     """
     if pattern is not None and not pattern.strip():
         raise ArgumentError("claim", f"must not be empty (got {pattern!r})")
@@ -212,18 +213,18 @@ def run_claims(
     cost: str | None = None,
     at_once: int | None = None,
 ) -> list[Row]:
-    """Check the claims that match a pattern and have a cost.
+    """Check the claims that match `pattern` and have the given cost; all claims by default.
 
     Args:
-        pattern: as in `select`.
+        pattern: pattern of the claims, as in `select`.
         samples: number of samples of each sampled check; None for the number that the error rates require.
         seed: the seed.
-        progress: called as `progress(name, done, total)` with the number of finished claims, including fractions; from
-            several threads, one at a time.
+        progress: called as `progress(name, done, total)`; `done` is the number of finished claims, with fractions for
+            those in progress. Several threads call it, but only one at a time.
         mesh: the devices; by default all of them, or one if several claims are checked at a time.
-        cost: as in `select`.
+        cost: cost of the claims, as in `select`.
         at_once: number of claims checked at a time, each in a thread, since compilation uses one core; by default one
-            for each available core. Verdicts do not depend on it.
+            for each available core. Verdicts do not depend on this number.
 
     Example:
         >>> from jaxonline.claims import run_claims
@@ -262,7 +263,7 @@ class _SharedProgress:
         return lambda done, total: self.report(number, name, 0.99 * done / max(total, 1))
 
     def report(self, number: int, name: str, share: float) -> None:
-        """Report the finished share of a claim; a repeated check does not reduce it."""
+        """Report the finished share of a claim; the reported share never decreases, even if a check is repeated."""
         with self._lock:
             self._shares[number] = max(share, self._shares[number])
             done = sum(self._shares)

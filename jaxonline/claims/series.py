@@ -1,7 +1,8 @@
 """Claims on losses and on the series estimator of their derivative (paper A, Lemma 1 and Examples 2 to 4).
 
-The copies X have Gaussian noise of variance 0.05, so that every moment is known exactly. The strata are the numbers N
-of copies, one for each term of the Taylor series. Estimators with one kind of distribution share a compiled program.
+The copies X have Gaussian noise of variance 0.05, so that every moment is known exactly. Each number N of copies is a
+stratum and belongs to one term of the Taylor series. All estimators with the same kind of distribution of N share a
+compiled program.
 """
 
 import dataclasses
@@ -45,7 +46,7 @@ def noisy_number(mean: float, key: jax.Array) -> jax.Array:
 
 
 def one_program(estimator: SeriesEstimator) -> SeriesEstimator:
-    """Pad the tables of an estimator with zeros, so that all estimators share a program."""
+    """Pad the tables of an estimator with zeros, so that all estimators share a compiled program."""
     table, law = np.asarray(estimator.coefficients), estimator.law
     if isinstance(law, FiniteDistribution):
         law = FiniteDistribution(
@@ -61,10 +62,10 @@ def _given(estimator, mean, key, n):
 
 
 def series_strata(estimator: SeriesEstimator, mean: float, terms: np.ndarray | None = None) -> Strata:
-    """Strata of a series estimator, with the exact term and second moment of each.
+    """Return the strata of a series estimator, with the exact term and second moment of each stratum.
 
-    `terms` are gamma_n (mean - centre)^n from an independent source (`taylor_terms`), as many as the estimator has
-    coefficients; without them only the estimator's weights and its sum are tested.
+    `terms` are gamma_n (mean - centre)^n from an independent source (`taylor_terms`), one for each coefficient of the
+    estimator. If `terms` is None, the estimator's own coefficients are used: only its weights and its sum are tested.
     """
     estimator, offset = one_program(estimator), mean - host_float("centre", estimator.centre)
     if terms is None:
@@ -193,7 +194,7 @@ def _hinge_majorant(form: str, options: SamplingOptions) -> Verification:
     printed="violated",
 )
 def _hinge_majorant_appendix(form: str, options: SamplingOptions) -> Verification:
-    """The bound of Example 3, which the appendix derives for the hinge loss: 0.615 where the sum is 0.972."""
+    """Example 3's bound, which the appendix derives for the hinge loss, is 0.615, below the sum 0.972 of the series."""
     return bound(_majorant(SmoothedHinge(1.0), 0.2, 60), printed_absolute_majorant(0.2, 1.0))
 
 
@@ -219,7 +220,7 @@ def _absolute_majorant(form: str, options: SamplingOptions) -> Verification:
     printed="violated",
 )
 def _absolute_majorant_appendix(form: str, options: SamplingOptions) -> Verification:
-    """The bound of Example 4, which the appendix derives for the absolute loss: 1121 where the sum is 1630."""
+    """Example 4's bound, which the appendix derives for the absolute loss, is 1121, below the series' sum 1630."""
     return bound(_majorant(SmoothedAbsolute(1.0), 3.0, 120), printed_hinge_majorant(3.0, 1.0))
 
 
@@ -254,7 +255,7 @@ def _erf(z: np.ndarray) -> np.ndarray:
 
 @claim("polynomial sequence Q_n -> f (Chebyshev, f = erf)", "A, section 3.2", improved="unbiased")
 def _sequence(form: str, options: SamplingOptions) -> Verification:
-    """Q_n - Q_(n-1) = c_n T_n on [-1.6, 1.4], and the c_n from an interpolation of degree 60."""
+    """Compare with the terms c_n T_n = Q_n - Q_(n-1) on [-1.6, 1.4], with c_n from an interpolation of degree 60."""
     degree, low, high, mean = 12, -1.6, 1.4, 0.5
     centre, scale = (low + high) / 2, (high - low) / 2
     sequence = chebyshev(_erf, degree, low, high)
@@ -329,7 +330,7 @@ def _coefficients(name: str) -> None:
 
     @claim(f"coefficients of the series of l', {name} loss", "A, Lemma 1", cost="exact", improved="unbiased")
     def check(form: str, options: SamplingOptions) -> Verification:
-        """The first 16 about 0.3, each by itself, over those from Cauchy's integral on a circle."""
+        """Test the ratio of each of the first 16 coefficients about 0.3 to that from Cauchy's integral on a circle."""
         terms = loss.coefficients(16, 0.3) * offset ** np.arange(16)
         ratios = np.float32(terms / taylor_terms(loss, 0.3, offset, 16))  # sufficient precision
         return unbiased(None, np.ones(16), support=[(1.0, ratios)], detect=1e-4)

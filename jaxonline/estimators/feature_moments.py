@@ -20,7 +20,7 @@ _SMALL = 1e-290  # smaller float64 numbers may be inaccurate or 0
 
 @validate_arguments
 def copy_moments(x: Vector, covariance: Covariance) -> tuple[float, float]:
-    """E |x~|^2 and E <x~, x~'>^2 of independent copies x~, x~' with mean `x` and this covariance.
+    """Moments E |x~|^2 and E <x~, x~'>^2 of independent copies x~, x~' with mean `x` and covariance `covariance`.
 
     Args:
         x: true instance [d].
@@ -36,7 +36,7 @@ def copy_moments(x: Vector, covariance: Covariance) -> tuple[float, float]:
 
 
 def _second_moments(x: Any, covariance: Any) -> np.ndarray:
-    """E x~ x~' [d, d] of a copy x~ with mean x."""
+    """Second moments E x~ x~' [d, d] of a copy x~ with mean x."""
     x, covariance = np.asarray(x, float), np.asarray(covariance, float)
     if covariance.ndim < 2:
         covariance = np.diag(np.broadcast_to(covariance, x.shape))
@@ -45,7 +45,7 @@ def _second_moments(x: Any, covariance: Any) -> np.ndarray:
 
 @validate_arguments
 def inner_moment(x: Vector, x2: Vector, covariance: Covariance) -> float:
-    """E <x~, x2>^2."""
+    """Second moment E <x~, x2>^2 of the inner product of a noisy copy x~ of x and a fixed vector x2."""
     x2 = np.asarray(x2, float)
     return float(x2 @ _second_moments(x, covariance) @ x2)
 

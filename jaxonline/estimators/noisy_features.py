@@ -28,7 +28,7 @@ class NoisyFeature:
 
     Attributes:
         level: n, the number of factors (int32).
-        sign: +1, -1 or 0.
+        sign: the sign of the weight: +1, -1 or 0.
         log_weight: logarithm of the absolute value of the weight; -inf for an estimate of 0.
         copies: the factors in the first `level` rows, 0 in the other rows [capacity, d].
         queries: number of copies requested, including pairs of the Gaussian map (int32).
@@ -86,7 +86,7 @@ class FeatureMap(abc.ABC):
     """Unbiased estimator of a feature map Psi(x), from a random number of noisy copies of x.
 
     `estimate` is Map_Estimate; learners with an oracle use its steps `sample_counts`, `queries` and `assemble`. The
-    methods from `term` on describe the distribution of the estimate exactly, in float64 on the host.
+    abstract methods from `term` to `bias` describe the distribution of the estimate exactly, in float64 on the host.
     """
 
     @abc.abstractmethod
@@ -103,16 +103,16 @@ class FeatureMap(abc.ABC):
 
     @abc.abstractmethod
     def level(self, counts: Counts) -> Int[Array, ""]:
-        """n, the number of copies used as factors."""
+        """Number n of copies used as factors."""
 
     @abc.abstractmethod
     def combine(self, counts: Counts, pairs: PairProduct, factors: Float[Array, "l d"]) -> NoisyFeature:
-        """Compute the estimate from the product of its pairs and its factors, the first `level(counts)` rows."""
+        """Compute the estimate from its product of pairs and the first `level(counts)` rows of `factors`."""
 
     def assemble(self, counts: Counts, copies: Float[Array, "capacity d"]) -> NoisyFeature:
         """Compute the estimate from `queries(counts)` rows of copies: first the pairs, then the factors.
 
-        It is 0 with `overflow` set if `copies` has too few rows.
+        The estimate is 0, with `overflow` set, if `copies` has too few rows.
         """
         even = copies[: 2 * (copies.shape[0] // 2)]
         pairs = PairProduct.from_inner_products(jnp.sum(even[0::2] * even[1::2], axis=-1), self.pairs(counts))
@@ -121,11 +121,11 @@ class FeatureMap(abc.ABC):
 
     @abc.abstractmethod
     def log_beta(self, n: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
-        """log beta_n: term n of k(x, x2) is beta_n <x, x2>^n, up to `log_clean` of both instances."""
+        """Return log beta_n: term n of k(x, x2) is beta_n <x, x2>^n times e^log_clean of both instances."""
 
     @abc.abstractmethod
     def log_clean(self, x: Float[Array, "d"]) -> Float[Array, ""]:
-        """Logarithm of the factor of the exact Psi(x) that all n share: 0, or -|x|^2/width^2."""
+        """Logarithm of the common factor of all components of Psi(x): 0, or -|x|^2/width^2 for the Gaussian kernel."""
 
     def log_level(self, n: Int[Array, ""], x: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         """Logarithm of the weight of x (x) ... (x) x in component n of the exact Psi(x)."""
@@ -134,11 +134,11 @@ class FeatureMap(abc.ABC):
 
     @abc.abstractmethod
     def term(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike) -> float:
-        """P(counts) E[<Psi~, Psi(x2)> | counts], one term of the series of k(x, x2); 0 if P(counts) = 0."""
+        """Term P(counts) E[<Psi~, Psi(x2)> | counts] of the series of k(x, x2); 0 if P(counts) = 0."""
 
     @abc.abstractmethod
     def second_moment_given(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike, covariance: ArrayLike) -> float:
-        """E[<Psi~, Psi(x2)>^2 | counts] for copies with mean x and a covariance (number, variances [d] or [d, d])."""
+        """Return E[<Psi~, Psi(x2)>^2 | counts] for copies of mean x and a covariance (number, vector [d] or [d, d])."""
 
     @abc.abstractmethod
     def expected_queries(self) -> float:
@@ -152,14 +152,15 @@ class FeatureMap(abc.ABC):
     def bias(self, capacity: int, squared_norm: float) -> float:
         """Bound on |E Psi~ - Psi(x)| for |x|^2 = `squared_norm`, from the cap and from counts of probability 0.
 
-        The bias of <w, Psi~> is at most |w| times this, that of `prod_clean(psi, x2)` sqrt(k(x2, x2)) times this.
+        The bias of <w, Psi~> is at most |w| times this bound. The bias of `prod_clean(psi, x2)` is at most sqrt(k(x2,
+        x2)) times this bound.
         """
 
     @validate_arguments
     def estimate_given(
         self, key: Key[Array, ""], counts: Counts, draw: Callable[[Key[Array, ""]], Float[Array, "d"]], capacity: Count
     ) -> NoisyFeature:
-        """Map_Estimate conditional on `counts`, N or (N1, N2), for stratified verification; see `estimate`."""
+        """Draw an estimate Psi~ conditional on `counts`, N or (N1, N2), for stratified verification; see `estimate`."""
         indices = jnp.arange(capacity, dtype=jnp.uint32)
         return self.assemble(counts, jax.vmap(lambda j: draw(jax.random.fold_in(key, j)))(indices))
 
@@ -171,7 +172,7 @@ class FeatureMap(abc.ABC):
         Args:
             key: key of the counts and the noise. The same key with a larger capacity gives the same estimate.
             draw: `draw(key)` returns an independent noisy copy of x.
-            capacity: maximum number of copies, an integer of at least 1 (else TypeError or ValueError).
+            capacity: maximum number of copies, an integer of at least 1 (otherwise a TypeError or ValueError).
         """
         counts_key, copies_key = jax.random.split(key)
         return self.estimate_given(copies_key, self.sample_counts(counts_key), draw, capacity)
@@ -188,7 +189,7 @@ class FeatureMap(abc.ABC):
 
 
 def scaled_product(factors: Float[Array, "m"], n: Int[Array, ""], log_scale: Float[Array, ""]) -> Float[Array, ""]:
-    """e^log_scale times the first `n` factors; the scale is spread over the factors to avoid overflow."""
+    """Return e^log_scale times the first `n` factors; the scale is spread over the factors to avoid overflow."""
     share = jnp.exp(log_scale / jnp.maximum(n, 1).astype(log_scale.dtype))
     used = jnp.arange(factors.shape[0], dtype=jnp.int32) < n
     product = jnp.prod(jnp.where(used, factors * share, jnp.ones_like(factors)))

@@ -26,7 +26,7 @@ def truncation_bias(loss: AnySeriesLoss, estimator: SeriesEstimator, mean: float
 
 
 def exact_mean(estimator: SeriesEstimator, mean: float) -> float:
-    """E theta = constant + sum gamma_n (E X - c)^n, if E X = `mean`."""
+    """Exact mean E theta = constant + sum gamma_n (E X - c)^n if E X = `mean`."""
     offset = mean - host_float("centre", estimator.centre)
     drawn = np.polynomial.polynomial.polyval(offset, np.asarray(estimator.coefficients, np.float64))
     return host_float("constant", estimator.constant) + float(drawn)
@@ -38,8 +38,8 @@ def exact_second_moment(
 ) -> float:
     """E theta^2 = sum gamma_n^2 (E (X - c)^2)^n / p_n, plus the terms of the constant, which require `mean` = E X.
 
-    For `Geometric(p)` this is the exact form of Lemma 1, p/(p-1) sum gamma_n^2 p^n (E X^2)^n. Raises a ValueError if it
-    is infinite (p E (X - c)^2 >= radius^2), or if `mean` is missing.
+    For `Geometric(p)` this is the exact form of Lemma 1, p/(p-1) sum gamma_n^2 p^n (E X^2)^n. Raises a ValueError if E
+    theta^2 is infinite (p E (X - c)^2 >= radius^2), or if `mean` is missing.
 
     Example:
         >>> from jaxonline.estimators import Geometric, SeriesEstimator
@@ -58,7 +58,7 @@ def exact_second_moment(
 
 @validate_arguments
 def exact_variance(estimator: SeriesEstimator, second_moment: PositiveFloat, mean: FiniteFloat) -> float:
-    """Var theta if E X = `mean`; raises a ValueError if it is infinite (p E (X - c)^2 >= radius^2).
+    """Variance of theta if E X = `mean`; raises a ValueError if it is infinite (p E (X - c)^2 >= radius^2).
 
     Example:
         >>> import jaxonline as jo
@@ -146,12 +146,13 @@ def variance_table(
 ) -> list[VarianceRow]:
     """Table of variance against expected queries, for geometric and for optimal distributions.
 
-    For each loss a row for each p, then minimum variance and cost-aware, without and with the constant outside.
+    Each loss has a row for each p, then rows for the minimum-variance and the cost-aware distribution, first without
+    and then with the constant outside the draw.
 
     Args:
         losses: losses whose derivative at `mean` is estimated.
         mean: E X.
-        second_moment: E X^2 of the copies themselves, whatever the centre; above mean^2 (otherwise a ValueError).
+        second_moment: E X^2 of the copies X, not of X - centre; above mean^2 (otherwise a ValueError).
         ps: parameters of the geometric distribution.
         centre: point of expansion of all estimators.
 
@@ -191,7 +192,7 @@ def _row(
 
 
 def _drawn_second_moment(estimator: SeriesEstimator, second_moment: float) -> float:
-    """E (theta - constant)^2."""
+    """Return E (theta - constant)^2."""
     check_finite_variance(estimator.law, second_moment, estimator.radius)
     gammas = np.asarray(estimator.coefficients, np.float64)
     n = np.flatnonzero(gammas)

@@ -15,11 +15,11 @@ from jaxonline.parameters.types import Convert, NonNegative, NonNegativeInt, Sha
 
 @runtime_checkable
 class Delay(Protocol):
-    """The number of rounds after which the answer to a round arrives. 0: in the round itself.
+    """Protocol: the number of rounds after which the answer to a round arrives; 0 means in the round itself.
 
     Attributes:
-        max_delay: the largest delay, a static number.
-        is_constant: whether every delay is `max_delay`, a static fact: then one answer arrives in a round.
+        max_delay: the largest delay, a static integer.
+        is_constant: whether every delay is `max_delay` (static); then one answer arrives in a round.
     """
 
     @property
@@ -38,7 +38,7 @@ class FixedDelay:
     """The same delay in every round.
 
     Args:
-        rounds: the delay.
+        rounds: the delay in rounds.
 
     Example:
         >>> import jaxonline as jo
@@ -89,7 +89,7 @@ class UniformDelay(_UpToMaximum):
     maximum: NonNegativeInt = static()
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""]) -> Int[Array, ""]:
-        """A delay."""
+        """Draw a delay."""
         del t
         return random.randint(key, (), 0, self.maximum + 1, dtype=jnp.int32)
 
@@ -102,7 +102,7 @@ class GeometricDelay(_UpToMaximum):
 
     Args:
         mean: the mean of the delay without the maximum.
-        maximum: the largest delay; larger ones are set to it.
+        maximum: the largest delay; larger delays are set to it.
 
     Example:
         >>> import jax
@@ -115,7 +115,7 @@ class GeometricDelay(_UpToMaximum):
     maximum: NonNegativeInt = static()
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""]) -> Int[Array, ""]:
-        """A delay, by inversion of the distribution function."""
+        """Draw a delay by inversion of the distribution function."""
         del t
         mean = jnp.asarray(self.mean, jnp.float32)
         rate = jnp.log1p(mean) - jnp.log(jnp.where(mean > 0, mean, 1.0))  # -log(1 - p)
@@ -160,10 +160,10 @@ class GivenDelays:
 
 
 def as_delay(delay: Any, name: str) -> Any:
-    """A delay as it is, a number of rounds as a fixed delay, and a list as given delays.
+    """Return a delay as it is, a number of rounds as a `FixedDelay`, and a list of delays as `GivenDelays`.
 
     Raises:
-        ValueError: a negative number, or a list that holds one.
+        ValueError: the number, or a number in the list, is negative.
         TypeError: anything else.
     """
     if isinstance(delay, Delay) and not isinstance(delay, type):

@@ -43,7 +43,7 @@ class DuelOracle:
 
 @struct
 class Duel(FeedbackDefaults):
-    """Shows which arm of the pair wins; outcomes are matrices of duels [K, K], moves are pairs of arms.
+    """Duelling feedback: shows which arm of the pair wins; outcomes are duel matrices [K, K], moves are pairs of arms.
 
     Entry [i, j] of an outcome is 1 if arm i beats arm j, and else 0.
 

@@ -28,7 +28,7 @@ class FullOracle:
         self.y = y
 
     def queries(self) -> Int[Array, ""]:
-        """1: the clean instance is one query, even if it is read repeatedly."""
+        """Number of queries: 1 for the clean instance, even if it is read repeatedly."""
         return jnp.int32(1)
 
 

@@ -15,7 +15,7 @@ class LossOfMoveOracle:
 
     Attributes:
         move: the learner's move.
-        x: the instance that it saw.
+        x: the instance that the learner saw.
 
     Example:
         >>> import jax.numpy as jnp
@@ -36,7 +36,7 @@ class LossOfMoveOracle:
         return self._loss
 
     def queries(self) -> Int[Array, ""]:
-        """1 if the loss was read, else 0."""
+        """Number of queries: 1 if the loss was read, else 0."""
         return jnp.int32(self._asked)
 
 
@@ -45,7 +45,7 @@ class LossOfMove(FeedbackDefaults):
     """Feedback of bandit convex optimisation: the loss at the point that was played.
 
     Args:
-        loss: `loss(y_hat, y)`, usually that of the game. For arms use `Bandit`.
+        loss: `loss(y_hat, y)`, usually the loss of the game. For arms use `Bandit` instead.
 
     Example:
         >>> import jax.numpy as jnp, jaxonline as jo

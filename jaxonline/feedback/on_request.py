@@ -31,12 +31,12 @@ class OnRequestOracle:
         self._asked = jnp.bool_(False)
 
     def outcome(self, ask: Bool[Array, ""]) -> Array:
-        """The outcome if `ask` is true, else zeros. One query, even if it is read repeatedly."""
+        """The outcome if `ask` is true, else zeros. Asking costs one query, even if the outcome is read repeatedly."""
         self._asked = self._asked | ask
         return jnp.where(ask, self._y, jnp.zeros_like(self._y))
 
     def queries(self) -> Int[Array, ""]:
-        """1 if the outcome was requested, else 0."""
+        """Number of queries: 1 if the outcome was requested, else 0."""
         return self._asked.astype(jnp.int32)
 
 

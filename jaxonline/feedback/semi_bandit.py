@@ -43,7 +43,7 @@ class SemiBanditOracle:
 
 @struct
 class SemiBandit(FeedbackDefaults):
-    """Shows the loss of every arm in the set; outcomes are vectors of the losses of all arms, moves are sets of arms.
+    """Semi-bandit feedback: shows the losses of a set of arms; outcomes are vectors of all losses, moves are sets.
 
     Example:
         >>> import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""The abstract class of kernels, and the check of an argument."""
+"""Abstract class of kernels, and the check that an argument is a kernel."""
 
 import abc
 from typing import Annotated, Any
@@ -12,7 +12,7 @@ from jaxonline.parameters.types import Convert
 
 
 class Kernel(abc.ABC):
-    """A positive semi-definite function of two vectors. A subclass implements `__call__`, for one pair.
+    """A positive semi-definite function of two vectors. A subclass implements `__call__` for one pair of vectors.
 
     Example:
         >>> import jax.numpy as jnp

@@ -1,6 +1,6 @@
 """Sums and multiples of kernels, with a power series or a spectrum if all of their kernels have one.
 
-`Sum` and `Scaled` select the class: `Sum([Linear(), ExponentialKernel()])` is a `DotProductSum`.
+`Sum` and `Scaled` select the class of the result: `Sum([Linear(), ExponentialKernel()])` is a `DotProductSum`.
 """
 
 import functools
@@ -140,7 +140,7 @@ class ScaledDotProduct(Scaled, DotProductKernel):
 
     @property
     def degree(self) -> int | None:  # type: ignore[override]
-        """The degree of the kernel."""
+        """The degree of the scaled kernel."""
         return self.kernel.degree
 
     def radius(self) -> float:
@@ -174,7 +174,7 @@ class ScaledShiftInvariant(Scaled, ShiftInvariantKernel):
 
 
 def _select_class(cls: type, plain: type, dot_product: type, shift_invariant: type, kernels: Any) -> type:
-    """Return the class for `kernels` if `cls` is the plain class; pickle calls a class without kernels."""
+    """Return the class for `kernels` if `cls` is `plain`, else `cls`; pickle calls this without kernels."""
     if cls is not plain or not isinstance(kernels, Sequence):
         return cls
     if kernels and all(isinstance(kernel, DotProductKernel) for kernel in kernels):
