@@ -56,8 +56,8 @@ def check_assumptions(environment: Any, entrant: Entrant) -> None:
     """Check the feedback, and the outcomes known in advance, against the assumptions of the learner.
 
     Raises:
-        ValueError: the learner would be wrong with this noise; outcomes are not -1 and +1 but its loss is one of a
-            margin; losses of arms are outside the range that it declares.
+        ValueError: the learner would be wrong with this noise; its loss is a margin loss but outcomes are not -1 and
+            +1; losses of arms are outside the range that the learner declares.
     """
     learner = entrant.learner
     method_of(learner, LearnerDefaults.check_feedback)(traits_of(entrant.feedback, FeedbackTraits))
@@ -84,20 +84,20 @@ def bind(
 ) -> BoundGame:
     """Check that a learner can play a game, by tracing one round; nothing is computed.
 
-    The trace is the round itself, so it finds a feedback that does not answer the learner, for any learner and without
-    declarations.
+    The traced program is the round itself, so an error shows a feedback that does not answer the learner. The learner
+    need not declare its queries.
 
     Args:
         game: the game.
-        learner: a learner, or an `Entrant`.
+        learner: a learner, or an `Entrant` (a learner with its own feedback).
         name: the learner's name in a study.
         shapes_of: `jax.eval_shape`, or a function like it that also caches the trace for later rounds.
 
     Raises:
         TypeError: the object is not a learner; the feedback does not answer the learner; the loss is not a number for
-            its moves.
-        ValueError: noise and instances differ in dimension; a state changes its type; the instances or outcomes differ
-            from `instance_spec` and `outcome_spec`; also for the reasons of `check_assumptions`.
+            the learner's moves.
+        ValueError: noise and instances differ in dimension; the type of a state changes between rounds; the instances
+            or outcomes differ from `instance_spec` and `outcome_spec`; also for the reasons of `check_assumptions`.
     """
     entrant = as_entrant(game, learner)
     check_assumptions(game.environment, entrant)
@@ -156,7 +156,7 @@ def warn_about_loss_mismatch(game: Game, learners: Mapping[str, Any]) -> None:
 
 
 def same_loss(game: Game, loss: Any) -> bool:
-    """Whether a loss equals that of the game, including its numbers where they are known."""
+    """Whether a loss equals the loss of the game, including its numbers where they are known."""
     (leaves, structure), (own_leaves, own_structure) = map(jax.tree.flatten, (game.loss, loss))
 
     def alike(number: Any, own: Any) -> bool:

@@ -49,7 +49,7 @@ class EnvironmentDefaults:
 
 
 class ForwardsToEnvironment(EnvironmentDefaults):
-    """Base of an environment that wraps another one, `self.environment`; whatever it does not define is forwarded."""
+    """Base of an environment that wraps another one, `self.environment`; forwards methods that it does not define."""
 
     environment: Any
 
@@ -109,7 +109,7 @@ class OracleDefaults:
     """Optional methods of an oracle."""
 
     def answers(self) -> Int[Array, ""]:
-        """The number of answers that arrive in this round; an oracle that opens no earlier round gives one."""
+        """The number of answers that arrive in this round; by default 1, for an oracle that answers only this round."""
         return jnp.int32(1)
 
 
@@ -131,7 +131,7 @@ class ForwardsToLearner(LearnerDefaults):
         method_of(self.learner, LearnerDefaults.check_feedback)(feedback)
 
     def overflow_probability(self, n_rounds: int) -> float | None:
-        """The probability for the wrapped learner."""
+        """The probability that a run of the wrapped learner runs out of storage."""
         return method_of(self.learner, LearnerDefaults.overflow_probability)(n_rounds)
 
     def weights(self, state: PyTree) -> Float[Array, "K"]:
@@ -157,7 +157,7 @@ def overrides(item: Any, default: Callable[..., Any]) -> bool:
 
 
 def has_expected_outcomes(environment: Any) -> bool:
-    """Whether the means of the outcomes are known; a wrapper has those of its environment."""
+    """Whether the means of an environment's outcomes are known; a wrapper has the means of the wrapped environment."""
     if isinstance(environment, ForwardsToEnvironment):
         return has_expected_outcomes(environment.environment)
     return overrides(environment, EnvironmentDefaults.expected_outcome)

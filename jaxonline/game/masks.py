@@ -37,7 +37,7 @@ def where_available(mask: Bool[Array, "K"] | None, values: Any, other: ArrayLike
 def loss_if_available(x: PyTree, move: PyTree, loss: Float[Array, ""]) -> Float[Array, ""]:
     """Return the loss of a move, or NaN if the move is not available.
 
-    A move consists of arms (integers) and of weights of all arms [K]. Each arm must be available, and weights of the
+    A move consists of integer arms and of weights for all arms [K]. Each arm must be available, and weights of the
     other arms must be 0. In a round without an available arm, the loss of every move is NaN.
     """
     mask = mask_of(x)

@@ -15,7 +15,7 @@ from jaxonline.parameters.struct import cast_leaves
 
 
 def for_feedback(feedback: Any, outcome: PyTree) -> PyTree:
-    """The outcome for a feedback: lazy only if the feedback reads entries."""
+    """The outcome in the form for a feedback: it stays lazy only if the feedback reads single entries."""
     return outcome if traits_of(feedback, FeedbackTraits).reads_entries else as_vector(outcome)
 
 
@@ -42,8 +42,8 @@ def check_feedback_specs(feedback: Any, specs: Specs, dtype: Any) -> None:
     """Check that a feedback suits the game, without computing anything.
 
     Raises:
-        ValueError: it asks for more attributes than instances have; noise and instances differ in dimension; its state
-            changes its type.
+        ValueError: the feedback asks for more attributes than instances have; noise and instances differ in dimension;
+            the feedback's state changes its type.
     """
     method_of(feedback, FeedbackDefaults.check_specs)(specs)
     if not traits_of(feedback, FeedbackTraits).makes_copies:

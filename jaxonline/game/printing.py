@@ -14,7 +14,7 @@ MAX_VECTOR_ENTRIES = 4
 
 
 def is_history(record: Any) -> bool:
-    """Whether a record is of several rounds with known numbers, rather than of one round or traced."""
+    """Whether a record holds several rounds with known numbers, not a single round and not traced numbers."""
     leaves = jax.tree.leaves(record)
     return (
         np.ndim(record.loss) == 1

@@ -15,8 +15,9 @@ class Specs(NamedTuple):
     """Shapes and dtypes of instances and outcomes: pytrees of `jax.ShapeDtypeStruct`.
 
     Attributes:
-        instance: of the instance x.
-        outcome: of the outcome y: a scalar for a label or a target, a vector for the losses of all arms, or any pytree.
+        instance: shape and dtype of the instance x.
+        outcome: shape and dtype of the outcome y: a scalar for a label or a target, a vector for the losses of all
+            arms, or any pytree.
     """
 
     instance: PyTree
@@ -141,7 +142,7 @@ class Measure(Protocol):
     """A quantity that is counted during a run and recorded (`simulation.measures`). It must be a struct.
 
     Attributes:
-        name: its name in the result.
+        name: the name of the measure in the result.
     """
 
     @property

@@ -1,6 +1,6 @@
 """Notions of regret: the instances on which learner and comparator predict, and the outcomes that count.
 
-The first three are those of Cesa-Bianchi, Shalev-Shwartz and Shamir (COLT 2010), Appendix A. A noisy copy is always
+The first three notions are from Cesa-Bianchi, Shalev-Shwartz and Shamir (COLT 2010), Appendix A. A noisy copy is always
 `copy(0)` of the game's feedback, the first one that a learner may query. A notion of your own is a struct with the same
 attributes.
 """
@@ -16,7 +16,7 @@ class Regret(Protocol):
 
     Attributes:
         learner_on_copies: whether the learner predicts on a noisy copy instead of the clean instance.
-        comparator_on_copies: whether the comparator is judged on that copy.
+        comparator_on_copies: whether the comparator is judged on the noisy copy instead of the clean instance.
         on_expected_outcomes: whether losses are those of the mean outcome given the past.
     """
 

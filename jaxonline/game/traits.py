@@ -17,7 +17,7 @@ class LearnerTraits(NamedTuple):
     """Facts about a learner.
 
     Attributes:
-        loss: the loss that the learner minimises; None if unknown. A game with another loss warns.
+        loss: the loss that the learner minimises; None if unknown. A game with another loss causes a warning.
         loss_range: the range (low, high) of the losses of arms in the learner's theorem; None for any losses. Losses
             known in advance are checked to lie in it.
         label_range: the range (low, high) of the labels, which `aggregate` checks; None for any labels.
@@ -65,12 +65,12 @@ class FeedbackTraits(NamedTuple):
 
     Attributes:
         makes_copies: whether its oracles have `copy(j)`, as noisy notions of regret (`game.regret`) require.
-        direct_products: whether products with copies are drawn without the copies, so that copy 0 is not one that the
-            learner has used.
+        direct_products: whether the oracle draws products with copies without drawing the copies, so that the learner
+            has not used copy 0.
         noise: the distribution of the instances' noise; None without noise, or without a single distribution.
         label_noise: the distribution of the labels' noise; None for clean labels.
         reads_entries: whether `open` accepts a lazy outcome (`losses.lazy.LazyOutcome`) and reads single entries.
-        max_delay: the largest number of rounds after which an answer arrives.
+        max_delay: the largest delay of an answer, in rounds.
 
     Example:
         >>> import jaxonline as jo

@@ -56,7 +56,7 @@ def select_runs(result: Any, learners: Sequence[int], runs: Any = slice(None), n
 
 
 def merge_runs(result: Any, other: Any) -> Any:
-    """Merge the runs of two results; a ValueError if learners, rounds or measures differ, or a run occurs in both."""
+    """Merge the runs of two results; raise ValueError if learners, rounds or measures differ, or a run is in both."""
     for name in ("learners", "rounds", "measures"):
         first, second = (list(getattr(part, name)) for part in (result, other))
         if first != second:

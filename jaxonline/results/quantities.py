@@ -16,7 +16,7 @@ def label_of(quantity: str, meta: Mapping[str, Any] | None = None) -> str:
 
     Args:
         quantity: "regret", "comparator_loss", or the name of a measure.
-        meta: of the result; if given, the regret is named in full, with its comparator.
+        meta: metadata of the result; if given, the regret is named in full, with its comparator.
 
     Example:
         >>> label_of("cumulative_loss"), label_of("largest_loss")

@@ -34,7 +34,8 @@ class Result:
         runs: indices of the runs [R].
         rounds: the recorded rounds t [G], increasing; the last is the horizon.
         measures: quantities after t rounds by name, each [L, R, G], with further axes for vectors; always with
-            "cumulative_loss" and "queries". More than 64 MB stay in the store of a study and are read when indexed.
+            "cumulative_loss" and "queries". Numbers of more than 64 MB stay in the store of the study and are read when
+            indexed.
         comparator_loss: the cumulative loss of the best fixed predictor in hindsight after t rounds [L, R, G] (a
             broadcast view if learners or runs share it); None without a comparator.
         first_nonfinite: the first round with a NaN or infinite loss, 0 if there is none [L, R].
@@ -120,17 +121,18 @@ class Result:
         return estimates.values(self, quantity)
 
     def adjusted(self, quantity: str = "regret") -> np.ndarray:
-        """As `values`, minus beta times the control variate of the run, for "regret" and "cumulative_loss".
+        """The values minus beta times the run's control variate, for "regret" and "cumulative_loss"; else `values`.
 
-        Means, bands, rankings, differences and growth use these values. Each beta comes from the other runs, so the
-        expectation is that of `values` (`results.statistics.variance_reduction`).
+        Means, bands, rankings, differences and growth use these values. The beta of a run comes from the other runs, so
+        the expectation is the same as that of `values` (`results.statistics.variance_reduction`).
         """
         return estimates.adjusted_values(self, quantity)
 
     def variance_reduction(self, quantity: str = "regret") -> np.ndarray:
         """The variance of plain runs divided by that of the averaged values [L], at the horizon and per simulated run.
 
-        An antithetic run counts as two. NaN if runs do not vary. `table` includes it for such studies.
+        An antithetic run counts as two. The ratio is NaN if runs do not vary. `table` includes it for studies with
+        variance reduction.
         """
         return estimates.reduction(self, quantity)
 
@@ -141,9 +143,9 @@ class Result:
 
         Args:
             quantity: "regret", "comparator_loss", or the name of a measure.
-            level: of each interval.
-            interval: one of `jo.intervals`; by default that of the result. The limits of `Bounded` are those of one
-                round.
+            level: confidence level of each interval.
+            interval: one of `jo.intervals`; by default that of the result. The limits of `Bounded` are limits of the
+                quantity in one round.
 
         Warns:
             SkewedRunsWarning: Student's interval understates one side because the runs are skewed at the horizon.
@@ -161,7 +163,7 @@ class Result:
     def bands(
         self, quantity: str = "regret", level: float = 0.95, interval: ConfidenceInterval | None = None
     ) -> Estimate:
-        """As `mean`, with bands that hold at all recorded rounds together for each learner (`simultaneous`).
+        """Means as in `mean`, with bands that hold at all recorded rounds together for each learner (`simultaneous`).
 
         Intervals other than Student's are corrected for the number of rounds (Bonferroni). The quantity must be a
         number in each round.
@@ -174,7 +176,8 @@ class Result:
         """Rank learners by their mean at the horizon, and test which of them differ.
 
         Learners face the same instances and noise in the same run, so tests are paired; Holm's correction is for all
-        pairs. The `level` is of all statements together, and of each interval. By default, tests are paired t-tests.
+        pairs. `level` is the confidence level of all statements together, and of each interval. By default, tests are
+        paired t-tests.
 
         Example:
             >>> import numpy as np, jaxonline as jo
@@ -198,7 +201,8 @@ class Result:
     ) -> Estimate:
         """Mean of `first` minus `second` over common runs, with its interval (by default Student's); fields are [G].
 
-        It is narrower than the two of `mean` suggest, since learners face the same instances and noise in a run.
+        It is narrower than the two intervals of `mean` suggest, since learners face the same instances and noise in a
+        run.
         """
         at = self._at("first", first), self._at("second", second)
         return estimates.paired_difference(self, *at, quantity, level, interval)
@@ -213,13 +217,13 @@ class Result:
     ) -> dict[str, Growth]:
         """The exponent a by learner with which the mean grows like t^a, with its interval (`statistics.growth`).
 
-        It is at most 1/2 for the regret of a learner with steps eta / sqrt(t), and 1 for one that converges to a wrong
-        hypothesis.
+        The exponent is at most 1/2 for the regret of a learner with steps eta / sqrt(t), and 1 for one that converges
+        to a wrong hypothesis.
 
         Args:
             first_round: the first recorded round that is used, by default an eighth of the horizon; two must remain.
             quantity: as in `mean`.
-            level: of the intervals.
+            level: confidence level of the intervals.
 
         Example:
             >>> import numpy as np, jaxonline as jo
@@ -271,7 +275,7 @@ class Result:
         Raises:
             FileExistsError: if the path holds anything else than a result.
             ValueError: a path without a name (".."), a `Path` made of a URL, or an unreachable URL.
-            OSError: it cannot be written; the error names the path.
+            OSError: the store cannot be written; the error names the path.
         """
         return saving.save(self, path)  # type: ignore[return-value]
 
@@ -283,7 +287,7 @@ class Result:
     def table(
         self, bounds: Mapping[str, float] | None = None, level: float = 0.95, interval: ConfidenceInterval | None = None
     ) -> list[dict[str, Any]]:
-        """One row per learner at the horizon: learner, queries, regret with interval, per round, bound, excluded runs.
+        """One row per learner at the horizon: queries, regret with interval, regret per round, bound, excluded runs.
 
         `bounds` are a theorem's bounds by learner; `interval` is as in `mean`.
         """
@@ -300,8 +304,8 @@ class Result:
     ) -> "pandas.DataFrame":
         """A tidy DataFrame with one row for each learner, recorded round and, for vectors, entry.
 
-        Columns: learner, round, (entry,) quantity, label, mean, standard_error, low, high, runs (in the mean). By
-        default of the regret, or of the cumulative loss without a comparator.
+        Columns: learner, round, (entry,) quantity, label, mean, standard_error, low, high, runs (in the mean). The
+        default quantity is the regret, or the cumulative loss without a comparator.
 
         Example:
             >>> import numpy as np, jaxonline as jo
@@ -330,8 +334,8 @@ class Result:
     ) -> str:
         r"""The table at the horizon as a LaTeX tabular (package booktabs), from the best learner to the worst.
 
-        The best learner is bold if it differs from each of the others (`ranking`, 95 %). `bounds` are a theorem's by
-        learner.
+        The best learner is bold if it differs from each of the others (`ranking`, 95 %). `bounds` are a theorem's
+        bounds by learner.
         """
         return summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True).latex()
 

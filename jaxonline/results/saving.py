@@ -224,7 +224,7 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _check_names(place: Folder | Bucket, learners: tuple[str, ...]) -> None:
-    """Check the learners in the first document, which has no checksum, against the array of names, which has one."""
+    """Check learners' names in the first document, which has no checksum, against the array of names, which has one."""
     spec = ArraySpec(("learner",), (len(learners),), (len(learners),), STRING)
     stored = place.read(f"{encode_name('learner')}/{spec.key((0,))}") or b""
     if is_intact(stored) and stored != spec.encode(np.array(learners, object)):

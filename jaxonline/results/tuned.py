@@ -25,8 +25,8 @@ class Rung(NamedTuple):
     Attributes:
         settings: positions of the remaining settings among all [S].
         runs: runs per setting, including the `new_runs` of this rung.
-        of: means at the horizon with 95 % intervals [S]; infinite if a run failed.
-        failed: runs [S] with a NaN or infinite loss.
+        of: means of the settings at the horizon with 95 % intervals [S]; infinite if a run failed.
+        failed: number of runs with a NaN or infinite loss [S].
     """
 
     settings: np.ndarray
@@ -84,12 +84,12 @@ class Tuned:
 
     @property
     def at_edge(self) -> tuple[str, ...]:
-        """The names of numbers whose chosen value is the smallest or largest tried: a better one may lie beyond."""
+        """Parameters whose chosen number is the smallest or largest that was tried: a better number may lie beyond."""
         return at_edge(self.settings, self.chosen)
 
     @property
     def share(self) -> float:
-        """The simulated rounds as a fraction of those of all settings in all runs."""
+        """The simulated rounds as a fraction of the rounds that all settings in all runs would take."""
         return self.rounds / (len(self.settings) * self.rungs[-1].runs * self.n_rounds)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -105,7 +105,7 @@ class Tuned:
 
     @property
     def table(self) -> Table:
-        """Every setting with its last rung: the chosen one, then the others of the last rung, and so on."""
+        """Every setting with its last rung: the chosen one, then the rest of the last rung, then earlier rungs."""
         rows = {row["setting"]: row for row in self.rows()}
         ordered = sorted(rows.values(), key=lambda row: (not row["chosen"], -row["rung"], row[self.quantity]))
         numeric = {name for name in self.choice if all(is_number(each[name]) for each in self.settings)}
@@ -117,7 +117,7 @@ class Tuned:
         return Table(self._title, ordered, columns, caption=f"{self._cost}{self._edge}")
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """`rows` as a DataFrame."""
+        """The rows of `rows` as a DataFrame."""
         import pandas
 
         return pandas.DataFrame(self.rows())
@@ -159,7 +159,7 @@ class Tuned:
 
 
 def at_edge(settings: Sequence[Setting], chosen: int) -> tuple[str, ...]:
-    """The names of numbers whose chosen value is the smallest or largest of two or more that were tried.
+    """The names of parameters whose chosen number is the smallest or largest of two or more that were tried.
 
     Example:
         >>> at_edge([{"step": 0.1, "radius": 1}, {"step": 0.3, "radius": 1}, {"step": 1.0, "radius": 1}], 2)
@@ -171,7 +171,7 @@ def at_edge(settings: Sequence[Setting], chosen: int) -> tuple[str, ...]:
 
 
 def describe_edge(settings: Sequence[Setting], chosen: int) -> str:
-    """A sentence that names the chosen numbers that are the smallest or largest tried."""
+    """A sentence that names the parameters whose chosen number is the smallest or largest that was tried."""
     ends = []
     for name, tried in _numeric_values(settings):
         value = settings[chosen][name]

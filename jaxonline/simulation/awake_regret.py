@@ -21,7 +21,7 @@ class AwakeRegret:
     no regret to a comparator of the game, since the rounds that count differ from expert to expert.
 
     Args:
-        expert: the expert k = 0, 1, ..., for one number in place of all K; the name is then "awake_regret_k".
+        expert: measure only the expert k = 0, 1, ... in place of all K; the name is then "awake_regret_k".
 
     Example:
         >>> import numpy as np, jaxonline as jo

@@ -72,7 +72,7 @@ def waves(blocks: Sequence[int], mesh: Mesh) -> Iterator[tuple[np.ndarray, int]]
 def pipeline(launch: Callable[[T], U], items: Iterable[T], at_once: int = 1) -> Iterator[U]:
     """Yield `launch(item)` for every item, each after the next one is launched, so that device and host work together.
 
-    A CPU that is one device uses `at_once` threads.
+    If a CPU is the only device, `at_once` threads launch items.
     """
     if at_once > 1:
         yield from map_in_threads(lambda item: jax.block_until_ready(launch(item)), items, at_once)
@@ -97,7 +97,7 @@ def replicate(tree: T, mesh: Mesh) -> T:
 
 
 def array_specs(tree: T, mesh: Mesh, *, blockwise: bool = False) -> T:
-    """Shapes, dtypes and shardings of arrays, to trace a program with; `blockwise` for results of `map_blocks`."""
+    """Shapes, dtypes and shardings of arrays, to trace a program with; with `blockwise`, of results of `map_blocks`."""
     sharding = NamedSharding(mesh, PartitionSpec(MESH_AXIS) if blockwise else PartitionSpec())
 
     def spec(leaf):

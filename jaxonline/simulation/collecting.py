@@ -39,7 +39,7 @@ def collect_result(options: SimulationOptions, study: StudyPlan, computed: Compu
 
 
 def _in_memory(options: SimulationOptions, computed: ComputedStudy, recorded: Any) -> dict[str, np.ndarray]:
-    """Arrays [L, R, G, ...] of all learners; jobs follow each other along L, shared arrays are broadcast."""
+    """Arrays [L, R, G, ...] of all learners; jobs are concatenated along L, and shared arrays are broadcast."""
     runs, width = options.runs, options.width
     positions = np.searchsorted(options.blocks, runs // width) * width + runs % width
     if (np.diff(positions) == 1).all():

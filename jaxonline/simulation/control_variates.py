@@ -44,7 +44,7 @@ class Shadow(NamedTuple):
 
 
 class ShadowedState(NamedTuple):
-    """State of `Shadowed`: the learner's state, and the shadow's w [d]."""
+    """State of a `Shadowed` learner: the state of the original learner, and the shadow's w [d]."""
 
     learner: PyTree
     w: Float[Array, "d"]
@@ -149,14 +149,14 @@ class ControlVariate:
         )
 
     def read(self, carry: ControlCarry) -> Compensated:
-        """Return the sum, or NaN if the shadow diverges; only the environment decides that, so there is no bias."""
+        """Return the sum, or NaN if the shadow diverges; this depends only on the environment, so there is no bias."""
         is_stable = carry.expected <= MAX_LOSS_RATIO * carry.of_zero
         return carry.control._replace(total=jnp.where(is_stable, carry.control.total, jnp.nan))
 
 
 @struct
 class NoControl:
-    """A control variate that is always 0, for learners in a study in which only others have one."""
+    """A control variate that is always 0, for learners without control variate beside learners with one."""
 
     name: ClassVar[str] = CONTROL
 
@@ -174,7 +174,7 @@ class NoControl:
 
 
 def add_control_variates(teams: Iterable[Team]) -> list[tuple[Entrant, dict[str, Any]]]:
-    """Return for each team its entrant, with a shadow if its expectation is known, and its control variate.
+    """Return the entrant of each team, with a shadow if the shadow's expectation is known, and its control variate.
 
     Raises:
         ValueError: no learner has a control variate.

@@ -55,11 +55,11 @@ def plan_rungs(n_settings: int, n_runs: int, rungs: int | None = None, factor: i
     Args:
         n_settings: settings in the first rung.
         n_runs: runs in the last rung.
-        rungs: number of rungs; the default leaves at most `factor` settings for the last and two runs for the first.
+        rungs: number of rungs; by default, the last rung has at most `factor` settings and the first at least two runs.
         factor: the factor by which settings decrease and runs increase.
 
     Raises:
-        ValueError: there are more rungs than runs allow.
+        ValueError: there are too many rungs for the number of runs.
 
     Example:
         >>> from jaxonline.simulation.halving import plan_rungs

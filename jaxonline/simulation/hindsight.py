@@ -23,10 +23,11 @@ ROUNDS_PER_CALL = 256  # rounds collected at a time, at most: one program for al
 
 
 class Hindsight:
-    """Solves for the best in hindsight of each run, on the host.
+    """Finds the best predictor in hindsight for each run, on the host.
 
-    Histories are collected block by block and freed after each run. At most `max_bytes` of them (but always a run) are
-    on the host. ValueError if the environment, or the noise on the comparator's instances, depends on the learner.
+    Histories are collected block by block and freed after each run. The host holds histories of at most `max_bytes`,
+    but always at least one run. ValueError if the environment, or the noise on the comparator's instances, depends on
+    the learner.
     """
 
     def __init__(

@@ -27,9 +27,10 @@ class Plan(NamedTuple):
         return sum(1 for _ in self.segments()) * -(-len(self.blocks) // self.mesh.devices.size)
 
     def segments(self) -> Iterator[tuple[int, int]]:
-        """Yield segments as pairs (rounds before it, its last round).
+        """Yield segments as pairs (rounds before the segment, its last round).
 
-        A segment ends at each recorded round. Longer gaps than usual are divided, so that progress is reported.
+        A segment ends at each recorded round. Long gaps between recorded rounds are divided, so that progress is
+        reported.
         """
         longest, before = 2 * -(-self.n_rounds // len(self.rounds)), 0
         for recorded in self.rounds.tolist():

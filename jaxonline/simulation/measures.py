@@ -186,7 +186,7 @@ class Unanswered:
         return jnp.int32(0)
 
     def add(self, carry: Int[Array, ""], t: Int[Array, ""], record: Round) -> Int[Array, ""]:
-        """One more round, less the answers that arrive in it."""
+        """Add 1 for round t, and subtract the answers that arrive in it."""
         return carry + 1 - record.answers
 
     def read(self, carry: Int[Array, ""]) -> Int[Array, ""]:

@@ -53,11 +53,11 @@ def simulate(
 
     A run overflows if the learner's info has a boolean field `overflow` that is true in some round. Such runs are
     counted (`Result.overflowed`), excluded from the means, and cause a warning that ends with the learner's trait
-    `capacity_hint`. If the learner has `overflow_probability(n_rounds)`, then `progress` and `Result.meta` report it at
-    the start, and a warning if it is above 1 %.
+    `capacity_hint`. If the learner has `overflow_probability(n_rounds)`, then `progress` and `Result.meta` report this
+    probability at the start, and a warning appears if it is above 1 %.
 
     Args:
-        game: the game; its feedback is for learners without their own.
+        game: the game; its feedback is for learners without a feedback of their own.
         learners: learners by name, each a learner, an `Entrant` (a learner with its own feedback) or a `sweep`; a
             single one needs no name.
         n_runs: runs of each learner.
@@ -75,15 +75,16 @@ def simulate(
         control_variates: reduce the variance of regret and loss (`Result.adjusted`) with the same learner without
             projection, whose expected loss is known: for `GradientLearner(TwoCopies())` with plain steps, on
             `NoisyCopies` with known covariance. The numbers of other learners stay the same.
-        antithetic: a run is the mean of two with opposite noise, in the same environment. The noise must have a
-            symmetric distribution. `n_runs` counts such pairs.
+        antithetic: a run is the mean of two simulations with opposite noise, in the same environment. The noise must
+            have a symmetric distribution. `n_runs` counts such pairs.
         block_size: runs per block; by default 512 on a CPU, 16384 on an accelerator, at most `n_runs`.
         mesh: devices, as a mesh with the single axis "blocks"; all local devices by default. A CPU is one device with
             a thread per core, up to 32 (for more: `jax.config.update("jax_num_cpu_devices", n)`).
         progress: True for a progress bar, or a function (done, total, what), called after recorded rounds, and more
-            often if these are far apart; from several threads, but one call at a time.
+            often if these are far apart. Several threads may call it, one at a time.
         checkpoint: a store (path, URL, or a `Checkpoint`, which also names a version of the study) from which an
-            interrupted study resumes, also with more runs or rounds. Over 64 MB of numbers are read from it on demand.
+            interrupted study resumes, also with more runs or rounds. Numbers of more than 64 MB are read from the store
+            on demand.
         cluster: run blocks on workers of Dask `distributed` (extra `cluster`), which write into the checkpoint: a
             number of local processes, the address of a scheduler, or a client. A script that starts processes needs
             `if __name__ == "__main__":`. By default this process uses the devices of `mesh`.
@@ -93,9 +94,9 @@ def simulate(
 
     Raises:
         ValueError: a size below 1, unknown or repeated runs, a mesh with other axes, a checkpoint of a different study,
-            a comparator for another loss, or one that an adaptive environment does not have; no learner has a control
-            variate; antithetic noise is asymmetric, seen by no learner, or part of the comparator's instances; a
-            cluster has no checkpoint, or workers of more than one kind.
+            a comparator for another loss, or a comparator with `best_losses` for an adaptive environment; no learner
+            has a control variate; antithetic noise is asymmetric, seen by no learner, or part of the comparator's
+            instances; a cluster has no checkpoint, or workers of more than one kind.
         TypeError: a learner, comparator or measure lacks methods, the feedback does not answer the learner's queries,
             the learner, loss or comparator cannot use the instances and outcomes, or the checkpoint cannot identify
             everything that decides the numbers.

@@ -23,7 +23,8 @@ class Precision:
     """Stopping rule: a study ends when every learner's interval at the horizon is narrow enough.
 
     The rule checks the intervals repeatedly. It uses `jo.intervals.Anytime`, which holds for all numbers of runs at
-    once; the result has the same intervals. They rely on the central limit theorem, therefore on `least_runs`.
+    once; the result has the same intervals. The intervals rely on the central limit theorem, so the first check needs
+    `least_runs` runs.
 
     Args:
         half_width: largest half-width of the intervals.
@@ -76,7 +77,7 @@ class Precision:
 def until_precise(
     play: Callable[[range, Result | None], Result], precision: Precision, most_runs: int, step: int
 ) -> Result:  # fmt: skip
-    """Simulate runs 0, 1, 2, ... until the precision is reached, or `most_runs` with a `PrecisionWarning`.
+    """Simulate runs 0, 1, 2, ... until the precision is reached, or until `most_runs`, with a `PrecisionWarning`.
 
     `play` maps a range of runs and the result of earlier runs to the result of all of them. `step` runs are simulated
     together.

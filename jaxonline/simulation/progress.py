@@ -26,8 +26,8 @@ def check_progress(progress: Any) -> None:
 class Reporter:
     """Counts `total` steps and reports them to `progress`.
 
-    A function `progress` is called for each step, fraction of a step, and announced line; from several threads, but one
-    call at a time.
+    A function `progress` is called for each step, fraction of a step, and announced line. Several threads may call it,
+    one at a time.
 
     Example:
         >>> from jaxonline.simulation.progress import Reporter

@@ -14,8 +14,8 @@ MAX_ROUNDS = 2**31 - 2  # so that the round after the last one is an int32
 def record_rounds(n_rounds: int, record_at: int | Sequence[int], spacing: str = "linear") -> np.ndarray:
     """Recorded rounds of a study; the last one is the horizon.
 
-    A number of rounds with linear spacing gives equally spaced rounds, preferably by a divisor of the horizon, and
-    therefore possibly fewer rounds than requested.
+    If `record_at` is a number and `spacing` is linear, rounds are equally spaced, preferably by a divisor of the
+    horizon; so there may be fewer rounds than requested.
 
     Args:
         n_rounds: the horizon T.

@@ -26,7 +26,7 @@ class Position(NamedTuple):
 
 
 class InProgress:
-    """States of the unfinished blocks of a wave, of which the first `real` blocks are no copies.
+    """States of the unfinished blocks of a wave; blocks after the first `real` ones are copies of the last real block.
 
     States are saved at intervals of at least `every` seconds.
     """
@@ -39,7 +39,7 @@ class InProgress:
         self._wait = self.every
 
     def restore(self, carry: Carry) -> Position | None:
-        """Return the stored position if all blocks have one at the same round; `carry` is a template of its carry."""
+        """Return the stored position if all blocks are stored at the same round; `carry` is a template of its carry."""
         stored = [self._store.load_state(self._rows, block) for block in self._blocks[: self._real]]
         states = [state for state in stored if state is not None]
         if len(states) < len(stored) or len({rounds for rounds, _ in states}) != 1:
@@ -80,7 +80,7 @@ class InProgress:
         self._wait = max(self.every, min(10 * (self._since - start), 10 * self.every))
 
     def finish(self, position: Position) -> None:
-        """Remove the states of finished blocks, or save the last ones, if the store keeps them for more rounds."""
+        """Remove the states of finished blocks, or save the last states if the store keeps them for more rounds."""
         if self._store.keep_states:
             self.save(position._replace(read=[]))
             return

@@ -24,7 +24,7 @@ class Range:
     Args:
         low: lower end.
         high: upper end, above `low`.
-        log: whether to sample on a logarithmic scale, as for step sizes; needs `low` above 0.
+        log: whether to sample on a logarithmic scale, as for step sizes; requires `low` above 0.
 
     Example:
         >>> import jaxonline as jo
@@ -151,8 +151,8 @@ def make_sampler(
 ) -> tuple[SettingSampler, int]:
     """Return a sampler for the checked grid and the total number of settings.
 
-    `n_settings` is None for all of a grid of lists. `given` is a sampler, an `optuna.Study`, "optuna" for Optuna's
-    default sampler, or None. Raises the errors of `tune`.
+    `n_settings` is None to try all settings of a grid of lists. `given` is a sampler, an `optuna.Study`, "optuna" for
+    Optuna's default sampler, or None. Raises the errors of `tune`.
     """
     is_full_grid = given is None and not any(isinstance(axis, Range) for axis in grid.values())
     if is_full_grid:

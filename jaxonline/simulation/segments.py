@@ -161,7 +161,7 @@ def read_run(matchup: Matchup, _: StreamKeys, carry: Carry, t: Array) -> Totals:
 
 
 def _first_round(so_far: Array, now: Array, t: Array) -> Array:
-    """First round in which `now` was true, or 0."""
+    """First round in which `now` was true, or 0 if there was none."""
     return jnp.where((so_far == 0) & now, t, so_far)
 
 

@@ -14,7 +14,7 @@ class _LastRecommendation(abc.ABC):
     """Base of a measure of the arm that is recommended; it needs the mean losses of the arms (`PseudoRegret`)."""
 
     def init(self, record: Round) -> Float[Array, ""]:
-        """NaN, before the first recommendation.
+        """Return NaN, the value before the first recommendation.
 
         Raises:
             TypeError: the learner recommends no arm, or outcomes are not vectors of losses.
@@ -54,7 +54,7 @@ class SimpleRegret(_LastRecommendation):
     name: ClassVar[str] = "simple_regret"
 
     def of_excess(self, excess: Float[Array, ""]) -> Array:
-        """See the base class."""
+        """Return the excess itself."""
         return excess
 
 
@@ -77,7 +77,7 @@ class WrongRecommendation(_LastRecommendation):
     name: ClassVar[str] = "wrong_recommendation"
 
     def of_excess(self, excess: Float[Array, ""]) -> Array:
-        """See the base class."""
+        """Return whether the excess is above 0."""
         return excess > 0
 
 
@@ -108,7 +108,7 @@ class StoppingRound:
         return jnp.float32(jnp.inf)
 
     def add(self, carry: Float[Array, ""], t: Int[Array, ""], record: Round) -> Float[Array, ""]:
-        """Round t if the run stops in it."""
+        """Return round t if the run stops in it."""
         return jnp.where(record.info.stopped & jnp.isinf(carry), t.astype(jnp.float32), carry)
 
     def read(self, carry: Float[Array, ""]) -> Float[Array, ""]:

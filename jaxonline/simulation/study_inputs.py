@@ -35,7 +35,7 @@ def layout_of(
 
 
 def study_inputs(plan: Plan, device: str, learners: Sequence[str], jobs: Sequence[Job], **parts: Any) -> dict[str, Any]:
-    """Everything that decides the numbers, by name; not the rounds, since more rounds change no number."""
+    """Everything that decides the numbers, by name; rounds are left out, since more rounds change no number."""
     return {
         "key": str((jax.random.key_impl(plan.key), np.asarray(jax.random.key_data(plan.key)).tolist())),
         "block_size": plan.width, "device": device, "learners": str(list(learners)),

@@ -51,9 +51,9 @@ def tune(
 ) -> Tuned:
     """Choose step sizes and other hyperparameters of a learner by successive halving.
 
-    The search minimises a mean at the horizon. It tries all settings in a few runs, and in each rung a third of them
-    (`factor`) in three times the runs, including their earlier runs. All settings face the same runs, and a setting
-    with a diverged run is excluded. `rungs=1` is a plain grid search.
+    The search minimises a mean at the horizon. It tries all settings in a few runs. Each further rung keeps the best
+    third of the settings (`factor=3`) and gives them three times as many runs, including their earlier runs. All
+    settings face the same runs, and a setting with a diverged run is excluded. `rungs=1` is a plain grid search.
 
     The runs are not those of a study with the same key: their keys are `fold_in(fold_in(key, 2**32 - 1), r)`. So
     `simulate(game, tuned.learner, key=key, ...)` evaluates the choice on independent runs.
@@ -63,19 +63,20 @@ def tune(
 
     Args:
         game: the game.
-        learner: a function that makes a learner of the settings, by name, or a learner or `Entrant` whose fields are
-            set: `{"radius": ...}`, `{"step_size.eta": ...}`.
-        grid: a list of values or a `Range` by name. Of lists all combinations are tried; with a range, `n_settings`
-            settings are drawn from a Latin hypercube.
+        learner: a function from settings, as keyword arguments, to a learner; or a learner or `Entrant` whose fields
+            are set, by grids such as `{"radius": ...}` or `{"step_size.eta": ...}`.
+        grid: by name, a list of values or a `Range`. If all entries are lists, all combinations are tried; with a
+            range, `n_settings` settings are drawn from a Latin hypercube.
         n_runs: runs of each setting in the last rung.
         n_rounds: the horizon.
         key: the key of the study for which to choose, a seed or a jax key.
         runs_key: key of the search's runs, instead of `fold_in(key, 2**32 - 1)`.
-        comparator: as in `simulate`; the search then minimises the mean regret, and otherwise the cumulative loss.
+        comparator: as in `simulate`; with a comparator, the search minimises the mean regret, otherwise the mean
+            cumulative loss.
         measures: as in `simulate`.
         quantity: another quantity to minimise, as in `Result.mean`.
-        rungs: number of rungs; the default leaves at most `factor` settings for the last rung and two runs for the
-            first. The search ends early if one setting is left.
+        rungs: number of rungs; by default, the last rung has at most `factor` settings and the first at least two runs.
+            The search ends early if one setting is left.
         factor: the factor by which settings decrease and runs increase.
         n_settings: number of settings for a range or a sampler.
         sampler: suggests the settings of the first rung, `together` at a time: "optuna", an `optuna.Study` (extra
@@ -83,11 +84,11 @@ def tune(
         together: settings per program; by default the settings of the last rung, or 8 with a sampler.
         mesh: as in `simulate`.
         progress: as in `simulate`.
-        checkpoint: as in `simulate`; an interrupted search resumes, and a finished one is read.
+        checkpoint: as in `simulate`; an interrupted search resumes, and the result of a finished search is read.
 
     Raises:
         ValueError: the grid is empty or has an unknown field or an invalid number, no setting has a finite mean,
-            `n_settings` is missing or superfluous, there are more rungs than runs allow, or `runs_key` is `key`.
+            `n_settings` is missing or superfluous, there are too many rungs for `n_runs`, or `runs_key` is `key`.
         TypeError: an argument has the wrong type, or the function does not take the settings.
         ModuleNotFoundError: Optuna is not installed.
 

@@ -22,7 +22,7 @@ from jaxonline.simulation.sweeps import sweep
 
 
 def horizon_values(result: Result, quantity: str) -> np.ndarray:
-    """A scalar quantity at the horizon [L, R]: infinite in diverged runs, NaN in others that the means exclude."""
+    """A scalar quantity at the horizon [L, R]: infinite in diverged runs, NaN in other excluded runs."""
     values = result.values(quantity)
     if values.ndim > 3:
         raise ArgumentError("quantity", f"must be a number in each round (got {quantity!r}, which is a vector)")

@@ -24,7 +24,7 @@ class Task:
     Attributes:
         game: the game.
         comparator: comparator of the regret, as in `simulate`; without one, cumulative losses are compared.
-        n_rounds: the horizon; that of the benchmark by default.
+        n_rounds: the horizon; by default, the horizon of the benchmark.
 
     Example:
         >>> import jaxonline as jo
@@ -52,7 +52,7 @@ class Benchmark:
     """Learners and the games in which they are compared; the attributes are the arguments of `benchmark`.
 
     Raises:
-        TypeError: `games` or `learners` is not a dictionary of these.
+        TypeError: `games` is not a dictionary of games, or `learners` not a dictionary of learners.
         ValueError: there is no game or no learner, or two names of games make the same file name.
 
     Example:
@@ -108,7 +108,7 @@ class Benchmark:
         return Standings(results, gaps, self.quantity, self.level)
 
     def match_learners(self, n_rounds: int) -> tuple[Matches, dict[tuple[str, str], str]]:
-        """Return for each game its task and learners, and for each (game, learner) that do not fit the reason."""
+        """Return each game's task and learners, and for each (game, learner) that do not fit, the reason."""
         check.count("n_rounds", n_rounds)
         matches: Matches = {}
         gaps: dict[tuple[str, str], str] = {}
@@ -171,9 +171,9 @@ def benchmark(
         games: by name, a `Game`, or a `Task`: a game with its comparator and horizon.
         learners: learners by name, as in `simulate`, or functions from a `Task`, whose `n_rounds` is set, to a learner.
         n_runs: runs of each learner in each game.
-        n_rounds: the horizon of games without one of their own.
+        n_rounds: the horizon of games that have no horizon of their own.
         key: seed from 0 to 2^32 - 1; each game gives the same numbers as `simulate` with this key.
-        gaps: leave out learners in games that they cannot play, instead of raising an error.
+        gaps: whether to leave out learners in games that they cannot play, instead of raising an error.
         quantity: quantity compared after the last round: the regret by default, or the cumulative loss without
             comparator.
         level: probability that all statements that two learners differ in a game are right.

@@ -30,7 +30,7 @@ class ComparisonResult(NamedTuple):
         result: the result of the simulation.
         etas: eta of the steps eta / sqrt(t) by learner, where the comparison sets them.
         bounds: the regret bound of a theorem at each recorded round [G] by learner.
-        at_edge: learners whose chosen step is the smallest or the largest candidate; a better one may lie beyond.
+        at_edge: learners whose chosen step is the smallest or the largest candidate; a better step may lie beyond.
         tuned: the search for the step and its cost, by learner whose step was chosen.
     """
 
@@ -135,7 +135,7 @@ class Comparison:
         comparator: as in `simulate`, or a function from the recorded rounds to the losses of the best in hindsight.
         bounds: by learner, the regret bound for steps eta / sqrt(t), a function of eta and the rounds such as
             `RegretBound.inverse_sqrt_step`.
-        tune: eta of all learners, or by learner, or a `BestOf` that chooses it.
+        tune: one eta for all learners, one eta by learner, or a `BestOf` that chooses eta.
         labels: entries added to every row of the table.
         growth_start: the share of the horizon after which growth is measured.
 

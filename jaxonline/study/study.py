@@ -127,7 +127,7 @@ class Report:
         figures: functions that draw a figure, by name.
         sentences: conclusions from the numbers.
         results: results of simulations by name.
-        numbers: numbers for JSON; the tables by default.
+        numbers: numbers for JSON; by default the tables.
         shown: the tables to print; all by default.
         bounds: for the page, the regret bound at each recorded round, by name of the result and by learner.
         page: other arguments of `results.report.page.html_page`: configuration, commands, about.
@@ -345,7 +345,7 @@ Names = Annotated[
 def select_by_name(field: str, names: Sequence[str], known: Mapping[str, Any]) -> dict[str, Any]:
     """Select the entries of `known` that a field names, in their order; all of them if the field is empty.
 
-    An unknown name with a comma is a list of names. Unknown names raise a ValueError.
+    A name that is unknown and contains commas is read as a list of names. Unknown names raise a ValueError.
     """
     names = [item for name in names for item in ([name] if name in known else _split_commas(name))]
     unknown = [name for name in names if name not in known]

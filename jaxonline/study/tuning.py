@@ -37,7 +37,7 @@ def check_etas(name: str, etas: Any) -> None:
 def best_step(
     game: Game, make: Callable[[Any], Any], etas: Sequence[float], context: Context, n_runs: int, n_rounds: int
 ) -> Tuned:
-    """Return the step eta / sqrt(t) with the least mean loss by `jaxonline.tune`, without its warning of an edge."""
+    """Return the step eta / sqrt(t) with the least mean loss by `jaxonline.tune`, without its `SearchEdgeWarning`."""
     sizes = {"n_runs": n_runs, "n_rounds": n_rounds, "key": context.seed}
     options = {"mesh": context.mesh, "progress": context.progress, "checkpoint": context.checkpoint}
     with warnings.catch_warnings():

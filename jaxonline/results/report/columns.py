@@ -68,7 +68,7 @@ class Interval(Number):
 
 @dataclass(frozen=True)
 class Fixed(Interval):
-    """A number with its interval by a `form` with fixed decimals, or as `Measured` if these are too few.
+    """A number with its interval: with the fixed decimals of `form`, or as in `Measured` if these are too few.
 
     Example:
         >>> rows = {"regret": 20.46, "low": 20.17, "high": 20.75}, {"regret": 3.5e-4, "low": 3.4e-4, "high": 3.6e-4}
@@ -88,7 +88,7 @@ class Fixed(Interval):
 
 @dataclass(frozen=True)
 class Measured(Interval):
-    """A number with its interval, to the second digit of the half-width.
+    """A number with its interval, both rounded to the second digit of the half-width.
 
     Example:
         >>> Measured("regret").show({"regret": 20461.3, "low": 20171.0, "high": 20751.6})
@@ -119,7 +119,7 @@ class OptionalNumber(Number):
     """A number that only some studies measure: shown if a row has it."""
 
     def wanted(self, rows: Sequence[Row]) -> bool:
-        """Whether a row has it."""
+        """Whether a row has the number."""
         return any(self.key in row for row in rows)
 
 

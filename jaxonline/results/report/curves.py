@@ -51,17 +51,17 @@ def plot_result(
     """Plot the mean of a quantity against rounds with bands; with bounds, a second panel has logarithmic axes.
 
     A band holds for the whole curve of its learner (`Result.bands`); a single run has none. Axes are logarithmic if the
-    recorded rounds are (`simulate(spacing="log")`). Up to 21 learners differ in colour and dashes; of more, the best 7
-    do, and the others are grey. With one recorded round, learners are points.
+    recorded rounds are (`simulate(spacing="log")`). Up to 21 learners differ in colour and dashes; if there are more,
+    the best 7 differ, and the others are grey. With one recorded round, learners are points.
 
     Args:
         result: the numbers.
         path: where to write the figure (the ending sets the format), or None. PDF files embed their fonts.
         quantity: a quantity that is a number; by default the regret, or the cumulative loss without a comparator.
-        level: of each learner's band.
+        level: confidence level of each learner's band.
         interval: as in `Result.bands`.
-        bounds: a theorem's bound at each recorded round [G], by learner: dashed lines in the second panel.
-        title: of the figure.
+        bounds: by learner, a theorem's bound at each recorded round [G], drawn as a dashed line in the second panel.
+        title: title of the figure.
         style: "screen", or "paper" for a column of a two-column paper: 3.25 inches wide, letters of 8 points, a legend
             below, no title; with bounds, one panel with logarithmic axes.
 

@@ -13,10 +13,10 @@ FONT_SETTINGS: Any = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "pa
 
 
 class ResultFigure(Figure):
-    """A figure that notebooks show, and whose PDF files embed TrueType fonts."""
+    """A figure that notebooks show; its PDF files embed TrueType fonts."""
 
     def savefig(self, *args: Any, **options: Any) -> None:
-        """As `Figure.savefig`; Matplotlib's global settings stay unchanged."""
+        """Save the figure as `Figure.savefig` does; Matplotlib's global settings stay unchanged."""
         with matplotlib.rc_context(FONT_SETTINGS):
             super().savefig(*args, **options)
 

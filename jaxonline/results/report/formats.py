@@ -14,7 +14,7 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def format_number(value: float, digits: int = 4) -> str:
-    """A number with this many digits; integers in full.
+    """A number with this many digits; integers have all their digits.
 
     Example:
         >>> [format_number(number) for number in (20.4567, 2.0, 12345.6, 1.5e12, 0.00002, float("nan"))]
@@ -32,7 +32,7 @@ def format_number(value: float, digits: int = 4) -> str:
 
 
 def format_measurement(value: float, half: float) -> str:
-    """A number with the half-width of its interval, both to the second digit of the half-width; NaN is no interval.
+    """A number with the half-width of its interval, both to the second digit of the half-width; NaN means no interval.
 
     Example:
         >>> [format_measurement(*pair) for pair in [(20.4567, 0.2912), (20461.3, 290), (1, float("nan")), (2.5, 0)]]
@@ -69,7 +69,7 @@ _NOT_ZERO = re.compile("[1-9]|inf|nan")
 
 
 def format_tick(value: float) -> str:
-    """A number at an axis.
+    """A number at a tick of an axis.
 
     Example:
         >>> [format_tick(number) for number in (0.0, 0.25, 20000.0, -3.0, 1e7, 2e-6)]
@@ -84,7 +84,7 @@ def format_tick(value: float) -> str:
 
 
 def _power(value: float, digits: int) -> int:
-    """The power of ten of a number that is rounded to this many digits: 0.0999 is 0.10 with two."""
+    """The power of ten of a number after rounding to this many digits: 0.0999 becomes 0.10 with two digits."""
     return int(f"{abs(value):.{digits - 1}e}".partition("e")[2]) if value else 0
 
 
@@ -166,7 +166,7 @@ def shorten_names(names: Sequence[str], most: int) -> list[str]:
 
 
 def escape_figure(words: str) -> str:
-    r"""Escape a text for a figure: a dollar starts no formula.
+    r"""Escape a text for a figure, so that a dollar sign starts no formula.
 
     Example:
         >>> print(escape_figure("from $5 to $10"))

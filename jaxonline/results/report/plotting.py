@@ -44,7 +44,7 @@ def is_logarithmic(rounds: Sequence[int] | np.ndarray) -> bool:
 
 
 def plot_band(axes: "Axes", x: Any, estimate: Any, i: int, *, color: str, alpha: float = 0.25, **line: Any) -> Any:
-    """Draw the mean of learner i as a line, which is returned, and its interval as a band."""
+    """Draw the mean of learner i as a line and its interval as a band; return the line."""
     (drawn,) = axes.plot(x, estimate.mean[i], color=color, **line)
     if alpha > 0 and np.isfinite(estimate.low[i]).any():
         axes.fill_between(x, estimate.low[i], estimate.high[i], color=color, alpha=alpha, lw=0)

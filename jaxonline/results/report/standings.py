@@ -67,8 +67,8 @@ class Standings:
     Attributes:
         results: by game.
         gaps: why a learner did not play a game, by (game, learner).
-        quantity: what is compared in all games; None for the default above.
-        level: of all statements together that two learners differ.
+        quantity: quantity that is compared in all games; by default, the regret or the cumulative loss as above.
+        level: probability that all statements that two learners differ are true together.
 
     Raises:
         ValueError: no game, a quantity that a result does not have, a level outside 0 to 1.
@@ -113,13 +113,13 @@ class Standings:
 
     @cached_property
     def learners(self) -> tuple[str, ...]:
-        """Names [L], in the given order."""
+        """Names of the learners [L], in the given order."""
         named = [name for result in self.results.values() for name in result.learners]
         return tuple(dict.fromkeys([*named, *(name for _, name in self.gaps)]))
 
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
-        """By game, the means after the last round with Student's intervals, in the order of its result."""
+        """By game, means after the last round with Student's intervals, in the order of `results[game].learners`."""
         with warnings.catch_warnings(action="ignore", category=SkewedRunsWarning):  # `remarks` names the learners
             estimates = {game: result.mean(self._quantity(game), self.level) for game, result in self.results.items()}
         return {game: Estimate(*(field[:, -1] for field in estimate)) for game, estimate in estimates.items()}
@@ -138,14 +138,14 @@ class Standings:
 
     @cached_property
     def mean_rank(self) -> np.ndarray:
-        """The mean rank of each learner [L] over its games; NaN if it has none."""
+        """The mean rank of each learner [L] over its games; NaN if it plays no game."""
         played = np.isfinite(self.ranks)
         total = np.where(played, self.ranks, 0.0).sum(axis=1)
         return np.where(played.any(axis=1), total / np.maximum(played.sum(axis=1), 1), np.nan)
 
     @cached_property
     def p_values(self) -> dict[str, np.ndarray]:
-        """By game, the p-values of all pairs [L, L] in the order of its result, corrected for all pairs and games."""
+        """By game, p-values of all pairs [L, L] of `results[game].learners`, corrected for all pairs and games."""
         samples = []
         for game, result in self.results.items():
             controls = result.measures.get(CONTROL) if self._quantity(game) in ("regret", "cumulative_loss") else None
@@ -196,7 +196,7 @@ class Standings:
         return Table(f"Means behind the ranks: {self._what}", self.rows, columns, group="game", headed=True)
 
     def tables(self, width: int = WIDTH) -> list[Table]:
-        """`table` in parts of some games each that are at most `width` columns wide."""
+        """`table`, split into tables of some of the games that are at most `width` columns wide."""
         rows, longest = self._ranks(), max(width // 3, 8)  # as in `Table.text`
 
         def room(column: Text) -> int:
@@ -260,7 +260,7 @@ class Standings:
         return sentences
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """`rows` as a DataFrame."""
+        """The rows of `rows` as a DataFrame."""
         import pandas
 
         return pandas.DataFrame(self.rows)
@@ -286,7 +286,7 @@ class Standings:
 
         Args:
             path: where to write the figure (the ending sets the format), or None.
-            title: of the figure; by default that of the table, and none in the style "paper".
+            title: title of the figure; by default the table's title, or none in the style "paper".
             style: "screen" or "paper".
 
         Example:
@@ -344,7 +344,7 @@ class Standings:
 
     @property
     def _what(self) -> str:
-        """What is compared, in words."""
+        """The compared quantity, in words."""
         return " or ".join(
             dict.fromkeys(label_of(self._quantity(game), result.meta) for game, result in self.results.items())
         )
@@ -353,5 +353,5 @@ class Standings:
         return default_quantity(self.results[game], self.quantity)
 
     def _values(self, game: str) -> np.ndarray:
-        """Of all learners and runs after the last round."""
+        """The compared quantity of all learners and runs after the last round [L, R]."""
         return self.results[game].values(self._quantity(game))[:, :, -1]

@@ -20,7 +20,7 @@ NAME_COLUMNS = 32
 
 
 class RankCell(NamedTuple):
-    """A cell: its text, and the rank on a scale from the best, 0, to the last, 1."""
+    """A cell of the figure: its text, and its rank scaled from 0 for the best to 1 for the last."""
 
     words: str
     share: float
@@ -30,7 +30,7 @@ def plot_ranks(
     mean_ranks: Mapping[str, float], games: Sequence[str], cells: Mapping[tuple[str, str], RankCell],
     path: str | Path | None = None, *, heading: str = "", style: str = "screen",
 ) -> "ResultFigure":  # fmt: skip
-    """Plot learners x games with ranks; see `Standings.plot`. `mean_ranks` orders the rows; other cells are gaps."""
+    """Plot learners x games with ranks; see `Standings.plot`. `mean_ranks` orders the rows; absent cells are gaps."""
     from matplotlib.colors import LinearSegmentedColormap
 
     from jaxonline.results.report.figure import ResultFigure

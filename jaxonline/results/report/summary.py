@@ -71,7 +71,8 @@ def horizon_table(
     r"""The table of the `most` best learners after the last round, from the smallest mean to the largest.
 
     `for_paper` names the regret in full in the column head, since a tabular has no title, and marks the best learner if
-    it differs from each of the others. `letters` shows the letters of `Result.ranking`. Other arguments are as there.
+    it differs from each of the others. `letters` shows the letters of `Result.ranking`. Other arguments are as in
+    `Result.table`.
 
     Example:
         >>> import jaxonline as jo
@@ -155,7 +156,7 @@ def result_html(result: Any) -> str:
 
 
 def description_list(meta: Mapping[str, Any], learners: tuple[str, ...]) -> str:
-    """`Result.meta` as an HTML list, with the named learners."""
+    """`Result.meta` as an HTML list, with the given learners only."""
     items = {}
     for name, value in meta.items():
         if name == "methods" or name in meta.get("versions", ()):

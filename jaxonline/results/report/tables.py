@@ -76,13 +76,14 @@ class Table:
     A console of `rich` prints the widest of three frames that fits.
 
     Attributes:
-        title: of the table.
-        rows: dictionaries; CSV has the keys of the first.
+        title: title of the table.
+        rows: dictionaries; the columns of a CSV file are the keys of the first row.
         columns: the visible columns; all entries if empty.
-        group: a key: a line separates rows that differ in it.
-        headed: whether the group's name stands above its rows.
-        caption: below the table.
-        strong: a key: numbers with an interval are bold in rows where it is true (LaTeX, Markdown, HTML).
+        group: key of an entry; a line separates rows that differ in this entry.
+        headed: whether the name of each group is written above its rows.
+        caption: text below the table.
+        strong: key of an entry; numbers with an interval are bold in rows where this entry is true (LaTeX, Markdown,
+            HTML).
 
     Example:
         >>> rows = [{"learner": "a", "regret": 2.0, "low": 1.5, "high": 2.5, "bound": None}]
@@ -108,7 +109,7 @@ class Table:
 
     @property
     def shown(self) -> list[Text]:
-        """The visible columns: without counts that are all 0."""
+        """The visible columns; columns of counts that are all 0 are left out."""
         columns = self.columns or [
             Text(k) if isinstance(v, str) else Number(k) for k, v in dict(*self.rows[:1]).items()
         ]
@@ -186,7 +187,7 @@ class Table:
         return wrap_for_notebook(f"{self.html()}{caption}")
 
     def text(self, width: int = 100) -> str:
-        """The columns as plain text of at most `width` columns: text is shortened, and columns that do not fit go."""
+        """The columns as plain text of at most `width` characters; texts are shortened, and columns may be left out."""
         shown = self.shown
         heads = [(column.head or column.key).split("\n") for column in shown]
         height = max(map(len, heads), default=0)
@@ -256,7 +257,7 @@ class Table:
 
 
 def pivot(rows: Sequence[Row], down: str, labels: Sequence[str], value: str) -> list[dict[str, Any]]:
-    """Merge rows that share the entry `down`: `value` and its limits become entries under the label of each row.
+    """Merge rows with the same entry `down`; each row's `value` and limits become entries named by the row's label.
 
     Example:
         >>> rows = [{"learner": "a", "regret": noise + 1.0, "low": 0.0, "high": 3.0} for noise in (0, 1)]
@@ -295,7 +296,7 @@ _MINUS = re.compile(r"(?<![\w.])-(?=[\d$])")
 
 
 def _tex_row(cells: Iterable[str]) -> str:
-    """A line of a tabular; an empty group protects a start that the command before would take for an option."""
+    """A line of a tabular; starts with {} if the previous command would read the first cell as its option."""
     row = " & ".join(cells) + r" \\"
     return "{}" + row if row.startswith(("[", "*")) else row
 

@@ -25,7 +25,7 @@ def student_quantiles(
 
 
 def tail_probabilities(values: Float[np.ndarray, "L R"], ratios: Float[np.ndarray, "L"]) -> Float[np.ndarray, "L"]:
-    """Two-sided p-values: twice the smaller share of resampled ratios beyond these ratios, each counted as one more."""
+    """Two-sided p-values: twice the smaller share of resampled ratios beyond `ratios`, with 1 added to each count."""
     resampled = np.stack([_ratios(runs)[:, 0] for runs in values]) if len(values) else np.empty((0, N_RESAMPLES))
     beyond = [(side(resampled, ratios[:, None]).sum(axis=1) + 1) for side in (np.greater_equal, np.less_equal)]
     return np.where(np.isnan(ratios), np.nan, np.minimum(2.0 * np.minimum(*beyond) / (N_RESAMPLES + 1), 1.0))
@@ -78,7 +78,7 @@ def largest_deviation(curves: Iterable[Float[np.ndarray, "R G"]], level: float) 
 
 
 def drop_nan_runs(runs: Float[np.ndarray, "R G"]) -> Float[np.ndarray, "K G"]:
-    """The runs without NaN; the same array if all are."""
+    """The runs without NaN; the same array if no run has NaN."""
     complete = ~np.isnan(runs).any(axis=1)
     return runs if complete.all() else runs[complete]
 

@@ -28,7 +28,7 @@ ALL, LAST = slice(None), slice(-1, None)
 
 
 def recorded_array(result: Any, quantity: str) -> Any:
-    """The array of a quantity [L, R, G, ...]; for the regret that of the losses. The quantity is checked."""
+    """The array of a quantity [L, R, G, ...], for the regret the array of losses; raises for an unknown quantity."""
     if quantity in ("regret", "comparator_loss") and result.comparator_loss is None:
         raise ArgumentError("comparator", NO_COMPARATOR)
     check.choice("quantity", quantity, result.quantities)

@@ -1,6 +1,6 @@
 """Confidence intervals for a mean over runs (`jo.intervals`): Student, bootstrap-t, bounded, binomial and anytime.
 
-Student's distribution is taken from scipy.special, with the bits of scipy.stats, which takes a second to import.
+Student's distribution is taken from scipy.special, since scipy.stats has the same bits but takes a second to import.
 `docs/intervals.md` reports the coverage of each interval by simulation.
 """
 
@@ -49,7 +49,7 @@ class ConfidenceInterval(abc.ABC):
         return self
 
     def of_difference(self) -> "ConfidenceInterval":
-        """The interval of the difference of two such quantities."""
+        """The interval of the difference of two quantities with this interval."""
         return self
 
     def to_json(self) -> dict[str, Any]:
@@ -78,11 +78,11 @@ class Student(ConfidenceInterval):
     test: ClassVar[str] = "paired t-tests"
 
     def ends(self, values: np.ndarray, estimate: Estimate, level: float) -> tuple[Any, Any]:
-        """See `ConfidenceInterval.ends`."""
+        """The ends of the interval; see `ConfidenceInterval.ends`."""
         return _symmetric(estimate, special.stdtrit(np.maximum(estimate.n_runs - 1, 1), 0.5 + level / 2))
 
     def p_values(self, values: np.ndarray, estimate: Estimate) -> np.ndarray:
-        """Of paired t-tests."""
+        """The p-values of paired t-tests."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return 2.0 * special.stdtr(
                 np.maximum(estimate.n_runs - 1, 1), -np.abs(estimate.mean / estimate.standard_error)
@@ -110,12 +110,12 @@ class BootstrapT(ConfidenceInterval):
     test: ClassVar[str] = "paired bootstrap-t tests"
 
     def ends(self, values: np.ndarray, estimate: Estimate, level: float) -> tuple[Any, Any]:
-        """See `ConfidenceInterval.ends`."""
+        """The ends of the interval; see `ConfidenceInterval.ends`."""
         low, high = bootstrap.student_quantiles(values, level)
         return estimate.mean - high * estimate.standard_error, estimate.mean - low * estimate.standard_error
 
     def p_values(self, values: np.ndarray, estimate: Estimate) -> np.ndarray:
-        """Twice the smaller share of resamples beyond the observed ratio, at least 1 / 2,001 a side."""
+        """The p-values: twice the smaller share of resamples beyond the observed ratio, at least 1 / 2,001 a side."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return bootstrap.tail_probabilities(values, estimate.mean / estimate.standard_error)
 
@@ -124,8 +124,8 @@ class BootstrapT(ConfidenceInterval):
 class Bounded(ConfidenceInterval):
     """Empirical Bernstein interval, for bounded quantities: it holds for any distribution and any number of runs.
 
-    Error rate: at most 1 - level, if the values of all runs lie between the limits. Values outside raise an error.
-    Control variates are not used, because adjusted values have other limits.
+    Error rate: at most 1 - level, if the values of all runs lie between the limits. Values outside the limits raise an
+    error. Control variates are not used, because adjusted values have other limits.
 
     Args:
         low: the smallest value that the quantity can have in one round.
@@ -160,7 +160,7 @@ class Bounded(ConfidenceInterval):
             )
 
     def ends(self, values: np.ndarray, estimate: Estimate, level: float) -> tuple[Any, Any]:
-        """See `ConfidenceInterval.ends`; cut at the limits."""
+        """The ends of the interval, cut at the limits of the quantity."""
         low, high = (np.broadcast_to(np.asarray(limit, float), estimate.mean.shape) for limit in (self.low, self.high))
         outside = (values < low[:, None]) | (values > high[:, None])
         if outside.any():
@@ -175,7 +175,7 @@ class Bounded(ConfidenceInterval):
         return np.maximum(estimate.mean - half, low), np.minimum(estimate.mean + half, high)
 
     def p_values(self, values: np.ndarray, estimate: Estimate) -> np.ndarray:
-        """From the level at which the half-width equals the absolute mean."""
+        """The p-values, from the level at which the half-width equals the absolute mean."""
         linear = 7.0 * (np.asarray(self.high) - np.asarray(self.low)) / (3.0 * np.maximum(estimate.n_runs - 1, 1))
         root = estimate.standard_error * np.sqrt(2.0)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -183,11 +183,11 @@ class Bounded(ConfidenceInterval):
         return np.minimum(4.0 * np.exp(-log), 1.0)
 
     def after(self, rounds: ArrayLike) -> "Bounded":
-        """The limits of sums over this many rounds."""
+        """The interval with the limits of sums over this many rounds."""
         return Bounded(np.asarray(self.low) * rounds, np.asarray(self.high) * rounds)
 
     def of_difference(self) -> "Bounded":
-        """The limits of a difference."""
+        """The interval with the limits of a difference."""
         width = np.asarray(self.high) - np.asarray(self.low)
         return Bounded(-width, width)
 
@@ -196,8 +196,8 @@ class Bounded(ConfidenceInterval):
 class ClopperPearson(ConfidenceInterval):
     """Exact interval for a probability (Clopper and Pearson), for quantities that are 0 or 1 in each run.
 
-    Error rate: at most 1 - level, for any number of runs. Other values raise an error. A difference of two such
-    quantities has the interval `Bounded(-1, 1)`.
+    Error rate: at most 1 - level, for any number of runs. Values other than 0 and 1 raise an error. A difference of two
+    such quantities has the interval `Bounded(-1, 1)`.
 
     References:
         Clopper and Pearson (1934), "The use of confidence or fiducial limits illustrated in the case of the binomial",
@@ -215,7 +215,7 @@ class ClopperPearson(ConfidenceInterval):
     uses_controls: ClassVar[bool] = False
 
     def ends(self, values: np.ndarray, of: Estimate, level: float) -> tuple[Any, Any]:
-        """See `ConfidenceInterval.ends`."""
+        """The ends of the interval; see `ConfidenceInterval.ends`."""
         other = values[(values != 0) & (values != 1) & ~np.isnan(values)]
         if other.size:
             raise ArgumentError("interval", f"must suit all values: ClopperPearson needs 0 and 1 (got {other[0]:.6g})")
@@ -227,11 +227,11 @@ class ClopperPearson(ConfidenceInterval):
         return np.where(ones == 0, 0.0, low), np.where(ones == n_runs, 1.0, high)
 
     def p_values(self, values: np.ndarray, of: Estimate) -> np.ndarray:
-        """1 if all values are 0, else 0."""
+        """The p-values: 1 if all values are 0, else 0."""
         return np.where(np.isnan(of.mean), np.nan, (of.mean == 0).astype(float))
 
     def of_difference(self) -> "Bounded":
-        """The limits of a difference."""
+        """The interval with the limits of a difference."""
         return Bounded(-1.0, 1.0)
 
 
@@ -266,11 +266,11 @@ class Anytime(ConfidenceInterval):
         check.count("shortest_at", self.shortest_at)
 
     def ends(self, values: np.ndarray, estimate: Estimate, level: float) -> tuple[Any, Any]:
-        """See `ConfidenceInterval.ends`."""
+        """The ends of the interval; see `ConfidenceInterval.ends`."""
         return _symmetric(estimate, self._factor(np.log(1.0 / (1.0 - level)), np.maximum(estimate.n_runs, 1)))
 
     def p_values(self, values: np.ndarray, estimate: Estimate) -> np.ndarray:
-        """By bisection, since the reach grows with the level."""
+        """The p-values, by bisection, since the half-width grows with the level."""
         with np.errstate(divide="ignore", invalid="ignore"):
             reached = np.abs(estimate.mean / estimate.standard_error)
         low, high = np.full_like(reached, 1e-12), np.full_like(reached, 700.0)  # of log(1 / alpha)
@@ -281,7 +281,7 @@ class Anytime(ConfidenceInterval):
         return np.where(np.isnan(reached), np.nan, np.exp(-low))
 
     def _factor(self, log: Any, n_runs: np.ndarray) -> np.ndarray:
-        """The half-width in standard errors."""
+        """The half-width divided by the standard error."""
         weight = n_runs * (2.0 * log + np.log(1.0 + 2.0 * log)) / self.shortest_at
         return np.sqrt(2.0 * (weight + 1.0) / weight * (0.5 * np.log(weight + 1.0) + log))
 
@@ -294,7 +294,7 @@ def check_interval(interval: Any) -> ConfidenceInterval:
 
 
 def interval_from_json(stored: Mapping[str, Any]) -> ConfidenceInterval:
-    """Read the interval that `ConfidenceInterval.to_json` wrote; an unknown type is a KeyError.
+    """Read the interval that `ConfidenceInterval.to_json` wrote; raises KeyError for an unknown type.
 
     Example:
         >>> interval_from_json(Anytime().to_json())

@@ -44,9 +44,9 @@ def mean_over_runs(
     """Means over the second axis with two-sided intervals; fields have the shape [L, *rest].
 
     Args:
-        values: of L learners in R runs; runs with a NaN are left out. Without runs a mean is NaN, and without two runs
-            its interval.
-        level: of the intervals.
+        values: values of L learners in R runs; runs with a NaN are left out. A mean without runs is NaN, and an
+            interval of fewer than two runs is NaN.
+        level: confidence level of each interval.
         together: the number of intervals that hold together with probability `level` (Bonferroni's correction).
         interval: the kind of interval.
 
@@ -75,9 +75,9 @@ def mean_over_runs(
 def simultaneous(values: Float[np.ndarray, "L R G"], level: float = 0.95) -> Estimate:
     """Means over runs [L, R, G] with bands [L, G]: with probability `level`, a band contains its whole expected curve.
 
-    A band has the same number of standard errors everywhere, the quantile of the largest deviation (max-t). Its
-    distribution comes from the correlations between rounds; it is asymptotic, as Student's t in one round. Runs with a
-    NaN are left out.
+    A band has the same number of standard errors everywhere, the quantile of the largest deviation (max-t). The
+    distribution of this deviation comes from the correlations between rounds; it is asymptotic, as Student's t in one
+    round. Runs with a NaN are left out.
 
     Example:
         >>> import numpy as np
@@ -172,8 +172,8 @@ def pairwise_p_values(
 ) -> Float[np.ndarray, "L L"]:
     """The p-values of paired tests of all pairs of learners, with Holm's correction (1979); 1 on the diagonal.
 
-    A run with a NaN is left out of its pairs. Equal learners, and pairs with fewer than two runs, have p = 1. With
-    control variates, differences are adjusted by those of both learners.
+    A run with a NaN for a learner is left out of the pairs of this learner. Equal learners, and pairs with fewer than
+    two runs, have p = 1. With control variates, differences are adjusted by the control variates of both learners.
     """
     return joint_p_values([(values, controls)], interval)[0]
 
@@ -181,7 +181,7 @@ def pairwise_p_values(
 def joint_p_values(
     games: Sequence[tuple[np.ndarray, np.ndarray | None]], interval: ConfidenceInterval = STUDENT
 ) -> list[np.ndarray]:
-    """As `pairwise_p_values` for the (values, controls) of several games, corrected for all pairs of all games.
+    """The `pairwise_p_values` for the (values, controls) of several games, corrected for all pairs of all games.
 
     Example:
         >>> import numpy as np
@@ -225,14 +225,14 @@ def _holm(p: np.ndarray) -> np.ndarray:
 def growth(rounds: Int[ArrayLike, "G"], values: Float[ArrayLike, "R G"], level: float = 0.95) -> Growth:
     """The log-log slope of the mean over runs: least squares of log mean(values) against log(rounds).
 
-    The error is that of the mean over runs of the linearisation sum_g c_g values[r, g] / mean_g, with c_g the weights
-    of least squares: runs are independent, but recorded rounds of a run need not be. The interval is Student's, for
-    many runs and means well above their errors. NaN if fewer than two runs are left, or if a mean is not above 0.
+    The error is that of the mean over runs of the linearisation sum_g c_g values[r, g] / mean_g, where c_g are the
+    weights of least squares: runs are independent, but recorded rounds of a run need not be. The interval is Student's,
+    for many runs and means well above their errors. NaN if fewer than two runs are left, or if a mean is not above 0.
 
     Args:
-        rounds: at least two, above 0.
-        values: of every run at these rounds; runs with a NaN are left out.
-        level: of the interval.
+        rounds: at least two rounds, above 0.
+        values: values of every run at these rounds; runs with a NaN are left out.
+        level: confidence level of the interval.
 
     Example:
         >>> import numpy as np

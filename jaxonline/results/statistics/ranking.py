@@ -17,13 +17,13 @@ class Ranking(NamedTuple):
     """Learners from the smallest mean to the largest; it prints as a table.
 
     Attributes:
-        learners: names in that order [L].
-        rows: of the table: learner, the mean with its interval, letters.
+        learners: names of the learners in this order [L].
+        rows: rows of the table: learner, the mean with its interval, letters.
         letters: learners without a common letter differ; all such statements are true together with probability
             `level`.
-        p_values: of all pairs after the correction [L, L], in the order of `learners`; 1 on the diagonal.
+        p_values: p-values of all pairs after Holm's correction [L, L], in the order of `learners`; 1 on the diagonal.
         quantity: the quantity in words.
-        level: of the statements.
+        level: probability that all statements are true together.
         tests: the name of the paired tests.
     """
 

@@ -1,7 +1,7 @@
 """Variance reduction: control variates with coefficients from the other runs, and antithetic pairs.
 
-A result has the measures `CONTROL`, with expectation exactly 0, and `HALF_DIFFERENCE`, half the difference between the
-two simulations with opposite noise whose mean is a run.
+A result has the measures `CONTROL`, with expectation exactly 0, and `HALF_DIFFERENCE`, half the difference between two
+simulations with opposite noise; a run is the mean of these simulations.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ HALF_DIFFERENCE = "antithetic_half_difference"
 def subtract_controls(
     values: Float[np.ndarray, "R *rest"], controls: Float[np.ndarray, "K R *rest"]
 ) -> Float[np.ndarray, "R *rest"]:
-    """values_r - sum_k beta_k controls_kr, with the least squares beta of all runs but r, so that means stay unbiased.
+    """values_r - sum_k beta_k controls_kr, where beta is least squares without run r, so that means stay unbiased.
 
     A run is independent of the beta of the other runs, so the subtracted term has expectation 0 for any number of runs,
     as the K controls do. Runs with a NaN stay unchanged and do not enter betas. Leave-one-out least squares follow from
@@ -49,10 +49,10 @@ def subtract_controls(
 def variance_reduction(
     values: Float[np.ndarray, "L R"], used: Float[np.ndarray, "L R"], half_difference: Float[np.ndarray, "L R"] | None
 ) -> Float[np.ndarray, "L"]:
-    """The variance of plain runs divided by that of the `used` runs, per simulation: the factor of runs saved.
+    """The variance of plain runs divided by the variance of the `used` runs, per simulation: fewer runs by this factor.
 
-    `half_difference` is that between the two simulations of an antithetic run. NaN in `values` marks excluded runs; the
-    result is NaN if fewer than two runs are left, or if they do not vary.
+    `half_difference` is half the difference between the two simulations of an antithetic run. NaN in `values` marks
+    excluded runs; the result is NaN if fewer than two runs are left, or if they do not vary.
     """
     n_runs = (~np.isnan(values)).sum(axis=1)
 

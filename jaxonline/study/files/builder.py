@@ -28,13 +28,13 @@ from jaxonline.study.files.user_code import load_user_object
 
 
 class Builder:
-    """Builds objects from the tables of a study file; `horizon` is the default of parameters for the rounds."""
+    """Builds objects from the tables of a study file; `horizon` is the default of parameters for numbers of rounds."""
 
     def __init__(self, source: SourceFile, horizon: int):
         self.source, self.horizon = source, horizon
 
     def component(self, value: Any, at: KeyPath, kinds: tuple[Any, ...], beside: tuple[str, ...] = ()) -> BuiltObject:
-        """Build the object of a name, or of a table with a type; ignores the keys `beside`. Raises StudyFileError."""
+        """Build the object of a name or of a table with a type, ignoring the keys `beside`. Raises StudyFileError."""
         if isinstance(value, dict):
             value = {key: item for key, item in value.items() if key not in beside}
         return self._located(at, lambda: self.construct(value, kinds))
@@ -83,7 +83,7 @@ class Builder:
         raise validation_error(first["msg"], at)
 
     def construct(self, value: Any, kinds: tuple[Any, ...]) -> BuiltObject:
-        """Build the object of a name, or of a table with a type."""
+        """Build the object that a name, or a table with a type, describes."""
         table = {"type": value} if isinstance(value, str) else value
         if not isinstance(table, dict):
             raise validation_error(

@@ -74,7 +74,7 @@ def catalogue() -> dict[str, Entry]:
 
 
 def find_entry(name: str) -> Entry:
-    """Return the entry of a name, ignoring case; raises ValueError without one."""
+    """Return the entry of a name, ignoring case; raises ValueError for an unknown name."""
     entries = catalogue()
     matches = [known for known in entries if known.lower() == name.lower()]
     if name not in entries and len(matches) != 1:

@@ -1,4 +1,4 @@
-"""Data sets as environments of study files: a file, a known set, or a set of OpenML."""
+"""Data sets as environments of study files: a file, a known data set, or a data set of OpenML."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -32,22 +32,23 @@ def data_stream(
     centre: bool = False,
     scale: bool = False,
 ) -> DataStream:
-    """Your own data, one row per round, pass after pass: a file, a known data set, or a set of OpenML.
+    """Your own data, one row per round, pass after pass: a file, a known data set, or an OpenML data set.
 
     Args:
         folder: folder of the study file.
-        file: .csv, .parquet, .npz with X and y, or columns of text; relative to the folder of the study file.
-        set: a known set instead: diabetes, AR(4), Airfoil, Concrete, Bias correction, Naval.
-        openml: name of an OpenML set instead; it is downloaded once.
-        version: of the OpenML set; the active one by default.
-        target: name or number of the predicted column; by default the last one, or OpenML's own target.
+        file: path of a .csv or .parquet file, an .npz file with X and y, or a text file with columns; relative to the
+            folder of the study file.
+        set: name of a known data set instead of a file: diabetes, AR(4), Airfoil, Concrete, Bias correction, Naval.
+        openml: name of an OpenML data set instead of a file; it is downloaded once.
+        version: version of the OpenML data set; by default the active version.
+        target: name or number of the predicted column; by default the last column, or the target that OpenML names.
         drop: names of columns to leave out. Columns of words and dates are always left out.
-        impute: how to fill missing values by column; by default they are an error.
-        positive: for classification: the target that becomes +1; all others become -1.
+        impute: how to fill the missing values of each column; by default, missing values are an error.
+        positive: for classification: the target that becomes the label +1; all other targets become -1.
         order: "shuffled" (anew for each pass and run), "iid" (drawn with replacement) or "file".
         centre: subtract the mean of each column.
-        scale: divide each column by its standard deviation, and then all by the length of the longest row. Without
-            `positive`, also subtract the mean of the targets and divide them by the largest absolute value.
+        scale: divide each column by its standard deviation, and then all columns by the length of the longest row.
+            Without `positive`, also subtract the mean of the targets and divide them by the largest absolute value.
 
     Raises:
         ValueError: not exactly one of file, set and openml is given; a key does not belong to it; the set is unknown;

@@ -112,7 +112,7 @@ def format_in_name(value: Any) -> str:
 
 
 def group_into_sweeps(name: str, built: Mapping[str, BuiltObject], points: Mapping[str, Point]) -> dict[str, Any]:
-    """Return learners by name; those that differ only in numbers form one sweep. `name` is that of the entry."""
+    """Return learners by name; those that differ only in numbers form one sweep. `name` is the entry's name."""
     groups: dict[str, list[str]] = {}
     for full_name in built:
         groups.setdefault(points[full_name].chosen, []).append(full_name)

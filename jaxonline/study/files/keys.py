@@ -21,20 +21,20 @@ class StudyKeys:
     """The keys of a study file.
 
     Args:
-        title: of the study.
-        rounds: the horizon: number of rounds of a run.
-        runs: number of runs of each learner; or give precision.
+        title: title of the study.
+        rounds: number of rounds of a run (the horizon).
+        runs: number of runs of each learner; required unless precision is given.
         precision: run until all intervals are this narrow, instead of runs.
-        seed: of all random numbers.
+        seed: seed of all random numbers.
         record_at: number of recorded rounds, or a list of them.
-        spacing: of the recorded rounds.
+        spacing: spacing of the recorded rounds.
         game: environment, feedback, loss and regret.
-        learners: by name, each with its type and parameters; a list gives several learners.
-        comparator: of the regret; without it, losses are compared.
-        bounds: by learner, the bound of a theorem.
+        learners: learners by name, each with its type and parameters; a list gives several learners.
+        comparator: comparator of the regret; without a comparator, losses are compared.
+        bounds: regret bounds of theorems, by learner.
         measures: further quantities to record.
-        tune: step sizes eta / sqrt(t) for learners without step_size: one eta, one for each learner, or best_of
-            several.
+        tune: step sizes eta / sqrt(t) for learners without step_size: one eta, one eta for each learner, or the best of
+            several (best_of).
         control_variates: subtract the exactly known effect of the noise from the losses.
         antithetic: each run is the mean of two runs with opposite noise.
         block_size: number of runs computed together; it changes the last bits.
@@ -75,8 +75,8 @@ class TuneKeys:
 
     Args:
         best_of: the etas to try.
-        runs: runs that choose: separate pilot runs, the first third of the runs, or successive halving in separate runs
-            (halving).
+        runs: the runs that choose eta: separate pilot runs, the first third of the runs, or successive halving in
+            separate runs (halving).
     """
 
     best_of: Annotated[Vector, Gt(0)]

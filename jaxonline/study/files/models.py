@@ -41,7 +41,7 @@ class BuiltObject(NamedTuple):
 
 
 def validation_error(words: str, at: KeyPath = ()) -> ValidationError:
-    """Return an error with our message, at a key below the validated value."""
+    """Return an error with the given message, at a key below the validated value."""
     error = PydanticCustomError("study", "{words}", {"words": words})
     return ValidationError.from_exception_data("study", [InitErrorDetails(type=error, loc=at, input=None)])
 
@@ -174,7 +174,7 @@ class FunctionType(_PlainType):
 
 
 class ComponentType(_PlainType):
-    """A component of some kinds: its name, or a table with a type; with `anything`, also other values."""
+    """A component of the given kinds: its name, or a table with a type; with `anything`, also other values."""
 
     def __init__(self, kinds: tuple[Any, ...], anything: bool = False):
         self.kinds, self.anything = kinds, anything

@@ -17,7 +17,7 @@ class ProgressLine:
     A progress function of `simulate`, and a context manager.
 
     Args:
-        rounds: of all learners in one run, if known.
+        rounds: number of rounds of all learners in one run, if known.
         runs: number of runs, if known; otherwise `show_width` receives it.
         every: seconds between lines if standard error is not a terminal.
 
@@ -88,7 +88,7 @@ class ProgressLine:
 
 @dataclasses.dataclass(frozen=True)
 class ShownPrecision(Precision):
-    """A precision that reports each check: `tell` receives the number of runs, the half-width, the requested one."""
+    """A precision that reports each check: `tell` receives the runs, the half-width and its target."""
 
     tell: Callable[[int, str, str], None] = print
 

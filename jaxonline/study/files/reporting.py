@@ -32,7 +32,7 @@ def build_report(
 ) -> Report:
     """Build the report of a result, which may be unfinished.
 
-    By learner, `bounds` has a bound and the step of the learner, and `tuned` how the step was chosen.
+    For each learner, `bounds` holds a bound and the step of the learner, and `tuned` holds the search for the step.
     """
     curves = {
         name: bound_curve(*bound_and_step, result.rounds)

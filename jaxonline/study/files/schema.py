@@ -1,4 +1,4 @@
-"""The JSON schema of study files, for editors: that of pydantic, with references to unions of components."""
+"""The JSON schema of study files, for editors: pydantic's schema, with references to unions of components."""
 
 import json
 from pathlib import Path
@@ -59,7 +59,7 @@ def schema() -> dict[str, Any]:
 
 
 class _Definitions:
-    """Collects definitions of entries and kinds; inside of a learner, also with lists of values."""
+    """Collects definitions of entries and kinds; parameters inside a learner may also be lists of values."""
 
     def __init__(self) -> None:
         self.all: dict[str, Any] = {"numbers": ARRAY_SCHEMA}

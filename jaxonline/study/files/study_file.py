@@ -116,7 +116,7 @@ def load_study_file(path: str | os.PathLike[str], **overrides: Any) -> StudyFile
     """Read and check a study file, and build its objects, without running it.
 
     Args:
-        path: of a .toml or .json file (`docs/study-files.md`).
+        path: path of a .toml or .json file (`docs/study-files.md`).
         overrides: top-level keys that replace those of the file, such as `runs=4`.
 
     Raises:

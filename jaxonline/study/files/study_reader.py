@@ -190,7 +190,7 @@ class StudyReader:
 
 
 def _with_feedback(make: Callable[[Any], BuiltObject], feedback: BuiltObject | None) -> Callable[[Any], Any]:
-    """Return a function of the step, which adds the feedback of the learner if it has its own."""
+    """Return a function from a step to the learner, as an `Entrant` if the learner has its own feedback."""
     if feedback is None:
         return lambda step: make(step).value
     return lambda step: Entrant(make(step).value, feedback.value)

@@ -36,12 +36,12 @@ def study_to_toml(
 
     Args:
         game: the game.
-        learners: by name; learners, or `Entrant`s.
+        learners: learners, or `Entrant`s, by name.
         rounds: the horizon.
         runs: number of runs of each learner.
-        title: of the study.
-        seed: of all random numbers.
-        comparator: of the regret.
+        title: title of the study.
+        seed: seed of all random numbers.
+        comparator: comparator of the regret.
         measures: further quantities to record.
         record_at: number of recorded rounds, or a list of them.
         remark: comment at the top.

@@ -1,20 +1,21 @@
 """Learning from a few pixels of each image: the experiments of paper C, its lower bounds, and priced measurements.
 
 Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partially observed attributes" (ICML 2010), section 4,
-Figs. 1 and 2 and the table; Theorems 3 and 4. With AERR of Hazan and Koren (ICML 2012).
+Figs. 1 and 2 and the table; Theorems 3 and 4. The learner AERR is from Hazan and Koren (ICML 2012).
 
 The paper states neither the scaling of pixels nor the parameter grids (here: `attributes_mnist.Grids`). Here pixels are
-in [0, 1]; each learner runs on them ("raw") and on "centred" ones, minus the mean of the training part and without
-constant pixels. (A learner that sees four pixels of each image does not know these means, which cost d attributes of a
-few images more.)
+in [0, 1]; each learner runs on them ("raw") and on "centred" ones, from which the mean of the training part is
+subtracted and constant pixels are removed. (A learner that sees four pixels of each image does not know these means;
+they cost all d attributes of a few more images.)
 
-Ridge (0.117; printed 0.110) and the Baseline on raw pixels (0.799; 0.815) have the printed medians within 7 %. Two
-learners do not (`attributes_printed`, docs/attributes.md):
+Ridge (0.117; printed 0.110) and the Baseline on raw pixels (0.799; printed 0.815) have the printed medians within 7 %.
+Two learners do not (`attributes_printed`, docs/attributes.md):
 
-* Lasso: 0.118, as ridge, not 0.222. A radius of 2.5 gives 0.222, with 4.3 % of wrong signs, not the printed 1.1 %: no
-  Lasso chosen by cross-validation has both numbers.
-* AER: 0.403 and 5.1 % on centred pixels, 0.574 and 8.1 % on raw ones, not 0.320 and 3.5 %. With eight pixels of each
-  image, four for each of its two estimates, it has 0.320 and 3.7 %; with four, after four passes, 0.332 and 4.0 %.
+* Lasso has the error 0.118, as ridge, not the printed 0.222. A radius of 2.5 gives 0.222, with 4.3 % of wrong signs,
+  not the printed 1.1 %: no Lasso chosen by cross-validation has both numbers.
+* AER has the error 0.403 and 5.1 % of wrong signs on centred pixels, 0.574 and 8.1 % on raw pixels, not the printed
+  0.320 and 3.5 %. With eight pixels of each image, four for each of its two estimates, it has 0.320 and 3.7 %; with
+  four, after four passes, 0.332 and 4.0 %.
 """
 
 import itertools
@@ -82,10 +83,10 @@ def _pairs(value: Any) -> Any:
 
 
 class FewAttributes(Study):
-    """Images of two digits, of which learners see a few pixels, beside ridge and Lasso, which see all.
+    """Images of two digits, of which learners see a few pixels, beside ridge and Lasso, which see all pixels.
 
     Each split has its own test part, a tenth, and its own cross-validation on the rest. A split of a pair takes 7
-    seconds of a core, the whole study an hour of two cores; the checkpoint stores finished pairs.
+    seconds on one core, and the whole study takes an hour on two cores; the checkpoint stores finished pairs.
     """
 
     title: ClassVar[str] = "MNIST from four pixels of each image: AER, AERR and the Baseline beside ridge and Lasso."
@@ -219,12 +220,12 @@ COLUMNS = (
 
 
 def tabulate(errors: dict[tuple[int, int], dict[str, np.ndarray]]) -> Table:
-    """Make the table beside the printed one from the test errors [splits, 2] of each pair and row."""
+    """Make the table, beside the printed numbers, from the test errors [splits, 2] of each pair and row."""
     return Table("Test errors, medians over pairs and splits", _rows(errors), COLUMNS)
 
 
 def tabulate_pairs(errors: dict[tuple[int, int], dict[str, np.ndarray]]) -> Table:
-    """Make the table by pair, sorted by the loss of AER against ridge."""
+    """Make the table by pair, sorted by the error of AER minus the error of ridge."""
     title = "Squared test errors by pair, medians over splits; centred pixels unless raw"
     return Table(title, _pair_rows(errors), _pair_columns())
 
@@ -247,7 +248,7 @@ def _rows(errors: dict[tuple[int, int], dict[str, np.ndarray]]) -> list[dict[str
 
 
 def _pair_rows(errors: dict[tuple[int, int], dict[str, np.ndarray]]) -> list[dict[str, Any]]:
-    """One row per pair, sorted by the loss of AER against ridge."""
+    """One row per pair, sorted by the error of AER minus the error of ridge."""
     rows = []
     for pair, own in errors.items():
         medians = {name: values["squared"] for name, values in _medians(own).items()}

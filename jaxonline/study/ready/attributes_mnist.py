@@ -263,7 +263,7 @@ def _has_repeats(pairs: np.ndarray) -> np.ndarray:
 
 
 class StreamLearner(Protocol):
-    """Function to averaged hypotheses [ends, streams, parameters, 784] after some rounds of streams of rows."""
+    """Function that returns averaged hypotheses [ends, streams, parameters, 784] after rounds of streams of rows."""
 
     def __call__(
         self, X: jax.Array, y: jax.Array, rows: np.ndarray, parameters: Pairs, ends: tuple[int, ...]
@@ -271,9 +271,9 @@ class StreamLearner(Protocol):
 
 
 def by_streams(split: Split, run_streams: StreamLearner, grid: Pairs) -> TrainedLearner:
-    """Train an online learner: its parameters from the grid, and the averaged hypothesis after all rows.
+    """Train an online learner: choose its parameters from the grid, and return the averaged hypothesis after all rows.
 
-    All rows are run with all parameters together with the folds, which is faster than afterwards.
+    All rows are run with all parameters at the same time as the folds, which is faster than a later run.
     """
     n = len(split.y)
     X, y = np.zeros((N_ROWS, D), np.float32), np.zeros(N_ROWS, np.float32)

@@ -1,7 +1,7 @@
 """Possible explanations of two printed medians that AER and Lasso do not reach: other parameters, more attributes.
 
 Paper C prints 0.222 for Lasso, which sees all pixels: twice the value of ridge, and of Lasso here. It prints 0.320 for
-AER, which has more here after one pass with four pixels of each image.
+AER, which has a larger error here after one pass with four pixels of each image.
 """
 
 from typing import Any

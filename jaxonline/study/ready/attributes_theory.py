@@ -59,9 +59,9 @@ HIDDEN_COLUMNS = (
 
 
 def hidden_attribute(seed: int, *, quick: bool) -> list[dict[str, Any]]:
-    """Examples until the mean excess risk of AER's averaged hypothesis is below eps, beside the lower bound.
+    """The number of examples until the mean excess risk of AER's averaged hypothesis is below eps, and the lower bound.
 
-    The regulariser is the best of `REGULARIZERS`. None if `POOL` examples are not enough.
+    The regulariser is the best of `REGULARIZERS`. The number is None if `POOL` examples are not enough.
     """
     cases = [(8, 2, 0.05), (16, 2, 0.05), (16, 4, 0.05), (16, 2, 0.025)]
     cases += [] if quick else [(32, 2, 0.05), (32, 4, 0.05), (32, 8, 0.05), (16, 4, 0.025), (16, 4, 0.0125)]
@@ -100,7 +100,7 @@ def _draw_hidden(environment: HiddenAttribute, key: jax.Array) -> tuple[jax.Arra
 
 
 def three_bits_row(seed: int) -> dict[str, float]:
-    """The least error of predictors that see two attributes, and that of AER, which learns from two of each."""
+    """The least error of predictors that see two attributes, and that of AER, which learns from two of each example."""
     stream = three_bits()
     X, y = np.asarray(stream.X, float), np.asarray(stream.y, float)
     order = np.random.default_rng(seed).integers(len(y), size=(1, 200_000))
@@ -137,8 +137,8 @@ def price_of_measurements(seed: int, splits: int) -> list[dict[str, Any]]:
 
     "Buy everything" buys all 30 measurements of as many patients as it can pay, at most the training part, for ridge.
     AER buys 4 measurements at each visit of a patient, pass after pass. Both use measurements standardised by means and
-    deviations of the training part, for which neither pays. The first half of the splits chooses the parameters, the
-    other half is reported.
+    deviations of the training part, and neither pays for these. The first half of the splits chooses the parameters,
+    the other half is reported.
     """
     X, y = _patients()
     n, d = X.shape

@@ -3,7 +3,7 @@
 Instances are on a disc, the target is in the RKHS of the Gaussian kernel exp(-|x - x'|^2), the loss is squared.
 Algorithm 2 (paper B, section 6) and Algorithm 1 (paper A) are unbiased; learners that use a copy or a mean of copies as
 the instance are not. Steps are eta / sqrt(t); every learner's eta is chosen from one grid, in separate runs, by losses
-on clean instances, which no learner sees. "Algorithm 1" is tuned to the true noise besides. "Algorithm 1, told bounds"
+on clean instances, which no learner sees. "Algorithm 1" is also tuned to the true noise. "Algorithm 1, told bounds"
 uses only bounds on |x|, on the noise and on |y|, and losses on noisy copies.
 """
 
@@ -43,7 +43,7 @@ REAL_SET_LEARNERS = (CLEAN, ALGORITHM_2, ALGORITHM_1, NAIVE, *MEANS, TWO_FEATURE
 
 
 class GaussianNoise(Study):
-    """All learners at all noises, at one noise for longer horizons, and on real sets with noise.
+    """All learners at all noise levels, at one noise level for longer horizons, and on real sets with noise.
 
     Real sets are read from `data` or the folder of JAXONLINE_DATA. Without `data` they are fetched; a set that cannot
     be fetched is skipped, and the report says so.
@@ -145,8 +145,8 @@ class GaussianNoise(Study):
     def real_set(self, name: str, seed: int) -> Problem:
         """Load a real set in a random order.
 
-        Raises a ValueError if it is not in the given `data`, or without surrogate kernel, and an OSError if it cannot
-        be fetched.
+        Raises a ValueError if the set is not in the given `data` or has no surrogate kernel, and an OSError if it
+        cannot be fetched.
         """
         _, X, y = load_set(name, () if self.data is None else (str(self.data),))
         limit = self.real_width * math.sqrt(X.shape[1] / 2)

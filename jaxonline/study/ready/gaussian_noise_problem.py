@@ -57,7 +57,7 @@ class Problem:
     ) -> ComparisonResult:  # fmt: skip
         """Run the named learners (of `CLEAN` and `NOISY`) against the best predictor of the ball on clean data.
 
-        Losses on clean instances, which no learner sees, choose the steps; losses on noisy copies choose that of
+        Losses on clean instances, which no learner sees, choose the steps; losses on noisy copies choose the step of
         `BOUND_TUNED`. All noises and horizons use the same compiled programs. `n_rounds` is at most the number of rows,
         or a multiple of it for learners that do not store a point per round. `tune` is eta of each learner, or the
         search for it. Raises a ValueError if the rounds end within a later pass, or if there is no surrogate kernel for
@@ -107,8 +107,8 @@ class Problem:
         `ALGORITHM_2` knows the covariance of the noise; `ALGORITHM_1` the mean over the rows of E|x~|^2 and of E<x~,
         x~'>^2 at this noise, for which its distributions of the numbers of copies are made. `BOUND_TUNED` knows bounds
         on |x|, on |y| and on the noise (the largest of `noises`); its distributions are the same at all noises. Other
-        learners know nothing. Storage is for one pass over the rows, in Algorithm 1 for `passes`. Noise without a
-        surrogate kernel raises a ValueError.
+        learners know nothing about the noise. Storage is for one pass over the rows, and for `passes` passes in
+        Algorithm 1. Noise without a surrogate kernel raises a ValueError.
         """
         kernel, radius, (n_points, d) = self.kernel, self.radius, self.X.shape
         surrogate, ball = self._surrogate(noise_std), self._surrogate_ball(noise_std)
@@ -199,7 +199,7 @@ class Problem:
         return estimators.Surrogate(self.kernel, noise_std**2, dimension=self.X.shape[1])
 
     def _surrogate_ball(self, noise_std: float) -> float:
-        """W: the target's norm, or without target an upper bound for coefficients of one sign."""
+        """The radius W: the target's norm, or, without a target, an upper bound for coefficients of one sign."""
         surrogate = self._surrogate(noise_std)
         if self.points is None:
             return self.radius * float(surrogate.constant())
@@ -240,5 +240,5 @@ def _pilots(game: Game, **sizes: Any) -> Callable[..., Result]:
 
 
 def standardised(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Standardise columns, divided by sqrt(d), and targets."""
+    """Standardise columns and targets, and divide the columns by sqrt(d)."""
     return (X - X.mean(axis=0)) / X.std(axis=0) / math.sqrt(X.shape[1]), (y - y.mean()) / y.std()

@@ -1,4 +1,4 @@
-"""One noisy copy is not enough: Theorem 3 by simulation of the learners of this library, in both of its worlds.
+"""One noisy copy is not enough: Theorem 3 by simulation of this library's learners, in both worlds of the theorem.
 
 In the world without noise instances are 3e or -e; in the one with noise they are e and a noisy copy is 3e or -e. A
 learner that takes one copy a round and does not know the noise has the same distribution of plays in both, so that its
@@ -184,7 +184,7 @@ def _as_one_program(reveal_covariance: bool) -> tuple[Game, Game]:
 def _compare_hypotheses(
     games: Any, learner: learners.GradientLearner, rounds: int, n_runs: int, key: jax.Array
 ) -> dict[str, Any]:
-    """Test whether the hypotheses of a learner, at e, have the same distribution in both worlds.
+    """Test whether the predictions of a learner's hypotheses at e have the same distribution in both worlds.
 
     Returns their means, the difference with its interval, and the p-value of the two-sample Kolmogorov-Smirnov test.
     """
@@ -226,7 +226,8 @@ def verdict(upper: Sequence[float], growths: Sequence[Growth]) -> str:
 def _rows(worlds: Mapping[str, ComparisonResult], kinds: Mapping[str, str], unavoidable: float) -> list[dict[str, Any]]:
     """Return one row for each learner at the horizon: regrets a round and slopes of both worlds, and a verdict.
 
-    "larger" is the regret of the world with the larger mean. "unavoidable" is for the kind of the theorem.
+    "larger" is the regret of the world with the larger mean. "unavoidable" is set only for learners with one copy, to
+    which the theorem applies.
     """
     rows = []
     for pair in zip(*(worlds[world].rows() for world in WORLDS), strict=True):

@@ -40,7 +40,7 @@ def plot_impossibility(
     """Plot regret against rounds in both worlds, final regret by learner, and what one copy cannot reach.
 
     `results` are those of the world without noise, then with noise; `unavoidable` is the regret a round that no learner
-    with one copy avoids in both; learners of the kind `not_linear` are no linear predictors.
+    with one copy avoids in both; learners of the kind `not_linear` are not linear predictors.
     """
     from matplotlib.figure import Figure
 

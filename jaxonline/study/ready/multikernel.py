@@ -1,7 +1,7 @@
 """Table 2 of Rokhlin and Gurtovaya (2025) on multi-kernel online least squares, as printed and corrected.
 
 The table names its experts after Vovk, Azoury and Warmuth; its numbers are those of online ridge at both levels
-(erratum E17). Both are computed here from the same features.
+(erratum E17). Both forecasters are computed here from the same features.
 """
 
 import re
@@ -28,7 +28,7 @@ SETS = ("AR(4)", "Airfoil", "Concrete")
 
 
 def parse_seeds(text: str) -> list[int]:
-    """Parse seeds: "5" is the first five seeds, "0,3" or "0-4" name them ("7," is seed 7 alone).
+    """Parse seeds: "5" means the first five seeds, "0,3" and "0-4" list the seeds, and "7," means only seed 7.
 
     Raises a ValueError for other text, a seed above 2^32 - 1, or more than `MAX_SEEDS`.
     """

@@ -101,7 +101,7 @@ def differences(studies: Sequence[Draws], level: float = 0.95) -> list[dict[str,
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Summarise `differences`: which are significant, and which five draws cannot resolve."""
+    """Summarise `differences`: which differences are significant, and which of them five draws cannot resolve."""
     lines = []
     for name, forecaster in dict.fromkeys((row["name"], row["forecaster"]) for row in rows):
         own = [row for row in rows if (row["name"], row["forecaster"]) == (name, forecaster)]

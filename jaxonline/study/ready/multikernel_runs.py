@@ -63,7 +63,7 @@ def printed(name: str) -> dict[str, float | None]:
 def run_set_once(
     context: Context, name: str, X: np.ndarray, y: np.ndarray, frequencies: np.ndarray, **options: Any
 ) -> SetResult:
-    """Return `run_set`, from the context's checkpoint if it is there."""
+    """Return the result of `run_set`, from the context's checkpoint if it is stored there."""
 
     def compute() -> dict[str, np.ndarray]:
         result = run_set(name, X, y, frequencies, **options)
@@ -78,7 +78,7 @@ def run_set_once(
 
 
 def scaled(X: Float[np.ndarray, "n d"], y: Float[np.ndarray, "n"]) -> tuple[np.ndarray, np.ndarray]:
-    """Scale as published: X by its largest row norm, y to [0, 1] (Eqs. 33 and 34); equal targets to 0."""
+    """Scale as published: X by its largest row norm, y to [0, 1] (Eqs. 33 and 34); equal targets become 0."""
     norm, width = float(np.linalg.norm(X, axis=1).max()), float(np.ptp(y))
     return X / (norm or 1.0), (y - y.min()) / (width or 1.0)
 

@@ -40,9 +40,10 @@ Overheads = Annotated[tuple[Annotated[float, Field(ge=0), AllowInfNan(True)], ..
 class NoisyKernels(Study):
     """Passes over instances in a ball of radius 1/2, with Gaussian noise on every copy.
 
-    Steps are eta / sqrt(t): the theorem's (with the anytime form of its bound), and the best candidate, which a third
-    of the runs chooses and the others report. The distributions of the copies and the theorem's step use bounds on
-    E|x~|^2 and on |y|, which are sharp here; losses on clean instances, which no learner sees, choose the best step.
+    Steps are eta / sqrt(t) with two values of eta: the theorem's (with the anytime form of its bound), and the best
+    candidate, which is chosen in a third of the runs and reported in the others. The distributions of the copies and
+    the theorem's step use bounds on E|x~|^2 and on |y|, which are sharp here; losses on clean instances, which no
+    learner sees, choose the best step.
     """
 
     title: ClassVar[str] = (

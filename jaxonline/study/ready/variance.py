@@ -2,7 +2,7 @@
 
 From noisy copies of a number X, a series estimator estimates l'(E X) without bias. The geometric distribution of Lemma
 1 (Cesa-Bianchi, Shalev-Shwartz, Shamir, COLT 2010) has one parameter p. Optimised distributions have less variance and
-fewer queries, and so has an expansion about a guess of E X. All numbers are exact.
+fewer queries. An expansion about a guess of E X also reduces both. All numbers are exact.
 """
 
 import math
@@ -120,7 +120,8 @@ RowsByCase = dict[tuple[str, float], list[VarianceRow]]
 def plot_variance(study: Variance, rows_by_case: RowsByCase) -> "Figure":
     """Draw a panel for each loss: a curve for the geometric distribution over p, a marker for each optimised one.
 
-    Solid and filled: expansion about 0. Dashed and hollow: about the guess.
+    Solid lines and filled markers are for the expansion about 0; dashed lines and hollow markers for the expansion
+    about the guess.
     """
     from matplotlib.figure import Figure
 

@@ -22,8 +22,8 @@ from jaxonline.study.study import Numbers
 class BestArmIdentification(ClassicalGame):
     """Bernoulli arms; each learner stops and recommends the arm that it holds for the best one.
 
-    Successive elimination has a largest probability of error (fixed confidence), sequential halving a number of pulls
-    (fixed budget).
+    Successive elimination is given the largest probability of error (fixed confidence), and sequential halving is given
+    the number of pulls (fixed budget).
     """
 
     title: ClassVar[str] = "Best-arm identification: probability of a wrong recommendation."

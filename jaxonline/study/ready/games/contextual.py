@@ -15,7 +15,7 @@ from jaxonline.study.ready.games.classical import ClassicalGame, Setting
 
 
 class Contextual(ClassicalGame):
-    """Arms whose mean loss is the inner product of their features, shown in each round, with unknown weights.
+    """Arms whose mean loss is the inner product of unknown weights and their features, shown in each round.
 
     The comparator is the arm with the smallest mean loss of each round.
     """

@@ -18,9 +18,9 @@ from jaxonline.study.ready.games.classical import Bound, ClassicalGame, Setting
 class Perceptrons(ClassicalGame):
     """Mistakes of linear classifiers, which see every label.
 
-    "separable": a unit vector separates instances of length at most 1 with the margin. "cancer" and "digits": shuffled
-    passes over scikit-learn's breast cancer data, or its digits 3 and 8; columns have unit variance, a constant 1 is
-    added, and instances are scaled to a length of at most 1.
+    "separable": a unit vector separates instances of length at most 1 with the given margin. "cancer" and "digits":
+    shuffled passes over scikit-learn's breast cancer data, or its digits 3 and 8; columns have unit variance, a
+    constant 1 is added, and instances are scaled to a length of at most 1.
     """
 
     title: ClassVar[str] = "Mistakes of the perceptron and its variants."
