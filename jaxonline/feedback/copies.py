@@ -227,7 +227,7 @@ class NoisyCopies(FeedbackDefaults):
             their distribution, but learners no longer share this noise, so differences between learners may vary more.
 
     Raises:
-        TypeError: a distribution has no method `sample`.
+        TypeError: a distribution lacks the method `sample` or `covariance_at`.
         ValueError: `direct_products` is True, and the noise is not Gaussian.
 
     Example:

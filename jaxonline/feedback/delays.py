@@ -2,13 +2,14 @@
 
 from typing import Annotated, Any, ClassVar, Protocol, runtime_checkable
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, Key
 
 from jaxonline import random
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Convert, NonNegative, NonNegativeInt, Shape
 
@@ -98,7 +99,8 @@ class UniformDelay(_UpToMaximum):
 class GeometricDelay(_UpToMaximum):
     """Independent delays with a geometric distribution, cut at a maximum.
 
-    Without the maximum, the answer arrives in each later round with the same probability 1 / (1 + mean).
+    Without the maximum, the answer arrives in its own round, or in a later one, with the probability 1 / (1 + mean)
+    in each, if it has not arrived before.
 
     Args:
         mean: the mean of the delay without the maximum.
@@ -164,7 +166,7 @@ def as_delay(delay: Any, name: str) -> Any:
 
     Raises:
         ValueError: the number, or a number in the list, is negative.
-        TypeError: anything else.
+        TypeError: the value is none of these.
     """
     if isinstance(delay, Delay) and not isinstance(delay, type):
         return delay
@@ -172,4 +174,7 @@ def as_delay(delay: Any, name: str) -> Any:
         if delay < 0:
             raise ArgumentError(name, f"must be at least 0 rounds (got {delay})")
         return FixedDelay(int(delay))
-    return GivenDelays(delay)
+    if isinstance(delay, list | tuple | np.ndarray | jax.Array):
+        return GivenDelays(delay)
+    kinds = "must be a number of rounds, a list of such numbers, or a distribution of `jo.delays`"
+    raise ArgumentTypeError(name, f"{kinds} (got {check.quote(delay)})")

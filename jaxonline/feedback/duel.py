@@ -45,7 +45,7 @@ class DuelOracle:
 class Duel(FeedbackDefaults):
     """Duelling feedback: shows which arm of the pair wins; outcomes are duel matrices [K, K], moves are pairs of arms.
 
-    Entry [i, j] of an outcome is 1 if arm i beats arm j, and else 0.
+    Entry [i, j] of an outcome is 1 if arm i beats arm j, and 0 if it loses. The diagonal is 1/2.
 
     Example:
         >>> import jax.numpy as jnp

@@ -55,7 +55,8 @@ def plan_rungs(n_settings: int, n_runs: int, rungs: int | None = None, factor: i
     Args:
         n_settings: settings in the first rung.
         n_runs: runs in the last rung.
-        rungs: number of rungs; by default, the last rung has at most `factor` settings and the first at least two runs.
+        rungs: number of rungs; by default, as many as leave `factor` settings or fewer in the last rung, or two runs in
+            the first.
         factor: the factor by which settings decrease and runs increase.
 
     Raises:

@@ -96,7 +96,8 @@ def simulate(
         ValueError: a size below 1, unknown or repeated runs, a mesh with other axes, a checkpoint of a different study,
             a comparator for another loss, or a comparator with `best_losses` for an adaptive environment; no learner
             has a control variate; antithetic noise is asymmetric, seen by no learner, or part of the comparator's
-            instances; a cluster has no checkpoint, or workers of more than one kind.
+            instances; a cluster has no checkpoint, or workers of more than one kind; a learner can stop, and the
+            comparator has `best_losses` or control variates are asked for.
         TypeError: a learner, comparator or measure lacks methods, the feedback does not answer the learner's queries,
             the learner, loss or comparator cannot use the instances and outcomes, or the checkpoint cannot identify
             everything that decides the numbers.

@@ -75,7 +75,8 @@ def tune(
             cumulative loss.
         measures: as in `simulate`.
         quantity: another quantity to minimise, as in `Result.mean`.
-        rungs: number of rungs; by default, the last rung has at most `factor` settings and the first at least two runs.
+        rungs: number of rungs; by default, as many as leave `factor` settings or fewer in the last rung, or two runs in
+            the first.
             The search ends early if one setting is left.
         factor: the factor by which settings decrease and runs increase.
         n_settings: number of settings for a range or a sampler.

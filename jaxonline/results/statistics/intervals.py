@@ -38,7 +38,7 @@ class ConfidenceInterval(abc.ABC):
 
     @abc.abstractmethod
     def ends(self, values: Float[np.ndarray, "L R *rest"], estimate: Estimate, level: float) -> tuple[Any, Any]:
-        """The lower and upper ends [L, *rest]; `of` holds the means and standard errors of the values."""
+        """The lower and upper ends [L, *rest]; `estimate` holds the means and standard errors of the values."""
 
     @abc.abstractmethod
     def p_values(self, values: Float[np.ndarray, "L R"], estimate: Estimate) -> Float[np.ndarray, "L"]:
@@ -214,21 +214,21 @@ class ClopperPearson(ConfidenceInterval):
     test: ClassVar[str] = "paired tests of bounded differences"
     uses_controls: ClassVar[bool] = False
 
-    def ends(self, values: np.ndarray, of: Estimate, level: float) -> tuple[Any, Any]:
+    def ends(self, values: np.ndarray, estimate: Estimate, level: float) -> tuple[Any, Any]:
         """The ends of the interval; see `ConfidenceInterval.ends`."""
         other = values[(values != 0) & (values != 1) & ~np.isnan(values)]
         if other.size:
             raise ArgumentError("interval", f"must suit all values: ClopperPearson needs 0 and 1 (got {other[0]:.6g})")
-        n_runs, tail = of.n_runs, (1.0 - level) / 2
-        ones = np.rint(of.mean * n_runs)
+        n_runs, tail = estimate.n_runs, (1.0 - level) / 2
+        ones = np.rint(estimate.mean * n_runs)
         with np.errstate(invalid="ignore"):
             low = special.betaincinv(ones, n_runs - ones + 1, tail)
             high = special.betaincinv(ones + 1, n_runs - ones, 1.0 - tail)
         return np.where(ones == 0, 0.0, low), np.where(ones == n_runs, 1.0, high)
 
-    def p_values(self, values: np.ndarray, of: Estimate) -> np.ndarray:
+    def p_values(self, values: np.ndarray, estimate: Estimate) -> np.ndarray:
         """The p-values: 1 if all values are 0, else 0."""
-        return np.where(np.isnan(of.mean), np.nan, (of.mean == 0).astype(float))
+        return np.where(np.isnan(estimate.mean), np.nan, (estimate.mean == 0).astype(float))
 
     def of_difference(self) -> "Bounded":
         """The interval with the limits of a difference."""

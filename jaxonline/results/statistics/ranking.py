@@ -70,7 +70,7 @@ def rank(
     learners: Sequence[str], values: np.ndarray, quantity: str, level: float, estimate: Estimate,
     controls: np.ndarray | None, interval: ConfidenceInterval,
 ) -> Ranking:  # fmt: skip
-    """Rank learners by their means [L, G] `of` at the last round, and test which of them differ by paired tests.
+    """Rank learners by the means [L, G] of `estimate` at the last round, and test which of them differ by paired tests.
 
     `values` and `controls` [L, R] are runs and control variates at that round; a NaN leaves a run out of its pairs.
     """
