@@ -58,8 +58,8 @@ class NoisyKernel(LearnerDefaults):
     """Noisy kernel learner (paper A, Algorithm 1): gradient descent in an RKHS from a random number of noisy copies.
 
     In regression labels may be noisy: factor j of g~ uses label j, so a round asks for as many labels as g~ has
-    factors. Labels cost nothing. In classification noisy labels raise a ValueError at binding to a game: for any number
-    of noisy labels y, the mean of y times a series of y <w, Psi> is not this expression at the mean of y.
+    factors. Labels cost nothing. In classification noisy labels raise a ValueError at binding to a game. The gradient
+    contains y times a series of y <w, Psi>, and noisy labels y bias this product for any number of labels.
 
     Args:
         feature_map: estimator of the feature map (`DotProductFeatureMap`, `GaussianFeatureMap`).
