@@ -161,7 +161,7 @@ class Folder:
 
 
 class Bucket:
-    """Files at a URL, accessed by fsspec with its own configuration. A file is complete or absent. Nothing is locked."""
+    """Files at a URL, read and written by fsspec. A file is complete or absent. Nothing is locked."""
 
     def __init__(self, url: str):
         self.name = url
