@@ -2,8 +2,8 @@
 
 `optax.adam(1.0)` builds new functions at each call. JAX compares functions by identity, so two equal learners would be
 compiled twice. The module `pickle` cannot write nested functions. Here, two functions with the same code are equal if
-the values in their closures are equal. These values also suffice to rebuild the function from its code in optax.
-Closures of other libraries stay as they are, since the values in these closures may change after construction.
+the values in their closures are equal. The values in a closure also suffice to rebuild the function from its code in
+optax. Closures of other libraries stay as they are, since the values in these closures may change after construction.
 """
 
 import functools

@@ -26,7 +26,7 @@ def host_float(name: str, value: ArrayLike) -> float:
 
 
 def jax_array(name: str, value: Any, *, ndim: int = 1, ge: float | None = None, le: float | None = None) -> Array:
-    """Return a finite array as a JAX array; JAX arrays keep their dtype, others get the default floating dtype."""
+    """Return a finite array as a JAX array; JAX arrays keep their dtype, other values get the default float dtype."""
     entries = check.array(name, value, ndim=ndim, ge=ge, le=le)
     dtype = value.dtype if isinstance(value, jax.Array) else jnp.result_type(float)
     check.fits_dtype(name, entries, dtype)

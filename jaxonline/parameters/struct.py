@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def static(default: Any = dataclasses.MISSING, **kwargs: Any) -> Any:
-    """Declare a static field of a struct. Its value must be hashable; a new value causes a new compilation.
+    """Declare a static field of a struct, whose value must be hashable; a new value causes a new compilation.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -42,8 +42,8 @@ def struct(cls: type[T]) -> type[T]:
 
     `__post_init__` checks arguments. The method `__post_init__` runs when a user constructs the object, and never when
     JAX rebuilds the object, so it may read values. No leaf may be a class, string or masked array. A static field
-    declared `bool` must be True or False. If a number is checked, a stack of structs for `vmap` is built inside `vmap`,
-    as in `jax.vmap(Line)(slopes)`.
+    declared `bool` must be True or False. If a struct checks a number, build a stack of such structs inside `vmap`, as
+    in `jax.vmap(Line)(slopes)`.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -156,7 +156,7 @@ def stack(trees: Sequence[T]) -> T:
 
 
 def structure_of(tree: Any) -> Any:
-    """Return the static fields and leaf shapes of a tree; trees can be stacked if these are equal."""
+    """Return the static fields and leaf shapes of a tree; trees with equal fields and shapes can be stacked."""
     return jax.tree.structure(tree), [jnp.shape(leaf) for leaf in jax.tree.leaves(tree)]
 
 

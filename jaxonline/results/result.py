@@ -42,8 +42,8 @@ class Result:
         first_nonfinite: the first round with a NaN or infinite loss, 0 if there is none [L, R].
         first_overflow: the first round in which the learner ran out of storage, 0 if there is none [L, R].
         meta: metadata of the study: game, comparator and learners with their parameters, versions, key, block size,
-            devices, notion of regret, and the probability of an overflow by learner ("overflow_probability"). If the
-            study is unfinished, also the number of missing runs by learner ("missing").
+            devices, notion of regret, and the probability of an overflow by learner ("overflow_probability"). The
+            metadata of an unfinished study also contain the number of missing runs by learner ("missing").
         interval: the kind of interval that `mean` uses by default, one of `jo.intervals`: `Student`, or `Anytime` if
             `simulate(precision=...)` chose the number of runs.
 
@@ -133,9 +133,9 @@ class Result:
     def variance_reduction(self, quantity: str = "regret") -> np.ndarray:
         """Return by how much variance reduction divides the variance [L] at the horizon, per simulated run.
 
-        This is the variance of plain runs divided by the variance of the values that `mean` averages. An antithetic run
-        counts as two simulated runs. The ratio is NaN if runs do not vary. The method `table` includes the ratio for
-        studies with variance reduction.
+        The returned factor is the variance of plain runs divided by the variance of the values that `mean` averages. An
+        antithetic run counts as two simulated runs. The ratio is NaN if runs do not vary. The method `table` includes
+        the ratio for studies with variance reduction.
         """
         return estimates.reduction(self, quantity)
 
@@ -179,8 +179,8 @@ class Result:
         """Rank learners by their mean at the horizon, and test which of them differ.
 
         Learners face the same instances and noise in the same run, so the tests are paired. The p-values have Holm's
-        correction for all pairs of learners. `level` is the confidence level of all statements "these two learners
-        differ" together, and of each interval. By default, tests are paired t-tests.
+        correction for all pairs of learners. `level` is the confidence level of each interval, and of all statements
+        "these two learners differ" together. By default, tests are paired t-tests.
 
         Example:
             >>> import numpy as np, jaxonline as jo
@@ -339,7 +339,7 @@ class Result:
     ) -> str:
         r"""Return the table at the horizon as a LaTeX tabular (package booktabs), from the best learner to the worst.
 
-        The best learner is bold if it differs from each of the others (`ranking`, 95 %). `bounds` holds the regret
+        The best learner is bold if it differs from each other learner (`ranking`, 95 %). `bounds` holds the regret
         bound of a theorem by learner.
         """
         return summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True).latex()

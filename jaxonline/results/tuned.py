@@ -106,7 +106,7 @@ class Tuned:
 
     @property
     def table(self) -> Table:
-        """The table of settings, each at its last rung: first the chosen one, last those that left the search early."""
+        """The table of settings, each at its last rung; the chosen setting is first, and early losers are last."""
         rows = {row["setting"]: row for row in self.rows()}
         ordered = sorted(rows.values(), key=lambda row: (not row["chosen"], -row["rung"], row[self.quantity]))
         numeric = {name for name in self.choice if all(is_number(each[name]) for each in self.settings)}

@@ -56,7 +56,7 @@ class AwakeRegret:
         return carry.add(self._select(jnp.where(record.x.mask, record.loss - record.y_comparator, 0.0)))
 
     def read(self, carry: Compensated) -> Compensated:
-        """Return the sums."""
+        """Return the sums over the rounds so far."""
         return carry
 
     def _select(self, terms: Any) -> Any:

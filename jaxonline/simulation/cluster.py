@@ -38,7 +38,7 @@ SCHEDULER_TIMEOUT = "20s"
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """Devices and libraries of a worker: two workers compute a block with the same bits only if these are equal."""
+    """Devices and libraries of a worker; only workers with equal `Machine` compute a block with the same bits."""
 
     backend: str
     kind: str

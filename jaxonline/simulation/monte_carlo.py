@@ -70,11 +70,11 @@ def simulate(
             `OfInfo("gradient_norm")`, or your own; each appears in the result by name.
         record_at: number of recorded rounds, or a list of the recorded rounds.
         spacing: spacing of the recorded rounds, "linear" or "log".
-        runs: indices of the runs of the study to simulate. The whole blocks of these runs are computed, so that the
-            numbers are those of the complete study.
+        runs: indices of the runs of the study to simulate. The whole blocks of the selected runs are computed, so that
+            the runs have the same numbers as in the complete study.
         precision: stop as soon as the intervals have this precision, or after `n_runs`; not together with `runs`.
         control_variates: reduce the variance of regret and loss (`Result.adjusted`). The control variate is the loss of
-            the same learner without projection, which has a known expectation. It exists for
+            the same learner without projection, whose expectation is known. This control variate exists for
             `GradientLearner(TwoCopies())` with plain steps, on `NoisyCopies` with known covariance. Learners without a
             control variate keep their numbers.
         antithetic: whether a run is the mean of two simulations with opposite noise, in the same environment. The noise
@@ -83,8 +83,7 @@ def simulate(
         mesh: devices, as a mesh with the single axis "blocks"; all local devices by default. A CPU is one device with a
             thread per core, up to 32 threads; to use more cores, call `jax.config.update("jax_num_cpu_devices", n)`.
         progress: True for a progress bar, or a function (done, total, what). The function is called after recorded
-            rounds, and more often if recorded rounds are far apart. Several threads may call the function, one at a
-            time.
+            rounds, and more often if these are far apart. Several threads may call it, one at a time.
         checkpoint: a store (path, URL, or a `Checkpoint`, which can also name a version of the study). An interrupted
             study resumes from its store, also with more runs or rounds. Numbers of more than 64 MB are read from the
             store on demand.

@@ -100,7 +100,7 @@ class StoppingRound:
     name: ClassVar[str] = "stopping_round"
 
     def init(self, record: Round) -> Float[Array, ""]:
-        """Infinity: not stopped.
+        """Return infinity, the value of a run that has not stopped.
 
         Raises:
             TypeError: the learner never stops.

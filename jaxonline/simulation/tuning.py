@@ -51,13 +51,13 @@ def tune(
 ) -> Tuned:
     """Choose step sizes and other hyperparameters of a learner by successive halving.
 
-    The search minimises the mean of a quantity at the horizon. It tries all settings in a few runs. Each further rung
-    keeps the best third of the settings (`factor=3`) and gives them three times as many runs, including their earlier
-    runs. All settings face the same runs, and a setting with a diverged run is excluded. `rungs=1` is a plain grid
-    search.
+    The search minimises the mean of a quantity at the horizon. The first rung of the search tries all settings in a few
+    runs. Each further rung keeps the best third of the settings (`factor=3`) and gives them three times as many runs,
+    including their earlier runs. All settings face the same runs, and a setting with a diverged run is excluded.
+    `rungs=1` is a plain grid search.
 
     The runs of the search are not those of a study with the same key: run r has the key `fold_in(fold_in(key, 2**32 -
-    1), r)`. So `simulate(game, tuned.learner, key=key, ...)` evaluates the chosen learner on independent runs.
+    1), r)`. Therefore `simulate(game, tuned.learner, key=key, ...)` evaluates the chosen learner on independent runs.
 
     Up to `together` settings that differ only in numbers share one compiled program in all rungs. Settings that differ
     in more (a size, an optimiser) have one program each.

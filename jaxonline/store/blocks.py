@@ -1,6 +1,7 @@
 """The store of a study: the study's inputs, its finished blocks, and the states of unfinished blocks.
 
-The store is a valid zarr group at any moment. Its root document (`zarr.json`) contains all metadata that readers need.
+The store is a valid zarr group at any moment. The root document of the store (`zarr.json`) contains all metadata that
+readers need.
 """
 
 import contextlib
@@ -53,7 +54,7 @@ class Store:
         about: descriptions of the inputs that determine the numbers (`fingerprint.describe_inputs`).
         every: minimum number of seconds between two saved states of a block.
         layout: the arrays of a study; None if the store holds named arrays.
-        meta: attributes of the study.
+        meta: attributes of the study, which become the metadata of its result.
         keep_states: whether to keep the states of finished blocks, so that rounds can be added later.
         exclusive: whether this process locks and creates the store; False if another process holds the store open.
 

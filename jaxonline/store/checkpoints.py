@@ -19,8 +19,8 @@ from jaxonline.store.layout import StoreLayout
 class Checkpoint:
     """The place where a study stores its computed numbers. A `checkpoint=` argument also accepts a path or URL.
 
-    A checkpoint is a zarr store, which `xarray.open_zarr` opens at any moment. Its arrays have the labels (learner,
-    run, round), and are NaN where nothing is computed yet. `jo.load_result` also reads a checkpoint.
+    A checkpoint is a zarr store, which `xarray.open_zarr` opens at any moment. The arrays of a checkpoint have the
+    labels (learner, run, round), and are NaN where nothing is computed yet. `jo.load_result` also reads a checkpoint.
 
     A checkpoint belongs to one study. Before a checkpoint is used, the stored inputs that determine the numbers are
     compared with the new inputs: all numbers, the source of your functions and classes, the globals that your code

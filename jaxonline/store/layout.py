@@ -33,8 +33,8 @@ RECORD_SPEC = ArraySpec(("block", "entry"), (1, len(RECORD_ENTRIES)), (1, len(RE
 class JobArrays(NamedTuple):
     """The arrays that a job computes, and their part of the study's arrays.
 
-    `axes` are the axes of the arrays in the store. Values are equal along the other axes of (learner, run, round);
-    along these, the arrays of a block have one entry.
+    `axes` are the axes of the arrays in the store. If learner, run or round is not among these axes, values are equal
+    along it, and the arrays of a block have one entry along it.
     """
 
     name: str  # of its records

@@ -25,7 +25,7 @@ def finished_rounds(blocks: Blocks, read: bool = True) -> dict[str, np.ndarray]:
     """Return the number of stored recorded rounds for each learner and run [L, R], by name of the array.
 
     If `read` is True, each block is compared with its record, and a damaged block counts as missing, with a
-    DamagedStoreWarning. Otherwise all rounds are assumed to be stored.
+    DamagedStoreWarning. If `read` is False, all rounds are assumed to be stored.
     """
     layout = blocks.layout
     shape, known = (len(layout.learners), layout.runs), dict[str, np.ndarray]()
@@ -50,7 +50,7 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
         place: storage of the store.
         name: name of the array in the store.
         spec: specification of the stored array, which has some of the axes learner, run and round. Values are equal
-            along the axes that it does not have.
+            along an axis that the stored array does not have.
         known: number of stored recorded rounds of each learner and run [L, R]; entries of later rounds are NaN, or -1
             in integer arrays.
         runs: the runs of the store to include.

@@ -107,7 +107,7 @@ class Context:
             finish()
 
     def compute_once(self, inputs: Any, compute: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-        """Return the arrays that `compute` returns, from the checkpoint if it has the arrays of these inputs."""
+        """Return the arrays of `compute`, or the arrays that the checkpoint stores for the same inputs."""
         if self.checkpoint is None:
             return compute()
         with Checkpoint.of(self.checkpoint).open({"inputs": inputs}) as store:

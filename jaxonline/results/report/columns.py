@@ -27,7 +27,7 @@ class Text:
         return "-" if value is None or value != value else self._words(value, row)
 
     def wanted(self, rows: Sequence[Row]) -> bool:
-        """Return whether a table of these rows shows the column."""
+        """Return whether a table with the given rows shows the column."""
         return True
 
     def _words(self, value: Any, row: Row) -> str:
@@ -68,7 +68,7 @@ class Interval(Number):
 
 @dataclass(frozen=True)
 class Fixed(Interval):
-    """A column of numbers with intervals in the fixed decimals of `form`, or as in `Measured` if these are too few.
+    """A column of numbers with intervals in the fixed decimals of `form`; like `Measured` if that is too coarse.
 
     Example:
         >>> rows = {"regret": 20.46, "low": 20.17, "high": 20.75}, {"regret": 3.5e-4, "low": 3.4e-4, "high": 3.6e-4}
@@ -110,7 +110,7 @@ class Count(Number):
     style: ClassVar[str | None] = "red"
 
     def wanted(self, rows: Sequence[Row]) -> bool:
-        """Return whether a count in these rows is not 0."""
+        """Return whether a count in one of the given rows is not 0."""
         return any(row.get(self.key) for row in rows)
 
 

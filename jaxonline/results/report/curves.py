@@ -52,7 +52,7 @@ def plot_result(
 
     A band holds for the whole curve of its learner (`Result.bands`). A result with a single run has no bands. Axes are
     logarithmic if the recorded rounds have logarithmic spacing (`simulate(spacing="log")`). Up to 21 learners have
-    different colours and dashes; of more learners, the best 7 have different ones, and the others are grey. If only one
+    different colours and dashes; of more learners, the best 7 have colours, and the others are grey. If only one
     round is recorded, the figure shows one point for each learner.
 
     Args:
@@ -146,7 +146,7 @@ class Curves:
         return self.sizes.height + (letters * self._legend_rows() if paper else 0.0)
 
     def look(self, i: int) -> dict[str, Any]:
-        """Return the line options of learner i; its markers stand at other rounds than those of the other learners."""
+        """Return the line options of learner i; markers of different learners stand at different rounds."""
         if i not in self.named:
             return {"color": "0.7", "lw": 0.6 * self.sizes.line, "zorder": 1.5}
         at = self.named.index(i)
@@ -194,7 +194,7 @@ class Curves:
         axes.grid(visible=False, axis="y")
 
     def name(self, axes: "Axes", below: Any = None) -> None:
-        """Write the learners' names at the ends of the curves, or in a legend below in the order of these ends."""
+        """Write learners' names at the ends of the curves, or in a legend below, sorted by the ends of the curves."""
         shown = [i for i in reversed(self.order) if i in self.named]
         if below is not None:
             entries = [(self.lines[i], self.names[i]) for i in shown]

@@ -71,7 +71,7 @@ def horizon_table(
     r"""Return the table of the `most` best learners after the last round, sorted from the smallest mean to the largest.
 
     With `for_paper`, the head of the column names the regret with its comparator, since a LaTeX tabular has no title.
-    With `for_paper` or `letters`, the best learner is bold if it differs from each of the others. `letters` adds the
+    With `for_paper` or `letters`, the best learner is bold if it differs from each other learner. `letters` adds the
     letters of `Result.ranking`. Other arguments are as in `Result.table`.
 
     Example:

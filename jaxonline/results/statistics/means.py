@@ -227,9 +227,9 @@ def growth(rounds: Int[ArrayLike, "G"], values: Float[ArrayLike, "R G"], level: 
     """Return the log-log slope of the mean over runs, by least squares of log mean(values) against log(rounds).
 
     The standard error of the slope is that of the mean over runs of sum_g c_g values[r, g] / mean_g, the linearisation
-    of the slope with the least-squares weights c_g. It assumes independent runs, but not independent rounds. The
-    interval is Student's, for many runs and means well above their errors. The slope is NaN if fewer than two runs are
-    left, or if a mean is not above 0.
+    of the slope with the least-squares weights c_g. This error assumes that runs are independent, but not that rounds
+    are. The interval is Student's, for many runs and means well above their errors. The slope is NaN if fewer than two
+    runs are left, or if a mean is not above 0.
 
     Args:
         rounds: at least two rounds, above 0.

@@ -19,8 +19,8 @@ class Ranking(NamedTuple):
     Attributes:
         learners: names of the learners [L], from the smallest mean to the largest.
         rows: rows of the table: learner, the mean with its interval, letters.
-        letters: letters of each learner [L]. Learners without a common letter differ; all these statements are true
-            together with probability `level`.
+        letters: letters of each learner [L]. Learners without a common letter differ; all statements of this kind are
+            true together with probability `level`.
         p_values: p-values of all pairs after Holm's correction [L, L], in the order of `learners`; 1 on the diagonal.
         quantity: the name of the compared quantity.
         level: probability that all statements "these two learners differ" are true together.

@@ -64,8 +64,9 @@ def compare_results(
     """Compare the learners that two results share: means at the last common round, and the difference of the means.
 
     If seed, game and rounds are equal, the runs of both studies have the same instances, so the differences are paired
-    over the common runs. Otherwise the means are independent (Welch's interval). Also returns lines about learners that
-    only one result has. Raises ValueError if the results share no learner or no round.
+    over the common runs. Otherwise the means of the two studies are independent, and the difference has Welch's
+    interval. The function also returns lines about learners that only one result has. Raises ValueError if the results
+    share no learner or no round.
     """
     common = [name for name in first.learners if name in second.learners]
     rounds = np.intersect1d(first.rounds, second.rounds)

@@ -117,7 +117,7 @@ def load_study_file(path: str | os.PathLike[str], **overrides: Any) -> StudyFile
 
     Args:
         path: path of a .toml or .json file (`docs/study-files.md`).
-        overrides: top-level keys that replace those of the file, such as `runs=4`.
+        overrides: values of top-level keys that replace the values in the file, such as `runs=4`.
 
     Raises:
         StudyFileError: the file is invalid; the message contains line and key.

@@ -4,9 +4,9 @@ Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partially observe
 Figs. 1 and 2 and the table; Theorems 3 and 4. The learner AERR is from Hazan and Koren (ICML 2012).
 
 Paper C (the first paper) states neither the scaling of pixels nor the parameter grids; this study uses the grids
-`attributes_mnist.Grids`, and pixels in [0, 1]. Each learner runs on "raw" pixels and on "centred" pixels: of these, the
-mean of the training part is subtracted, and constant pixels are removed. (A learner that sees four pixels of each image
-does not know these means; to estimate them, it would have to see all d attributes of a few more images.)
+`attributes_mnist.Grids`, and pixels in [0, 1]. Each learner runs on "raw" pixels, and on "centred" pixels: the mean of
+the training part is subtracted from centred pixels, and constant pixels are removed. (A learner that sees four pixels
+of each image does not know these means; to estimate them, it would have to see all d attributes of a few more images.)
 
 The median errors of ridge (0.117; printed in Paper C: 0.110) and of the Baseline on raw pixels (0.799; printed: 0.815)
 agree with the paper within 7 %. The errors of two learners do not agree with the paper (`attributes_printed`,
@@ -17,7 +17,7 @@ docs/attributes.md):
   numbers.
 * AER has the error 0.403 and 5.1 % of wrong signs on centred pixels, and 0.574 and 8.1 % on raw pixels, instead of the
   printed 0.320 and 3.5 %. AER has 0.320 and 3.7 % if it sees eight pixels of each image (four for each of its two
-  estimates). If it sees four pixels, it has 0.332 and 4.0 % after four passes.
+  estimates). If AER sees four pixels, it has 0.332 and 4.0 % after four passes.
 """
 
 import itertools
@@ -185,7 +185,7 @@ class FewAttributes(Study):
         return numbers | {f"{row.name}{PARAMETERS_SUFFIX}": np.array(chosen) for row, (_, chosen) in results}
 
     def curves(self, X: np.ndarray, y: np.ndarray, context: Context) -> dict[str, np.ndarray]:
-        """Return data for Paper C's Fig. 2: squared errors [splits, prefixes] of centred "3 vs 5", and prefix lengths."""
+        """Return data of Paper C's Fig. 2: squared errors [splits, prefixes] on centred "3 vs 5", and prefix sizes."""
         splits: list[dict[str, np.ndarray]] = []
         with context.parts(self.n_splits) as part:
             for number in range(self.n_splits):

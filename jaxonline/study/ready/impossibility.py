@@ -117,7 +117,7 @@ class Impossibility(Study):
     def entries(self, informed: Any) -> dict[str, tuple[str, Any]]:
         """Return the learners by name, each with its kind; `informed` is the feedback that reveals the covariance.
 
-        These learners are left out: learners that need other answers than copies (full information, attributes,
+        The study leaves out learners that need other answers than copies (full information, attributes,
         experts; VAW and online ridge read the instance), `MeanOfCopies(1)`, which equals `NaiveCopy`, and
         `SurrogateKernel`, which is for Gaussian noise and takes two copies. Learners may descend a different loss, but
         the regret is always that of the squared loss. "Constant steps" are eta / sqrt(T). "Algorithm 1" takes one copy

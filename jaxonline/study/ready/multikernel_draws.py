@@ -101,7 +101,7 @@ def differences(studies: Sequence[Draws], level: float = 0.95) -> list[dict[str,
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return lines that state which of the `differences` are significant, and which of these five draws can reverse."""
+    """Return lines that state which `differences` are significant, and which of them five draws may reverse."""
     lines = []
     for name, forecaster in dict.fromkeys((row["name"], row["forecaster"]) for row in rows):
         own = [row for row in rows if (row["name"], row["forecaster"]) == (name, forecaster)]

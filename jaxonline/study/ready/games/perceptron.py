@@ -19,8 +19,8 @@ class Perceptrons(ClassicalGame):
     """Mistakes of online linear classifiers that see every label.
 
     Kinds of data: in "separable" data, a unit vector separates instances of length at most 1 with the given margin.
-    "cancer" and "digits" are shuffled passes over scikit-learn's breast cancer data, or over its digits 3 and 8. Their
-    columns have unit variance, a constant 1 is added, and instances are scaled to a length of at most 1.
+    "cancer" and "digits" are shuffled passes over scikit-learn's breast cancer data, or over its digits 3 and 8. The
+    columns of these data have unit variance, a constant 1 is added, and instances are scaled to a length of at most 1.
     """
 
     title: ClassVar[str] = "Mistakes of the perceptron and its variants."
