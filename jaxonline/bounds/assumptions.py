@@ -1,7 +1,7 @@
 """What the theorem of a bound assumes about the game; tables and figures compare it with the game."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -101,7 +101,7 @@ def with_assumptions(bound: Any, assumptions: Assumptions) -> Any:
     return result
 
 
-def unmet_assumptions(bounds: dict[str, Any], oblivious: bool | None) -> list[str]:
+def unmet_assumptions(bounds: Mapping[str, Any], oblivious: bool | None) -> list[str]:
     """Return a sentence for each assumption that the game violates, with the learners whose bounds make it.
 
     Args:

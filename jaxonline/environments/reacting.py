@@ -70,7 +70,7 @@ class OppositeLabels(_OneInstance):
     ) -> tuple[Float[Array, ""], tuple[()]]:
         """Return the label. Raises a TypeError if the prediction is no number."""
         del key, t
-        return (-self.size * _sign(y_hat, "OppositeLabels")).astype(x.dtype), state
+        return -jnp.asarray(self.size, x.dtype) * _sign(y_hat, "OppositeLabels"), state
 
 
 @cites("cesabianchi2010online")

@@ -17,7 +17,7 @@ from jaxonline.results.statistics.intervals import Bounded, ConfidenceInterval
 from jaxonline.study import Context, Report, Study
 from jaxonline.study.study import Names, select_by_name
 
-Bound = Callable[[int], float]
+Bound = Callable[[int], float | np.ndarray]  # with its assumptions, if the function is one of `jaxonline.bounds`
 
 
 class Setting(NamedTuple):
