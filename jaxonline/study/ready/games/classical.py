@@ -17,7 +17,7 @@ from jaxonline.results.statistics.intervals import Bounded, ConfidenceInterval
 from jaxonline.study import Context, Report, Study
 from jaxonline.study.study import Names, select_by_name
 
-Bound = Callable[[int], float | np.ndarray]  # with its assumptions, if the function is one of `jaxonline.bounds`
+Bound = Callable[[int], Any]  # a number, with its assumptions if the function is one of `jaxonline.bounds`
 
 
 class Setting(NamedTuple):
@@ -80,7 +80,7 @@ class ClassicalGame(Study):
         return (segment * np.unique(np.geomspace(1, self.rounds // segment, 40).round().astype(int))).tolist()
 
 
-def _curve(values: Sequence[float]) -> np.ndarray:
+def _curve(values: Sequence[Any]) -> np.ndarray:
     """Return bounds after each recorded round as an array with the assumptions of the last one."""
     return with_assumptions(np.array(values, float), getattr(values[-1], "assumptions", Assumptions()))
 
