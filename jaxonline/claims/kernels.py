@@ -23,7 +23,7 @@ from jaxonline.claims.printed_kernels import (
     printed_gaussian_second_moment,
     printed_lemma5_bound,
 )
-from jaxonline.claims.printed_proofs import printed_lemma5_step, printed_prod
+from jaxonline.claims.printed_proofs import GaussianCopies, printed_lemma5_step, printed_prod
 from jaxonline.claims.registry import SamplingOptions, claim
 from jaxonline.estimators.count_distributions import Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap, copy_moments, prod
@@ -280,13 +280,17 @@ def _lemma5_step(form: str, options: SamplingOptions) -> Verification:
 )
 def _other_numbers(form: str, options: SamplingOptions) -> Verification:
     """The tensors have different orders, so that the product is 0; the printed Prod returns p^4/(p - 1)^4 = 16."""
-    feature_map, copies = GaussianFeatureMap(Gaussian(1.0), Geometric(P)), jnp.asarray([X], jnp.float32)
+    none, feature_map = np.zeros((0, 2, 2)), GaussianFeatureMap(Gaussian(1.0), Geometric(P))
 
-    def product() -> jax.Array:
-        psi, psi2 = (feature_map.assemble((jnp.int32(0), jnp.int32(n)), copies) for n in (0, 1))
-        return (printed_prod if form == "printed" else prod)(psi, psi2)
+    def right() -> jax.Array:
+        copies = jnp.asarray([X], jnp.float32)
+        return prod(*(feature_map.assemble((jnp.int32(0), jnp.int32(n)), copies) for n in (0, 1)))
 
-    return unbiased(None, 0.0, support=[(1.0, float(run_compiled(product)))])
+    if form == "printed":
+        value = printed_prod(P, 1.0, GaussianCopies(none, X[None][:0]), GaussianCopies(none, X[None]))
+    else:
+        value = float(run_compiled(right))
+    return unbiased(None, 0.0, support=[(1.0, value)])
 
 
 @claim(

@@ -1,13 +1,11 @@
 """Steps of proofs and remarks of papers A and B as printed, wrong, only for comparison with the right ones."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import ArrayLike, Float
 from scipy import integrate, special
-
-from jaxonline.estimators.noisy_features import NoisyFeature, prod
-from jaxonline.parameters.struct import replace
 
 
 def printed_unbiased_steps(radius: float, feature_moment: float, length_moment: float, n_rounds: int) -> float:
@@ -24,9 +22,22 @@ def printed_lemma5_step(p: float, copy_moment: float, width: float) -> float:
     return float((p / (p - 1.0)) ** 2 * pairs * special.i0(4.0 * p * math.sqrt(copy_moment) / width**2))
 
 
-def printed_prod(psi: NoisyFeature, psi2: NoisyFeature) -> Array:
-    """E26, A Subroutine 6: Prod without the test n_2 != n'_2, for n_2 <= n'_2; n_2 factors are multiplied."""
-    return prod(psi, replace(psi2, level=psi.level))
+class GaussianCopies(NamedTuple):
+    """The copies of one estimate Psi~ of the Gaussian kernel: n_1 pairs and n_2 factors."""
+
+    pairs: Float[np.ndarray, "n1 2 d"]
+    factors: Float[np.ndarray, "n2 d"]
+
+
+def printed_prod(p: float, width: float, first: GaussianCopies, second: GaussianCopies) -> float:
+    """E26, A Subroutine 6: Prod(Psi~, Psi~') without the test n_2 != n'_2, for n_2 <= n'_2, and with E6."""
+    n1, n1_second, n2 = len(first.pairs), len(second.pairs), len(first.factors)
+    weight = (-1) ** (n1 + n1_second) * p ** (n1 + n1_second + 2 * n2 + 4) * 2 ** (2 * n2)
+    weight /= math.factorial(n1) * math.factorial(n1_second) * math.factorial(n2) ** 2
+    weight /= width ** (2 * (n1 + n1_second + 2 * n2)) * (p - 1) ** 4
+    pairs = np.concatenate([first.pairs, second.pairs])
+    inner = np.sum(pairs[:, 0] * pairs[:, 1], axis=-1).prod()
+    return float(weight * inner * np.sum(first.factors * second.factors[:n2], axis=-1).prod())
 
 
 def printed_calls_of_prod(t: int) -> float:

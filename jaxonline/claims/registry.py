@@ -1,6 +1,6 @@
 """Claims, which are statements of the papers and of this package that `jaxonline.verify` checks, and their runner.
 
-The claims are in the modules `TOPICS`; the papers and misprints are in `errata`.
+The claims are in the modules `TOPICS`; the papers and errata are in `errata`.
 """
 
 import dataclasses

@@ -1,15 +1,19 @@
-"""Claims on the regret theorems of paper A and their proofs: who may choose the data, and which sets of hypotheses."""
+"""Claims on the regret theorems of papers A and B: adversaries that react, independence, and sets of hypotheses."""
 
 import functools
 import math
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxonline.bounds import two_copies
+from jaxonline.claims.printed_bounds import printed_two_copies
 from jaxonline.claims.printed_proofs import printed_unbiased_steps
 from jaxonline.claims.registry import SamplingOptions, claim
 from jaxonline.environments import unavoidable_regret
+from jaxonline.estimators.gradients import squared_loss_gradient
 from jaxonline.losses import Squared
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import second_moment
@@ -17,6 +21,7 @@ from jaxonline.verify.result import Verification
 
 X, ROUNDS = 0.2, 1000  # one instance x with Gaussian noise of variance 1
 G = X**2 + 1  # B_g B_Psi: g~ = -y for the linear loss -y <w, x>, and Psi~ is a copy
+TWO_COPIES = {"radius": 1.0, "x_bound": math.sqrt(1.09), "y_bound": 40.0, "n_rounds": 400}
 
 
 def root_of_regret(reacts: bool, key: jax.Array) -> jax.Array:
@@ -37,8 +42,12 @@ def root_of_regret(reacts: bool, key: jax.Array) -> jax.Array:
 
 
 def _regret(reacts: bool, limit: float, options: SamplingOptions) -> Verification:
-    """E regret against a bound, as the second moment of its root."""
     sampler = jax.tree_util.Partial(functools.partial(root_of_regret, reacts))
+    return _moment_of_root(sampler, limit, options)
+
+
+def _moment_of_root(sampler: Callable[[jax.Array], jax.Array], limit: float, options: SamplingOptions) -> Verification:
+    """E regret against a bound, as the second moment of its root."""
     return second_moment(sampler, limit, kurtosis=4.0, width=2048, max_samples=1 << 15, **options.sampling())
 
 
@@ -59,6 +68,37 @@ def _adaptive(form: str, options: SamplingOptions) -> Verification:
     """
     theorem = printed_unbiased_steps(1.0, G, 1.0, ROUNDS)
     return _regret(True, theorem if form == "printed" else 2 * theorem, options)
+
+
+def root_of_squared_regret(key: jax.Array) -> jax.Array:
+    """The root of the regret of gradient descent on two copies of x = 0.3 for the labels -40 sgn(w_t), in one run."""
+    x, label = jnp.float32(0.3), jnp.float32(40.0)
+    step = two_copies(**TWO_COPIES).step_size
+
+    def play(w, noise):
+        y = jnp.where(w < 0, label, -label)
+        gradient = squared_loss_gradient(w, x + noise[0], y, x + noise[1])
+        return jnp.clip(w - step * gradient, -1, 1), (y, (w * x) ** 2 - 2 * w * x * y)
+
+    noise = jax.random.normal(key, (TWO_COPIES["n_rounds"], 2, 1), jnp.float32)
+    _, (labels, losses) = jax.lax.scan(play, jnp.zeros(1, jnp.float32), noise)
+    total = jnp.sum(labels)
+    best = jnp.clip(total / (TWO_COPIES["n_rounds"] * x), -1, 1)
+    least = TWO_COPIES["n_rounds"] * (best * x) ** 2 - 2 * best * x * total  # both without the sum of y^2
+    return jnp.sqrt(jnp.maximum(jnp.sum(losses) - least, 0))
+
+
+@claim(
+    "regret of two copies if labels contradict the predictions",
+    "B, Theorem 1",
+    erratum=37,
+    printed="violated",
+    corrected="respected",
+)
+def _adaptive_two_copies(form: str, options: SamplingOptions) -> Verification:
+    """2020 against 1671 as printed, 1714 with E10, and twice that, as for E21."""
+    limit = printed_two_copies(**TWO_COPIES).value if form == "printed" else 2 * two_copies(**TWO_COPIES).value
+    return _moment_of_root(root_of_squared_regret, limit, options)
 
 
 @claim("regret if labels are fixed in advance", "A, Theorem 4", printed="respected")
