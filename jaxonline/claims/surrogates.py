@@ -4,6 +4,7 @@ import math
 
 import jax
 import numpy as np
+from jaxtyping import ArrayLike, Float
 
 from jaxonline.claims.printed_proofs import printed_surrogate_factors, surrogate_integrals
 from jaxonline.claims.registry import SamplingOptions, claim
@@ -14,13 +15,14 @@ from jaxonline.verify.moments import bound
 from jaxonline.verify.result import Verification
 
 
-def triangle(r: np.ndarray) -> np.ndarray:
+def triangle(r: Float[ArrayLike, "..."]) -> np.ndarray:
     """max(0, 1 - r), a kernel on R: its Fourier transform is (sin(v/2) / (v/2))^2."""
-    return np.maximum(1 - r, 0)
+    return np.maximum(1 - np.asarray(r), 0)
 
 
-def wendland(r: np.ndarray) -> np.ndarray:
+def wendland(r: Float[ArrayLike, "..."]) -> np.ndarray:
     """max(0, 1 - r)^4 (4r + 1), a kernel on R^3 (Wendland 1995)."""
+    r = np.asarray(r)
     return np.maximum(1 - r, 0) ** 4 * (4 * r + 1)
 
 
