@@ -10,6 +10,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from jaxonline.bounds.assumptions import ANY, OBLIVIOUS, STOCHASTIC, Assumptions, assumes, with_assumptions
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.estimators.index_sampling import EvenCount
 from jaxonline.parameters import check
@@ -37,6 +38,7 @@ class StronglyConvexBound(NamedTuple):
         regularizer: lambda.
         G: bound on the second moment of the estimate of the loss's gradient.
         norm: norm of the comparator.
+        assumptions: the environments that the theorem covers.
 
     Example:
         >>> from jaxonline.bounds import aer_regret
@@ -49,6 +51,18 @@ class StronglyConvexBound(NamedTuple):
     regularizer: float
     G: float
     norm: float
+    assumptions: Assumptions = Assumptions(OBLIVIOUS, prescribed_rate=True)
+
+    @validate_arguments
+    def in_any_environment(self, n_rounds: Rounds) -> "StronglyConvexBound":
+        """Return the bound at the horizon if the environment may react to the moves: plus norm sqrt(G T).
+
+        The argument is that of `RegretBound.in_any_environment`.
+        """
+        if self.assumptions.environment == ANY:
+            return self
+        value = self.value + self.norm * math.sqrt(self.G * n_rounds)
+        return self._replace(value=value, assumptions=self.assumptions._replace(environment=ANY))
 
     @validate_arguments
     def value_for_regularizer(
@@ -56,10 +70,12 @@ class StronglyConvexBound(NamedTuple):
     ) -> Float[np.ndarray, "..."]:
         """Bound after each round in `rounds` for any lambda: lambda T norm^2 / 2 + G (1 + log T) / lambda."""
         regularizer, T = float(regularizer), np.asarray(rounds, float)
-        return regularizer * T * self.norm**2 / 2 + self.G * (1 + np.log(T)) / regularizer
+        value = regularizer * T * self.norm**2 / 2 + self.G * (1 + np.log(T)) / regularizer
+        return with_assumptions(value, self.assumptions._replace(environment=OBLIVIOUS))
 
 
 @cites("cesabianchi2010efficient")
+@assumes(OBLIVIOUS, prescribed_rate=True)
 @validate_arguments
 def aer_regret(
     dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, norm: PositiveFloat,
@@ -99,6 +115,7 @@ def aer_regret(
 
 
 @cites("cesabianchi2010efficient", "hazan2012linear")
+@assumes(OBLIVIOUS, prescribed_rate=True)
 @validate_arguments
 def aerr_regret(
     dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, n_rounds: Rounds, x_bound: PositiveFloat = 1.0,
@@ -128,6 +145,7 @@ def aerr_regret(
 
 
 @cites("cesabianchi2010efficient")
+@assumes(STOCHASTIC, "risk")
 @validate_arguments
 def baseline_risk(
     dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, n_examples: Count, delta: OpenUnitFloat

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 from scipy import special
 
+from jaxonline.bounds.assumptions import OBLIVIOUS, STOCHASTIC, assumes
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
@@ -27,6 +28,7 @@ Gaps = Annotated[Float[ArrayLike, "K"], Ge(0), Convert(_gaps)]
 
 
 @cites("lattimore2020bandit")
+@assumes(STOCHASTIC, "pseudo-regret")
 @validate_arguments
 def explore_then_commit(
     gaps: Gaps, pulls_each: Count, n_rounds: Horizons, std: PositiveFloat = 0.5
@@ -53,6 +55,7 @@ def explore_then_commit(
 
 
 @cites("auer2002finite")
+@assumes(STOCHASTIC, "pseudo-regret", losses=(0.0, 1.0))
 @validate_arguments
 def ucb1(gaps: Gaps, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """Regret bound of UCB1 (Auer et al. 2002, Theorem 1): 8 ln T sum of 1/gap (gap > 0) + (1 + pi^2/3) sum of gaps.
@@ -94,6 +97,7 @@ def lai_robbins(means: Annotated[Float[ArrayLike, "K"], Interval(gt=0, lt=1)]) -
 
 
 @cites("audibert2009minimax")
+@assumes(STOCHASTIC, "pseudo-regret", losses=(0.0, 1.0))
 @validate_arguments
 def moss(n_arms: Count, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """Regret bound of MOSS: 49 sqrt(K T) for every distribution of losses (Audibert and Bubeck 2009, Theorem 5).
@@ -132,6 +136,7 @@ def minimax(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 
 
 @cites("bubeck2012regret")
+@assumes(OBLIVIOUS, losses=(0.0, 1.0), prescribed_rate=True)
 @validate_arguments
 def exp3(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """Regret bound of `EXP3.over_horizon`: sqrt(2 T K ln K) (Bubeck and Cesa-Bianchi 2012, Theorem 3.1).
@@ -149,6 +154,7 @@ def exp3(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 
 
 @cites("bubeck2012regret")
+@assumes(OBLIVIOUS, losses=(0.0, 1.0), prescribed_rate=True)
 @validate_arguments
 def exp4(n_experts: CountFrom2, n_arms: Count, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """Regret bound of `EXP4.over_horizon` against N experts: sqrt(2 T K ln N) (Bubeck, Cesa-Bianchi 2012, Theorem 4.2).
@@ -167,6 +173,7 @@ def exp4(n_experts: CountFrom2, n_arms: Count, n_rounds: Horizons) -> Float[np.n
 
 
 @cites("neu2015explore")
+@assumes(quantity="regret with high probability", losses=(0.0, 1.0), prescribed_rate=True)
 @validate_arguments
 def exp3_ix(n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat) -> Float[np.ndarray, "..."]:
     """High-probability regret bound of `EXP3IX.over_horizon` against the best arm in hindsight (Neu 2015, Theorem 1).
@@ -188,6 +195,7 @@ def exp3_ix(n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat) -> Flo
 
 
 @cites("bubeck2012regret")
+@assumes(quantity="regret with high probability", losses=(0.0, 1.0), prescribed_rate=True)
 @validate_arguments
 def exp3_p(
     n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat, known: bool = True

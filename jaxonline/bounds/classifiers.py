@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from jaxonline.bounds.assumptions import assumes
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
@@ -13,6 +14,7 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 @cites("novikoff1962convergence")
+@assumes(quantity="mistakes")
 @validate_arguments
 def perceptron(radius: PositiveFloat, margin: PositiveFloat) -> float:
     """Mistake bound of `Perceptron` and `KernelPerceptron` (Novikoff 1962): (r / gamma)^2.
@@ -30,6 +32,7 @@ def perceptron(radius: PositiveFloat, margin: PositiveFloat) -> float:
 
 
 @cites("gentile2003robustness")
+@assumes(quantity="mistakes")
 @validate_arguments
 def p_norm_perceptron(p: Annotated[float, Ge(2)], radius: PositiveFloat, margin: PositiveFloat) -> float:
     """Mistake bound of `PNormPerceptron` (Gentile 2003): (p - 1) (r / gamma)^2.
@@ -48,6 +51,7 @@ def p_norm_perceptron(p: Annotated[float, Ge(2)], radius: PositiveFloat, margin:
 
 
 @cites("blum1998online")
+@assumes(quantity="mistakes")
 @validate_arguments
 def winnow(
     n_attributes: Count, n_relevant: Count, promotion: Annotated[float, Gt(1)] = 2.0,
@@ -79,6 +83,7 @@ def winnow(
 
 
 @cites("crammer2006online")
+@assumes(quantity="mistakes")
 @validate_arguments
 def passive_aggressive(
     variant: Literal["PA", "PA-I", "PA-II"], radius: PositiveFloat, norm: NonNegativeFloat,

@@ -5,6 +5,7 @@ from typing import Annotated
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
+from jaxonline.bounds.assumptions import STOCHASTIC, assumes
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import Count, Horizons, Interval
@@ -12,6 +13,7 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 @cites("chen2013combinatorial")
+@assumes(STOCHASTIC, "pseudo-regret", losses=(0.0, 1.0))
 @validate_arguments
 def cucb(
     means: Annotated[Float[ArrayLike, "K"], Interval(ge=0, le=1)], m: Count, n_rounds: Horizons

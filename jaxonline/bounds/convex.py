@@ -6,6 +6,7 @@ For gradient descent from the centre of a ball, also with estimated gradients, s
 import math
 from typing import Annotated, NamedTuple
 
+from jaxonline.bounds.assumptions import OBLIVIOUS, Assumptions, assumes
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
@@ -19,6 +20,7 @@ class NewtonBound(NamedTuple):
     value: float
     gamma: float
     epsilon: float
+    assumptions: Assumptions = Assumptions()
 
 
 class BanditBound(NamedTuple):
@@ -27,9 +29,11 @@ class BanditBound(NamedTuple):
     value: float
     delta: float
     step_size: float
+    assumptions: Assumptions = Assumptions()
 
 
 @cites("zinkevich2003online")
+@assumes(prescribed_rate=True)
 @validate_arguments
 def projected_gradient(diameter: PositiveFloat, gradient_bound: PositiveFloat, n_rounds: Rounds) -> RegretBound:
     """Regret bound of online gradient descent in a set of diameter D, |g| <= G: D G sqrt(T), with step D / (G sqrt(T)).
@@ -52,6 +56,7 @@ def projected_gradient(diameter: PositiveFloat, gradient_bound: PositiveFloat, n
 
 
 @cites("kivinen1997exponentiated", "shalevshwartz2012online")
+@assumes(prescribed_rate=True)
 @validate_arguments
 def exponentiated_gradient(
     n_weights: CountFrom2, gradient_bound: PositiveFloat, n_rounds: Rounds, scale: PositiveFloat = 1.0
@@ -78,6 +83,7 @@ def exponentiated_gradient(
 
 
 @cites("hazan2007logarithmic", "hazan2016introduction")
+@assumes(prescribed_rate=True)
 @validate_arguments
 def online_newton_step(
     exp_concavity: PositiveFloat, gradient_bound: PositiveFloat, diameter: PositiveFloat, dimension: Count,
@@ -109,6 +115,7 @@ def online_newton_step(
 
 
 @cites("flaxman2005online")
+@assumes(OBLIVIOUS, prescribed_rate=True)
 @validate_arguments
 def gradient_bandit(
     radius: PositiveFloat, loss_bound: PositiveFloat, lipschitz: PositiveFloat, dimension: Count, n_rounds: Rounds

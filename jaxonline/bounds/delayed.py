@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float
 
+from jaxonline.bounds.assumptions import OBLIVIOUS, STOCHASTIC, assumes
 from jaxonline.bounds.bandits import Gaps, ucb1
 from jaxonline.bounds.regret_bound import RegretBound
 from jaxonline.parameters.citations import cites
@@ -14,6 +15,7 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 @cites("joulani2013delayed", "weinberger2002delayed")
+@assumes(OBLIVIOUS)
 @validate_arguments
 def bold(
     bound: Callable[[np.ndarray], np.ndarray], max_delay: NonNegativeInt, n_rounds: Horizons
@@ -39,6 +41,7 @@ def bold(
 
 
 @cites("joulani2013delayed", "auer2002finite")
+@assumes(STOCHASTIC, "pseudo-regret", losses=(0.0, 1.0))
 @validate_arguments
 def delayed_ucb1(gaps: Gaps, max_delay: NonNegativeInt, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """Pseudo-regret of UCB1 that updates on arrival: the bound without delay plus d times the sum of the gaps.
@@ -60,6 +63,7 @@ def delayed_ucb1(gaps: Gaps, max_delay: NonNegativeInt, n_rounds: Horizons) -> F
 
 
 @cites("thune2019nonstochastic", "cesabianchi2016delay")
+@assumes(OBLIVIOUS, losses=(0.0, 1.0))
 @validate_arguments
 def delayed_exp3(
     n_arms: CountFrom2, delay: NonNegativeInt, n_rounds: Horizons, eta: PositiveFloat
@@ -92,6 +96,7 @@ def delayed_exp3(
 
 
 @cites("langford2009slow", "zinkevich2003online")
+@assumes(OBLIVIOUS, prescribed_rate=True)
 @validate_arguments
 def delayed_gradient_descent(
     radius: PositiveFloat, G: PositiveFloat, delay: NonNegativeInt, n_rounds: Rounds

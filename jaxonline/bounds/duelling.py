@@ -5,6 +5,7 @@ from typing import Annotated
 import numpy as np
 from jaxtyping import Float
 
+from jaxonline.bounds.assumptions import STOCHASTIC, assumes
 from jaxonline.comparators.condorcet_winner import CondorcetWinner
 from jaxonline.environments.preference_arms import Preferences
 from jaxonline.parameters.citations import cites
@@ -13,6 +14,7 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 @cites("zoghi2014relative")
+@assumes(STOCHASTIC, "regret with high probability")
 @validate_arguments
 def rucb(
     preferences: Preferences, n_rounds: Horizons, delta: OpenUnitFloat, alpha: Annotated[float, Gt(0.5)] = 0.51

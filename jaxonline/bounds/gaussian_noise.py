@@ -2,12 +2,14 @@
 
 Algorithm 2 is gradient descent in a ball of radius W of the surrogate RKHS, where R = sqrt(k^(x, x)) is the norm of
 every feature vector. The counterpart of u = sum a_i k(x_i, .) there is u^ = sum a_i k^(x_i, .), and the theorems hold
-for all u with |u^| <= W.
+for all u with |u^| <= W. They assume an oblivious environment; `RegretBound.in_any_environment` is the bound for other
+environments (erratum E21).
 """
 
 import math
 from typing import Annotated
 
+from jaxonline.bounds.assumptions import OBLIVIOUS, assumes
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.estimators.surrogates import lemma7_bound
 from jaxonline.parameters.citations import cites
@@ -45,6 +47,7 @@ def surrogate_radius(
 
 
 @cites("cesabianchi2010learning")
+@assumes(OBLIVIOUS, prescribed_rate=True)
 @validate_arguments
 def surrogate_kernel(
     radius: PositiveFloat, constant: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds
@@ -69,6 +72,7 @@ def surrogate_kernel(
 
 
 @cites("cesabianchi2010learning")
+@assumes(OBLIVIOUS, prescribed_rate=True)
 @validate_arguments
 def surrogate_radial_kernel(
     radius: PositiveFloat, variance: PositiveFloat, c: PositiveFloat, dimension: Count, y_bound: PositiveFloat,

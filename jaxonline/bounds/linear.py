@@ -1,8 +1,10 @@
 """Regret bounds of gradient descent for linear predictors and the squared loss, on clean or noisy data.
 
-`two_copies` and `known_covariance` are the corrected Theorems 1 and 2 of paper B.
+`two_copies` and `known_covariance` are the corrected Theorems 1 and 2 of paper B. They assume an oblivious environment;
+`RegretBound.in_any_environment` is the bound for other environments (erratum E21).
 """
 
+from jaxonline.bounds.assumptions import OBLIVIOUS, assumes
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.types import NonNegativeFloat, PositiveFloat, Rounds
@@ -10,6 +12,7 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 @cites("zinkevich2003online")
+@assumes(prescribed_rate=True)
 @validate_arguments
 def full_information(
     radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds
@@ -27,6 +30,7 @@ def full_information(
 
 
 @cites("cesabianchi2010learning")
+@assumes(OBLIVIOUS, prescribed_rate=True)
 @validate_arguments
 def two_copies(radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds) -> RegretBound:
     """Regret bound of gradient descent on two noisy copies per round: B_w sqrt(G T), with step size B_w / sqrt(G T).
@@ -48,6 +52,7 @@ def two_copies(radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveF
 
 
 @cites("cesabianchi2010learning")
+@assumes(OBLIVIOUS, prescribed_rate=True)
 @validate_arguments
 def known_covariance(
     radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, covariance_norm: NonNegativeFloat,

@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
+from jaxonline.bounds.assumptions import OBLIVIOUS, assumes
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.types import Count, Horizons, NonNegativeFloat, PositiveFloat
 from jaxonline.parameters.validation import check_fields, validate_arguments
@@ -59,6 +60,7 @@ class Features:
 
 
 @cites("vovk2001competitive", "azoury2001relative", "rokhlin2025random")
+@assumes()
 @validate_arguments
 def vaw(
     w_norm: NonNegativeFloat, n_features: Count, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Horizons,
@@ -84,6 +86,7 @@ def vaw(
 
 
 @cites("rokhlin2025random")
+@assumes(OBLIVIOUS)
 @validate_arguments
 def concatenated(
     f_norm: NonNegativeFloat,
@@ -117,6 +120,7 @@ def concatenated(
 
 
 @cites("rokhlin2025random")
+@assumes(OBLIVIOUS)
 @validate_arguments
 def vaw2(
     f_norm: NonNegativeFloat,
@@ -154,6 +158,7 @@ def vaw2(
 
 
 @cites("rokhlin2025random")
+@assumes(OBLIVIOUS)
 @validate_arguments
 def vaw_ewa(
     f_norm: NonNegativeFloat,
@@ -183,6 +188,7 @@ def vaw_ewa(
 
 
 @cites("rokhlin2025random")
+@assumes()
 @validate_arguments
 def ewa(n_experts: Count, y_bound: PositiveFloat) -> float:
     """Regret bound of EWA with eta = 1/(8 Y^2) against the best expert, in [-Y, Y]: 4 Y^2 ln N (Eq. 30).
@@ -198,6 +204,7 @@ def ewa(n_experts: Count, y_bound: PositiveFloat) -> float:
 
 
 @cites("cesabianchi2006prediction")
+@assumes()
 @validate_arguments
 def aggregating(n_experts: Count, y_bound: PositiveFloat) -> float:
     """Regret bound of aggregating, |y| <= Y, eta = 1/(2 Y^2): Y^2 ln N (Cesa-Bianchi, Lugosi 2006, Prop. 3.2, halved).

@@ -9,6 +9,9 @@ paper applies Theorems 1 and 2 to regression in Example 1 ("virtually identicall
 labels +Y and -Y of a fair coin the regret of every learner grows with Y, so the printed bounds fail (erratum E19). If
 labels are noisy, with a new label for each factor, B_y with E y~^2 <= B_y^2 replaces |y| in every bound
 (`moment_bounds(...).y_second`). In classification labels are clean.
+
+The bounds assume an oblivious environment; `RegretBound.in_any_environment` is the bound for other environments
+(erratum E21).
 """
 
 import math
@@ -17,6 +20,7 @@ from typing import Annotated
 
 import numpy as np
 
+from jaxonline.bounds.assumptions import OBLIVIOUS, assumes
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.estimators.count_distributions import Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
@@ -35,6 +39,7 @@ Moment = Annotated[PositiveFloat, OrInfinity()]
 
 
 @cites("cesabianchi2010online")
+@assumes(OBLIVIOUS, prescribed_rate=True)
 @validate_arguments
 def unbiased_steps(
     radius: PositiveFloat, feature_moment: Moment, length_moment: Moment, n_rounds: Rounds
@@ -85,6 +90,7 @@ def factor_moment(
 
 
 @cites("cesabianchi2010online")
+@assumes(OBLIVIOUS, prescribed_rate=True)
 @validate_arguments
 def noisy_kernel(
     feature_map: DotProductFeatureMap | GaussianFeatureMap,
@@ -131,6 +137,7 @@ def noisy_kernel(
 
 
 @cites("cesabianchi2010online")
+@assumes(OBLIVIOUS, prescribed_rate=True)
 @validate_arguments
 def noisy_kernel_geometric(
     kernel: DotProductKernel | Gaussian,

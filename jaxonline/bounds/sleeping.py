@@ -5,6 +5,7 @@ from typing import Annotated
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
+from jaxonline.bounds.assumptions import OBLIVIOUS, STOCHASTIC, assumes
 from jaxonline.bounds.bandits import Gaps
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
@@ -15,6 +16,7 @@ RoundCounts = Annotated[Float[ArrayLike, "..."], Ge(0)]
 
 
 @cites("freund1997specialize")
+@assumes(losses=(0.0, 1.0))
 @validate_arguments
 def sleeping_hedge(n_experts: CountFrom2, eta: PositiveFloat, awake_rounds: RoundCounts) -> Float[np.ndarray, "..."]:
     """Regret of `Hedge(EWA(eta))` against an expert in the n rounds when it is awake: ln(K) / eta + eta n / 8.
@@ -35,6 +37,7 @@ def sleeping_hedge(n_experts: CountFrom2, eta: PositiveFloat, awake_rounds: Roun
 
 
 @cites("freund1997specialize", "auer2002nonstochastic")
+@assumes(OBLIVIOUS, losses=(0.0, 1.0))
 @validate_arguments
 def sleeping_exp3(n_arms: CountFrom2, eta: PositiveFloat, available_arms: RoundCounts) -> Float[np.ndarray, "..."]:
     """Expected regret of `EXP3(eta)` against an arm in the rounds when it is available: ln(K) / eta + eta A / 2.
@@ -58,6 +61,7 @@ def sleeping_exp3(n_arms: CountFrom2, eta: PositiveFloat, available_arms: RoundC
 
 
 @cites("kleinberg2010sleeping", "auer2002finite")
+@assumes(STOCHASTIC, "pseudo-regret", losses=(0.0, 1.0))
 @validate_arguments
 def sleeping_ucb1(gaps: Gaps, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """Pseudo-regret of `UCB1` against the best ordering of the arms, for any masks that do not depend on the losses.

@@ -42,7 +42,8 @@ PLACES: dict[str, list[Place]] = {
         Place("section 4.3, Theorem 3, section 5.3, Theorem 5, Appendix E", "one noisy copy is not enough",
               "environments.indistinguishable_pair environments.unavoidable_regret study.ready.impossibility"),
         Place("Theorem 4, Appendix D", "regret with any unbiased g~ and Psi~",
-              "bounds.unbiased_steps bounds.noisy_kernel"),
+              "bounds.unbiased_steps bounds.noisy_kernel environments.OppositeLabels environments.OppositeInstances "
+              "study.ready.games.adaptive"),
         Place("section 5.2, Subroutine 2, Lemma 3", "Map_Estimate of a dot-product kernel",
               "estimators.DotProductFeatureMap"),
         Place("Subroutine 3, Lemma 4, Subroutine 4", "Prod, inner products of estimates",

@@ -63,7 +63,8 @@ class BernoulliArms(ContextFreeArms):
 
     Example:
         >>> import jax, jaxonline as jo
-        >>> jo.environments.BernoulliArms([0.0, 1.0]).answer(jax.random.key(0), (), 1, None, None)[0].tolist()
+        >>> losses, _ = jo.environments.BernoulliArms([0.0, 1.0]).answer(jax.random.key(0), (), 1, None, None)
+        >>> losses.vector().tolist()
         [0.0, 1.0]
     """
 
@@ -91,7 +92,8 @@ class GaussianArms(ContextFreeArms):
 
     Example:
         >>> import jax, jaxonline as jo
-        >>> jo.environments.GaussianArms([0.25, 0.5], std=0.0).answer(jax.random.key(0), (), 1, None, None)[0].tolist()
+        >>> losses, _ = jo.environments.GaussianArms([0.25, 0.5], std=0.0).answer(jax.random.key(0), (), 1, None, None)
+        >>> losses.vector().tolist()
         [0.25, 0.5]
     """
 

@@ -11,6 +11,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results import parts, saving
 from jaxonline.results.report import curves, summary, tables
+from jaxonline.results.report.formats import escape_markdown, to_one_line
 from jaxonline.results.statistics import estimates, means
 from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
 from jaxonline.results.statistics.means import Growth
@@ -289,7 +290,8 @@ class Result:
     ) -> list[dict[str, Any]]:
         """One row per learner at the horizon: queries, regret with interval, regret per round, bound, excluded runs.
 
-        `bounds` are a theorem's bounds by learner; `interval` is as in `mean`.
+        `bounds` are a theorem's bounds by learner, numbers or records such as `bounds.two_copies(...)`. `interval` is
+        as in `mean`.
         """
         return tables.horizon_rows(self, bounds, level, interval)
 
@@ -324,7 +326,8 @@ class Result:
         interval: ConfidenceInterval | None = None,
     ) -> str:
         """The table at the horizon in GitHub's Markdown; see `to_latex`."""
-        return summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True).markdown()
+        table = summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True)
+        return table.markdown() + (f"\n{escape_markdown(table.caption)}\n" if table.caption else "")
 
     def to_latex(
         self,
@@ -337,7 +340,8 @@ class Result:
         The best learner is bold if it differs from each of the others (`ranking`, 95 %). `bounds` are a theorem's
         bounds by learner.
         """
-        return summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True).latex()
+        table = summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True)
+        return (f"% {to_one_line(table.caption)}\n" if table.caption else "") + table.latex()
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Any:
         """Plot the mean against rounds with bands and bounds; see `results.report.curves.plot_result`."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxonline.bounds.assumptions import unmet_assumptions
 from jaxonline.parameters import check
 from jaxonline.results.quantities import label_of
 from jaxonline.results.report.formats import escape_figure, format_tick, shorten_names
@@ -174,7 +175,9 @@ class Curves:
             set_log_scales(axes, linear_y=not (known.size and known.min() > 0) and not guides)
         if guides:
             if bounds:
-                look = {"color": "0.4", "ls": (0, (7, 2.5)), "lw": 0.7 * self.sizes.line, "label": BOUND_LABEL}
+                unmet = unmet_assumptions(bounds, self.result.meta.get("oblivious"))
+                label = "\n".join([BOUND_LABEL, *(textwrap.fill(escape_figure(sentence), 40) for sentence in unmet)])
+                look = {"color": "0.4", "ls": (0, (7, 2.5)), "lw": 0.7 * self.sizes.line, "label": label}
                 (self.bound,) = axes.plot([], [], **look)
             _slope_guides(axes, rounds, mean, self.sizes)
 

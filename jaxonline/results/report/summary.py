@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxonline.bounds.assumptions import unmet_assumptions
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.warning_classes import SkewedRunsWarning
@@ -13,7 +14,7 @@ from jaxonline.results import parts
 from jaxonline.results.quantities import label_of, short_label_of
 from jaxonline.results.report.columns import Measured, Number, OptionalNumber, Text
 from jaxonline.results.report.formats import escape_html, format_number, shorten, to_one_line, wrap_for_notebook
-from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Table, check_bounds
+from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Table, bounds_at_horizon
 from jaxonline.results.statistics.intervals import ConfidenceInterval
 from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import pandas
 
 MAX_PRINTED_LEARNERS, MAX_NOTEBOOK_LEARNERS, WIDTH = 6, 12, 100
+REACTING = "The environment reacts to the learner's moves: theorems for oblivious environments do not apply."
 SUMMED_QUANTITIES = ("regret", "cumulative_loss", "comparator_loss")  # also shown per round
 
 
@@ -91,8 +93,7 @@ def horizon_table(
         <BLANKLINE>
     """
     quantity = default_quantity(result, quantity)
-    bounds = check.dictionary("bounds", bounds, result.learners)
-    check_bounds(bounds)
+    numbers = bounds_at_horizon(bounds, result.learners)
     last = parts.select_rounds(
         result, slice(-1, None), quantity, "cumulative_loss", "queries", CONTROL, HALF_DIFFERENCE
     )
@@ -113,7 +114,7 @@ def horizon_table(
         row = {"learner": name, "queries_per_round": float(queries.mean[i, -1]) / horizon, quantity: mean}
         row |= {"low": float(estimate.low[i, -1]), "high": float(estimate.high[i, -1])}
         row |= {"per_round": mean / horizon} if quantity in SUMMED_QUANTITIES else {}
-        row |= {"bound": None if name not in bounds else float(bounds[name])} if bounds else {}
+        row |= {"bound": None if name not in numbers else float(numbers[name])} if numbers else {}
         row |= {} if reduction is None else {"variance_reduction": float(reduction[i])}
         row |= {"failed": int(result.failed[i]), "overflowed": int(result.overflowed[i])}
         if letters and ranking is not None:
@@ -129,7 +130,8 @@ def horizon_table(
         *([Text("letters", "same letter:\nno difference seen")] if rows and "letters" in rows[0] else []),
         *EXCLUDED_RUNS_COLUMNS,
     ]
-    caption = ranking.table.caption if letters and ranking is not None else ""
+    remarks = [ranking.table.caption] if letters and ranking is not None else []
+    caption = " ".join([*remarks, *unmet_assumptions(numbers, result.meta.get("oblivious"))])
     return Table(result_title(result, quantity), rows, columns, caption=caption, strong="best")
 
 
@@ -141,7 +143,8 @@ def result_text(result: Any) -> str:
     lines = [shorten(f"Result: {table.title}", WIDTH), *table.text(WIDTH).splitlines()]
     lines += [f"... and {n_learners - MAX_PRINTED_LEARNERS:,} more"] if n_learners > MAX_PRINTED_LEARNERS else []
     others = ", ".join(to_one_line(name) for name in measured_quantities(result) if name != quantity)
-    return "\n".join([*lines, shorten(f"also measured: {others}", WIDTH)])
+    lines += [shorten(f"also measured: {others}", WIDTH)]
+    return "\n".join(lines if result.meta.get("oblivious") is not False else [*lines, REACTING])
 
 
 def result_html(result: Any) -> str:
@@ -151,6 +154,7 @@ def result_html(result: Any) -> str:
     table = horizon_table(result, most=MAX_NOTEBOOK_LEARNERS).html()
     rest = f"<p>... and {more:,} more</p>" if more > 0 else ""
     about = description_list(result.meta, result.learners[:MAX_NOTEBOOK_LEARNERS])
+    about = f"{about}<p>{REACTING}</p>" if result.meta.get("oblivious") is False else about
     details = f"<details><summary>How it was made</summary>{about}</details>" if about else ""
     return wrap_for_notebook(f"{table}{rest}{details}")
 

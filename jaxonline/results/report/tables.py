@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxonline.bounds.assumptions import with_assumptions
 from jaxonline.parameters import check
 from jaxonline.results.report.columns import Count, Fixed, Interval, Number, OptionalNumber, Row, Text, interval_ends
 from jaxonline.results.report.formats import (
@@ -38,16 +39,25 @@ REGRET_COLUMNS = (  # of the rows of `Result.table`
 )
 
 
-def check_bounds(bounds: Mapping[str, Any]) -> None:
-    """Check that bounds are numbers; infinity means that there is no bound."""
-    for name, bound in bounds.items():
+def bounds_at_horizon(bounds: Mapping[str, Any] | None, learners: Sequence[str]) -> dict[str, Any]:
+    """Return the bounds by learner as numbers; a bound is a number, or a record of `jaxonline.bounds` with `value`.
+
+    Infinity means that there is no bound. Assumptions of numbers are kept.
+    """
+    given = check.dictionary("bounds", bounds, learners)
+    numbers = {
+        name: with_assumptions(bound.value, bound.assumptions) if hasattr(bound, "value") else bound
+        for name, bound in given.items()
+    }
+    for name, bound in numbers.items():
         if not isinstance(bound, float | np.floating) or np.isnan(bound):
             check.number(f"bounds[{name!r}]", bound)
+    return numbers
 
 
 def horizon_rows(result: Any, bounds: Mapping[str, float] | None, level: float, interval: Any) -> list[dict[str, Any]]:
     """The rows of `Result.table`."""
-    check_bounds(check.dictionary("bounds", bounds, result.learners))
+    numbers = bounds_at_horizon(bounds, result.learners)
     regret, queries = result.mean("regret", level, interval), result.mean("queries")
     horizon = int(result.rounds[-1])
     reduced = CONTROL in result.measures or HALF_DIFFERENCE in result.measures
@@ -60,7 +70,7 @@ def horizon_rows(result: Any, bounds: Mapping[str, float] | None, level: float, 
             "low": float(regret.low[i, -1]),
             "high": float(regret.high[i, -1]),
             "regret_per_round": float(regret.mean[i, -1]) / horizon,
-            "bound": (bounds or {}).get(name),
+            "bound": numbers.get(name),
             "failed": int(result.failed[i]),
             "overflowed": int(result.overflowed[i]),
         }

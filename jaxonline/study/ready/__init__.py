@@ -30,6 +30,7 @@ STUDY_GROUPS = {
         "sets": "jaxonline.study.ready.games.semi_bandits:SemiBandits",
         "duels": "jaxonline.study.ready.games.duels:Duels",
         "contextual": "jaxonline.study.ready.games.contextual:Contextual",
+        "adaptive": "jaxonline.study.ready.games.adaptive:AdaptiveAdversaries",
         "convex": "jaxonline.study.ready.games.convex:Convex",
     },
     "benchmark": {

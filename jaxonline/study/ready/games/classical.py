@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from pydantic import Field
 
+from jaxonline.bounds.assumptions import Assumptions, unmet_assumptions, with_assumptions
 from jaxonline.game import Game
 from jaxonline.results import Result
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text
@@ -54,12 +55,15 @@ class ClassicalGame(Study):
             measures=setting.measures, record_at=self._record_at(),
         )  # fmt: skip
         bounds = {name: bound for name, bound in setting.bounds.items() if name in learners}
-        curves = {name: np.array([bound(int(t)) for t in result.rounds]) for name, bound in bounds.items()}
+        curves = {name: _curve([bound(int(t)) for t in result.rounds]) for name, bound in bounds.items()}
         title = f"{self.title.rstrip('.')}: {self.runs:,} runs of {self.rounds:,} rounds"
         with warnings.catch_warnings(record=True) as caught:  # warnings of skewed runs become remarks
             warnings.simplefilter("always", RuntimeWarning)
             table = Table(title, _rows(result, setting, curves), _columns(setting, result))
         remarks = [f"Note: {message}." for message in dict.fromkeys(str(warning.message) for warning in caught)]
+        remarks += unmet_assumptions(
+            {name: bound(self.rounds) for name, bound in bounds.items()}, setting.game.oblivious
+        )
         remarks += _distribution_free_intervals(result, setting)
         return Report(
             {"table": table},
@@ -74,6 +78,11 @@ class ClassicalGame(Study):
             return min(40, self.rounds)
         segment = max(1, self.rounds // 200)
         return (segment * np.unique(np.geomspace(1, self.rounds // segment, 40).round().astype(int))).tolist()
+
+
+def _curve(values: Sequence[float]) -> np.ndarray:
+    """Return bounds after each recorded round as an array with the assumptions of the last one."""
+    return with_assumptions(np.array(values, float), getattr(values[-1], "assumptions", Assumptions()))
 
 
 def _distribution_free_intervals(result: Result, setting: Setting) -> list[str]:
