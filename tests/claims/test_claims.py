@@ -60,6 +60,7 @@ def test_claims_are_distinct_and_name_their_source():
     assert {c.paper.split(",")[0] for c in all_claims()} == {
         *PAPERS, "Hazan and Koren 2012", "Auer et al. 2002", "Freund et al. 1997", "Neu 2015",
         "Kivinen and Warmuth 1997", "Flaxman et al. 2005", "Cesa-Bianchi et al. 2005",
+        "Joulani et al. 2013",
     }  # fmt: skip
     assert [(c.name, c.form) for c in all_claims()] == names  # asking twice registers nothing twice
 
