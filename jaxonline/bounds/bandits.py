@@ -35,7 +35,7 @@ def explore_then_commit(
 ) -> Float[np.ndarray, "..."]:
     """Regret bound of explore-then-commit: m sum of gaps + (T - m K) sum of gap exp(-m gap^2 / (4 std^2)).
 
-    Lattimore and Szepesvari (2020), Theorem 6.1, for sub-Gaussian losses.
+    The bound is Theorem 6.1 of Lattimore and Szepesvari (2020), for sub-Gaussian losses.
 
     Args:
         gaps: gaps of the arms [K].
@@ -78,9 +78,9 @@ def ucb1(gaps: Gaps, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 def lai_robbins(means: Annotated[Float[ArrayLike, "K"], Interval(gt=0, lt=1)]) -> float:
     """Constant of Lai and Robbins (1985) for losses of 0 and 1: sum over arms of gap / kl(mean, least mean).
 
-    The regret of every consistent learner (its regret grows more slowly than any power of T, for all means) is at least
-    this constant times ln T (1 - o(1)). The regret of `KLUCB` and `BernoulliThompson` is at most the constant times
-    ln T (1 + o(1)).
+    A learner is consistent if its regret grows more slowly than any power of T, for all means. The regret of every
+    consistent learner is at least this constant times ln T (1 - o(1)). The regret of `KLUCB` and `BernoulliThompson` is
+    at most the constant times ln T (1 + o(1)).
 
     Args:
         means: mean losses of the arms [K].
@@ -119,8 +119,8 @@ def moss(n_arms: Count, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 def minimax(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """Minimax lower bound on the regret of every learner, for some arms with losses 0 and 1: min(sqrt(K T), T) / 20.
 
-    Auer, Cesa-Bianchi, Freund and Schapire (2002), Theorem 5.1. The bound holds for the mean regret over the random
-    arms of `HiddenBestArm.over_horizon`.
+    The bound is Theorem 5.1 of Auer, Cesa-Bianchi, Freund and Schapire (2002). The bound holds for the mean regret over
+    the random arms of `HiddenBestArm.over_horizon`.
 
     Args:
         n_arms: K.
@@ -209,7 +209,7 @@ def exp3_p(
         n_arms: K.
         n_rounds: the horizon T, or several horizons, each for a learner that knows its horizon.
         delta: probability that the bound fails.
-        known: whether the learner was made for this value of delta. A learner made for delta = 1 has the bound
+        known: whether the learner was made for the given value of delta. A learner made for delta = 1 has the bound
             sqrt(T K / ln K) ln(1 / delta) + 5.15 sqrt(T K ln K) for all delta.
 
     Example:

@@ -59,7 +59,8 @@ def winnow(
 ) -> float:  # fmt: skip
     """Mistake bound of `Winnow` on a disjunction of k of d attributes (Blum 1998).
 
-    It is (1 + a) k (1 + log_a theta) + a d / ((a - 1) theta), which is 2 + 3 k (1 + log2 d) for a = 2 and theta = d.
+    With the promotion factor a and the threshold theta the bound is (1 + a) k (1 + log_a theta) + a d / ((a - 1)
+    theta). For a = 2 and theta = d the bound is 2 + 3 k (1 + log2 d).
 
     Args:
         n_attributes: d.
@@ -91,9 +92,10 @@ def passive_aggressive(
 ) -> float:  # fmt: skip
     """Bound on the squared hinge losses of `PassiveAggressive` (PA, PA-II) or on its mistakes (PA-I), against any u.
 
-    Here |x| <= r, and l are the hinge losses of u (Crammer et al. 2006). PA (Theorem 2, for l = 0): r^2 |u|^2. PA-I
-    (Theorem 4): max(r^2, 1/C) (|u|^2 + 2 C sum l). PA-II (Theorem 5): (r^2 + 1/(2 C)) (|u|^2 + 2 C sum l^2). A sum of
-    squares also bounds the mistakes, as a mistake has a hinge loss of at least 1.
+    Every instance has |x| <= r, and the numbers l are the hinge losses of u (Crammer et al. 2006). The bound for PA is
+    r^2 |u|^2 (Theorem 2, for l = 0). The bound for PA-I is max(r^2, 1/C) (|u|^2 + 2 C sum l) (Theorem 4). The bound for
+    PA-II is (r^2 + 1/(2 C)) (|u|^2 + 2 C sum l^2) (Theorem 5). A bound on the sum of the squared hinge losses also
+    bounds the number of mistakes, as a mistake has a hinge loss of at least 1.
 
     Args:
         variant: variant of the algorithm.

@@ -38,8 +38,8 @@ class BanditBound(NamedTuple):
 def projected_gradient(diameter: PositiveFloat, gradient_bound: PositiveFloat, n_rounds: Rounds) -> RegretBound:
     """Regret bound of online gradient descent in a set of diameter D, |g| <= G: D G sqrt(T), with step D / (G sqrt(T)).
 
-    Zinkevich (2003) has the bound D^2 / (2 step) + step G^2 T / 2 from any first hypothesis. From the centre of a ball
-    the bound is half as large (`gradient_descent`).
+    Zinkevich (2003) has the bound D^2 / (2 step) + step G^2 T / 2 from any first hypothesis. If the first hypothesis is
+    the centre of a ball, the bound is half as large (`gradient_descent`).
 
     Args:
         diameter: D.
@@ -64,8 +64,8 @@ def exponentiated_gradient(
     """Regret bound of `ExponentiatedGradient` for |g|_inf <= G: scale G sqrt(2 T ln n).
 
     The step size is sqrt(2 ln n / T) / (scale G). Kivinen and Warmuth (1997); Shalev-Shwartz (2012), Corollary 2.14.
-    There is a bound for any constant step size but none for decreasing ones: the relative entropy of weights is
-    unbounded, so small late steps may not recover the weight that an expert lost by large early steps.
+    The regret is bounded for any constant step size, but not for decreasing step sizes: the relative entropy of weights
+    is unbounded, so small late steps may not recover the weight that an expert lost by large early steps.
 
     Args:
         n_weights: number n of weights, equal to the dimension, or to twice the dimension for signed weights.
@@ -122,15 +122,15 @@ def gradient_bandit(
 ) -> BanditBound:
     """Regret bound of `GradientBandit` for convex L-Lipschitz losses with |loss| <= C on the ball.
 
-    The bound is 2 T^(3/4) sqrt(3 R d C L): Flaxman, Kalai and McMahan (2005), Theorem 2; a ball does not need its
-    factor C / r.
+    The bound is 2 T^(3/4) sqrt(3 R d C L) (Flaxman, Kalai and McMahan 2005, Theorem 2). For a ball the theorem's factor
+    C / r is not needed.
 
     Args:
         radius: R.
         loss_bound: C.
         lipschitz: L.
         dimension: d.
-        n_rounds: T, large enough for delta < R (otherwise a ValueError).
+        n_rounds: the horizon T, large enough for delta < R (otherwise a ValueError).
 
     Example:
         >>> from jaxonline.bounds import gradient_bandit

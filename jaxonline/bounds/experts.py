@@ -31,7 +31,7 @@ class RateBound(NamedTuple):
         eta: learning rate.
         n_rounds: horizon.
         information: complexity of the comparators, ln K for K experts.
-        variance: factor of eta t, the cost of one round.
+        variance: factor of eta t in the bound, the cost of one round.
 
     Example:
         >>> from jaxonline.bounds import exponential_weights
@@ -48,12 +48,12 @@ class RateBound(NamedTuple):
 
     @property
     def value(self) -> float:
-        """Bound at the horizon."""
+        """Regret bound at the horizon."""
         return self.information / self.eta + self.eta * self.variance * self.n_rounds
 
     @validate_arguments
     def at_rounds(self, rounds: Annotated[Numbers, Ge(0)]) -> Float[np.ndarray, "..."]:
-        """Bound after each round in `rounds`, up to the horizon."""
+        """Regret bound after each round in `rounds`, up to the horizon."""
         t = np.asarray(rounds, float)
         return with_assumptions(self.information / self.eta + self.eta * self.variance * t, self.assumptions)
 
@@ -103,14 +103,14 @@ def weighted_majority(n_experts: Count, beta: OpenUnitFloat, best_mistakes: NonN
 def exponential_weights(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat | None = None) -> RateBound:
     """Regret bound of `Hedge` and `DrawnExpert` with exponential weights: ln K / eta + eta T / 8.
 
-    The bound is sqrt(T ln K / 2) for the best eta, sqrt(8 ln K / T) (erratum E18: the lecture, paper E, omits this
-    root). The bound also holds for the weighted mean of experts under convex losses. Cesa-Bianchi and Lugosi (2006),
-    Theorem 2.2.
+    For the best learning rate eta = sqrt(8 ln K / T) the bound is sqrt(T ln K / 2). The lecture (paper E) omits the
+    root in this eta (erratum E18). The bound also holds for the weighted mean of experts under convex losses.
+    Source: Cesa-Bianchi and Lugosi (2006), Theorem 2.2.
 
     Args:
         n_experts: K.
         n_rounds: T.
-        eta: learning rate; the best one by default.
+        eta: learning rate; the best learning rate by default.
 
     Example:
         >>> from jaxonline.bounds import exponential_weights
@@ -157,7 +157,8 @@ def fixed_share(
 def perturbed_leader(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat | None = None) -> RateBound:
     """Regret bound of `FollowThePerturbedLeader` with exponential noise: (H_K - 1) / eta + eta T, H_K = 1 + ... + 1/K.
 
-    The bound is at most 2 sqrt(T ln K) for the default rate. Kalai and Vempala (2005), Hutter and Poland (2005).
+    The bound is at most 2 sqrt(T ln K) for the default rate. Sources: Kalai and Vempala (2005), Hutter and Poland
+    (2005).
 
     Args:
         n_experts: K.
@@ -182,12 +183,12 @@ def regularized_leader(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFlo
     """Regret bound of `FollowTheRegularizedLeader` with |w|^2 / 2: (1 - 1/K) / (2 eta) + eta K T / 2.
 
     The bound is sqrt((K - 1) T) for the best eta, and holds for every sequence of losses. The proof uses duality, as in
-    Nesterov (2009); the second term is half of the term of Shalev-Shwartz (2012), Theorem 2.11.
+    Nesterov (2009). The term eta K T / 2 is half of the term in Theorem 2.11 of Shalev-Shwartz (2012).
 
     Args:
         n_experts: K.
         n_rounds: T.
-        eta: learning rate; the best one by default.
+        eta: learning rate; the best learning rate by default.
 
     Example:
         >>> from jaxonline.bounds import regularized_leader
@@ -244,6 +245,6 @@ def doubling(constant: PositiveFloat, n_rounds: Rounds) -> float:
 
 
 def _rate_bound(eta: float | None, n_rounds: int, information: float, variance: float) -> RateBound:
-    """Bound with rate eta, or with the best rate, which makes both terms equal at the horizon."""
+    """Return the bound with rate eta, or with the best rate, which makes the bound's terms equal at the horizon."""
     best = math.sqrt(information / (variance * n_rounds))
     return RateBound(best if eta is None else float(eta), n_rounds, information, variance)

@@ -35,7 +35,7 @@ def full_information(
 def two_copies(radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds) -> RegretBound:
     """Regret bound of gradient descent on two noisy copies per round: B_w sqrt(G T), with step size B_w / sqrt(G T).
 
-    Paper B, Theorem 1, with G = 4 (B_w B + B_y)^2 B^2 (erratum E10).
+    The bound is Theorem 1 of paper B, corrected, with G = 4 (B_w B + B_y)^2 B^2 (erratum E10).
 
     Args:
         radius: B_w, radius of the ball of hypotheses and comparators.
@@ -60,8 +60,8 @@ def known_covariance(
 ) -> RegretBound:  # fmt: skip
     """Regret bound for one noisy copy and the covariance of its noise: B_w sqrt(G T), with step size B_w / sqrt(G T).
 
-    Paper B, Theorem 2, with G = 8 B_w^2 B^4 + 8 B_y^2 B^2 + 8 B_w B_Sigma B (B_w B + B_y), for the gradient 2 (<w, x~>
-    - y~) x~ - 2 Sigma w (erratum E11).
+    The bound is Theorem 2 of paper B, corrected, with G = 8 B_w^2 B^4 + 8 B_y^2 B^2 + 8 B_w B_Sigma B (B_w B + B_y),
+    for the gradient 2 (<w, x~> - y~) x~ - 2 Sigma w (erratum E11).
 
     Args:
         radius: B_w, radius of the ball of hypotheses and comparators.

@@ -16,7 +16,7 @@ class RegretBound(NamedTuple):
     """Bound on the expected regret of projected gradient descent with E|g|^2 <= G and |w| <= radius.
 
     Attributes:
-        value: bound at the horizon for `step_size`.
+        value: regret bound at the horizon for the step size `step_size`.
         step_size: constant step size of the theorem.
         G: bound on the second moment of the gradient estimate.
         radius: radius of the ball of hypotheses and comparators; for another set, the largest distance of a comparator
@@ -59,14 +59,14 @@ class RegretBound(NamedTuple):
 
     @validate_arguments
     def constant_step(self, step_size: PositiveFloat, rounds: Annotated[Numbers, Ge(0)]) -> Float[np.ndarray, "..."]:
-        """Bound after each of `rounds` for a constant step: radius^2/(2 step) + step G t / 2 (paper B, Lemma 3)."""
+        """Regret bound after each of `rounds` for constant steps: radius^2/(2 step) + step G t/2 (paper B, Lemma 3)."""
         t = np.asarray(rounds, float)
         bound = self.radius**2 / (2 * step_size) + step_size * self.G * t / 2 + self.noise_cost * np.sqrt(t)
         return with_assumptions(bound, self.assumptions)
 
     @validate_arguments
     def inverse_sqrt_step(self, eta: PositiveFloat, rounds: Annotated[Numbers, Ge(0)]) -> Float[np.ndarray, "..."]:
-        """Bound after each round in `rounds` for steps eta / sqrt(t): (diameter^2 / (2 eta) + eta G) sqrt(t).
+        """Regret bound after each round in `rounds` for steps eta / sqrt(t): (diameter^2 / (2 eta) + eta G) sqrt(t).
 
         Zinkevich (2003), Theorem 1, has the bound D^2/(2 step_t) + G/2 sum of steps, and the sum of 1/sqrt(s) is at
         most 2 sqrt(t). If the diameter is infinite, there is no bound for decreasing steps, and the value is inf.
@@ -84,7 +84,8 @@ class RegretBound(NamedTuple):
 def gradient_descent(radius: PositiveFloat, G: PositiveFloat, n_rounds: Rounds) -> RegretBound:
     """Regret bound of projected gradient descent with E|g|^2 <= G: radius sqrt(G T), with step size radius / sqrt(G T).
 
-    It holds for convex losses and any comparator in the ball: Zinkevich (2003); paper A, Lemma 3; paper B, Lemma 3.
+    The bound holds for convex losses and any comparator in the ball: Zinkevich (2003); paper A, Lemma 3; paper B, Lemma
+    3.
 
     Args:
         radius: radius of the ball of hypotheses and comparators; its centre is the first hypothesis.

@@ -10,7 +10,7 @@ from jaxonline.parameters import check
 
 
 class Paper(NamedTuple):
-    """A paper or lecture; `link` is empty if there is no permanent address."""
+    """A paper or lecture; `link` is empty if the text has no permanent address."""
 
     authors: str
     title: str
@@ -305,7 +305,7 @@ ERRATA: tuple[Erratum, ...] = (
 
 
 def erratum(number: int) -> Erratum:
-    """Return the misprint with this number; raise a ValueError if there is none.
+    """Return the misprint with a given number; raise a ValueError for an unknown number.
 
     Example:
         >>> from jaxonline.claims.errata import erratum

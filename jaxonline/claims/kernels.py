@@ -1,7 +1,8 @@
 """Claims on kernels and on estimates of feature vectors (paper A, sections 2 and 5 and appendix B).
 
-The inner product of an estimate Psi~ and the exact Psi(x') has the mean k(x, x'). The check has one stratum for each
-number of copies (for the Gaussian map, each pair of numbers), at the points x and x' of erratum E6.
+The mean of the inner product of an estimate Psi~ and the exact Psi(x') is the kernel value k(x, x'). The check of a
+feature map has one stratum for each number of copies (for the Gaussian map, for each pair of numbers). The points x and
+x' are those of erratum E6.
 """
 
 import functools
@@ -59,11 +60,11 @@ def kernel_value(kernel: Kernel) -> float:
 def map_strata(
     feature_map: AnyMap, exact: AnyMap, counts: Sequence[tuple[int, ...]], terms: Sequence[float], remainder: float
 ) -> Strata:
-    """Return the strata of <Psi~, Psi(x')> for a feature map, one for each entry of `counts`.
+    """Return the strata of <Psi~, Psi(x')> for a feature map, one stratum for each entry of `counts`.
 
-    `exact` is the map without misprints, which computes the second moments. `counts` are the numbers of copies (N,) or
-    (N1, N2) in a box, in lexicographic order. `terms` are their terms of the series of k(x, x') from an independent
-    source, and `remainder` bounds the sum of the other terms.
+    `exact` is the feature map without misprints, which computes the second moments. `counts` lists the numbers of
+    copies, (N,) or (N1, N2), in a box, in lexicographic order. `terms` are the terms of the series of k(x, x') for
+    these counts, from an independent source. `remainder` bounds the sum of the other terms.
     """
     sizes = [max(column) + 1 for column in zip(*counts, strict=True)]
     laws = [feature_map.law] * len(sizes)
@@ -90,7 +91,7 @@ _BETAS: dict[type, Callable[[Any, int], float]] = {
 
 @functools.cache
 def _given(capacity: int) -> Callable[..., jax.Array]:
-    """Return a sampler of <Psi~, Psi(x')> given the counts of a stratum, with storage for `capacity` copies."""
+    """Return a sampler of <Psi~, Psi(x')> for the numbers of copies of a stratum, with room for `capacity` copies."""
 
     def given(feature_map, counts, draw, key, n):
         is_pair = counts.shape[1] == 2
@@ -101,7 +102,7 @@ def _given(capacity: int) -> Callable[..., jax.Array]:
 
 
 def _stratum(feature_map, sizes, key):
-    """Draw the counts and return the index of their stratum, or the number of strata if they are outside the box."""
+    """Draw the numbers of copies; return the index of their stratum, or the number of strata if outside the box."""
     drawn = jnp.stack(jax.tree.leaves(feature_map.sample_counts(key)))
     index = drawn[0] if len(drawn) == 1 else drawn[0] * sizes[1] + drawn[1]
     return jnp.where(jnp.all(drawn < sizes), index, jnp.prod(sizes))
@@ -136,7 +137,7 @@ def _exponential(form: str, options: SamplingOptions) -> Verification:
 
 @claim("feature map, binomial kernel", "A, section 2", erratum=5, printed="biased", corrected="unbiased")
 def _binomial(form: str, options: SamplingOptions) -> Verification:
-    """Features with the weights sqrt(beta_n) > 0 give the kernel (1 - <x, x'>)^-alpha, not the printed one."""
+    """Features with weights sqrt(beta_n) > 0 give the kernel (1 - <x, x'>)^-alpha, not the one printed in paper A."""
     target = float(run_compiled(printed_binomial, float(X @ X2), 0.5)) if form == "printed" else None
     return _dot_product(Binomial(0.5), options, 1.3, target)
 
@@ -187,7 +188,7 @@ def _gaussian(form: str, options: SamplingOptions) -> Verification:
     corrected="unbiased",
 )
 def _gaussian_series(form: str, options: SamplingOptions) -> Verification:
-    """The inner product of the printed features is 1.521 where the kernel is 0.951."""
+    """The inner product of the features printed in paper A is 1.521 where the Gaussian kernel is 0.951."""
     n = np.arange(60)
     entries = np.exp(n * math.log(2.0) + n * math.log(X @ X2) - np.array([math.lgamma(k + 1) for k in n]))
     right = math.exp(-float(X @ X + X2 @ X2)) * float(entries.sum())
@@ -238,7 +239,10 @@ def _lemma3(form: str, options: SamplingOptions) -> Verification:
 
 @claim("second moment of the Gaussian map", "A, Lemma 5", erratum=7, printed="violated", corrected="respected")
 def _lemma5(form: str, options: SamplingOptions) -> Verification:
-    """Compare the printed map's exact moment with its bound; the corrected bound has the largest E <x~, x~'>^2."""
+    """Compare exact second moments of feature maps with the bound of paper A, Lemma 5, as printed or corrected.
+
+    The corrected bound uses the largest possible E <x~, x~'>^2.
+    """
     if form == "printed":
         return bound(printed_gaussian_second_moment(1.5, 4.0, 1.0), printed_lemma5_bound(1.5, 4.0, 1.0))
     feature_map = GaussianFeatureMap(Gaussian(WIDTH), Geometric(P))

@@ -47,7 +47,7 @@ DISTRIBUTIONS = {
 
 
 def _moments_of_noise(index, key):
-    """Draw noise z of the distribution with this index, so that all share one program; return z and z z'."""
+    """Return z and z z' for noise z of the distribution with a given index; all distributions share one program."""
     zero = jnp.zeros(3, jnp.float32)
     z = jax.lax.switch(
         index, [functools.partial(noise.sample, t=jnp.int32(1), x=zero) for noise in DISTRIBUTIONS.values()], key
@@ -72,7 +72,7 @@ for _name in DISTRIBUTIONS:
 def gradient_sample(
     feedback: NoisyCopies, estimator: GradientEstimator, w: Float[Array, "d"], x: Float[Array, "d"], y: Array, key: Key
 ) -> Float[Array, "d"]:
-    """Return one estimate of the gradient at w, from an oracle of the feedback as in a game."""
+    """Return one estimate of the gradient at w, with the queries answered by an oracle as in a game."""
     oracle_key, key = jax.random.split(key)
     return estimator(key, w, feedback.open(oracle_key, jnp.int32(1), x, y, 0.0))
 
@@ -96,13 +96,13 @@ def _two_copies(form: str, options: SamplingOptions) -> Verification:
 
 @claim("gradient from one copy and its covariance", "B, Lemma 2", erratum=11, printed="biased", corrected="unbiased")
 def _known_covariance(form: str, options: SamplingOptions) -> Verification:
-    """The printed estimator has the bias Sigma w."""
+    """The gradient estimator printed in paper B has the bias Sigma w."""
     return _gradient(KnownCovariance() if form == "corrected" else PrintedKnownCovariance(), options)
 
 
 @claim("second moment of the two-copy gradient", "B, Lemma 1", erratum=10, printed="violated", corrected="respected")
 def _two_copies_moment(form: str, options: SamplingOptions) -> Verification:
-    """Test x in the direction of w and a label of the opposite sign, so that (<w, x~> - y~)^2 has no cancellation."""
+    """Test x in the direction of w and a label of the opposite sign: then no terms of (<w, x~> - y~)^2 cancel."""
     theorem = two_copies if form == "corrected" else printed_two_copies
     return _moment(TwoCopies(), lambda m: theorem(1.0, m.x_second, m.y_second, 1).G, options)
 
@@ -179,7 +179,7 @@ def _surrogate_sample(surrogate, factor, a, x, key):
 
 
 def _surrogate(kernel, surrogate, covariance, options: SamplingOptions, a=X, x=-X) -> Verification:
-    """Compare E k^(a, x~) with k(a, x); the range of k^ is known, since it is positive and at most k^(a, a)."""
+    """Compare E k^(a, x~) with k(a, x); the surrogate k^ is between 0 and k^(a, a), so its range is known."""
     factor = np.linalg.cholesky(covariance)
     arrays = (jnp.asarray(v, jnp.float32) for v in (factor, a, x))
     with jax.enable_x64(True):
@@ -201,7 +201,7 @@ def _rotated(form: str, options: SamplingOptions) -> Verification:
 
 @claim("surrogate of a radial kernel", "B, Appendix E", erratum=13, few=True, printed="biased", corrected="unbiased")
 def _radial(form: str, options: SamplingOptions) -> Verification:
-    """With one kernel (u = 0.3), noise of standard deviation 0.5, and d = 4, the printed mean is 1.206, not 0.890."""
+    """For one kernel (u = 0.3), noise of deviation 0.5 and d = 4, the printed surrogate's mean is 1.206, not 0.890."""
     mixture, a = GaussianMixture([0.3], [1.0]), np.full(4, 0.3116)
     corrected = Surrogate(mixture, 0.25, dimension=4)
     surrogate = corrected if form == "corrected" else _PrintedRadial(mixture)
@@ -258,7 +258,7 @@ def _lemma7_wide(form: str, options: SamplingOptions) -> Verification:
     corrected="respected",
 )
 def _surrogate_gradient(form: str, options: SamplingOptions) -> Verification:
-    """The printed bound fails in the worst case: a hypothesis of norm W along -psi~(x~), and the label B_y."""
+    """Paper B's printed bound fails in the worst case: a hypothesis of norm W along -psi~(x~), and the label B_y."""
     surrogate, radius, label = Surrogate(Gaussian(1.5), 0.2, dimension=2), 2.0, 1.0
     R = float(run_compiled(Surrogate.constant, surrogate))
     theorem = surrogate_kernel if form == "corrected" else printed_surrogate_kernel
@@ -276,10 +276,10 @@ def _surrogate_gradient(form: str, options: SamplingOptions) -> Verification:
     improved="respected",
 )
 def _positive_and_negative(form: str, options: SamplingOptions) -> Verification:
-    """The printed bound is 5 |u|^2 / sin^2 beta; the improved bound is |u|^2 / (1 - cos beta), which is tight.
+    """Paper B prints the bound 5 |u|^2 / sin^2 beta on |u+|^2 + |u-|^2; the bound |u|^2 / (1 - cos beta) is tight.
 
-    For a given angle, the largest (|u+|^2 + |u-|^2) / |u|^2 is 1 over the least eigenvalue of the Gram matrix of unit
-    vectors along u+ and -u-. The check takes the worst of 50 angles.
+    For a given angle beta, the largest (|u+|^2 + |u-|^2) / |u|^2 is 1 over the least eigenvalue of the Gram matrix of
+    unit vectors along u+ and -u-. The check takes the worst of 50 angles beta.
     """
     angles = np.linspace(0.01, 0.5, 50) * math.pi
     largest = 1 / np.linalg.eigvalsh([[[1.0, -c], [-c, 1.0]] for c in np.cos(angles)])[:, 0]

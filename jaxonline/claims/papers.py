@@ -15,7 +15,7 @@ from jaxonline.claims.report import as_text
 
 
 class Place(NamedTuple):
-    """A place in a paper, its content, and the names of its code."""
+    """A place in a paper, a summary of its content, and the names of the code for it."""
 
     where: str  # sections, equations, theorems and algorithms, separated by commas
     what: str
@@ -136,7 +136,7 @@ PLACES: dict[str, list[Place]] = {
 
 
 def claims_at(letter: str, place: Place) -> list[Claim]:
-    """Return the claims, in all forms, whose `paper` ends with this place of the paper."""
+    """Return the claims, in all forms, whose attribute `paper` ends with this place of the paper."""
     keys = {key.strip().lower() for key in place.where.split(",")}
     matches = []
     for claim in all_claims():

@@ -1,4 +1,4 @@
-"""How a result prints, and its tables for notebooks, papers and pandas."""
+"""Text of a printed result, and tables of a result for notebooks, papers and pandas."""
 
 import warnings
 from collections.abc import Mapping
@@ -27,19 +27,19 @@ SUMMED_QUANTITIES = ("regret", "cumulative_loss", "comparator_loss")  # also sho
 
 
 def default_quantity(result: Any, quantity: str | None = None) -> str:
-    """The given quantity, or the regret, or the cumulative loss without a comparator."""
+    """Return the given quantity; by default "regret", or "cumulative_loss" for a result without comparator."""
     if quantity is not None:
         return check.choice("quantity", quantity, result.quantities)
     return "cumulative_loss" if result.comparator_loss is None else "regret"
 
 
 def measured_quantities(result: Any) -> list[str]:
-    """The quantities of a result without those for variance reduction."""
+    """Return the names of a result's quantities, except for the quantities of variance reduction."""
     return [name for name in result.quantities if name not in (CONTROL, HALF_DIFFERENCE)]
 
 
 def format_runs(n_runs: int) -> str:
-    """A number of runs in words.
+    """Format a number of runs as text.
 
     Example:
         >>> format_runs(1), format_runs(10_000)
@@ -49,7 +49,7 @@ def format_runs(n_runs: int) -> str:
 
 
 def result_title(result: Any, quantity: str) -> str:
-    """The title of a table: learners, runs, rounds and quantity."""
+    """Return the title of a result's table: numbers of learners, runs and rounds, and the quantity."""
     n_learners, horizon = len(result.learners), int(result.rounds[-1])
     learners = "one learner" if n_learners == 1 else f"{n_learners:,} learners"
     rounds = "one round" if horizon == 1 else f"{horizon:,} rounds"
@@ -70,11 +70,11 @@ def horizon_table(
     for_paper: bool = False,
     letters: bool = False,
 ) -> Table:
-    r"""The table of the `most` best learners after the last round, from the smallest mean to the largest.
+    r"""Return the table of the `most` best learners after the last round, sorted from the smallest mean to the largest.
 
-    `for_paper` names the regret in full in the column head, since a tabular has no title, and marks the best learner if
-    it differs from each of the others. `letters` shows the letters of `Result.ranking`. Other arguments are as in
-    `Result.table`.
+    With `for_paper`, the head of the column names the regret with its comparator, since a LaTeX tabular has no title.
+    With `for_paper` or `letters`, the best learner is bold if it differs from each other learner. `letters` adds the
+    letters of `Result.ranking`. Other arguments are as in `Result.table`.
 
     Example:
         >>> import jaxonline as jo
@@ -136,7 +136,7 @@ def horizon_table(
 
 
 def result_text(result: Any) -> str:
-    """The best learners with their intervals in about ten lines."""
+    """Return the text of a printed result: the best learners with their intervals, in about ten lines."""
     quantity = default_quantity(result)
     n_learners = len(result.learners)
     table = horizon_table(result, most=MAX_PRINTED_LEARNERS)
@@ -148,7 +148,7 @@ def result_text(result: Any) -> str:
 
 
 def result_html(result: Any) -> str:
-    """A table for light or dark notebooks, and the metadata."""
+    """Return the HTML of a result for light and dark notebooks: a table of learners, and the metadata."""
     n_learners = len(result.learners)
     more = n_learners - MAX_NOTEBOOK_LEARNERS
     table = horizon_table(result, most=MAX_NOTEBOOK_LEARNERS).html()
@@ -160,7 +160,7 @@ def result_html(result: Any) -> str:
 
 
 def description_list(meta: Mapping[str, Any], learners: tuple[str, ...]) -> str:
-    """`Result.meta` as an HTML list, with the given learners only."""
+    """Return `Result.meta` as an HTML list, with only the given learners."""
     items = {}
     for name, value in meta.items():
         if name == "methods" or name in meta.get("versions", ()):

@@ -1,4 +1,4 @@
-"""Base class of the classical games: learners in one environment, a quantity with its interval, and a theorem."""
+"""Base class of the classical games: learners in one environment, a measured quantity, and a theorem that bounds it."""
 
 import warnings
 from abc import abstractmethod
@@ -35,7 +35,7 @@ class Setting(NamedTuple):
 
 
 class ClassicalGame(Study):
-    """A game declares `setting`; runs, rounds and the report are the same for all games."""
+    """Base class of classical games: a game defines `setting`, and inherits runs, rounds and the report."""
 
     title: ClassVar[str] = ""
     on_logarithmic_axes: ClassVar[bool] = False
@@ -45,7 +45,7 @@ class ClassicalGame(Study):
 
     @abstractmethod
     def setting(self) -> Setting:
-        """Return the game, its learners and their theorems."""
+        """Return the game, its learners, and the theorems' bounds."""
 
     def run(self, context: Context) -> Report:
         setting = self.setting()
@@ -73,7 +73,7 @@ class ClassicalGame(Study):
         )
 
     def _record_at(self) -> Any:
-        """Return about 40 rounds, each the end of one of 200 equal segments."""
+        """Return about 40 recorded rounds; each recorded round is the end of one of 200 equal segments."""
         if not self.on_logarithmic_axes:
             return min(40, self.rounds)
         segment = max(1, self.rounds // 200)
@@ -86,7 +86,7 @@ def _curve(values: Sequence[float]) -> np.ndarray:
 
 
 def _distribution_free_intervals(result: Result, setting: Setting) -> list[str]:
-    """Return a sentence with the distribution-free intervals of skewed learners, if the quantity is bounded."""
+    """Return a sentence with distribution-free intervals of learners with skewed runs, if the quantity is bounded."""
     names = learners_with_skewed_runs(result, setting.quantity)
     if not names or setting.limits is None:
         return []
@@ -100,7 +100,7 @@ def _distribution_free_intervals(result: Result, setting: Setting) -> list[str]:
 
 
 def _rows(result: Result, setting: Setting, curves: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
-    """Return one row for each learner at the horizon: quantity, bound and other measures, with intervals."""
+    """Return one row for each learner, with its quantity, bound and other measures (with intervals) at the horizon."""
     estimate = result.mean(setting.quantity, interval=setting.interval)
     others = {measure.name: result.mean(measure.name) for measure in _other_measures(setting, result)}
     return [
