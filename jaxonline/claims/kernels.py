@@ -24,6 +24,7 @@ from jaxonline.claims.printed_kernels import (
     printed_gaussian_second_moment,
     printed_lemma5_bound,
 )
+from jaxonline.claims.printed_proofs import GaussianCopies, printed_lemma5_step, printed_prod
 from jaxonline.claims.registry import SamplingOptions, claim
 from jaxonline.estimators.count_distributions import Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap, copy_moments, prod
@@ -253,3 +254,64 @@ def _lemma5(form: str, options: SamplingOptions) -> Verification:
         kurtosis=200.0,
         **options.sampling(),
     )
+
+
+@claim(
+    "sum over N_2 in the second moment of the printed Gaussian map",
+    "A, Lemma 5",
+    erratum=25,
+    cost="exact",
+    printed="biased",
+    corrected="unbiased",
+)
+def _lemma5_step(form: str, options: SamplingOptions) -> Verification:
+    """The mean over N1 and N2 of the squared weights of Eq. 6 times B^(2 N1 + N2), against the proof's series."""
+    p, B, width, n = 1.5, 4.0, 1.0, np.arange(80)
+    log_factorials, log_pmf = special.gammaln(n + 1.0), np.log((p - 1) / p ** (n + 1.0))
+    first = np.exp(log_pmf + 2 * ((n + 1) * math.log(p) - log_factorials - math.log(p - 1)) + n * math.log(B**2))
+    second = np.exp(n * math.log(4 / B)) * first  # 2^(2n) B^n instead of B^(2n)
+    step = printed_lemma5_step if form == "printed" else printed_gaussian_second_moment
+    return unbiased(None, float(first.sum() * second.sum()), support=[(1.0, step(p, B, width))], detect=1e-6)
+
+
+@claim(
+    "product of Gaussian estimates with N_2 = 0 and N_2 = 1",
+    "A, Subroutine 6",
+    erratum=26,
+    cost="exact",
+    printed="biased",
+    corrected="unbiased",
+)
+def _other_numbers(form: str, options: SamplingOptions) -> Verification:
+    """The tensors have different orders, so that the product is 0; the printed Prod returns p^4/(p - 1)^4 = 16."""
+    none, feature_map = np.zeros((0, 2, 2)), GaussianFeatureMap(Gaussian(1.0), Geometric(P))
+
+    def right() -> jax.Array:
+        copies = jnp.asarray([X], jnp.float32)
+        return prod(*(feature_map.assemble((jnp.int32(0), jnp.int32(n)), copies) for n in (0, 1)))
+
+    if form == "printed":
+        value = printed_prod(P, 1.0, GaussianCopies(none, X[None][:0]), GaussianCopies(none, X[None]))
+    else:
+        value = float(run_compiled(right))
+    return unbiased(None, 0.0, support=[(1.0, value)])
+
+
+@claim(
+    "the kernel |x x'| in one dimension",
+    "A, section 5.2",
+    erratum=30,
+    cost="exact",
+    printed="violated",
+    corrected="respected",
+)
+def _absolute_product(form: str, options: SamplingOptions) -> Verification:
+    """Printed: Q has a Taylor series with beta_n >= 0. As Q(t) = |t| is even with Q(0) = 0, Q(1/2) <= Q(1)/4 follows.
+
+    Corrected: it is positive semi-definite, as in `_binomial_definite`.
+    """
+    if form == "printed":
+        return bound(abs(0.5), abs(1.0) / 4)
+    points = np.linspace(-0.9, 1.1, 9)
+    gram = np.abs(np.multiply.outer(points, points))
+    return bound(float(np.abs(np.linalg.eigvalsh(gram)).sum()), float(np.trace(gram)))

@@ -14,6 +14,7 @@ from jaxonline.bounds import noisy_kernel_geometric
 from jaxonline.claims.kernels import VARIANCE, X, noisy_point
 from jaxonline.claims.printed_bounds import printed_noisy_kernel
 from jaxonline.claims.printed_kernels import printed_gradient_length, printed_projection
+from jaxonline.claims.printed_proofs import printed_calls_of_prod
 from jaxonline.claims.registry import SamplingOptions, claim
 from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric, minimum_variance
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, FeatureMap, GaussianFeatureMap
@@ -176,6 +177,22 @@ def _queries(feature_map: FeatureMap, expected: float, options: SamplingOptions)
     # The cap removes E (N - 40)+ = 2 p^-40 further estimates on average, each of E copies.
     cap_bias = 2 * 1.5**-40 * feature_map.expected_queries()
     return queries(counts, expected, kurtosis=50.0, cap_bias=cap_bias, **options.sampling())
+
+
+@claim(
+    "calls of Prod in Grad_Length_Estimate, p = 1.1",
+    "A, section 5.2",
+    erratum=30,
+    cost="exact",
+    printed="biased",
+    corrected="unbiased",
+)
+def _calls_of_prod(form: str, options: SamplingOptions) -> Verification:
+    """N factors of t - 1 products each: the mean over P(N = n) = (p - 1)/p^(n + 1), up to n = 1000."""
+    p, t, n = 1.1, 21, np.arange(1001)
+    mean = float(np.sum((p - 1) / p ** (n + 1.0) * n * (t - 1)))
+    calls = printed_calls_of_prod(t) if form == "printed" else (t - 1) * Geometric(p).mean()
+    return unbiased(None, mean, support=[(1.0, float(calls))], detect=1e-6)
 
 
 @claim(

@@ -1,6 +1,6 @@
 """Claims, which are statements of the papers and of this package that `jaxonline.verify` checks, and their runner.
 
-The claims are in the modules `TOPICS`; the papers and misprints are in `errata`.
+The claims are in the modules `TOPICS`; the papers and errata are in `errata`.
 """
 
 import dataclasses
@@ -30,7 +30,18 @@ from jaxonline.verify.result import BIASED, RESPECTED, UNBIASED, VIOLATED, Verif
 FORMS = ("printed", "corrected", "improved")
 EXACT, SAMPLED = COSTS = ("exact", "sampled")
 MAX_SAMPLES = 2**31 - 1  # counted in int32
-TOPICS = ("series", "kernels", "lengths", "noise", "attributes", "features", "bandits", "learners")
+TOPICS = (
+    "series",
+    "kernels",
+    "lengths",
+    "regret",
+    "noise",
+    "surrogates",
+    "attributes",
+    "features",
+    "bandits",
+    "learners",
+)
 
 
 @dataclasses.dataclass(frozen=True)

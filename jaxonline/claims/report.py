@@ -75,7 +75,7 @@ def markdown_table(rows: Sequence[Row]) -> str:
 
 
 def markdown_errata() -> str:
-    """Return the misprints as a table in Markdown."""
+    """Return the errata as a table in Markdown."""
     lines = [["", "paper", "printed", "right", "note"], ["---"] * 5]
     for erratum in ERRATA:
         place = f"{erratum.paper}, {erratum.place}"

@@ -310,6 +310,42 @@ def _copies(form: str, options: SamplingOptions) -> Verification:
     return queries(counts, 1 / (p - 1), kurtosis=20.0, detect=0.005, max_samples=max_samples, **options.sampling())
 
 
+def _squared_moment(law: Any) -> float:
+    """E theta^2 of the estimator of 2 E X, the derivative of the squared loss, for E X^2 = 1."""
+    return exact_second_moment(SeriesEstimator([0.0, 2.0], law), 1.0)
+
+
+@claim(
+    "second moment as p grows, squared loss",
+    "A, section 3.2",
+    erratum=23,
+    cost="exact",
+    printed="violated",
+    corrected="respected",
+)
+def _larger_p(form: str, options: SamplingOptions) -> Verification:
+    """Printed: p = 1.1 has no more than p = 2, but 48.4 and 16. Corrected: p = 2 has the least, 4 p^2/(p - 1)."""
+    if form == "printed":
+        return bound(_squared_moment(Geometric(1.1)), _squared_moment(Geometric(2.0)))
+    others = [_squared_moment(Geometric(float(p))) for p in np.delete(np.linspace(1.05, 6.0, 100), 19)]
+    return bound(_squared_moment(Geometric(2.0)), min(others))
+
+
+@claim(
+    "ratio of second moments with and without P(N = 0)",
+    "A, section 3.2",
+    erratum=34,
+    cost="exact",
+    printed="biased",
+    corrected="unbiased",
+)
+def _without_zero(form: str, options: SamplingOptions) -> Verification:
+    """Squared loss, p = 3: 18 with P(N = 0) = (p - 1)/p, and 6 with N from 1 on, whose P(N = 1) is (p - 1)/p."""
+    p = 3.0
+    ratio = _squared_moment(Geometric(p)) / _squared_moment(FiniteDistribution([1 / p, (p - 1) / p]))
+    return unbiased(None, ratio, support=[(1.0, 1.0 if form == "printed" else p)], detect=1e-6)
+
+
 @claim("number of copies, any distribution", "A, section 3.2", improved="unbiased")
 def _copies_of_law(form: str, options: SamplingOptions) -> Verification:
     law = FiniteDistribution([0.1, 0.25, 0.3, 0.0, 0.2, 0.15])
