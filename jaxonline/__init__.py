@@ -109,7 +109,7 @@ __all__ = [
 
 
 def _unknown_name(name: str) -> str:
-    """Return the message for a name that the package does not have, with the module that has it."""
+    """Return the error message for an unknown name; it names the module that has this name."""
     message = f"module 'jaxonline' has no attribute {name!r}"
     if name[:1].isupper():
         for module in ("learners", "environments", "losses", "estimators", "kernels", "comparators", "game"):

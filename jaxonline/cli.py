@@ -1,7 +1,7 @@
-"""The command line: `new`, `run FILE`, `show`, `diff`, `list`; `verify`; `quickstart`, and studies of a group by name.
+"""The command line: `new`, `run FILE`, `show`, `diff`, `list`, `verify`, `quickstart`; ready studies are GROUP NAME.
 
-Commands of studies are made from the fields of the studies, and slow imports happen inside of commands. Every error
-becomes two lines on standard error and an exit code.
+The command of a study has an option for each field of the study. Commands import slow modules only when they run. Every
+error becomes two lines on standard error and an exit code.
 """
 
 import contextlib
@@ -349,13 +349,13 @@ def _list(
         str | None, typer.Argument(metavar="NAME", help="A name, a kind, or 'study'.", autocompletion=_complete_name)
     ] = None,
 ) -> None:
-    """Print all names that a study file can use, or the parameters of one: types, ranges, defaults."""
+    """Print all names that a study file can use, or the parameters of one name: types, ranges, defaults."""
     _call("list_names", name)
 
 
 @contextlib.contextmanager
 def _usage_errors(command: str, arguments: Collection[str]) -> Iterator[None]:
-    """Context manager: an error of an argument names its option."""
+    """Context manager: an error of an argument names the option of the command line."""
     try:
         yield
     except (ValueError, OSError, OverflowError, MemoryError) as error:

@@ -1,1 +1,1 @@
-"""Workarounds for compilers; `python -m benchmarks.workarounds` measures the gain of each."""
+"""Workarounds for compilers; `python -m benchmarks.workarounds` measures the gain of each workaround."""

@@ -1,7 +1,7 @@
 """Optimisation barriers: the CPU compiler makes a faster program that computes the same bits.
 
 Each function relies on a fact about all numbers that the compiler does not prove. `python -m benchmarks.workarounds`
-measures the gain of each.
+measures the gain of each function.
 """
 
 from collections.abc import Callable
@@ -15,11 +15,12 @@ from jaxonline._xla.loop_bounds import batch_max
 
 
 def compute_once(function: Callable[..., Array], *args: Any) -> Array:
-    """`function(*args)`, computed once for all operations that use the result.
+    """Return `function(*args)`, computed once for all operations that use the result.
 
-    The CPU compiler fuses an operation into each of its users and repeats it there, even for each coordinate of a
-    vector; it does not fuse through a conditional, and removes the barrier too late to see that the condition is true.
-    Other devices would ask the host for the condition, so they call the function directly.
+    The CPU compiler fuses an operation into each operation that uses it and repeats it there, even for each coordinate
+    of a vector. The compiler does not fuse through a conditional. An optimisation barrier hides that the condition is
+    true, and the compiler removes this barrier only after fusion. Other devices would ask the host for the condition,
+    so they call the function directly.
 
     Example:
         >>> import jax.numpy as jnp
@@ -37,7 +38,7 @@ def compute_once(function: Callable[..., Array], *args: Any) -> Array:
 
 
 def materialise(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The same array, written to memory once.
+    """Return the same array, written to memory once.
 
     The CPU compiler reads a row of a table again for each element of a loop over the row, and does not vectorise it.
 
@@ -54,7 +55,7 @@ def opaque_one(values: PyTree) -> Int[Array, ""]:
     """The integer 1 as a function of values, so that operations that use it run after those that make the values.
 
     The CPU compiler copies an array twice in each iteration of a loop that reads and updates it, unless the update
-    depends on a result of the read. It does not prove that no number times 0 is above 1.
+    depends on a result of the read. The compiler does not prove that a number times 0 is never above 1.
 
     Example:
         >>> import jax.numpy as jnp
@@ -70,7 +71,7 @@ def opaque_one(values: PyTree) -> Int[Array, ""]:
 
 
 def opaque_zero(number: Float[Array, ""]) -> Int[Array, ""]:
-    """The integer 0 as a function of a number; see `opaque_one`.
+    """The integer 0, computed from a number for the purpose that `opaque_one` describes.
 
     Example:
         >>> import jax.numpy as jnp

@@ -1,11 +1,11 @@
 """Compiler options for short compile times and fast loops on a CPU.
 
 XLA builds CPU loops with MLIR, and LLVM optimises them in up to 32 parts. Without MLIR the loops are as fast and
-compile in two thirds of the time. For a program that is called a few times optimisation takes longer than it saves;
-without it, compilation takes a sixth of the time.
+compile in two thirds of the time. For a program that is called a few times, optimisation takes longer than it saves;
+without optimisation, compilation takes a sixth of the time.
 
-XLA splits each longer loop over the cores and waits for them. If each core plays a block of its own, this makes a round
-up to a third slower.
+XLA splits each longer loop over the cores and waits for them. If each core plays a block of its own, this split makes a
+round up to a third slower.
 
 Options that the user sets in XLA_FLAGS are not set here. Source locations of this package, like those of jax, are
 excluded from the metadata of operations, which makes compilation faster and leaves the user's locations.
@@ -39,14 +39,14 @@ _FUSED_PRODUCTS = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_
 
 
 class Program:
-    """A jitted function of arrays and a mesh, compiled for the platform of the mesh: on a CPU, without MLIR.
+    """A jitted function of arrays and a mesh, compiled for the platform of the mesh (without MLIR on a CPU).
 
     Loops stay on one core unless there are more than two cores per program that runs at the same time.
 
     Args:
         function: function with the keyword argument `mesh`.
-        with_mlir: function of the first argument; True compiles with MLIR and for the widest registers, which pays for
-            long loops.
+        with_mlir: function of the first argument that returns whether to compile with MLIR and for the widest
+            registers, which pays for long loops.
         **options: options of `jax.jit`.
     """
 
@@ -98,7 +98,7 @@ def fast_compile_options(platform: str, optimised: bool = False) -> dict[str, An
 
     Args:
         platform: platform of the devices, such as "cpu".
-        optimised: whether LLVM optimises, for programs that are called more than a few dozen times.
+        optimised: whether LLVM optimises; this pays for programs that are called more than a few dozen times.
     """
     if platform != "cpu":
         return {}

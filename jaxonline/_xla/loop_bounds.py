@@ -7,10 +7,10 @@ from jaxtyping import Array, Int
 
 @custom_vmap
 def batch_max(number: Int[Array, ""]) -> Int[Array, ""]:
-    """The same number; under vmap the maximum over the batch, so that all runs share one loop with the same index.
+    """Return the number, or under vmap its maximum over the batch, so that all runs share one loop with one index.
 
-    Without it, every run has a loop index of its own under vmap, and array accesses become gathers. Iterations beyond a
-    run's own number must not change the run.
+    Without this function, every run has a loop index of its own under vmap, and array accesses become gathers.
+    Iterations beyond a run's own number must not change the run.
 
     Example:
         >>> import jax, jax.numpy as jnp

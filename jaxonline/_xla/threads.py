@@ -27,7 +27,7 @@ class Cancelled(Exception):
 
 
 def run_parallel(jobs: Sequence[Callable[[], Any]], n_threads: int | None = None) -> list[Any]:
-    """Run jobs in threads (`default_threads`) and return their results in order; none starts after one has failed."""
+    """Run jobs in threads (`default_threads`), return their results in order; start no job after one has failed."""
     n_threads = min(default_threads() if n_threads is None else n_threads, max(1, len(jobs)))
     return list(map_in_threads(lambda job: jax.block_until_ready(job()), jobs, n_threads, ahead=len(jobs)))
 
@@ -45,8 +45,8 @@ def map_in_threads(
         function: function of an item, called in several threads.
         items: iterable, consumed in this thread.
         n_threads: number of threads; 1 means this thread.
-        ended: set when a call fails or no more results are needed. Calls that have not started are then skipped, and
-            running ones should check it and raise `Cancelled`.
+        ended: event that is set when a call fails or no more results are needed. Calls that have not started are then
+            skipped; running calls should check the event and raise `Cancelled`.
         ahead: largest number of items to start before the first result is yielded, by default twice `n_threads`.
     """
     if n_threads == 1:

@@ -1,11 +1,14 @@
 """Regret and mistake bounds of theorems as numbers, with the step sizes that they prescribe.
 
-Linear predictors: `linear`, with `moments` of data and noise; other gradient descent: `convex`; mistakes of
-classifiers: `classifiers`; expert advice: `experts`; bandits: `bandits`, with sets of arms `combinatorial`, with pairs
-`duelling`; kernels on noisy data: `noisy_kernels` (any noise) and `gaussian_noise`; multi-kernel least squares:
-`multikernel`; a few attributes of each instance: `attributes`.
+The modules are `linear` (linear predictors, with `moments` of data and noise), `convex` (other gradient descent),
+`classifiers` (mistakes of classifiers), `experts` (expert advice), `bandits`, `combinatorial` (bandits with sets of
+arms), `duelling` (bandits with pairs of arms), `best_arm` (identification of the best arm), `delayed` (late answers),
+`sleeping` (arms and experts that are not always available), `noisy_kernels` (kernels with any noise), `gaussian_noise`
+(kernels with Gaussian noise), `multikernel` (multi-kernel least squares) and `attributes` (a few attributes of each
+instance).
 """
 
+from jaxonline.bounds.assumptions import Assumptions
 from jaxonline.bounds.attributes import (
     StronglyConvexBound,
     aer_regret,
@@ -25,7 +28,7 @@ from jaxonline.bounds.convex import (
     online_newton_step,
     projected_gradient,
 )
-from jaxonline.bounds.delayed import bold, delayed_exp3, delayed_ucb1
+from jaxonline.bounds.delayed import bold, delayed_exp3, delayed_gradient_descent, delayed_ucb1
 from jaxonline.bounds.duelling import rucb
 from jaxonline.bounds.experts import (
     RateBound,
@@ -47,6 +50,7 @@ from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.bounds.sleeping import sleeping_exp3, sleeping_hedge, sleeping_ucb1
 
 __all__ = [
+    "Assumptions",
     "BanditBound",
     "Features",
     "MomentBounds",
@@ -62,6 +66,7 @@ __all__ = [
     "concatenated",
     "cucb",
     "delayed_exp3",
+    "delayed_gradient_descent",
     "delayed_ucb1",
     "doubling",
     "ewa",

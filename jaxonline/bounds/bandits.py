@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 from scipy import special
 
+from jaxonline.bounds.assumptions import OBLIVIOUS, STOCHASTIC, assumes
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
@@ -27,18 +28,19 @@ Gaps = Annotated[Float[ArrayLike, "K"], Ge(0), Convert(_gaps)]
 
 
 @cites("lattimore2020bandit")
+@assumes(STOCHASTIC, "pseudo-regret")
 @validate_arguments
 def explore_then_commit(
     gaps: Gaps, pulls_each: Count, n_rounds: Horizons, std: PositiveFloat = 0.5
 ) -> Float[np.ndarray, "..."]:
     """Regret bound of explore-then-commit: m sum of gaps + (T - m K) sum of gap exp(-m gap^2 / (4 std^2)).
 
-    Lattimore and Szepesvari (2020), Theorem 6.1, for sub-Gaussian losses.
+    The bound is Theorem 6.1 of Lattimore and Szepesvari (2020), for sub-Gaussian losses.
 
     Args:
         gaps: gaps of the arms [K].
         pulls_each: m, pulls of each arm.
-        n_rounds: T, one or several, at least m K.
+        n_rounds: the horizon T, or several horizons, at least m K.
         std: sub-Gaussian parameter of the losses about their means; 1/2 for losses in [0, 1].
 
     Example:
@@ -53,13 +55,14 @@ def explore_then_commit(
 
 
 @cites("auer2002finite")
+@assumes(STOCHASTIC, "pseudo-regret", losses=(0.0, 1.0))
 @validate_arguments
 def ucb1(gaps: Gaps, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """Regret bound of UCB1 (Auer et al. 2002, Theorem 1): 8 ln T sum of 1/gap (gap > 0) + (1 + pi^2/3) sum of gaps.
 
     Args:
         gaps: gaps of the arms [K].
-        n_rounds: T, one or several.
+        n_rounds: the horizon T, or several horizons.
 
     Example:
         >>> from jaxonline.bounds import ucb1
@@ -73,10 +76,11 @@ def ucb1(gaps: Gaps, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 @cites("lai1985asymptotically")
 @validate_arguments
 def lai_robbins(means: Annotated[Float[ArrayLike, "K"], Interval(gt=0, lt=1)]) -> float:
-    """Constant of Lai and Robbins (1985) for losses of 0 and 1: sum of gap / kl(mean, least mean).
+    """Constant of Lai and Robbins (1985) for losses of 0 and 1: sum over arms of gap / kl(mean, least mean).
 
-    The regret of every consistent learner (its regret grows more slowly than any power of T, for all means) is at least
-    this times ln T (1 - o(1)); that of `KLUCB` and `BernoulliThompson` is at most this times ln T (1 + o(1)).
+    A learner is consistent if its regret grows more slowly than any power of T, for all means. The regret of every
+    consistent learner is at least this constant times ln T (1 - o(1)). The regret of `KLUCB` and `BernoulliThompson` is
+    at most the constant times ln T (1 + o(1)).
 
     Args:
         means: mean losses of the arms [K].
@@ -93,13 +97,14 @@ def lai_robbins(means: Annotated[Float[ArrayLike, "K"], Interval(gt=0, lt=1)]) -
 
 
 @cites("audibert2009minimax")
+@assumes(STOCHASTIC, "pseudo-regret", losses=(0.0, 1.0))
 @validate_arguments
 def moss(n_arms: Count, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """Regret bound of MOSS: 49 sqrt(K T) for every distribution of losses (Audibert and Bubeck 2009, Theorem 5).
 
     Args:
         n_arms: K.
-        n_rounds: T, one or several, each for a learner that knows it.
+        n_rounds: the horizon T, or several horizons, each for a learner that knows its horizon.
 
     Example:
         >>> from jaxonline.bounds import moss
@@ -114,11 +119,12 @@ def moss(n_arms: Count, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 def minimax(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """Minimax lower bound on the regret of every learner, for some arms with losses 0 and 1: min(sqrt(K T), T) / 20.
 
-    Auer, Cesa-Bianchi, Freund and Schapire (2002), Theorem 5.1; the mean over the arms of `HiddenBestArm.over_horizon`.
+    The bound is Theorem 5.1 of Auer, Cesa-Bianchi, Freund and Schapire (2002). The bound holds for the mean regret over
+    the random arms of `HiddenBestArm.over_horizon`.
 
     Args:
         n_arms: K.
-        n_rounds: T, one or several, each with its own environment.
+        n_rounds: the horizon T, or several horizons, each with its own environment.
 
     Example:
         >>> from jaxonline.bounds import minimax
@@ -130,13 +136,14 @@ def minimax(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 
 
 @cites("bubeck2012regret")
+@assumes(OBLIVIOUS, losses=(0.0, 1.0), prescribed_rate=True)
 @validate_arguments
 def exp3(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """Regret bound of `EXP3.over_horizon`: sqrt(2 T K ln K) (Bubeck and Cesa-Bianchi 2012, Theorem 3.1).
 
     Args:
         n_arms: K.
-        n_rounds: T, one or several, each for a learner that knows it.
+        n_rounds: the horizon T, or several horizons, each for a learner that knows its horizon.
 
     Example:
         >>> from jaxonline.bounds import exp3
@@ -147,6 +154,7 @@ def exp3(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 
 
 @cites("bubeck2012regret")
+@assumes(OBLIVIOUS, losses=(0.0, 1.0), prescribed_rate=True)
 @validate_arguments
 def exp4(n_experts: CountFrom2, n_arms: Count, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """Regret bound of `EXP4.over_horizon` against N experts: sqrt(2 T K ln N) (Bubeck, Cesa-Bianchi 2012, Theorem 4.2).
@@ -154,7 +162,7 @@ def exp4(n_experts: CountFrom2, n_arms: Count, n_rounds: Horizons) -> Float[np.n
     Args:
         n_experts: N.
         n_arms: K.
-        n_rounds: T, one or several, each for a learner that knows it.
+        n_rounds: the horizon T, or several horizons, each for a learner that knows its horizon.
 
     Example:
         >>> from jaxonline.bounds import exp4
@@ -165,15 +173,16 @@ def exp4(n_experts: CountFrom2, n_arms: Count, n_rounds: Horizons) -> Float[np.n
 
 
 @cites("neu2015explore")
+@assumes(quantity="regret with high probability", losses=(0.0, 1.0), prescribed_rate=True)
 @validate_arguments
 def exp3_ix(n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat) -> Float[np.ndarray, "..."]:
     """High-probability regret bound of `EXP3IX.over_horizon` against the best arm in hindsight (Neu 2015, Theorem 1).
 
-    2 sqrt(2 K T ln K) + (sqrt(2 K T / ln K) + 1) ln(2 / delta), with probability at least 1 - delta.
+    The bound is 2 sqrt(2 K T ln K) + (sqrt(2 K T / ln K) + 1) ln(2 / delta), with probability at least 1 - delta.
 
     Args:
         n_arms: K.
-        n_rounds: T, one or several, each for a learner that knows it.
+        n_rounds: the horizon T, or several horizons, each for a learner that knows its horizon.
         delta: probability that the bound fails.
 
     Example:
@@ -186,20 +195,22 @@ def exp3_ix(n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat) -> Flo
 
 
 @cites("bubeck2012regret")
+@assumes(quantity="regret with high probability", losses=(0.0, 1.0), prescribed_rate=True)
 @validate_arguments
 def exp3_p(
     n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat, known: bool = True
 ) -> Float[np.ndarray, "..."]:
     """High-probability regret bound of `EXP3P.over_horizon` against the best arm in hindsight.
 
-    5.15 sqrt(T K ln(K / delta)), with probability at least 1 - delta: Bubeck and Cesa-Bianchi (2012), Theorem 3.3.
+    The bound is 5.15 sqrt(T K ln(K / delta)), which holds with probability at least 1 - delta: Bubeck and Cesa-Bianchi
+    (2012), Theorem 3.3.
 
     Args:
         n_arms: K.
-        n_rounds: T, one or several, each for a learner that knows it.
+        n_rounds: the horizon T, or several horizons, each for a learner that knows its horizon.
         delta: probability that the bound fails.
-        known: whether the learner was made for this delta. A learner made for delta = 1 has the bound sqrt(T K / ln K)
-            ln(1 / delta) + 5.15 sqrt(T K ln K) for all delta.
+        known: whether the learner was made for the given value of delta. A learner made for delta = 1 has the bound
+            sqrt(T K / ln K) ln(1 / delta) + 5.15 sqrt(T K ln K) for all delta.
 
     Example:
         >>> from jaxonline.bounds import exp3_p

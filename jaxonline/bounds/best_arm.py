@@ -14,17 +14,17 @@ from jaxonline.parameters.validation import validate_arguments
 @cites("evendar2006action")
 @validate_arguments
 def successive_elimination(gaps: Gaps, delta: OpenUnitFloat) -> int:
-    """The number of pulls of `SuccessiveElimination`: with probability at least 1 - delta it is at most this number.
+    """Bound on the number of pulls of `SuccessiveElimination`, which holds with probability at least 1 - delta.
 
-    An arm with the gap D is dropped after n pulls as soon as 4 a(n) <= D. The best arm is pulled as often as the second
-    best one.
+    The learner drops an arm with the gap D after n pulls if 4 a(n) <= D, where a(n) is the confidence radius of the
+    learner. The best arm is pulled as often as the second best arm.
 
     Args:
-        gaps: the gaps of the mean losses of the arms [K], with one 0.
+        gaps: the gaps of the mean losses of the arms [K]; exactly one gap is 0.
         delta: the largest probability of a wrong recommendation.
 
     Raises:
-        ValueError: several arms are the best ones.
+        ValueError: more than one arm has the gap 0.
 
     Example:
         >>> from jaxonline.bounds import successive_elimination
@@ -48,17 +48,17 @@ def successive_elimination(gaps: Gaps, delta: OpenUnitFloat) -> int:
 @cites("karnin2013almost")
 @validate_arguments
 def sequential_halving(gaps: Gaps, budget: Count) -> float:
-    """The probability that `SequentialHalving` recommends a wrong arm: at most 3 log2 K exp(-budget / (8 H log2 K)).
+    """Bound on the probability that `SequentialHalving` recommends a wrong arm: 3 log2 K exp(-budget / (8 H log2 K)).
 
-    H is the largest i / gap_i^2 over the arms in the order of their gaps: Karnin, Koren and Somekh (2013), Theorem 4.1,
-    for losses in [0, 1].
+    H is the largest i / gap_i^2 over i = 2, ..., K, with the gaps in increasing order. The bound is Theorem 4.1 of
+    Karnin, Koren and Somekh (2013), for losses in [0, 1].
 
     Args:
-        gaps: the gaps of the mean losses of the arms [K], with one 0.
+        gaps: the gaps of the mean losses of the arms [K]; exactly one gap is 0.
         budget: the number of pulls.
 
     Raises:
-        ValueError: several arms are the best ones.
+        ValueError: more than one arm has the gap 0.
 
     Example:
         >>> from jaxonline.bounds import sequential_halving

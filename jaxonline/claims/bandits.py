@@ -1,7 +1,8 @@
-"""Claims on the estimates of bandits, by enumeration of the drawn arm: K = 4 arms (one asleep), N = 3 experts.
+"""Claims on loss estimates of bandit algorithms, checked by enumeration of the drawn arm (4 arms; EXP4: 3 experts).
 
-EXP3 and EXP4 are unbiased. EXP3-IX and EXP3.P are biased on purpose: claimed as estimates of the losses (gains), and of
-their intended mean.
+The estimates of EXP3 and EXP4 are unbiased. The estimates of EXP3-IX and EXP3.P are biased on purpose. One claim
+compares their means with the losses (EXP3-IX) or the gains (EXP3.P), another claim with the biased means that the
+algorithm intends. In the claims with masks, one arm is not available.
 """
 
 from collections.abc import Callable
@@ -12,24 +13,26 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxonline.claims.registry import SamplingOptions, claim
-from jaxonline.feedback import BanditOracle
+from jaxonline.feedback import Bandit, BanditOracle, Delayed
 from jaxonline.game import Available, Draw, Specs
 from jaxonline.learners.bandits.exp3 import EXP3
 from jaxonline.learners.bandits.exp3_ix import EXP3IX
 from jaxonline.learners.bandits.exp3_p import EXP3P
 from jaxonline.learners.bandits.exp4 import EXP4
+from jaxonline.learners.wrappers.update_on_arrival import UpdateOnArrival
 from jaxonline.linalg.programs import run_compiled
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.result import Verification
 
 LOSSES, P = np.array([0.3, 0.9, 0.0, 1.0]), np.array([0.4, 0.1, 0.45, 0.05])
 ADVICE = np.array([[0.7, 0.1, 0.1, 0.1], [0.0, 0.0, 0.0, 1.0], [0.25, 0.25, 0.25, 0.25]])
+PRESENT_P = np.array([0.2, 0.3, 0.2, 0.3])
 GAMMA, BETA = 0.02, 0.03
 MASK, CUMULATIVE_LOSSES = np.array([True, False, True, True]), np.array([0.5, 0.0, 1.5, 1.0])
 
 
 def _support(estimates: Callable[[Draw, Any], Any]) -> list[tuple[float, np.ndarray]]:
-    """Return the estimates after each arm with its probability."""
+    """Return, for each arm, its probability and the loss estimates after a pull of this arm."""
     with jax.enable_x64(True):
         p, losses = jnp.asarray(P), jnp.asarray(LOSSES)
         estimates_by_arm = jax.vmap(lambda arm: estimates(Draw(arm, p), losses[arm]))
@@ -38,7 +41,7 @@ def _support(estimates: Callable[[Draw, Any], Any]) -> list[tuple[float, np.ndar
 
 @claim("importance weights, EXP3", "Auer et al. 2002", cost="exact", printed="unbiased")
 def _exp3(form: str, options: SamplingOptions) -> Verification:
-    """With eta = 1 the state of exponential weights is the sum of the estimates."""
+    """With eta = 1 the state of EXP3 after the first update is the loss estimate to test."""
     exp3 = EXP3(1.0)
 
     def estimates(move: Draw, loss: Any) -> Any:
@@ -49,7 +52,7 @@ def _exp3(form: str, options: SamplingOptions) -> Verification:
 
 
 def _sleeping_estimates(renormalised: bool) -> Verification:
-    """Return the verdict on the estimates of the available arms, with eta = 1 in a state that is not uniform."""
+    """Return the verdict on EXP3's loss estimates with a mask, for the available arms and non-uniform weights."""
     exp3, weights = EXP3(1.0), np.exp(-CUMULATIVE_LOSSES)
     p = weights[MASK] / weights[MASK].sum()
     with jax.enable_x64(True):
@@ -72,13 +75,46 @@ def _sleeping(form: str, options: SamplingOptions) -> Verification:
 
 @claim("importance weights of all arms, EXP3 with masks", "Freund et al. 1997", cost="exact", printed="biased")
 def _sleeping_not_renormalised(form: str, options: SamplingOptions) -> Verification:
-    """Without renormalisation over the available arms the estimates are too large."""
+    """The loss estimates are too large if the probabilities are not renormalised over the available arms."""
     return _sleeping_estimates(renormalised=False)
+
+
+@claim(
+    "importance weights of the round answered, EXP3 with delay", "Joulani et al. 2013", cost="exact", printed="unbiased"
+)
+def _delayed(form: str, options: SamplingOptions) -> Verification:
+    """Test the loss estimate of round 1, whose answer arrives in round 3, when the arms have other probabilities."""
+    learner, key = UpdateOnArrival(EXP3(1.0)), jax.random.key(0)
+
+    def estimates(move: Draw, loss: Any) -> Any:
+        losses, feedback = jnp.asarray(LOSSES), Delayed(Bandit(), 2)
+        queue = feedback.init(key, Specs((), losses), move)
+        present = Draw(jnp.int32(0), jnp.asarray(PRESENT_P))
+        for t, played in ((1, move), (2, present)):
+            queue = feedback.observe(key, queue, jnp.int32(t), (), losses, played)
+        oracle = feedback.open(key, jnp.int32(3), (), losses, present, queue)
+        return learner.update(key, learner.init(key, Specs((), losses)), oracle)[0]
+
+    return unbiased(None, LOSSES, support=_support(estimates))
+
+
+@claim(
+    "importance weights of the present round, EXP3 with delay", "Joulani et al. 2013", cost="exact", printed="biased"
+)
+def _delayed_present(form: str, options: SamplingOptions) -> Verification:
+    """Show that dividing the loss of round 1 by the arm's probability of round 3 gives a biased estimate."""
+
+    def estimates(move: Draw, loss: Any) -> Any:
+        losses, present = jnp.asarray(LOSSES), move._replace(probabilities=jnp.asarray(PRESENT_P))
+        state = EXP3(1.0).init(None, Specs((), losses))
+        return EXP3(1.0).update(None, state, BanditOracle((), present, losses))[0]
+
+    return unbiased(None, LOSSES, support=_support(estimates))
 
 
 @claim("importance weights of experts, EXP4", "Auer et al. 2002", cost="exact", printed="unbiased")
 def _exp4(form: str, options: SamplingOptions) -> Verification:
-    """The state is the sum of the estimates of the experts' losses."""
+    """With eta = 1 the state of EXP4 after the first update is the estimate of the experts' losses to test."""
     exp4 = EXP4(1.0)
 
     def estimates(move: Draw, loss: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Citations in BibTeX: the papers of the methods of a result, and this package."""
+"""Citations in BibTeX: the papers about the methods that a result uses, and this package."""
 
 import dataclasses
 import types
@@ -18,11 +18,11 @@ from jaxonline.store.output_paths import write_text
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Bibliography:
-    """Entries of BibTeX; it prints as the file.
+    """BibTeX entries of papers; `print` shows them as a BibTeX file.
 
     Attributes:
-        uses: by key, the names of the methods that the entry is cited for; none for the package itself.
-        without: given learners and other objects without a known paper, such as your own.
+        uses: for each entry's key, the names of the methods for which the entry is cited; empty for the package itself.
+        without: names of the given objects that have no known paper, such as your own learners.
     """
 
     uses: Mapping[str, tuple[str, ...]]
@@ -30,11 +30,11 @@ class Bibliography:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys of all entries, the package first."""
+        """The BibTeX keys of all entries; the key of this package is the first."""
         return tuple(self.uses)
 
     def save(self, path: str | Path) -> Path:
-        """Write the file."""
+        """Write the entries to a BibTeX file."""
         return write_text(Path(path), f"{self}\n")
 
     def __str__(self) -> str:
@@ -49,18 +49,18 @@ class Bibliography:
 
 
 def cite(*things: Any) -> Bibliography:
-    """Return BibTeX of the papers of the used methods, and of this package.
+    """Return the BibTeX entries of the papers about the given methods, and of this package.
 
-    For a result, these are the methods that `Result.meta` declares: its learners with their estimators, and
-    environments of papers. Methods inside functions, and optimizers of optax, are not included.
+    The methods of a result are those that `Result.meta` declares: its learners with their estimators, and environments
+    from papers. Methods that are used inside functions, and optax optimizers, are not cited.
 
     Args:
-        *things: results, standings, learners, estimators, bounds, or their names; none for the entry of the package
-            alone.
+        *things: results, standings, learners, estimators, bounds, or their names; without arguments, only the entry of
+            the package is returned.
 
     Raises:
-        TypeError: a thing is of another kind.
-        ValueError: a name is unknown.
+        TypeError: an argument is not one of the objects listed above.
+        ValueError: a name is not the name of a method of this package.
 
     Example:
         >>> import jaxonline as jo
@@ -89,7 +89,7 @@ def cite(*things: Any) -> Bibliography:
 
 
 def _methods(thing: Any) -> Iterator[list[str]]:
-    """Yield the names of the methods of each part of a thing, as `method_names`."""
+    """Yield one list of method names for each learner of a result and for its game, or one for any other object."""
     if isinstance(thing, Standings):
         for result in thing.results.values():
             yield from _methods(result)

@@ -1,7 +1,7 @@
-"""Claims on learners: the mean of an update is the paper's step with the exact gradient.
+"""Claims on learners: the mean of a random update equals the paper's step with the exact gradient.
 
-Each learner runs ten rounds through its own oracle; its next update is a random number with a known mean. This tests
-the whole update: queries, estimate, step size and state. (For EXP3 see `bandits`.)
+Each learner runs ten rounds through its own oracle; its next update is random and has a known mean. A claim tests the
+whole update: queries, estimate, step size and state. (The claims on EXP3 are in `bandits`.)
 """
 
 import functools
@@ -80,7 +80,7 @@ def _run_rounds(learner, feedback, rows, outcomes):
 
 @functools.cache
 def _update_sampler(statistic: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a sampler of `statistic(learner, before, after)` at one update."""
+    """Return a sampler of `statistic(learner, before, after)`, with the learner's states before and after an update."""
 
     def sample(learner, feedback, state, x, y, key):
         after = _step(learner, feedback, state, jnp.int32(ROUNDS + 1), x, y, key)
@@ -92,7 +92,7 @@ def _update_sampler(statistic: Callable[..., Any]) -> Callable[..., Any]:
 def _check(
     learner, feedback, state, statistic, target, options: SamplingOptions, rows=XS, outcomes=YS, **known
 ) -> Verification:
-    """Compare the mean of a statistic of the update in the last round with its target."""
+    """Compare the mean of a statistic of the update in the last round with the target value."""
     sampler = jax.tree_util.Partial(_update_sampler(statistic), learner, feedback, state, rows[-1], outcomes[-1])
     return unbiased(sampler, target, **{"detect": 0.08} | known, **options.sampling())
 
@@ -140,7 +140,7 @@ def _attributes_l2(form: str, options: SamplingOptions) -> Verification:
 
 @claim("update on Fourier features of two copies, mean features", "B, Lemma 1", few=True, improved="unbiased")
 def _on_features(form: str, options: SamplingOptions) -> Verification:
-    """Noise damps the means of features by e^(-omega' Sigma omega / 2); the step is the gradient at these means."""
+    """Noise multiplies mean features by e^(-omega' Sigma omega / 2); the mean step is the gradient at these means."""
     features = FourierFeatures(_FREQUENCIES, None, 1.3)
     learner = WithFeatures(GradientLearner(TwoCopies(), InverseSqrt(STEP)), features)
     state = _state_after_rounds(learner, COPIES, XS, YS)
@@ -157,7 +157,7 @@ def _log_ratios(learner, before, after):
 
 @claim("update of exponentiated gradient, two copies", "Kivinen and Warmuth 1997", improved="unbiased")
 def _exponentiated(form: str, options: SamplingOptions) -> Verification:
-    """The ratios of the weights are multiplied by the exponentials of the gradient's differences."""
+    """On average the log ratio of two weights changes by -step times the difference of their gradient entries."""
     learner = ExponentiatedGradient(TwoCopies(), InverseSqrt(STEP), scale=1.5, signed=True)
     state = _state_after_rounds(learner, COPIES, XS, YS)
     g = 1.5 * _gradient(np.asarray(run_compiled(ExponentiatedGradient.w, learner, state), float))
@@ -179,7 +179,7 @@ def _change_at_a_point(learner, before, after):
 
 @claim("update of Algorithm 1, kernel (1 + <x, x'>)^2", "A, Algorithm 1", few=True, improved="unbiased")
 def _noisy_kernel(form: str, options: SamplingOptions) -> Verification:
-    """The hypothesis changes at z by -step l'(<w, Psi(x)> - y) k(x, z) on average."""
+    """On average the value of the hypothesis at z changes by -step l'(<w, Psi(x)> - y) k(x, z)."""
     feature_map = DotProductFeatureMap(Inhomogeneous(2), FiniteDistribution([0.2, 0.4, 0.4]))
     length = GradientLength.for_loss(Squared(), minimum_variance, 4.0)
     learner = NoisyKernel(feature_map, length, InverseSqrt(STEP), None, Storage(2, 2, 0, 1, 1))
@@ -197,7 +197,7 @@ def _surrogate_change(learner, before, after):
 
 @claim("update of kernel learning with a surrogate", "B, Theorem 3", few=True, improved="unbiased")
 def _surrogate(form: str, options: SamplingOptions) -> Verification:
-    """The surrogate kernel removes the noise of the new point: -step 2 (w(x) - y) k(x, z) on average."""
+    """With the surrogate kernel, the mean change of w(z) is -step 2 (w(x) - y) k(x, z), as without noise."""
     variances, kernel = [0.1, 0.2, 0.05], Gaussian(1.5)
     learner = SurrogateKernel(Surrogate(kernel, variances, 3), InverseSqrt(STEP), ROUNDS + 1)
     state = _state_after_rounds(learner, COPIES, XS, YS)
@@ -226,7 +226,7 @@ def _ball_step(learner, before, after):
 
 @claim("update of gradient descent without a gradient", "Flaxman et al. 2005", improved="unbiased")
 def _bandit(form: str, options: SamplingOptions) -> Verification:
-    """The mean of |w - y|^2 over a ball has the same gradient."""
+    """The mean of the loss |w - y|^2 over a ball around w has the same gradient as the loss at w."""
     learner, feedback = GradientBandit(1.5, 0.05, 20.0), LossOfMove(SquaredDistance())
     w = _state_after_rounds(learner, feedback, np.zeros((ROUNDS + 1, 0), np.float32), 3 * LOSSES)
     target = 2 * (np.asarray(w, float) - 3 * LOSSES[-1].astype(float))
@@ -240,7 +240,7 @@ def _added(learner, before, after):
 
 @claim("update of label-efficient Hedge", "Cesa-Bianchi et al. 2005", improved="unbiased")
 def _label_efficient(form: str, options: SamplingOptions) -> Verification:
-    """On average the losses are added to the state of exponential weights."""
+    """On average an update adds the losses of the round to the state of exponential weights."""
     learner, feedback, rows = LabelEfficientHedge(EWA(0.4), 0.3), OnRequest(), np.zeros((ROUNDS + 1, 0), np.float32)
     state = _state_after_rounds(learner, feedback, rows, LOSSES)
     target = LOSSES[-1].astype(float)

@@ -1,4 +1,4 @@
-"""Plot of all claims as intervals around zero."""
+"""Plot of an interval for the bias of each claim."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,10 +16,11 @@ _LINEAR_RANGE = 0.1
 
 
 def plot_intervals(rows: Sequence[Row]) -> Any:
-    """Plot one interval for each claim: correct claims contain zero.
+    """Plot an interval for the bias of each claim; the interval of a correct claim contains zero.
 
-    For bounds the interval is value / bound - 1, and respected bounds are not above zero. The axis is linear near zero
-    and logarithmic beyond. Rows without a number are left out.
+    For a claim on a bound, the plot shows the interval of value / bound - 1, which is not above zero if the bound is
+    respected. The axis of the bias is linear near zero and logarithmic beyond. Rows without a finite bias and
+    half-width are left out.
 
     Example:
         >>> from jaxonline.claims import plot_intervals, run_claims
@@ -64,6 +65,6 @@ def plot_intervals(rows: Sequence[Row]) -> Any:
 
 
 def save_intervals(rows: Sequence[Row], path: str | Path) -> None:
-    """Write `plot_intervals(rows)` to a file; its ending, one of `ENDINGS`, is the format."""
+    """Write `plot_intervals(rows)` to a file; the ending of its name, one of `ENDINGS`, determines the format."""
     with output_file(Path(path)) as path:
         plot_intervals(rows).savefig(path, dpi=150)

@@ -1,6 +1,6 @@
-"""Formulas of kernels and feature maps of papers A and B as printed, wrong, only for comparison with the right ones.
+"""Wrong formulas for kernels and feature maps as printed in papers A and B, for comparison with the right formulas.
 
-The right ones are in `jaxonline.kernels` and in `feature_maps`, `gradient_length`, `surrogates` of
+The right formulas are in `jaxonline.kernels` and in `feature_maps`, `gradient_length`, `surrogates` of
 `jaxonline.estimators`.
 """
 
@@ -27,22 +27,22 @@ from jaxonline.parameters.struct import struct
 
 
 def printed_binomial(a: ArrayLike, exponent: float) -> Array:
-    """E5, A section 2: the "binomial kernel" (1 + <x, x'>)^-alpha as a function of a = <x, x'>; it is no kernel."""
+    """Return (1 + <x, x'>)^-alpha, paper A's "binomial kernel", which is no kernel (erratum E5); `a` is <x, x'>."""
     return (1.0 + as_floating(a)) ** -exponent
 
 
 def printed_binomial_coefficients(n_terms: int, exponent: float) -> np.ndarray:
-    """E5: the Taylor coefficients of the printed binomial kernel, which alternate in sign."""
+    """Return the Taylor coefficients of `printed_binomial` (erratum E5 of paper A), which alternate in sign."""
     n = np.arange(check.count("n_terms", n_terms))
     return (-1.0) ** n * special.poch(exponent, n) / special.factorial(n)
 
 
 @struct
 class PrintedGaussianFeatureMap(FeatureMap):
-    """E6, A Subroutine 5: the Gaussian feature map with (2/width^2)^n / n! instead of its square root.
+    """Gaussian feature map printed in paper A, Subroutine 5: (2/width^2)^n / n! lacks the square root (erratum E6).
 
-    Its inner products (Subroutines 6 and 7) are `printed_gaussian_kernel`. The arguments are those of
-    `GaussianFeatureMap`, to which it delegates the rest.
+    The inner product of two printed features (paper A, Subroutines 6 and 7) is `printed_gaussian_kernel`. The printed
+    map has the arguments of `GaussianFeatureMap` and uses its methods where they are not affected.
     """
 
     kernel: Gaussian
@@ -51,13 +51,13 @@ class PrintedGaussianFeatureMap(FeatureMap):
 
     @property
     def right(self) -> GaussianFeatureMap:
-        """The map without the misprint."""
+        """The Gaussian feature map without the misprint."""
         return GaussianFeatureMap(self.kernel, self.law, self.pair_law)
 
     def combine(
         self, counts: tuple[Int[Array, ""], Int[Array, ""]], pairs: PairProduct, factors: Float[Array, "l d"]
     ) -> NoisyFeature:
-        """Subroutine 5 with the printed factor."""
+        """Compute the estimate of paper A, Subroutine 5, with the printed factor."""
         n1, n2 = (jnp.asarray(count, jnp.int32) for count in counts)
         dtype = factors.dtype
         sign = jnp.where(n1 % 2 == 0, pairs.sign, -pairs.sign)
@@ -85,7 +85,7 @@ class PrintedGaussianFeatureMap(FeatureMap):
         n = int(counts[1])
         return (2.0 / host_float("width", self.kernel.width) ** 2) ** n / math.factorial(n)
 
-    # Delegated to the right map.
+    # Methods delegated to the right map.
 
     def sample_counts(self, key: Key[Array, ""]) -> tuple[Int[Array, ""], Int[Array, ""]]:
         return self.right.sample_counts(key)
@@ -110,7 +110,10 @@ class PrintedGaussianFeatureMap(FeatureMap):
 
 
 def printed_gaussian_kernel(x: ArrayLike, x2: ArrayLike, width: float) -> float:
-    """E6: e^(-(|x|^2 + |x'|^2)/width^2) sum_n (4 <x, x'>/width^4)^n / n!^2, the product of printed features."""
+    """Return the inner product of two Gaussian features as printed in paper A (erratum E6).
+
+    The product is e^(-(|x|^2 + |x'|^2)/width^2) sum_n (4 <x, x'>/width^4)^n / n!^2.
+    """
     x, x2 = np.asarray(x, float), np.asarray(x2, float)
     series = special.hyp0f1(1.0, 4.0 * (x @ x2) / width**4)
     return float(math.exp(-(x @ x + x2 @ x2) / width**2) * series)
@@ -119,9 +122,9 @@ def printed_gaussian_kernel(x: ArrayLike, x2: ArrayLike, width: float) -> float:
 def printed_gaussian_second_moment(
     p: float, copy_moment: float, width: float, pair_moment: float | None = None
 ) -> float:
-    """E7: the exact second moment of the printed Gaussian map, (p/(p-1))^2 I_0(2 sqrt(pF)/w^2) I_0(4 sqrt(pM)/w^2).
+    """Exact second moment (p/(p-1))^2 I_0(2 sqrt(pF)/w^2) I_0(4 sqrt(pM)/w^2) of paper A's printed Gaussian map (E7).
 
-    `copy_moment` is M = E |x~|^2, `pair_moment` F = E <x~, x~'>^2, by default its maximum M^2.
+    `copy_moment` is M = E |x~|^2; `pair_moment` is F = E <x~, x~'>^2, by default the largest possible value M^2.
     """
     pair_moment = copy_moment**2 if pair_moment is None else pair_moment
     pairs = special.i0(2.0 * math.sqrt(p * pair_moment) / width**2)
@@ -129,9 +132,10 @@ def printed_gaussian_second_moment(
 
 
 def printed_lemma5_bound(p: float, copy_moment: float, width: float) -> float:
-    """E7, A Lemma 5: (p/(p-1))^2 exp((sqrt(p) M + 2 p sqrt(M)) / w^2), whose exponent lacks a factor 2.
+    """Bound (p/(p-1))^2 exp((sqrt(p) M + 2 p sqrt(M)) / w^2) on E|Psi~|^2 printed in paper A, Lemma 5 (erratum E7).
 
-    The last step of the proof squares two exponential series, and (sum a^n/n!)^2 is e^(2a). Infinite beyond float64.
+    The exponent lacks a factor 2: the last step of the proof squares two exponential series, and (sum a^n/n!)^2 is
+    e^(2a). The bound is inf if it exceeds float64.
     """
     exponent = (math.sqrt(p) * copy_moment + 2.0 * p * math.sqrt(copy_moment)) / width**2
     try:
@@ -141,7 +145,7 @@ def printed_lemma5_bound(p: float, copy_moment: float, width: float) -> float:
 
 
 def printed_projection(squared_norm: ArrayLike, bound: ArrayLike) -> Array:
-    """E8, A Algorithm 1: the factor sqrt(B_w) / n~ on alpha where n~ = |w|^2 > B_w; sqrt(B_w / n~) is right."""
+    """Factor on alpha printed in paper A, Algorithm 1: sqrt(B_w)/n~ if n~ = |w|^2 > B_w (erratum E8: sqrt(B_w/n~))."""
     n, bound = as_floating(squared_norm), as_floating(bound)
     return jnp.where(n > bound, jnp.sqrt(bound) / n, jnp.ones_like(n))
 
@@ -153,9 +157,9 @@ def printed_gradient_length(
     hypothesis: Callable[[NoisyFeature], Float[Array, ""]],
     y: ArrayLike,
 ) -> LengthEstimate:
-    """E9, A Subroutine 1: Grad_Length_Estimate of a classification loss without the y inside the product.
+    """Estimate g~ of a classification loss printed in paper A, Subroutine 1: no y inside the product (erratum E9).
 
-    Its mean is y l'(<w, Psi(x)>). The arguments are those of `GradientLength.estimate`.
+    The printed estimate has the mean y l'(<w, Psi(x)>). The arguments are those of `GradientLength.estimate`.
     """
     if estimator.kind != "classification":
         raise ArgumentError("estimator", f"must be of the kind 'classification' (got {estimator.kind!r})")
@@ -170,7 +174,7 @@ def printed_gradient_length(
 def printed_radial_surrogate(
     mixture: GaussianMixture, standard_deviation: float, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]
 ) -> Float[Array, ""]:
-    """E13, B appendix E: the surrogate of a mixture of Gaussian kernels with 2 sigma u < 1 for 2 sigma^2 u."""
+    """Surrogate of a Gaussian mixture printed in paper B, appendix E: 2 sigma u < 1 for 2 sigma^2 u (erratum E13)."""
     rates = np.asarray(mixture.rates, float)
     check.numbers("2 sigma u", 2.0 * standard_deviation * rates, lt=1.0)
     difference = as_floating(x) - as_floating(x2)
@@ -181,5 +185,5 @@ def printed_radial_surrogate(
 
 
 def printed_lemma7_bound(standard_deviation: float, c: float) -> float:
-    """E13, B Lemma 7: exp(2 sigma c); exp(2 sigma^2 c) is right."""
+    """Bound exp(2 sigma c) on R^2 printed in paper B, Lemma 7; exp(2 sigma^2 c) is right (erratum E13)."""
     return math.exp(2.0 * standard_deviation * c)

@@ -1,4 +1,4 @@
-"""The papers of the methods of this package, as their modules declare them; the entries are in `references.bib`."""
+"""Papers about the methods of this package, as their modules declare them; `references.bib` has the BibTeX entries."""
 
 import functools
 import importlib
@@ -19,7 +19,7 @@ METHODS = REFERENCES
 
 @functools.cache
 def entries() -> dict[str, str]:
-    """Return every entry of `references.bib` by key.
+    """Return the BibTeX text of every entry of `references.bib`, by key.
 
     Example:
         >>> from jaxonline.claims.references import entries

@@ -1,6 +1,6 @@
-"""Claims, statements of the papers and of this package that `jaxonline.verify` checks, and their runner.
+"""Claims, which are statements of the papers and of this package that `jaxonline.verify` checks, and their runner.
 
-The claims are in the modules `TOPICS`, papers and misprints in `errata`.
+The claims are in the modules `TOPICS`; the papers and errata are in `errata`.
 """
 
 import dataclasses
@@ -30,18 +30,29 @@ from jaxonline.verify.result import BIASED, RESPECTED, UNBIASED, VIOLATED, Verif
 FORMS = ("printed", "corrected", "improved")
 EXACT, SAMPLED = COSTS = ("exact", "sampled")
 MAX_SAMPLES = 2**31 - 1  # counted in int32
-TOPICS = ("series", "kernels", "lengths", "noise", "attributes", "features", "bandits", "learners")
+TOPICS = (
+    "series",
+    "kernels",
+    "lengths",
+    "regret",
+    "noise",
+    "surrogates",
+    "attributes",
+    "features",
+    "bandits",
+    "learners",
+)
 
 
 @dataclasses.dataclass(frozen=True)
 class SamplingOptions:
-    """The runner's sampling options; a claim passes on `**options.sampling()`.
+    """Sampling options of `run_claims`, which a claim's check passes on to `verify` as `**options.sampling()`.
 
     Attributes:
         samples: number of samples, or None for the number that the error rates require.
-        seed: the seed.
-        mesh: the devices, or None for all.
-        progress: called as `progress(done, total)` during one claim.
+        seed: seed of the samples.
+        mesh: the devices, or None for all devices.
+        progress: called as `progress(done, total)` during the check of one claim.
         few: whether a few blocks of samples suffice (`verify.unbiased`).
     """
 
@@ -63,16 +74,17 @@ class SamplingOptions:
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """One statement and its check.
+    """A statement of a paper or of this package, and its check.
 
     Attributes:
-        name: the claim, with the number of its erratum.
-        paper: letter of the paper, and equation, lemma or algorithm.
-        form: "printed" as in the paper, "corrected", or "improved" beyond the paper.
+        name: the claim in a few words, with the number of its erratum if it has one.
+        paper: the letter of the paper, then the equation, lemma or algorithm with the claim.
+        form: "printed" for the claim as in the paper, "corrected", or "improved" for a claim beyond the paper.
         expected: the expected verdict.
         check: `check(options)` returns the verification.
-        erratum: number of the misprint, or None.
-        cost: "exact", without samples, in milliseconds; or "sampled", with compilation, in seconds.
+        erratum: the number of the claim's misprint, or None.
+        cost: "exact" if the check needs no samples and takes milliseconds; "sampled" if it compiles a program, draws
+            samples and takes seconds.
     """
 
     name: str
@@ -91,7 +103,7 @@ class Claim:
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A claim and its verification: one line of `jaxonline verify`."""
+    """A claim with its verification, which is one line of the output of `jaxonline verify`."""
 
     claim: Claim
     verification: Verification
@@ -99,14 +111,14 @@ class Row:
 
     @property
     def as_expected(self) -> bool:
-        """Whether the verdict is the expected one."""
+        """Whether the claim has its expected verdict."""
         return self.verification.verdict == self.claim.expected
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all numbers and words for a file; None for unknown values.
+        """Return all fields of the row for a file, with None for unknown values.
 
-        `bias`, `half_width`, `detectable` and `cap_bias` are in units of the target (for bounds: value / bound - 1),
-        second moments in the estimator's own.
+        `bias`, `half_width`, `detectable` and `cap_bias` are in units of the target (for claims on bounds they refer to
+        value / bound - 1). Second moments are in units of the estimator.
         """
         claim, verification = self.claim, self.verification
         return {
@@ -133,12 +145,12 @@ class Row:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The unit of the numbers, and the notes of the verification."""
+        """Notes on the row: the unit of its numbers, and the notes of the verification."""
         return f"unit: {self.verification.unit_name} ({self.verification.unit:.6g})", *self.verification.notes
 
 
 def finite_or_none(value: float | None) -> float | None:
-    """Return a finite number, or None."""
+    """Return the number if it is finite, else None."""
     return None if value is None or not math.isfinite(value) else float(value)
 
 
@@ -151,8 +163,8 @@ def claim(
     """Register a check as one claim for each form: `@claim(name, paper, printed="biased", corrected="unbiased")`.
 
     The decorated function is called as `check(form, options)` and returns a `Verification`. `few` declares that at most
-    about 30 blocks of samples suffice, so that compilation without optimisation is faster. `expected` is the expected
-    verdict of each form; the other arguments are those of `Claim`.
+    about 30 blocks of samples suffice, so that it is faster to compile without optimisation. `expected` gives the
+    expected verdict of each form; the other arguments are those of `Claim`.
     """
 
     def register(check: Callable[..., Verification]) -> Callable[..., Verification]:
@@ -179,11 +191,11 @@ def all_claims() -> list[Claim]:
 
 
 def select(pattern: str | None = None, cost: str | None = None) -> list[Claim]:
-    """Return the claims that match a pattern and have a cost.
+    """Return the claims that match `pattern` and have the given cost; all claims by default.
 
-    `pattern` matches "name (paper), form" in any case; `*` and `?` are wildcards, a pattern without them matches
-    anywhere, and the number of a misprint such as E1 matches only it. Raises a ValueError if nothing matches or it is
-    empty.
+    `pattern` matches any part of "name (paper), form", ignoring case; `*` and `?` are wildcards. The number of a
+    misprint, such as E1, selects only the claims on this misprint. Raises a ValueError if the pattern is empty or
+    matches no claim.
     """
     if pattern is not None and not pattern.strip():
         raise ArgumentError("claim", f"must not be empty (got {pattern!r})")
@@ -212,18 +224,18 @@ def run_claims(
     cost: str | None = None,
     at_once: int | None = None,
 ) -> list[Row]:
-    """Check the claims that match a pattern and have a cost.
+    """Check the claims that match `pattern` and have the given cost; all claims by default.
 
     Args:
-        pattern: as in `select`.
+        pattern: pattern of the claims, as in `select`.
         samples: number of samples of each sampled check; None for the number that the error rates require.
-        seed: the seed.
-        progress: called as `progress(name, done, total)` with the number of finished claims, including fractions; from
-            several threads, one at a time.
+        seed: seed of the samples.
+        progress: called as `progress(name, done, total)`; `done` is the number of finished claims, with fractions for
+            those in progress. Several threads call `progress`, but only one thread at a time.
         mesh: the devices; by default all of them, or one if several claims are checked at a time.
-        cost: as in `select`.
+        cost: cost of the claims, as in `select`.
         at_once: number of claims checked at a time, each in a thread, since compilation uses one core; by default one
-            for each available core. Verdicts do not depend on it.
+            for each available core. The verdicts do not depend on the number of claims checked at a time.
 
     Example:
         >>> from jaxonline.claims import run_claims
@@ -257,12 +269,12 @@ class _SharedProgress:
         self._progress, self._shares, self._lock = progress, [0.0] * n, threading.Lock()
 
     def of_claim(self, number: int, name: str) -> Callable[[int, int], None]:
-        """Return the progress function of one claim, and report its start."""
+        """Report the start of one claim and return its function `progress(done, total)`."""
         self.report(number, name, 0.0)
         return lambda done, total: self.report(number, name, 0.99 * done / max(total, 1))
 
     def report(self, number: int, name: str, share: float) -> None:
-        """Report the finished share of a claim; a repeated check does not reduce it."""
+        """Report the finished share of a claim; the reported share never decreases, even if a check is repeated."""
         with self._lock:
             self._shares[number] = max(share, self._shares[number])
             done = sum(self._shares)
@@ -270,7 +282,7 @@ class _SharedProgress:
 
 
 def exit_code(rows: Iterable[Row]) -> int:
-    """Return 0 if every verdict is the expected one, else 1."""
+    """Return the exit code 0 if every claim has its expected verdict, else 1."""
     return int(not all(row.as_expected for row in rows))
 
 

@@ -23,10 +23,10 @@ CAPTION = (
 
 
 def claims_table(rows: Sequence[Row], width: int | None = None) -> Any:
-    """Return the rows as a table of rich; unexpected verdicts are red.
+    """Return the rows as a table of the library rich, with unexpected verdicts in red.
 
-    Below some widths a claim and its paper are above the rows of its forms, and second moments are left out; a `width`
-    of None shows all columns.
+    In a narrow table each claim and its paper are above the rows of its forms, and second moments are left out. A
+    `width` of None shows all columns.
 
     Example:
         >>> from jaxonline.claims import claims_table, run_claims
@@ -56,7 +56,7 @@ def claims_table(rows: Sequence[Row], width: int | None = None) -> Any:
 
 
 def markdown_table(rows: Sequence[Row]) -> str:
-    """Return the rows as the Markdown table of docs/claims.md; verdicts against the form are bold.
+    """Return the rows as the Markdown table of docs/claims.md; the verdicts "biased" and "violated" are bold.
 
     Example:
         >>> from jaxonline.claims import markdown_table, run_claims
@@ -75,7 +75,7 @@ def markdown_table(rows: Sequence[Row]) -> str:
 
 
 def markdown_errata() -> str:
-    """Return the misprints as a table in Markdown."""
+    """Return the errata as a table in Markdown."""
     lines = [["", "paper", "printed", "right", "note"], ["---"] * 5]
     for erratum in ERRATA:
         place = f"{erratum.paper}, {erratum.place}"
@@ -120,19 +120,21 @@ def verify_command(
 ) -> int:
     """Run claims with a progress bar, print their table, write the requested files, and return the exit code.
 
-    The table fits a terminal of 80 columns or more (or COLUMNS); in a file or a pipe every claim is one line.
+    The table fits a terminal of at least 80 columns (or of the number of columns in the variable COLUMNS). In a file or
+    a pipe every row of the table is one line.
 
     Args:
-        pattern: the claims (`jaxonline.claims.registry.select`).
-        samples: samples of each sampled check.
+        pattern: pattern of the claims (see `jaxonline.claims.registry.select`).
+        samples: number of samples of each sampled check.
         seed: the seed.
-        json_file: file of the rows.
-        figure: file of the plot of intervals.
-        console: a console of rich; a new one by default.
+        json_file: file to which the rows are written as JSON.
+        figure: file to which the plot of intervals is written.
+        console: a console of the library rich; by default a new console.
 
     Raises:
-        ValueError: before the work, as in `run_claims`, or for an ending of the figure that is not in `ENDINGS`.
-        OSError: a file cannot be written; before the work if possible, otherwise after the other outputs.
+        ValueError: an argument is invalid for `run_claims`, or the ending of `figure` is not in `ENDINGS`; raised
+            before the checks.
+        OSError: a file cannot be written; raised before the checks if possible, otherwise after the other outputs.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn

@@ -1,9 +1,9 @@
 """Comparators: the best predictor in hindsight.
 
-Most comparators add `statistic(x, y)` of every round to a sum (inside the simulation, on any device), and
-`best_loss(sums)` computes the loss of the best fixed predictor from it (on the host, in float64, batched over runs).
-`rkhs` and `kernel_choice` need all instances and outcomes; `rkhs_geometry` has norms and angles. `time_varying`
-comparators change from round to round.
+Most comparators sum `statistic(x, y)` over the rounds (inside the simulation, on any device). From these sums
+`best_loss(sums)` computes the loss of the best fixed predictor (on the host, in float64, batched over runs). The
+comparators in `rkhs` and `kernel_choice` need all instances and outcomes instead; `rkhs_geometry` computes norms and
+angles in an RKHS. The comparators in `time_varying` change from round to round.
 """
 
 from jaxonline.comparators.best_arm import BestArm

@@ -1,10 +1,11 @@
 """Solver for smooth convex losses over the ball |f| <= radius of an RKHS, with a duality gap; float64 on the host.
 
-With K = L L' the best f = sum a_i k(x_i, .) has the coordinates w = L' a, the values f(x_i) = (L w)_i and the norm |w|.
-A proximal Newton step minimises over the ball the quadratic model of the loss, with slopes g and curvatures D at f: w =
-(mu + L'DL)^-1 L'(Df - g), with the multiplier mu >= 0 for which |w| = radius, or mu = 0 if that w is inside the ball. A
-line search follows on the segment to that w. As the loss is convex, every h of the ball has a loss of at least loss +
-<L'g, h - w>, so the loss exceeds its minimum by at most the gap <L'g, w> + radius |L'g|.
+With the Gram matrix K = L L' the best f = sum a_i k(x_i, .) has the coordinates w = L' a, the values f(x_i) = (L w)_i
+and the norm |w|. A proximal Newton step minimises a quadratic model of the loss over the ball, with slopes g and
+curvatures D at the current f. The minimiser of the model is w = (mu + L'DL)^-1 L'(Df - g). The multiplier mu is 0 if
+this w is inside the ball; otherwise mu > 0 is such that |w| = radius. A line search from the current w to this
+minimiser follows. Since the loss is convex, every h in the ball has a loss of at least loss + <L'g, h - w>. So the loss
+exceeds its minimum by at most the gap <L'g, w> + radius |L'g|.
 """
 
 import itertools
@@ -25,14 +26,14 @@ LossTerms = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
 class Factor(NamedTuple):
-    """Factor L with K = L L' up to rounding; the rows of block i need only its first `columns[i]` columns."""
+    """Factor L of the Gram matrix K = L L' up to rounding; row block i needs only the first `columns[i]` columns."""
 
     matrix: Float[np.ndarray, "n m"]
     columns: list[int]
 
 
 class Solution(NamedTuple):
-    """Coordinates w of the best f, its values and loss, the duality gap, and the multiplier."""
+    """Coordinates w of the best f, its values f(x_i), its loss, the duality gap, and the multiplier mu."""
 
     coordinates: Float[np.ndarray, "m"]
     values: Float[np.ndarray, "n"]
@@ -42,7 +43,7 @@ class Solution(NamedTuple):
 
 
 def loss_terms(loss: Loss, y: Float[np.ndarray, "n"]) -> LossTerms:
-    """Losses, slopes and curvatures for targets y; one program serves every number of rows."""
+    """Return a function for losses, slopes and curvatures, with one compiled program for all numbers of rows."""
 
     def terms(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         padded = np.zeros(len(y))
@@ -62,8 +63,9 @@ def _terms(loss: Loss, values: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.
 def factorise(gram: Float[np.ndarray, "n n"], ends: Sequence[int]) -> Factor:
     """Factorise the Gram matrix by pivoted Cholesky, block by block.
 
-    The blocks of rows end before each of `ends`, which increase to n. An instance is chosen if its k(x_i, .) is further
-    from the span of the chosen ones than rounding; within a block, the furthest is chosen first.
+    Block i of the rows ends before row `ends[i]`; the entries of `ends` increase to n. An instance becomes a pivot if
+    the distance of k(x_i, .) to the span of the earlier pivots exceeds rounding; within a block, the furthest instance
+    is the next pivot.
     """
     tolerance = 20 * len(gram) * np.finfo(float).eps * gram.diagonal().max(initial=0.0)
     chosen, columns, triangle = np.zeros(0, int), [], np.zeros((0, 0))
@@ -89,9 +91,10 @@ def _solve_lower(triangle: np.ndarray, right: np.ndarray) -> np.ndarray:
 def minimise(
     matrix: Float[np.ndarray, "n m"], terms: LossTerms, radius: float, tolerance: float, start: Solution | None = None
 ) -> Solution:
-    """Minimise until the gap is at most `tolerance` times the loss of f = 0, or float64 allows no further decrease.
+    """Minimise the loss until the duality gap is at most `tolerance` times the loss of f = 0, or rounding stops it.
 
-    `matrix` is L, `terms` the loss, and `start` an optional solution in the first coordinates to start from.
+    `matrix` is the factor L of the Gram matrix, and `terms` computes the loss. The search starts at `start`, a solution
+    in the first coordinates, or at 0.
     """
     w, multiplier = np.zeros(matrix.shape[1]), 0.0
     if start is not None:
@@ -120,7 +123,7 @@ def minimise(
 def _minimise_quadratic(
     hessian: Float[np.ndarray, "m m"], linear: Float[np.ndarray, "m"], radius: float, mu: float, min_mu: float
 ) -> tuple[np.ndarray, float]:
-    """Newton's method on 1/|w(mu)| = 1/radius for w = (mu + H)^-1 linear, with mu >= `min_mu`; returns w and mu."""
+    """Return w = (mu + H)^-1 linear and mu >= `min_mu`, by Newton's method on 1/|w(mu)| = 1/radius."""
     min_mu = max(min_mu, 8 * np.finfo(float).eps * np.linalg.norm(hessian))
     mu, w, norm = max(mu, min_mu), linear, math.inf
     for _ in range(50):
@@ -143,7 +146,7 @@ def _minimise_quadratic(
 def _step(
     terms: LossTerms, loss: float, values: np.ndarray, direction: np.ndarray, slopes: np.ndarray, rounding: float
 ) -> float:
-    """First step of 1, 1/2, 1/4, ... that satisfies the Armijo condition, up to rounding."""
+    """Return the first step size of 1, 1/2, 1/4, ... that satisfies the Armijo condition, up to rounding."""
     slope, step = float(slopes @ direction), 1.0
     while terms(values + step * direction)[0].sum() > loss + 1e-4 * step * slope + rounding and step > 1e-12:
         step /= 2

@@ -16,11 +16,12 @@ MAX_ARMS = 8
 @cites("kleinberg2010sleeping")
 @struct
 class BestOrdering:
-    """Best ordering of the arms: in each round it pulls the first arm of the ordering that is available.
+    """Best ordering of the arms: in each round, the first arm of the ordering that is available is pulled.
 
-    It is the ordering with the smallest cumulative loss in hindsight, exact by dynamic programming over sets of arms
-    (at most 8 arms). Under `game.PseudoRegret` with fixed mean losses it is the order of the means, so that its loss in
-    a round is the smallest mean of an available arm; `BestOfEachRound` computes that for any number of arms.
+    The best ordering has the smallest cumulative loss in hindsight; dynamic programming over sets of arms finds it
+    exactly (at most 8 arms). Under `game.PseudoRegret` with fixed mean losses the best ordering sorts the arms by their
+    means. The loss of this ordering in a round is then the smallest mean of an available arm, which `BestOfEachRound`
+    computes for any number of arms.
 
     Example:
         >>> import jaxonline as jo
@@ -36,9 +37,10 @@ class BestOrdering:
     uses_masks: ClassVar[bool] = True
 
     def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, "sets K"]:
-        """Return the loss of arm k if it is the first available one after a set of arms, for each set and k, else 0.
+        """Return, for each set and each arm k, the loss of k if arm k is available and no arm of the set is, else 0.
 
-        Set number n contains the arms of its bits. Raises a TypeError without a mask, or for too many arms.
+        Set number n contains arm k if bit k of n is 1. Raises a TypeError if the instance has no mask, or for more than
+        8 arms.
         """
         if not isinstance(x, Available):
             raise TypeError("x: BestOrdering needs a mask (environments.Sleeping); use BestArm without masks")
@@ -52,7 +54,7 @@ class BestOrdering:
         return _solve(np.asarray(sums))[0][-1]
 
     def best_predictor(self, sums: Float[np.ndarray, "... sets K"]) -> Int[np.ndarray, "... K"]:
-        """Arms of the best ordering, the first one first."""
+        """Arms of the best ordering, from first to last."""
         _, last_arms = _solve(np.asarray(sums))
         arms, number = [], np.full(last_arms.shape[1:], len(last_arms) - 1)
         for _ in range(np.shape(sums)[-1]):
@@ -62,12 +64,12 @@ class BestOrdering:
 
 
 def _sets(n_arms: int) -> np.ndarray:
-    """Return a table that is True for the arms [K] of each set [2^K]."""
+    """Return a table [2^K, K]: whether the set of each row contains the arm of each column."""
     return (np.arange(2**n_arms)[:, None] >> np.arange(n_arms)) % 2 == 1
 
 
 def _solve(sums: Float[np.ndarray, "... sets K"]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the smallest loss of the orderings of each set [2^K, ...], and the last arm of the best one."""
+    """Return, for each set of arms [2^K, ...], the smallest loss of its orderings and the best ordering's last arm."""
     sets = _sets(sums.shape[-1])
     losses, last_arms = np.zeros((len(sets), *sums.shape[:-2])), np.zeros((len(sets), *sums.shape[:-2]), int)
     for number in range(1, len(sets)):

@@ -13,10 +13,11 @@ from jaxonline.parameters.struct import struct
 
 @struct
 class BestSet:
-    """Best set of arms: smallest cumulative (`game.PseudoRegret`: expected) loss, for games with `losses.SumOfArms`.
+    """Set of arms with the smallest cumulative loss (expected under `PseudoRegret`), for the loss `losses.SumOfArms`.
 
     Args:
-        select: maps the cumulative losses [K] to the set [m] of the smallest sum, such as `losses.SmallestArms(m)`.
+        select: function of the cumulative losses [K] that returns the set [m] with the smallest sum, such as
+            `losses.SmallestArms(m)`.
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -32,7 +33,8 @@ class BestSet:
     def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, "K"]:
         """Return the losses of all arms in one round.
 
-        Raises a TypeError if the outcome is not a vector, a ValueError if `select` returns no set of at most K arms.
+        Raises a TypeError if the outcome is not a vector, and a ValueError if `select` does not return a set of at most
+        K arms.
         """
         del x
         if getattr(y, "ndim", getattr(y, "shape", None) and len(y.shape)) != 1:
@@ -41,11 +43,11 @@ class BestSet:
         return y
 
     def best_loss(self, sums: Float[np.ndarray, "... K"]) -> Float[np.ndarray, "..."]:
-        """Return the smallest cumulative loss."""
+        """Return the smallest cumulative loss of a set [...]."""
         return np.take_along_axis(np.asarray(sums), self.best_predictor(sums), axis=-1).sum(axis=-1)
 
     def best_predictor(self, sums: Float[np.ndarray, "... K"]) -> Int[np.ndarray, "... m"]:
-        """Return the best set."""
+        """Return the arms of the best set [..., m]."""
         sums = np.asarray(sums)
         with jax.enable_x64(True):
             sets = jax.vmap(self.select)(jnp.asarray(sums.reshape(-1, sums.shape[-1])))

@@ -15,7 +15,7 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 class BestKernel(NamedTuple):
-    """Index of the kernel of the best predictor, that predictor, and the loss of the best one of each kernel [N]."""
+    """Index of the best kernel, its best predictor, and the losses of the best predictors of all kernels [N]."""
 
     index: int
     best: RKHSPredictor
@@ -33,11 +33,11 @@ def best_kernel(
     """Best kernel in hindsight, by `best_in_rkhs_ball`, as in Rokhlin and Gurtovaya (2025), Theorems 2 and 3.
 
     Args:
-        kernels: at least one.
+        kernels: the kernels, at least one.
         X: instances.
         y: targets.
         radius: radius of every kernel's ball.
-        loss: convex and twice differentiable, from `jaxonline.losses` or your own.
+        loss: a convex and twice differentiable loss, from `jaxonline.losses` or your own.
 
     Example:
         >>> import numpy as np

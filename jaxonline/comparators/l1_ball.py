@@ -17,7 +17,7 @@ STEPS_BETWEEN_SOLVES = 25  # descent steps between two solutions of the linear s
 
 
 class L1Solution(NamedTuple):
-    """Best predictor w [..., d] of an l1 ball, its loss [...], and the duality gap [...], a bound on its excess."""
+    """Best predictor w [..., d] of an l1 ball, its loss [...], and the duality gap [...], which bounds its error."""
 
     loss: Float[np.ndarray, "..."]
     w: Float[np.ndarray, "... d"]
@@ -28,7 +28,7 @@ class L1Solution(NamedTuple):
 class L1Ball:
     """Best linear predictor <w, x> with |w|_1 <= radius for the squared loss (constrained Lasso).
 
-    Accelerated descent finds the support, a linear system the predictor on it (`best_in_l1_ball`), up to rounding.
+    Accelerated descent finds the support; then a linear system gives the predictor, up to rounding (`best_in_l1_ball`).
 
     Args:
         radius: radius of the ball.
@@ -45,7 +45,7 @@ class L1Ball:
     loss: ClassVar[Loss] = Squared()
 
     def statistic(self, x: Float[Array, "d"], y: Float[Array, ""]) -> QuadraticSums:
-        """x x', y x and y^2 of one round."""
+        """Statistics x x', y x and y^2 of one round."""
         return QuadraticSums(jnp.outer(x, x), y * x, y * y)
 
     def best_loss(self, sums: QuadraticSums) -> np.ndarray:
@@ -53,7 +53,7 @@ class L1Ball:
         return best_in_l1_ball(sums, float(np.asarray(self.radius))).loss
 
     def best_predictor(self, sums: QuadraticSums) -> np.ndarray:
-        """A predictor that attains it [..., d]."""
+        """A predictor [..., d] with the smallest cumulative loss in the ball."""
         return best_in_l1_ball(sums, float(np.asarray(self.radius))).w
 
 
@@ -89,7 +89,7 @@ def best_in_l1_ball(sums: QuadraticSums, radius: PositiveFloat, tolerance: Posit
 def _solve(
     xx: Float[np.ndarray, "d d"], xy: Float[np.ndarray, "d"], yy: float, radius: float, tolerance: float
 ) -> tuple[float, np.ndarray, float]:
-    """Loss, predictor and gap of one problem; NaN if the sums are not finite."""
+    """Return loss, predictor and gap of one problem; NaN if the sums are not finite."""
     if not (np.isfinite(xx).all() and np.isfinite(xy).all() and np.isfinite(yy)):
         return np.nan, np.full_like(xy, np.nan), np.nan
     curvature = 2 * max(np.linalg.eigvalsh(xx)[-1], np.finfo(float).tiny)
@@ -117,7 +117,7 @@ def _solve(
 
 
 def _solve_on_support(xx: np.ndarray, xy: np.ndarray, w: np.ndarray, radius: float) -> np.ndarray:
-    """Best predictor with the support and the signs of w, from a linear system, projected onto the ball."""
+    """Solve a linear system for the best predictor with the support and signs of w, and project it onto the ball."""
     support = np.flatnonzero(w)
     signs, block = np.sign(w[support]), xx[np.ix_(support, support)]
     free = np.linalg.lstsq(block, xy[support], rcond=None)[0]

@@ -25,8 +25,8 @@ class L2Ball:
     """Best linear predictor <w, x> with |w|_2 <= radius for the squared loss, exactly (`best_in_l2_ball`).
 
     Args:
-        radius: radius of the ball; inf for unconstrained least squares. Float32 sums determine that predictor badly if
-            instances are (nearly) linearly dependent; enable float64 for it.
+        radius: radius of the ball; inf for unconstrained least squares. Sums in float32 determine the least-squares
+            predictor badly if instances are (nearly) linearly dependent; enable float64 for such data.
 
     Example:
         >>> import numpy as np
@@ -40,7 +40,7 @@ class L2Ball:
     loss: ClassVar[Loss] = Squared()
 
     def statistic(self, x: Float[Array, "d"], y: Float[Array, ""]) -> QuadraticSums:
-        """x x', y x and y^2 of one round."""
+        """Statistics x x', y x and y^2 of one round."""
         return QuadraticSums(jnp.outer(x, x), y * x, y * y)
 
     def best_loss(self, sums: QuadraticSums) -> np.ndarray:
@@ -48,7 +48,7 @@ class L2Ball:
         return best_in_l2_ball(sums, float(np.asarray(self.radius)))[0]
 
     def best_predictor(self, sums: QuadraticSums) -> np.ndarray:
-        """Predictor that attains it [..., d]; of several, the one with the smallest norm."""
+        """Best predictor [..., d] in the ball by cumulative loss; the one of smallest norm if several are best."""
         return best_in_l2_ball(sums, float(np.asarray(self.radius)))[1]
 
 
@@ -58,8 +58,8 @@ def best_in_l2_ball(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Minimise yy - 2 <xy, w> + w' xx w over |w| <= radius; return the loss [...] and the predictor [..., d].
 
-    With xx = Q diag(l) Q' and b = Q' xy, w = Q b / (l + mu), with mu = 0 if that is inside the ball, and otherwise the
-    root of |b / (l + mu)| = radius, to which Newton's method on 1/|w(mu)| - 1/radius increases monotonically.
+    With xx = Q diag(l) Q' and b = Q' xy, the predictor is w(mu) = Q b / (l + mu). If w(0) is inside the ball, mu = 0.
+    Otherwise mu solves |w(mu)| = radius; Newton's method on 1/|w(mu)| - 1/radius increases monotonically to this root.
 
     Args:
         sums: float64 statistics with any leading batch dimensions.

@@ -1,7 +1,8 @@
-"""Comparator: the best predictor in a ball of an RKHS for any convex loss, also round by round.
+"""Comparator: the best predictor in a ball of an RKHS for any convex loss, also for the first t rounds only.
 
-By the representer theorem f is sum a_i k(x_i, .), so the problem is convex over a ball of R^m (host, float64), solved
-exactly for the squared loss (`best_in_l2_ball`), and for other losses until the duality gap is small.
+By the representer theorem f is sum a_i k(x_i, .), so the problem is convex over a ball of R^m. The problem is solved on
+the host in float64: exactly for the squared loss (`best_in_l2_ball`), and for other losses until the duality gap is
+small.
 """
 
 import warnings
@@ -38,14 +39,14 @@ ConvexLoss = Annotated[Any, Component("loss"), Convert(_as_convex_loss)]
 
 
 class RKHSPredictor(NamedTuple):
-    """Best predictor f = sum a_i k(x_i, .) of a ball.
+    """Best predictor f = sum a_i k(x_i, .) in a ball of an RKHS.
 
     Attributes:
         loss: cumulative loss of f.
         norm: |f|, at most the radius.
-        coefficients: a [n]; of several vectors for the same f, the shortest.
+        coefficients: the coefficients a [n]; if several vectors give the same f, the shortest of them.
         gap: every predictor of the ball has a cumulative loss of at least `loss - gap`.
-        kernel: k.
+        kernel: the kernel k.
         X: the instances [n, d].
     """
 
@@ -73,15 +74,17 @@ def best_in_rkhs_ball(
     """Best predictor in a ball of an RKHS: minimise sum l(f(x_t), y_t) over |f| <= radius, in O(n^3) operations.
 
     Args:
-        kernel: any kernel; a sum of kernels for the sum of their RKHSs.
+        kernel: any kernel; use a sum of kernels for the sum of their RKHSs.
         X: instances.
         y: targets (+1 or -1 for margin losses).
         radius: radius of the ball.
-        loss: convex and twice differentiable, from `jaxonline.losses` or your own; the squared loss is solved exactly.
-        tolerance: for other losses, the gap relative to the loss of f = 0 (a larger one gives a RuntimeWarning).
+        loss: a convex and twice differentiable loss, from `jaxonline.losses` or your own; the squared loss is solved
+            exactly.
+        tolerance: for losses other than the squared loss, the duality gap at which the search stops, relative to the
+            loss of f = 0; a gap that stays larger gives a RuntimeWarning.
 
     Raises:
-        TypeError: `loss` is not a loss, or the zero-one loss.
+        TypeError: `loss` is not a loss, or it is the zero-one loss.
         ValueError: the shapes do not match, or an entry is not finite.
 
     Example:
@@ -113,13 +116,14 @@ def best_in_rkhs_ball(
 
 @struct
 class RKHSBall:
-    """Best predictor with |f| <= radius in the RKHS of a kernel, after some of the rounds of a game.
+    """Best predictors with |f| <= radius in the RKHS of a kernel, for the first t rounds of a game, for several t.
 
     Args:
         kernel: any kernel.
         radius: radius of the ball.
-        loss: convex and twice differentiable, from `jaxonline.losses` or your own; not the zero-one loss (TypeError).
-        tolerance: error of the losses, relative to the loss of f = 0.
+        loss: a convex and twice differentiable loss, from `jaxonline.losses` or your own; not the zero-one loss
+            (TypeError).
+        tolerance: largest error of the best losses, relative to the loss of f = 0.
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -136,10 +140,10 @@ class RKHSBall:
     def best_losses(
         self, X: Float[ArrayLike, "T d"], y: Float[ArrayLike, "T"], rounds: Int[ArrayLike, "G"] | Sequence[int]
     ) -> Float[np.ndarray, "G"]:
-        """Smallest cumulative loss of the ball over the first t rows, for each t of `rounds` (increasing, from 1 to T).
+        """Smallest loss of a predictor in the ball over the first t rows, for each t of `rounds` (increasing, 1 to T).
 
-        Each search starts at the best predictor of the rounds before. Repeated rows, as in a second pass over data,
-        count repeatedly but cost nothing: n distinct rows take O(n^3) operations.
+        Each search starts at the best predictor of the previous t. A row that occurs several times, as in a second pass
+        over data, counts several times but costs no extra time: n distinct rows take O(n^3) operations.
 
         Raises:
             ValueError: the shapes do not match, an entry is not finite, or `rounds` do not increase from 1 to T.
@@ -174,7 +178,7 @@ class RKHSBall:
 
 
 def gram_matrix(kernel: Kernel, X: np.ndarray, X2: np.ndarray | None = None) -> np.ndarray:
-    """Gram matrix of the rows of `X` with the rows of `X2` (of `X` if None, and then exactly symmetric), in float64."""
+    """Gram matrix of the rows of `X` and `X2` in float64; without `X2`, the exactly symmetric matrix of `X` alone."""
     with jax.enable_x64(True):
         gram = np.asarray(_gram(kernel, np.asarray(X, float), None if X2 is None else np.asarray(X2, float)), float)
     return (gram + gram.T) / 2 if X2 is None else gram
@@ -186,18 +190,18 @@ def _gram(kernel: Kernel, X: jax.Array, X2: jax.Array | None) -> jax.Array:
 
 
 def _distinct_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct rows in the order of their first occurrence, and the index of the distinct row for each row."""
+    """Return the distinct rows, in order of first occurrence, and for each row the index of its distinct row."""
     _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     return rows[np.sort(first)], np.argsort(np.argsort(first))[inverse.ravel()]
 
 
 def _weighted_terms(terms: LossTerms, counts: np.ndarray) -> LossTerms:
-    """Multiply the loss terms of each row by the number of times that it occurs."""
+    """Multiply the loss terms of each row by the number of times that the row occurs."""
     return lambda values: tuple(counts * term for term in terms(values))  # type: ignore[return-value]
 
 
 def _solve_squared_loss(gram: np.ndarray, y: np.ndarray, radius: float) -> tuple[float, float, np.ndarray, float]:
-    """Loss, norm, coefficients and gap for the squared loss, in the eigenbasis of the Gram matrix."""
+    """Return loss, norm, coefficients and gap for the squared loss, from the eigenbasis of the Gram matrix."""
     values, vectors = np.linalg.eigh(gram)
     values = np.where(values > len(y) * np.finfo(float).eps * values[-1], values, 0.0)
     root = np.sqrt(values)

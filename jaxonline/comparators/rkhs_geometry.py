@@ -13,15 +13,16 @@ from jaxonline.parameters.validation import validate_arguments
 
 @validate_arguments
 def rkhs_norm(kernel: AnyKernel, X: Float[ArrayLike, "n d"], coefficients: Float[ArrayLike, "n"]) -> float:
-    """Norm of sum a_i k(x_i, .).
+    """Norm of the element sum a_i k(x_i, .) of an RKHS.
 
-    With a surrogate kernel it is the smallest radius W of Algorithm 2 for which Theorem 3 of "Learning from noisy data
-    under distributional assumptions" covers the comparator, whose counterpart in the surrogate RKHS has this norm.
+    With a surrogate kernel this norm is the smallest radius W of Algorithm 2 for which Theorem 3 of "Learning from
+    noisy data under distributional assumptions" covers the comparator. The reason is that the comparator's counterpart
+    in the surrogate RKHS has this norm.
 
     Args:
         kernel: any kernel.
         X: finite instances [n, d].
-        coefficients: a [n].
+        coefficients: the coefficients a [n].
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -38,18 +39,18 @@ def positive_negative_angle(
 ) -> float:
     """Angle beta_u between u+ = sum over a_i > 0 of a_i k(x_i, .) and u- = sum over a_i < 0 of |a_i| k(x_i, .).
 
-    `jaxonline.bounds.surrogate_radius` needs it: Theorem 3 of "Learning from noisy data under distributional
-    assumptions" (NIPS workshop 2010) compares with u = u+ - u-, and |u+|^2 + |u-|^2 <= |u|^2 / (1 - cos beta_u). The
-    angle depends on the coefficients: if instances are (nearly) dependent in the RKHS, other coefficients give the same
-    u and another valid angle.
+    `jaxonline.bounds.surrogate_radius` needs this angle. Theorem 3 of "Learning from noisy data under distributional
+    assumptions" (NIPS workshop 2010) compares with the predictor u = u+ - u-, and |u+|^2 + |u-|^2 <= |u|^2 / (1 - cos
+    beta_u). The angle depends on the coefficients: if instances are (nearly) dependent in the RKHS, other coefficients
+    give the same u and another valid angle.
 
     Args:
         kernel: any kernel; the angle is at most pi/2 if the kernel is non-negative.
-        X: instances; another shape than fits `coefficients`, or an entry that is not finite, raises ValueError.
-        coefficients: a.
+        X: instances [n, d]. Raises a ValueError if the shape does not fit `coefficients`, or an entry is not finite.
+        coefficients: the coefficients a [n].
 
     Returns:
-        Radians, from 0 to pi; pi/2 if u+ or u- is zero, as in the paper.
+        The angle in radians, from 0 to pi; pi/2 if u+ or u- is zero, as in the paper.
 
     Example:
         >>> import numpy as np

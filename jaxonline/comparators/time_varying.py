@@ -23,11 +23,11 @@ class ExpertSequence(NamedTuple):
 class BestSegments:
     """Best sequence of experts (or arms) with at most k segments, the comparator of the switching regret.
 
-    Outcomes are vectors of the losses of all experts. The sequence is exact, by dynamic programming in time T k K
-    (`best_segments`). With one segment it is `BestArm`.
+    Outcomes are vectors of the losses of all experts. Dynamic programming finds the best sequence exactly, in time T k
+    K for K experts (`best_segments`). With one segment the comparator is `BestArm`.
 
     Args:
-        n_segments: k; there are at most k - 1 switches.
+        n_segments: k, the largest number of segments; there are at most k - 1 switches.
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -42,7 +42,7 @@ class BestSegments:
     def best_losses(
         self, X: PyTree, y: Float[np.ndarray, "T K"], rounds: Int[np.ndarray, "G"]
     ) -> Float[np.ndarray, "G"]:
-        """Best loss over the first t rounds, for each t of `rounds` (TypeError unless `y` is [T, K])."""
+        """Return the smallest loss over the first t rounds, for each t of `rounds` (TypeError unless `y` is [T, K])."""
         del X
         if y.ndim != 2:
             raise ArgumentTypeError("outcomes", f"must be vectors of losses for BestSegments (got shape {y.shape[1:]})")
@@ -59,8 +59,8 @@ class BestSegments:
 class BestOfEachRound:
     """Best expert (or arm) of every round, the comparator of the dynamic regret.
 
-    Outcomes are vectors of the losses of all experts; under `game.PseudoRegret` the expected losses. In games with
-    masks (`environments.Sleeping`) it is the best available one.
+    Outcomes are vectors of the losses of all experts; under `game.PseudoRegret` outcomes are the expected losses. In
+    games with masks (`environments.Sleeping`) the comparator is the best available expert.
 
     Example:
         >>> import numpy as np
@@ -75,13 +75,13 @@ class BestOfEachRound:
     uses_masks: ClassVar[bool] = True
 
     def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, ""]:
-        """Smallest loss of one round; raises a TypeError if the outcome is not a vector."""
+        """Smallest loss of an expert in one round; raises a TypeError if the outcome is not a vector."""
         if len(getattr(y, "shape", ())) != 1:
             raise ArgumentTypeError("outcomes", f"must be vectors of losses for BestOfEachRound (got {y})")
         return where_available(mask_of(x), y, np.inf).min()
 
     def best_loss(self, sums: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
-        """Cumulative smallest loss."""
+        """Sum of the smallest losses of the rounds."""
         return np.asarray(sums)
 
 
@@ -91,7 +91,7 @@ def best_segments(losses: Float[ArrayLike, "T K"], n_segments: Count) -> ExpertS
 
     Args:
         losses: loss of every expert in every round [T, K].
-        n_segments: k.
+        n_segments: k, the largest number of segments.
 
     Example:
         >>> from jaxonline.comparators import best_segments

@@ -13,7 +13,7 @@ UCI = "https://archive.ics.uci.edu/static/public"
 
 
 class DataSet(NamedTuple):
-    """Instances and targets in the order of the file.
+    """A data set: its instances and targets in the order of the file.
 
     Attributes:
         name: the requested name, or the name of the file.

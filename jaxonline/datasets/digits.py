@@ -15,8 +15,8 @@ def mnist(data: str | Path | Sequence[str | Path] | None = None) -> tuple[np.nda
     """Load MNIST: X [70000, 784], the pixels, and y [70000], the digits, both uint8, 60,000 training images first.
 
     Args:
-        data: folders and files to search before the folder of JAXONLINE_DATA, for an .npz file with X and y that has
-            "mnist" in its name or is given itself. Without a match the set is fetched from OpenML.
+        data: folders and files to search before the folder of JAXONLINE_DATA. A match is an .npz file with X and y that
+            has "mnist" in its name or is itself one of these paths. Without a match the set is fetched from OpenML.
 
     Raises:
         ValueError: the file does not hold MNIST.

@@ -18,7 +18,7 @@ _REFETCH_ADVICE = "delete it, and it is fetched again"
 
 
 class Archive(NamedTuple):
-    """A file in a zip archive of the UCI repository, verified by one of two checksums on every use."""
+    """A file in a zip archive of the UCI repository; every use verifies the checksum of the file or the archive."""
 
     url: str
     member: str  # path of the file in the archive
@@ -27,7 +27,7 @@ class Archive(NamedTuple):
 
 
 class OpenML(NamedTuple):
-    """A set of OpenML, whose client verifies OpenML's own checksum."""
+    """A data set of OpenML; OpenML's client verifies OpenML's checksum, and `fetch_openml` verifies `numbers_hash`."""
 
     number: int  # identifier of the set
     numbers_hash: str  # "sha256:..." of its numbers (`checksum`)
@@ -37,8 +37,8 @@ def fetch_file(name: str, archive: Archive) -> Path:
     """Return the path of the file of set `name`; fetch it once and verify it on every call.
 
     Raises:
-        OSError: it cannot be fetched.
-        ValueError: its checksum is wrong. A file just fetched is deleted; a file from the cache is named.
+        OSError: the file cannot be fetched.
+        ValueError: the checksum is wrong. A newly fetched file is deleted; the error names a file from the cache.
     """
     import pooch
 
@@ -108,7 +108,7 @@ def fetch_openml(name: str, source: OpenML) -> tuple[np.ndarray, np.ndarray]:
 
 
 def fetch_by_name(name: str, version: int | None = None) -> tuple["pd.DataFrame", str | None]:
-    """Fetch any OpenML set by name: its columns, and the name of its target column or None."""
+    """Fetch any OpenML set by name; return its columns, and the name of its target column or None."""
     import sklearn.datasets
 
     try:

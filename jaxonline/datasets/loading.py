@@ -31,12 +31,13 @@ def load(
             of a file, or the name without ending of a file in `data`. Files are .npz with X and y, .csv, or columns of
             text, with or without a header; columns of dates or words are left out with a warning.
         data: folders and files to search before the folder of the environment variable JAXONLINE_DATA. A set of the UCI
-            repository that is not there is fetched, verified and cached. A local file of it may have fewer rows.
+            repository that is in none of them is fetched, verified and cached. A local file of such a set may have
+            fewer rows.
         target: name or number of the target column, for files of columns; the last one by default.
         impute: fill missing values with this statistic of their column.
 
     Raises:
-        ValueError: there is no such set; a cell is empty (named by row and column) without `impute`; a file cannot be
+        ValueError: the name is unknown; a cell is empty (named by row and column) without `impute`; a file cannot be
             read as numbers; a checksum or shape is wrong.
         OSError: a set cannot be fetched.
 
@@ -130,7 +131,7 @@ def _read(source: Source, file: Path, target: str | int | None, impute: str | No
 
 
 def _local_file(source: Source, paths: Sequence[Path]) -> Path | None:
-    """Return the local file of a set or None, ranked by its name, folder, original name at UCI and size."""
+    """Return the best local file of a set or None; names, folders, the original name at UCI and sizes rank files."""
     original_name = Path(source.origin.member).name if isinstance(source.origin, Archive) else ""
 
     def rank(path: Path, file: Path) -> int:

@@ -30,9 +30,9 @@ _QUOTED = re.compile(r'(?<![^\s,;])"[^"]*"')
 def read_table(
     path: Path, target: str | int | None = None, drop: Sequence[str | int] = (), positive: str | None = None
 ) -> "pd.DataFrame":
-    """Read a file; `target` is the name or the number of a column (the last one by default), y for an .npz file.
+    """Read a file; `target` is the name or number of a column (default: the last); the target of an .npz file is y.
 
-    Columns of dates or words are left out with a warning. With `positive`, targets are 1 where they equal that word or
+    Columns of dates or words are left out with a warning. With `positive`, a target is 1 if it equals this word or
     number, else -1. Raises a ValueError that names the path, and the row and column of a bad cell.
     """
     if path.suffix not in SUFFIXES:
@@ -197,7 +197,8 @@ def _read_cells(path: Path) -> "pd.DataFrame":
 def _check_header(path: Path, names: Sequence[str], below: Sequence[str]) -> None:
     """Check that a header row is not a row of data: none of its names is a number or a date.
 
-    Columns numbered by pandas are allowed if there are many of them, or if a word stands above a number.
+    Names 0, 1, 2, ... that pandas wrote are allowed if there are more than three, or if another name is a word above a
+    number.
     """
     numeric = [name for name in names if _is_filled(name) and (_is_number(name) or _DATE.fullmatch(name))]
     pairs = zip(names, below, strict=True)

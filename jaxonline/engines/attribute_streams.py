@@ -3,15 +3,16 @@
 Given the same keys, `play_streams` chooses the same attributes and has the same hypotheses (up to rounding) as `aer`
 and `aerr` in `jo.play`, but in much less time.
 
-**Cost of a round.** Lanes (stream x parameters) are contiguous in memory, and coordinates form blocks. AER stores
-w_(t+1) = S(a, tau) / t, where S(a, tau) = sgn(a) (|a| - tau)_+. In these terms
+**Cost of a round.** A lane is a pair of a stream and parameters. Lanes are contiguous in memory, and coordinates form
+blocks. AER stores w_(t+1) = S(a, tau) / t, where S(a, tau) = sgn(a) (|a| - tau)_+. In this form
 
 * the shrinkage by 1 - 1/t costs nothing;
 * the update changes k/2 coordinates of a;
-* the projection on the l1 ball increases tau until sum S(|a|, tau) = t B. One step from the last norm and the number of
-  non-zero coordinates suffices unless some become 0; then secants of this convex, piecewise linear function follow;
-* y^ needs a draw by |w_i|: the pass that measures the norm also sums over blocks, and a draw searches d^(1/3) sums of
-  sums, as many sums, and then one block.
+* the projection on the l1 ball increases tau until sum S(|a|, tau) = t B. One step of (last norm - t B) / (number of
+  non-zero coordinates) suffices unless it sets some coordinates to 0; then secant steps follow, because the sum is
+  convex and piecewise linear in tau;
+* y^ needs draws of coordinates i in proportion to |w_i|. The pass that measures the norm also computes the sums of
+  blocks. A draw searches d^(1/3) sums of groups of blocks, then d^(1/3) sums of blocks, and then one block.
 
 The remaining O(d) costs per lane are a pass that reads a (4 d bytes, 6 d operations) to measure the norm, rarely a
 second one, and a pass that adds w to the sum of hypotheses (12 d bytes, 7 d operations).
@@ -81,7 +82,7 @@ class _Round(NamedTuple):
 
 
 class _Rule(NamedTuple):
-    """Functions of the lanes of an algorithm; `rebase` sets tau = 0 or c = 1, so that roundings do not add up."""
+    """Functions of one algorithm on all lanes; `rebase` sets tau = 0 or c = 1, so that roundings do not add up."""
 
     rebase: Callable[[Any, int], Any]  # also of the size of a block
     is_well_scaled: Callable[[Any], Any]  # whether the next round needs no rebasing
@@ -102,16 +103,16 @@ def play_streams(
     record_at: tuple[int, ...] | None = None,
     dimension: Count | None = None,
 ) -> Float[Array, "records S G d"]:
-    """Averaged hypotheses of AER or AERR, the means of w_2, ..., w_(t+1) after t rounds, as in the papers.
+    """Return the averaged hypotheses of AER or AERR: the means of w_2, ..., w_(t+1) after t rounds, as in the papers.
 
-    Streams share the data and have rows of their own. With one key for all streams they draw the same coordinates and
-    numbers in the same round, which takes less time.
+    Streams share the data, and each has an order of rows of its own. With one key, all streams draw the same
+    coordinates and numbers in the same round, which takes less time.
 
     Args:
         algorithm: AER or AERR.
         X: instances.
         y: targets.
-        rows: rows of X in the order of the m rounds, for each stream.
+        rows: for each stream, the indices of the rows of X in the order of the m rounds.
         keys: a key per stream [S], or one for all [1]; round t = 1, 2, ... has `game.keys.part_key(key, t, UPDATE)`, as
             in the game.
         rates: lambda for AER, the constant step size for AERR.
@@ -213,7 +214,7 @@ def _draw_attributes(key: Key[Array, ""], t: Int[Array, ""], d: int, half: int, 
 
 
 def _rebase_aer(lanes: _AER, size: int) -> _AER:
-    """The same hypotheses with tau = 0; for a large tau, |a| - tau would lose all digits."""
+    """Return the same hypotheses with tau = 0; for a large tau, |a| - tau would lose all digits."""
     a = _soft_threshold(lanes.a, lanes.tau)
     alive = sum_rows(jnp.where(a != 0, 1.0, jnp.zeros_like(a)))
     return lanes._replace(a=a, tau=jnp.zeros_like(lanes.tau), alive=alive)
@@ -267,7 +268,7 @@ def _play_aer(lanes: _AER, now: _Round) -> _AER:
 
 
 def _threshold(a, tau):
-    """(|a| - tau)_+; a term that does not depend on tau, such as |a|, would become an array in XLA's loops."""
+    """Return (|a| - tau)_+. A term without tau, such as |a|, would become an array in XLA's loops."""
     return jnp.where(a > tau, a - tau, jnp.where(a < -tau, -tau - a, 0.0))
 
 
@@ -281,7 +282,7 @@ def _soft_threshold(a, tau):
 
 
 def _rebase_aerr(lanes: _AERR, size: int) -> _AERR:
-    """The same hypotheses with c = 1."""
+    """Return the same hypotheses with c = 1."""
     u, ones = lanes.u * lanes.c, jnp.ones_like(lanes.c)
     return _AERR(u, ones, block_sums(jnp.square, u, size), jnp.zeros_like(ones), _total_aerr(lanes))
 

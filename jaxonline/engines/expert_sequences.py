@@ -1,7 +1,7 @@
 """Full-information learners over known sequences, without a game.
 
-Tests check that the predictions equal those of `jo.play`. It takes less time: everything can be jitted and vmapped over
-sequences, and `VAW` runs in blocks of rounds.
+Tests check that the predictions equal those of `jo.play`. The functions here take less time: they can be jitted and
+vmapped over sequences, and `VAW` runs in blocks of rounds.
 """
 
 from typing import Annotated, Any, Literal, NamedTuple
@@ -31,7 +31,7 @@ class Aggregation(NamedTuple):
     """Result of `aggregate`.
 
     Attributes:
-        predictions: predictions [T], each based on the rounds before it.
+        predictions: predictions [T]; each one is based on the rounds before it.
         weights: weights of the experts after the last round [K].
     """
 
@@ -110,7 +110,7 @@ def play_sequence(
     2, ... has the keys `part_key(key, t, PREDICT)` and `part_key(key, t, UPDATE)`, and `init` has `part_key(key, 0,
     INIT)`. A deterministic learner needs no key.
 
-    Only the first `n_rounds` rounds are played; later predictions are meaningless. The number may be traced, so that
+    Only the first `n_rounds` rounds are played; later predictions are meaningless. `n_rounds` may be traced, so that
     one program handles sequences of different lengths, padded with finite numbers.
 
     Returns predictions and final weights, and the learner's final state.

@@ -6,7 +6,7 @@ from jaxonline.linalg.triangular import product
 
 
 def as_columns(subset):
-    """Coordinates as [half, 1] or [half, lanes]."""
+    """Return coordinates with an axis of lanes: as [half, 1] or [half, lanes]."""
     return subset[:, None] if subset.ndim == 1 else subset
 
 
@@ -20,7 +20,7 @@ def block_sums(values, a, size):
 
 
 def draw_coordinate(a, sums, point, weight):
-    """First coordinate where the cumulative weight reaches the fraction `point`, in every lane, and its entry of a."""
+    """First coordinate where the cumulative weight reaches the fraction `point`, and its entry of a, for every lane."""
     n, lanes = round(len(sums) ** 0.5), jnp.arange(a.shape[1], dtype=jnp.int32)
     size = len(a) // len(sums)
     tops = jnp.sum(sums.reshape(n, n, -1), axis=1)
@@ -34,7 +34,7 @@ def draw_coordinate(a, sums, point, weight):
 
 
 def _search(weights, point):
-    """First row where the cumulative weight reaches `point`, in every lane, and the rest of `point` in that row.
+    """Return the first row where the cumulative weight reaches `point`, and the rest of `point` there, in every lane.
 
     A matrix product computes the sums, because XLA makes many small operations of `cumsum`.
     """

@@ -16,7 +16,7 @@ BLOCK_ROUNDS = 32  # rounds per block, fastest for 20 to 200 features
 
 
 class Forecasts(NamedTuple):
-    """Predictions of both forecasters, at the cost of one.
+    """Predictions of VAW and of online ridge, at the cost of one of the two.
 
     Attributes:
         ridge: predictions of online ridge, which uses S_(t-1): `VAW(forward=False)`.
@@ -73,10 +73,10 @@ def scan_blocks(
     block: int,
     n_rounds: Int[Array, ""] | int | None = None,
 ) -> tuple[Forecasts, Any]:
-    """`forecast` as a pure function of features, which are computed block by block (None: the instances).
+    """Compute `forecast` as a pure function of features, block by block; None takes the instances as features.
 
-    A method `features.map_rows` [n, ...], as of `Dictionary`, computes a block at once. Only the first `n_rounds`
-    rounds are played, as in `expert_sequences.play_sequence`.
+    A method `features.map_rows` [n, ...], such as that of `Dictionary`, computes the features of a block at once. Only
+    the first `n_rounds` rounds are played, as in `expert_sequences.play_sequence`.
     """
     n, block = len(y), min(block, len(y))
     n_blocks = -(-n // block)

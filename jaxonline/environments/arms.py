@@ -20,23 +20,23 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 class ContextFreeArms(EnvironmentDefaults):
-    """Base of arms with random losses: instances are empty vectors; `outcome_spec` uses an array `means` [..., K]."""
+    """Base class of arms with random losses: instances are empty vectors, and `means` [..., K] sets `outcome_spec`."""
 
     traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True)
     means: Any
 
     @property
     def outcome_spec(self) -> jax.ShapeDtypeStruct:
-        """The losses of all arms [K]."""
+        """Shape and dtype of an outcome: the losses of all arms [K]."""
         return jax.ShapeDtypeStruct(self.means.shape[-1:], self.means.dtype)
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
-        """An empty vector."""
+        """Shape and dtype of an instance: an empty vector."""
         return jax.ShapeDtypeStruct((0,), self.outcome_spec.dtype)
 
     def init(self, key: Key[Array, ""]) -> PyTree:
-        """Return no state."""
+        """Return an empty state."""
         del key
         return ()
 
@@ -56,14 +56,15 @@ Probabilities = Annotated[Any, Shape("K"), Interval(ge=0, le=1), Convert(_as_pro
 
 @struct
 class BernoulliArms(ContextFreeArms):
-    """Stochastic bandit with Bernoulli losses: arm k has the loss 1 with probability means[k], independently.
+    """Stochastic bandit with independent Bernoulli losses: arm k has the loss 1 with probability means[k], else 0.
 
     Args:
         means: mean losses [K].
 
     Example:
         >>> import jax, jaxonline as jo
-        >>> jo.environments.BernoulliArms([0.0, 1.0]).answer(jax.random.key(0), (), 1, None, None)[0].tolist()
+        >>> losses, _ = jo.environments.BernoulliArms([0.0, 1.0]).answer(jax.random.key(0), (), 1, None, None)
+        >>> losses.vector().tolist()
         [0.0, 1.0]
     """
 
@@ -83,7 +84,7 @@ class BernoulliArms(ContextFreeArms):
 
 @struct
 class GaussianArms(ContextFreeArms):
-    """Stochastic bandit with Gaussian losses: arm k has the loss means[k] + std z, z standard normal, independently.
+    """Stochastic bandit with Gaussian losses: arm k has the loss means[k] + std z with independent standard normal z.
 
     Args:
         means: mean losses [K].
@@ -91,7 +92,8 @@ class GaussianArms(ContextFreeArms):
 
     Example:
         >>> import jax, jaxonline as jo
-        >>> jo.environments.GaussianArms([0.25, 0.5], std=0.0).answer(jax.random.key(0), (), 1, None, None)[0].tolist()
+        >>> losses, _ = jo.environments.GaussianArms([0.25, 0.5], std=0.0).answer(jax.random.key(0), (), 1, None, None)
+        >>> losses.vector().tolist()
         [0.25, 0.5]
     """
 
@@ -113,14 +115,14 @@ class GaussianArms(ContextFreeArms):
 @cites("auer2002nonstochastic")
 @struct
 class HiddenBestArm(ContextFreeArms):
-    """Bandit of the minimax lower bound: Bernoulli arms, one of which, drawn in each run, is better by `gap`.
+    """Bandit of the minimax lower bound: Bernoulli arms, of which one, drawn anew in each run, is better by `gap`.
 
     The other arms have mean loss 1/2. With the gap of `over_horizon`, the expected pseudo-regret of every learner is at
     least min(sqrt(K T), T) / 20 (`bounds.minimax`): Auer, Cesa-Bianchi, Freund and Schapire (2002), Theorem 5.1.
 
     Args:
-        n_arms: K.
-        gap: how much lower the mean loss of the best arm is.
+        n_arms: the number K of arms.
+        gap: the mean loss of the other arms minus the mean loss of the best arm.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -135,7 +137,7 @@ class HiddenBestArm(ContextFreeArms):
     @classmethod
     @validate_arguments
     def over_horizon(cls, n_arms: Count, n_rounds: Rounds) -> "HiddenBestArm":
-        """Set the gap of Theorem 5.1: min(sqrt(K / T), 1) / 4."""
+        """Return the bandit whose gap is that of Theorem 5.1 for T rounds: min(sqrt(K / T), 1) / 4."""
         return cls(n_arms, 0.25 * min(1.0, float(np.sqrt(n_arms / n_rounds))))
 
     @property

@@ -18,7 +18,8 @@ from jaxonline.parameters.types import Count, NonNegative, Positive
 class ContextualLinearArms(EnvironmentDefaults):
     """Linear contextual bandit: arm k has features x_k and the loss <weights, x_k> + noise_std z, z standard normal.
 
-    An instance is the matrix of features [K, d]. Its rows are uniform on a sphere; rows and noise are independent.
+    An instance is the matrix of features [K, d]. The rows x_k are uniform on a sphere; the rows and the noise are
+    independent.
 
     Args:
         weights: the true parameter [d].
@@ -43,12 +44,12 @@ class ContextualLinearArms(EnvironmentDefaults):
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
-        """The features of all arms [K, d]."""
+        """Shape and dtype of an instance: the features of all arms [K, d]."""
         return jax.ShapeDtypeStruct((self.n_arms, *self.weights.shape), self.weights.dtype)
 
     @property
     def outcome_spec(self) -> jax.ShapeDtypeStruct:
-        """The losses of all arms [K]."""
+        """Shape and dtype of an outcome: the losses of all arms [K]."""
         return jax.ShapeDtypeStruct((self.n_arms,), self.weights.dtype)
 
     def init(self, key: Key[Array, ""]) -> tuple[()]:

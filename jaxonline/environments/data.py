@@ -32,8 +32,9 @@ class DataStream(EnvironmentDefaults):
     Raises a ValueError if shapes do not match, an entry is not finite, or there are no rows.
 
     Args:
-        X: instances [n, ...], or None for empty vectors. NumPy arrays keep float64 only if jax has it enabled.
-        y: outcomes: labels or targets [n], losses of K experts [n, K], or any [n, ...].
+        X: instances [n, ...], or None for empty vectors. NumPy arrays stay in float64 only if float64 is enabled in
+            JAX.
+        y: outcomes [n, ...], such as labels or targets [n], or losses of K experts [n, K].
         order: "file" (as given), "shuffled" (a new permutation in each pass and run), or "iid" (with replacement).
 
     Example:
@@ -61,7 +62,7 @@ class DataStream(EnvironmentDefaults):
 
     @property
     def traits(self) -> EnvironmentTraits:
-        """Oblivious, and deterministic in file order; y holds all outcomes."""
+        """Traits of the data set: oblivious, deterministic in file order, with all possible outcomes in `y`."""
         return EnvironmentTraits(oblivious=True, deterministic=self.order == "file", outcomes=self.y)
 
     @property

@@ -17,11 +17,11 @@ class DriftingModel(ScalarOutcome):
     """Linear model with drifting weights: y = <w_t, x> + noise, with w_t a random walk in the unit ball.
 
     Instances and w_1 are uniform on the unit sphere; w_(t+1) is w_t plus a Gaussian step, projected on the unit ball.
-    No fixed predictor is good for long, so compare with a comparator that changes over time.
+    No fixed predictor is good for long, so use a comparator that changes over time.
 
     Args:
         dimension: d.
-        drift: root mean square length of a step; at 0 the weights are fixed.
+        drift: root mean square length of a step of w_t; with 0 the weights are fixed.
         noise_std: standard deviation of the Gaussian label noise.
 
     Example:
@@ -41,7 +41,7 @@ class DriftingModel(ScalarOutcome):
         return jax.ShapeDtypeStruct((self.dimension,), jnp.result_type(float))
 
     def init(self, key: Key[Array, ""]) -> Float[Array, "d"]:
-        """Draw w_1, the state."""
+        """Draw the weights w_1; the state of round t is w_t."""
         return _draw_on_sphere(key, self.instance_spec)
 
     def instance(
@@ -54,7 +54,7 @@ class DriftingModel(ScalarOutcome):
     def answer(
         self, key: Key[Array, ""], state: Float[Array, "d"], t: Int[Array, ""], x: Float[Array, "d"], y_hat: Array
     ) -> tuple[Float[Array, ""], Float[Array, "d"]]:
-        """Return <w_t, x> + noise, and w_(t+1)."""
+        """Return the label <w_t, x> + noise, and the next weights w_(t+1)."""
         del y_hat
         noise_key, step_key = jax.random.split(key)
         noise = random.normal(noise_key, (), x.dtype)

@@ -1,4 +1,4 @@
-"""Prediction with expert advice: finite classes, and losses of experts that switch or drift."""
+"""Prediction with expert advice: finite classes of hypotheses, and experts whose losses switch or drift."""
 
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
@@ -24,9 +24,10 @@ class FiniteClassState(NamedTuple):
 
 @struct
 class FiniteClass(EnvironmentDefaults):
-    """Finite class of K hypotheses: hypothesis k errs with probability errors[k], independently; labels are fair.
+    """Finite class of K hypotheses: hypothesis k errs with probability errors[k], independently; labels are fair coins.
 
-    An instance is the vector of predictions, -1 or +1, [K]. If an error is 0, the class is realizable.
+    An instance is the vector of the K predictions, each -1 or +1. If an error probability is 0, the class is
+    realizable.
 
     Args:
         errors: error probabilities [K].
@@ -46,16 +47,16 @@ class FiniteClass(EnvironmentDefaults):
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
-        """The predictions of all hypotheses [K]."""
+        """Shape and dtype of an instance: the predictions of all hypotheses [K]."""
         return jax.ShapeDtypeStruct(self.errors.shape, self.errors.dtype)
 
     @property
     def outcome_spec(self) -> jax.ShapeDtypeStruct:
-        """A label, or the losses of all hypotheses [K]."""
+        """Shape and dtype of an outcome: a label, or the losses of all hypotheses [K]."""
         return jax.ShapeDtypeStruct(self.errors.shape if self.outcomes_are == "losses" else (), self.errors.dtype)
 
     def init(self, key: Key[Array, ""]) -> FiniteClassState:
-        """Return a state with an arbitrary label."""
+        """Return the state before round 1, with an arbitrary label."""
         del key
         return FiniteClassState(jnp.ones((), self.errors.dtype))
 
@@ -72,13 +73,13 @@ class FiniteClass(EnvironmentDefaults):
     def answer(
         self, key: Key[Array, ""], state: FiniteClassState, t: Int[Array, ""], x: Float[Array, "K"], y_hat: PyTree
     ) -> tuple[Float[Array, "..."], FiniteClassState]:
-        """Return the label or the losses."""
+        """Return the label, or the losses of all hypotheses."""
         del key, t, y_hat
         return state.label if self.outcomes_are == "labels" else (x != state.label).astype(x.dtype), state
 
 
 class _ExpertLosses(ContextFreeArms):
-    """Base of experts without advice."""
+    """Base class of experts that have losses but give no advice."""
 
     n_experts: int
 
@@ -89,12 +90,12 @@ class _ExpertLosses(ContextFreeArms):
 
 @struct
 class SwitchingExperts(_ExpertLosses):
-    """Experts with independent Bernoulli losses, the best of which changes every `every` rounds, in turn.
+    """Experts with independent Bernoulli losses; each expert in turn is the best one for `every` rounds.
 
     Args:
         n_experts: K.
         every: rounds between two switches.
-        gap: the best expert has the mean loss (1 - gap) / 2, the others 1/2.
+        gap: the best expert has the mean loss (1 - gap) / 2, all other experts have 1/2.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -130,8 +131,8 @@ class RandomWalkExperts(_ExpertLosses):
 
     Args:
         n_experts: K.
-        step: standard deviation of a step.
-        start: the loss in round 1.
+        step: standard deviation of a step of the random walks.
+        start: the loss of every expert in round 1.
 
     Example:
         >>> import jax, jaxonline as jo

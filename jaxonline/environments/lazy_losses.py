@@ -1,4 +1,4 @@
-"""Random losses of arms that are drawn when they are read."""
+"""Random losses of arms; a loss is drawn only when it is read."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
@@ -9,7 +9,7 @@ from jaxonline.random.entries import fused_entry
 
 
 def lazy_bernoulli(key: Key[Array, ""], means: Float[Array, "K"]) -> LazyOutcome:
-    """Losses that are 1 with the probabilities `means`, else 0: the numbers of `random.bernoulli(key, means)`."""
+    """Return losses that are 1 with the probabilities `means`, else 0, equal to `random.bernoulli(key, means)`."""
     return LazyOutcome(_bernoulli_entry, _bernoulli_vector, (key, means), len(means))
 
 
@@ -23,7 +23,7 @@ def _bernoulli_vector(key: Key[Array, ""], means: Float[Array, "K"]) -> Float[Ar
 
 
 def lazy_normal(key: Key[Array, ""], means: Float[Array, "K"], std: Float[ArrayLike, ""]) -> LazyOutcome:
-    """Normal losses with these means and this standard deviation."""
+    """Return normal losses with the means `means` and the standard deviation `std`."""
     return LazyOutcome(_normal_entry, _normal_vector, (key, means, jnp.asarray(std, means.dtype)), len(means))
 
 

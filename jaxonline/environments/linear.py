@@ -20,7 +20,7 @@ class LinearModel(ScalarOutcome):
     Args:
         weights: the true predictor [d].
         noise_std: standard deviation of the label noise.
-        radius: |x| for "sphere", the half width of "cube", sqrt(E|x|^2) for "gaussian".
+        radius: size of x: |x| for "sphere", the half width of "cube", sqrt(E|x|^2) for "gaussian".
         instances: the distribution of x: uniform on the "sphere" or "cube", or "gaussian" N(0, radius^2/d I).
 
     Example:
@@ -55,7 +55,7 @@ class LinearModel(ScalarOutcome):
     def answer(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: Array, y_hat: Array
     ) -> tuple[Float[Array, ""], tuple[()]]:
-        """Return <weights, x> + noise."""
+        """Return the label <weights, x> + noise."""
         del y_hat
         noise = jnp.asarray(self.noise_std, x.dtype) * random.normal(key, (), x.dtype)
         return self.weights @ x + noise, state

@@ -44,7 +44,7 @@ class DriftingArms(ContextFreeArms):
     def instance(
         self, key: Key[Array, ""], state: Float[Array, "K"], t: Int[Array, ""]
     ) -> tuple[Array, Float[Array, "K"]]:
-        """Return no context; the next state is the vector of means of round t."""
+        """Return an empty instance; the next state is the vector of means of round t."""
         step = jnp.where(t > 1, jnp.asarray(self.step, state.dtype), 0.0)
         means = reflect(state + step * random.normal(key, state.shape, state.dtype))
         return jnp.zeros((0,), state.dtype), means
@@ -75,7 +75,7 @@ class SwitchingArms(ContextFreeArms):
 
     Args:
         means: mean losses, one row for each segment [S, K].
-        starts: first rounds of all segments but the first [S - 1], increasing; a ValueError otherwise.
+        starts: first rounds of the segments 2, ..., S [S - 1], increasing (otherwise a ValueError).
 
     Example:
         >>> import jax.numpy as jnp, jaxonline as jo

@@ -36,14 +36,14 @@ Preferences = Annotated[Any, Shape("K", "K"), Interval(ge=0, le=1), Convert(_as_
 
 @struct
 class PreferenceArms(ContextFreeArms):
-    """K arms that are compared in pairs: arm i beats arm j with probability `preferences[i, j]`, in each round anew.
+    """K arms that are compared in pairs: in each round arm i beats arm j with probability `preferences[i, j]`.
 
     An outcome is the matrix of the duels of all pairs [K, K]: 1 at [i, j] and 0 at [j, i] if arm i beats arm j, and 1/2
     on the diagonal. Duels of different pairs and rounds are independent. There is no context: instances are empty
     vectors.
 
     Args:
-        preferences: probabilities [K, K]; the matrix and its transpose add up to 1.
+        preferences: probabilities [K, K]; the sum of the matrix and its transpose is 1 in every entry.
 
     Example:
         >>> import jax
@@ -58,7 +58,7 @@ class PreferenceArms(ContextFreeArms):
 
     @property
     def outcome_spec(self) -> jax.ShapeDtypeStruct:
-        """The duels of all pairs [K, K]."""
+        """Shape and dtype of an outcome: the duels of all pairs [K, K]."""
         return jax.ShapeDtypeStruct(self.preferences.shape, self.preferences.dtype)
 
     def answer(
@@ -70,7 +70,7 @@ class PreferenceArms(ContextFreeArms):
         return LazyOutcome(_duel, _all_duels, (key, self.preferences), n_arms, width=n_arms), state
 
     def expected_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K K"]:
-        """Return the preferences."""
+        """Return the matrix of preferences, which are the means of the duels."""
         del state, t, x, y
         return self.preferences
 
@@ -78,7 +78,7 @@ class PreferenceArms(ContextFreeArms):
 def _duel(
     i: Int[Array, "*n"], j: Int[Array, "*n"], key: Key[Array, ""], preferences: Float[Array, "K K"]
 ) -> Float[Array, "*n"]:
-    """Return 1 if arm i beats arm j; both orders of a pair read the number of the smaller arm's row."""
+    """Return 1 if arm i beats arm j, else 0 (1/2 if i = j); (i, j) and (j, i) use the same random number."""
     low, high = jnp.minimum(i, j), jnp.maximum(i, j)
     level = fused_entry(random.uniform, key, low * len(preferences) + high, preferences.size, preferences.dtype)
     low_wins = (level < preferences[low, high]).astype(preferences.dtype)

@@ -10,7 +10,7 @@ from jaxonline.game.traits import EnvironmentTraits
 
 
 class ScalarOutcome(EnvironmentDefaults):
-    """Base of oblivious environments with a scalar outcome, and without a state unless a subclass defines `init`."""
+    """Base class of oblivious environments with a scalar outcome; without state unless the subclass defines `init`."""
 
     traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True)
 
@@ -21,10 +21,10 @@ class ScalarOutcome(EnvironmentDefaults):
 
     @property
     def outcome_spec(self) -> jax.ShapeDtypeStruct:
-        """A scalar of the dtype of instances."""
+        """Shape and dtype of an outcome: a scalar with the dtype of the instances."""
         return jax.ShapeDtypeStruct((), self.instance_spec.dtype)
 
     def init(self, key: Key[Array, ""]) -> PyTree:
-        """Return the state before round 1; by default there is none."""
+        """Return the state before round 1; by default it is empty."""
         del key
         return ()

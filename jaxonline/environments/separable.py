@@ -27,13 +27,13 @@ class SeparableState(NamedTuple):
 class SeparableData(ScalarOutcome):
     """Linearly separable labels: |x| <= radius and y <u, x> >= margin for a unit vector u; y is uniform on {-1, +1}.
 
-    y <u, x> is uniform on [margin, radius], and the part of x orthogonal to u is uniform in a ball. The perceptron
-    makes at most (radius / margin)^2 mistakes.
+    The number y <u, x> is uniform on [margin, radius], and the part of x orthogonal to u is uniform in a ball. The
+    perceptron makes at most (radius / margin)^2 mistakes.
 
     Args:
-        direction: the direction of u [d], d >= 2, not 0.
-        margin: gamma.
-        radius: r, at least gamma.
+        direction: a vector [d] in the direction of u, not 0, with d >= 2.
+        margin: the margin gamma, the lower bound on y <u, x>.
+        radius: the largest length r of x, at least `margin`.
 
     Example:
         >>> import jax, jaxonline as jo

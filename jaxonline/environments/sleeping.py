@@ -22,7 +22,7 @@ MASK = 2**31  # folded into the key of an instance; the environment uses smaller
 
 
 def _as_availability(values: Any, name: str) -> Array:
-    """Return a table of booleans [T, K] or probabilities [K]."""
+    """Return `values` as a table of booleans [T, K] or as probabilities [K]."""
     if np.ndim(values) != 2:
         return jax_array(name, values, ge=0.0, le=1.0)
     table = np.asarray(values)
@@ -43,19 +43,19 @@ def _first_empty(table: Bool[np.ndarray, "T K"]) -> int:
 class Sleeping(ForwardsToEnvironment):
     """Arms or experts that are not available in every round (sleeping bandits, sleeping experts).
 
-    The instance is `game.Available(mask, context)` with the instance of the environment as context. The loss of a move
-    that is not available is NaN. The losses of arms that are not available are 0 in the outcome, so that no learner
-    learns them. Learners that support masks: `UCB1`, `EXP3` and `Hedge` with `EWA`.
+    The instance is `game.Available(mask, context)`, where the context is the instance of `environment`. The loss of a
+    move that is not available is NaN. The losses of arms that are not available are 0 in the outcome, so that no
+    learner observes them. The learners `UCB1`, `EXP3`, and `Hedge` with `EWA` support masks.
 
     Args:
         environment: an environment whose outcomes are the losses of K arms.
         availability: a table of booleans (or 0 and 1) [T, K] that is repeated after T rounds, or the probabilities [K]
-            with which arms are available, independently of each other and of the losses. A run fails (its loss is NaN)
-            in a random round without an available arm.
+            with which arms are available, independently of each other and of the losses. If a random mask has no
+            available arm, the run fails: its loss is NaN.
 
     Raises:
-        ValueError: if `availability` has no available arm in a round, or not one entry for each arm; if outcomes are
-            not vectors.
+        ValueError: a round of the table has no available arm, `availability` does not have one entry for each arm, or
+            outcomes are not vectors.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -78,18 +78,18 @@ class Sleeping(ForwardsToEnvironment):
 
     @property
     def traits(self) -> EnvironmentTraits:
-        """The traits of the environment; masks are the same in every run if they are given."""
+        """Traits of `environment`; the masks of a table are equal in all runs, random masks are not."""
         traits = super().traits
         return traits._replace(deterministic=traits.deterministic and self.availability.ndim == 2)
 
     @property
     def instance_spec(self) -> Available:
-        """The mask [K], and the instance of the environment."""
+        """Shapes and dtypes of an instance: the mask [K], and the instance of `environment`."""
         mask: Any = jax.ShapeDtypeStruct(self.availability.shape[-1:], jnp.bool_)
         return Available(mask, self.environment.instance_spec)
 
     def instance(self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""]) -> tuple[Available, PyTree]:
-        """Return the mask of round t with the instance of the environment."""
+        """Return the mask of round t and the instance of `environment`."""
         context, state = self.environment.instance(key, state, t)
         if self.availability.ndim == 2:
             mask = self.availability[(t - 1) % len(self.availability)]
@@ -100,7 +100,7 @@ class Sleeping(ForwardsToEnvironment):
     def answer(
         self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], x: Available, y_hat: PyTree
     ) -> tuple[Float[Array, "K"] | LazyOutcome, PyTree]:
-        """Return the losses of the available arms, and 0 for the others."""
+        """Return the losses of the available arms, and 0 for the unavailable arms."""
         losses, state = self.environment.answer(key, state, t, x.context, y_hat)
         if isinstance(losses, LazyOutcome):
             return LazyOutcome(_available_entry, _available_vector, (losses, x.mask), losses.length), state

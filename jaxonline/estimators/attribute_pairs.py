@@ -21,7 +21,7 @@ from jaxonline.parameters.struct import static, struct
 
 
 class PairMoments(NamedTuple):
-    """Estimates `A` of x x' [d, d] (symmetric, in general with negative eigenvalues: erratum E16) and `v` of x [d]."""
+    """`A` estimates x x' [d, d] (symmetric, in general with negative eigenvalues: erratum E16); `v` estimates x [d]."""
 
     A: Float[Array, "d d"]
     v: Float[Array, "d"]
@@ -30,12 +30,13 @@ class PairMoments(NamedTuple):
 @cites("cesabianchi2010efficient")
 @struct
 class AttributePairs:
-    """Unbiased x x' and x from k attributes: k/2 pairs (i, j), a uniform subset of [d] x [d] (paper C, Algorithm 1).
+    """Unbiased estimates of x x' and x from k attributes (paper C, Algorithm 1).
 
-    v_i and v_j get (d/k) x_i and (d/k) x_j; A_ij and A_ji get (d^2/k) x_i x_j.
+    The estimator draws k/2 pairs (i, j), a uniform subset of [d] x [d]. Each pair adds (d/k) x_i to v_i, (d/k) x_j to
+    v_j, and (d^2/k) x_i x_j to both A_ij and A_ji.
 
     Args:
-        n_attributes: k, even (otherwise a ValueError); a call requires k/2 <= d^2 (otherwise a ValueError).
+        n_attributes: the even number k of observed attributes; in a call k/2 <= d^2 (otherwise a ValueError).
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxonline as jo
@@ -49,7 +50,7 @@ class AttributePairs:
     n_attributes: EvenCount = static()
 
     def __call__(self, key: Key[Array, ""], d: int, oracle: Any) -> PairMoments:
-        """Estimate the moments from `oracle.attributes(indices)`."""
+        """Estimate x x' and x from `oracle.attributes(indices)`."""
         indices = self.choose(key, d)
         return self.moments(d, indices, oracle.attributes(indices))
 
@@ -62,7 +63,7 @@ class AttributePairs:
         return jnp.concatenate([pairs // d, pairs % d])
 
     def moments(self, d: int, indices: Int[Array, "k"], values: Float[Array, "k"]) -> PairMoments:
-        """Estimate the moments from the values of x at the indices."""
+        """Estimate x x' and x from the values of x at the indices."""
         k = self.n_attributes
         first, second = indices[: k // 2], indices[k // 2 :]
         products = d * d / k * values[: k // 2] * values[k // 2 :]
@@ -70,7 +71,7 @@ class AttributePairs:
         return PairMoments(A + A.T, jnp.zeros(d, values.dtype).at[indices].add(d / k * values))
 
     def support(self, x: ArrayLike) -> list[tuple[float, PairMoments]]:
-        """Enumerate (probability, estimates) of every outcome in float64; ValueError above about a million outcomes."""
+        """List (probability, estimates) of all outcomes in float64; raise a ValueError for over about a million."""
         x = np.asarray(x, float)
         d, half = len(x), self.n_attributes // 2
         check_enumerable(math.comb(d * d, half))
@@ -86,7 +87,7 @@ def _all_moments(pairs: AttributePairs, x: Float[Array, "d"], indices: Int[Array
 
 
 def pair_loss(w: Float[Array, "d"], moments: PairMoments, y: ArrayLike) -> Float[Array, ""]:
-    """Estimate w'Aw - 2 y w'v + y^2 of the squared loss (<w, x> - y)^2, which the Baseline minimises (E15).
+    """Return w'Aw - 2 y w'v + y^2, the estimate of (<w, x> - y)^2 that paper C's Baseline minimises (erratum E15).
 
     Example:
         >>> import jax.numpy as jnp
@@ -99,6 +100,6 @@ def pair_loss(w: Float[Array, "d"], moments: PairMoments, y: ArrayLike) -> Float
 
 
 def project_psd(A: Float[Array, "d d"]) -> Float[Array, "d d"]:
-    """Project a symmetric matrix onto the positive semi-definite matrices (erratum E16)."""
+    """Project a symmetric matrix onto the positive semi-definite matrices (erratum E16 of paper C)."""
     values, vectors = jnp.linalg.eigh(A)
     return (vectors * jnp.maximum(values, 0.0)[None, :]) @ vectors.T

@@ -1,9 +1,10 @@
 """Distributions of the random number N of copies that a series estimator requests.
 
-The paper uses the geometric distribution; `minimum_variance` and `cost_aware` return the optimal one for a given
+Paper A uses the geometric distribution; `minimum_variance` and `cost_aware` return optimal distributions for a given
 series. A distribution has `sample`, `pmf`, `log_pmf` and `tail` inside jit, and `log_table` and `mean` on the host.
 Sampling inverts P(N >= n) at a uniform number made of three draws, so events of probability down to about 2^-69
-(float32) or 2^-156 (float64) have the right frequency. One float32 uniform would limit `Geometric(4.0)` to N <= 11.
+(float32) or 2^-156 (float64) have the right frequency. A single uniform float32 number would limit `Geometric(4.0)` to
+N <= 11.
 """
 
 import dataclasses
@@ -38,17 +39,19 @@ Table = Annotated[Any, Shape("n"), Convert(_as_table)]
 Weights = Annotated[Any, Shape("n"), Ge(0), Convert(_as_weights)]
 """A `Table` of non-negative numbers."""
 Overhead = Annotated[float, Gt(0), OrInfinity()]
-"""The price of an estimate besides its copies, in copies."""
+"""The price of an estimate in addition to its copies, in units of a copy."""
 
 
 @struct
 class Geometric:
     """Geometric distribution of the number of copies: P(N = n) = (p - 1) / p^(n + 1) for n = 0, 1, ...
 
-    E N = 1/(p - 1). Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels", Lemma 1.
+    The mean is E N = 1/(p - 1). Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with
+    kernels", Lemma 1.
 
     Args:
-        p: a larger p means fewer copies and a larger variance. It is a pytree leaf, so it can be swept.
+        p: the parameter p; a larger p means fewer copies and a larger variance. p is a pytree leaf, so a sweep can vary
+            it.
 
     Example:
         >>> from jaxonline.estimators import Geometric
@@ -65,27 +68,27 @@ class Geometric:
         return jnp.floor(-jnp.log(_fine_uniform(key, p.dtype)) / jnp.log(p)).astype(jnp.int32)
 
     def log_pmf(self, n: ArrayLike) -> Float[Array, "*shape"]:
-        """ln P(N = n); -inf for n < 0."""
+        """Return ln P(N = n); -inf for n < 0."""
         p, n = as_floating(self.p), jnp.asarray(n)
         steps = (n + 1).astype(p.dtype)
         return jnp.where(n >= 0, jnp.log(p - 1.0) - steps * jnp.log(p), -jnp.inf)
 
     def pmf(self, n: ArrayLike) -> Float[Array, "*shape"]:
-        """P(N = n)."""
+        """Return P(N = n)."""
         return jnp.exp(self.log_pmf(n))
 
     def tail(self, n: ArrayLike) -> Float[Array, "*shape"]:
-        """P(N >= n) = p^-n."""
+        """Return P(N >= n), which is p^-n."""
         p = as_floating(self.p)
         return jnp.exp(-jnp.maximum(jnp.asarray(n), 0).astype(p.dtype) * jnp.log(p))
 
     def log_table(self, n_terms: int) -> np.ndarray:
-        """ln P(N = n) for n = 0 .. n_terms - 1 in float64, on the host."""
+        """Return ln P(N = n) for n = 0 .. n_terms - 1 in float64, on the host."""
         p = host_float("p", self.p)
         return math.log(p - 1.0) - math.log(p) * np.arange(1.0, n_terms + 1.0)
 
     def mean(self) -> float:
-        """E N = 1/(p - 1)."""
+        """Return E N = 1/(p - 1)."""
         return 1.0 / (host_float("p", self.p) - 1.0)
 
 
@@ -94,7 +97,8 @@ class FiniteDistribution:
     """Distribution of the number of copies on 0, 1, ..., K, given by its K + 1 probabilities.
 
     Args:
-        probabilities: [K + 1], with sum 1 up to 1e-6 (otherwise a ValueError); normalised exactly afterwards.
+        probabilities: P(N = 0), ..., P(N = K). Their sum must be 1 up to 1e-6 (otherwise a ValueError); they are then
+            normalised exactly.
 
     Example:
         >>> from jaxonline.estimators import FiniteDistribution
@@ -121,15 +125,15 @@ class FiniteDistribution:
         return jnp.sum(_fine_uniform(key, tails.dtype) <= tails[1:], dtype=jnp.int32)
 
     def log_pmf(self, n: ArrayLike) -> Float[Array, "*shape"]:
-        """ln P(N = n); -inf where P(N = n) = 0."""
+        """Return ln P(N = n); -inf where P(N = n) = 0."""
         return jnp.log(self.pmf(n))
 
     def pmf(self, n: ArrayLike) -> Float[Array, "*shape"]:
-        """P(N = n)."""
+        """Return P(N = n)."""
         return _entry(jnp.asarray(self.probabilities), n)
 
     def tail(self, n: ArrayLike) -> Float[Array, "*shape"]:
-        """P(N >= n)."""
+        """Return P(N >= n)."""
         return _entry(jnp.asarray(self.tails), jnp.maximum(jnp.asarray(n), 0))
 
     def log_table(self, n_terms: int) -> np.ndarray:
@@ -140,7 +144,7 @@ class FiniteDistribution:
         return logs
 
     def mean(self) -> float:
-        """E N."""
+        """Return E N, the mean number of copies."""
         table = np.asarray(self.probabilities, np.float64)
         return float(table @ np.arange(len(table)))
 
@@ -152,12 +156,14 @@ CountDistribution = Geometric | FiniteDistribution
 def minimum_variance(coefficients: Table, second_moment: PositiveFloat, radius: float = math.inf) -> FiniteDistribution:
     """Distribution of N that minimises the variance of a series estimator: p_n ~ |gamma_n| (E (X - c)^2)^(n/2).
 
-    By Cauchy-Schwarz, sum a_n^2/p_n >= (sum a_n)^2 with equality at p_n ~ a_n, the expression above. An n with gamma_n
-    = 0 has probability 0. The second moment may be a guess: a wrong guess increases the variance but causes no bias.
+    Here ~ means proportional to. With a_n = |gamma_n| (E (X - c)^2)^(n/2) the second moment is sum a_n^2/p_n >= (sum
+    a_n)^2 by Cauchy-Schwarz, with equality at p_n ~ a_n. An n with gamma_n = 0 has probability 0. The argument
+    `second_moment` may be a guess: a wrong guess increases the variance but causes no bias.
 
     Args:
-        coefficients: gamma_0 .. gamma_K, not all 0 (otherwise a ValueError). Later terms of the series are never drawn;
-            they are the bias of the estimator, see `jaxonline.estimators.series_moments.truncation_bias`.
+        coefficients: coefficients gamma_0 .. gamma_K of the series, not all 0 (otherwise a ValueError). The terms of
+            the series after gamma_K are never drawn; they cause the bias of the estimator, see
+            `jaxonline.estimators.series_moments.truncation_bias`.
         second_moment: E (X - c)^2 of one factor, below radius^2 (otherwise a ValueError).
         radius: radius of convergence of the whole series.
 
@@ -173,17 +179,18 @@ def minimum_variance(coefficients: Table, second_moment: PositiveFloat, radius: 
 def cost_aware(
     coefficients: Table, second_moment: PositiveFloat, radius: float = math.inf, *, overhead: Overhead = 1.0
 ) -> FiniteDistribution:
-    """Distribution of N that minimises the variance times the cost of a series estimator: (E theta^2) (overhead + E N).
+    """Distribution of N that minimises second moment times cost of a series estimator: (E theta^2) (overhead + E N).
 
-    p_n ~ |gamma_n| (E (X - c)^2)^(n/2) / sqrt(overhead + n). The regret of a learner with a budget of queries grows
-    with the root of E theta^2 times the number of rounds, and a round costs overhead + E N. By Cauchy-Schwarz, (sum
-    a_n^2/p_n) (sum p_n (h + n)) >= (sum a_n sqrt(h + n))^2. Without an overhead N = 0 would have probability 1.
+    The probability p_n is proportional to a_n / sqrt(h + n) with a_n = |gamma_n| (E (X - c)^2)^(n/2) and h =
+    `overhead`. The regret of a learner with a budget of queries grows with the root of E theta^2 times the number of
+    rounds, and a round costs h + E N. By Cauchy-Schwarz, (sum a_n^2/p_n) (sum p_n (h + n)) >= (sum a_n sqrt(h + n))^2.
+    Without an overhead, N = 0 would have probability 1.
 
     Args:
-        coefficients: gamma_0 .. gamma_K, not all 0 (otherwise a ValueError).
+        coefficients: coefficients gamma_0 .. gamma_K of the series, not all 0 (otherwise a ValueError).
         second_moment: E (X - c)^2 of one factor, below radius^2 (otherwise a ValueError).
         radius: radius of convergence of the whole series.
-        overhead: price of an estimate besides its copies, in copies.
+        overhead: price of an estimate in addition to its copies, in units of a copy.
 
     Example:
         >>> from jaxonline.estimators import cost_aware
@@ -195,11 +202,12 @@ def cost_aware(
 
 @validate_arguments
 def distribution_from_magnitudes(magnitudes: Weights, *, overhead: Overhead = math.inf) -> FiniteDistribution:
-    """Optimal distribution p_n ~ a_n / sqrt(1 + n/overhead), where stratum n has the second moment a_n^2.
+    """Optimal distribution p_n ~ a_n / sqrt(1 + n/overhead), where stratum N = n has the second moment a_n^2.
 
     Args:
         magnitudes: a_0 .. a_K, not all 0 (otherwise a ValueError).
-        overhead: price of an estimate besides its copies, in copies; inf minimises the second moment alone.
+        overhead: price of an estimate in addition to its copies, in units of a copy; inf minimises the second moment
+            alone.
 
     Example:
         >>> from jaxonline.estimators.count_distributions import distribution_from_magnitudes
@@ -215,9 +223,9 @@ def distribution_from_magnitudes(magnitudes: Weights, *, overhead: Overhead = ma
 
 @validate_arguments
 def magnitudes(coefficients: Table, second_moment: PositiveFloat, radius: float = math.inf) -> np.ndarray:
-    """a_n = |gamma_n| (E (X - c)^2)^(n/2), the root of the second moment of term n; at least 1e-300 if gamma_n != 0.
+    """Return a_n = |gamma_n| (E (X - c)^2)^(n/2), the root of term n's second moment; >= 1e-300 if gamma_n != 0.
 
-    Raises a ValueError if E (X - c)^2 >= radius^2: the sum of the a_n of the whole series is infinite.
+    Raises a ValueError if E (X - c)^2 >= radius^2, since the sum of the a_n of the whole series is then infinite.
     """
     gammas = coefficients
     if second_moment >= radius**2:
@@ -231,7 +239,7 @@ def magnitudes(coefficients: Table, second_moment: PositiveFloat, radius: float 
 
 
 def _entry(table: jax.Array, n: ArrayLike) -> jax.Array:
-    """table[n], or 0 outside the table."""
+    """Return the entry n of a table, or 0 if n is outside the table."""
     n = jnp.asarray(n)
     inside = (n >= 0) & (n < len(table))
     return jnp.where(inside, table[jnp.where(inside, n, 0)], jnp.zeros((), table.dtype))
@@ -239,7 +247,7 @@ def _entry(table: jax.Array, n: ArrayLike) -> jax.Array:
 
 @functools.partial(jax.jit, static_argnames="dtype")  # traced once for all calls of the same shapes
 def _fine_uniform(key: jax.Array, dtype: Any) -> jax.Array:
-    """Uniform number in (0, 1] with extra resolution near 0; each of three draws continues the bits of the last."""
+    """Draw a uniform number in (0, 1] with extra resolution near 0; three draws give successive groups of its bits."""
     info = jnp.finfo(dtype)
     first, second, third = (_uniform(word, dtype) for word in random.words(key, 3, info.bits))
     return first + info.eps * (second + info.eps * (third + 0.5 * info.eps))

@@ -1,4 +1,4 @@
-"""Dictionaries of N kernels: Fourier features x -> [N, features] (Rokhlin and Gurtovaya 2025, sections 2 and 4)."""
+"""Dictionaries of N kernels: Fourier features [N, features] of x (Rokhlin and Gurtovaya 2025, sections 2 and 4)."""
 
 import itertools
 import math
@@ -30,8 +30,9 @@ class Dictionary:
     """Random features of N kernels with k(0) = 1: [sin, cos] / sqrt(m), or sqrt(2) cos(. + phase) / sqrt(m).
 
     Args:
-        frequencies: [N, m, d]; given, or from `draw` or `published`.
-        phases: [N, m] for the layout "cosine" (ValueError for another shape), None for "pair" (2m features a kernel).
+        frequencies: the frequencies [N, m, d] of the kernels; `draw` and `published` draw them.
+        phases: the phases [N, m] of the layout "cosine" (ValueError for another shape), or None for the layout "pair",
+            which has 2m features for each kernel.
 
     Example:
         >>> import jax.numpy as jnp, jaxonline as jo
@@ -61,11 +62,12 @@ class Dictionary:
         """Draw features of shift-invariant kernels with k(0) = 1, independently for each kernel.
 
         Args:
-            key: consumed; kernel i uses `fold_in(key, i)`.
-            kernels: at least one, with k(0) = 1 (otherwise a ValueError); shift-invariant (otherwise a TypeError).
+            key: random key, not to be used again; kernel i uses `fold_in(key, i)`.
+            kernels: at least one kernel; each must be shift-invariant (otherwise a TypeError) with k(0) = 1 (otherwise
+                a ValueError).
             dimension: dimension of the instances.
-            n_frequencies: m.
-            layout: features of a frequency.
+            n_frequencies: number m of frequencies of each kernel.
+            layout: "pair" for a sine and a cosine of each frequency, "cosine" for a cosine with a random phase.
 
         Example:
             >>> import jax, jaxonline as jo
@@ -102,7 +104,7 @@ class Dictionary:
         Args:
             seed: seed of `numpy.random.RandomState`.
             dimension: dimension of the instances.
-            n_frequencies: m.
+            n_frequencies: number m of frequencies of each kernel.
 
         Example:
             >>> from jaxonline.estimators.dictionary import Dictionary
@@ -117,7 +119,7 @@ class Dictionary:
 
     @property
     def n_kernels(self) -> int:
-        """N."""
+        """Number N of kernels."""
         return np.shape(self.frequencies)[0]
 
     @property
@@ -126,12 +128,12 @@ class Dictionary:
         return np.shape(self.frequencies)[1] * (2 if self.phases is None else 1)
 
     def __call__(self, x: Float[Array, "d"]) -> Float[Array, "N features"]:
-        """Features of an instance, one row for each kernel."""
+        """Return the features of an instance, one row for each kernel."""
         # Also works for one kernel, a slice of the leaves: frequencies [m, d] and features [features].
         return self._features(jnp.matmul(jnp.asarray(self.frequencies, x.dtype), x, precision="highest"))
 
     def map_rows(self, X: Float[Array, "n d"]) -> Float[Array, "n N features"]:
-        """Features of many instances; this order of the product gives rows, the layout that later products read."""
+        """Return the features of many instances; this order of the product gives rows, as later products need."""
         frequencies = jnp.asarray(self.frequencies, X.dtype)
         return jax.vmap(self._features)(jnp.tensordot(X, frequencies, axes=(1, -1), precision="highest"))
 

@@ -10,7 +10,7 @@ R^d (`prod`, `prod_clean`).
     psi = feature_map.estimate(key, draw, capacity)  # or in one step, where draw(key) is a noisy copy
 
 The number of copies is random and `capacity` caps it. Above the cap the estimate is 0 and has `overflow` set. The
-probability (`overflow_probability`) and the resulting bias (`bias`) are functions of the capacity.
+probability of this overflow (`overflow_probability`) and the resulting bias (`bias`) depend on the capacity.
 
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), section 5.2 and
 appendix B (Subroutines 2 to 7, Lemmas 3 to 6), with errata E6 and E7.
@@ -49,11 +49,11 @@ __all__ = ["DotProductFeatureMap", "FeatureMap", "GaussianFeatureMap", "NoisyFea
 @cites("cesabianchi2010online")
 @struct
 class DotProductFeatureMap(FeatureMap):
-    """Map_Estimate of a dot-product kernel: Psi~ = sqrt(beta_N) / P(N) x~(1) (x) ... (x) x~(N) (Subroutine 2).
+    """Map_Estimate of a dot-product kernel: Psi~ = sqrt(beta_N) / P(N) x~(1) (x) ... (x) x~(N) (paper A, Subroutine 2).
 
     Args:
         kernel: dot-product kernel (`jaxonline.kernels`).
-        law: distribution of N; `Geometric(p)` in the paper.
+        law: distribution of the number N of copies; `Geometric(p)` in paper A.
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxonline as jo
@@ -126,9 +126,10 @@ class DotProductFeatureMap(FeatureMap):
 
     @validate_arguments
     def second_moment(self, copy_moment: NonNegativeFloat) -> float:
-        """E |Psi~|^2 = sum beta_n (E |x~|^2)^n / P(N = n), exactly; Lemma 3 has p/(p-1) Q(p E |x~|^2).
+        """Return the exact E |Psi~|^2 = sum beta_n (E |x~|^2)^n / P(N = n); paper A, Lemma 3: p/(p-1) Q(p E |x~|^2).
 
-        It is the paper's B_Psi if `copy_moment` is a bound on E |x~|^2. Raises a ValueError if the series diverges.
+        The value is paper A's B_Psi if `copy_moment` is a bound on E |x~|^2. Raises a ValueError if the series
+        diverges.
         """
         moment = host_float("copy_moment", copy_moment)
 
@@ -146,15 +147,16 @@ class DotProductFeatureMap(FeatureMap):
 @cites("cesabianchi2010online")
 @struct
 class GaussianFeatureMap(FeatureMap):
-    """Map_Estimate of the Gaussian kernel exp(-|x - x'|^2 / width^2) (Subroutine 5, corrected by E6).
+    """Map_Estimate of the Gaussian kernel exp(-|x - x'|^2 / width^2) (paper A, Subroutine 5, corrected by erratum E6).
 
-    Psi(x) is e^(-|x|^2/width^2) times sqrt((2/width^2)^n / n!) x (x) ... (x) x (E6: printed without the square root).
-    N1 pairs of copies estimate the first factor through powers of <x, x>, and N2 copies estimate the second.
+    Component n of Psi(x) is e^(-|x|^2/width^2) times sqrt((2/width^2)^n / n!) x (x) ... (x) x; paper A prints this
+    component without the square root (erratum E6). N1 pairs of copies estimate the factor e^(-|x|^2/width^2) through
+    powers of <x, x>, and N2 copies estimate the other factor.
 
     Args:
         kernel: Gaussian kernel.
-        law: distribution of N2; `Geometric(p)` in the paper.
-        pair_law: distribution of N1; equal to `law` when None, as in the paper.
+        law: distribution of N2; `Geometric(p)` in paper A.
+        pair_law: distribution of N1; equal to `law` when None, as in paper A.
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxonline as jo
@@ -258,11 +260,12 @@ class GaussianFeatureMap(FeatureMap):
 
     @validate_arguments
     def second_moment(self, copy_moment: NonNegativeFloat, pair_moment: NonNegativeFloat | None = None) -> float:
-        """E |Psi~|^2, exactly, with M = `copy_moment` = E |x~|^2 and F = `pair_moment` = E <x~, x~'>^2 (M^2 when None).
+        """Return the exact E |Psi~|^2 for M = `copy_moment` = E |x~|^2, F = `pair_moment` = E <x~, x~'>^2 (or M^2).
 
-        It is a series in F times a series in M. For the paper's distribution it is (p/(p-1))^2 I_0(2 sqrt(p F) /
-        width^2) exp(2 p M / width^2). With a bound for M and without F it is the corrected B_Psi (E7: Lemma 5 prints
-        (p/(p-1))^2 exp((sqrt(p) M + 2 p sqrt(M)) / width^2), which the map without the square root violates).
+        The second moment is a series in F times a series in M. For paper A's geometric distribution it is (p/(p-1))^2
+        I_0(2 sqrt(p F) / width^2) exp(2 p M / width^2). If M is a bound and F is None, the value is the corrected
+        B_Psi. (Erratum E7: the bound printed in paper A, Lemma 5, (p/(p-1))^2 exp((sqrt(p) M + 2 p sqrt(M)) / width^2),
+        is violated by the map without the square root.)
         """
         moment = host_float("copy_moment", copy_moment)
         pairs = moment**2 if pair_moment is None else host_float("pair_moment", pair_moment)
@@ -289,7 +292,7 @@ def _log_pmf(law: CountDistribution, n: Int[Array, ""], like: Float[Array, "..."
 
 @functools.partial(jax.jit, static_argnames="dtype")  # traced once for all calls of the same shapes
 def _log_factorial(n: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
-    """ln n! from a table, and from Stirling's series beyond it; `lgamma` of JAX takes seconds to compile."""
+    """Return ln n! from a table, or beyond it from Stirling's series, as JAX's `lgamma` takes seconds to compile."""
     table = jnp.asarray(_LOG_FACTORIALS, dtype)
     real = jnp.maximum(n, len(table)).astype(dtype)
     correction = (1.0 - 1.0 / (30.0 * real**2)) / (12.0 * real)

@@ -3,11 +3,12 @@
 The frequencies omega are drawn from the spectral distribution of a shift-invariant kernel. There are two layouts:
     "cosine"  sqrt(2) cos(<omega, x> + b), b uniform on [0, 2 pi): one feature per frequency,
     "pair"    (cos <omega, x>, sin <omega, x>): two features per frequency.
-Per frequency the pair has the smaller variance, by exactly k(x, x)^2 / 2. Per feature it is better where 2 k(x, x')^2 >
-k(x, x) k(2x, 2x'): everywhere for the Gaussian and the Laplacian kernel, but not for distant x in `Cauchy`.
+With equal numbers of frequencies, "pair" has the smaller variance, by exactly k(x, x)^2 / 2 per frequency. With equal
+numbers of features, "pair" is better where 2 k(x, x')^2 > k(x, x) k(2x, 2x'): everywhere for the Gaussian and the
+Laplacian kernel, but not for distant x and x' with the `Cauchy` kernel.
 
-Sources: Rahimi and Recht (2007); Rokhlin and Gurtovaya (2025), section 2. (Its claim that features lie in [-1, 1] fails
-for the layout "cosine", which reaches sqrt(2).)
+Sources: Rahimi and Recht (2007); Rokhlin and Gurtovaya (2025), section 2. (Rokhlin and Gurtovaya claim that features
+lie in [-1, 1], but features of the layout "cosine" reach sqrt(2).)
 """
 
 import math
@@ -38,8 +39,8 @@ class FourierFeatures:
     """Random Fourier features of a kernel; draw them with `FourierFeatures.draw`.
 
     Args:
-        frequencies: [m, d].
-        phases: [m] for the layout "cosine" (ValueError for another length), None for the layout "pair".
+        frequencies: the frequencies omega [m, d].
+        phases: the phases b [m] for the layout "cosine" (ValueError for another length), None for the layout "pair".
         at_zero: k(x, x).
 
     Example:
@@ -74,11 +75,11 @@ class FourierFeatures:
         """Draw the features of a shift-invariant kernel.
 
         Args:
-            key: consumed.
+            key: random key, not to be used again.
             kernel: kernel with a spectral distribution (`Gaussian`, `Laplacian`, a radial kernel, sums and multiples).
             dimension: dimension of the instances.
-            n_frequencies: m; the layout "pair" makes 2m features.
-            layout: features of a frequency.
+            n_frequencies: number m of frequencies; the layout "pair" makes 2m features.
+            layout: "pair" for a sine and a cosine of each frequency, "cosine" for a cosine with a random phase.
 
         Example:
             >>> import jax, jax.numpy as jnp, jaxonline as jo
@@ -100,7 +101,7 @@ class FourierFeatures:
         return np.shape(self.frequencies)[0] * (1 if self.phases is not None else 2)
 
     def __call__(self, x: Float[ArrayLike, "d"]) -> Float[Array, "size"]:
-        """phi(x); for the layout "pair" all cosines, then all sines."""
+        """Return phi(x); for the layout "pair" all cosines, then all sines."""
         x = as_floating(x)
         frequencies = jnp.asarray(self.frequencies, x.dtype)
         scale = jnp.sqrt(jnp.asarray(self.at_zero, x.dtype) / frequencies.shape[0])
@@ -114,9 +115,10 @@ class FourierFeatures:
 def single_frequency_variance(
     kernel: ShiftInvariantKernel, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"], layout: Layout
 ) -> Float[Array, ""]:
-    """Exact variance of <phi(x), phi(x')> for one frequency; for m frequencies it is 1/m of this.
+    """Return the exact variance of <phi(x), phi(x')> for one frequency; m frequencies have 1/m of this variance.
 
-    For "pair" it is (k0^2 + k0 k(2x, 2x'))/2 - k(x, x')^2 with k0 = k(x, x); for "cosine" it is larger by k0^2/2.
+    For "pair" this variance is (k0^2 + k0 k(2x, 2x'))/2 - k(x, x')^2 with k0 = k(x, x); for "cosine" it is k0^2/2
+    larger.
 
     Example:
         >>> import jax.numpy as jnp, jaxonline as jo

@@ -1,9 +1,10 @@
-"""Estimators of the gradient of the loss of a linear predictor; 2 (<w, x> - y) x for the squared loss (paper B).
+"""Estimators of the gradient of a linear predictor's loss, which is 2 (<w, x> - y) x for the squared loss (paper B).
 
 An estimator is called as `estimator(key, w, oracle)` and queries the oracle. A `PlugInEstimator` treats an estimated
-instance as the true one: l'(<w, x>) x, for every loss and also in an RKHS (`jaxonline.learners.KernelGradient`). The
-unbiased estimators are for the squared loss, whose gradient is linear in the label, so one noisy label is enough. For
-other losses, a plug-in estimator is also biased by the noisy label: the mean of l'(a - y~) is not l'(a - y).
+instance as the true one and computes l'(<w, x>) x, for every loss and also in an RKHS
+(`jaxonline.learners.KernelGradient`). The unbiased estimators are for the squared loss, whose gradient is linear in the
+label, so one noisy label is enough. For other losses, a plug-in estimator is also biased by the noisy label: the mean
+of l'(a - y~) is not l'(a - y).
 """
 
 from collections.abc import Callable
@@ -40,14 +41,15 @@ class PlugInEstimator(Protocol):
         ...
 
     def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
-        """The instance and the target at which the gradient is computed."""
+        """Return the instance and the target at which the gradient is computed."""
         ...
 
 
 class NoisyExample(NamedTuple):
     """True example (instance `x` [d], target `y`) of a round, and the moments of the oracle's noise.
 
-    `covariance` [d, d] of the noise of a copy of x; `label_variance` of the noise of a label.
+    `covariance` [d, d] is the covariance of the noise of a copy of x; `label_variance` is the variance of the noise of
+    a label.
     """
 
     x: Float[Array, "d"]
@@ -71,18 +73,18 @@ class HasGradientMoments(Protocol):
     def gradient_moments(
         self, mean: Float[Array, "d"], second: Float[Array, "d d"], example: NoisyExample
     ) -> GradientMoments:
-        """Moments of the estimate at a w with E w = `mean` and E w w' = `second`, independent of the round's noise."""
+        """Return the moments of the estimate at a random w, independent of noise: E w = `mean`, E w w' = `second`."""
         ...
 
 
 def plug_in_gradient(estimator: PlugInEstimator, w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
-    """l'(<w, x>) x at the estimator's example (x, y)."""
+    """Return l'(<w, x>) x at the example (x, y) of the estimator."""
     x, y = estimator.example(oracle)
     return estimator.loss.gradient(w @ x, y) * x
 
 
 def squared_loss_gradient(w: Float[Array, "d"], x: Float[Array, "d"], y: Array, direction: Array) -> Float[Array, "d"]:
-    """2 (<w, x> - y) direction: the gradient of the squared loss if `direction` is x."""
+    """Return 2 (<w, x> - y) direction: the gradient of the squared loss if `direction` is x."""
     return 2 * (w @ x - y) * direction
 
 
@@ -106,11 +108,11 @@ class FullGradient:
     loss: AnyLoss = Squared()
 
     def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
-        """The true example."""
+        """Return the true instance and target."""
         return oracle.x, oracle.y
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
-        """l'(<w, x>) x."""
+        """Return l'(<w, x>) x."""
         del key
         return plug_in_gradient(self, w, oracle)
 
@@ -131,7 +133,7 @@ class TwoCopies:
     loss: ClassVar[Loss] = Squared()
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
-        """2 (<w, x~> - y~) x~'."""
+        """Return 2 (<w, x~> - y~) x~'."""
         del key
         if getattr(oracle, "direct_products", False):
             return 2 * (oracle.product(0, w) - oracle.label()) * oracle.copy(1)
@@ -141,7 +143,7 @@ class TwoCopies:
     def gradient_moments(
         self, mean: Float[Array, "d"], second: Float[Array, "d d"], example: NoisyExample
     ) -> GradientMoments:
-        """Exact moments; with r = <w, x~> - y~: E r w = E w w' x - y E w and E g g' = 4 E r^2 E x~' x~''."""
+        """Compute the moments from E r w = E w w' x - y E w and E g g' = 4 E r^2 E x~' x~'', where r = <w, x~> - y~."""
         x, y, covariance, label_variance = example
         times_x, predicted = product(second, x), mean @ x
         squared = times_x @ x + (second * covariance).sum() - 2 * y * predicted + y**2 + label_variance
@@ -155,7 +157,8 @@ class TwoCopies:
 class KnownCovariance:
     """Unbiased gradient of the squared loss from one noisy copy and the covariance of its noise (paper B, Lemma 2).
 
-    2 (<w, x~> - y~) x~ - 2 Sigma w (`jaxonline.claims.errata`, E11: the paper prints - Sigma w, with bias Sigma w).
+    The estimate is 2 (<w, x~> - y~) x~ - 2 Sigma w. (The paper prints - Sigma w, which has the bias Sigma w: erratum
+    E11 in `jaxonline.claims.errata`.)
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxonline as jo
@@ -168,7 +171,7 @@ class KnownCovariance:
     loss: ClassVar[Loss] = Squared()
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
-        """2 (<w, x~> - y~) x~ - 2 Sigma w."""
+        """Return 2 (<w, x~> - y~) x~ - 2 Sigma w."""
         del key
         x = oracle.copy(0)
         return squared_loss_gradient(w, x, oracle.label(), x) - 2 * (oracle.covariance @ w)
@@ -176,7 +179,9 @@ class KnownCovariance:
 
 @struct
 class NaiveCopy:
-    """Biased gradient that treats one noisy copy as the true instance (the mistake of papers A and B): bias 2 Sigma w.
+    """Biased gradient that treats one noisy copy as the true instance: bias 2 Sigma w for the squared loss.
+
+    Papers A and B discuss this mistake.
 
     Args:
         loss: loss of the prediction, from `jaxonline.losses` or any class with value and gradient.
@@ -192,11 +197,11 @@ class NaiveCopy:
     loss: AnyLoss = Squared()
 
     def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
-        """One noisy copy and a noisy label."""
+        """Return one noisy copy as the instance, and a noisy label as the target."""
         return oracle.copy(0), oracle.label()
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
-        """l'(<w, x~>) x~."""
+        """Return l'(<w, x~>) x~."""
         del key
         return plug_in_gradient(self, w, oracle)
 
@@ -206,7 +211,7 @@ class MeanOfCopies:
     """Biased gradient that treats the mean of n noisy copies as true; bias 2 Sigma w / n for the squared loss.
 
     Args:
-        n_copies: number of copies of a round.
+        n_copies: number n of copies in each round.
         loss: loss of the prediction, from `jaxonline.losses` or any class with value and gradient.
 
     Example:
@@ -221,18 +226,18 @@ class MeanOfCopies:
     loss: AnyLoss = Squared()
 
     def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
-        """The mean of the copies and a noisy label."""
+        """Return the mean of the copies as the instance, and a noisy label as the target."""
         return oracle.copies(0, self.n_copies, np.int32(self.n_copies)).mean(axis=0), oracle.label()
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
-        """l'(<w, x_mean>) x_mean."""
+        """Return l'(<w, x_mean>) x_mean."""
         del key
         return plug_in_gradient(self, w, oracle)
 
 
 @struct
 class Regularised:
-    """Gradient of the loss plus strength |w|^2 / 2: an estimate of the loss's gradient plus strength w.
+    """Gradient of the regularised loss (loss + strength |w|^2 / 2): the loss's estimated gradient plus strength * w.
 
     Args:
         estimator: estimator of the loss's gradient.
@@ -255,5 +260,5 @@ class Regularised:
         return getattr(self.estimator, "loss", None)
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
-        """Estimate at w plus strength w."""
+        """Return the estimate of `estimator` at w, plus strength * w."""
         return self.estimator(key, w, oracle) + jnp.asarray(self.strength, w.dtype) * w

@@ -1,9 +1,9 @@
 """Feature maps whose estimates have the smallest second moment: the optimal distributions of the numbers of copies.
 
-As for series (`jaxonline.estimators.count_distributions`): if level n contributes a_n^2 / P(n) to the second moment,
-the best P(n) is proportional to a_n, by Cauchy-Schwarz. For a dot-product kernel a_n^2 = beta_n M^n with M = E|x~|^2.
-For the Gaussian kernel the second moment is a series in M (levels) times a series in F = E <x~, x~'>^2 (pairs). The
-paper (COLT 2010) always uses P(N = n) = (p-1)/p^(n+1).
+If level n contributes a_n^2 / P(n) to the second moment, the best P(n) is proportional to a_n by Cauchy-Schwarz, as for
+series (`jaxonline.estimators.count_distributions`). For a dot-product kernel a_n^2 = beta_n M^n with M = E|x~|^2. For
+the Gaussian kernel the second moment is a series in M (levels) times a series in F = E <x~, x~'>^2 (pairs). Paper A
+(COLT 2010) always uses P(N = n) = (p-1)/p^(n+1).
 """
 
 import math
@@ -33,19 +33,20 @@ def best_feature_map(
     pair_moment: PositiveFloat | None = None,
     overhead: Overhead = math.inf,
 ) -> DotProductFeatureMap | GaussianFeatureMap:
-    """Feature map with the smallest second moment E|Psi~|^2, or the smallest second moment times price.
+    """Return the feature map with the smallest E|Psi~|^2 or, for a finite `overhead`, smallest E|Psi~|^2 times price.
 
-    Levels whose a_n are all below 1e-12 of the largest one are dropped. For |x|^2 <= `copy_moment` the bias is about
-    1e-12 |Psi(x)|; for any x it is at most `bias(capacity, |x|^2)` of the feature map. The moments may be guesses: too
-    large a guess increases the variance, too small a guess may drop levels that matter (`bias` shows it).
+    The last levels are dropped if all of their a_n are below 1e-12 of the largest a_n. For |x|^2 <= `copy_moment` the
+    bias is about 1e-12 |Psi(x)|; for any x it is at most `bias(capacity, |x|^2)` of the feature map. The arguments
+    `copy_moment` and `pair_moment` may be guesses. A guess that is too large increases the variance; a guess that is
+    too small may drop levels that matter (`bias` shows this).
 
     Args:
         kernel: a kernel with a power series, or a `Gaussian`.
         copy_moment: M = E|x~|^2. Raises a ValueError if the series diverges at M, or if more than 4096 levels matter.
         pair_moment: F = E <x~, x~'>^2 of two copies, M^2 when None; only used for the Gaussian kernel.
-        overhead: price of an estimate besides its copies, in copies. P(n) is proportional to a_n / sqrt(overhead + n);
-            with inf, copies are free. For the Gaussian kernel the mean price of either distribution is part of the
-            overhead of the other one.
+        overhead: price of an estimate in addition to its copies, in units of a copy. P(n) is proportional to a_n /
+            sqrt(overhead + n); with an overhead of inf, copies are free. For the Gaussian kernel the mean price of the
+            pairs is part of the overhead of the levels, and vice versa.
 
     Example:
         >>> import jaxonline as jo
@@ -94,7 +95,7 @@ def best_feature_map(
 def _optimal_distribution(
     name: str, log_sizes: Callable[[np.ndarray], np.ndarray], max_later: Callable[[np.ndarray], float], overhead: float
 ) -> FiniteDistribution:
-    """Distribution proportional to e^log_sizes(n). `max_later(logs)` bounds the logarithms of the later sizes."""
+    """Return the best distribution for a_n = e^log_sizes(n); `max_later(logs)` bounds the logarithms of later a_n."""
     n_terms = _INITIAL_TERMS
     logs = log_sizes(np.arange(n_terms))
     while max_later(logs) > logs.max() + math.log(_RELATIVE_CUTOFF):

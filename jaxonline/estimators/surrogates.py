@@ -2,11 +2,12 @@
 
 For the Gaussian kernel exp(-u |x - x'|^2) and noise N(0, Sigma) with eigenvalues sigma_i^2,
     k^(x, x') = prod_i (1 - 2 u sigma_i^2)^(-1/2) exp(-sum_i u (x_i - x'_i)^2 / (1 - 2 u sigma_i^2))
-in the coordinates of the eigenvectors, which requires 2 u max sigma_i^2 < 1. This is linear in the kernel, so mixtures
-of Gaussian kernels, such as a truncated radial kernel (`jaxonline.kernels.radial.truncate`), also have surrogates.
+in the coordinates of the eigenvectors, which requires 2 u max sigma_i^2 < 1. The surrogate is linear in the kernel, so
+mixtures of Gaussian kernels, such as a truncated radial kernel (`jaxonline.kernels.radial.truncate`), also have
+surrogates.
 
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Learning from noisy data under distributional assumptions" (NIPS workshop
-2010), section 6, Lemma 4, and appendix E with erratum E13 (the paper prints 2 sigma u for 2 sigma^2 u).
+2010), section 6, Lemma 4, and appendix E with erratum E13 (the workshop paper prints 2 sigma u for 2 sigma^2 u).
 """
 
 import dataclasses
@@ -33,7 +34,8 @@ from jaxonline.parameters.validation import validate_arguments
 class GaussianComponents(NamedTuple):
     """Gaussian kernels whose sum is a surrogate: e^log_size exp(-u sum_i z_i^2 / (1 - 2 u sigma_i^2)).
 
-    `rates`: u [n]; `shrinkage`: 1 - 2 u sigma_i^2 for each eigenvector [n, d]; `log_sizes`: logarithms at 0 [n].
+    `rates`: u [n]; `shrinkage`: 1 - 2 u sigma_i^2 for each eigenvector [n, d]; `log_sizes`: logarithms of the values at
+    distance 0 [n].
     """
 
     rates: Float[Array, "n"]
@@ -49,7 +51,7 @@ class Surrogate(Kernel):
     Args:
         kernel: original kernel k.
         covariance: covariance of the noise: a variance (number), variances [d] or a matrix [d, d]. Raises a ValueError
-            if it is invalid or has another dimension, or if 2 (largest eigenvalue) >= width^2.
+            if the covariance is invalid or has another dimension, or if 2 (largest eigenvalue) >= width^2.
         dimension: d; required if `covariance` is a number.
 
     Example:
@@ -89,11 +91,11 @@ class Surrogate(Kernel):
         return jnp.sum(jnp.exp(log_sizes - rates * exponents))
 
     def at_zero(self) -> Float[Array, ""]:
-        """k^(x, x), equal for all x."""
+        """Return k^(x, x), which is the same for all x."""
         return jnp.sum(jnp.exp(self.components(jnp.result_type(float)).log_sizes))
 
     def constant(self) -> Float[Array, ""]:
-        """R = sqrt(k^(x, x)), the norm of every feature vector of k^; at least sqrt(k(x, x))."""
+        """Return R = sqrt(k^(x, x)), the norm of every feature vector of k^; R is at least sqrt(k(x, x))."""
         return jnp.sqrt(self.at_zero())
 
     def components(self, dtype: jnp.dtype) -> GaussianComponents:
@@ -105,7 +107,7 @@ class Surrogate(Kernel):
         return GaussianComponents(rates, shrinkage, log_sizes)
 
     def _min_squared_width(self) -> float | None:
-        """Smallest squared width of the kernel; None if it is traced."""
+        """Return the smallest squared width of the kernel; None if the width is traced."""
         if isinstance(self.kernel, Gaussian):
             width = check.concrete_array(self.kernel.width)
             return None if width is None else float(width) ** 2
@@ -128,17 +130,19 @@ def radial_surrogate(
     dimension: Count | None = None,
     n_nodes: Count = 128,
 ) -> Surrogate:
-    """Surrogate of the part u <= `cut` of a radial kernel. A traced parameter raises a TypeError.
+    """Return the surrogate of the part u <= `cut` of a radial kernel. A traced parameter raises a TypeError.
 
-    Its `kernel` is a finite mixture k that replaces the truncated kernel. E k^(a, x~) = k(a, x) holds exactly, and
-    predictions use k. The distance from k to the radial kernel is `kernel.truncation_error(cut)` plus
-    `jaxonline.kernels.radial.quadrature_error`; the distance from k^ to its integral is `surrogate_error`.
+    The attribute `kernel` of the surrogate is a finite mixture k that replaces the truncated kernel. For this k the
+    equation E k^(a, x~) = k(a, x) holds exactly, and predictions use k. The distance from k to the radial kernel is
+    `kernel.truncation_error(cut)` plus `jaxonline.kernels.radial.quadrature_error`. The distance from k^ to the
+    integral that k^ approximates is `surrogate_error`.
 
     Args:
         kernel: radial kernel with a mixing density (`RadialExponential`, `Cauchy`).
-        covariance: covariance of the noise: a variance (number), variances [d] or a matrix [d, d] (or ValueError).
-        cut: upper limit of u, below 1 / (2 * largest eigenvalue) (or ValueError). For its bound on R the paper requires
-            half of that, c/d < 1/(4 sigma^2) (E13: c < d/(4 sigma) is printed).
+        covariance: covariance of the noise: a variance (number), variances [d] or a matrix [d, d] (otherwise a
+            ValueError).
+        cut: upper limit of u, below 1 / (2 * largest eigenvalue) (otherwise a ValueError). Paper B's bound on R
+            requires half of this limit, c/d < 1/(4 sigma^2) (erratum E13: paper B prints c < d/(4 sigma)).
         dimension: d; required if `covariance` is a number.
         n_nodes: number of Gaussian kernels.
 
@@ -161,9 +165,10 @@ def surrogate_error(
     dimension: Count | None = None,
     n_nodes: Count = 128,
 ) -> float:
-    """Estimated quadrature error of k^: the largest change when the number of nodes is doubled.
+    """Return the estimated quadrature error of k^: the largest change when the number of nodes is doubled.
 
-    The maximum is over distances from 0 to 300 / sqrt(cut) along every eigenvector. Arguments as in `radial_surrogate`.
+    The maximum is over distances from 0 to 300 / sqrt(cut) along every eigenvector. The arguments are those of
+    `radial_surrogate`.
     """
     variances = np.asarray(_eigenvectors(np.asarray(covariance, float), dimension)[0])
     _check_cut(cut, variances)
@@ -179,9 +184,10 @@ def surrogate_error(
 
 @validate_arguments
 def lemma7_bound(variance: PositiveFloat, c: PositiveFloat, dimension: Count) -> float:
-    """Bound exp(2 sigma^2 c) on R^2 = k^(x, x) for `Cauchy(d)` cut at u = c/d (Lemma 7; printed exp(2 sigma c), E13).
+    """Return the bound exp(2 sigma^2 c) on R^2 = k^(x, x) for `Cauchy(d)` cut at u = c/d (paper B, Lemma 7).
 
-    Raises a ValueError if c >= d / (4 sigma^2), where the bound is not proven.
+    Erratum E13: paper B prints exp(2 sigma c). Raises a ValueError if c >= d / (4 sigma^2), where the bound is not
+    proven.
 
     Example:
         >>> from jaxonline.estimators.surrogates import lemma7_bound
@@ -193,7 +199,7 @@ def lemma7_bound(variance: PositiveFloat, c: PositiveFloat, dimension: Count) ->
 
 
 def _eigenvectors(covariance: ArrayLike, dimension: int | None) -> tuple[ArrayLike, ArrayLike | None]:
-    """Eigenvalues [d] and eigenvectors [d, d] of a covariance; None for the eigenvectors of a diagonal covariance."""
+    """Return eigenvalues [d] and eigenvectors [d, d] of a covariance; None as eigenvectors if it is diagonal."""
     ndim = np.ndim(covariance)
     if ndim == 0 and dimension is None:
         raise ArgumentError("dimension", "must be given if covariance is a number (got None)")

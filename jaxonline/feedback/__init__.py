@@ -1,8 +1,9 @@
-"""Feedbacks: what a learner may ask in a round. Each opens one oracle per round, which counts the queries.
+"""Feedbacks: what a learner may ask in a round. A feedback opens one oracle per round, which counts the queries.
 
-`full` information, noisy `copies` with distributions of `noise`, measured `replicates`, `attributes` of the learner's choice, the `bandit`'s
-loss of the pulled arm, the losses of a set (`semi_bandit`), the winner of a `duel`, answers that are `delayed`, the
-`loss_of_move` for moves that are points, and the outcome `on_request`.
+The modules have feedbacks with `full` information, noisy `copies` (with distributions of `noise`), measured copies
+(`replicates`), `attributes` of the learner's choice, the loss of the pulled arm (`bandit`), the losses of a set
+(`semi_bandit`), the winner of a `duel`, `delayed` answers, the `loss_of_move` for moves that are points, and the outcome
+`on_request`.
 """
 
 from jaxonline.feedback import delays, noise

@@ -13,7 +13,7 @@ from jaxonline.parameters.types import Count
 
 
 class AttributesOracle:
-    """The oracle of chosen attributes: the requested coordinates of the hidden instance, and the label.
+    """Oracle that returns the requested coordinates of the hidden instance, and the label.
 
     Example:
         >>> import jax.numpy as jnp
@@ -31,12 +31,13 @@ class AttributesOracle:
         self._y = y
 
     def attributes(self, indices: Int[Array, "k"], number: Int[Array, ""] | None = None) -> Float[Array, "k"]:
-        """The coordinates at `indices`; each is charged, also a repeated one, since the budget is a shape.
+        """Return the coordinates at `indices`, whose number is charged: a repeated index is charged again.
 
         Args:
-            indices: of the coordinates.
-            number: a random number of the first indices that are read and charged; the others are answered with 0. The
-                length of `indices`, an upper bound, must be within the budget.
+            indices: indices of the requested coordinates [k].
+            number: a number, which may be random: only the first `number` indices are read and charged, and the other
+                coordinates are returned as 0. The length of `indices` is an upper bound on `number` and must be within
+                the budget.
 
         Raises:
             ValueError: the queries of this round may exceed the budget, or `indices` is not a vector.
@@ -62,7 +63,7 @@ class AttributesOracle:
         return jnp.where(jnp.arange(n_indices) < number, self._x[indices], jnp.zeros((), self._x.dtype))
 
     def label(self) -> Float[Array, ""]:
-        """The target; it is free."""
+        """Return the target, which costs no query."""
         return self._y
 
     def queries(self) -> Int[Array, ""]:
@@ -72,13 +73,13 @@ class AttributesOracle:
 
 @struct
 class Attributes(FeedbackDefaults):
-    """Partially observed attributes (paper C): the learner reads `budget` attributes of each instance, of its choice.
+    """Partially observed attributes (paper C): the learner chooses `budget` attributes of each instance and reads them.
 
     Args:
         budget: the maximal number of attributes per round; a learner may ask for fewer, or for a random number.
 
     Raises:
-        ValueError: in a game whose instances have fewer attributes.
+        ValueError: the instances of the game have fewer attributes than `budget`.
 
     Example:
         >>> import jaxonline as jo
@@ -97,6 +98,6 @@ class Attributes(FeedbackDefaults):
             )
 
     def open(self, key: Any, t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> AttributesOracle:
-        """The oracle of one round."""
+        """Return the oracle of one round."""
         del key, t, y_hat
         return AttributesOracle(self.budget, x, y)

@@ -1,7 +1,7 @@
 """Noisy copies of a hidden instance, as many as the learner requests.
 
-`copy(j)` is the j-th independent noisy copy of the round. The same index gives the same copy: queries are distinct
-copies, and learners with the same feedback have the same noise (paired comparisons).
+`copy(j)` is the j-th independent noisy copy of the round. In a round, each index always gives the same copy. So queries
+count distinct copies, and learners with the same feedback have the same noise (paired comparisons).
 """
 
 from collections.abc import Callable, Sequence
@@ -28,8 +28,8 @@ _FIRST_LABEL_INDEX = 1 << 30  # labels use the same key as copies, with indices 
 class CopiesOracle:
     """The oracle of noisy copies: independent draws around the hidden instance and the hidden target.
 
-    Queries are the distinct copies requested. Indices are Python integers, so that the program determines the number of
-    copies; `copies(first, capacity, number)` requests a random number of them.
+    The number of queries is the number of distinct copies requested. Indices are Python integers, so that the program
+    determines the number of copies; `copies(first, capacity, number)` requests a random number of them.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -49,11 +49,11 @@ class CopiesOracle:
         covariance: Callable[[], Array] | None = None,
         product: Callable[[Array, Key[Array, ""]], Array] | None = None,
     ):  # fmt: skip
-        """Create the oracle of functions that draw noise.
+        """Create the oracle from functions that draw noise.
 
-        `noise(key, index)` is the noise of a copy, `noises(keys)` that of several copies, stacked, if it does not
-        depend on the index, `product(w, key)` is <w, noise> of a copy that is not used otherwise, and `covariance()`
-        the covariance, if the feedback reveals it.
+        `noise(key, index)` returns the noise of a copy. `noises(keys)` returns the stacked noise of several copies, if
+        the noise does not depend on the index. `product(w, key)` returns <w, noise> for a copy that is not used
+        otherwise. `covariance()` returns the covariance of the noise, if the feedback reveals it.
         """
         self._noise = noise
         self._noises = noises
@@ -72,7 +72,7 @@ class CopiesOracle:
         return self._x + self._noise(jax.random.fold_in(self._key, index), index)
 
     def copy(self, index: int) -> Float[Array, "..."]:
-        """The copy with this index, counted from 0: x plus independent noise, of the shape of x.
+        """Return copy number `index`, counted from 0: x plus independent noise, with the shape of x.
 
         Raises:
             TypeError, ValueError: `index` is not a Python integer of at least 0.
@@ -98,13 +98,14 @@ class CopiesOracle:
 
     @property
     def direct_products(self) -> bool:
-        """Whether `product` draws the product instead of the copy."""
+        """Whether `product` draws the number <w, copy> directly instead of the copy."""
         return self._product is not None
 
     def product(self, index: int, w: Float[Array, "d"]) -> Float[Array, ""]:
-        """<w, copy(index)>. With `NoisyCopies(direct_products=True)` it is drawn without the copy.
+        """Return the product <w, copy(index)>; with `NoisyCopies(direct_products=True)` it is drawn without the copy.
 
-        Then it differs from the product with `copy(index)`, and nothing else of that copy may be requested.
+        A product that is drawn without the copy differs from the product with `copy(index)`, and nothing else of this
+        copy may be requested.
 
         Raises:
             ValueError: products are drawn directly, and something else of the same copy is requested.
@@ -133,10 +134,10 @@ class CopiesOracle:
         return w @ self._x + self._product(w, jax.random.fold_in(self._key, index))
 
     def copies(self, first: int, capacity: int, number: Int[Array, ""] | None = None) -> Float[Array, "capacity ..."]:
-        """The copies `first`, `first + 1`, ..., `capacity` of them, drawn together, which is faster than one by one.
+        """Return the `capacity` copies `first`, `first + 1`, ..., drawn together, which is faster than one by one.
 
-        With a random `number` (at most `capacity`) only so many are drawn and charged, and the other rows are 0. Then
-        request a range of indices once, and use `reserve` inside loops.
+        With a random `number` (at most `capacity`) only the first `number` copies are drawn and charged, and the other
+        rows are 0. With a random `number`, request a range of indices only once, and use `reserve` inside loops.
         """
         if number is None:
             indices = range(check.count("first", first, ge=0), first + check.count("capacity", capacity))
@@ -169,10 +170,11 @@ class CopiesOracle:
         return lambda index: self._draw(jnp.asarray(index, jnp.int32))
 
     def label(self, index: int | Int[Array, ""] = 0) -> Float[Array, ""]:
-        """The noisy label with this index, y plus independent noise; the clean label without label noise.
+        """Return noisy label number `index`: y plus independent noise; without label noise, the clean label y.
 
-        Labels are free: queries count copies of the instance. The same index gives the same label. A label is unbiased,
-        but a nonlinear function of it is not: a product of several factors needs a label for each (`labels`).
+        Labels are free: queries count copies of the instance. In a round, each index always gives the same label. A
+        noisy label is unbiased, but a nonlinear function of it is not: a product of several factors needs a label for
+        each factor (`labels`).
         """
         if self._label_noise is None:
             return self._y
@@ -183,7 +185,7 @@ class CopiesOracle:
             raise ValueError(f"label_noise: {error}") from error
 
     def labels(self, capacity: int, number: Int[Array, ""]) -> Float[Array, "capacity"]:
-        """The labels 0, 1, ..., of which the first `number` (1 to `capacity`) are valid.
+        """Return the labels 0, 1, ... [capacity]; only the first `number` labels (1 to `capacity`) are valid.
 
         Example:
             >>> import jax, jax.numpy as jnp
@@ -202,7 +204,7 @@ class CopiesOracle:
 
     @property
     def covariance(self) -> Float[Array, "d d"]:
-        """The covariance of this round's noise; raises ValueError if the feedback does not reveal it."""
+        """Return the covariance of this round's noise; raise a ValueError if the feedback does not reveal it."""
         if self._covariance is None:
             raise ValueError("reveal_covariance: must be True for a learner that asks for the covariance (got False)")
         return self._covariance()
@@ -217,17 +219,18 @@ class NoisyCopies(FeedbackDefaults):
     """Noisy copies (papers A and B): the learner may request independent noisy copies of each instance.
 
     Args:
-        noise: the distribution of the instance's noise (`jaxonline.noise`): mean zero; may depend on round and
-            instance.
+        noise: the distribution of the instance's noise (`jaxonline.noise`), with mean zero; it may depend on the round
+            and the instance.
         label_noise: the distribution of the label's noise, or None for clean labels.
         reveal_covariance: whether the learner observes the covariance of each round's noise (paper B, setting 2).
-        direct_products: whether <w, copy>, if an estimator uses nothing else of the copy (`TwoCopies`), is drawn as one
-            normal number instead of d; rounds then take two thirds of the time. The distribution for each learner is
-            the same, but learners no longer share this noise, so differences between them may vary more.
+        direct_products: whether <w, copy> is drawn as one normal number instead of d numbers, for estimators that use
+            nothing else of the copy (`TwoCopies`). Rounds with direct products take two thirds of the time. The results
+            of each learner keep their distribution, but learners no longer share this noise, so differences between
+            learners may vary more.
 
     Raises:
-        TypeError: a distribution has no method `sample`.
-        ValueError: `direct_products` with noise that is not Gaussian.
+        TypeError: a distribution lacks the method `sample` or `covariance_at`.
+        ValueError: `direct_products` is True, and the noise is not Gaussian.
 
     Example:
         >>> from jaxonline.feedback import NoisyCopies, noise
@@ -246,11 +249,11 @@ class NoisyCopies(FeedbackDefaults):
 
     @property
     def traits(self) -> FeedbackTraits:
-        """Its oracles make copies; the distributions of the noise are known."""
+        """Traits of the feedback: its oracles make copies, and the distributions of the noise are known."""
         return FeedbackTraits(True, self.direct_products, self.noise, self.label_noise)
 
     def open(self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> CopiesOracle:
-        """The oracle of one round."""
+        """Return the oracle of one round."""
         del y_hat
 
         def noise(key, index):
@@ -267,7 +270,7 @@ class NoisyCopies(FeedbackDefaults):
         )  # fmt: skip
 
     def mirrored(self, sign: Float[ArrayLike, ""]) -> "NoisyCopies":
-        """The same feedback with all noise times a sign; raises ValueError for noise that is not declared symmetric."""
+        """Return this feedback with all noise times a sign; raise a ValueError for noise not declared symmetric."""
         label_noise = None if self.label_noise is None else Mirrored(self.label_noise, sign)
         return replace(self, noise=Mirrored(self.noise, sign), label_noise=label_noise)
 
@@ -281,10 +284,11 @@ class AdversarialCopies(FeedbackDefaults):
     """Noisy copies whose distribution an adversary changes every round and between calls (paper A).
 
     The adversary (`jaxonline.noise.NoiseAdversary`) knows all earlier rounds with the learner's predictions, and
-    chooses the distribution of each copy of a round before the learner predicts. Its covariance is never revealed.
+    chooses the distribution of each copy of a round before the learner predicts. The covariance of this noise is never
+    revealed.
 
     Args:
-        adversary: such as `jaxonline.environments.adversaries.ChasingNoise`.
+        adversary: a `NoiseAdversary`, such as `jaxonline.environments.adversaries.ChasingNoise`.
         label_noise: the distribution of the label's noise, or None for clean labels.
 
     Raises:
@@ -304,18 +308,18 @@ class AdversarialCopies(FeedbackDefaults):
 
     @property
     def traits(self) -> FeedbackTraits:
-        """Its oracles make copies, whose noise has no single distribution."""
+        """Traits of the feedback: its oracles make copies, and their noise has no single distribution."""
         return FeedbackTraits(makes_copies=True, label_noise=self.label_noise)
 
     def init(self, key: Key[Array, ""], specs: Specs, move: PyTree) -> PyTree:
-        """The adversary's state before round 1."""
+        """Return the adversary's state before round 1."""
         del move
         return self.adversary.init(key, specs.instance)
 
     def open(
         self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any, state: PyTree
     ) -> CopiesOracle:
-        """The oracle of one round. The adversary does not see the present prediction."""
+        """Return the oracle of one round. The adversary does not see the present prediction."""
         del y_hat
 
         def noise(key, index):
@@ -332,6 +336,6 @@ class AdversarialCopies(FeedbackDefaults):
     def observe(
         self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], x: Array, y: Array, y_hat: Array
     ) -> PyTree:
-        """The adversary observes the round when it is over."""
+        """Return the adversary's state after it has observed the finished round."""
         del key
         return self.adversary.observe(state, t, x, y, y_hat)

@@ -20,13 +20,13 @@ S = TypeVar("S")
 
 
 class Queue(NamedTuple):
-    """The rounds whose answers are outstanding, and what the feedback needs to open them later.
+    """The rounds whose answers are outstanding, with the data that the base feedback needs to open their oracles.
 
     Round s is in the row s mod (max_delay + 1) of every array.
 
     Attributes:
         due: the round in which the answer arrives [n].
-        keys: the words of the key of the oracle [n, 2].
+        keys: the words of the random key of each oracle [n, 2].
         x: the instances [n, ...].
         y: the outcomes [n, ...].
         move: the moves [n, ...].
@@ -45,8 +45,8 @@ class DelayedState(NamedTuple):
     """State of `Delayed`.
 
     Attributes:
-        key: of the delays.
-        queue: the outstanding rounds.
+        key: the words of the random key of the delays.
+        queue: the rounds whose answers are outstanding.
         feedback: the state of the base feedback.
     """
 
@@ -56,13 +56,13 @@ class DelayedState(NamedTuple):
 
 
 class Arrival(NamedTuple):
-    """An answer that arrives.
+    """An answer that arrives in the current round.
 
     Attributes:
-        round: the number of the round to which it belongs.
-        age: how many rounds ago that was.
-        move: what the learner chose in that round, probabilities included.
-        oracle: the oracle of that round, with the instance if the base feedback reveals it.
+        round: the number of the round that is answered.
+        age: the number of rounds since the answered round.
+        move: the learner's move in the answered round, with the probabilities of a `Draw`.
+        oracle: the oracle of the answered round, with the instance if the base feedback reveals it.
     """
 
     round: Int[Array, ""]
@@ -75,7 +75,7 @@ class DelayedOracle:
     """The oracle of delayed feedback: the answers that arrive in this round, in the order of their rounds.
 
     Attributes:
-        number: how many answers arrive.
+        number: the number of answers that arrive in this round.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -102,7 +102,7 @@ class DelayedOracle:
 
         Args:
             step: a pure function; the state keeps its shapes and dtypes.
-            state: before the first answer.
+            state: the state before the first answer.
 
         Returns:
             The state after the last answer.
@@ -122,11 +122,11 @@ class DelayedOracle:
         return state
 
     def first(self) -> Arrival:
-        """The first answer, for shapes: its numbers mean nothing if no answer arrives."""
+        """Return the first answer, for its shapes; its numbers are meaningless if no answer arrives."""
         return self._arrival(0)
 
     def _arrival(self, j: Int[Array, ""] | int) -> Arrival:
-        """The j-th answer."""
+        """Return the j-th answer that arrives."""
         size = len(self._queue.due)
         place = 0 if self._constant else jnp.sum(jnp.cumsum(self._due) <= j, dtype=jnp.int32)
         age = jnp.int32(size - 1) - place
@@ -137,11 +137,11 @@ class DelayedOracle:
         return Arrival(round_number, age, row.move, oracle)
 
     def queries(self) -> Int[Array, ""]:
-        """The queries of all answers that arrived and were used."""
+        """The number of queries of all answers that arrived and were used."""
         return self._queries
 
     def answers(self) -> Int[Array, ""]:
-        """The number of answers that arrive."""
+        """The number of answers that arrive in this round."""
         return self.number
 
 
@@ -149,15 +149,15 @@ class DelayedOracle:
 class Delayed(FeedbackDefaults):
     """Feedback whose answers arrive later: the answer to round s arrives at the end of round s + delay.
 
-    A learner uses the answers with `oracle.for_each`. For a learner without delays there are two wrappers:
+    A learner uses the answers with `oracle.for_each`. Two wrappers adapt a learner that expects no delays:
     `learners.UpdateOnArrival` and `learners.BOLD`. A delay of 0 gives the same numbers as `feedback` alone.
 
     Args:
-        feedback: the feedback of each round.
+        feedback: the base feedback, which gives the answers.
         delay: a number of rounds, a list with the delay of each round, or a distribution (`jo.delays`).
 
     Raises:
-        ValueError: a negative delay.
+        ValueError: a delay is negative.
 
     Example:
         >>> import jaxonline as jo
@@ -174,20 +174,20 @@ class Delayed(FeedbackDefaults):
 
     @property
     def traits(self) -> FeedbackTraits:
-        """Facts about the base feedback, with the largest delay."""
+        """Traits of the base feedback, with the largest delay."""
         traits = traits_of(self.feedback, FeedbackTraits)
         return traits._replace(makes_copies=False, reads_entries=False, max_delay=self.delay.max_delay)
 
     def check_specs(self, specs: Specs) -> None:
-        """Check the base feedback."""
+        """Check that the base feedback accepts these shapes and dtypes."""
         method_of(self.feedback, FeedbackDefaults.check_specs)(specs)
 
     def mirrored(self, sign: Float[ArrayLike, ""]) -> "Delayed":
-        """The same with the mirrored base feedback."""
+        """Return this delayed feedback with the mirrored base feedback."""
         return replace(self, feedback=method_of(self.feedback, FeedbackDefaults.mirrored)(sign))
 
     def init(self, key: Key[Array, ""], specs: Specs, move: PyTree) -> DelayedState:
-        """An empty queue."""
+        """Return the state before round 1, with an empty queue."""
         size = self.delay.max_delay + 1
 
         def rows(spec: PyTree) -> PyTree:
@@ -202,13 +202,13 @@ class Delayed(FeedbackDefaults):
     def open(
         self, key: Key[Array, ""], t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree, state: DelayedState
     ) -> DelayedOracle:
-        """The oracle of one round."""
+        """Return the oracle of one round."""
         return DelayedOracle(self, key, self._with_round(key, state, t, x, y, y_hat), t)
 
     def observe(
         self, key: Key[Array, ""], state: DelayedState, t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree
     ) -> DelayedState:
-        """The state with this round in the queue."""
+        """Return the next state, with this round in the queue."""
         queue = self._with_round(key, state, t, x, y, y_hat)
         return DelayedState(state.key, queue, next_feedback_state(self.feedback, key, state.feedback, t, x, y, y_hat))
 

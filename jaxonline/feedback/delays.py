@@ -2,24 +2,25 @@
 
 from typing import Annotated, Any, ClassVar, Protocol, runtime_checkable
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, Key
 
 from jaxonline import random
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Convert, NonNegative, NonNegativeInt, Shape
 
 
 @runtime_checkable
 class Delay(Protocol):
-    """The number of rounds after which the answer to a round arrives. 0: in the round itself.
+    """Protocol: the number of rounds after which the answer to a round arrives; 0 means in the answered round itself.
 
     Attributes:
-        max_delay: the largest delay, a static number.
-        is_constant: whether every delay is `max_delay`, a static fact: then one answer arrives in a round.
+        max_delay: the largest delay, a static integer.
+        is_constant: whether every delay is `max_delay` (static); then one answer arrives in a round.
     """
 
     @property
@@ -29,7 +30,7 @@ class Delay(Protocol):
     def is_constant(self) -> bool: ...
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""]) -> Int[Array, ""]:
-        """The delay of round t = 1, 2, ..., from 0 to `max_delay`."""
+        """Return the delay of round t = 1, 2, ..., from 0 to `max_delay`."""
         ...
 
 
@@ -38,7 +39,7 @@ class FixedDelay:
     """The same delay in every round.
 
     Args:
-        rounds: the delay.
+        rounds: the delay in rounds.
 
     Example:
         >>> import jaxonline as jo
@@ -51,17 +52,17 @@ class FixedDelay:
 
     @property
     def max_delay(self) -> int:
-        """The delay."""
+        """The largest delay, which is the fixed delay."""
         return self.rounds
 
     def sample(self, key: Key[Array, ""] | None, t: Int[Array, ""]) -> Int[Array, ""]:
-        """The delay."""
+        """Return the fixed delay."""
         del key, t
         return jnp.int32(self.rounds)
 
 
 class _UpToMaximum:
-    """Base of random delays from 0 to the field `maximum`."""
+    """Base class of random delays from 0 to the field `maximum`."""
 
     maximum: int
     is_constant: ClassVar[bool] = False
@@ -89,7 +90,7 @@ class UniformDelay(_UpToMaximum):
     maximum: NonNegativeInt = static()
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""]) -> Int[Array, ""]:
-        """A delay."""
+        """Draw a delay."""
         del t
         return random.randint(key, (), 0, self.maximum + 1, dtype=jnp.int32)
 
@@ -98,11 +99,12 @@ class UniformDelay(_UpToMaximum):
 class GeometricDelay(_UpToMaximum):
     """Independent delays with a geometric distribution, cut at a maximum.
 
-    Without the maximum, the answer arrives in each later round with the same probability 1 / (1 + mean).
+    Without the maximum, the answer arrives in each round, from its own round on, with the probability 1 / (1 + mean),
+    if it has not arrived before.
 
     Args:
         mean: the mean of the delay without the maximum.
-        maximum: the largest delay; larger ones are set to it.
+        maximum: the largest delay; larger delays are set to this maximum.
 
     Example:
         >>> import jax
@@ -115,7 +117,7 @@ class GeometricDelay(_UpToMaximum):
     maximum: NonNegativeInt = static()
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""]) -> Int[Array, ""]:
-        """A delay, by inversion of the distribution function."""
+        """Draw a delay by inversion of the distribution function."""
         del t
         mean = jnp.asarray(self.mean, jnp.float32)
         rate = jnp.log1p(mean) - jnp.log(jnp.where(mean > 0, mean, 1.0))  # -log(1 - p)
@@ -133,7 +135,7 @@ def _as_delays(values: Any, name: str) -> tuple[int, ...]:
 
 @struct
 class GivenDelays:
-    """A given delay for each round; after the last one the delays repeat from the first one.
+    """A given delay for each round; after the last delay of the list, the delays repeat from the first one.
 
     Args:
         rounds: the delays [n].
@@ -154,17 +156,17 @@ class GivenDelays:
         return max(self.rounds)
 
     def sample(self, key: Key[Array, ""] | None, t: Int[Array, ""]) -> Int[Array, ""]:
-        """The delay of round t."""
+        """Return the delay of round t."""
         del key
         return jnp.asarray(self.rounds, jnp.int32)[(t - 1) % len(self.rounds)]
 
 
 def as_delay(delay: Any, name: str) -> Any:
-    """A delay as it is, a number of rounds as a fixed delay, and a list as given delays.
+    """Return a delay unchanged, a number of rounds as a `FixedDelay`, and a list of delays as `GivenDelays`.
 
     Raises:
-        ValueError: a negative number, or a list that holds one.
-        TypeError: anything else.
+        ValueError: the number, or a number in the list, is negative.
+        TypeError: the value is not a delay, a number, or a list of delays.
     """
     if isinstance(delay, Delay) and not isinstance(delay, type):
         return delay
@@ -172,4 +174,7 @@ def as_delay(delay: Any, name: str) -> Any:
         if delay < 0:
             raise ArgumentError(name, f"must be at least 0 rounds (got {delay})")
         return FixedDelay(int(delay))
-    return GivenDelays(delay)
+    if isinstance(delay, list | tuple | np.ndarray | jax.Array):
+        return GivenDelays(delay)
+    kinds = "must be a number of rounds, a list of such numbers, or a distribution of `jo.delays`"
+    raise ArgumentTypeError(name, f"{kinds} (got {check.quote(delay)})")

@@ -10,7 +10,7 @@ from jaxonline.parameters.struct import struct
 
 
 class FullOracle:
-    """The oracle of full information.
+    """Oracle of full information, which shows the clean instance and the target.
 
     Attributes:
         x: the clean instance.
@@ -28,7 +28,7 @@ class FullOracle:
         self.y = y
 
     def queries(self) -> Int[Array, ""]:
-        """1: the clean instance is one query, even if it is read repeatedly."""
+        """Number of queries: 1 for the clean instance, even if it is read repeatedly."""
         return jnp.int32(1)
 
 
@@ -45,6 +45,6 @@ class FullInformation(FeedbackDefaults):
     """
 
     def open(self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> FullOracle:
-        """The oracle of one round."""
+        """Return the oracle of one round."""
         del key, t, y_hat
         return FullOracle(x, y)

@@ -15,7 +15,7 @@ class LossOfMoveOracle:
 
     Attributes:
         move: the learner's move.
-        x: the instance that it saw.
+        x: the instance that the learner saw.
 
     Example:
         >>> import jax.numpy as jnp
@@ -31,21 +31,21 @@ class LossOfMoveOracle:
         self._asked = 0
 
     def loss(self) -> Float[Array, ""]:
-        """The loss of the move; one query, even if it is read repeatedly."""
+        """Return the loss of the move; it costs one query, even if it is read repeatedly."""
         self._asked = 1
         return self._loss
 
     def queries(self) -> Int[Array, ""]:
-        """1 if the loss was read, else 0."""
+        """Number of queries: 1 if the loss was read, else 0."""
         return jnp.int32(self._asked)
 
 
 @struct
 class LossOfMove(FeedbackDefaults):
-    """Feedback of bandit convex optimisation: the loss at the point that was played.
+    """Feedback of bandit convex optimisation: the learner observes the loss at the point that it played.
 
     Args:
-        loss: `loss(y_hat, y)`, usually that of the game. For arms use `Bandit`.
+        loss: `loss(y_hat, y)`, usually the loss of the game. For arms use `Bandit` instead.
 
     Example:
         >>> import jax.numpy as jnp, jaxonline as jo
@@ -58,6 +58,6 @@ class LossOfMove(FeedbackDefaults):
     loss: AnyLoss
 
     def open(self, key: Any, t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree) -> LossOfMoveOracle:
-        """The oracle of one round."""
+        """Return the oracle of one round."""
         del key, t
         return LossOfMoveOracle(x, y_hat, self.loss(y_hat, y))

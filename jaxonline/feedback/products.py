@@ -1,7 +1,7 @@
-"""Inner products of a vector with noise, drawn as one random number instead of d.
+"""Inner products of a vector with noise, each drawn as one random number instead of d numbers.
 
-For Gaussian noise n of covariance S, <w, n> is normal with variance w' S w and can be drawn directly. For other noise
-there is no faster way than drawing the d numbers.
+For Gaussian noise n of covariance S, <w, n> is normal with variance w' S w and can be drawn directly. Products with
+other noise require a draw of its d coordinates.
 """
 
 from typing import Any
@@ -15,13 +15,13 @@ from jaxonline.parameters.errors import ArgumentError
 
 
 def has_products(law: Any) -> bool:
-    """Whether `product_with` can draw the products with a noise: Gaussian noise, mirrored or not."""
+    """Whether the noise is Gaussian, mirrored or not, so that `product_with` can draw products with it."""
     law = law.law if isinstance(law, Mirrored) else law
     return isinstance(law, Noise) and law.law == "gaussian"
 
 
 def product_with(w: Float[Array, "d"], law: Any, key: Key[Array, ""]) -> Float[Array, ""]:
-    """Draw <w, n>: |F' w| times a normal number, where F F' is the covariance of n.
+    """Draw <w, n> for Gaussian noise n: |F' w| times a standard normal number, where F F' is the covariance of n.
 
     Example:
         >>> import jax, jax.numpy as jnp

@@ -32,18 +32,18 @@ class SemiBanditOracle:
         self._n_queries = 0
 
     def losses(self) -> Float[Array, "m"]:
-        """Return the losses of the arms in the set; one query for each arm, however often it is called."""
+        """Return the losses of the arms in the set; it costs one query for each arm, however often it is called."""
         self._n_queries = len(self.move)
         return self._losses[self.move]
 
     def queries(self) -> Int[Array, ""]:
-        """Return the number of arms if the losses were asked for, else 0."""
+        """Return the number of queries: the number of arms if the losses were read, else 0."""
         return jnp.int32(self._n_queries)
 
 
 @struct
 class SemiBandit(FeedbackDefaults):
-    """Shows the loss of every arm in the set; outcomes are vectors of the losses of all arms, moves are sets of arms.
+    """Semi-bandit feedback: shows the losses of a set of arms; outcomes are vectors of all losses, moves are sets.
 
     Example:
         >>> import jax.numpy as jnp

@@ -22,7 +22,7 @@ def play(
 
     Args:
         game: the game.
-        learner: a learner, or an `Entrant`.
+        learner: a learner, or an `Entrant` (a learner with its own feedback).
         key: the key of the run, or a seed; run r of a study with key k has the key `fold_in(k, r)`.
         n_rounds: the horizon.
 

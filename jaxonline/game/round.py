@@ -41,11 +41,11 @@ from jaxonline.parameters.types import Component
 
 @struct
 class Entrant:
-    """A learner with its own feedback, beside learners of a study that have the game's feedback.
+    """A learner with its own feedback, in a study in which other learners have the game's feedback.
 
     Args:
         learner: the learner.
-        feedback: its feedback.
+        feedback: the learner's own feedback.
 
     Example:
         >>> import jaxonline as jo
@@ -63,16 +63,16 @@ class Game:
     """A game: an environment, the feedback of the learners, a loss and a notion of regret.
 
     Args:
-        environment: generates instances and outcomes.
-        feedback: what a learner may ask; an `Entrant` of a study has its own.
-        loss: `loss(y_hat, y)` of a move and an outcome, a number; squared loss by default.
+        environment: the environment that generates instances and outcomes.
+        feedback: the feedback that answers the queries of learners; an `Entrant` of a study has its own feedback.
+        loss: function `loss(y_hat, y)` from a move and an outcome to a number; squared loss by default.
         regret: the regret that is measured (`jaxonline.game.regret`): `CleanRegret()` by default, `NoisyRegret()`,
             `NoisyLearnerRegret()` or `PseudoRegret()`.
 
     Raises:
         TypeError: an argument is not of the required kind.
-        ValueError: `regret` needs copies or expected outcomes that are missing; `loss` is one of a margin and an
-            outcome is neither -1 nor +1; the feedback does not suit the instances.
+        ValueError: `regret` needs copies or expected outcomes that are missing; `loss` is a margin loss and an outcome
+            is neither -1 nor +1; the feedback does not suit the instances.
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -128,7 +128,7 @@ class Game:
 
     @property
     def dtype(self) -> Any:
-        """The floating dtype of the game: that of its instances or, if they have none, of its outcomes."""
+        """The floating dtype of the game: the dtype of its instances or, if these are not floating, of its outcomes."""
         leaves = jax.tree.leaves(tuple(self.specs))
         floating = [leaf.dtype for leaf in leaves if jnp.issubdtype(leaf.dtype, jnp.floating)]
         return floating[0] if floating else jnp.result_type(float)
@@ -141,13 +141,13 @@ class Game:
 
     @property
     def deterministic(self) -> bool:
-        """Whether they are also identical in every run."""
+        """Whether the comparator's instances and outcomes are oblivious and identical in every run."""
         same_data = traits_of(self.environment, EnvironmentTraits).deterministic
         return self.oblivious and same_data and not self.regret.comparator_on_copies
 
 
 def check_classes(environment: Any, loss: Any) -> None:
-    """Check the outcomes known in advance, if the loss is one of a margin."""
+    """Check that outcomes known before the game are -1 or +1, if the game's loss is a margin loss."""
     outcomes = traits_of(environment, EnvironmentTraits).outcomes
     if outcomes is not None and not check.is_abstract(outcomes):
         check_outcomes("y", outcomes, loss)
@@ -157,10 +157,10 @@ class States(NamedTuple):
     """The states of one run between two rounds.
 
     Attributes:
-        environment: of the environment.
-        learner: of the learner.
-        feedback: of the entrant's feedback, () if it has none.
-        referee: of the game's feedback, if the regret uses noisy copies of it; else ().
+        environment: state of the environment.
+        learner: state of the learner.
+        feedback: state of the entrant's feedback; () for a feedback without a state.
+        referee: state of the game's feedback, if the regret uses noisy copies of this feedback; else ().
     """
 
     environment: PyTree
@@ -180,7 +180,7 @@ class Round(NamedTuple):
         x_comparator: the instance on which the comparator is judged: x, or a noisy copy (`NoisyRegret`).
         y_comparator: the outcome in the losses: y, or its mean (`PseudoRegret`).
         queries: the number of queries charged by the oracle.
-        answers: the number of answers that the oracle gave: 1, or with delayed feedback those that arrived.
+        answers: the number of answers of the oracle: 1, or with delayed feedback the number of answers that arrived.
         info: the learner's diagnostics.
     """
 
@@ -201,21 +201,21 @@ class Round(NamedTuple):
 
 
 def uses_copies(regret: Regret) -> bool:
-    """Whether a notion of regret uses noisy copies; it takes copy 0 of each round."""
+    """Whether a notion of regret uses noisy copies; it then uses copy 0 of each round."""
     return regret.learner_on_copies or regret.comparator_on_copies
 
 
 def _referee_feedback(game: Game) -> Any:
-    """The feedback whose copies the regret uses, or None."""
+    """Return the feedback whose noisy copies the regret uses, or None."""
     return game.feedback if uses_copies(game.regret) else None
 
 
 @exact_products()
 def start(game: Game, entrant: Entrant | None, keys: StreamKeys) -> States:
-    """The states before round 1.
+    """Return the states before round 1.
 
     Raises:
-        ValueError: there is no entrant, and the comparator is judged on noise that depends on one.
+        ValueError: there is no entrant, but the comparator is judged on noise that depends on the entrant.
     """
     environment = game.environment.init(jax.random.fold_in(keys.environment, INIT))
     if entrant is None:
@@ -235,7 +235,8 @@ def play_round(
 ) -> tuple[States, Round]:
     """Run round t = 1, 2, ... With `entrant=None` only the environment moves; it must be oblivious.
 
-    It is traced once for all programs with such rounds. `code` identifies the version of user functions that is traced.
+    JAX traces a round once, and reuses the trace in all programs with equal rounds. `code` identifies the version of
+    user functions that is traced.
     """
     return _play_round(game, entrant, keys, t, states, code=code)
 

@@ -1,7 +1,8 @@
 """Dot-product kernels k(x, x') = Q(<x, x'>), with the power series of Q.
 
-The Taylor coefficients beta_n >= 0 of Q make it a kernel, and estimators of the feature map use them. Source: paper A,
-"Online learning of noisy data with kernels" (COLT 2010), section 2, with erratum E5.
+Q(<x, x'>) is a kernel since the Taylor coefficients beta_n of Q are not negative; estimators of the feature map use
+these coefficients. Source: paper A, "Online learning of noisy data with kernels" (COLT 2010), section 2, with erratum
+E5.
 """
 
 import abc
@@ -26,8 +27,8 @@ from jaxonline.parameters.validation import validate_arguments
 class DotProductKernel(Kernel):
     """A kernel Q(<x, x'>) of the inner product, with the power series Q(a) = sum_n beta_n a^n.
 
-    A subclass implements `series`, `_coefficients`, `log_coefficient` and `tail_bound`, and `radius` if it is finite. A
-    `PolynomialKernel` implements `series`, `_coefficients` and `degree`.
+    A subclass implements `series`, `_coefficients`, `log_coefficient` and `tail_bound`, and `radius` if the radius of
+    convergence is finite. A `PolynomialKernel` implements `series`, `_coefficients` and `degree`.
 
     Example:
         >>> from jaxonline.kernels import DotProductKernel, Gaussian, Linear
@@ -47,11 +48,11 @@ class DotProductKernel(Kernel):
 
     @abc.abstractmethod
     def series(self, a: ArrayLike) -> Array:
-        """Return Q(a), entry by entry; outside the disc of convergence NaN, or an error for a known `a`."""
+        """Return Q(a), entry by entry; outside the disc of convergence it is NaN, or an error if `a` is known."""
 
     @validate_arguments
     def coefficients(self, n_terms: Count) -> np.ndarray:
-        """Return beta_0 .. beta_(n_terms - 1), in float64, on the host.
+        """Return the coefficients beta_0 .. beta_(n_terms - 1), in float64, on the host.
 
         Example:
             >>> from jaxonline.kernels import Inhomogeneous
@@ -151,7 +152,7 @@ class Inhomogeneous(PolynomialKernel):
 
 @struct
 class ExponentialKernel(DotProductKernel):
-    """Exponential kernel e^<x, x'>, beta_n = 1/n!.
+    """Exponential kernel e^<x, x'>, with the coefficients beta_n = 1/n!.
 
     Example:
         >>> from jaxonline.kernels import ExponentialKernel
@@ -177,11 +178,12 @@ class ExponentialKernel(DotProductKernel):
 class Binomial(DotProductKernel):
     """Binomial kernel (1 - <x, x'>)^-exponent on the open unit ball.
 
-    Its coefficients Gamma(n + exponent) / (Gamma(exponent) n!) are positive; those of (1 + <x, x'>)^-exponent, which
-    the paper prints, alternate in sign (E5). |<x, x'>| >= 1 raises a ValueError if it is known, and else gives NaN.
+    The coefficients Gamma(n + exponent) / (Gamma(exponent) n!) of this kernel are positive. The coefficients of (1 +
+    <x, x'>)^-exponent, which paper A prints, alternate in sign (erratum E5). If |<x, x'>| >= 1, the kernel raises a
+    ValueError for known values and returns NaN for traced ones.
 
     Args:
-        exponent: alpha.
+        exponent: the exponent alpha.
 
     Example:
         >>> from jaxonline.kernels import Binomial
@@ -236,7 +238,7 @@ class PowerSeries(PolynomialKernel):
 
     @property
     def degree(self) -> int:  # type: ignore[override]
-        """The degree of the last coefficient."""
+        """The degree of the kernel's last coefficient."""
         return np.shape(self.betas)[0] - 1
 
     def series(self, a: ArrayLike) -> Array:
@@ -262,7 +264,7 @@ def require_dot_product(name: str, kernel: Any) -> DotProductKernel:
 
 
 def _log_lookup(table: Float[Array, "m"], n: Int[Array, "..."]) -> Float[Array, "..."]:
-    """Return log table[n], -inf beyond the end of the table."""
+    """Return the logarithm of the entry n of a table; -inf beyond the end of the table."""
     n = jnp.asarray(n)
     last = table.shape[0] - 1
     return jnp.where(n <= last, jnp.log(table)[jnp.minimum(n, last)], -jnp.inf)

@@ -2,9 +2,10 @@
 
 A radial kernel on every R^d is g(r) = integral of exp(-u r^2) mu(u) du with mu >= 0. Under Gaussian noise a surrogate
 exists only for the part u <= cut (`jaxonline.estimators.surrogates`). `truncate` returns this part as a finite mixture
-sum_j w_j exp(-u_j r^2), a kernel with an exact surrogate; `truncation_error` and `quadrature_error` are its distances
-from g. Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Learning from noisy data under distributional assumptions" (NIPS
-workshop 2010), section 6.1 and appendix E, which cuts the integral at c/d (here `cut`).
+sum_j w_j exp(-u_j r^2), a kernel with an exact surrogate; the distance of this mixture from g is at most
+`truncation_error` plus `quadrature_error`. Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Learning from noisy data
+under distributional assumptions" (NIPS workshop 2010), section 6.1 and appendix E, which cuts the integral at c/d (here
+`cut`).
 """
 
 import abc
@@ -27,7 +28,7 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 class RadialKernel(ShiftInvariantKernel):
-    """A kernel of the distance of its arguments. A subclass implements `profile` and `sample_rates`."""
+    """A kernel that depends only on the distance |x - x'|. A subclass implements `profile` and `sample_rates`."""
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         return self.profile(jnp.sum((as_floating(x) - as_floating(x2)) ** 2))
@@ -67,7 +68,7 @@ class SchoenbergKernel(RadialKernel):
 
     @validate_arguments
     def truncation_error(self, cut: PositiveFloat) -> float:
-        """Return the largest difference of g and its part u <= cut: 1 - mass of mu below `cut`, at r = 0."""
+        """Return the largest difference of g and its part u <= cut, at r = 0: 1 minus the mass of mu below `cut`."""
         return 1.0 - float(np.asarray(self.truncated_profile(0.0, cut)))
 
 
@@ -81,7 +82,8 @@ MixingKernel = Annotated[
 class RadialExponential(SchoenbergKernel):
     """Radial exponential kernel exp(-r / scale) of the l2 distance r (Matern with smoothness 1/2).
 
-    mu(u) = u^(-3/2) exp(-1 / (4 scale^2 u)) / (2 scale sqrt(pi)). `jaxonline.kernels.Laplacian` has the l1 distance.
+    The mixing density is mu(u) = u^(-3/2) exp(-1 / (4 scale^2 u)) / (2 scale sqrt(pi)). `jaxonline.kernels.Laplacian`
+    uses the l1 distance.
 
     Args:
         scale: scale of distances.
@@ -118,12 +120,12 @@ class RadialExponential(SchoenbergKernel):
 class Cauchy(SchoenbergKernel):
     """Cauchy-type (rational quadratic) kernel (1 + r^2 / scale)^-exponent of the l2 distance r.
 
-    mu is the gamma density of shape `exponent` and rate `scale`. The paper has scale = d and exponent = 1; its part u
-    <= c/d is g (1 - e^(-c/g)).
+    The mixing density mu is the gamma density of shape `exponent` and rate `scale`. Paper B has scale = d and exponent
+    = 1; then the part u <= c/d of the kernel g is g (1 - e^(-c/g)).
 
     Args:
-        scale: m.
-        exponent: alpha.
+        scale: the scale of squared distances.
+        exponent: the exponent alpha.
 
     Example:
         >>> from jaxonline.kernels.radial import Cauchy
@@ -214,7 +216,7 @@ def truncate(kernel: MixingKernel, cut: PositiveFloat, n_nodes: Count = 128) -> 
 
 
 def quadrature_error(kernel: SchoenbergKernel, cut: float, n_nodes: int = 128) -> float:
-    """Return the largest error of `truncate(kernel, cut, n_nodes)` on a grid of r; about 1e-14 of it is rounding.
+    """Return the largest error of `truncate(kernel, cut, n_nodes)` on a grid of r; its rounding error is about 1e-14.
 
     The grid is r = 0 and 400 values of r^2 from 1e-3 / cut to 1e5 / cut, evenly spaced in log r.
 

@@ -1,6 +1,7 @@
 """Shift-invariant kernels k(x, x') = g(x - x'), with their spectral distribution.
 
-`jaxonline.estimators.fourier` draws features from it: Rokhlin and Gurtovaya (2025), section 2. See also `radial`.
+`jaxonline.estimators.fourier` draws features from this distribution: Rokhlin and Gurtovaya (2025), section 2. Radial
+kernels are in `radial`.
 """
 
 import abc
@@ -32,7 +33,7 @@ class ShiftInvariantKernel(Kernel):
 
     @abc.abstractmethod
     def at_zero(self) -> Float[Array, ""]:
-        """Return k(x, x), the same for every x."""
+        """Return k(x, x), which is the same for every x."""
 
     @abc.abstractmethod
     def frequencies(self, key: Key[Array, ""], dimension: int, n: int) -> Float[Array, "n dimension"]:
@@ -43,7 +44,8 @@ class ShiftInvariantKernel(Kernel):
 class Gaussian(ShiftInvariantKernel):
     """Gaussian kernel exp(-|x - x'|^2 / width^2), the convention of papers A and B.
 
-    Paper D writes exp(-|x - x'|^2 / (2 sigma^2)): `Gaussian.from_standard_deviation(sigma)`, of width sigma sqrt(2).
+    Paper D writes exp(-|x - x'|^2 / (2 sigma^2)), which is `Gaussian.from_standard_deviation(sigma)`; its width is
+    sigma sqrt(2).
 
     Args:
         width: distance at which the kernel is 1/e.
@@ -84,7 +86,8 @@ class Gaussian(ShiftInvariantKernel):
 class Laplacian(ShiftInvariantKernel):
     """Laplacian kernel exp(-|x - x'|_1 / scale) in the l1 norm, the convention of paper D.
 
-    It is a product over coordinates, and not radial; exp(-r/s) in the l2 norm is `kernels.radial.RadialExponential`.
+    The kernel is a product over coordinates and not radial; exp(-r/s) in the l2 norm is
+    `kernels.radial.RadialExponential`.
 
     Args:
         scale: scale of distances.

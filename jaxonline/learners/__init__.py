@@ -1,13 +1,13 @@
-"""Learners: each file is the algorithm of one paper.
+"""Learners: each file implements the algorithm of a paper.
 
-`gradient`: gradient descent, with `step_sizes`, and `gradient_bandit` from the loss of the move only. `linear`:
-classifiers, and `vaw`, the forecaster for the squared loss. `kernels`: kernel gradient descent and perceptron, many
-kernels (`multikernel`, `raker`, `omkl_gf`), and noisy instances (`noisy_kernel`, `surrogate_kernel`). `experts`:
-combiners, learners built on them (such as `over_advice` and `hedge`), `aggregating`, and votes (`halving`,
-`weighted_majority`). `bandits`: learners that observe the loss of one arm, with contexts in `exp4`, `lin_ucb` and
-`lin_thompson`; of each arm of a set in `cucb`; the winner of a pair in `rucb`. `attributes`: learners that observe a
-few attributes of each instance. `wrappers`: an unknown horizon (`doubling`), feature maps (`with_features`), one
-predictor from all hypotheses (`batch_conversion`).
+`gradient`: gradient descent, with `step_sizes`, and `gradient_bandit`, which observes only the loss of the move.
+`linear`: classifiers, and `vaw`, the forecaster for the squared loss. `kernels`: kernel gradient descent and
+perceptron, many kernels (`multikernel`, `raker`, `omkl_gf`), and noisy instances (`noisy_kernel`, `surrogate_kernel`).
+`experts`: combiners, learners built on them (such as `over_advice` and `hedge`), `aggregating`, and votes (`halving`,
+`weighted_majority`). `bandits`: learners that observe the loss of one arm (`exp4`, `lin_ucb` and `lin_thompson` also
+see contexts), the losses of a set of arms (`cucb`), or the winner of a pair (`rucb`). `attributes`: learners that
+observe a few attributes of each instance. `wrappers`: learners for an unknown horizon (`doubling`) or with feature maps
+(`with_features`), and one predictor from all hypotheses (`batch_conversion`).
 """
 
 from jaxonline.learners.attributes.aer import aer, aerr

@@ -1,7 +1,7 @@
 """Cholesky factors of small matrices and their inverses, from elementwise operations and matrix products.
 
-LAPACK calls in a loop of JAX are slow on a CPU (one matrix at a time, with threads that compete with XLA's), and
-thousands of small matrices are slow on a GPU. Recursive halving does most of the work in batched products.
+LAPACK calls in a loop of JAX are slow on a CPU (one matrix at a time, with threads that compete with XLA's threads). On
+a GPU they are slow for thousands of small matrices. Recursive halving does most of the work in batched products.
 """
 
 import jax
@@ -30,18 +30,18 @@ def _halve(A: Float[Array, "n n"], leaf: int) -> tuple[Float[Array, "n n"], Floa
 
 
 def _join_blocks(A: Array, B: Array, C: Array) -> Array:
-    """[[A, 0], [B, C]] as a sum of padded blocks, which is faster than a concatenation."""
+    """Return [[A, 0], [B, C]], computed as a sum of padded blocks, which is faster than a concatenation."""
     h, k = len(A), len(C)
     return jnp.pad(A, (0, k)) + jnp.pad(B, ((h, 0), (0, k))) + jnp.pad(C, (h, 0))
 
 
 def product(a: Array, b: Array) -> Array:
-    """a @ b in the full precision of the dtype, also on devices that multiply float32 with fewer bits."""
+    """Return a @ b in the full precision of the dtype, also on devices that multiply float32 with fewer bits."""
     return jnp.matmul(a, b, precision="highest")
 
 
 def _eliminate(A: Float[Array, "n n"]) -> tuple[Float[Array, "n n"], Float[Array, "n n"]]:
-    """Gaussian elimination of [A | I] leaves [D L' | L^-1] with unit triangular L; scale rows by D^(-1/2)."""
+    """Eliminate [A | I] (Gauss) to [D L' | L^-1] with unit triangular L, and scale the rows by D^(-1/2)."""
     n = A.shape[-1]
     rows = jnp.arange(n)[:, None]
 

@@ -1,7 +1,7 @@
 """Learners as estimators of scikit-learn, for its pipelines and searches, and for river through its converter.
 
 Estimators use `Live` learners in float64. `fit` and `partial_fit` play one round for each row in the given order;
-`predict` returns the moves in the next round and learns nothing.
+`predict` returns the moves of the learner in the next round, without learning.
 """
 
 import contextlib
@@ -76,9 +76,9 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
     """A learner whose moves are numbers, as a regressor of scikit-learn.
 
     Args:
-        learner: the learner; None for `learners.VAW(forward=False)`, online ridge regression, which needs no step size
-            and d^2 numbers for d features, and predicts after n rows as ridge regression on them.
-        feedback: what it may query about each row; None for `FullInformation()`.
+        learner: the learner; None for online ridge regression, `learners.VAW(forward=False)`, which has no step size
+            and stores d^2 numbers for d features. After n rows it predicts as ridge regression on these rows.
+        feedback: the information that the learner may query about each row; None for `FullInformation()`.
         fit_intercept: whether instances get a last coordinate 1.
         passes: how often `fit` plays the rows.
         random_state: the seed of the learner's key, as in scikit-learn.
@@ -118,24 +118,24 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """The learner's prediction for each row [n], if it came next."""
+        """Return the learner's prediction for each row [n], as if this row came next."""
         return self._scores(X)[:, 0]
 
 
 class OnlineClassifier(ClassifierMixin, OnlineEstimator):
     """A learner of scores, with labels -1 and +1, as a classifier of scikit-learn.
 
-    With two classes it uses one learner, with more classes one for each class against all others.
+    Two classes need one learner. More classes need one learner for each class, against all other classes.
 
     Args:
         learner: a learner whose moves are scores; None for `learners.PassiveAggressive("PA-I")`.
-        feedback: what it may query about each row; None for `FullInformation()`.
+        feedback: the information that the learner may query about each row; None for `FullInformation()`.
         fit_intercept: whether instances get a last coordinate 1.
         passes: how often `fit` plays the rows.
         random_state: the seed of the learners' keys, as in scikit-learn.
 
     Attributes:
-        lives_: the `Live` learners: one, or one a class.
+        lives_: the `Live` learners: one for two classes, else one for each class.
         classes_: the classes, sorted.
         n_features_in_: the number of features.
 
@@ -179,12 +179,12 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores: of the second class with two classes [n], of each class with more classes [n, K]."""
+        """Return the scores: of the second class [n] if there are two classes, else of every class [n, K]."""
         scores = self._scores(X)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class with the largest score for each row [n]."""
+        """Return the class with the largest score for each row [n]."""
         scores = self.decision_function(X)
         return self.classes_[(scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 

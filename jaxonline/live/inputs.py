@@ -12,7 +12,7 @@ MAX_FINITE_SQUARES = 1e37  # a smaller sum of squares has finite entries in floa
 
 
 def to_shape(name: str, value: Any) -> tuple[int, ...]:
-    """A shape; an integer is the length of a vector."""
+    """Convert a value to a shape; an integer is the length of a vector."""
     lengths = value if isinstance(value, tuple) else (value,)
     return tuple(check.count(name, length, ge=0) for length in lengths)
 

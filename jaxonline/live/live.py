@@ -35,23 +35,24 @@ class Live:
     on the same `DataStream`, bit for bit. (An environment that draws its instances is compiled into one program with
     the learner, and the last bits may differ.)
 
-    The feedback is what the learner may query about your data. `FullInformation` shows the instance and the outcome.
-    Any other feedback is simulated: `NoisyCopies` adds noise to your clean instance, `Attributes` shows only the
-    requested coordinates. If your instances are noisy already, use `FullInformation`; a learner that requests copies
-    cannot receive your own measurements. With a `Bandit` or `LossOfMove`, you may report only the loss of the move:
-    `update(loss=...)` (with a `LossOfMove` by another program, whose last bits may differ).
+    The feedback decides which information the learner may query about your data. `FullInformation` shows the instance
+    and the outcome. Any other feedback is simulated: `NoisyCopies` adds noise to your clean instance, `Attributes`
+    shows only the requested coordinates. If your instances are noisy already, use `FullInformation`; a learner that
+    requests copies cannot receive your own measurements. With a `Bandit` or `LossOfMove`, you may report only the loss
+    of the move: `update(loss=...)`. For a `LossOfMove` this call runs another program, and the last bits may differ.
 
-    A learner made for a horizon (a step size for n rounds, `MOSS`) continues after it, but without its theorem. A
-    learner that runs out of storage warns once and continues, as in `jo.play`. Programs for whole sequences
-    (`jo.aggregate`, `forecast`) are not used.
+    A learner made for a horizon (a step size for n rounds, `MOSS`) continues after the horizon, but its theorem no
+    longer applies. A learner that runs out of storage warns once and continues, as in `jo.play`. `Live` does not use
+    the programs for whole sequences (`jo.aggregate`, `forecast`).
 
     Args:
         learner: a learner, or an `Entrant` with a feedback of its own.
-        feedback: what the learner may query; None for `FullInformation()`.
-        instance: the shape of instances, an integer for the length of a vector; None for that of the first one.
+        feedback: the information that the learner may query; None for `FullInformation()`.
+        instance: the shape of instances, an integer for the length of a vector; None takes the shape of the first
+            instance.
         outcome: the shape of outcomes: () for numbers, K for the losses of K arms or experts.
-        loss: of a move and an outcome, for the record that `update` returns; None for that of the learner, else of the
-            feedback, of the arm for a `Bandit`, or the squared loss.
+        loss: function of a move and an outcome, for the record that `update` returns. None takes the loss of the
+            learner; without one, the loss of a `LossOfMove`, the loss of the arm for a `Bandit`, else the squared loss.
         key: a seed, from 0 to 2^32 - 1 (2^63 - 1 if float64 is enabled), or the key of the run.
 
     Attributes:
@@ -59,8 +60,8 @@ class Live:
         state: the learner's state.
 
     Raises:
-        TypeError: an argument has a wrong type, or (at the first instance, or here if `instance` is given) the feedback
-            does not answer the learner's queries, or the loss does not accept its moves.
+        TypeError: an argument has a wrong type; or the feedback does not answer the learner's queries, or the loss does
+            not accept its moves (raised at the first instance, or here if `instance` is given).
         ValueError: the learner does not suit the feedback or the shapes, or `key` is not a seed.
 
     Warns:
@@ -110,10 +111,10 @@ class Live:
         return f"Live({short_repr(entrant.learner)}, {short_repr(entrant.feedback)}, round={self.round})"
 
     def predict(self, x: ArrayLike | None = None) -> Any:
-        """The move on an instance (None in a game without instances): a number, weights, an arm, or a `Draw`, in NumPy.
+        """Return the move on an instance (None in a game without instances): a number, weights, an arm or a `Draw`.
 
-        It opens a round. A second call before `update` opens the same round again with another instance, and learns
-        nothing.
+        The move consists of NumPy numbers. The call opens a round. A second call before `update` opens the same round
+        again with another instance, without learning.
 
         Raises:
             TypeError: `x` does not hold numbers.
@@ -180,8 +181,8 @@ class Live:
 
         Raises:
             TypeError: rows do not hold numbers.
-            ValueError: no rows, different numbers of rows, other shapes than before, numbers that are not finite, or
-                outcomes that are not classes of a margin loss.
+            ValueError: no rows, different numbers of rows, shapes that differ from those of earlier rounds, numbers
+                that are not finite, or outcomes that are not classes of a margin loss.
 
         Example:
             >>> import numpy as np, jaxonline as jo
@@ -203,7 +204,7 @@ class Live:
         return history
 
     def moves(self, X: ArrayLike) -> Any:
-        """The moves on many instances, one a row, if each came next. It opens no round and learns nothing.
+        """Return the moves on many instances, one a row, as if each came next; open no round and learn nothing.
 
         The last bits may differ from those of `predict`, which runs another program.
 
@@ -239,8 +240,8 @@ class Live:
 
         Raises:
             OSError: the file cannot be read.
-            ValueError: the file is damaged, or of another learner, feedback or loss (their numbers count), or of
-                another shape or precision. The object then stays unchanged.
+            ValueError: the file is damaged, or belongs to another learner, feedback or loss (also if only a number
+                differs), or to another shape or precision. The object then stays unchanged.
 
         Example:
             >>> import pathlib, tempfile, jaxonline as jo
@@ -265,7 +266,7 @@ class Live:
     # Private
 
     def _begin(self, instance: tuple[int, ...]) -> LiveGame:
-        """The bound game; bound at the first call, when all shapes are known."""
+        """Return the bound game; the first call, when all shapes are known, binds it."""
         if self._game is not None:
             return self._game
         with self._precision():
@@ -289,7 +290,7 @@ class Live:
         return history
 
     def _of_all_arms(self, loss: np.ndarray) -> np.ndarray:
-        """The losses of all arms: that of the played arm, NaN for the others."""
+        """Return the losses of all arms: `loss` for the played arm, NaN for the others."""
         losses, move = np.full(self._outcome, np.nan, loss.dtype), self._open.move  # type: ignore[union-attr]
         losses[move.arm if isinstance(move, Draw) else move] = loss
         return losses
@@ -304,7 +305,7 @@ class Live:
                 )
 
     def _warn_once(self, message: str) -> None:
-        """Warn once of each kind."""
+        """Issue a warning, at most once for each kind."""
         kind = message.split()[1]
         if kind not in self._warned:
             self._warned.add(kind)
@@ -319,7 +320,7 @@ class Live:
         )  # fmt: skip
 
     def _restore(self, path: str, saved: state_files.Saved) -> None:
-        """Be as what was saved, or raise and stay as it was."""
+        """Restore the saved state; if this raises an error, the object stays unchanged."""
         if saved.dtype != self._precision.dtype.name:
             raise ValueError(
                 f"{path}: must be a state of {self._precision.dtype.name}, jax's precision here (got {saved.dtype})"
@@ -341,12 +342,12 @@ class Live:
 
 
 def _first_rows(history: PyTree, number: int) -> Any:
-    """The first rows, on the host."""
+    """Return the first rows of a table, on the host."""
     return jax.tree.map(lambda leaf: np.asarray(leaf)[:number], history)
 
 
 def _first_row(history: PyTree) -> Any:
-    """The first row, on the host; arrays take a short path, since every step calls this."""
+    """Return the first row of a table, on the host; arrays take a short path, since every step calls this function."""
     if isinstance(history, jax.Array):
         return np.asarray(history)[0]
     return jax.tree.map(lambda leaf: np.asarray(leaf)[0], history)

@@ -26,7 +26,7 @@ class KeptPrecision:
         self.dtype = np.dtype(np.float64 if self.x64 else np.float32)
 
     def __call__(self) -> contextlib.AbstractContextManager:
-        """A context in which jax has this precision."""
+        """Return a context in which jax has this precision."""
         same = jax.config.jax_enable_x64 == self.x64  # type: ignore[attr-defined]
         return contextlib.nullcontext() if same else jax.enable_x64(self.x64)
 
@@ -34,8 +34,9 @@ class KeptPrecision:
 class LiveGame:
     """A game bound to a learner, its key, and the compiled programs.
 
-    `unknown` is a table of arbitrary outcomes, `losses` are those of game and learner, `loss_range` is the range of arm
-    losses that the learner requires, or None, and `may_overflow` whether it reports that its storage is full.
+    `unknown` is a table of arbitrary outcomes, and `losses` are the losses of the game and the learner. `loss_range` is
+    the range of arm losses that the learner requires, or None. `may_overflow` states whether the learner reports that
+    its storage is full.
     """
 
     def __init__(self, game: Game, entrant: Entrant, info: Any, key: Key[Array, ""], precision: KeptPrecision):
@@ -56,7 +57,7 @@ class LiveGame:
             return cls(bound.game, bound.entrant, bound.record.info, key, precision)
 
     def with_reported_loss(self) -> "LiveGame":
-        """The same learner in a game of reported losses; a TypeError unless the feedback is `LossOfMove`."""
+        """Return the same learner in a game of reported losses; a TypeError unless the feedback is `LossOfMove`."""
         if not isinstance(self.entrant.feedback, LossOfMove):
             raise TypeError(
                 "loss: only the feedbacks Bandit and LossOfMove accept it "
@@ -99,7 +100,7 @@ class LiveGame:
 
 
 def no_arrivals(instance: tuple[int, ...], outcome: tuple[int, ...], dtype: Any) -> Arrivals:
-    """An environment without rows that states the shapes."""
+    """Return an environment that has no rows but states the shapes of instances and outcomes."""
     X, y = (pad_rows(np.zeros((0, *shape), dtype)) for shape in (instance, outcome))
     return Arrivals(X, y, np.int32(1))
 

@@ -1,7 +1,7 @@
 """The compiled programs of a live learner.
 
-A single round compiles to other instructions than one in the loop of `jo.play`, and the last bits of float32 differ. So
-a round runs in such a loop over the rows of a small table, of a length that the compiler does not know.
+A single round compiles to other instructions than a round in the loop of `jo.play`, and the last bits of float32
+differ. So a round runs in a loop over the rows of a small table, and the compiler does not know how many rounds it has.
 """
 
 import functools
@@ -41,12 +41,12 @@ class Arrivals(EnvironmentDefaults):
         return jax.ShapeDtypeStruct(self.y.shape[1:], self.y.dtype)
 
     def init(self, key: Key[Array, ""]) -> Int[Array, ""]:
-        """The state is the row of the present round."""
+        """Return the state: the index of the row of the present round."""
         del key
         return jnp.int32(0)
 
     def instance(self, key: Key[Array, ""], state: Array, t: Int[Array, ""]) -> tuple[Array, Int[Array, ""]]:
-        """The instance of the row."""
+        """Return the instance of round t, and the index of its row."""
         del key, state
         row = t - self.first
         return self.X[row], row
@@ -54,14 +54,14 @@ class Arrivals(EnvironmentDefaults):
     def answer(
         self, key: Key[Array, ""], state: Int[Array, ""], t: Int[Array, ""], x: Array, y_hat: PyTree
     ) -> tuple[Array, Int[Array, ""]]:
-        """The outcome of the row."""
+        """Return the outcome of the row whose index is the state, and the state."""
         del key, t, x, y_hat
         return self.y[state], state
 
 
 @struct
 class ReportedLoss(FeedbackDefaults):
-    """The feedback, and the loss, of a game whose outcomes are the losses of the moves as the user reports them."""
+    """Both feedback and loss of a game in which the outcomes are the losses that the user reports for the moves."""
 
     def open(self, key: Any, t: Int[Array, ""], x: PyTree, y: Array, y_hat: PyTree) -> LossOfMoveOracle:
         """The oracle of one round."""
@@ -97,7 +97,7 @@ class Programs(NamedTuple):
 def compile_programs(structure: Any, impl: Any) -> Programs:
     """The programs for a structure of (game, entrant) and a generator of random numbers.
 
-    They take leaves and key data, since Python would flatten structs and keys at every call.
+    The programs take leaves and key data, since Python would flatten structs and keys at every call.
     """
 
     def parts(leaves: list[Array], key_data: Array) -> tuple[Game, Entrant, Any]:

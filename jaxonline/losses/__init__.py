@@ -1,6 +1,6 @@
 """Losses of residuals, margins, probabilities, arms, sets and pairs of arms, weights and points.
 
-A loss is a value, and its gradient in the prediction.
+A loss has a value, and a gradient in the prediction.
 """
 
 from jaxonline.losses.actions import ArmLoss, ExpectedLoss

@@ -35,7 +35,7 @@ def erf_tail_bound(n_terms: int, a: float, scale: float, u: float) -> float:
     """Return a bound on the sum over n >= n_terms of |coefficient n of erf(u + scale h)| a^n.
 
     Cramer's inequality |H_m(u)| <= 1.0865 e^(u^2/2) sqrt(2^m m!) bounds each term. The ratio of successive bounds
-    decreases; once it is below 1/2, the rest is at most the last bound.
+    decreases; once this ratio is below 1/2, the rest of the sum is at most the last bound.
     """
     constant = abs(math.erf(u)) if n_terms == 0 else 0.0
     first, reach = max(n_terms, 1), scale * a

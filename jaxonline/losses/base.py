@@ -18,8 +18,9 @@ from jaxonline.parameters.types import Component, Convert
 class Loss(Protocol):
     """A loss `loss(y_hat, y)` with `loss.gradient(y_hat, y)`, the gradient (or a subgradient) in `y_hat`.
 
-    Any class with the two methods is a loss; it need not inherit from `Loss`. The prediction or move `y_hat` and the
-    outcome `y` are those of one round. A loss with a Taylor series is a `SeriesLoss`.
+    Any class with the methods `__call__` and `gradient` is a loss; the class need not inherit from `Loss`. `y_hat` is
+    the prediction or move of a round, and `y` is the outcome of the round. A loss with a Taylor series is a
+    `SeriesLoss`.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -44,9 +45,9 @@ class Loss(Protocol):
 
 
 class ScalarLoss(abc.ABC):
-    """A loss l(a) of one number: the residual a = y_hat - y, or the margin a = y * y_hat of a label y = +1 or -1.
+    """A loss l(a) of one number a: the residual y_hat - y, or the margin y * y_hat of a label y = +1 or -1.
 
-    A subclass has its `kind`, and implements `value` and `derivative`.
+    A subclass sets `kind`, and implements `value` and `derivative`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -88,7 +89,7 @@ class ScalarLoss(abc.ABC):
 
 @struct
 class OpaqueLoss:
-    """A loss that is not a pytree, stored as a static field; `as_loss` makes it."""
+    """A loss that is not a pytree, stored as a static field; `as_loss` makes this object."""
 
     loss: Any = static()
 
@@ -114,10 +115,10 @@ def is_margin_loss(loss: Any) -> bool:
 
 
 def as_loss(name: str, loss: Any) -> Loss:
-    """Check that an argument is a loss, and return it as a pytree for jit.
+    """Check that an argument is a loss, and return the loss as a pytree for jit.
 
-    An object of a plain class becomes a static field (`OpaqueLoss`), so that two objects are two programs. To sweep
-    over numbers of a loss, declare its class with `jaxonline.struct`.
+    An object of a plain class becomes a static field (`OpaqueLoss`), so two objects need two compiled programs. To
+    sweep over numbers in a loss, declare its class with `jaxonline.struct`.
 
     Raises:
         TypeError: `loss` lacks `loss(y_hat, y)` or `loss.gradient(y_hat, y)`, is a class, or is neither a pytree nor

@@ -15,14 +15,14 @@ from jaxonline.parameters.struct import static, struct
 class LazyOutcome:
     """A vector or matrix of losses that computes its entries when they are read.
 
-    An environment returns it from `answer` in place of the array. Bandit feedback and `ArmLoss` read the entries that
-    they need. Everything else gets the whole array, with the same bits.
+    An environment returns a lazy outcome from `answer` in place of the array. Bandit feedback and `ArmLoss` read the
+    entries that they need. All other code gets the whole array, with bit-identical entries.
 
     Args:
         entry_function: `entry_function(k, *arguments)` returns the entry at the index k, or the entries at an array of
-            indices; of a matrix, `entry_function(i, j, *arguments)`.
+            indices; for a matrix it is `entry_function(i, j, *arguments)`.
         vector_function: `vector_function(*arguments)` returns all entries [K], or [K, width].
-        arguments: what the functions need, keys included.
+        arguments: arguments of both functions, random keys included.
         length: the number K of entries, or of rows.
         width: the number of columns of a matrix.
 
@@ -42,7 +42,7 @@ class LazyOutcome:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """(K,), or (K, width)."""
+        """The shape (K,), or (K, width)."""
         return (self.length,) if self.width is None else (self.length, self.width)
 
     @property
@@ -71,10 +71,10 @@ class LazyOutcome:
 
 
 def as_vector(outcome: PyTree) -> PyTree:
-    """The outcome, with all entries computed if it is lazy."""
+    """Return the outcome as an array; all entries of a lazy outcome are computed."""
     return outcome.vector() if isinstance(outcome, LazyOutcome) else outcome
 
 
 def for_loss(loss: Any, outcome: PyTree) -> PyTree:
-    """The outcome for a loss: lazy only if the loss reads entries."""
+    """Return the outcome for a loss: lazy only if the loss reads single entries."""
     return outcome if getattr(loss, "reads_entries", False) else as_vector(outcome)

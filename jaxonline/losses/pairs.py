@@ -1,7 +1,7 @@
 """Loss of a pair of arms that are compared; the outcome y is the matrix of the duels of all arms [K, K].
 
-y[i, j] is 1 if arm i beats arm j and else 0, or the probability that it does; y + y' = 1, and the diagonal is 1/2. A
-pair is a vector of two arms.
+y[i, j] is 1 if arm i beats arm j and 0 otherwise, or the probability that arm i beats arm j; y + y' = 1, and the
+diagonal is 1/2. A pair is a vector of two arms.
 """
 
 from typing import Any, ClassVar
@@ -20,9 +20,10 @@ from jaxonline.parameters.types import NonNegativeInt
 class PairLoss:
     """Loss of a pair (i, j) of arms relative to the Condorcet winner c: (y[c, i] + y[c, j]) / 2 - 1/2.
 
-    The loss of (c, c) is 0. The loss is linear in the outcome y, so `game.PseudoRegret` evaluates it at the
-    probabilities: there it is (gap_i + gap_j) / 2 with gap_i = P[c, i] - 1/2, the regret of a duel, and the cumulative
-    loss is the cumulative regret. With realised duels it has this mean. It is NaN for an arm outside 0 to K - 1.
+    The loss of (c, c) is 0. The loss is linear in the outcome y, so `game.PseudoRegret` evaluates the loss at the
+    probabilities P. The loss at P is the regret of a duel, (gap_i + gap_j) / 2 with gap_i = P[c, i] - 1/2, and the
+    cumulative loss is the cumulative regret. With realised duels the mean of the loss is the regret of a duel. The loss
+    is NaN for an arm outside 0 to K - 1.
 
     Args:
         winner: the Condorcet winner c, the arm that beats every other arm with a probability above 1/2

@@ -2,8 +2,8 @@
 
 If E theta^2 <= s, a gambler who bets the share l of the wealth in every sample on theta^2 > s has the wealth prod (1 +
 l (theta_i^2 / s - 1)), a non-negative supermartingale. The mean wealth of several gamblers ever exceeds 1/level with
-probability at most `level`, for all tails (Ville's inequality). They bet on a second moment 25 % above the stated one:
-a smaller excess hardly changes the intervals, and biased estimators have one.
+probability at most `level`, for all tails (Ville's inequality). The gamblers bet on a second moment 25 % above the
+stated one, because biased estimators have a smaller excess, which hardly changes the intervals.
 """
 
 import dataclasses
@@ -36,5 +36,5 @@ class Bets:
         return Bets(self.stated, self.wealth + gains)
 
     def contradicted(self, level: float) -> np.ndarray:
-        """Coordinates whose stated second moment is too small, with error probability at most `level` each."""
+        """Return the coordinates whose stated second moment is too small; each is wrong with probability <= `level`."""
         return np.logaddexp.reduce(self.wealth, axis=0) - np.log(len(_SHARES)) > np.log(1 / level)

@@ -15,31 +15,31 @@ BOUND = "the bound"  # name of the unit of bounds
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Verification:
-    """The outcome of a check.
+    """The outcome of the check of an estimator or a bound.
 
-    For `unbiased` and `queries` the quantity is the estimator's mean minus its target, in units of `unit`, for the
-    coordinate with the largest relative deviation; for `second_moment` and `bound` it is value / bound - 1. The
+    For `unbiased` and `queries`, `bias` is the estimator's mean minus its target, in units of `unit`, for the
+    coordinate with the largest relative deviation. For `second_moment` and `bound`, `bias` is value / bound - 1. The
     interval `bias +- half_width` holds for all coordinates at once, except with probability at most `level`.
 
     Attributes:
         verdict: "unbiased", "biased" or "undecided"; for bounds "respected", "violated" or "undecided".
-        method: method of the verification.
+        method: name of the method of verification.
         bias: estimated bias (or value / bound - 1).
-        half_width: half-width of its interval, including rounding and remainders.
+        half_width: half-width of the interval of the bias, including rounding and remainders.
         detectable: minimum detectable bias, which is found with probability at least `power`.
         level: probability of a false alarm, over all coordinates and strata together.
-        power: see `detectable`.
-        samples: number of samples (of outcomes in an enumeration).
-        unit: the unit of these numbers, in units of the estimator.
+        power: probability of finding a bias of `detectable`.
+        samples: number of samples, or of outcomes in an enumeration.
+        unit: the unit of `bias`, `half_width`, `detectable` and `cap_bias`, measured in units of the estimator.
         unit_name: definition of the unit.
         second_moment: E |theta|^2 of the sample.
         exact_second_moment: exact E |theta|^2 if it is given, else None.
-        second_moment_bound: bound of a paper on it, if there is one.
-        cap_bias: bound on the bias of a cap, in units of `unit`, if it is given.
+        second_moment_bound: a paper's bound on E |theta|^2, else None.
+        cap_bias: bound on the bias of a cap, in units of `unit`, if it is given, else None.
         exceeded: number of samples that exceeded a cap.
         notes: reasons and remarks, one sentence each; undecided verdicts contain advice.
-        assumption: assumption of the error rates, which the samples cannot verify; "" if there is none.
-        detect: the bias to detect; NaN if there is none.
+        assumption: assumption of the error rates, which the samples cannot verify; "" without an assumption.
+        detect: the bias to detect; NaN if the check has no such bias.
 
     Example:
         >>> from jaxonline import verify
@@ -75,12 +75,12 @@ class Verification:
         return hash(self._fields())
 
     def _fields(self) -> tuple:
-        """The values of the fields with one NaN object, since tuples compare identity first."""
+        """Return the values of the fields, with the same object for every NaN, since tuples compare identity first."""
         values = [getattr(self, field.name) for field in dataclasses.fields(self)]
         return tuple(math.nan if isinstance(value, float) and math.isnan(value) else value for value in values)
 
     def __str__(self) -> str:
-        """Two lines: the verdict with its number, and its method and error rates."""
+        """Return two lines: the verdict with its number, and the method with its error rates."""
         unit = f"{self.unit_name} ({self.unit:.4g})"
         if self.unit_name == BOUND:
             number = f"{1 + self.bias:.4g} ± {self.half_width:.2g} times {unit}"
@@ -103,7 +103,7 @@ class Verification:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """The same as a table with one row, and the notes below it."""
+        """Return the verification as an HTML table with one row, and the notes below it."""
         is_bound = self.unit_name == BOUND
         row = {
             "verdict": self.verdict, "value": 1 + self.bias if is_bound else self.bias, "half_width": self.half_width,
@@ -122,7 +122,7 @@ class Verification:
 
 
 def target_unit(target: np.ndarray, root_mean_square: float) -> tuple[float, str]:
-    """The unit: the largest |target|, or the estimator's root mean square if the target is zero."""
+    """Return the unit of biases: the largest |target|, or the estimator's root mean square if the target is zero."""
     largest = float(np.max(np.abs(target), initial=0.0))
     if largest > 0:
         return largest, "the target" if target.size == 1 else "the target's largest coordinate"
@@ -132,7 +132,7 @@ def target_unit(target: np.ndarray, root_mean_square: float) -> tuple[float, str
 
 
 def target_units(target: np.ndarray, second_moment: np.ndarray, per_coordinate: bool) -> tuple[np.ndarray, str]:
-    """The unit of each coordinate: that of `target_unit`, or each coordinate's own target."""
+    """Return the unit of each coordinate: `target_unit` for all, or each coordinate's own target."""
     roots = np.sqrt(second_moment)
     if not per_coordinate:
         unit, unit_name = target_unit(target, float(roots.max(initial=0.0)))
@@ -142,7 +142,7 @@ def target_units(target: np.ndarray, second_moment: np.ndarray, per_coordinate: 
 
 
 def worst_coordinate(bias: np.ndarray, half_width: np.ndarray) -> int:
-    """The coordinate with the largest bias relative to its interval."""
+    """Return the index of the coordinate with the largest bias relative to its interval."""
     return int(np.argmax(np.abs(bias) / np.maximum(half_width, np.finfo(float).tiny)))
 
 
@@ -151,8 +151,8 @@ def decide(
 ) -> tuple[str, str | None]:
     """Return the verdict of simultaneous intervals, and the reason if it is undecided.
 
-    "biased" if an interval excludes all biases that the cap explains; "unbiased" if every interval contains 0 (up to
-    the cap's bias) and is within the tolerance.
+    The verdict is "biased" if an interval excludes all biases that the cap explains. The verdict is "unbiased" if every
+    interval contains 0 (up to the cap's bias) and is within the tolerance.
     """
     if np.any(np.abs(bias) > half_width + cap_bias):
         return BIASED, None
@@ -163,6 +163,6 @@ def decide(
 
 
 def samples_to_decide(n: int, bias: np.ndarray, half_width: np.ndarray, tolerance: float | np.ndarray) -> float:
-    """Approximate number of samples for a decision where `n` do not decide; half-widths are of order n^(-1/2)."""
+    """Return the approximate number of samples for a decision if `n` samples give none (half-widths ~ n^(-1/2))."""
     goal = np.maximum(np.abs(bias), tolerance - np.abs(bias))
     return float(n * np.max(half_width / np.maximum(goal, np.finfo(float).tiny)) ** 2)

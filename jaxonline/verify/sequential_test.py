@@ -109,9 +109,9 @@ class SequentialTest:
 
 
 def draw(sampler: Sampler, n: int, stated: np.ndarray | None, test: SequentialTest) -> Summary:
-    """Draw all samples, or until the time limit or a visible bias.
+    """Draw samples until all are drawn, the time limit is exceeded, or a bias is visible.
 
-    The intervals hold for all numbers of samples together; the test looks at powers of two of blocks.
+    The intervals hold for all numbers of samples together; the test looks for a bias after 1, 2, 4, 8, ... blocks.
     """
     settings = test.settings
     drawn = Summary.empty(test.target.size, stated)

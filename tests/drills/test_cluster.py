@@ -101,6 +101,25 @@ def test_workers_draw_the_same_random_bits(here, alone, tmp_path):
     assert not np.array_equal(found.cumulative_loss, jo.load_result(alone).cumulative_loss)
 
 
+@pytest.mark.long
+def test_workers_give_the_same_bits_with_queues_and_stopped_runs(here, tmp_path):
+    """Outstanding answers are in the state of the feedback, and the round of a stop in that of the simulation."""
+    arms = jo.environments.BernoulliArms([0.1, 0.6, 0.9])
+    game = jo.Game(arms, jo.Delayed(jo.Bandit(), jo.delays.UniformDelay(5)), loss=jo.losses.ArmLoss())
+    delayed = {
+        "EXP3": jo.learners.UpdateOnArrival(jo.learners.EXP3(0.2)),
+        "BOLD": jo.learners.BOLD(jo.learners.UCB1(), 5),
+    }
+    stopping = {"halving": jo.learners.SequentialHalving(30), "UCB1": jo.learners.UCB1()}
+    sizes = {"comparator": jo.BestArm(), "key": 5, **SIZES}
+    for name, learners, feedback in (("queues", delayed, game.feedback), ("stopping", stopping, jo.Bandit())):
+        for way, options in (("alone", {}), ("cluster", {"cluster": here})):
+            jo.simulate(
+                jo.replace(game, feedback=feedback), learners, checkpoint=tmp_path / way / name, **options, **sizes
+            )
+        check_the_same(tmp_path / "alone" / name, tmp_path / "cluster" / name)
+
+
 def test_error_on_a_worker_is_raised(here, tmp_path, monkeypatch):
     def fail(join, machine, x64, job, content, block):
         raise ZeroDivisionError(f"block {block}")

@@ -56,18 +56,18 @@ def test_bold_equals_a_loop_over_copies(name):
 
 
 LEARNERS = {
-    "UCB1": (UCB1(), jo.Bandit()),
-    "EXP3": (EXP3(0.2), jo.Bandit()),
-    "Hedge": (Hedge(EWA(0.2)), jo.FullInformation()),
+    "UCB1": (UCB1(), jo.Bandit(), jo.losses.ArmLoss()),
+    "EXP3": (EXP3(0.2), jo.Bandit(), jo.losses.ArmLoss()),
+    "Hedge": (Hedge(EWA(0.2)), jo.FullInformation(), jo.losses.ExpectedLoss()),
 }
 
 
 @pytest.mark.parametrize("name", some(LEARNERS, "EXP3"))
 @pytest.mark.parametrize("wrapper", [UpdateOnArrival, lambda learner: BOLD(learner, 0)], ids=["on arrival", "BOLD"])
 def test_without_delay_the_numbers_are_the_same_bit_for_bit(name, wrapper):
-    learner, feedback = LEARNERS[name]
-    plain = play(game_of(feedback), learner)
-    delayed = play(game_of(jo.Delayed(feedback, 0)), wrapper(learner))
+    learner, feedback, loss = LEARNERS[name]
+    plain = play(game_of(feedback, loss=loss), learner)
+    delayed = play(game_of(jo.Delayed(feedback, 0), loss=loss), wrapper(learner))
     jax.tree.map(np.testing.assert_array_equal, plain, delayed)
 
 
@@ -202,6 +202,36 @@ def test_regret_under_delay_is_below_the_theorems(delay):
         game, BOLD(Hedge(EWA(rate)), delay), n_runs=500, n_rounds=n_rounds, comparator=jo.BestArm(), record_at=1
     )
     assert hedge.regret[0, :, -1].max() <= bounds.bold(lambda T: np.sqrt(T * np.log(4) / 2), delay, n_rounds)
+
+
+def test_gradient_descent_equals_a_loop_with_a_queue():
+    """Each answer moves the hypothesis by the gradient at the time of its arrival."""
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(60, 3)).astype(np.float32), rng.normal(size=60).astype(np.float32)
+    game = jo.Game(jo.environments.DataStream(X, y), jo.Delayed(jo.FullInformation(), GIVEN))
+    learner = UpdateOnArrival(jo.GradientLearner(jo.estimators.FullGradient(), 0.05, radius=0.7))
+    expected = reference.delayed_gradient_descent(X, y, GIVEN, step=0.05, radius=0.7)
+    np.testing.assert_allclose(play(game, learner).y_hat, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("delay", [0, 3, 20])
+def test_gradient_descent_under_delay_is_below_its_theorem(delay):
+    """Deterministic: labels of fixed sign changes, which punish late updates, for both wrappers."""
+    n_rounds = 400
+    y = np.where(np.arange(n_rounds) // (delay + 1) % 2, 1.0, -1.0).astype(np.float32)
+    G = 16.0  # |2 (<w, x> - y) x| <= 4 in the unit ball
+    game = jo.Game(jo.environments.DataStream(np.ones((n_rounds, 1)), y), jo.Delayed(jo.FullInformation(), delay))
+    arrival = bounds.delayed_gradient_descent(1.0, G, delay, n_rounds)
+    copy = bounds.gradient_descent(1.0, G, -(-n_rounds // (delay + 1)))
+    learners = {
+        "arrival": UpdateOnArrival(jo.GradientLearner(jo.estimators.FullGradient(), arrival.step_size, radius=1.0)),
+        "BOLD": BOLD(jo.GradientLearner(jo.estimators.FullGradient(), copy.step_size, radius=1.0), delay),
+    }
+    result = jo.simulate(game, learners, n_runs=1, n_rounds=n_rounds, comparator=jo.L2Ball(1.0), record_at=1)
+    on_arrival, bold = np.asarray(result.regret)[:, 0, -1]
+    assert 0 < on_arrival <= arrival.value
+    assert 0 < bold <= bounds.bold(lambda rounds: copy.constant_step(copy.step_size, rounds), delay, n_rounds)
 
 
 @pytest.mark.long

@@ -1,4 +1,4 @@
-"""Delayed feedback as a loop with a queue, in NumPy: UCB1, EXP3 and Hedge updated on arrival, and BOLD over Hedge."""
+"""Delayed feedback as a loop with a queue, in NumPy: UCB1, EXP3, gradient descent updated on arrival, and BOLD."""
 
 from collections.abc import Sequence
 
@@ -53,3 +53,16 @@ def bold_hedge(losses: np.ndarray, delays: Sequence[int], eta: float) -> np.ndar
             totals[copy_of_round[s - 1]] += losses[s - 1]
             waiting[copy_of_round[s - 1]] = False
     return np.array(rows)
+
+
+def delayed_gradient_descent(
+    X: np.ndarray, y: np.ndarray, delays: Sequence[int], step: float, radius: float
+) -> list[float]:
+    """The predictions of projected gradient descent for the squared loss, updated on arrival."""
+    w, predictions = np.zeros(X.shape[1]), []
+    for t in range(1, len(X) + 1):
+        predictions.append(float(w @ X[t - 1]))
+        for s in arrivals(delays, t):
+            w = w - step * 2 * (w @ X[s - 1] - y[s - 1]) * X[s - 1]
+            w = w * min(1.0, radius / np.linalg.norm(w))
+    return predictions

@@ -8,7 +8,7 @@ from jaxonline.game.protocols import Draw
 
 
 def mix_uniform(p: Float[Array, "K"], gamma: ArrayLike, mask: Bool[Array, "K"] | None = None) -> Float[Array, "K"]:
-    """Return the distribution (1 - gamma) p + gamma / K, or its like on the available arms."""
+    """Return the distribution (1 - gamma) p + gamma / K, or the analogous distribution on the available arms."""
     gamma = jnp.asarray(gamma, p.dtype)
     weighted, share = (1.0 - gamma) * p, gamma / len(p)
     if mask is not None:

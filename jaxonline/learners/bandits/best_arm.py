@@ -1,4 +1,4 @@
-"""What learners that identify the best arm report: whether they have stopped, and which arm they recommend."""
+"""Diagnostics of learners that identify the best arm: whether the learner has stopped, and the recommended arm."""
 
 from typing import NamedTuple
 
@@ -6,11 +6,11 @@ from jaxtyping import Array, Bool, Int
 
 
 class Recommendation(NamedTuple):
-    """Info of a learner that stops. The simulator freezes a run after the round in which `stopped` is True.
+    """Diagnostics of a learner that stops. The simulator freezes a run after the round in which `stopped` is True.
 
     Attributes:
         stopped: whether the learner has stopped.
-        recommendation: the arm that it recommends now.
+        recommendation: the arm that the learner recommends now.
     """
 
     stopped: Bool[Array, ""]

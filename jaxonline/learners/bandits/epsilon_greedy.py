@@ -19,8 +19,8 @@ from jaxonline.parameters.validation import validate_arguments
 class EpsilonGreedy(TallyPolicy):
     """Epsilon-greedy policy: pulls the arm with the smallest mean loss or, with probability epsilon_t, a random arm.
 
-    In round t = 1, 2, ... epsilon_t = min(1, epsilon / t^power). A random arm is uniform over all arms. An arm that was
-    never pulled has the mean 0; ties go to the first arm.
+    In round t = 1, 2, ... epsilon_t = min(1, epsilon / t^power). The random arm is drawn uniformly from all arms. An
+    arm that was never pulled has the mean 0; ties go to the first arm.
 
     Args:
         epsilon: probability of a random arm in round 1, and in all rounds if `power` is 0.
@@ -44,12 +44,12 @@ class EpsilonGreedy(TallyPolicy):
     ) -> "EpsilonGreedy":
         """Set epsilon_t = min(1, c K / (gap^2 t)), where `gap` is at most the gap between the two best arms.
 
-        If c > 5 the probability of a worse arm in round t is at most c / (gap^2 t) + o(1/t) (Theorem 3).
+        If c > 5 the probability of pulling a worse arm in round t is at most c / (gap^2 t) + o(1/t) (Theorem 3).
         """
         return cls(float(c) * n_arms / gap**2, power=1.0)
 
     def predict(self, key: Key[Array, ""], state: Tally, x: Any) -> Draw:
-        """Draw an arm from (1 - epsilon_t) [best so far] + epsilon_t / K."""
+        """Draw the best arm so far with probability 1 - epsilon_t, or else a uniformly random arm."""
         del x
         n_arms, dtype = len(state.pulls), state.totals.dtype
         t = state.rounds + 1

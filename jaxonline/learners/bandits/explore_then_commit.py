@@ -17,7 +17,7 @@ from jaxonline.parameters.types import Ge, Number
 class ExploreThenCommit(TallyPolicy):
     """Explore-then-commit policy: pulls each arm m times in turn, then always the arm with the smallest mean loss.
 
-    Ties go to the first arm. `bounds.explore_then_commit` is the theorem, for every m.
+    Ties go to the first arm. `bounds.explore_then_commit` bounds the regret for every m.
 
     Args:
         pulls_each: m, the number of pulls of each arm.
@@ -33,7 +33,7 @@ class ExploreThenCommit(TallyPolicy):
     pulls_each: Annotated[Number, Ge(1)]
 
     def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
-        """Return the next arm in turn, or after the exploration the arm with the smallest mean."""
+        """Return the next arm in turn; after the exploration, return the arm with the smallest mean."""
         del key, x
         turn = jnp.sum(state.pulls, dtype=jnp.int32) % len(state.pulls)
         return jnp.where(self._explores(state), turn, first_argmin(state.means))

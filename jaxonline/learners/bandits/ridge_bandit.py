@@ -12,7 +12,7 @@ from jaxonline.parameters.types import NonNegative, Positive
 
 
 class RidgeBandit(LearnerDefaults):
-    """Base of linear bandits. An instance is the features of the arms [K, d]; a subclass has `predict`."""
+    """Base class of linear bandits. An instance is the features of the arms [K, d]; a subclass implements `predict`."""
 
     width: NonNegative
     regularizer: Positive

@@ -35,11 +35,11 @@ class RUCBState(NamedTuple):
 class RUCB(LearnerDefaults):
     """Relative upper confidence bound policy (RUCB) for duelling bandits: compares two arms in each round.
 
-    An arm beats another one with at most the probability u = wins / n + sqrt(alpha ln t / n), n the number of their
-    duels. The first arm of the pair is drawn from the candidates, the arms that may still beat all others (u >= 1/2);
-    a candidate that once was the only one has the probability 1/2. The second arm is the one with the largest u against
-    the first arm. The feedback is `Duel`, the loss of the game `losses.PairLoss`. The theorem (`bounds.rucb`) assumes a
-    Condorcet winner.
+    An upper bound on the probability that an arm beats another arm is u = wins / n + sqrt(alpha ln t / n), where n is
+    the number of duels of the two arms. The first arm of the pair is drawn from the candidates, the arms that may still
+    beat all others (u >= 1/2). The favourite, a candidate that was once the only candidate, is drawn with probability
+    1/2. The second arm has the largest u against the first arm. The game needs the feedback `Duel` and the loss
+    `losses.PairLoss`. The theorem (`bounds.rucb`) assumes a Condorcet winner.
 
     Args:
         alpha: the factor of ln t under the root.
@@ -63,7 +63,7 @@ class RUCB(LearnerDefaults):
         return RUCBState(jnp.int32(0), jnp.zeros(shape, specs.outcome.dtype), jnp.zeros(shape[0], bool))
 
     def predict(self, key: Key[Array, ""], state: RUCBState, x: Any) -> Int[Array, "2"]:
-        """Draw a candidate, and the arm with the largest bound against it."""
+        """Return a drawn candidate, and the arm with the largest upper bound u against the candidate."""
         del x
         upper, candidates = self._bounds(state)
         first_key, second_key = jax.random.split(key)
@@ -72,7 +72,7 @@ class RUCB(LearnerDefaults):
         return jnp.stack([first, second])
 
     def update(self, key: Key[Array, ""] | None, state: RUCBState, oracle: Any) -> tuple[RUCBState, tuple]:
-        """Count the win; a single candidate becomes the favourite, and a favourite must be a candidate."""
+        """Count the win; a single candidate becomes the favourite, and a favourite that is no candidate is dropped."""
         del key
         _, candidates = self._bounds(state)
         is_single = jnp.sum(candidates, dtype=jnp.int32) == 1
@@ -83,7 +83,7 @@ class RUCB(LearnerDefaults):
         return RUCBState(state.t + 1, wins, favourite), ()
 
     def _bounds(self, state: RUCBState) -> tuple[Float[Array, "K K"], Bool[Array, "K"]]:
-        """Return the upper bounds U, and the candidates C; x / 0 is 1."""
+        """Return the upper bounds u, where x / 0 is 1, and the candidates."""
         dtype, duels = state.wins.dtype, state.wins + state.wins.T
         n, growth = jnp.maximum(duels, 1.0), jnp.asarray(self.alpha, dtype) * jnp.log((state.t + 1).astype(dtype))
         upper = jnp.where(duels > 0, state.wins / n + jnp.sqrt(growth / n), 2.0)
@@ -92,7 +92,7 @@ class RUCB(LearnerDefaults):
 
 
 def _weights_of_first(candidates: Bool[Array, "K"], favourite: Bool[Array, "K"], dtype: Any) -> Float[Array, "K"]:
-    """Return weights of the first arm: 1/2 for a favourite among candidates, and equal ones for the others."""
+    """Return weights of the first arm: 1/2 for a favourite among candidates, and equal weights for the others."""
     favourite = candidates & favourite
     others = candidates & ~favourite
     share = jnp.where(jnp.any(favourite), 0.5, 1.0).astype(dtype) / jnp.maximum(jnp.sum(others, dtype=dtype), 1.0)
@@ -101,7 +101,7 @@ def _weights_of_first(candidates: Bool[Array, "K"], favourite: Bool[Array, "K"],
 
 
 def _strongest_rivals(upper: Float[Array, "K K"], first: Int[Array, ""]) -> Bool[Array, "K"]:
-    """Return the arms with the largest bound against the first arm; of several, not the first arm itself."""
+    """Return the arms with the largest bound against the first arm; if there are several, leave out the first arm."""
     bounds = jnp.sum(jnp.where(arm_indicator(first, len(upper))[None, :], upper, 0.0), axis=1)
     largest = bounds == jnp.max(bounds)
     is_tie = jnp.sum(largest, dtype=jnp.int32) > 1

@@ -19,8 +19,8 @@ class SequentialHalvingState(NamedTuple):
     """State of `SequentialHalving`.
 
     Attributes:
-        tally: pulls and losses in the present phase.
-        active: whether an arm is left [K].
+        tally: pulls and losses of the arms in the current phase.
+        active: whether each arm is still active [K].
     """
 
     tally: Tally
@@ -33,14 +33,14 @@ class SequentialHalving(LearnerDefaults):
     """Identifies the best arm with a fixed number of pulls, and stops (sequential halving).
 
     There are ceil(log2 K) phases. In a phase with s arms each arm is pulled floor(budget / (s ceil(log2 K))) times, and
-    the better half of the arms is kept, by the mean losses of the phase. `bounds.sequential_halving` bounds the
-    probability of a wrong recommendation for losses in [0, 1].
+    the learner keeps the half of the arms with the smaller mean losses in the phase. `bounds.sequential_halving` bounds
+    the probability of a wrong recommendation for losses in [0, 1].
 
     Args:
         budget: the number of pulls; at least K ceil(log2 K).
 
     Raises:
-        ValueError: the budget is too small for the number of arms, when the game is bound.
+        ValueError: the budget is too small for the number of arms (raised at binding to a game).
 
     Example:
         >>> import jax, jaxonline as jo
@@ -53,7 +53,7 @@ class SequentialHalving(LearnerDefaults):
     budget: Count = static()
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> SequentialHalvingState:
-        """Return the state in which all arms are left."""
+        """Return the state in which all arms are active."""
         del key
         tally = Tally.empty(specs)
         n_arms = len(tally.pulls)
@@ -63,17 +63,18 @@ class SequentialHalving(LearnerDefaults):
         return SequentialHalvingState(tally, jnp.ones(n_arms, bool))
 
     def predict(self, key: Key[Array, ""] | None, state: SequentialHalvingState, x: Any) -> Int[Array, ""]:
-        """Return the arm that is left with the fewest pulls in this phase."""
+        """Return the active arm with the fewest pulls in this phase."""
         del key, x
         return state.tally.fewest_pulls(state.active)
 
     def update(
         self, key: Key[Array, ""] | None, state: SequentialHalvingState, oracle: Any
     ) -> tuple[SequentialHalvingState, Recommendation]:
-        """Add the pull; at the end of a phase, keep the better half and begin anew."""
+        """Add the pull to the tally; at the end of a phase, keep the better half of the arms and reset the tally."""
         del key
         tally, active = state.tally.add(oracle.move, oracle.loss()), state.active
         means = jnp.where(active, tally.means, jnp.inf)
+        recommended = first_argmin(jnp.where(tally.pulls > 0, means, jnp.inf))  # among the arms pulled in this phase
         n_active = jnp.sum(active, dtype=jnp.int32)
         pulls_each = self.budget // (n_active * n_phases(len(means)))
         phase_is_complete = jnp.all(~active | (tally.pulls >= pulls_each))
@@ -81,14 +82,14 @@ class SequentialHalving(LearnerDefaults):
         active = jnp.where(phase_is_complete, kept, active)
         tally = Tally(*(jnp.where(phase_is_complete, jnp.zeros_like(leaf), leaf) for leaf in tally))
         stopped = jnp.sum(active, dtype=jnp.int32) == 1
-        return SequentialHalvingState(tally, active), Recommendation(stopped, first_argmin(means))
+        return SequentialHalvingState(tally, active), Recommendation(stopped, recommended)
 
 
 def n_phases(n_arms: int) -> int:
-    """ceil(log2 K), at least 1."""
+    """Return the number of phases for K arms: ceil(log2 K), at least 1."""
     return max(1, (n_arms - 1).bit_length())
 
 
 def _ranks(values: Float[Array, "K"]) -> Int[Array, "K"]:
-    """The place of each value in the order from the smallest; ties go to the first."""
+    """Return the rank of each value, 0 for the smallest; equal values keep their order."""
     return jnp.argsort(jnp.argsort(values, stable=True))

@@ -12,7 +12,7 @@ from jaxonline.parameters.types import Component, Convert
 
 @runtime_checkable
 class Combiner(Protocol):
-    """Weights of experts as three pure functions; `traits = LearnerTraits(loss_range=...)` declares assumed losses.
+    """Protocol of combiners: three functions give weights of experts; `traits` declares the range of the losses.
 
     With `LearnerTraits(uses_masks=True)` the last argument of `weights` and `update` is the mask of the awake experts.
     """
@@ -31,7 +31,7 @@ class Combiner(Protocol):
 
 
 class SumsCombiner:
-    """Base of a combiner whose state is the vector of cumulative losses [K]; a subclass has `weights`."""
+    """Base class of combiners with the cumulative losses [K] as state; a subclass implements `weights`."""
 
     def init(self, n_experts: int, dtype: Any) -> Float[Array, "K"]:
         """Return zeros."""
@@ -44,7 +44,7 @@ class SumsCombiner:
 
 
 def require_combiner(combiner: Any, name: str, wanted: str = "a combiner (init, weights, update)") -> Any:
-    """Return the combiner; raise a TypeError for any other object, also for a learner that is built on one."""
+    """Return the combiner; raise a TypeError for any other object, also for a learner that is built on a combiner."""
     return check.instance(name, combiner, isinstance(combiner, Combiner) and not isinstance(combiner, Learner), wanted)
 
 

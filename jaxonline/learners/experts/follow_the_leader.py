@@ -14,9 +14,9 @@ from jaxonline.parameters.struct import struct
 class FollowTheLeader(SumsCombiner):
     """Follow the leader: all weight is on the expert with the smallest cumulative loss; ties go to the first expert.
 
-    With losses (1/2, 0), (0, 1), (1, 0), (0, 1), ... it is wrong in all rounds but the first, and the regret is T/2;
-    `FollowThePerturbedLeader` and `FollowTheRegularizedLeader` do not fail. If the leader minimises a strongly convex
-    loss over all predictions, the regret is logarithmic.
+    With losses (1/2, 0), (0, 1), (1, 0), (0, 1), ... the leader is wrong in all rounds but the first, and the regret is
+    T/2. `FollowThePerturbedLeader` and `FollowTheRegularizedLeader` avoid this failure. If the leader minimises a
+    strongly convex loss over all predictions, the regret is logarithmic.
 
     Example:
         >>> import jax.numpy as jnp, jaxonline as jo

@@ -28,11 +28,11 @@ class LabelEfficientInfo(NamedTuple):
 @cites("cesabianchi2005minimizing", "cesabianchi2006prediction")
 @struct
 class LabelEfficientHedge(CombinerLearner):
-    """Label-efficient Hedge: asks for the losses of the experts with probability epsilon, and else learns nothing.
+    """Label-efficient Hedge: asks for the losses of the experts with probability epsilon, and otherwise learns nothing.
 
-    The combiner updates from losses / epsilon if the learner asks, and else from zeros: their mean is the vector of
-    losses. The move is the vector of weights [K]. The feedback `OnRequest` counts the questions. After an answer
-    outside [0, 1] all numbers are NaN.
+    The combiner updates from losses / epsilon if the learner asks, and otherwise from zeros; the mean of these
+    estimates is the vector of losses. The move is the vector of weights [K]. The feedback `OnRequest` counts the
+    questions. An answer outside [0, 1] makes all later numbers of the run NaN.
 
     Args:
         combiner: `EWA`, or another `Combiner`.

@@ -1,4 +1,4 @@
-"""Bases of learners whose outcomes are vectors with one entry for each expert or arm."""
+"""Base classes of learners whose outcomes are vectors with one entry for each expert or arm."""
 
 from typing import Any, ClassVar
 
@@ -12,7 +12,7 @@ from jaxonline.parameters.errors import ArgumentError
 
 
 def vector_length(name: str, spec: PyTree) -> int:
-    """Return the number of entries; raise a ValueError if instances or outcomes, as `name` says, are not vectors."""
+    """Return the number of entries; raise a ValueError if the `name` (instances or outcomes) are not vectors."""
     shape = getattr(spec, "shape", None)
     if shape is None or len(shape) != 1:
         raise ArgumentError(name, f"must be vectors with an entry for each expert or arm (got shape {shape})")
@@ -20,7 +20,7 @@ def vector_length(name: str, spec: PyTree) -> int:
 
 
 class SumsLearner(LearnerDefaults):
-    """Base of a learner whose state is a vector of sums [K]; a subclass has `predict` and `update`."""
+    """Base class of learners with a vector of sums [K] as state; a subclass implements `predict` and `update`."""
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Float[Array, "K"]:
         """Return zeros, one for each entry of the outcome; raise a ValueError if outcomes are not vectors."""
@@ -29,14 +29,14 @@ class SumsLearner(LearnerDefaults):
 
 
 class CombinerLearner(LearnerDefaults):
-    """Base of a learner that passes losses or estimates to a combiner; a subclass has `predict` and `update`."""
+    """Base of a learner that passes losses or estimates to a combiner; a subclass implements `predict` and `update`."""
 
     combiner: Any
-    uses_masks: ClassVar[bool] = False  # a subclass that does needs a combiner that does, too
+    uses_masks: ClassVar[bool] = False  # a subclass that uses masks needs a combiner that uses masks
 
     @property
     def traits(self) -> LearnerTraits:
-        """The traits of the combiner, with the range of losses that its theorem needs."""
+        """The traits of the combiner, with the range of losses that the combiner's theorem needs."""
         traits = traits_of(self.combiner, LearnerTraits)
         return traits._replace(uses_masks=self.uses_masks and traits.uses_masks)
 

@@ -1,4 +1,4 @@
-"""Weighted votes of experts that predict the classes -1 and +1; an instance is their advice."""
+"""Weighted votes of experts that predict the classes -1 and +1; an instance is the vector of these predictions."""
 
 from typing import NamedTuple
 
@@ -19,5 +19,5 @@ def vote(weights: Float[Array, "K"], advice: Float[Array, "K"]) -> Float[Array, 
 
 
 def is_mistake(advice: Float[Array, "..."], y: Float[Array, ""]) -> Bool[Array, "..."]:
-    """Return whether the sign of the advice differs from that of the label, as for an advice of 0."""
+    """Return whether the sign of the advice differs from the sign of the label; an advice of 0 is a mistake."""
     return y * advice <= 0.0

@@ -18,15 +18,15 @@ from jaxonline.parameters.types import Interval, Number
 @cites("littlestone1994weighted", "cesabianchi2006prediction")
 @struct
 class WeightedMajority(LearnerDefaults):
-    """Weighted majority algorithm: vote of the experts with the weights beta^(their mistakes).
+    """Weighted majority algorithm: vote of the experts, where an expert with m mistakes has the weight beta^m.
 
     An instance is the vector of the predictions; predictions and labels are -1 or +1. The move is the weighted mean of
     the votes; a tie is 0, which counts as a mistake. If the best of K experts makes L mistakes, the learner makes at
     most (L ln(1/beta) + ln K) / ln(2/(1 + beta)) on every sequence (`bounds.weighted_majority`). No deterministic
-    learner has a bound below 2 L; a randomised learner has one (`DrawnExpert`).
+    learner has a bound below 2 L; a randomised learner has such a bound (`DrawnExpert`).
 
     Args:
-        beta: factor of an expert's weight after a mistake (0 would be `Halving`).
+        beta: factor of an expert's weight after a mistake (the factor 0 would give `Halving`).
 
     Example:
         >>> import jax, jaxonline as jo, numpy as np
@@ -52,7 +52,7 @@ class WeightedMajority(LearnerDefaults):
     def update(
         self, key: Key[Array, ""] | None, state: Int[Array, "K"], oracle: Any
     ) -> tuple[Int[Array, "K"], VoteInfo]:
-        """Count one more mistake for each expert that is wrong."""
+        """Count a mistake for each expert that is wrong."""
         mistake = is_mistake(self.predict(key, state, oracle.x), oracle.y)
         return state + is_mistake(oracle.x, oracle.y).astype(state.dtype), VoteInfo(mistake)
 
@@ -61,5 +61,5 @@ class WeightedMajority(LearnerDefaults):
         return softmax_weights(self._log_weights(state, jnp.result_type(float)))
 
     def _log_weights(self, mistakes: Int[Array, "K"], dtype: Any) -> Float[Array, "K"]:
-        """Return log weights relative to the best expert, so that equal weights are equal to the last bit."""
+        """Return log weights relative to the best expert, so that equal weights are bit-identical."""
         return (mistakes - jnp.min(mistakes)).astype(dtype) * jnp.log(jnp.asarray(self.beta, dtype))

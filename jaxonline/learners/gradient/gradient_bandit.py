@@ -28,10 +28,11 @@ class GradientBanditInfo(NamedTuple):
 class GradientBandit(LearnerDefaults):
     """Bandit gradient descent (FKM): play a point of the ball |w| <= radius, see its loss, and descend on an estimate.
 
-    The move is w + delta u, u uniform on the unit sphere. The estimate g = (d / delta) loss(w + delta u) u has as its
-    mean the gradient at w of the smoothed loss E loss(w + delta v), v uniform in the unit ball. Then w <- w - step g,
-    projected on the ball of radius `radius` - delta, so that all moves are in the ball. The learner ignores instances.
-    The outcome is a vector [d], and the feedback `LossOfMove(loss)` gives the loss of a point.
+    The move is w + delta u, where u is uniform on the unit sphere. The estimate g = (d / delta) loss(w + delta u) u has
+    as its mean the gradient at w of the smoothed loss E loss(w + delta v), where v is uniform in the unit ball. The
+    update is w <- w - step g, projected on the ball of radius `radius` - delta, so that all moves are in the ball. The
+    learner ignores instances. The outcome is a vector [d], and the feedback `LossOfMove(loss)` gives the loss of a
+    point.
 
     Args:
         delta: distance between the moves and w, below `radius` (see `bounds.gradient_bandit`).
@@ -64,7 +65,7 @@ class GradientBandit(LearnerDefaults):
         return zeros_like_vector(self, specs.outcome, "outcome")
 
     def predict(self, key: Key[Array, ""], state: Float[Array, "d"], x: Any) -> Float[Array, "d"]:
-        """Play w + delta u."""
+        """Play w + delta u for a uniform unit vector u."""
         del x
         u = random.normal(key, state.shape, state.dtype)
         return state + jnp.asarray(self.delta, state.dtype) * u / jnp.linalg.norm(u)
@@ -72,7 +73,7 @@ class GradientBandit(LearnerDefaults):
     def update(
         self, key: Key[Array, ""] | None, state: Float[Array, "d"], oracle: Any
     ) -> tuple[Float[Array, "d"], GradientBanditInfo]:
-        """w <- projection of w - step (d / delta) loss u."""
+        """Set w to the projection of w - step (d / delta) loss u on the ball of radius `radius` - delta."""
         del key
         delta, step, radius = (jnp.asarray(number, state.dtype) for number in (self.delta, self.step_size, self.radius))
         u = (oracle.move - state) / delta

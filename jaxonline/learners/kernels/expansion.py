@@ -2,7 +2,8 @@
 
 An estimate Psi~ of level n is a number times x~(1) (x) ... (x) x~(n), so the part of w at level n is a tensor with d^n
 entries. Low levels are stored as tensors, and a prediction costs d^n for any number of terms. The rare levels above D
-are stored as copies in chunks of D + 1 rows, feature after feature: cost is proportional to the number of copies.
+are stored as copies in chunks of D + 1 rows, feature after feature, so the cost is proportional to the number of
+copies.
 """
 
 import dataclasses
@@ -38,15 +39,16 @@ class Expansion:
     """The hypothesis w.
 
     Attributes:
-        tensors: parts of w at the levels 0, ..., D; the n-th has shape (d,) * n; multiply it by beta_n^(1/2).
+        tensors: parts of w at the levels 0, ..., D; the n-th tensor has the shape (d,) * n, and is the part at level n
+            divided by beta_n^(1/2).
         rows: factors of deeper features, times beta_n^(1/n), in S chunks [D + 1, d, S].
         level: level of the feature of a chunk, 0 for an unused chunk [S].
         place: index of the chunk in its feature [S].
-        coefficient: coefficient of the feature in its last chunk, 0 in the others [S].
+        coefficient: coefficient of the feature in its last chunk, 0 in the feature's other chunks [S].
         used: number of used chunks.
         squared_norm: |w|^2, by recurrence.
-        overflow: whether a feature is missing for want of room.
-        max_chunks: largest number of used chunks; S is this or a little more.
+        overflow: whether a feature is missing because there was no room for it.
+        max_chunks: largest number of used chunks; S is this number or a little more.
         deepest: largest level.
     """
 
@@ -68,7 +70,7 @@ class Expansion:
 
 
 def count_chunks(level: int, tensor_levels: int) -> int:
-    """Return the number of chunks of a feature of a level."""
+    """Return the number of chunks of a feature at a level."""
     return -(-level // (tensor_levels + 1)) if level > tensor_levels else 0
 
 
@@ -91,7 +93,7 @@ def empty(dimension: int, tensor_levels: int, n_chunks: int, deepest: int, dtype
 
 
 def evaluate(w: Expansion, x: Float[Array, "d"]) -> Float[Array, ""]:
-    """Return the sum over n of the n-th part of w at x (x) ... (x) x: <w, Psi(x)> up to e^log_clean(x)."""
+    """Return the sum over n of the n-th part of w at x (x) ... (x) x: <w, Psi(x)> up to a factor e^log_clean(x)."""
     x = materialise(x)
     total = w.tensors[-1]
     for tensor in reversed(w.tensors[:-1]):
@@ -100,7 +102,7 @@ def evaluate(w: Expansion, x: Float[Array, "d"]) -> Float[Array, ""]:
 
 
 def shallow_product(tensors: tuple[Float[Array, "..."], ...], psi: Feature) -> Float[Array, ""]:
-    """Return <w, Psi~> for an estimate of a level with a tensor, 0 for a deeper one."""
+    """Return <w, Psi~> for an estimate at a level with a tensor, 0 for a deeper estimate."""
     value = jnp.zeros_like(psi.scale)
     for n, tensor in enumerate(tensors):
         for j in range(n):
@@ -110,7 +112,7 @@ def shallow_product(tensors: tuple[Float[Array, "..."], ...], psi: Feature) -> F
 
 
 def deep_product(w: Expansion, psi: Feature) -> Float[Array, ""]:
-    """Return <w, Psi~> for an estimate of a level without a tensor."""
+    """Return <w, Psi~> for an estimate at a level without a tensor."""
     places = jnp.minimum(w.place.astype(jnp.int32), w.longest - 1)
     factors = take_columns(_split_into_chunks(len(w.tensors), w.longest, psi.factors), places)
     is_same_level = w.level == psi.level.astype(w.level.dtype)
@@ -129,7 +131,7 @@ def add(
     w: Expansion, alpha: Float[Array, ""], psi: Feature, product: Float[Array, ""], norm: Float[Array, ""],
     reserved: "ReservedChunks",
 ) -> Expansion:  # fmt: skip
-    """Return w + alpha Psi~ with `product` = <w, Psi~>; for a deep Psi~, `w` has its rows, and `norm` is |Psi~|^2."""
+    """Return w + alpha Psi~ with `product` = <w, Psi~>; for a deep Psi~, `w` holds Psi~'s rows, `norm` is |Psi~|^2."""
     beta = _beta_per_factor(psi)
     outer = alpha * psi.scale * _beta_without_factors(psi)
     tensors = []
@@ -152,9 +154,10 @@ def add(
 
 
 class ReservedChunks(NamedTuple):
-    """Chunks for the rows of a deep feature, known from its level.
+    """Chunks for the rows of a deep feature, reserved when only its level is known.
 
-    The other fields are those of the `Expansion` with the feature; `own` marks its chunks, `last` has the coefficient.
+    `own` marks the feature's chunks, and `last` is the chunk with the feature's coefficient. The other fields are
+    fields of the `Expansion`.
     """
 
     level: Int[Array, "S"]
@@ -166,7 +169,7 @@ class ReservedChunks(NamedTuple):
 
     @classmethod
     def for_level(cls, w: Expansion, level: Int[Array, ""]) -> "ReservedChunks":
-        """Reserve chunks for a feature of a level; none for a level with a tensor."""
+        """Reserve chunks for a feature at a level; no chunks if the level has a tensor."""
         chunk, size = len(w.tensors), w.level.shape[0]
         n_chunks = jnp.where(level >= chunk, (level + (chunk - 1)) // chunk, 0)
         fits = w.used + n_chunks <= w.max_chunks
@@ -184,7 +187,7 @@ class ReservedChunks(NamedTuple):
         )
 
     def rows(self, w: Expansion, psi: Feature) -> Float[Array, "chunk d S"]:
-        """Return the rows of the feature in its chunks, 0 in the others."""
+        """Return the rows of the feature in its chunks, and zeros in the other chunks."""
         chunks = _split_into_chunks(len(w.tensors), w.longest, psi.factors * _beta_per_factor(psi))
         rows = take_columns(chunks, self.place.astype(jnp.int32))
         return jnp.where(self.own, rows, jnp.zeros_like(rows))
@@ -201,7 +204,7 @@ def shrink(w: Expansion, factor: Float[Array, ""]) -> Expansion:
 
 
 def project_to_ball(w: Expansion, radius: Float[ArrayLike, ""]) -> Expansion:
-    """Return w, scaled back to the ball |w| <= radius if it is outside."""
+    """Return w, scaled back to the ball |w| <= radius if w is outside."""
     norm = jnp.sqrt(jnp.maximum(w.squared_norm, jnp.finfo(w.squared_norm.dtype).tiny))
     return shrink(w, jnp.minimum(jnp.asarray(radius, norm.dtype) / norm, jnp.ones_like(norm)))
 

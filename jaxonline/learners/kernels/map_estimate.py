@@ -1,7 +1,7 @@
 """Map_Estimate: the unbiased estimates Psi~ of a feature vector that a round of `NoisyKernel` needs.
 
-Each asks for a random number of own copies, drawn before them, and is computed only if used. Paper A (COLT 2010),
-Subroutines 2 and 5, with erratum E6.
+Each estimate asks for a random number of its own copies; the number is drawn first, and the estimate is computed only
+if the round uses it. Source: paper A (COLT 2010), Subroutines 2 and 5, with erratum E6.
 """
 
 import functools
@@ -22,10 +22,11 @@ from jaxonline.linalg.short_axes import select_entry
 
 
 class Requests(NamedTuple):
-    """The copies that the estimates 0, 1, ..., n of a round ask for; the first m estimates may be used, and are listed.
+    """Copies that the estimates 0, ..., n of a round ask for; only the first m estimates are listed and may be used.
 
-    `counts` are those of the feature map, `copies`, `pairs` of copies and `levels` (numbers of factors) those of listed
-    estimates [m], `total` the copies of all; `too_large`: there is no room for an estimate, or there are too many.
+    `counts` are the sampled counts of the feature map. `copies`, `pairs` (of copies) and `levels` are the numbers of
+    copies, pairs and factors of the listed estimates [m]. `total` is the number of copies of all estimates. `too_large`
+    is True if there is no room for an estimate, or there are too many estimates.
     """
 
     counts: Any
@@ -44,7 +45,7 @@ class Requests(NamedTuple):
     def sample(
         cls, key: Key[Array, ""], n: Int[Array, ""], feature_map: FeatureMap, storage: Storage, listed: int
     ) -> "Requests":
-        """Draw the number of copies of each of 1 + n estimates; the first `listed` of them may be used."""
+        """Draw the number of copies of each of 1 + n estimates; only the first `listed` estimates may be used."""
 
         def sample_counts(j):
             return feature_map.sample_counts(jax.random.fold_in(key, j))
@@ -76,7 +77,7 @@ class MapEstimate(NamedTuple):
     draw: Callable[[Int[Array, ""]], Float[Array, "d"]]
 
     def shallow(self, j: Int[Array, ""]) -> Feature:
-        """Return the j-th estimate, with its factors if its level has a tensor; factors of a deep one are not drawn.
+        """Return the j-th estimate, with its factors if its level has a tensor; factors of deeper levels are not drawn.
 
         Copies are drawn two at a time: a pair, or two factors. For an odd number of factors, the last copy is not used.
         """
@@ -110,7 +111,7 @@ class MapEstimate(NamedTuple):
         return Feature(psi.level, log_beta, scale, _rows(twos, rows, level))
 
     def deep(self, j: Int[Array, ""], psis: Feature) -> Feature:
-        """Return the j-th estimate with the factors of a deep one; the shallow `psis` have its scale."""
+        """Return the j-th estimate with its factors, for a deep level; `psis`, from `shallow`, contain the scale."""
         level, log_beta, scale = (
             select_entry(values, j) for values in (self.requests.levels, psis.log_beta, psis.scale)
         )

@@ -30,8 +30,8 @@ class MultiKernel(ForwardsToLearner):
 
     Args:
         dictionary: a pytree that maps an instance to features [N, p] (a `Dictionary`).
-        combiner: a learner over the vectors of predictions, as `VAW()` (Theorem 2, "VAW2") or `Truncated(EWA(0.5))`
-            (Theorem 3), or a combiner (of the squared loss).
+        combiner: a learner over the vectors of predictions, such as `VAW()` (Theorem 2, "VAW2") or
+            `Truncated(EWA(0.5))` (Theorem 3), or a combiner, which then uses the squared loss.
         expert: the forecaster of each kernel, without features of its own.
 
     Example:

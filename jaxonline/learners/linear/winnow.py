@@ -17,9 +17,9 @@ class Winnow(Perceptron):
     """Winnow: a linear threshold with multiplicative updates. Instances are in {0, 1}^d, labels -1 or +1.
 
     The move is the score <w, x> - threshold, with w = 1 before round 1; a score of 0 counts as a mistake. A mistake on
-    a label +1 multiplies the weights of the present attributes by `promotion`; a mistake on a label -1 divides them by
-    it. If the label is a disjunction of k attributes, the number of mistakes is at most 2 + 3 k (1 + log2 d) for the
-    defaults (`bounds.winnow`). The state is log w / log promotion [d].
+    a label +1 multiplies the weights of the present attributes by `promotion`; a mistake on a label -1 divides these
+    weights by `promotion`. If the label is a disjunction of k attributes, the number of mistakes is at most 2 + 3 k (1
+    + log2 d) for the defaults (`bounds.winnow`). The state is log w / log promotion [d].
 
     Args:
         promotion: factor of the weights.

@@ -21,8 +21,8 @@ class BOLDState(NamedTuple):
 
     Attributes:
         copies: the states of the copies of the base learner [n, ...].
-        waiting: whether a copy waits for an answer [n].
-        of_round: the copy that moved in round s, in the entry s mod n [n].
+        waiting: whether each copy waits for an answer [n].
+        of_round: entry s mod n is the copy that moved in round s [n].
         n_rounds: the number of rounds so far.
     """
 
@@ -37,16 +37,16 @@ class BOLDState(NamedTuple):
 class BOLD(ForwardsToLearner):
     """Plays each round with a copy of the base learner that does not wait for an answer (BOLD).
 
-    Each copy learns without delay from the rounds in which it moves. If the base learner has a regret of at most R(T),
-    a concave function, then the regret under a delay of at most d is at most (d + 1) R(T / (d + 1))
-    (`bounds.bold`). With a fixed delay this is the algorithm of Weinberger and Ordentlich (2002).
+    Each copy learns without delay from the rounds in which it moves. Let the regret of the base learner be at most
+    R(T), a concave function. Then the regret of BOLD under delays of at most d is at most (d + 1) R(T / (d + 1))
+    (`bounds.bold`). With a fixed delay BOLD is the algorithm of Weinberger and Ordentlich (2002).
 
     Args:
         learner: the base learner.
         max_delay: the largest delay; there are `max_delay` + 1 copies.
 
     Raises:
-        ValueError: the feedback has a larger delay, when the game is bound.
+        ValueError: the feedback has a larger delay (raised at binding to a game).
 
     Example:
         >>> import numpy as np
@@ -62,7 +62,7 @@ class BOLD(ForwardsToLearner):
     max_delay: NonNegativeInt = static()
 
     def check_feedback(self, feedback: FeedbackTraits) -> None:
-        """Check the delay, and the base learner."""
+        """Check the delay, and that the base learner accepts the feedback."""
         if feedback.max_delay > self.max_delay:
             raise ArgumentError(
                 "max_delay", f"must be at least the feedback's, {feedback.max_delay} (got {self.max_delay})"
@@ -70,18 +70,18 @@ class BOLD(ForwardsToLearner):
         super().check_feedback(feedback)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> BOLDState:
-        """All copies in the initial state of the base learner."""
+        """Return all copies in the initial state of the base learner."""
         n_copies = self.max_delay + 1
         state = self.learner.init(key, specs)
         copies = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (n_copies, *jnp.shape(leaf))), state)
         return BOLDState(copies, jnp.zeros(n_copies, bool), jnp.zeros(n_copies, jnp.int32), jnp.int32(0))
 
     def predict(self, key: Key[Array, ""], state: BOLDState, x: PyTree) -> PyTree:
-        """The move of the first copy that does not wait."""
+        """Return the move of the first copy that does not wait for an answer."""
         return self.learner.predict(key, _row(state.copies, _first_free(state)), x)
 
     def update(self, key: Key[Array, ""], state: BOLDState, oracle: Any) -> tuple[BOLDState, PyTree]:
-        """Each answer updates the copy that moved in its round; the info is that of the last update."""
+        """Update the copy that moved in the round of each answer; return the info of the last update."""
         n_copies, moved, t = self.max_delay + 1, _first_free(state), state.n_rounds + 1
         waiting, of_round = state.waiting.at[moved].set(True), state.of_round.at[t % n_copies].set(moved)
 
@@ -97,7 +97,7 @@ class BOLD(ForwardsToLearner):
         return BOLDState(copies, waiting, of_round, t), info
 
     def weights(self, state: BOLDState) -> Array:
-        """The weights of the copy that moves next."""
+        """Return the weights of the copy that moves next."""
         return self.learner.weights(_row(state.copies, _first_free(state)))
 
 

@@ -16,11 +16,11 @@ from jaxonline.parameters.types import Component
 @cites("joulani2013delayed")
 @struct
 class UpdateOnArrival(ForwardsToLearner):
-    """Plays with a learner that was made for immediate feedback, and updates it once for each answer that arrives.
+    """Plays with a learner made for immediate feedback, and updates the learner once for each answer that arrives.
 
-    The update gets the oracle of the round to which the answer belongs, with the move of that round. So importance
+    Each update gets the oracle of the round to which the answer belongs, with the move of that round, so importance
     weights use the probabilities of that round. Delay adds a constant to the regret of UCB1 (`bounds.delayed_ucb1`) and
-    a term of order sqrt(d T ln K) to that of EXP3 (`bounds.delayed_exp3`).
+    a term of order sqrt(d T ln K) to the regret of EXP3 (`bounds.delayed_exp3`).
 
     Args:
         learner: the base learner.
@@ -37,15 +37,15 @@ class UpdateOnArrival(ForwardsToLearner):
     learner: Annotated[Any, Component("learner")]
 
     def init(self, key: Key[Array, ""], specs: Specs) -> PyTree:
-        """The state of the base learner."""
+        """Return the state of the base learner."""
         return self.learner.init(key, specs)
 
     def predict(self, key: Key[Array, ""], state: PyTree, x: PyTree) -> PyTree:
-        """The move of the base learner."""
+        """Return the move of the base learner."""
         return self.learner.predict(key, state, x)
 
     def update(self, key: Key[Array, ""], state: PyTree, oracle: Any) -> tuple[PyTree, PyTree]:
-        """The base learner after all answers of this round; the info is that of the last update."""
+        """Return the state of the base learner after all answers of this round, and the info of the last update."""
 
         def step(carry, arrival):
             state, before = carry
@@ -56,16 +56,16 @@ class UpdateOnArrival(ForwardsToLearner):
 
 
 def arrival_key(key: Key[Array, ""], age: Int[Array, ""]) -> Key[Array, ""]:
-    """The key of an update: that of the round for the answer to this round, another one for each older answer."""
+    """Return the random key of an update: the round's key for the round's answer, another key for an older answer."""
     return jnp.where(age == 0, key, jax.random.fold_in(key, age))
 
 
 def empty_info(learner: Any, key: Key[Array, ""], state: PyTree, oracle: Any) -> PyTree:
-    """The info of a round in which no answer arrives: zeros."""
+    """Return the info of a round in which no answer arrives: zeros."""
     info = jax.eval_shape(lambda state: learner.update(key, state, oracle.first().oracle)[1], state)
     return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), info)
 
 
 def with_overflow(info: PyTree, before: PyTree) -> PyTree:
-    """The info, with an overflow if there was one earlier in this round."""
+    """Return the info, with an overflow if there was an overflow earlier in this round."""
     return info._replace(overflow=info.overflow | before.overflow) if hasattr(info, "overflow") else info
