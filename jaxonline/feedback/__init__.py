@@ -2,8 +2,8 @@
 
 The modules have feedbacks with `full` information, noisy `copies` (with distributions of `noise`), measured copies
 (`replicates`), `attributes` of the learner's choice, the loss of the pulled arm (`bandit`), the losses of a set
-(`semi_bandit`), the winner of a `duel`, `delayed` answers, the `loss_of_move` for moves that are points, and the outcome
-`on_request`.
+(`semi_bandit`), the winner of a `duel`, `delayed` answers, the `loss_of_move` for moves that are points, and the
+outcome `on_request`.
 """
 
 from jaxonline.feedback import delays, noise
@@ -15,6 +15,7 @@ from jaxonline.feedback.duel import Duel, DuelOracle
 from jaxonline.feedback.full import FullInformation, FullOracle
 from jaxonline.feedback.loss_of_move import LossOfMove, LossOfMoveOracle
 from jaxonline.feedback.on_request import OnRequest, OnRequestOracle
+from jaxonline.feedback.replicate_covariance import replicate_covariance
 from jaxonline.feedback.replicates import Replicates, ReplicatesOracle
 from jaxonline.feedback.semi_bandit import SemiBandit, SemiBanditOracle
 
@@ -43,4 +44,5 @@ __all__ = [
     "SemiBanditOracle",
     "delays",
     "noise",
+    "replicate_covariance",
 ]
