@@ -14,8 +14,8 @@ from jaxonline.feedback.delayed import Arrival, Delayed, DelayedOracle
 from jaxonline.feedback.duel import Duel, DuelOracle
 from jaxonline.feedback.full import FullInformation, FullOracle
 from jaxonline.feedback.loss_of_move import LossOfMove, LossOfMoveOracle
+from jaxonline.feedback.noise_estimation import replicate_covariance
 from jaxonline.feedback.on_request import OnRequest, OnRequestOracle
-from jaxonline.feedback.replicate_covariance import replicate_covariance
 from jaxonline.feedback.replicates import Replicates, ReplicatesOracle
 from jaxonline.feedback.semi_bandit import SemiBandit, SemiBanditOracle
 

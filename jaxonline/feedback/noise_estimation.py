@@ -5,13 +5,11 @@ from typing import Annotated, Any
 import numpy as np
 from jaxtyping import Float
 
-from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import Shape
 from jaxonline.parameters.validation import validate_arguments
 
 
-@cites("carroll2006measurement")
 @validate_arguments
 def replicate_covariance(X: Annotated[Any, Shape("T", "m", "d")]) -> Float[np.ndarray, "d d"]:
     """Estimate the covariance of the noise of a copy from m measured copies of each of T instances, without bias.
