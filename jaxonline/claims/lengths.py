@@ -18,6 +18,7 @@ from jaxonline.claims.registry import SamplingOptions, claim
 from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric, minimum_variance
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, FeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
+from jaxonline.estimators.query_counts import round_query_probabilities
 from jaxonline.estimators.series_moments import lemma1_bound
 from jaxonline.kernels import ExponentialKernel, Gaussian, Linear
 from jaxonline.learners import NoisyKernel, Storage
@@ -147,10 +148,10 @@ def _noisy_label(label: jax.Array, spread: jax.Array, key: jax.Array) -> jax.Arr
     return (label + spread * jax.random.rademacher(key, (), jnp.float32)).astype(jnp.float32)
 
 
-def _round_queries(feature_map, estimator, key):
+def _round_queries(feature_map, law, key):
     """Draw the number of copies of one round: those of one Psi~ for the hypothesis and of N more Psi~ for g~."""
     key, length_key = jax.random.split(key)
-    n = estimator.series.law.sample(length_key)
+    n = law.sample(length_key)
     queries_of_estimates = jax.vmap(lambda k: feature_map.queries(feature_map.sample_counts(k)))(
         jax.random.split(key, 41)
     )
@@ -168,11 +169,32 @@ def _gaussian_queries(form: str, options: SamplingOptions) -> Verification:
 
 
 def _queries(feature_map: FeatureMap, expected: float, options: SamplingOptions) -> Verification:
-    estimator = GradientLength.for_loss(Exponential(), Geometric(1.5), 0.1)
-    counts = jax.tree_util.Partial(_round_queries, feature_map, estimator)
+    counts = jax.tree_util.Partial(_round_queries, feature_map, Geometric(1.5))
     # The cap removes E (N - 40)+ = 2 p^-40 further estimates on average, each of E copies.
     cap_bias = 2 * 1.5**-40 * feature_map.expected_queries()
     return queries(counts, expected, kurtosis=50.0, cap_bias=cap_bias, **options.sampling())
+
+
+@claim("queries of a round, dot-product kernel: (p/(p^2-p+1))^m", "A, Theorem 1", improved="unbiased")
+def _dot_product_query_tail(form: str, options: SamplingOptions) -> Verification:
+    """Test P(M >= 4) at p = 1.5; without the copies of the Psi~ for the hypothesis it would be 2/3 of that."""
+    feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(1.5))
+    sampler = jax.tree_util.Partial(_many_queries, feature_map, Geometric(1.5))
+    return unbiased(sampler, (1.5 / 1.75) ** 4, range=(0.0, 1.0), **options.sampling())
+
+
+def _many_queries(feature_map, law, key):
+    """Return 1 if a round asks for 4 copies or more, else 0; N > 40 has the probability 1e-7."""
+    return (_round_queries(feature_map, law, key).value >= 4).astype(jnp.float32)
+
+
+@claim("queries of a round, Gaussian kernel, their distribution", "A, Theorem 2", improved="unbiased")
+def _gaussian_query_tail(form: str, options: SamplingOptions) -> Verification:
+    """Compare P(M >= 4) by convolution with sampled counts."""
+    feature_map = GaussianFeatureMap(Gaussian(1.0), Geometric(1.5))
+    target = 1.0 - float(round_query_probabilities(feature_map, Geometric(1.5), 4).sum())
+    sampler = jax.tree_util.Partial(_many_queries, feature_map, Geometric(1.5))
+    return unbiased(sampler, target, range=(0.0, 1.0), **options.sampling())
 
 
 @claim(

@@ -34,7 +34,7 @@ PLACES: dict[str, list[Place]] = {
               "estimators.SeriesEstimator estimators.Geometric estimators.series_moments.lemma1_bound"),
         Place("Algorithm 1", "kernel learning from noisy copies", "learners.NoisyKernel"),
         Place("Theorem 1, Theorem 2, Example 1", "its regret with dot-product kernels and with the Gaussian kernel",
-              "bounds.noisy_kernel_geometric"),
+              "bounds.noisy_kernel_geometric estimators.round_query_probabilities"),
         Place("Subroutine 1, Lemma 2", "Grad_Length_Estimate, the length of the gradient", "estimators.GradientLength"),
         Place("Example 2", "the exponential loss", "losses.Exponential"),
         Place("Example 3", "the smoothed absolute loss", "losses.SmoothedAbsolute"),

@@ -4,7 +4,8 @@
 * Functions of a mean, from a random number of copies: `series` and `sequences`, with the distributions of that number
   (`count_distributions`) and exact moments (`series_moments`).
 * Feature maps of kernels: `feature_maps`, with exact moments (`feature_moments`), optimal distributions
-  (`optimal_feature_maps`) and stored estimates (`noisy_features`); `gradient_length` for the derivative of the loss.
+  (`optimal_feature_maps`) and stored estimates (`noisy_features`); `gradient_length` for the derivative of the loss;
+  `query_counts` for the exact distribution of the number of copies.
 * Kernels: `surrogates` under Gaussian noise; `fourier` and `dictionary` for random Fourier features.
 * `index_sampling` draws the coordinates to observe.
 """
@@ -24,6 +25,7 @@ from jaxonline.estimators.gradients import (
     TwoCopies,
 )
 from jaxonline.estimators.optimal_feature_maps import best_feature_map
+from jaxonline.estimators.query_counts import round_query_probabilities
 from jaxonline.estimators.sequences import PolynomialSequenceEstimator, bernstein, chebyshev
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.estimators.surrogates import Surrogate, radial_surrogate
@@ -52,4 +54,5 @@ __all__ = [
     "cost_aware",
     "minimum_variance",
     "radial_surrogate",
+    "round_query_probabilities",
 ]
