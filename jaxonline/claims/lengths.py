@@ -15,10 +15,11 @@ from jaxonline.claims.kernels import VARIANCE, X, noisy_point
 from jaxonline.claims.printed_bounds import printed_noisy_kernel
 from jaxonline.claims.printed_kernels import printed_gradient_length, printed_projection
 from jaxonline.claims.registry import SamplingOptions, claim
-from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric, minimum_variance
+from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric, limit_counts, minimum_variance
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, FeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.query_counts import round_query_probabilities
+from jaxonline.estimators.query_limits import round_bias_bound
 from jaxonline.estimators.series_moments import lemma1_bound
 from jaxonline.kernels import ExponentialKernel, Gaussian, Linear
 from jaxonline.learners import NoisyKernel, Storage
@@ -195,6 +196,24 @@ def _gaussian_query_tail(form: str, options: SamplingOptions) -> Verification:
     target = 1.0 - float(round_query_probabilities(feature_map, Geometric(1.5), 4).sum())
     sampler = jax.tree_util.Partial(_many_queries, feature_map, Geometric(1.5))
     return unbiased(sampler, target, range=(0.0, 1.0), **options.sampling())
+
+
+@claim("bias of a round with limits on its copies", "A, Algorithm 1", cost="exact", improved="respected")
+def _limited_round(form: str, options: SamplingOptions) -> Verification:
+    """Compare |E g~ Psi~ - g Psi(x)|, from the first terms of both series, with `round_bias_bound`.
+
+    The hypothesis is w = 0.9 Psi(x) / |Psi(x)|, so that <w, E Psi~> and |E Psi~| are sums over the levels.
+    """
+    loss, radius, s = SmoothedAbsolute(1.0), 0.9, float(X @ X)
+    feature_map = DotProductFeatureMap(ExponentialKernel(), limit_counts(Geometric(P), 2))
+    length = GradientLength.for_loss(loss, Geometric(P), 1.0, max_copies=3)
+    terms = np.array([s**n / math.factorial(n) for n in range(60)])
+    norm, used = math.sqrt(terms.sum()), np.arange(60) < 3
+    inner = radius * terms[used].sum() / norm
+    limited = 2 / math.sqrt(math.pi) * (inner - inner**3 / 3)
+    components = np.where(used, limited, 0.0) - math.erf(radius * norm)  # of levels, in units of those of Psi(x)
+    bias = math.sqrt(float(terms @ components**2))
+    return bound(bias, round_bias_bound(feature_map, length, loss, radius, s))
 
 
 @claim(

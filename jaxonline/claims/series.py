@@ -25,6 +25,7 @@ from jaxonline.claims.printed_losses import (
 from jaxonline.claims.registry import SamplingOptions, claim
 from jaxonline.claims.taylor import taylor_terms
 from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric, cost_aware, minimum_variance
+from jaxonline.estimators.query_limits import limit_bias
 from jaxonline.estimators.sequences import PolynomialSequenceEstimator, chebyshev
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.estimators.series_moments import exact_second_moment, lemma1_bound
@@ -315,6 +316,28 @@ def _copies_of_law(form: str, options: SamplingOptions) -> Verification:
     mean = 0.25 + 0.6 + 0.8 + 0.75
     counts = jax.tree_util.Partial(_draw_n, law)
     return queries(counts, mean, range=(0, 5), detect=0.005, max_samples=1 << 23, **options.sampling())
+
+
+@claim("series estimate with at most one copy: l' without the rest of its series", "A, Lemma 1", improved="unbiased")
+def _limited(form: str, options: SamplingOptions) -> Verification:
+    """Test for the smoothed hinge loss that the bias is minus the sum of the remaining terms (`limit_bias`)."""
+    return _with_limit(options, has_bias=True)
+
+
+@claim("series estimate with at most one copy, without its bias", "A, Lemma 1", improved="biased")
+def _limited_without_bias(form: str, options: SamplingOptions) -> Verification:
+    """Compare the same estimate with l' itself."""
+    return _with_limit(options, has_bias=False)
+
+
+def _with_limit(options: SamplingOptions, has_bias: bool) -> Verification:
+    loss = SmoothedHinge(1.0)
+    estimator = SeriesEstimator.for_loss(loss, Geometric(P), _second(MEAN), max_copies=1)
+    with jax.enable_x64(True):
+        target = float(run_compiled(type(loss).derivative, loss, np.float64(MEAN)))
+    target += limit_bias(loss, estimator, MEAN) if has_bias else 0.0
+    strata = series_strata(estimator, MEAN, taylor_terms(loss, 0.0, MEAN, 2))
+    return unbiased(None, target, strata=strata, **options.sampling())
 
 
 _SERIES = {  # loss, and an offset from the point of expansion at which rounding loses no term

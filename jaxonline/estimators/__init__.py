@@ -5,14 +5,20 @@
   (`count_distributions`) and exact moments (`series_moments`).
 * Feature maps of kernels: `feature_maps`, with exact moments (`feature_moments`), optimal distributions
   (`optimal_feature_maps`) and stored estimates (`noisy_features`); `gradient_length` for the derivative of the loss;
-  `query_counts` for the exact distribution of the number of copies.
+  `query_counts` for the exact distribution of the number of copies, `query_limits` for the bias of a limit on it.
 * Kernels: `surrogates` under Gaussian noise; `fourier` and `dictionary` for random Fourier features.
 * `index_sampling` draws the coordinates to observe.
 """
 
 from jaxonline.estimators.attribute_pairs import AttributePairs
 from jaxonline.estimators.attributes import AttributeGradient
-from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric, cost_aware, minimum_variance
+from jaxonline.estimators.count_distributions import (
+    FiniteDistribution,
+    Geometric,
+    cost_aware,
+    limit_counts,
+    minimum_variance,
+)
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.fourier import FourierFeatures
 from jaxonline.estimators.gradient_length import GradientLength
@@ -52,6 +58,7 @@ __all__ = [
     "best_feature_map",
     "chebyshev",
     "cost_aware",
+    "limit_counts",
     "minimum_variance",
     "radial_surrogate",
     "round_query_probabilities",

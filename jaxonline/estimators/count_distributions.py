@@ -22,7 +22,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import as_floating, host_float
 from jaxonline.parameters.struct import set_field, struct
-from jaxonline.parameters.types import Convert, Ge, Gt, Number, OrInfinity, PositiveFloat, Shape
+from jaxonline.parameters.types import Convert, Ge, Gt, NonNegativeInt, Number, OrInfinity, PositiveFloat, Shape
 from jaxonline.parameters.validation import validate_arguments
 
 
@@ -217,6 +217,30 @@ def distribution_from_magnitudes(magnitudes: Weights, *, overhead: Overhead = ma
         raise ArgumentError("magnitudes", "must have a positive entry (got zeros only)")
     weights = table / table.max() / np.sqrt(1.0 + np.arange(len(table)) / float(overhead))
     return FiniteDistribution(np.where(table > 0.0, np.maximum(weights / weights.sum(), 1e-300), 0.0))
+
+
+@validate_arguments
+def limit_counts(law: CountDistribution, max_copies: NonNegativeInt) -> FiniteDistribution:
+    """Distribution of N given N <= `max_copies`: a limit on the number of copies.
+
+    An estimate with this distribution has weights 1 / P(N = n | N <= max_copies). Its mean is the sum of the first
+    terms of the series; the others are its bias (`jaxonline.estimators.query_limits`).
+
+    Args:
+        law: a distribution with P(N <= max_copies) > 0 (otherwise a ValueError).
+        max_copies: the limit.
+
+    Example:
+        >>> from jaxonline.estimators import Geometric, limit_counts
+        >>> limit_counts(Geometric(2.0), 1).probabilities.round(4).tolist()
+        [0.6667, 0.3333]
+    """
+    table = np.exp(law.log_table(max_copies + 1))
+    if not table.any():
+        raise ArgumentError(
+            "max_copies", f"must allow a number of copies with a positive probability (got {max_copies})"
+        )
+    return FiniteDistribution(table / table.sum())
 
 
 @validate_arguments

@@ -85,7 +85,8 @@ class GradientLength:
                 <w, Psi(x)> or <w, Psi(x)> - y, is further from the centre than `series.reach`. With the option `reach`,
                 a bound on this distance (such as sqrt(B_w k(x, x)), plus |y| in regression), the second moment may be a
                 guess.
-            options: options of `SeriesEstimator.for_loss`: `centre`, `constant_outside`, `n_terms`, `reach`.
+            options: options of `SeriesEstimator.for_loss`: `centre`, `constant_outside`, `n_terms`, `reach`,
+                `max_copies`.
 
         Example:
             >>> from jaxonline.estimators import Geometric, GradientLength

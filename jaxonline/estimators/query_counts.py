@@ -62,7 +62,7 @@ def round_query_probabilities(feature_map: FeatureMap, law: CountDistribution, n
         >>> from jaxonline.estimators import Geometric
         >>> feature_map = jo.estimators.DotProductFeatureMap(jo.kernels.Linear(), Geometric(2.0))
         >>> pmf = jo.estimators.round_query_probabilities(feature_map, Geometric(2.0), n_terms=10)
-        >>> round(1 - pmf.sum(), 9), round((2 / 3) ** 10, 9)  # P(M >= 10)
+        >>> round(float(1 - pmf.sum()), 9), round((2 / 3) ** 10, 9)  # P(M >= 10)
         (0.01734153, 0.01734153)
     """
     one = estimate_query_probabilities(feature_map, n_terms)

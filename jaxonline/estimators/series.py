@@ -19,7 +19,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline.estimators.count_distributions import CountDistribution, FiniteDistribution, Geometric, Table
+from jaxonline.estimators.count_distributions import (
+    CountDistribution,
+    FiniteDistribution,
+    Geometric,
+    Table,
+    limit_counts,
+)
 from jaxonline.losses.series import AnySeriesLoss, require_series
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
@@ -97,6 +103,7 @@ class SeriesEstimator:
         constant_outside: bool = False,
         n_terms: Count | None = None,
         reach: NonNegativeFloat | None = None,
+        max_copies: Count | None = None,
     ) -> "SeriesEstimator":
         """Make the estimator of l'(E X) for a loss l, with enough coefficients and a finite variance.
 
@@ -119,6 +126,8 @@ class SeriesEstimator:
                 for `reach`.
             reach: bound on |E X - c|; by default the root of the second moment. The attribute `reach` of the estimator
                 is larger: it is where the rest of the series is 1e-9 of the sum of |gamma_n| reach^n.
+            max_copies: limit on the number of copies; None for no limit. N is drawn given N <= `max_copies`, and the
+                later terms of the series are the bias of theta (`query_limits.limit_bias`).
 
         Example:
             >>> import jaxonline as jo
@@ -150,7 +159,12 @@ class SeriesEstimator:
         constant = gammas[0] if constant_outside else 0.0
         if constant_outside:
             gammas[0] = 0.0
+        if max_copies is not None and max_copies + 1 < len(gammas):
+            gammas = gammas[: max_copies + 1]
+            computed_reach = table_reach(loss, gammas, centre)
         distribution = law if isinstance(law, Geometric) else law(gammas, second_moment, radius)
+        if max_copies is not None:
+            distribution = limit_counts(distribution, max_copies)
         return cls(gammas, distribution, centre, float(constant), radius, computed_reach)
 
     def estimate(self, key: jax.Array, draw: Callable[[jax.Array], ArrayLike]) -> Float[Array, "*shape"]:
