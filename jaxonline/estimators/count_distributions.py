@@ -1,14 +1,14 @@
 """Distributions of the random number N of copies that a series estimator requests.
 
 The paper uses the geometric distribution; `minimum_variance` and `cost_aware` return optimal distributions for a given
-series. A distribution has `sample`, `pmf`, `log_pmf` and `tail` inside jit, and `log_table` and `mean` on the host.
+series, and `polynomial_counts` has a distribution with a polynomial tail. Own distributions need `sample` and `log_pmf`
+(`count_protocol.CountDistribution`).
 Sampling inverts P(N >= n) at a uniform number made of three draws, so events of probability down to about 2^-69
 (float32) or 2^-156 (float64) have the right frequency. A single uniform float32 number would limit `Geometric(4.0)` to
 N <= 11.
 """
 
 import dataclasses
-import functools
 import math
 from typing import Annotated, Any
 
@@ -17,7 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 
-from jaxonline import random
+from jaxonline.estimators.count_protocol import AnyCountDistribution, CountDistribution
+from jaxonline.estimators.fine_uniform import fine_uniform
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import as_floating, host_float
@@ -43,7 +44,7 @@ Overhead = Annotated[float, Gt(0), OrInfinity()]
 
 
 @struct
-class Geometric:
+class Geometric(CountDistribution):
     """Geometric distribution of the number of copies: P(N = n) = (p - 1) / p^(n + 1) for n = 0, 1, ...
 
     The mean is E N = 1/(p - 1). Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with
@@ -64,7 +65,7 @@ class Geometric:
     def sample(self, key: jax.Array) -> Int[Array, ""]:
         """Draw N (int32)."""
         p = as_floating(self.p)
-        return jnp.floor(-jnp.log(_fine_uniform(key, p.dtype)) / jnp.log(p)).astype(jnp.int32)
+        return jnp.floor(-jnp.log(fine_uniform(key, p.dtype)) / jnp.log(p)).astype(jnp.int32)
 
     def log_pmf(self, n: ArrayLike) -> Float[Array, "*shape"]:
         """ln P(N = n); -inf for n < 0."""
@@ -92,7 +93,7 @@ class Geometric:
 
 
 @struct
-class FiniteDistribution:
+class FiniteDistribution(CountDistribution):
     """Distribution of the number of copies on 0, 1, ..., K, given by its K + 1 probabilities.
 
     Args:
@@ -121,7 +122,7 @@ class FiniteDistribution:
     def sample(self, key: jax.Array) -> Int[Array, ""]:
         """Draw N (int32)."""
         tails = jnp.asarray(self.tails)
-        return jnp.sum(_fine_uniform(key, tails.dtype) <= tails[1:], dtype=jnp.int32)
+        return jnp.sum(fine_uniform(key, tails.dtype) <= tails[1:], dtype=jnp.int32)
 
     def log_pmf(self, n: ArrayLike) -> Float[Array, "*shape"]:
         """ln P(N = n); -inf where P(N = n) = 0."""
@@ -146,10 +147,6 @@ class FiniteDistribution:
         """E N."""
         table = np.asarray(self.probabilities, np.float64)
         return float(table @ np.arange(len(table)))
-
-
-CountDistribution = Geometric | FiniteDistribution
-"""A distribution of N, with `sample`, `log_pmf`, `pmf`, `tail`, `log_table` and `mean`."""
 
 
 def minimum_variance(coefficients: Table, second_moment: PositiveFloat, radius: float = math.inf) -> FiniteDistribution:
@@ -220,7 +217,7 @@ def distribution_from_magnitudes(magnitudes: Weights, *, overhead: Overhead = ma
 
 
 @validate_arguments
-def limit_counts(law: CountDistribution, max_copies: NonNegativeInt) -> FiniteDistribution:
+def limit_counts(law: AnyCountDistribution, max_copies: NonNegativeInt) -> FiniteDistribution:
     """Distribution of N given N <= `max_copies`: a limit on the number of copies.
 
     An estimate with this distribution has weights 1 / P(N = n | N <= max_copies). Its mean is the sum of the first
@@ -265,18 +262,3 @@ def _entry(table: jax.Array, n: ArrayLike) -> jax.Array:
     n = jnp.asarray(n)
     inside = (n >= 0) & (n < len(table))
     return jnp.where(inside, table[jnp.where(inside, n, 0)], jnp.zeros((), table.dtype))
-
-
-@functools.partial(jax.jit, static_argnames="dtype")  # traced once for all calls of the same shapes
-def _fine_uniform(key: jax.Array, dtype: Any) -> jax.Array:
-    """Draw a uniform number in (0, 1] with extra resolution near 0; three draws give successive groups of its bits."""
-    info = jnp.finfo(dtype)
-    first, second, third = (_uniform(word, dtype) for word in random.words(key, 3, info.bits))
-    return first + info.eps * (second + info.eps * (third + 0.5 * info.eps))
-
-
-def _uniform(word: jax.Array, dtype: Any) -> jax.Array:
-    """Convert random bits to a uniform number in [0, 1) as `jax.random.uniform` does."""
-    info, one = jnp.finfo(dtype), jnp.ones((), dtype)
-    bits = (word >> (info.bits - info.nmant)) | jax.lax.bitcast_convert_type(one, word.dtype)
-    return jax.lax.bitcast_convert_type(bits, dtype) - one

@@ -8,7 +8,7 @@ dot-product kernel and P(N = n) = (p - 1) / p^(n + 1) in both places, the total 
 
 import numpy as np
 
-from jaxonline.estimators.count_distributions import CountDistribution
+from jaxonline.estimators.count_protocol import AnyCountDistribution
 from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.types import Count
@@ -45,7 +45,7 @@ def estimate_query_probabilities(feature_map: FeatureMap, n_terms: Count) -> np.
 
 @cites("cesabianchi2010online")
 @validate_arguments
-def round_query_probabilities(feature_map: FeatureMap, law: CountDistribution, n_terms: Count) -> np.ndarray:
+def round_query_probabilities(feature_map: FeatureMap, law: AnyCountDistribution, n_terms: Count) -> np.ndarray:
     """Probabilities that a round of `NoisyKernel` asks for 0, 1, ..., n_terms - 1 copies.
 
     The round estimates Psi(x) 1 + N times, also where the term n = N of the series of the loss is 0. The result is

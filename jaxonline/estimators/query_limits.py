@@ -10,7 +10,8 @@ import math
 
 import numpy as np
 
-from jaxonline.estimators.count_distributions import CountDistribution, FiniteDistribution
+from jaxonline.estimators.count_distributions import FiniteDistribution
+from jaxonline.estimators.count_protocol import CountDistribution
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, FeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.series import SeriesEstimator, n_required_terms
