@@ -22,7 +22,7 @@ MASK = 2**31  # folded into the key of an instance; the environment uses smaller
 
 
 def _as_availability(values: Any, name: str) -> Array:
-    """Return a table of booleans [T, K] or probabilities [K]."""
+    """Return `values` as a table of booleans [T, K] or as probabilities [K]."""
     if np.ndim(values) != 2:
         return jax_array(name, values, ge=0.0, le=1.0)
     table = np.asarray(values)
@@ -78,7 +78,7 @@ class Sleeping(ForwardsToEnvironment):
 
     @property
     def traits(self) -> EnvironmentTraits:
-        """Traits of `environment`; the masks of a table are the same in every run, random masks are not."""
+        """Traits of `environment`; the masks of a table are equal in all runs, random masks are not."""
         traits = super().traits
         return traits._replace(deterministic=traits.deterministic and self.availability.ndim == 2)
 
@@ -100,7 +100,7 @@ class Sleeping(ForwardsToEnvironment):
     def answer(
         self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], x: Available, y_hat: PyTree
     ) -> tuple[Float[Array, "K"] | LazyOutcome, PyTree]:
-        """Return the losses of the available arms, and 0 for the others."""
+        """Return the losses of the available arms, and 0 for the unavailable arms."""
         losses, state = self.environment.answer(key, state, t, x.context, y_hat)
         if isinstance(losses, LazyOutcome):
             return LazyOutcome(_available_entry, _available_vector, (losses, x.mask), losses.length), state

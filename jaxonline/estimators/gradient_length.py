@@ -3,7 +3,7 @@
 The gradient of the loss at w is g Psi(x), with g = y l'(y <w, Psi(x)>) for classification losses and g = l'(<w, Psi(x)>
 - y) for regression losses. The estimate g~ is a `SeriesEstimator` whose factors are y <w, Psi~_j> or <w, Psi~_j> - y,
 with independent estimates Psi~_j of Psi(x). In regression y may be noisy if each factor has a new label. A common label
-y~ of all factors would bias g~: its mean would be that of l'(<w, Psi(x)> - y~). (The paper has clean labels.)
+y~ of all factors would bias g~: its mean would be that of l'(<w, Psi(x)> - y~). (Paper A has clean labels.)
 
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), Subroutine 1 and
 Lemma 2, with erratum E9 (the y inside the product is missing in print).
@@ -48,7 +48,7 @@ class GradientLength:
     """Unbiased estimator g~ of the length of the gradient (Grad_Length_Estimate), made by `for_loss`.
 
     Args:
-        series: estimator of l'.
+        series: the series estimator of the derivative l'.
         kind: "classification" (factors y <w, Psi~>, and g~ is multiplied by y) or "regression" (factors <w, Psi~> - y).
 
     Example:
@@ -78,13 +78,13 @@ class GradientLength:
 
         Args:
             loss: a `SeriesLoss` (`jaxonline.losses`; otherwise a TypeError).
-            law: a distribution (`Geometric` in the paper), `minimum_variance` or `cost_aware`.
-            second_moment: E X^2 of one factor, or a bound on it (`jaxonline.bounds.factor_moment`): B_w B_Psi for
-                classification and (sqrt(B_w B_Psi) + B_y)^2 for regression, where |w|^2 <= B_w, E |Psi~|^2 <= B_Psi and
-                E y~^2 <= B_y^2. If it is too small, the variance increases, and g~ is biased if the mean of a factor, y
-                <w, Psi(x)> or <w, Psi(x)> - y, is further from the centre than `series.reach`. With the option `reach`,
-                a bound on this distance (such as sqrt(B_w k(x, x)), plus |y| in regression), the second moment may be a
-                guess.
+            law: a distribution (`Geometric` in paper A), `minimum_variance` or `cost_aware`.
+            second_moment: E X^2 of one factor X, or a bound on it (`jaxonline.bounds.factor_moment`). The bound is B_w
+                B_Psi for classification and (sqrt(B_w B_Psi) + B_y)^2 for regression, where |w|^2 <= B_w, E |Psi~|^2 <=
+                B_Psi and E y~^2 <= B_y^2. If `second_moment` is too small, the variance increases, and g~ is biased if
+                the mean of a factor, y <w, Psi(x)> or <w, Psi(x)> - y, is further from the centre than `series.reach`.
+                With the option `reach`, a bound on the distance of this mean from the centre (such as sqrt(B_w k(x,
+                x)), plus |y| in regression), the second moment may be a guess.
             options: options of `SeriesEstimator.for_loss`: `centre`, `constant_outside`, `n_terms`, `reach`,
                 `max_copies`.
 
@@ -108,9 +108,9 @@ class GradientLength:
 
         Args:
             key: random key, not to be used again.
-            fresh: `fresh(key)` returns a new, independent Psi~ (Map_Estimate); called n times.
+            fresh: `fresh(key)` returns a new, independent Psi~ (Map_Estimate); it is called n times.
             hypothesis: `hypothesis(psi)` returns <w, Psi~>, for instance sum_i alpha_i Prod(Psi~_i, Psi~).
-            y: target, +1 or -1 for classification (ValueError for a function). In regression it may be a function:
+            y: target, +1 or -1 for classification (ValueError for a function). In regression `y` may be a function:
                 `y(key)` returns a new noisy label for each factor.
         """
         n_key, key = jax.random.split(key)
@@ -124,7 +124,7 @@ class GradientLength:
         hypothesis: Callable[[NoisyFeature], Float[Array, ""]],
         y: ArrayLike | Callable[[Key[Array, ""]], Float[Array, ""]],
     ) -> LengthEstimate:
-        """Draw an estimate g~ conditional on N = n, for stratified verification; arguments as in `estimate`."""
+        """Draw an estimate g~ conditional on N = n, for stratified verification, with the arguments of `estimate`."""
         n = jnp.asarray(n, jnp.int32)
         max_factors = len(self.series.coefficients)
         dtype = jax.eval_shape(lambda k: hypothesis(fresh(k)), key).dtype
@@ -152,8 +152,8 @@ class GradientLength:
         """Compute g~ conditional on N = n from the first n of the values <w, Psi~_j>.
 
         In regression `y` may hold a noisy label for each value [m]; in classification it is a number. If n > m, the
-        result is the constant of the series. This happens with probability `series.law.tail(m + 1)` and causes a bias
-        of at most `loss.tail_bound(m + 1, |y <w, Psi(x)>|)`.
+        computed g~ is the constant of the series. The event n > m has the probability `series.law.tail(m + 1)` and
+        causes a bias of at most `loss.tail_bound(m + 1, |y <w, Psi(x)>|)`.
         """
         y, n = jnp.asarray(y, values.dtype), jnp.asarray(n, jnp.int32)
         n = jnp.where(n <= values.shape[0], n, len(self.series.coefficients))  # beyond the table: no term
@@ -162,7 +162,7 @@ class GradientLength:
         return y * self.series.estimate_from(y * values, n)
 
     def second_moment(self, factor_moment: float, mean: float | None = None) -> float:
-        """Exact E g~^2 if E X^2 of one factor X is `factor_moment`; raises a ValueError if E g~^2 is infinite.
+        """Return E g~^2 exactly if E X^2 of one factor X is `factor_moment`; raise a ValueError if E g~^2 is infinite.
 
         Labels are +1 and -1 in classification. In regression E X^2 = E (<w, Psi~> - y~)^2 contains the noise of the
         labels. `mean` is E X; it is required (otherwise a ValueError) only if the series has a constant outside the

@@ -24,7 +24,7 @@ def is_history(record: Any) -> bool:
 
 
 def history_table(record: Any) -> str:
-    """Format round, instance, move, outcome, loss and queries, with sums in the last line."""
+    """Format a history as a table of round, instance, move, outcome, loss and queries, with sums in the last line."""
     n_rounds = len(record.loss)
     rows = list(range(n_rounds))
     if n_rounds > FIRST_ROUNDS + LAST_ROUNDS + 1:
@@ -54,7 +54,7 @@ def history_table(record: Any) -> str:
 
 
 def _format_value(value: Any) -> str:
-    """Format an arm with its probability, a number, a short vector, or the shape of a larger array; "" if empty."""
+    """Format an arm with its probability, a number, a short vector, or a larger array's shape; "" if nothing."""
     if isinstance(value, Draw):
         arm = int(value.arm)
         return f"{arm} (p = {float(value.probabilities[arm]):.3f})"

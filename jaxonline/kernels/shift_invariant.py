@@ -1,7 +1,7 @@
 """Shift-invariant kernels k(x, x') = g(x - x'), with their spectral distribution.
 
-`jaxonline.estimators.fourier` draws features from this distribution: Rokhlin and Gurtovaya (2025), section 2. See also
-`radial`.
+`jaxonline.estimators.fourier` draws features from this distribution: Rokhlin and Gurtovaya (2025), section 2. Radial
+kernels are in `radial`.
 """
 
 import abc
@@ -33,7 +33,7 @@ class ShiftInvariantKernel(Kernel):
 
     @abc.abstractmethod
     def at_zero(self) -> Float[Array, ""]:
-        """Return k(x, x), the same for every x."""
+        """Return k(x, x), which is the same for every x."""
 
     @abc.abstractmethod
     def frequencies(self, key: Key[Array, ""], dimension: int, n: int) -> Float[Array, "n dimension"]:
