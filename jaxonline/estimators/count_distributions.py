@@ -10,6 +10,7 @@ N <= 11.
 
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import jax
@@ -17,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 
-from jaxonline.estimators.count_protocol import AnyCountDistribution, CountDistribution
+from jaxonline.estimators.count_protocol import AnyCountDistribution, CountDistribution, as_law
 from jaxonline.estimators.fine_uniform import fine_uniform
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
@@ -148,6 +149,11 @@ class FiniteDistribution(CountDistribution):
         """Return E N, the mean number of copies."""
         table = np.asarray(self.probabilities, np.float64)
         return float(table @ np.arange(len(table)))
+
+
+AnyLaw = Annotated[Geometric | Callable[..., CountDistribution], Convert(as_law)]
+"""A distribution of N, or a function of (coefficients, second_moment, radius) that makes one. Study files accept a
+`Geometric` or a function."""
 
 
 def minimum_variance(coefficients: Table, second_moment: PositiveFloat, radius: float = math.inf) -> FiniteDistribution:

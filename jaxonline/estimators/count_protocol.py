@@ -1,7 +1,6 @@
 """Base class of distributions of the number of copies, and the conversion of a user's own distribution."""
 
 import abc
-from collections.abc import Callable
 from typing import Annotated, Any
 
 import jax
@@ -120,10 +119,6 @@ def as_law(value: Any, name: str) -> Any:
     if callable(value) and not hasattr(value, "sample"):
         return check.instance(name, value, True, "a distribution, or a function that makes one")
     return as_count_distribution(value, name)
-
-
-AnyLaw = Annotated[CountDistribution | Callable[..., CountDistribution], Convert(as_law)]
-"""A distribution of N, or a function (coefficients, second_moment, radius) that makes one, as an argument."""
 
 
 def has_known_values(law: CountDistribution) -> bool:

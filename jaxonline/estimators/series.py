@@ -19,8 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline.estimators.count_distributions import Geometric, Table, limit_counts
-from jaxonline.estimators.count_protocol import AnyCountDistribution, AnyLaw, CountDistribution, has_known_values
+from jaxonline.estimators.count_distributions import AnyLaw, Geometric, Table, limit_counts
+from jaxonline.estimators.count_protocol import AnyCountDistribution, CountDistribution, has_known_values
 from jaxonline.losses.series import AnySeriesLoss, require_series
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
