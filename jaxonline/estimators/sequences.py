@@ -23,7 +23,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline.estimators.count_distributions import CountDistribution, distribution_from_magnitudes
+from jaxonline.estimators.count_distributions import distribution_from_magnitudes
+from jaxonline.estimators.count_protocol import AnyCountDistribution
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
@@ -119,7 +120,7 @@ class PolynomialSequenceEstimator:
     """
 
     sequence: PolynomialSequence
-    law: CountDistribution
+    law: AnyCountDistribution
 
     def __post_init__(self):
         needed = np.any(np.asarray(self.sequence.differences) != 0.0, axis=1)
@@ -190,7 +191,7 @@ def chebyshev(
     Args:
         f: vectorised function, finite on the interval (otherwise a ValueError). E X must lie in the interval; copies of
             X may lie outside.
-        degree: K. Raises a ValueError if float64 rounding exceeds 1e-6 max |f| at the given degree.
+        degree: the last degree K. Raises a ValueError if float64 rounding exceeds 1e-6 max |f| at the given degree.
         lower: lower end of the interval.
         upper: upper end of the interval, above `lower` (otherwise a ValueError).
         nodes: number of interpolation points, above `degree`.
@@ -224,7 +225,7 @@ def bernstein(f: ArrayFunction, degree: Count, lower: FiniteFloat, upper: Finite
     Args:
         f: vectorised function, finite on the interval (otherwise a ValueError). E X must lie in the interval; copies of
             X may lie outside.
-        degree: K. Raises a ValueError if float64 rounding exceeds 1e-6 max |f| at the given degree.
+        degree: the last degree K. Raises a ValueError if float64 rounding exceeds 1e-6 max |f| at the given degree.
         lower: lower end of the interval.
         upper: upper end of the interval, above `lower` (otherwise a ValueError).
 

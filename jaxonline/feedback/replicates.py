@@ -73,10 +73,9 @@ class ReplicatesOracle:
         check.count("capacity", capacity)
         if number is None:
             return jnp.stack([self.copy(index) for index in range(first, first + capacity)])
-        number = jnp.minimum(number, capacity) if check.is_abstract(number) else min(int(number), capacity)
-        draw, indices = self.reserve(number), np.arange(capacity, dtype=np.int32)
-        rows = [jnp.where(j < number, draw(first + j), jnp.zeros((), self._copies.dtype)) for j in indices]
-        return jnp.stack(rows)
+        charged = jnp.minimum(number, capacity) if check.is_abstract(number) else min(int(number), capacity)
+        draw, zero = self.reserve(charged), jnp.zeros((), self._copies.dtype)
+        return jnp.stack([jnp.where(j < charged, draw(jnp.int32(first + j)), zero) for j in range(capacity)])
 
     def reserve(self, number: Int[Array, ""] | int) -> Callable[[Int[Array, ""]], Float[Array, "d"]]:
         """Charge `number` copies; return `draw`, where `draw(index)` is that copy, and NaN if too few are measured.
@@ -108,7 +107,7 @@ class ReplicatesOracle:
             return jnp.repeat(self._y[None], capacity)
         if not check.is_abstract(number):
             _check_measured("labels", int(number), len(self._labels))
-        return jnp.stack([_entry(self._labels, index, True) for index in np.arange(capacity, dtype=np.int32)])
+        return jnp.stack([_entry(self._labels, index, True) for index in range(capacity)])
 
     @property
     def covariance(self) -> Float[Array, "d d"]:
@@ -163,9 +162,9 @@ class Replicates(FeedbackDefaults):
     def __post_init__(self):
         if self.y is not None and len(self.y) != len(self.X):
             raise ArgumentError("y", f"must have as many rows as X, {len(self.X)} (got {len(self.y)})")
-        if np.ndim(self.covariance) and np.shape(self.covariance)[-1] != self.X.shape[2]:
-            d = self.X.shape[2]
-            raise ArgumentError("covariance", f"must fit copies of {d} numbers (got shape {np.shape(self.covariance)})")
+        shape, d = np.shape(self.covariance if self.covariance is not None else ()), self.X.shape[2]  # type: ignore[arg-type]
+        if self.covariance is not None and shape and shape[-1] != d:
+            raise ArgumentError("covariance", f"must fit copies of {d} numbers (got shape {shape})")
         dtype = self.X.dtype if isinstance(self.X, jnp.ndarray) else jnp.result_type(float)
         for name in ("X", "y"):
             if (value := getattr(self, name)) is not None:

@@ -57,7 +57,8 @@ def check_assumptions(environment: Any, entrant: Entrant) -> None:
 
     Raises:
         ValueError: the learner does not suit this noise; its loss is a margin loss but outcomes are not -1 and +1;
-            losses of arms are outside the range that the learner declares; the feedback is measured for other instances.
+            losses of arms are outside the range that the learner declares; the feedback has answers for other
+            instances.
     """
     learner = entrant.learner
     method_of(learner, LearnerDefaults.check_feedback)(traits_of(entrant.feedback, FeedbackTraits))
