@@ -58,7 +58,7 @@ PLACES: dict[str, list[Place]] = {
     "B": [
         Place("section 3.1", "gradient descent on estimates", "learners.GradientLearner"),
         Place("section 4, Lemma 1, Algorithm 1", "two copies (left) and one copy with its covariance (right)",
-              "estimators.TwoCopies estimators.PairsOfCopies estimators.KnownCovariance"),
+              "estimators.TwoCopies estimators.KnownCovariance"),
         Place("Theorem 1", "regret with two copies", "bounds.two_copies"),
         Place("section 5, Lemma 2", "one copy and its covariance", "estimators.KnownCovariance"),
         Place("Theorem 2", "regret with one copy and its covariance", "bounds.known_covariance"),

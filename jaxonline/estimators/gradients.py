@@ -158,7 +158,7 @@ class PairsOfCopies:
     """Unbiased gradient of the squared loss: mean of the two-copy estimates of all ordered pairs of n noisy copies.
 
     The estimate is the mean of 2 (<w, x~_i> - y~) x~_j over i != j, for one noisy label y~. It costs n queries and has
-    a smaller variance than one pair (`TwoCopies`).
+    a smaller variance than one pair (`TwoCopies`). Paper B has one pair; the mean over all pairs is a U-statistic.
 
     Args:
         n_copies: number n of copies in each round, at least 2.
