@@ -13,6 +13,7 @@ moment and number of queries are in `jaxonline.estimators.series_moments`.
 import dataclasses
 import math
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
