@@ -162,7 +162,7 @@ class GradientLength:
         return y * self.series.estimate_from(y * values, n)
 
     def second_moment(self, factor_moment: float, mean: float | None = None) -> float:
-        """Return E g~^2 exactly if E X^2 of one factor X is `factor_moment`; raise a ValueError if E g~^2 is infinite.
+        """Return the exact E g~^2 for factors X with E X^2 = `factor_moment`; raise a ValueError if E g~^2 is infinite.
 
         Labels are +1 and -1 in classification. In regression E X^2 = E (<w, Psi~> - y~)^2 contains the noise of the
         labels. `mean` is E X; it is required (otherwise a ValueError) only if the series has a constant outside the
