@@ -117,7 +117,7 @@ def feedback_calls():
     )
     yield from rows("y", lambda y: feedback.Replicates(X[None], y), (TypeError, ValueError), "1", Y, [[np.inf]], X)
     yield from rows(
-        "covariance", lambda c: feedback.Replicates(X[None], None, c), ValueError, -1.0, [np.inf], [1.0, 2.0]
+        "covariance", lambda c: feedback.Replicates(X[None], None, c), ValueError, -1.0, [np.inf], [1.0] * 4
     )
     yield from count("budget", feedback.Attributes)
     yield from count("index", _copies().copy, 0)
