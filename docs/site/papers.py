@@ -1,6 +1,6 @@
-"""Pages of the five papers, section by section: code, claims and misprints.
+"""Pages of the five papers, section by section: code, claims and errata.
 
-The sources are the map in `jaxonline.claims.papers`, the verdicts in docs/claims.md, the misprints in
+The sources are the map in `jaxonline.claims.papers`, the verdicts in docs/claims.md, the errata in
 `jaxonline.claims.errata`, and the figures and tables in docs/gallery.md and docs/attributes.md.
 """
 
@@ -33,7 +33,7 @@ def pages() -> dict[str, str]:
     index = [
         "# Five papers",
         "",
-        "For each section of a paper: its code, its claims and its misprints.",
+        "For each section of a paper: its code, its claims and its errata.",
         "",
     ]
     index += [f"* [{letter}]({letter}.md): {paper}" for letter, paper in PAPERS.items()]
@@ -52,7 +52,7 @@ def paper_page(letter: str) -> str:
         lines += _place(letter, place, errata)
     rest = [erratum for erratum in ERRATA if erratum.paper == letter and erratum.number not in shown]
     if rest:
-        lines += ["## Other misprints", "", *(line for erratum in rest for line in _erratum(erratum))]
+        lines += ["## Other errata", "", *(line for erratum in rest for line in _erratum(erratum))]
     lines += ["## Reproduced figures and tables", ""]
     for name in STUDIES[letter]:
         lines += [_gallery_section(name), ""]
@@ -86,7 +86,7 @@ def _reference(name: str) -> str:
 
 
 def _errata_of(letter: str, place: Place) -> list[Erratum]:
-    """Return the misprints of a place and of its claims."""
+    """Return the errata of a place and of its claims."""
     keys = {key.strip().lower() for key in place.where.split(",")}
     numbers = {claim.erratum for claim in claims_at(letter, place)}
     here = {each.number for each in ERRATA if keys & set(re.split(r", | and ", each.place.lower()))}

@@ -8,6 +8,7 @@ arms), `duelling` (bandits with pairs of arms), `best_arm` (identification of th
 instance).
 """
 
+from jaxonline.bounds.assumptions import Assumptions
 from jaxonline.bounds.attributes import (
     StronglyConvexBound,
     aer_regret,
@@ -49,6 +50,7 @@ from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.bounds.sleeping import sleeping_exp3, sleeping_hedge, sleeping_ucb1
 
 __all__ = [
+    "Assumptions",
     "BanditBound",
     "Features",
     "MomentBounds",

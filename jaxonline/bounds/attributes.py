@@ -1,7 +1,8 @@
 """Bounds for learning from k attributes of each instance, with the constants of the proofs.
 
 Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partially observed attributes" (ICML 2010; paper C),
-omits constants in Theorems 1 and 2. This module keeps every constant. The bound of AERR follows by the same argument.
+omits constants in Theorems 1 and 2. This module keeps every constant. The bound of AERR follows by the argument of
+paper C.
 """
 
 import math
@@ -10,6 +11,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from jaxonline.bounds.assumptions import ANY, OBLIVIOUS, STOCHASTIC, Assumptions, assumes, with_assumptions
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.estimators.index_sampling import EvenCount
 from jaxonline.parameters import check
@@ -32,11 +34,12 @@ class StronglyConvexBound(NamedTuple):
     """Bound on the expected regret of descent on loss + lambda |w|^2 / 2 with steps 1 / (lambda t).
 
     Attributes:
-        value: bound at the horizon T for `regularizer`. The expected risk of the mean of w_1, ..., w_T is at most the
-            risk of any comparator plus value / T.
+        value: regret bound at the horizon T if lambda is `regularizer`. The expected risk of the mean of w_1, ..., w_T
+            is at most the risk of any comparator plus value / T.
         regularizer: lambda.
         G: bound on the second moment of the estimate of the loss's gradient.
         norm: norm of the comparator.
+        assumptions: the environments that the theorem covers.
 
     Example:
         >>> from jaxonline.bounds import aer_regret
@@ -49,26 +52,40 @@ class StronglyConvexBound(NamedTuple):
     regularizer: float
     G: float
     norm: float
+    assumptions: Assumptions = Assumptions(OBLIVIOUS, prescribed_rate=True)
+
+    @validate_arguments
+    def in_any_environment(self, n_rounds: Rounds) -> "StronglyConvexBound":
+        """Return the bound at the horizon if the environment may react to the moves: plus norm sqrt(G T).
+
+        The argument is that of `RegretBound.in_any_environment`.
+        """
+        if self.assumptions.environment == ANY:
+            return self
+        value = self.value + self.norm * math.sqrt(self.G * n_rounds)
+        return self._replace(value=value, assumptions=self.assumptions._replace(environment=ANY))
 
     @validate_arguments
     def value_for_regularizer(
         self, regularizer: PositiveFloat, rounds: Annotated[Numbers, Ge(1)]
     ) -> Float[np.ndarray, "..."]:
-        """Bound after each round in `rounds` for any lambda: lambda T norm^2 / 2 + G (1 + log T) / lambda."""
+        """Regret bound after each round in `rounds` for any lambda: lambda T norm^2 / 2 + G (1 + log T) / lambda."""
         regularizer, T = float(regularizer), np.asarray(rounds, float)
-        return regularizer * T * self.norm**2 / 2 + self.G * (1 + np.log(T)) / regularizer
+        value = regularizer * T * self.norm**2 / 2 + self.G * (1 + np.log(T)) / regularizer
+        return with_assumptions(value, self.assumptions._replace(environment=OBLIVIOUS))
 
 
 @cites("cesabianchi2010efficient")
+@assumes(OBLIVIOUS, prescribed_rate=True)
 @validate_arguments
 def aer_regret(
     dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, norm: PositiveFloat,
     n_rounds: Annotated[int, Ge(2), Horizon()], x_bound: PositiveFloat = 1.0, y_bound: PositiveFloat = 1.0,
 ) -> StronglyConvexBound:  # fmt: skip
-    """Expected regret of `learners.aer`, and the risk of its averaged hypothesis (paper C, Theorem 2).
+    """Bound on the expected regret of `learners.aer` and on the risk of its mean hypothesis (paper C, Theorem 2).
 
-    The bound uses G = 8 (B x_bound + y_bound)^2 d^2 x_bound^2 / k. The theorem's lambda is not optimal for these
-    constants; for another lambda see `value_for_regularizer`.
+    The bound uses G = 8 (B x_bound + y_bound)^2 d^2 x_bound^2 / k. The lambda of Theorem 2 is not optimal for the
+    constants of this bound; `value_for_regularizer` allows any lambda.
 
     Args:
         dimension: d.
@@ -99,12 +116,13 @@ def aer_regret(
 
 
 @cites("cesabianchi2010efficient", "hazan2012linear")
+@assumes(OBLIVIOUS, prescribed_rate=True)
 @validate_arguments
 def aerr_regret(
     dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, n_rounds: Rounds, x_bound: PositiveFloat = 1.0,
     y_bound: PositiveFloat = 1.0,
 ) -> RegretBound:  # fmt: skip
-    """Expected regret of `learners.aerr` against the l2 ball: radius sqrt(G T), with step size radius / sqrt(G T).
+    """Bound on the expected regret of `aerr` against the l2 ball: radius sqrt(G T), for step size radius / sqrt(G T).
 
     Here G = (8 d / k) x_bound^2 ((radius x_bound + y_bound)^2 + (2 / k) radius^2 x_bound^2). The bound has the order
     sqrt(d / k) of Hazan and Koren (2012, Theorem 3.1) instead of AER's d / sqrt(k), for instances with bounded |x|_2.
@@ -128,13 +146,15 @@ def aerr_regret(
 
 
 @cites("cesabianchi2010efficient")
+@assumes(STOCHASTIC, "risk")
 @validate_arguments
 def baseline_risk(
     dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, n_examples: Count, delta: OpenUnitFloat
 ) -> float:
-    """Excess risk of the Baseline's w over the best predictor, with probability 1 - delta (paper C, Theorem 1).
+    """Bound on the Baseline's excess risk over the best predictor, with probability 1 - delta (paper C, Theorem 1).
 
-    The bound holds for |x_i| <= 1, |y| <= 1 and the exact minimiser w. Lemma 3 is corrected for k > 2 (erratum E20).
+    The bound holds for |x_i| <= 1, |y| <= 1 and the exact minimiser w. The bound uses the paper's Lemma 3, corrected
+    for k > 2 (erratum E20).
 
     Args:
         dimension: d.
@@ -169,7 +189,7 @@ def hidden_attribute_examples(
 ) -> int:
     """Minimum number of examples for an excess risk of eps with k attributes of each example (paper C, Theorem 3).
 
-    Every learner needs (1/2) floor(d / (96 k eps)) examples, rounded up, on average in `environments.HiddenAttribute`.
+    In `environments.HiddenAttribute` every learner needs (1/2) floor(d / (96 k eps)) examples on average, rounded up.
 
     Args:
         dimension: d, at least 4 k.

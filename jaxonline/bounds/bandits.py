@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 from scipy import special
 
+from jaxonline.bounds.assumptions import OBLIVIOUS, STOCHASTIC, assumes
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
@@ -27,13 +28,14 @@ Gaps = Annotated[Float[ArrayLike, "K"], Ge(0), Convert(_gaps)]
 
 
 @cites("lattimore2020bandit")
+@assumes(STOCHASTIC, "pseudo-regret")
 @validate_arguments
 def explore_then_commit(
     gaps: Gaps, pulls_each: Count, n_rounds: Horizons, std: PositiveFloat = 0.5
 ) -> Float[np.ndarray, "..."]:
     """Regret bound of explore-then-commit: m sum of gaps + (T - m K) sum of gap exp(-m gap^2 / (4 std^2)).
 
-    Lattimore and Szepesvari (2020), Theorem 6.1, for sub-Gaussian losses.
+    The bound is Theorem 6.1 of Lattimore and Szepesvari (2020), for sub-Gaussian losses.
 
     Args:
         gaps: gaps of the arms [K].
@@ -53,6 +55,7 @@ def explore_then_commit(
 
 
 @cites("auer2002finite")
+@assumes(STOCHASTIC, "pseudo-regret", losses=(0.0, 1.0))
 @validate_arguments
 def ucb1(gaps: Gaps, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """Regret bound of UCB1 (Auer et al. 2002, Theorem 1): 8 ln T sum of 1/gap (gap > 0) + (1 + pi^2/3) sum of gaps.
@@ -75,9 +78,9 @@ def ucb1(gaps: Gaps, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 def lai_robbins(means: Annotated[Float[ArrayLike, "K"], Interval(gt=0, lt=1)]) -> float:
     """Constant of Lai and Robbins (1985) for losses of 0 and 1: sum over arms of gap / kl(mean, least mean).
 
-    The regret of every consistent learner (its regret grows more slowly than any power of T, for all means) is at least
-    this constant times ln T (1 - o(1)). The regret of `KLUCB` and `BernoulliThompson` is at most the constant times
-    ln T (1 + o(1)).
+    A learner is consistent if its regret grows more slowly than any power of T, for all means. The regret of every
+    consistent learner is at least this constant times ln T (1 - o(1)). The regret of `KLUCB` and `BernoulliThompson` is
+    at most the constant times ln T (1 + o(1)).
 
     Args:
         means: mean losses of the arms [K].
@@ -94,6 +97,7 @@ def lai_robbins(means: Annotated[Float[ArrayLike, "K"], Interval(gt=0, lt=1)]) -
 
 
 @cites("audibert2009minimax")
+@assumes(STOCHASTIC, "pseudo-regret", losses=(0.0, 1.0))
 @validate_arguments
 def moss(n_arms: Count, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """Regret bound of MOSS: 49 sqrt(K T) for every distribution of losses (Audibert and Bubeck 2009, Theorem 5).
@@ -115,8 +119,8 @@ def moss(n_arms: Count, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 def minimax(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """Minimax lower bound on the regret of every learner, for some arms with losses 0 and 1: min(sqrt(K T), T) / 20.
 
-    Auer, Cesa-Bianchi, Freund and Schapire (2002), Theorem 5.1. The bound holds for the mean regret over the random
-    arms of `HiddenBestArm.over_horizon`.
+    The bound is Theorem 5.1 of Auer, Cesa-Bianchi, Freund and Schapire (2002). The bound holds for the mean regret over
+    the random arms of `HiddenBestArm.over_horizon`.
 
     Args:
         n_arms: K.
@@ -132,6 +136,7 @@ def minimax(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 
 
 @cites("bubeck2012regret")
+@assumes(OBLIVIOUS, losses=(0.0, 1.0), prescribed_rate=True)
 @validate_arguments
 def exp3(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """Regret bound of `EXP3.over_horizon`: sqrt(2 T K ln K) (Bubeck and Cesa-Bianchi 2012, Theorem 3.1).
@@ -149,6 +154,7 @@ def exp3(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 
 
 @cites("bubeck2012regret")
+@assumes(OBLIVIOUS, losses=(0.0, 1.0), prescribed_rate=True)
 @validate_arguments
 def exp4(n_experts: CountFrom2, n_arms: Count, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """Regret bound of `EXP4.over_horizon` against N experts: sqrt(2 T K ln N) (Bubeck, Cesa-Bianchi 2012, Theorem 4.2).
@@ -167,6 +173,7 @@ def exp4(n_experts: CountFrom2, n_arms: Count, n_rounds: Horizons) -> Float[np.n
 
 
 @cites("neu2015explore")
+@assumes(quantity="regret with high probability", losses=(0.0, 1.0), prescribed_rate=True)
 @validate_arguments
 def exp3_ix(n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat) -> Float[np.ndarray, "..."]:
     """High-probability regret bound of `EXP3IX.over_horizon` against the best arm in hindsight (Neu 2015, Theorem 1).
@@ -188,6 +195,7 @@ def exp3_ix(n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat) -> Flo
 
 
 @cites("bubeck2012regret")
+@assumes(quantity="regret with high probability", losses=(0.0, 1.0), prescribed_rate=True)
 @validate_arguments
 def exp3_p(
     n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat, known: bool = True
@@ -201,7 +209,7 @@ def exp3_p(
         n_arms: K.
         n_rounds: the horizon T, or several horizons, each for a learner that knows its horizon.
         delta: probability that the bound fails.
-        known: whether the learner was made for this value of delta. A learner made for delta = 1 has the bound
+        known: whether the learner was made for the given value of delta. A learner made for delta = 1 has the bound
             sqrt(T K / ln K) ln(1 / delta) + 5.15 sqrt(T K ln K) for all delta.
 
     Example:

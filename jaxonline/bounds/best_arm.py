@@ -16,8 +16,8 @@ from jaxonline.parameters.validation import validate_arguments
 def successive_elimination(gaps: Gaps, delta: OpenUnitFloat) -> int:
     """Bound on the number of pulls of `SuccessiveElimination`, which holds with probability at least 1 - delta.
 
-    An arm with the gap D is dropped after n pulls as soon as 4 a(n) <= D. The best arm is pulled as often as the second
-    best one.
+    The learner drops an arm with the gap D after n pulls if 4 a(n) <= D, where a(n) is the confidence radius of the
+    learner. The best arm is pulled as often as the second best arm.
 
     Args:
         gaps: the gaps of the mean losses of the arms [K]; exactly one gap is 0.
@@ -50,8 +50,8 @@ def successive_elimination(gaps: Gaps, delta: OpenUnitFloat) -> int:
 def sequential_halving(gaps: Gaps, budget: Count) -> float:
     """Bound on the probability that `SequentialHalving` recommends a wrong arm: 3 log2 K exp(-budget / (8 H log2 K)).
 
-    H is the largest i / gap_i^2 over the arms in the order of their gaps: Karnin, Koren and Somekh (2013), Theorem 4.1,
-    for losses in [0, 1].
+    H is the largest i / gap_i^2 over the arms in the order of their gaps. The bound is Theorem 4.1 of Karnin, Koren and
+    Somekh (2013), for losses in [0, 1].
 
     Args:
         gaps: the gaps of the mean losses of the arms [K]; exactly one gap is 0.

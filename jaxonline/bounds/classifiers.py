@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from jaxonline.bounds.assumptions import assumes
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
@@ -13,6 +14,7 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 @cites("novikoff1962convergence")
+@assumes(quantity="mistakes")
 @validate_arguments
 def perceptron(radius: PositiveFloat, margin: PositiveFloat) -> float:
     """Mistake bound of `Perceptron` and `KernelPerceptron` (Novikoff 1962): (r / gamma)^2.
@@ -30,6 +32,7 @@ def perceptron(radius: PositiveFloat, margin: PositiveFloat) -> float:
 
 
 @cites("gentile2003robustness")
+@assumes(quantity="mistakes")
 @validate_arguments
 def p_norm_perceptron(p: Annotated[float, Ge(2)], radius: PositiveFloat, margin: PositiveFloat) -> float:
     """Mistake bound of `PNormPerceptron` (Gentile 2003): (p - 1) (r / gamma)^2.
@@ -48,6 +51,7 @@ def p_norm_perceptron(p: Annotated[float, Ge(2)], radius: PositiveFloat, margin:
 
 
 @cites("blum1998online")
+@assumes(quantity="mistakes")
 @validate_arguments
 def winnow(
     n_attributes: Count, n_relevant: Count, promotion: Annotated[float, Gt(1)] = 2.0,
@@ -55,7 +59,8 @@ def winnow(
 ) -> float:  # fmt: skip
     """Mistake bound of `Winnow` on a disjunction of k of d attributes (Blum 1998).
 
-    It is (1 + a) k (1 + log_a theta) + a d / ((a - 1) theta), which is 2 + 3 k (1 + log2 d) for a = 2 and theta = d.
+    With the promotion factor a and the threshold theta the bound is (1 + a) k (1 + log_a theta) + a d / ((a - 1)
+    theta). For a = 2 and theta = d the bound is 2 + 3 k (1 + log2 d).
 
     Args:
         n_attributes: d.
@@ -79,6 +84,7 @@ def winnow(
 
 
 @cites("crammer2006online")
+@assumes(quantity="mistakes")
 @validate_arguments
 def passive_aggressive(
     variant: Literal["PA", "PA-I", "PA-II"], radius: PositiveFloat, norm: NonNegativeFloat,
@@ -86,9 +92,10 @@ def passive_aggressive(
 ) -> float:  # fmt: skip
     """Bound on the squared hinge losses of `PassiveAggressive` (PA, PA-II) or on its mistakes (PA-I), against any u.
 
-    Here |x| <= r, and l are the hinge losses of u (Crammer et al. 2006). PA (Theorem 2, for l = 0): r^2 |u|^2. PA-I
-    (Theorem 4): max(r^2, 1/C) (|u|^2 + 2 C sum l). PA-II (Theorem 5): (r^2 + 1/(2 C)) (|u|^2 + 2 C sum l^2). A sum of
-    squares also bounds the mistakes, as a mistake has a hinge loss of at least 1.
+    Every instance has |x| <= r, and the numbers l are the hinge losses of u (Crammer et al. 2006). The bound for PA is
+    r^2 |u|^2 (Theorem 2, for l = 0). The bound for PA-I is max(r^2, 1/C) (|u|^2 + 2 C sum l) (Theorem 4). The bound for
+    PA-II is (r^2 + 1/(2 C)) (|u|^2 + 2 C sum l^2) (Theorem 5). A bound on the sum of the squared hinge losses also
+    bounds the number of mistakes, as a mistake has a hinge loss of at least 1.
 
     Args:
         variant: variant of the algorithm.

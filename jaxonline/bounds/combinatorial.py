@@ -5,6 +5,7 @@ from typing import Annotated
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
+from jaxonline.bounds.assumptions import STOCHASTIC, assumes
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import Count, Horizons, Interval
@@ -12,6 +13,7 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 @cites("chen2013combinatorial")
+@assumes(STOCHASTIC, "pseudo-regret", losses=(0.0, 1.0))
 @validate_arguments
 def cucb(
     means: Annotated[Float[ArrayLike, "K"], Interval(ge=0, le=1)], m: Count, n_rounds: Horizons
@@ -19,8 +21,9 @@ def cucb(
     """Regret bound of CUCB on sets of m arms.
 
     The bound is 6 m^2 ln T sum of (2 / least_k - 1 / largest_k) + (pi^2 / 3 + 1) K largest. least_k and largest_k are
-    the smallest and largest positive gap of a set with arm k; the sum runs over the arms with such a set. Chen, Wang
-    and Yuan (2013), Theorem 1, with the smoothness f(x) = m x of sums of m arms, for losses of arms in [0, 1].
+    the smallest and largest positive gap of a set with arm k; the sum runs over the arms with such a set. The bound is
+    Theorem 1 of Chen, Wang and Yuan (2013) with the smoothness function f(x) = m x, which belongs to sums of m arms.
+    The theorem assumes losses of arms in [0, 1].
 
     Args:
         means: mean losses of the arms [K].
@@ -47,7 +50,7 @@ def cucb(
 
 
 def _gaps_of_sets_with(arm: int, means: np.ndarray, m: int) -> tuple[float, float]:
-    """Return the smallest and the largest positive gap of the sets with an arm; 0 if all these sets are best ones."""
+    """Return the smallest and the largest positive gap of the sets with an arm; 0 if all these sets are optimal."""
     best, others = np.sort(means)[:m].sum(), np.sort(np.delete(means, arm))
     inside, outside = others[: m - 1], others[m - 1 :]
     smallest = means[arm] + inside.sum() - best

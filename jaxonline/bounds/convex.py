@@ -6,6 +6,7 @@ For gradient descent from the centre of a ball, also with estimated gradients, s
 import math
 from typing import Annotated, NamedTuple
 
+from jaxonline.bounds.assumptions import OBLIVIOUS, Assumptions, assumes
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
@@ -19,6 +20,7 @@ class NewtonBound(NamedTuple):
     value: float
     gamma: float
     epsilon: float
+    assumptions: Assumptions = Assumptions()
 
 
 class BanditBound(NamedTuple):
@@ -27,15 +29,17 @@ class BanditBound(NamedTuple):
     value: float
     delta: float
     step_size: float
+    assumptions: Assumptions = Assumptions()
 
 
 @cites("zinkevich2003online")
+@assumes(prescribed_rate=True)
 @validate_arguments
 def projected_gradient(diameter: PositiveFloat, gradient_bound: PositiveFloat, n_rounds: Rounds) -> RegretBound:
     """Regret bound of online gradient descent in a set of diameter D, |g| <= G: D G sqrt(T), with step D / (G sqrt(T)).
 
-    Zinkevich (2003) has the bound D^2 / (2 step) + step G^2 T / 2 from any first hypothesis. From the centre of a ball
-    the bound is half as large (`gradient_descent`).
+    Zinkevich (2003) has the bound D^2 / (2 step) + step G^2 T / 2 from any first hypothesis. If the first hypothesis is
+    the centre of a ball, the bound is half as large (`gradient_descent`).
 
     Args:
         diameter: D.
@@ -52,6 +56,7 @@ def projected_gradient(diameter: PositiveFloat, gradient_bound: PositiveFloat, n
 
 
 @cites("kivinen1997exponentiated", "shalevshwartz2012online")
+@assumes(prescribed_rate=True)
 @validate_arguments
 def exponentiated_gradient(
     n_weights: CountFrom2, gradient_bound: PositiveFloat, n_rounds: Rounds, scale: PositiveFloat = 1.0
@@ -59,8 +64,8 @@ def exponentiated_gradient(
     """Regret bound of `ExponentiatedGradient` for |g|_inf <= G: scale G sqrt(2 T ln n).
 
     The step size is sqrt(2 ln n / T) / (scale G). Kivinen and Warmuth (1997); Shalev-Shwartz (2012), Corollary 2.14.
-    There is a bound for any constant step size but none for decreasing ones: the relative entropy of weights is
-    unbounded, so small late steps may not recover the weight that an expert lost by large early steps.
+    The regret is bounded for any constant step size, but not for decreasing step sizes: the relative entropy of weights
+    is unbounded, so small late steps may not recover the weight that an expert lost by large early steps.
 
     Args:
         n_weights: number n of weights, equal to the dimension, or to twice the dimension for signed weights.
@@ -78,6 +83,7 @@ def exponentiated_gradient(
 
 
 @cites("hazan2007logarithmic", "hazan2016introduction")
+@assumes(prescribed_rate=True)
 @validate_arguments
 def online_newton_step(
     exp_concavity: PositiveFloat, gradient_bound: PositiveFloat, diameter: PositiveFloat, dimension: Count,
@@ -109,21 +115,22 @@ def online_newton_step(
 
 
 @cites("flaxman2005online")
+@assumes(OBLIVIOUS, prescribed_rate=True)
 @validate_arguments
 def gradient_bandit(
     radius: PositiveFloat, loss_bound: PositiveFloat, lipschitz: PositiveFloat, dimension: Count, n_rounds: Rounds
 ) -> BanditBound:
     """Regret bound of `GradientBandit` for convex L-Lipschitz losses with |loss| <= C on the ball.
 
-    The bound is 2 T^(3/4) sqrt(3 R d C L): Flaxman, Kalai and McMahan (2005), Theorem 2; a ball does not need its
-    factor C / r.
+    The bound is 2 T^(3/4) sqrt(3 R d C L) (Flaxman, Kalai and McMahan 2005, Theorem 2). For a ball the theorem's factor
+    C / r is not needed.
 
     Args:
         radius: R.
         loss_bound: C.
         lipschitz: L.
         dimension: d.
-        n_rounds: T, large enough for delta < R (otherwise a ValueError).
+        n_rounds: the horizon T, large enough for delta < R (otherwise a ValueError).
 
     Example:
         >>> from jaxonline.bounds import gradient_bandit

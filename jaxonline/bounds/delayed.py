@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float
 
+from jaxonline.bounds.assumptions import OBLIVIOUS, STOCHASTIC, assumes
 from jaxonline.bounds.bandits import Gaps, ucb1
 from jaxonline.bounds.regret_bound import RegretBound
 from jaxonline.parameters.citations import cites
@@ -14,14 +15,16 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 @cites("joulani2013delayed", "weinberger2002delayed")
+@assumes(OBLIVIOUS)
 @validate_arguments
 def bold(
     bound: Callable[[np.ndarray], np.ndarray], max_delay: NonNegativeInt, n_rounds: Horizons
 ) -> Float[np.ndarray, "..."]:
-    """Regret of `learners.BOLD`: (d + 1) R(T / (d + 1)).
+    """Regret bound of `learners.BOLD`: (d + 1) R(T / (d + 1)).
 
-    Each of the d + 1 copies plays some of the rounds, and R is concave: Joulani, Gyorgy and Szepesvari (2013),
-    Theorem 1; Weinberger and Ordentlich (2002) for a fixed delay. The bound assumes an oblivious environment.
+    The bound holds because each of the d + 1 copies plays some of the rounds, and R is concave. Sources: Joulani,
+    Gyorgy and Szepesvari (2013), Theorem 1; Weinberger and Ordentlich (2002) for a fixed delay. The bound assumes an
+    oblivious environment.
 
     Args:
         bound: the concave bound R(T) on the regret of the base learner without delay.
@@ -39,12 +42,13 @@ def bold(
 
 
 @cites("joulani2013delayed", "auer2002finite")
+@assumes(STOCHASTIC, "pseudo-regret", losses=(0.0, 1.0))
 @validate_arguments
 def delayed_ucb1(gaps: Gaps, max_delay: NonNegativeInt, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
-    """Pseudo-regret of UCB1 that updates on arrival: the bound without delay plus d times the sum of the gaps.
+    """Pseudo-regret bound of UCB1 with updates on arrival: the bound without delay plus d times the sum of the gaps.
 
-    At most d pulls of an arm are unanswered, and its other pulls satisfy the argument of Auer et al. (2002),
-    Theorem 1. Joulani, Gyorgy and Szepesvari (2013), Theorem 7, have the same additive term.
+    At most d pulls of an arm are unanswered, and the other pulls satisfy the argument of Auer et al. (2002), Theorem 1.
+    Theorem 7 of Joulani, Gyorgy and Szepesvari (2013) adds d times the sum of the gaps, too.
 
     Args:
         gaps: the gaps of the mean losses of the arms [K], 0 for a best arm.
@@ -60,14 +64,15 @@ def delayed_ucb1(gaps: Gaps, max_delay: NonNegativeInt, n_rounds: Horizons) -> F
 
 
 @cites("thune2019nonstochastic", "cesabianchi2016delay")
+@assumes(OBLIVIOUS, losses=(0.0, 1.0))
 @validate_arguments
 def delayed_exp3(
     n_arms: CountFrom2, delay: NonNegativeInt, n_rounds: Horizons, eta: PositiveFloat
 ) -> Float[np.ndarray, "..."]:
-    """Pseudo-regret of EXP3 that updates on arrival, for a fixed delay d: ln K / eta + eta T (e K / 2 + d).
+    """Pseudo-regret bound of EXP3 with updates on arrival, for a fixed delay d: ln K / eta + eta T (e K / 2 + d).
 
-    Thune, Cesa-Bianchi and Seldin (2019), Theorem 1, for losses in [0, 1] of an oblivious environment and
-    eta <= 1 / (2 e (d + 1)). The best eta gives the order sqrt((K + d) T ln K) of Cesa-Bianchi, Gentile and Mansour
+    The bound is Theorem 1 of Thune, Cesa-Bianchi and Seldin (2019), for losses in [0, 1] of an oblivious environment
+    and eta <= 1 / (2 e (d + 1)). The best eta gives the order sqrt((K + d) T ln K) of Cesa-Bianchi, Gentile and Mansour
     (2016).
 
     Args:
@@ -92,22 +97,24 @@ def delayed_exp3(
 
 
 @cites("langford2009slow", "zinkevich2003online")
+@assumes(OBLIVIOUS, prescribed_rate=True)
 @validate_arguments
 def delayed_gradient_descent(
     radius: PositiveFloat, G: PositiveFloat, delay: NonNegativeInt, n_rounds: Rounds
 ) -> RegretBound:
-    """Regret of gradient descent that updates on arrival, for a fixed delay d: radius sqrt((1 + 2 d) G T).
+    """Regret bound of gradient descent with updates on arrival, for a fixed delay d: radius sqrt((1 + 2 d) G T).
 
-    Langford, Smola and Zinkevich (2009) have the same order. Proof: let u be the comparator, w_s the move of round s,
-    v_s the hypothesis at the arrival of its answer, and eta the step. Then f_s(w_s) - f_s(u) is at most
-    <grad f_s(v_s), v_s - u> + sqrt(G) |w_s - v_s|. The steps are those of gradient descent at v_s, so that the first
-    terms sum to at most radius^2 / (2 eta) + eta G T / 2. At most d updates separate w_s from v_s, each of mean length
-    eta sqrt(G). So the second terms sum to at most eta G d T. The step size minimises the total.
+    The bound of Langford, Smola and Zinkevich (2009) has the same order. Proof: let u be the comparator, w_s the move
+    of round s, v_s the hypothesis at the arrival of its answer, and eta the step. Then f_s(w_s) - f_s(u) is at most
+    <grad f_s(v_s), v_s - u> + sqrt(G) |w_s - v_s|. The updates are gradient descent at v_s, so the terms <grad
+    f_s(v_s), v_s - u> sum to at most radius^2 / (2 eta) + eta G T / 2. At most d updates separate w_s from v_s, each of
+    mean length eta sqrt(G). So the terms sqrt(G) |w_s - v_s| sum to at most eta G d T. The step size eta minimises the
+    sum of these two bounds.
 
     Args:
         radius: radius of the ball of hypotheses and comparators; its centre is the first hypothesis.
         G: bound on the second moment of the estimates, and on the squared gradients in the ball. With noisy estimates
-            the environment is oblivious.
+            the bound assumes an oblivious environment.
         delay: the delay d of every answer.
         n_rounds: the horizon T.
 

@@ -6,6 +6,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from jaxonline.bounds.assumptions import OBLIVIOUS, Assumptions, assumes, with_assumptions
 from jaxonline.learners.experts.fixed_share import binary_entropy
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
@@ -30,7 +31,7 @@ class RateBound(NamedTuple):
         eta: learning rate.
         n_rounds: horizon.
         information: complexity of the comparators, ln K for K experts.
-        variance: factor of eta t, the cost of one round.
+        variance: factor of eta t in the bound, the cost of one round.
 
     Example:
         >>> from jaxonline.bounds import exponential_weights
@@ -43,20 +44,22 @@ class RateBound(NamedTuple):
     n_rounds: int
     information: float
     variance: float
+    assumptions: Assumptions = Assumptions()
 
     @property
     def value(self) -> float:
-        """Bound at the horizon."""
+        """Regret bound at the horizon."""
         return self.information / self.eta + self.eta * self.variance * self.n_rounds
 
     @validate_arguments
     def at_rounds(self, rounds: Annotated[Numbers, Ge(0)]) -> Float[np.ndarray, "..."]:
-        """Bound after each round in `rounds`, up to the horizon."""
+        """Regret bound after each round in `rounds`, up to the horizon."""
         t = np.asarray(rounds, float)
-        return self.information / self.eta + self.eta * self.variance * t
+        return with_assumptions(self.information / self.eta + self.eta * self.variance * t, self.assumptions)
 
 
 @cites("littlestone1988learning")
+@assumes(quantity="mistakes")
 @validate_arguments
 def halving(n_experts: Count, best_mistakes: NonNegativeInt = 0) -> int:
     """Mistake bound of `Halving` (Littlestone 1988): log2 K if L = 0, otherwise L (floor(log2 K) + 1) + log2 K.
@@ -76,6 +79,7 @@ def halving(n_experts: Count, best_mistakes: NonNegativeInt = 0) -> int:
 
 
 @cites("littlestone1994weighted")
+@assumes(quantity="mistakes")
 @validate_arguments
 def weighted_majority(n_experts: Count, beta: OpenUnitFloat, best_mistakes: NonNegativeInt) -> float:
     """Mistake bound of `WeightedMajority`: (L ln(1/beta) + ln K) / ln(2 / (1 + beta)) (Littlestone and Warmuth 1994).
@@ -94,18 +98,19 @@ def weighted_majority(n_experts: Count, beta: OpenUnitFloat, best_mistakes: NonN
 
 
 @cites("cesabianchi2006prediction")
+@assumes(losses=(0.0, 1.0))
 @validate_arguments
 def exponential_weights(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat | None = None) -> RateBound:
     """Regret bound of `Hedge` and `DrawnExpert` with exponential weights: ln K / eta + eta T / 8.
 
-    The bound is sqrt(T ln K / 2) for the best eta, sqrt(8 ln K / T) (erratum E18: the lecture, paper E, omits this
-    root). The bound also holds for the weighted mean of experts under convex losses. Cesa-Bianchi and Lugosi (2006),
-    Theorem 2.2.
+    For the best learning rate eta = sqrt(8 ln K / T) the bound is sqrt(T ln K / 2). The lecture (paper E) omits the
+    root in this eta (erratum E18). The bound also holds for the weighted mean of experts under convex losses.
+    Source: Cesa-Bianchi and Lugosi (2006), Theorem 2.2.
 
     Args:
         n_experts: K.
         n_rounds: T.
-        eta: learning rate; the best one by default.
+        eta: learning rate; the best learning rate by default.
 
     Example:
         >>> from jaxonline.bounds import exponential_weights
@@ -117,6 +122,7 @@ def exponential_weights(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFl
 
 
 @cites("cesabianchi2006prediction")
+@assumes(losses=(0.0, 1.0), prescribed_rate=True)
 @validate_arguments
 def fixed_share(
     n_experts: CountFrom2, n_rounds: Annotated[int, Ge(2), Horizon()], n_switches: NonNegativeInt
@@ -132,9 +138,9 @@ def fixed_share(
         n_switches: m, at most (T - 1) / 2.
 
     Example:
-        >>> from jaxonline.bounds import exponential_weights, fixed_share
-        >>> round(fixed_share(10, 1000, 3).value, 1), fixed_share(10, 1000, 0) == exponential_weights(10, 1000)
-        (121.7, True)
+        >>> from jaxonline.bounds import fixed_share
+        >>> round(fixed_share(10, 1000, 3).value, 1), round(fixed_share(10, 1000, 0).value, 1)
+        (121.7, 33.9)
     """
     T, m = n_rounds, n_switches
     if 2 * m > T - 1:
@@ -146,11 +152,13 @@ def fixed_share(
 
 
 @cites("kalai2005efficient", "hutter2005adaptive")
+@assumes(losses=(0.0, 1.0))
 @validate_arguments
 def perturbed_leader(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat | None = None) -> RateBound:
     """Regret bound of `FollowThePerturbedLeader` with exponential noise: (H_K - 1) / eta + eta T, H_K = 1 + ... + 1/K.
 
-    The bound is at most 2 sqrt(T ln K) for the default rate. Kalai and Vempala (2005), Hutter and Poland (2005).
+    The bound is at most 2 sqrt(T ln K) for the default rate. Sources: Kalai and Vempala (2005), Hutter and Poland
+    (2005).
 
     Args:
         n_experts: K.
@@ -169,17 +177,18 @@ def perturbed_leader(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat
 
 
 @cites("nesterov2009primal", "shalevshwartz2012online")
+@assumes(losses=(0.0, 1.0))
 @validate_arguments
 def regularized_leader(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat | None = None) -> RateBound:
     """Regret bound of `FollowTheRegularizedLeader` with |w|^2 / 2: (1 - 1/K) / (2 eta) + eta K T / 2.
 
     The bound is sqrt((K - 1) T) for the best eta, and holds for every sequence of losses. The proof uses duality, as in
-    Nesterov (2009); the second term is half of the term of Shalev-Shwartz (2012), Theorem 2.11.
+    Nesterov (2009). The term eta K T / 2 is half of the term in Theorem 2.11 of Shalev-Shwartz (2012).
 
     Args:
         n_experts: K.
         n_rounds: T.
-        eta: learning rate; the best one by default.
+        eta: learning rate; the best learning rate by default.
 
     Example:
         >>> from jaxonline.bounds import regularized_leader
@@ -191,6 +200,7 @@ def regularized_leader(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFlo
 
 
 @cites("cesabianchi2005minimizing", "cesabianchi2006prediction")
+@assumes(OBLIVIOUS, losses=(0.0, 1.0), prescribed_rate=True)
 @validate_arguments
 def label_efficient(n_experts: CountFrom2, n_rounds: Rounds, n_questions: Count) -> RateBound:
     """Regret bound of `LabelEfficientHedge.over_horizon` with m expected queries: T sqrt(2 ln K / m).
@@ -235,6 +245,6 @@ def doubling(constant: PositiveFloat, n_rounds: Rounds) -> float:
 
 
 def _rate_bound(eta: float | None, n_rounds: int, information: float, variance: float) -> RateBound:
-    """Bound with rate eta, or with the best rate, which makes both terms equal at the horizon."""
+    """Return the bound with rate eta, or with the best rate, which makes the bound's terms equal at the horizon."""
     best = math.sqrt(information / (variance * n_rounds))
     return RateBound(best if eta is None else float(eta), n_rounds, information, variance)

@@ -1,13 +1,15 @@
 """Regret bounds of kernels under Gaussian noise (Cesa-Bianchi, Shalev-Shwartz, Shamir, NIPS workshop 2010, section 6).
 
 Algorithm 2 is gradient descent in a ball of radius W of the surrogate RKHS, where R = sqrt(k^(x, x)) is the norm of
-every feature vector. The counterpart of u = sum a_i k(x_i, .) there is u^ = sum a_i k^(x_i, .), and the theorems hold
-for all u with |u^| <= W.
+every feature vector. The counterpart of u = sum a_i k(x_i, .) in the surrogate RKHS is u^ = sum a_i k^(x_i, .). The
+theorems hold for all u with |u^| <= W. They assume an oblivious environment; `RegretBound.in_any_environment` is
+the bound for other environments (erratum E21).
 """
 
 import math
 from typing import Annotated
 
+from jaxonline.bounds.assumptions import OBLIVIOUS, assumes
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.estimators.surrogates import lemma7_bound
 from jaxonline.parameters.citations import cites
@@ -23,14 +25,14 @@ def surrogate_radius(
     """Radius W = B_w ratio / sqrt(1 - cos beta): |u^| <= W for every u with |u| <= `radius` and beta_u >= `angle`.
 
     The paper's Lemmas 5, 6 and 9 have 5 |u|^2 / sin^2 beta_u in place of |u|^2 / (1 - cos beta_u) ("designed for
-    readability"), which is larger by a factor of 2.5 for small angles and 5 at the right angle. For a known u the norm
-    |u^| itself is a better bound: `jaxonline.comparators.rkhs_norm` with the surrogate kernel.
+    readability"). The paper's expression is larger by a factor of 2.5 for small angles and 5 at the right angle. For a
+    known u the norm |u^| itself is a better bound: `jaxonline.comparators.rkhs_norm` with the surrogate kernel.
 
     Args:
         radius: B_w, radius of the ball of comparators in the original RKHS.
-        ratio: root of the largest quotient k^/k, that is sqrt(k^(x, x) / k(x, x)). It equals `surrogate.constant()` for
-            a Gaussian kernel and is larger for a truncated radial kernel, where k(x, x) < 1.
-        angle: beta in radians (`jaxonline.comparators.positive_negative_angle`).
+        ratio: root of the largest quotient k^/k, that is sqrt(k^(x, x) / k(x, x)). This ratio equals
+            `surrogate.constant()` for a Gaussian kernel and is larger for a truncated radial kernel, where k(x, x) < 1.
+        angle: lower bound on the angle beta_u in radians (`jaxonline.comparators.positive_negative_angle`).
 
     Example:
         >>> import math
@@ -45,6 +47,7 @@ def surrogate_radius(
 
 
 @cites("cesabianchi2010learning")
+@assumes(OBLIVIOUS, prescribed_rate=True)
 @validate_arguments
 def surrogate_kernel(
     radius: PositiveFloat, constant: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds
@@ -69,6 +72,7 @@ def surrogate_kernel(
 
 
 @cites("cesabianchi2010learning")
+@assumes(OBLIVIOUS, prescribed_rate=True)
 @validate_arguments
 def surrogate_radial_kernel(
     radius: PositiveFloat, variance: PositiveFloat, c: PositiveFloat, dimension: Count, y_bound: PositiveFloat,
@@ -76,8 +80,8 @@ def surrogate_radial_kernel(
 ) -> RegretBound:  # fmt: skip
     """Regret bound of Theorem 5 for `Cauchy(d)` truncated at u = c/d: Theorem 3 with R = e^(sigma^2 c) of Lemma 7.
 
-    The theorem is corrected (erratum E13). `surrogate_kernel` with the exact `surrogate.constant()`, which is smaller
-    than R, gives a tighter bound.
+    The bound corrects the paper's Theorem 5 (erratum E13). `surrogate_kernel` with the exact `surrogate.constant()`,
+    which is smaller than R, gives a tighter bound.
 
     Args:
         radius: W.

@@ -1,8 +1,10 @@
 """Regret bounds of gradient descent for linear predictors and the squared loss, on clean or noisy data.
 
-`two_copies` and `known_covariance` are the corrected Theorems 1 and 2 of paper B.
+`two_copies` and `known_covariance` are the corrected Theorems 1 and 2 of paper B. They assume an oblivious environment;
+`RegretBound.in_any_environment` is the bound for other environments (erratum E21).
 """
 
+from jaxonline.bounds.assumptions import OBLIVIOUS, assumes
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.types import NonNegativeFloat, PositiveFloat, Rounds
@@ -10,6 +12,7 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 @cites("zinkevich2003online")
+@assumes(prescribed_rate=True)
 @validate_arguments
 def full_information(
     radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds
@@ -27,11 +30,12 @@ def full_information(
 
 
 @cites("cesabianchi2010learning")
+@assumes(OBLIVIOUS, prescribed_rate=True)
 @validate_arguments
 def two_copies(radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds) -> RegretBound:
     """Regret bound of gradient descent on two noisy copies per round: B_w sqrt(G T), with step size B_w / sqrt(G T).
 
-    Paper B, Theorem 1, with G = 4 (B_w B + B_y)^2 B^2 (erratum E10).
+    The bound is Theorem 1 of paper B, corrected, with G = 4 (B_w B + B_y)^2 B^2 (erratum E10).
 
     Args:
         radius: B_w, radius of the ball of hypotheses and comparators.
@@ -48,6 +52,7 @@ def two_copies(radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveF
 
 
 @cites("cesabianchi2010learning")
+@assumes(OBLIVIOUS, prescribed_rate=True)
 @validate_arguments
 def known_covariance(
     radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, covariance_norm: NonNegativeFloat,
@@ -55,8 +60,8 @@ def known_covariance(
 ) -> RegretBound:  # fmt: skip
     """Regret bound for one noisy copy and the covariance of its noise: B_w sqrt(G T), with step size B_w / sqrt(G T).
 
-    Paper B, Theorem 2, with G = 8 B_w^2 B^4 + 8 B_y^2 B^2 + 8 B_w B_Sigma B (B_w B + B_y), for the gradient 2 (<w, x~>
-    - y~) x~ - 2 Sigma w (erratum E11).
+    The bound is Theorem 2 of paper B, corrected, with G = 8 B_w^2 B^4 + 8 B_y^2 B^2 + 8 B_w B_Sigma B (B_w B + B_y),
+    for the gradient 2 (<w, x~> - y~) x~ - 2 Sigma w (erratum E11).
 
     Args:
         radius: B_w, radius of the ball of hypotheses and comparators.

@@ -12,7 +12,7 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 class MomentBounds(NamedTuple):
-    """Constants of paper B's theorems for a data set and its noise; each is a bound over all rows.
+    """Constants of paper B's theorems for a data set and its noise; each constant holds for all rows.
 
     Attributes:
         x_second: B with E|x~|^2 <= B^2.
@@ -34,16 +34,16 @@ def moment_bounds(
     X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"], noise: Noise | None = None,
     label_noise: Noise | None = None,
 ) -> MomentBounds:  # fmt: skip
-    """Exact constants of the theorems for a data set, with `Noise` F z, z with independent symmetric entries.
+    """Exact constants of paper B's theorems for a data set with `Noise` F z, where z has independent symmetric entries.
 
-    E|x + n|^4 = |x|^4 + 4 x'Sx + 2 |x|^2 tr S + E|n|^4, E|n|^4 = (tr S)^2 + 2 tr S^2 + (kurtosis - 3) sum M_kk^2, with
-    S = F F' and M = F' F; E <x + n, x + n'>^2 = |x|^4 + 2 x'Sx + tr S^2.
+    The moments for the noise n are E|x + n|^4 = |x|^4 + 4 x'Sx + 2 |x|^2 tr S + E|n|^4, E|n|^4 = (tr S)^2 + 2 tr S^2 +
+    (kurtosis - 3) sum M_kk^2, with S = F F' and M = F' F; E <x + n, x + n'>^2 = |x|^4 + 2 x'Sx + tr S^2.
 
     Args:
         X: instances [n, d].
         y: targets [n].
-        noise: distribution of the instances' noise with a finite fourth moment (otherwise a ValueError); None if they
-            are clean.
+        noise: distribution of the instances' noise with a finite fourth moment (otherwise a ValueError); None for clean
+            instances.
         label_noise: distribution of the labels' noise, or None for clean labels.
 
     Example:

@@ -2,10 +2,10 @@
 
 The bounds are for half squared losses, sum (prediction - y)^2 / 2, and labels |y| <= Y. Theorem 1 is the bound of Vovk
 (2001) and Azoury and Warmuth (2001), applied to the features. Theorems 1 to 3 hold in expectation over the random
-features, against functions f of an RKHS, through the weights of Lemma 1. The paper's features are sqrt(2)
-cos(<omega, x> + b), m for each kernel. Features divided by sqrt(m), as in a `Dictionary`, give the same algorithm with
-lambda m in place of lambda (`scaled=True`). For pairs (cos, sin) of m frequencies there are 2m weights and their
-squared norm is at most m instead of 2m, so 2 |f|^2 / m of Lemma 1 becomes |f|^2 / m.
+features, against functions f of an RKHS, through the weights of Lemma 1. The paper uses m features sqrt(2) cos(<omega,
+x> + b) for each kernel. Features divided by sqrt(m), as in a `Dictionary`, give the same algorithm with lambda m in
+place of lambda (`scaled=True`). Pairs (cos, sin) of m frequencies have 2m weights, and the squared norm of these
+features is at most m instead of 2m. So the term 2 |f|^2 / m of Lemma 1 becomes |f|^2 / m.
 """
 
 import dataclasses
@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
+from jaxonline.bounds.assumptions import OBLIVIOUS, assumes
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.types import Count, Horizons, NonNegativeFloat, PositiveFloat
 from jaxonline.parameters.validation import check_fields, validate_arguments
@@ -59,6 +60,7 @@ class Features:
 
 
 @cites("vovk2001competitive", "azoury2001relative", "rokhlin2025random")
+@assumes()
 @validate_arguments
 def vaw(
     w_norm: NonNegativeFloat, n_features: Count, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Horizons,
@@ -84,6 +86,7 @@ def vaw(
 
 
 @cites("rokhlin2025random")
+@assumes(OBLIVIOUS)
 @validate_arguments
 def concatenated(
     f_norm: NonNegativeFloat,
@@ -96,7 +99,7 @@ def concatenated(
     """Regret bound of VAW on the features of all kernels, against any f of the RKHS of k_1 + ... + k_N (Theorem 1).
 
     Args:
-        f_norm: norm of f.
+        f_norm: norm of the comparator f.
         n_kernels: N.
         features: features of each kernel.
         y_bound: Y.
@@ -117,6 +120,7 @@ def concatenated(
 
 
 @cites("rokhlin2025random")
+@assumes(OBLIVIOUS)
 @validate_arguments
 def vaw2(
     f_norm: NonNegativeFloat,
@@ -131,7 +135,7 @@ def vaw2(
     """Regret bound of VAW over the kernels' VAW forecasters, against any f of a single kernel's RKHS (Theorem 2).
 
     Args:
-        f_norm: norm of f.
+        f_norm: norm of the comparator f.
         n_kernels: N.
         features: features of each kernel.
         y_bound: Y.
@@ -154,6 +158,7 @@ def vaw2(
 
 
 @cites("rokhlin2025random")
+@assumes(OBLIVIOUS)
 @validate_arguments
 def vaw_ewa(
     f_norm: NonNegativeFloat,
@@ -166,7 +171,7 @@ def vaw_ewa(
     """Regret bound of EWA over truncated VAW forecasters, against any f of a single kernel's RKHS (Theorem 3).
 
     Args:
-        f_norm: norm of f.
+        f_norm: norm of the comparator f.
         n_kernels: N.
         features: features of each kernel.
         y_bound: Y; predictions are truncated to [-Y, Y].
@@ -183,9 +188,10 @@ def vaw_ewa(
 
 
 @cites("rokhlin2025random")
+@assumes()
 @validate_arguments
 def ewa(n_experts: Count, y_bound: PositiveFloat) -> float:
-    """Regret bound of EWA with eta = 1/(8 Y^2) against the best expert, in [-Y, Y]: 4 Y^2 ln N (Eq. 30).
+    """Regret bound of EWA with eta = 1/(8 Y^2) against the best expert, for values in [-Y, Y]: 4 Y^2 ln N (Eq. 30).
 
     For an interval with another centre, Y is half the width, so the bound is width^2 ln N.
 
@@ -198,9 +204,10 @@ def ewa(n_experts: Count, y_bound: PositiveFloat) -> float:
 
 
 @cites("cesabianchi2006prediction")
+@assumes()
 @validate_arguments
 def aggregating(n_experts: Count, y_bound: PositiveFloat) -> float:
-    """Regret bound of aggregating, |y| <= Y, eta = 1/(2 Y^2): Y^2 ln N (Cesa-Bianchi, Lugosi 2006, Prop. 3.2, halved).
+    """Regret bound of `Aggregating`, |y| <= Y, eta = 1/(2Y^2): Y^2 ln N (Cesa-Bianchi, Lugosi 2006, Prop. 3.2, halved).
 
     Example:
         >>> from jaxonline.bounds import aggregating
@@ -220,7 +227,7 @@ def _one_kernel_regret(
 
 
 def _log_term(features: Features, y_bound: float, T: np.ndarray, regularizer: float) -> np.ndarray:
-    """The regret of VAW against w = 0 in Eq. 12: (weights Y^2 / 2) ln(1 + rho^2 T / (lambda weights))."""
+    """Return the regret bound of VAW against w = 0 (Eq. 12): (weights Y^2 / 2) ln(1 + rho^2 T / (lambda weights))."""
     norm2 = features.variance * features.frequencies
     growth = np.log1p(norm2 * T / (features.effective(regularizer) * features.weights))
     return features.weights * y_bound**2 / 2 * growth

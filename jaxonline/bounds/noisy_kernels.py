@@ -1,15 +1,18 @@
 """Regret bounds of "Online learning of noisy data with kernels" (Cesa-Bianchi, Shalev-Shwartz, Shamir, COLT 2010).
 
-The paper's B_w bounds |w|^2 and its B_x~ bounds E|x~|^2; `radius` is sqrt(B_w) and `copy_moment` is B_x~. The paper's
-step alpha_t = -g~ eta / sqrt(T) is gradient descent with the constant step size eta / sqrt(T), `step_size` of the
-bounds.
+In the paper B_w is a bound on |w|^2, and B_x~ is a bound on E|x~|^2. The argument `radius` is sqrt(B_w), and
+`copy_moment` is B_x~. The paper's step alpha_t = -g~ eta / sqrt(T) is gradient descent with the constant step size eta
+/ sqrt(T), which the bounds return as `step_size`.
 
 For regression losses the factors of g~ are <w, Psi~> - y, with a second moment up to (sqrt(B_w B_Psi) + |y|)^2. The
-paper applies Theorems 1 and 2 to regression in Example 1 ("virtually identically"), but they do not contain y. With
-labels +Y and -Y of a fair coin the regret of every learner grows with Y, so the printed bounds fail (erratum E19). If
-labels are noisy, with a new label for each factor, B_y with E y~^2 <= B_y^2 replaces |y| in every bound
-(`moment_bounds(...).y_second`). In classification a noisy label multiplies B_g by at most E y~^2, which is 1 for clean
-labels.
+paper applies Theorems 1 and 2 to regression in Example 1 ("virtually identically"), but these theorems do not contain
+y. If a fair coin decides whether the label is +Y or -Y, the regret of every learner grows with Y, so the paper's bounds
+fail (erratum E19). If labels are noisy, with a new label for each factor, B_y with E y~^2 <= B_y^2 replaces |y| in
+every bound (`moment_bounds(...).y_second`). In classification a noisy label multiplies B_g by at most E y~^2, which is
+1 for clean labels.
+
+The bounds assume an oblivious environment; `RegretBound.in_any_environment` is the bound for other environments
+(erratum E21).
 """
 
 import math
@@ -18,6 +21,7 @@ from typing import Annotated
 
 import numpy as np
 
+from jaxonline.bounds.assumptions import OBLIVIOUS, assumes
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.estimators.count_distributions import Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
@@ -36,6 +40,7 @@ Moment = Annotated[PositiveFloat, OrInfinity()]
 
 
 @cites("cesabianchi2010online")
+@assumes(OBLIVIOUS, prescribed_rate=True)
 @validate_arguments
 def unbiased_steps(
     radius: PositiveFloat, feature_moment: Moment, length_moment: Moment, n_rounds: Rounds
@@ -86,6 +91,7 @@ def factor_moment(
 
 
 @cites("cesabianchi2010online")
+@assumes(OBLIVIOUS, prescribed_rate=True)
 @validate_arguments
 def noisy_kernel(
     feature_map: DotProductFeatureMap | GaussianFeatureMap,
@@ -132,6 +138,7 @@ def noisy_kernel(
 
 
 @cites("cesabianchi2010online")
+@assumes(OBLIVIOUS, prescribed_rate=True)
 @validate_arguments
 def noisy_kernel_geometric(
     kernel: DotProductKernel | Gaussian,
@@ -145,9 +152,9 @@ def noisy_kernel_geometric(
 ) -> RegretBound:
     """Regret bound of Algorithm 1 with the paper's distribution: l'_+(sqrt((p-1) u)) sqrt(u T) (Theorems 1 and 2).
 
-    Here u = B_w p/(p-1) B_Psi, with B_Psi = p/(p-1) Q(p B_x~) for a dot-product kernel and (p/(p-1))^2 I_0(2 sqrt(p)
-    B_x~/width^2) exp(2 p B_x~/width^2) for the Gaussian kernel (errata E6, E7). `noisy_kernel`, with exact moments
-    instead of Lemma 1's bound, is never larger.
+    Here u = B_w p/(p-1) B_Psi. The moment B_Psi is p/(p-1) Q(p B_x~) for a dot-product kernel, and (p/(p-1))^2 I_0(2
+    sqrt(p) B_x~/width^2) exp(2 p B_x~/width^2) for the Gaussian kernel (errata E6, E7). The bound `noisy_kernel` uses
+    exact moments instead of the paper's Lemma 1, and is never larger.
 
     Args:
         kernel: kernel with a power series (Theorem 1), or a `Gaussian` (Theorem 2); otherwise a TypeError.
@@ -157,8 +164,8 @@ def noisy_kernel_geometric(
         copy_moment: B_x~, bound on E|x~|^2 in every round.
         n_rounds: T.
         y_bound: bound on |y|, or on sqrt(E y~^2) if labels are noisy; required for regression losses (else a
-            ValueError), for which l'_+ is taken at sqrt((p-1) u) + sqrt(p) y_bound (erratum E19). In classification
-            it is 1 by default, and a larger one multiplies the bound.
+            ValueError). For regression losses the bound evaluates l'_+ at sqrt((p-1) u) + sqrt(p) y_bound (erratum
+            E19). In classification the default is 1, and a larger value multiplies B_g by y_bound^2.
         centre: point of expansion of the series of the loss; adds sqrt(p) |centre| to the argument of l'_+.
 
     Example:
@@ -189,7 +196,7 @@ def _effect_of_labels(kind: str, y_bound: float | None) -> tuple[float, float]:
 
 
 def _theorem4(radius: float, feature_moment: float, length_moment: Callable[[], float], n_rounds: int) -> RegretBound:
-    """Bound of Theorem 4, with inf for a moment that overflows float64."""
+    """Return the regret bound of Theorem 4, with inf for a moment that overflows float64."""
     length = math.inf if math.isinf(feature_moment) else _finite_or_inf(length_moment)
     return unbiased_steps(radius, feature_moment, length, n_rounds)
 

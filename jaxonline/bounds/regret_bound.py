@@ -6,6 +6,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from jaxonline.bounds.assumptions import ANY, OBLIVIOUS, Assumptions, assumes, with_assumptions
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.types import Ge, Numbers, PositiveFloat, Rounds
 from jaxonline.parameters.validation import validate_arguments
@@ -15,18 +16,22 @@ class RegretBound(NamedTuple):
     """Bound on the expected regret of projected gradient descent with E|g|^2 <= G and |w| <= radius.
 
     Attributes:
-        value: bound at the horizon for `step_size`.
+        value: regret bound at the horizon for the step size `step_size`.
         step_size: constant step size of the theorem.
         G: bound on the second moment of the gradient estimate.
         radius: radius of the ball of hypotheses and comparators; for another set, the largest distance of a comparator
             from the first hypothesis.
         diameter: largest distance between two hypotheses, twice the radius of a ball.
+        assumptions: the environments that the theorem covers. With noisy estimates they are oblivious.
+        noise_cost: its product with sqrt(t) is added after t rounds, for a comparator that depends on the noise.
 
     Example:
         >>> from jaxonline.bounds import two_copies
         >>> bound = two_copies(radius=1.0, x_bound=1.0, y_bound=1.0, n_rounds=400)
         >>> bound.G, bound.value, bound.step_size
         (16.0, 80.0, 0.0125)
+        >>> bound.in_any_environment().value
+        160.0
     """
 
     value: float
@@ -34,31 +39,53 @@ class RegretBound(NamedTuple):
     G: float
     radius: float
     diameter: float
+    assumptions: Assumptions = Assumptions(OBLIVIOUS, prescribed_rate=True)
+    noise_cost: float = 0.0
+
+    def in_any_environment(self) -> "RegretBound":
+        """Return the bound on the regret in hindsight if the environment may react to the moves: twice the value.
+
+        It corrects paper A, Theorem 4, and paper B, Theorems 1 to 3 and 5 (erratum E21), where the best comparator u is
+        fixed. Proof: let g~ be the estimates of the gradients g, and w_1 the first hypothesis. The sum of <g, w_t - u>
+        is that of <g~, w_t - u> plus that of <g - g~, w_t - u>. The first sum satisfies the theorem for every u, also
+        one that depends on the noise. The mean of <g - g~, w_t - w_1> is 0, as w_t depends on earlier noise only. The
+        mean of <sum of (g~ - g), u - w_1> is at most radius times the root of the sum of E|g~ - g|^2, which is at most
+        radius sqrt(G T), since the differences are uncorrelated.
+        """
+        if self.assumptions.environment == ANY:
+            return self
+        assumptions = self.assumptions._replace(environment=ANY)
+        return self._replace(value=2 * self.value, assumptions=assumptions, noise_cost=self.radius * math.sqrt(self.G))
 
     @validate_arguments
     def constant_step(self, step_size: PositiveFloat, rounds: Annotated[Numbers, Ge(0)]) -> Float[np.ndarray, "..."]:
-        """Bound after each of `rounds` for a constant step: radius^2/(2 step) + step G t / 2 (paper B, Lemma 3)."""
-        return self.radius**2 / (2 * step_size) + step_size * self.G * np.asarray(rounds, float) / 2
+        """Regret bound after each of `rounds` for constant steps: radius^2/(2 step) + step G t/2 (paper B, Lemma 3)."""
+        t = np.asarray(rounds, float)
+        bound = self.radius**2 / (2 * step_size) + step_size * self.G * t / 2 + self.noise_cost * np.sqrt(t)
+        return with_assumptions(bound, self.assumptions)
 
     @validate_arguments
     def inverse_sqrt_step(self, eta: PositiveFloat, rounds: Annotated[Numbers, Ge(0)]) -> Float[np.ndarray, "..."]:
-        """Bound after each round in `rounds` for steps eta / sqrt(t): (diameter^2 / (2 eta) + eta G) sqrt(t).
+        """Regret bound after each round in `rounds` for steps eta / sqrt(t): (diameter^2 / (2 eta) + eta G) sqrt(t).
 
         Zinkevich (2003), Theorem 1, has the bound D^2/(2 step_t) + G/2 sum of steps, and the sum of 1/sqrt(s) is at
         most 2 sqrt(t). If the diameter is infinite, there is no bound for decreasing steps, and the value is inf.
         """
         t = np.asarray(rounds, float)
         if math.isinf(self.diameter):
-            return np.full(t.shape, math.inf)
-        return (self.diameter**2 / (2 * eta) + eta * self.G) * np.sqrt(t)
+            return with_assumptions(np.full(t.shape, math.inf), self.assumptions)
+        factor = self.diameter**2 / (2 * eta) + eta * self.G + self.noise_cost
+        return with_assumptions(factor * np.sqrt(t), self.assumptions)
 
 
 @cites("zinkevich2003online", "cesabianchi2010online", "cesabianchi2010learning")
+@assumes(OBLIVIOUS, prescribed_rate=True)
 @validate_arguments
 def gradient_descent(radius: PositiveFloat, G: PositiveFloat, n_rounds: Rounds) -> RegretBound:
     """Regret bound of projected gradient descent with E|g|^2 <= G: radius sqrt(G T), with step size radius / sqrt(G T).
 
-    It holds for convex losses and any comparator in the ball: Zinkevich (2003); paper A, Lemma 3; paper B, Lemma 3.
+    The bound holds for convex losses and any comparator in the ball: Zinkevich (2003); paper A, Lemma 3; paper B, Lemma
+    3.
 
     Args:
         radius: radius of the ball of hypotheses and comparators; its centre is the first hypothesis.

@@ -5,6 +5,7 @@ from typing import Annotated
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
+from jaxonline.bounds.assumptions import OBLIVIOUS, STOCHASTIC, assumes
 from jaxonline.bounds.bandits import Gaps
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
@@ -15,11 +16,12 @@ RoundCounts = Annotated[Float[ArrayLike, "..."], Ge(0)]
 
 
 @cites("freund1997specialize")
+@assumes(losses=(0.0, 1.0))
 @validate_arguments
 def sleeping_hedge(n_experts: CountFrom2, eta: PositiveFloat, awake_rounds: RoundCounts) -> Float[np.ndarray, "..."]:
-    """Regret of `Hedge(EWA(eta))` against an expert in the n rounds when it is awake: ln(K) / eta + eta n / 8.
+    """Regret bound of `Hedge(EWA(eta))` against an expert over its n awake rounds: ln(K) / eta + eta n / 8.
 
-    Freund, Schapire, Singer and Warmuth (1997), Theorem 1, with Hoeffding's lemma for losses in [0, 1].
+    The bound is Theorem 1 of Freund, Schapire, Singer and Warmuth (1997), with Hoeffding's lemma for losses in [0, 1].
 
     Args:
         n_experts: K.
@@ -35,11 +37,12 @@ def sleeping_hedge(n_experts: CountFrom2, eta: PositiveFloat, awake_rounds: Roun
 
 
 @cites("freund1997specialize", "auer2002nonstochastic")
+@assumes(OBLIVIOUS, losses=(0.0, 1.0))
 @validate_arguments
 def sleeping_exp3(n_arms: CountFrom2, eta: PositiveFloat, available_arms: RoundCounts) -> Float[np.ndarray, "..."]:
-    """Expected regret of `EXP3(eta)` against an arm in the rounds when it is available: ln(K) / eta + eta A / 2.
+    """Bound on the expected regret of `EXP3(eta)` against an arm, in its available rounds: ln(K) / eta + eta A / 2.
 
-    The weights are those of sleeping experts, and the mean of the second moments of the estimates in a round is at most
+    The arms have the weights of sleeping experts. The mean of the second moments of the estimates in a round is at most
     the number of available arms, as in Bubeck and Cesa-Bianchi (2012), Theorem 3.1. The bound assumes losses in [0, 1]
     and an oblivious environment.
 
@@ -58,16 +61,17 @@ def sleeping_exp3(n_arms: CountFrom2, eta: PositiveFloat, available_arms: RoundC
 
 
 @cites("kleinberg2010sleeping", "auer2002finite")
+@assumes(STOCHASTIC, "pseudo-regret", losses=(0.0, 1.0))
 @validate_arguments
 def sleeping_ucb1(gaps: Gaps, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
-    """Pseudo-regret of `UCB1` against the best ordering of the arms, for any masks that do not depend on the losses.
+    """Pseudo-regret bound of `UCB1` against the best ordering of the arms, for masks that do not depend on the losses.
 
-    With arms in the order of their means and the differences D(i, j) of the means of arms i < j, the bound is 8 ln T
-    sum (D(i, j) - D(i+1, j)) / D(i, j)^2 + (1 + pi^2/3) sum D(1, j); the first sum is over the pairs with D(i, j) > 0.
-    If all arms are always available, `ucb1` is smaller for three or more means. This is the argument of Kleinberg,
-    Niculescu-Mizil and Sharma (2010) for AUER with the constants of Auer et al. (2002), Theorem 1: an arm j that was
-    pulled 8 ln T / D(i, j)^2 times is not pulled again if arm i is the best available one, except with a probability
-    whose sum over rounds is at most pi^2/3.
+    Let the arms be in the order of their means, and let D(i, j) be the difference of the means of arms i < j. The bound
+    is 8 ln T sum (D(i, j) - D(i+1, j)) / D(i, j)^2 + (1 + pi^2/3) sum D(1, j); the first sum is over the pairs with
+    D(i, j) > 0. If all arms are always available, the bound `ucb1` is smaller for three or more means. The proof is the
+    argument of Kleinberg, Niculescu-Mizil and Sharma (2010) for AUER, with the constants of Auer et al. (2002), Theorem
+    1. Suppose that arm j was pulled 8 ln T / D(i, j)^2 times, and arm i is the best available arm. Then arm j is not
+    pulled again, except with a probability whose sum over rounds is at most pi^2/3.
 
     Args:
         gaps: gaps of the mean losses of the arms [K], 0 for a best arm.

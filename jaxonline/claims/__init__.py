@@ -1,6 +1,6 @@
-"""Claims of five papers as statements that `jaxonline.verify` checks, one module per topic, and their misprints.
+"""Claims of five papers as statements that `jaxonline.verify` checks, one module per topic, and their errata.
 
-`errata` lists papers and misprints; printed formulas are only in the modules `printed_*`.
+`errata` lists papers and errata; printed formulas are only in the modules `printed_*`.
 """
 
 from jaxonline.claims import errata

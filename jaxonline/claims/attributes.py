@@ -68,7 +68,7 @@ UNEVEN = np.array([2.0, -1.0, 0.5, 0.0, 0.3, -0.25, 0.4, 0.35])
 
 
 def _frequencies(estimators, key):
-    """Return how often each attribute is observed: for <w, x> by the l1 and the l2 distribution, and for x."""
+    """Return the frequency of each attribute in the samples for <w, x> (l1 and l2 distribution) and for x."""
     w = jnp.asarray(UNEVEN, jnp.float32)
     first, second = (estimator.choose(key, w) for estimator in estimators)
     rows = (first.weighted, second.weighted, first.subset)
@@ -77,7 +77,7 @@ def _frequencies(estimators, key):
 
 @claim("which attributes are observed, l1 and l2 distribution", "C, Algorithm 2", corrected="unbiased")
 def _choices(form: str, options: SamplingOptions) -> Verification:
-    """Test the frequency of each attribute separately: that of the rarest distinguishes weights^1.03 from weights."""
+    """Test each attribute's frequency separately: a rare attribute reveals a wrong exponent, such as |w_i|^1.03."""
     laws = [weights / weights.sum() for weights in (np.abs(UNEVEN), UNEVEN**2, np.ones(8))]
     estimators = (AttributeGradient(8), AttributeGradient(8, law="l2"))
     sampler = jax.tree_util.Partial(_frequencies, estimators)
@@ -117,7 +117,7 @@ def _vector(form: str, options: SamplingOptions) -> Verification:
     corrected="unbiased",
 )
 def _loss(form: str, options: SamplingOptions) -> Verification:
-    """The printed loss, with + w'v, is an estimate of (<w, x> + y)^2, whose minimiser predicts -y."""
+    """The loss printed in paper C, with + 2 y w'v, estimates (<w, x> + y)^2, whose minimiser predicts -y."""
     loss = pair_loss if form == "corrected" else printed_pair_loss
     with jax.enable_x64(True):
         p, moments = zip(*AttributePairs(K).support(X), strict=True)
@@ -140,10 +140,10 @@ def _mean_second_moment(key: Key[Array, ""]) -> Float[Array, "d d"]:
     corrected="respected",
 )
 def _convex(form: str, options: SamplingOptions) -> Verification:
-    """A symmetric matrix is positive semi-definite if the absolute sum of its eigenvalues is at most its trace.
+    """A symmetric matrix is positive semi-definite if the sum of its absolute eigenvalues is at most its trace.
 
-    The printed claim is on A, the mean of 50 symmetrised estimates of x x', as in the algorithm after 50 examples. The
-    corrected claim is on the projection of A.
+    The printed claim concerns the matrix A, the mean of 50 symmetrised estimates of x x', as in paper C's Algorithm 1
+    after 50 examples. The corrected claim concerns the projection of A onto the positive semi-definite matrices.
     """
     with jax.enable_x64(True):
         A = run_compiled(_mean_second_moment, jax.random.key(0))
@@ -160,7 +160,7 @@ def _convex(form: str, options: SamplingOptions) -> Verification:
     corrected="respected",
 )
 def _largest_entry(form: str, options: SamplingOptions) -> Verification:
-    """For x = (1, ..., 1) an entry of v is largest if its attribute is in a pair with itself and in k/2 - 1 others."""
+    """For x = (1, ..., 1) v_i is largest if attribute i is in a pair with itself and in k/2 - 1 other pairs."""
     d = len(X)
     largest = max(float(m.v.max()) for _, m in AttributePairs(K).support(np.ones(d)))
     return bound(largest, (2 if form == "printed" else 1 + K // 2) * d / K, note="the largest entry, its bound")

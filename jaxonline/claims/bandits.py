@@ -1,8 +1,8 @@
-"""Claims on the loss estimates of bandit algorithms, by enumeration of the drawn arm: K = 4 arms, N = 3 experts.
+"""Claims on loss estimates of bandit algorithms, checked by enumeration of the drawn arm (4 arms; EXP4: 3 experts).
 
-The estimates of EXP3 and EXP4 are unbiased. Those of EXP3-IX and EXP3.P are biased on purpose: one claim compares them
-with the losses (for EXP3.P, the gains), another with their intended mean. In the claims with masks one arm is not
-available.
+The estimates of EXP3 and EXP4 are unbiased. The estimates of EXP3-IX and EXP3.P are biased on purpose. One claim
+compares their means with the losses (EXP3-IX) or the gains (EXP3.P), another claim with the biased means that the
+algorithm intends. In the claims with masks, one arm is not available.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ MASK, CUMULATIVE_LOSSES = np.array([True, False, True, True]), np.array([0.5, 0.
 
 
 def _support(estimates: Callable[[Draw, Any], Any]) -> list[tuple[float, np.ndarray]]:
-    """Return, for each arm, its probability and the estimates after a pull of it."""
+    """Return, for each arm, its probability and the loss estimates after a pull of this arm."""
     with jax.enable_x64(True):
         p, losses = jnp.asarray(P), jnp.asarray(LOSSES)
         estimates_by_arm = jax.vmap(lambda arm: estimates(Draw(arm, p), losses[arm]))
@@ -41,7 +41,7 @@ def _support(estimates: Callable[[Draw, Any], Any]) -> list[tuple[float, np.ndar
 
 @claim("importance weights, EXP3", "Auer et al. 2002", cost="exact", printed="unbiased")
 def _exp3(form: str, options: SamplingOptions) -> Verification:
-    """With eta = 1 the state is the sum of the loss estimates, so after one update it is the estimate to test."""
+    """With eta = 1 the state of EXP3 after the first update is the loss estimate to test."""
     exp3 = EXP3(1.0)
 
     def estimates(move: Draw, loss: Any) -> Any:
@@ -52,7 +52,7 @@ def _exp3(form: str, options: SamplingOptions) -> Verification:
 
 
 def _sleeping_estimates(renormalised: bool) -> Verification:
-    """Return the verdict on the loss estimates of the available arms, for eta = 1 and non-uniform weights."""
+    """Return the verdict on EXP3's loss estimates with a mask, for the available arms and non-uniform weights."""
     exp3, weights = EXP3(1.0), np.exp(-CUMULATIVE_LOSSES)
     p = weights[MASK] / weights[MASK].sum()
     with jax.enable_x64(True):
@@ -75,7 +75,7 @@ def _sleeping(form: str, options: SamplingOptions) -> Verification:
 
 @claim("importance weights of all arms, EXP3 with masks", "Freund et al. 1997", cost="exact", printed="biased")
 def _sleeping_not_renormalised(form: str, options: SamplingOptions) -> Verification:
-    """If the probabilities are not renormalised over the available arms, the estimates are too large."""
+    """The loss estimates are too large if the probabilities are not renormalised over the available arms."""
     return _sleeping_estimates(renormalised=False)
 
 
@@ -83,7 +83,7 @@ def _sleeping_not_renormalised(form: str, options: SamplingOptions) -> Verificat
     "importance weights of the round answered, EXP3 with delay", "Joulani et al. 2013", cost="exact", printed="unbiased"
 )
 def _delayed(form: str, options: SamplingOptions) -> Verification:
-    """The answer to round 1 arrives in round 3, when the arms have other probabilities."""
+    """Test the loss estimate of round 1, whose answer arrives in round 3, when the arms have other probabilities."""
     learner, key = UpdateOnArrival(EXP3(1.0)), jax.random.key(0)
 
     def estimates(move: Draw, loss: Any) -> Any:
@@ -102,7 +102,7 @@ def _delayed(form: str, options: SamplingOptions) -> Verification:
     "importance weights of the present round, EXP3 with delay", "Joulani et al. 2013", cost="exact", printed="biased"
 )
 def _delayed_present(form: str, options: SamplingOptions) -> Verification:
-    """The probabilities of round 3 are wrong for the arm drawn in round 1."""
+    """Show that dividing the loss of round 1 by the arm's probability of round 3 gives a biased estimate."""
 
     def estimates(move: Draw, loss: Any) -> Any:
         losses, present = jnp.asarray(LOSSES), move._replace(probabilities=jnp.asarray(PRESENT_P))
@@ -114,7 +114,7 @@ def _delayed_present(form: str, options: SamplingOptions) -> Verification:
 
 @claim("importance weights of experts, EXP4", "Auer et al. 2002", cost="exact", printed="unbiased")
 def _exp4(form: str, options: SamplingOptions) -> Verification:
-    """With eta = 1 the state of EXP4 is the sum of the estimates of the experts' losses."""
+    """With eta = 1 the state of EXP4 after the first update is the estimate of the experts' losses to test."""
     exp4 = EXP4(1.0)
 
     def estimates(move: Draw, loss: Any) -> Any:

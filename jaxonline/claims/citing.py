@@ -18,11 +18,11 @@ from jaxonline.store.output_paths import write_text
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Bibliography:
-    """Entries of BibTeX; `print` shows them as a BibTeX file.
+    """BibTeX entries of papers; `print` shows them as a BibTeX file.
 
     Attributes:
-        uses: for the key of each entry, the names of the methods that it is cited for; no names for the package itself.
-        without: names of the given learners and other objects that have no known paper, such as your own.
+        uses: for each entry's key, the names of the methods for which the entry is cited; empty for the package itself.
+        without: names of the given objects that have no known paper, such as your own learners.
     """
 
     uses: Mapping[str, tuple[str, ...]]
@@ -30,7 +30,7 @@ class Bibliography:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys of all entries, the package first."""
+        """The BibTeX keys of all entries; the key of this package is the first."""
         return tuple(self.uses)
 
     def save(self, path: str | Path) -> Path:
@@ -59,7 +59,7 @@ def cite(*things: Any) -> Bibliography:
             the package is returned.
 
     Raises:
-        TypeError: an argument is none of these things.
+        TypeError: an argument is not one of the objects listed above.
         ValueError: a name is not the name of a method of this package.
 
     Example:
@@ -89,7 +89,7 @@ def cite(*things: Any) -> Bibliography:
 
 
 def _methods(thing: Any) -> Iterator[list[str]]:
-    """Yield a list of method names for each part of a thing, like those of `method_names`."""
+    """Yield one list of method names for each learner of a result and for its game, or one for any other object."""
     if isinstance(thing, Standings):
         for result in thing.results.values():
             yield from _methods(result)

@@ -1,6 +1,7 @@
 """Claims on random Fourier features (paper D) and on exponential weights (lecture E).
 
-Erratum E17 concerns Table 2 of paper D as a whole; `jaxonline reproduce multikernel` shows it, not this module.
+Erratum E17 concerns the whole Table 2 of paper D. No claim checks it; the command `jaxonline reproduce multikernel`
+shows it.
 """
 
 import math
@@ -66,7 +67,7 @@ def _laplacian(form: str, options: SamplingOptions) -> Verification:
     corrected="respected",
 )
 def _range(form: str, options: SamplingOptions) -> Verification:
-    """The printed range of the features is [-1, 1], but they reach sqrt(2)."""
+    """Paper D states the range [-1, 1] of the features sqrt(2) cos(<w, x> + b), but they reach sqrt(2)."""
     value = float(run_compiled(FourierFeatures([[0.0]], [0.0]), np.zeros(1, np.float32))[0])
     return bound(value, 1.0 if form == "printed" else math.sqrt(2.0) * (1 + 1e-6))
 
@@ -80,7 +81,7 @@ def _range(form: str, options: SamplingOptions) -> Verification:
     corrected="respected",
 )
 def _exponential_weights(form: str, options: SamplingOptions) -> Verification:
-    """Compare the regret of `Hedge` with the bound for its step: ten experts, one always right, and 1,000 rounds."""
+    """Compare the regret of `Hedge` with its bound: ten experts, of which one is always right, and 1,000 rounds."""
     n, rounds = 10, 1000
     step, limit = printed_exponential_weights(n, rounds)
     if form == "corrected":
@@ -102,7 +103,10 @@ def _losses_of_rounds(hedge: Hedge, losses: jax.Array) -> jax.Array:
 
 @claim("rates of BOA where the range is a power of two", "D, section 4", cost="exact", improved="unbiased")
 def _powers_of_two(form: str, options: SamplingOptions) -> Verification:
-    """For a power of two B (as for losses 0 and 1) 2^ceil(log2 B) = B, and the rate min(1/B, sqrt(ln K)/B) is 1/B."""
+    """For a range B of the losses that is a power of two (as for losses 0 and 1), 2^ceil(log2 B) is B.
+
+    Then BOA's rate min(1/B, sqrt(ln K)/B) is 1/B.
+    """
     boa, ranges = BOA(), np.array([1.0, 0.5, 0.25])
 
     def rates(losses):

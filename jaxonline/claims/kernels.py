@@ -1,7 +1,8 @@
 """Claims on kernels and on estimates of feature vectors (paper A, sections 2 and 5 and appendix B).
 
-The inner product of an estimate Psi~ and the exact Psi(x') has the mean k(x, x'). The check has one stratum for each
-number of copies (for the Gaussian map, each pair of numbers), at the points x and x' of erratum E6.
+The mean of the inner product of an estimate Psi~ and the exact Psi(x') is the kernel value k(x, x'). The check of a
+feature map has one stratum for each number of copies (for the Gaussian map, for each pair of numbers). The points x and
+x' are those of erratum E6.
 """
 
 import functools
@@ -23,6 +24,7 @@ from jaxonline.claims.printed_kernels import (
     printed_gaussian_second_moment,
     printed_lemma5_bound,
 )
+from jaxonline.claims.printed_proofs import GaussianCopies, printed_lemma5_step, printed_prod
 from jaxonline.claims.registry import SamplingOptions, claim
 from jaxonline.estimators.count_distributions import Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap, copy_moments, prod
@@ -58,11 +60,11 @@ def kernel_value(kernel: Kernel) -> float:
 def map_strata(
     feature_map: AnyMap, exact: AnyMap, counts: Sequence[tuple[int, ...]], terms: Sequence[float], remainder: float
 ) -> Strata:
-    """Return the strata of <Psi~, Psi(x')> for a feature map, one for each entry of `counts`.
+    """Return the strata of <Psi~, Psi(x')> for a feature map, one stratum for each entry of `counts`.
 
-    `exact` is the map without misprints, which computes the second moments. `counts` are the numbers of copies (N,) or
-    (N1, N2) in a box, in lexicographic order. `terms` are their terms of the series of k(x, x') from an independent
-    source, and `remainder` bounds the sum of the other terms.
+    `exact` is the feature map without misprints, which computes the second moments. `counts` lists the numbers of
+    copies, (N,) or (N1, N2), in a box, in lexicographic order. `terms` are the terms of the series of k(x, x') for
+    these counts, from an independent source. `remainder` bounds the sum of the other terms.
     """
     sizes = [max(column) + 1 for column in zip(*counts, strict=True)]
     laws = [feature_map.law] * len(sizes)
@@ -89,7 +91,7 @@ _BETAS: dict[type, Callable[[Any, int], float]] = {
 
 @functools.cache
 def _given(capacity: int) -> Callable[..., jax.Array]:
-    """Return a sampler of <Psi~, Psi(x')> given the counts of a stratum, with storage for `capacity` copies."""
+    """Return a sampler of <Psi~, Psi(x')> for the numbers of copies of a stratum, with room for `capacity` copies."""
 
     def given(feature_map, counts, draw, key, n):
         is_pair = counts.shape[1] == 2
@@ -100,7 +102,7 @@ def _given(capacity: int) -> Callable[..., jax.Array]:
 
 
 def _stratum(feature_map, sizes, key):
-    """Draw the counts and return the index of their stratum, or the number of strata if they are outside the box."""
+    """Draw the numbers of copies; return the index of their stratum, or the number of strata if outside the box."""
     drawn = jnp.stack(jax.tree.leaves(feature_map.sample_counts(key)))
     index = drawn[0] if len(drawn) == 1 else drawn[0] * sizes[1] + drawn[1]
     return jnp.where(jnp.all(drawn < sizes), index, jnp.prod(sizes))
@@ -135,7 +137,7 @@ def _exponential(form: str, options: SamplingOptions) -> Verification:
 
 @claim("feature map, binomial kernel", "A, section 2", erratum=5, printed="biased", corrected="unbiased")
 def _binomial(form: str, options: SamplingOptions) -> Verification:
-    """Features with the weights sqrt(beta_n) > 0 give the kernel (1 - <x, x'>)^-alpha, not the printed one."""
+    """Features with weights sqrt(beta_n) > 0 give the kernel (1 - <x, x'>)^-alpha, not the one printed in paper A."""
     target = float(run_compiled(printed_binomial, float(X @ X2), 0.5)) if form == "printed" else None
     return _dot_product(Binomial(0.5), options, 1.3, target)
 
@@ -186,7 +188,7 @@ def _gaussian(form: str, options: SamplingOptions) -> Verification:
     corrected="unbiased",
 )
 def _gaussian_series(form: str, options: SamplingOptions) -> Verification:
-    """The inner product of the printed features is 1.521 where the kernel is 0.951."""
+    """The inner product of the features printed in paper A is 1.521 where the Gaussian kernel is 0.951."""
     n = np.arange(60)
     entries = np.exp(n * math.log(2.0) + n * math.log(X @ X2) - np.array([math.lgamma(k + 1) for k in n]))
     right = math.exp(-float(X @ X + X2 @ X2)) * float(entries.sum())
@@ -237,7 +239,10 @@ def _lemma3(form: str, options: SamplingOptions) -> Verification:
 
 @claim("second moment of the Gaussian map", "A, Lemma 5", erratum=7, printed="violated", corrected="respected")
 def _lemma5(form: str, options: SamplingOptions) -> Verification:
-    """Compare the printed map's exact moment with its bound; the corrected bound has the largest E <x~, x~'>^2."""
+    """Compare exact second moments of feature maps with the bound of paper A, Lemma 5, as printed or corrected.
+
+    The corrected bound uses the largest possible E <x~, x~'>^2.
+    """
     if form == "printed":
         return bound(printed_gaussian_second_moment(1.5, 4.0, 1.0), printed_lemma5_bound(1.5, 4.0, 1.0))
     feature_map = GaussianFeatureMap(Gaussian(WIDTH), Geometric(P))
@@ -249,3 +254,64 @@ def _lemma5(form: str, options: SamplingOptions) -> Verification:
         kurtosis=200.0,
         **options.sampling(),
     )
+
+
+@claim(
+    "sum over N_2 in the second moment of the printed Gaussian map",
+    "A, Lemma 5",
+    erratum=25,
+    cost="exact",
+    printed="biased",
+    corrected="unbiased",
+)
+def _lemma5_step(form: str, options: SamplingOptions) -> Verification:
+    """The mean over N1 and N2 of the squared weights of Eq. 6 times B^(2 N1 + N2), against the proof's series."""
+    p, B, width, n = 1.5, 4.0, 1.0, np.arange(80)
+    log_factorials, log_pmf = special.gammaln(n + 1.0), np.log((p - 1) / p ** (n + 1.0))
+    first = np.exp(log_pmf + 2 * ((n + 1) * math.log(p) - log_factorials - math.log(p - 1)) + n * math.log(B**2))
+    second = np.exp(n * math.log(4 / B)) * first  # 2^(2n) B^n instead of B^(2n)
+    step = printed_lemma5_step if form == "printed" else printed_gaussian_second_moment
+    return unbiased(None, float(first.sum() * second.sum()), support=[(1.0, step(p, B, width))], detect=1e-6)
+
+
+@claim(
+    "product of Gaussian estimates with N_2 = 0 and N_2 = 1",
+    "A, Subroutine 6",
+    erratum=26,
+    cost="exact",
+    printed="biased",
+    corrected="unbiased",
+)
+def _other_numbers(form: str, options: SamplingOptions) -> Verification:
+    """The tensors have different orders, so that the product is 0; the printed Prod returns p^4/(p - 1)^4 = 16."""
+    none, feature_map = np.zeros((0, 2, 2)), GaussianFeatureMap(Gaussian(1.0), Geometric(P))
+
+    def right() -> jax.Array:
+        copies = jnp.asarray([X], jnp.float32)
+        return prod(*(feature_map.assemble((jnp.int32(0), jnp.int32(n)), copies) for n in (0, 1)))
+
+    if form == "printed":
+        value = printed_prod(P, 1.0, GaussianCopies(none, X[None][:0]), GaussianCopies(none, X[None]))
+    else:
+        value = float(run_compiled(right))
+    return unbiased(None, 0.0, support=[(1.0, value)])
+
+
+@claim(
+    "the kernel |x x'| in one dimension",
+    "A, section 5.2",
+    erratum=30,
+    cost="exact",
+    printed="violated",
+    corrected="respected",
+)
+def _absolute_product(form: str, options: SamplingOptions) -> Verification:
+    """Printed: Q has a Taylor series with beta_n >= 0. As Q(t) = |t| is even with Q(0) = 0, Q(1/2) <= Q(1)/4 follows.
+
+    Corrected: it is positive semi-definite, as in `_binomial_definite`.
+    """
+    if form == "printed":
+        return bound(abs(0.5), abs(1.0) / 4)
+    points = np.linspace(-0.9, 1.1, 9)
+    gram = np.abs(np.multiply.outer(points, points))
+    return bound(float(np.abs(np.linalg.eigvalsh(gram)).sum()), float(np.trace(gram)))

@@ -1,7 +1,7 @@
-"""Claims on learners: the mean of an update is the step of the paper with the exact gradient.
+"""Claims on learners: the mean of a random update equals the paper's step with the exact gradient.
 
-Each learner runs ten rounds through its own oracle; its next update is a random number with a known mean. This tests
-the whole update: queries, estimate, step size and state. (The claims on EXP3 are in `bandits`.)
+Each learner runs ten rounds through its own oracle; its next update is random and has a known mean. A claim tests the
+whole update: queries, estimate, step size and state. (The claims on EXP3 are in `bandits`.)
 """
 
 import functools
@@ -80,7 +80,7 @@ def _run_rounds(learner, feedback, rows, outcomes):
 
 @functools.cache
 def _update_sampler(statistic: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a sampler of `statistic(learner, before, after)`, with the states before and after one update."""
+    """Return a sampler of `statistic(learner, before, after)`, with the learner's states before and after an update."""
 
     def sample(learner, feedback, state, x, y, key):
         after = _step(learner, feedback, state, jnp.int32(ROUNDS + 1), x, y, key)
@@ -140,7 +140,7 @@ def _attributes_l2(form: str, options: SamplingOptions) -> Verification:
 
 @claim("update on Fourier features of two copies, mean features", "B, Lemma 1", few=True, improved="unbiased")
 def _on_features(form: str, options: SamplingOptions) -> Verification:
-    """Noise damps the means of features by e^(-omega' Sigma omega / 2); the step is the gradient at these means."""
+    """Noise multiplies mean features by e^(-omega' Sigma omega / 2); the mean step is the gradient at these means."""
     features = FourierFeatures(_FREQUENCIES, None, 1.3)
     learner = WithFeatures(GradientLearner(TwoCopies(), InverseSqrt(STEP)), features)
     state = _state_after_rounds(learner, COPIES, XS, YS)
@@ -197,7 +197,7 @@ def _surrogate_change(learner, before, after):
 
 @claim("update of kernel learning with a surrogate", "B, Theorem 3", few=True, improved="unbiased")
 def _surrogate(form: str, options: SamplingOptions) -> Verification:
-    """With the surrogate kernel, noise has no effect on the mean change at z, -step 2 (w(x) - y) k(x, z)."""
+    """With the surrogate kernel, the mean change of w(z) is -step 2 (w(x) - y) k(x, z), as without noise."""
     variances, kernel = [0.1, 0.2, 0.05], Gaussian(1.5)
     learner = SurrogateKernel(Surrogate(kernel, variances, 3), InverseSqrt(STEP), ROUNDS + 1)
     state = _state_after_rounds(learner, COPIES, XS, YS)

@@ -14,6 +14,7 @@ from jaxonline.bounds import noisy_kernel_geometric
 from jaxonline.claims.kernels import VARIANCE, X, noisy_point
 from jaxonline.claims.printed_bounds import printed_noisy_kernel
 from jaxonline.claims.printed_kernels import printed_gradient_length, printed_projection
+from jaxonline.claims.printed_proofs import printed_calls_of_prod
 from jaxonline.claims.registry import SamplingOptions, claim
 from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric, minimum_variance
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, FeatureMap, GaussianFeatureMap
@@ -58,7 +59,7 @@ def _projection(form: str, options: SamplingOptions) -> Verification:
 def length_sample(
     form: str, capacity: int, estimator: GradientLength, feature_map: FeatureMap, w: jax.Array, y: Any, key: jax.Array
 ) -> Capped:
-    """Return an estimate g~ for the hypothesis Psi(w), from noisy copies of x and y, or noisy labels `y(key)`."""
+    """Return an estimate g~ for the hypothesis Psi(w), from noisy copies of x and a label y or labels `y(key)`."""
     x = jnp.asarray(X, w.dtype)
 
     def fresh(key):
@@ -87,7 +88,7 @@ def _sampler(form: str, capacity: int, *args: Any) -> jax.tree_util.Partial:
     corrected="unbiased",
 )
 def _classification(form: str, options: SamplingOptions) -> Verification:
-    """The right mean is e^0.6 = 1.822; the printed estimator has the mean e^-0.6 = 0.549."""
+    """The correct mean is e^0.6 = 1.822; the estimator printed in paper A has the mean e^-0.6 = 0.549."""
     moment = float((W @ X) ** 2 + VARIANCE * (W @ W))
     estimator = GradientLength.for_loss(Exponential(), Geometric(P), moment)
     linear = DotProductFeatureMap(Linear(), FiniteDistribution([0.0, 1.0]))
@@ -104,7 +105,7 @@ def _classification(form: str, options: SamplingOptions) -> Verification:
     "length of the gradient, regression, exponential kernel", "A, Subroutine 1", printed="unbiased", improved="unbiased"
 )
 def _regression(form: str, options: SamplingOptions) -> Verification:
-    """Test the whole estimate of Algorithm 1: random numbers of feature vectors, and of copies for each of them."""
+    """Test the estimate of Algorithm 1: a random number of feature vectors, each from a random number of copies."""
     feature_map, w, y, capacity = DotProductFeatureMap(ExponentialKernel(), Geometric(P)), 0.5 * W, -1.0, 12
     inner = math.exp(float(w @ X))
     product = sum(
@@ -129,7 +130,10 @@ def _regression(form: str, options: SamplingOptions) -> Verification:
 
 @claim("length of the gradient, regression, a noisy label for each factor", "A, Subroutine 1", improved="unbiased")
 def _noisy_labels(form: str, options: SamplingOptions) -> Verification:
-    """Labels 0.1 +- 0.5 and <w, x> = 0.6 give the mean erf(0.5) = 0.521; a shared label gives (erf(0) + erf(1)) / 2."""
+    """Test noisy labels 0.1 +- 0.5 at <w, x> = 0.6: the mean of g~ is erf(0.5) = 0.521.
+
+    One noisy label for all factors of g~ would give the mean (erf(0) + erf(1)) / 2.
+    """
     label, spread, inner = 0.1, 0.5, float(W @ X)
     moment = (inner - label) ** 2 + VARIANCE * float(W @ W) + spread**2
     estimator = GradientLength.for_loss(SmoothedAbsolute(1.0), minimum_variance, moment)
@@ -194,7 +198,7 @@ def _combine(estimator: GradientLength, n: np.ndarray, y: np.ndarray) -> np.ndar
 
 
 def _round_queries(feature_map, estimator, key):
-    """Draw the number of copies of one round: those of one Psi~ for the hypothesis and of N more Psi~ for g~."""
+    """Draw the number of copies of one round: for one Psi~ of the hypothesis and for the N vectors Psi~ of g~."""
     key, length_key = jax.random.split(key)
     n = estimator.series.law.sample(length_key)
     queries_of_estimates = jax.vmap(lambda k: feature_map.queries(feature_map.sample_counts(k)))(
@@ -222,6 +226,22 @@ def _queries(feature_map: FeatureMap, expected: float, options: SamplingOptions)
 
 
 @claim(
+    "calls of Prod in Grad_Length_Estimate, p = 1.1",
+    "A, section 5.2",
+    erratum=30,
+    cost="exact",
+    printed="biased",
+    corrected="unbiased",
+)
+def _calls_of_prod(form: str, options: SamplingOptions) -> Verification:
+    """N factors of t - 1 products each: the mean over P(N = n) = (p - 1)/p^(n + 1), up to n = 1000."""
+    p, t, n = 1.1, 21, np.arange(1001)
+    mean = float(np.sum((p - 1) / p ** (n + 1.0) * n * (t - 1)))
+    calls = printed_calls_of_prod(t) if form == "printed" else (t - 1) * Geometric(p).mean()
+    return unbiased(None, mean, support=[(1.0, float(calls))], detect=1e-6)
+
+
+@claim(
     "regret in regression, labels of size 40",
     "A, Theorem 1, Example 1",
     erratum=19,
@@ -230,7 +250,7 @@ def _queries(feature_map: FeatureMap, expected: float, options: SamplingOptions)
     corrected="respected",
 )
 def _regression_regret(form: str, options: SamplingOptions) -> Verification:
-    """For x = 1 without noise and labels +Y or -Y by a fair coin, the expected loss of a learner is at least T Y^2.
+    """For x = 1 without noise and fair random labels +Y or -Y, every learner has an expected loss of at least T Y^2.
 
     If S is the sum of the signs of the T labels, the best |w| <= 1 in hindsight loses T Y^2 - max (2 w Y S - T w^2).
     """

@@ -20,18 +20,19 @@ the expected one.
 ## The claims
 
 *Printed* is the statement of the paper, *corrected* the right one, *improved* goes beyond the paper; E1, E2, ... are
-the misprints below. *Bias* is in units of the target, with the half-width of its interval; for a bound it is
+the errata below. *Bias* is in units of the target, with the half-width of its interval; for a bound it is
 value / bound - 1. *Detectable* is the minimum detectable bias, which is found with probability 0.999 or more. The
 false-alarm rate of each row is at most 1e-9. No interval relies on the central limit theorem. Intervals of the methods
 *kurtosis*, *second moment* and *bernstein* assume the kurtosis, the second moment or the range of the claim, which the
 rows of `jaxonline verify --json` contain.
 
 {table}
-## The misprints
+## The errata
 
-E17 concerns a table, not an estimator, and has no row above: `jaxonline reproduce multikernel` prints that table as
-published and corrected. The others have rows, printed and corrected. The printed formulas, as functions, are in
-[the modules printed_\\*](../jaxonline/claims).
+Misprints, and statements that do not hold. E17 concerns a table, not an estimator, and has no row above: `jaxonline
+reproduce multikernel` prints that table as published and corrected. E22, on a construction that the paper leaves out,
+and the small misprints E35 and E36 have no rows either. The others have rows, printed and corrected. The printed
+formulas, as functions, are in [the modules printed_\\*](../jaxonline/claims).
 
 {errata}"""
 

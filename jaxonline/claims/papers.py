@@ -9,13 +9,13 @@ import inspect
 from pathlib import Path
 from typing import NamedTuple
 
-from jaxonline.claims.errata import PAPERS
+from jaxonline.claims.errata import ERRATA, PAPERS
 from jaxonline.claims.registry import Claim, all_claims
 from jaxonline.claims.report import as_text
 
 
 class Place(NamedTuple):
-    """A place in a paper, its content, and the names of its code."""
+    """A place in a paper, a summary of its content, and the names of the code for it."""
 
     where: str  # sections, equations, theorems and algorithms, separated by commas
     what: str
@@ -39,9 +39,11 @@ PLACES: dict[str, list[Place]] = {
         Place("Example 2", "the exponential loss", "losses.Exponential"),
         Place("Example 3", "the smoothed absolute loss", "losses.SmoothedAbsolute"),
         Place("Example 4", "the smoothed hinge loss", "losses.SmoothedHinge"),
-        Place("section 4.3, Theorem 3, section 5.3, Theorem 5", "one noisy copy is not enough",
+        Place("section 4.3, Theorem 3, section 5.3, Theorem 5, Appendix E", "one noisy copy is not enough",
               "environments.indistinguishable_pair environments.unavoidable_regret study.ready.impossibility"),
-        Place("Theorem 4", "regret with any unbiased g~ and Psi~", "bounds.unbiased_steps bounds.noisy_kernel"),
+        Place("Theorem 4, Appendix D", "regret with any unbiased g~ and Psi~",
+              "bounds.unbiased_steps bounds.noisy_kernel environments.OppositeLabels environments.OppositeInstances "
+              "study.ready.games.adaptive"),
         Place("section 5.2, Subroutine 2, Lemma 3", "Map_Estimate of a dot-product kernel",
               "estimators.DotProductFeatureMap"),
         Place("Subroutine 3, Lemma 4, Subroutine 4", "Prod, inner products of estimates",
@@ -62,7 +64,7 @@ PLACES: dict[str, list[Place]] = {
         Place("Theorem 3", "its regret", "bounds.surrogate_kernel"),
         Place("section 6.1, Theorem 4", "radial kernels as mixtures of Gaussian ones (Schoenberg)", "kernels.radial"),
         Place("Lemma 3", "gradient descent on any sequence of vectors", "bounds.gradient_descent"),
-        Place("Lemma 4", "the surrogate kernel k^ with E k^(a, x~) = k(a, x)", "estimators.Surrogate"),
+        Place("Lemma 4, Eq. 7", "the surrogate kernel k^ with E k^(a, x~) = k(a, x)", "estimators.Surrogate"),
         Place("Lemma 5, Lemma 6, Lemma 9", "the angle beta, and the radius W that it gives",
               "comparators.positive_negative_angle bounds.surrogate_radius"),
         Place("Appendix E, Lemma 8", "surrogates of radial kernels, the worked case (1 + r^2/d)^-1",
@@ -134,7 +136,7 @@ PLACES: dict[str, list[Place]] = {
 
 
 def claims_at(letter: str, place: Place) -> list[Claim]:
-    """Return the claims, in all forms, whose `paper` ends with this place of the paper."""
+    """Return the claims, in all forms, whose attribute `paper` ends with this place of the paper."""
     keys = {key.strip().lower() for key in place.where.split(",")}
     matches = []
     for claim in all_claims():
@@ -161,7 +163,7 @@ def papers_page() -> str:
         "# Where is each paper in the code?",
         "",
         "`python -m jaxonline.claims.papers > docs/papers.md` generates this page. [claims.md](claims.md) explains the "
-        "claims and the misprints E1 to E20.",
+        f"claims and the errata E1 to E{len(ERRATA)}.",
     ]
     for letter, places in PLACES.items():
         lines += ["", f"## {letter}", "", f"{PAPERS[letter]}.", ""]

@@ -1,4 +1,4 @@
-"""Plot of claims, with an interval for the bias of each."""
+"""Plot of an interval for the bias of each claim."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,8 +18,9 @@ _LINEAR_RANGE = 0.1
 def plot_intervals(rows: Sequence[Row]) -> Any:
     """Plot an interval for the bias of each claim; the interval of a correct claim contains zero.
 
-    A claim on a bound has the interval of value / bound - 1, which is not above zero if the bound is respected. The
-    axis is linear near zero and logarithmic beyond. Rows without a finite bias and half-width are left out.
+    For a claim on a bound, the interval is that of value / bound - 1; it is not above zero if the bound is respected.
+    The axis of the bias is linear near zero and logarithmic beyond. Rows without a finite bias and half-width are left
+    out.
 
     Example:
         >>> from jaxonline.claims import plot_intervals, run_claims

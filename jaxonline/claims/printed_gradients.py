@@ -17,7 +17,7 @@ from jaxonline.parameters.struct import struct
 
 @struct
 class PrintedKnownCovariance:
-    """Gradient of paper B, Lemma 2, as printed (E11): - Sigma w where - 2 Sigma w is right; its bias is Sigma w."""
+    """Gradient estimate printed in paper B, Lemma 2: - Sigma w where - 2 Sigma w is right (erratum E11)."""
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
         """Return 2 (<w, x~> - y~) x~ - Sigma w."""
@@ -33,7 +33,10 @@ def printed_attribute_gradient(
     seen: AttributeIndices,
     x_subset: Float[Array, "half"],
 ) -> Float[Array, "d"]:
-    """Gradient of paper C, Algorithm 2 (E14): y^ has x_j for x_i, with j the last (here largest) index of v's loop."""
+    """Return the gradient estimate printed in paper C, Algorithm 2: y^ has x_j for x_i (erratum E14).
+
+    Here j is the last index in the loop that computes v, which is the largest index.
+    """
     last = x_subset[jnp.argmax(seen.subset)]
     return estimator.gradient(w, y, seen, x_subset, jnp.full_like(x_subset, last))
 
@@ -41,7 +44,7 @@ def printed_attribute_gradient(
 def printed_attribute_support(
     estimator: AttributeGradient, w: Float[np.ndarray, "d"], x: Float[np.ndarray, "d"], y: float
 ) -> list[tuple[float, np.ndarray]]:
-    """Outcomes of `printed_attribute_gradient` (E14) with probabilities, for small d and k and the l1 distribution."""
+    """Enumerate (probability, value) of `printed_attribute_gradient`, for small d and k and the l1 distribution."""
     half, weights = estimator.n_attributes // 2, np.abs(w) / np.abs(w).sum()
     subsets = list(itertools.combinations(range(len(w)), half))
     pairs = list(itertools.product(subsets, itertools.product(np.flatnonzero(weights), repeat=half)))
@@ -59,5 +62,5 @@ def printed_attribute_support(
 
 
 def printed_pair_loss(w: Float[Array, "d"], moments: PairMoments, y: ArrayLike) -> Float[Array, ""]:
-    """Loss w'Aw + 2 y w'v + y^2 as printed in paper C, Algorithm 1 (E15), with + 2 y w'v where - 2 y w'v is right."""
+    """Return w'Aw + 2 y w'v + y^2, the loss printed in paper C, Algorithm 1; - 2 y w'v is right (erratum E15)."""
     return w @ moments.A @ w + 2 * y * (w @ moments.v) + y * y

@@ -1,4 +1,4 @@
-"""Wrong formulas for kernels and feature maps as printed in papers A and B, for comparison with the right ones.
+"""Wrong formulas for kernels and feature maps as printed in papers A and B, for comparison with the right formulas.
 
 The right formulas are in `jaxonline.kernels` and in `feature_maps`, `gradient_length`, `surrogates` of
 `jaxonline.estimators`.
@@ -27,22 +27,22 @@ from jaxonline.parameters.struct import struct
 
 
 def printed_binomial(a: ArrayLike, exponent: float) -> Array:
-    """Printed "binomial kernel" (1 + a)^-alpha with a = <x, x'> of paper A, section 2 (E5), which is no kernel."""
+    """Return (1 + <x, x'>)^-alpha, paper A's "binomial kernel", which is no kernel (erratum E5); `a` is <x, x'>."""
     return (1.0 + as_floating(a)) ** -exponent
 
 
 def printed_binomial_coefficients(n_terms: int, exponent: float) -> np.ndarray:
-    """Taylor coefficients of `printed_binomial` (erratum E5), which alternate in sign."""
+    """Return the Taylor coefficients of `printed_binomial` (erratum E5 of paper A), which alternate in sign."""
     n = np.arange(check.count("n_terms", n_terms))
     return (-1.0) ** n * special.poch(exponent, n) / special.factorial(n)
 
 
 @struct
 class PrintedGaussianFeatureMap(FeatureMap):
-    """Gaussian feature map as printed in paper A, Subroutine 5 (E6): (2/width^2)^n / n! instead of its square root.
+    """Gaussian feature map printed in paper A, Subroutine 5: (2/width^2)^n / n! lacks the square root (erratum E6).
 
-    The inner product of two printed features (Subroutines 6 and 7) is `printed_gaussian_kernel`. The map has the
-    arguments of `GaussianFeatureMap` and delegates its other methods to it.
+    The inner product of two printed features (paper A, Subroutines 6 and 7) is `printed_gaussian_kernel`. The printed
+    map has the arguments of `GaussianFeatureMap` and uses its methods where they are not affected.
     """
 
     kernel: Gaussian
@@ -51,13 +51,13 @@ class PrintedGaussianFeatureMap(FeatureMap):
 
     @property
     def right(self) -> GaussianFeatureMap:
-        """The map without the misprint."""
+        """The Gaussian feature map without the misprint."""
         return GaussianFeatureMap(self.kernel, self.law, self.pair_law)
 
     def combine(
         self, counts: tuple[Int[Array, ""], Int[Array, ""]], pairs: PairProduct, factors: Float[Array, "l d"]
     ) -> NoisyFeature:
-        """Compute the estimate of Subroutine 5 with the printed factor."""
+        """Compute the estimate of paper A, Subroutine 5, with the printed factor."""
         n1, n2 = (jnp.asarray(count, jnp.int32) for count in counts)
         dtype = factors.dtype
         sign = jnp.where(n1 % 2 == 0, pairs.sign, -pairs.sign)
@@ -110,7 +110,10 @@ class PrintedGaussianFeatureMap(FeatureMap):
 
 
 def printed_gaussian_kernel(x: ArrayLike, x2: ArrayLike, width: float) -> float:
-    """Product of printed features (E6): e^(-(|x|^2 + |x'|^2)/width^2) sum_n (4 <x, x'>/width^4)^n / n!^2."""
+    """Return the inner product of two Gaussian features as printed in paper A (erratum E6).
+
+    The product is e^(-(|x|^2 + |x'|^2)/width^2) sum_n (4 <x, x'>/width^4)^n / n!^2.
+    """
     x, x2 = np.asarray(x, float), np.asarray(x2, float)
     series = special.hyp0f1(1.0, 4.0 * (x @ x2) / width**4)
     return float(math.exp(-(x @ x + x2 @ x2) / width**2) * series)
@@ -119,7 +122,7 @@ def printed_gaussian_kernel(x: ArrayLike, x2: ArrayLike, width: float) -> float:
 def printed_gaussian_second_moment(
     p: float, copy_moment: float, width: float, pair_moment: float | None = None
 ) -> float:
-    """Second moment (p/(p-1))^2 I_0(2 sqrt(pF)/w^2) I_0(4 sqrt(pM)/w^2), exactly, of the printed Gaussian map (E7).
+    """Exact second moment (p/(p-1))^2 I_0(2 sqrt(pF)/w^2) I_0(4 sqrt(pM)/w^2) of paper A's printed Gaussian map (E7).
 
     `copy_moment` is M = E |x~|^2; `pair_moment` is F = E <x~, x~'>^2, by default the largest possible value M^2.
     """
@@ -129,10 +132,10 @@ def printed_gaussian_second_moment(
 
 
 def printed_lemma5_bound(p: float, copy_moment: float, width: float) -> float:
-    """Bound (p/(p-1))^2 exp((sqrt(p) M + 2 p sqrt(M)) / w^2) of paper A, Lemma 5 (E7): the exponent lacks a factor 2.
+    """Bound (p/(p-1))^2 exp((sqrt(p) M + 2 p sqrt(M)) / w^2) on E|Psi~|^2 printed in paper A, Lemma 5 (erratum E7).
 
-    The last step of the proof squares two exponential series, and (sum a^n/n!)^2 is e^(2a). The value is inf if it
-    exceeds float64.
+    The exponent lacks a factor 2: the last step of the proof squares two exponential series, and (sum a^n/n!)^2 is
+    e^(2a). The bound is inf if it exceeds float64.
     """
     exponent = (math.sqrt(p) * copy_moment + 2.0 * p * math.sqrt(copy_moment)) / width**2
     try:
@@ -142,7 +145,7 @@ def printed_lemma5_bound(p: float, copy_moment: float, width: float) -> float:
 
 
 def printed_projection(squared_norm: ArrayLike, bound: ArrayLike) -> Array:
-    """Factor on alpha in paper A, Algorithm 1 (E8): sqrt(B_w) / n~ if n~ = |w|^2 > B_w (right: sqrt(B_w / n~))."""
+    """Factor on alpha printed in paper A, Algorithm 1: sqrt(B_w)/n~ if n~ = |w|^2 > B_w (erratum E8: sqrt(B_w/n~))."""
     n, bound = as_floating(squared_norm), as_floating(bound)
     return jnp.where(n > bound, jnp.sqrt(bound) / n, jnp.ones_like(n))
 
@@ -154,9 +157,9 @@ def printed_gradient_length(
     hypothesis: Callable[[NoisyFeature], Float[Array, ""]],
     y: ArrayLike,
 ) -> LengthEstimate:
-    """Grad_Length_Estimate of a classification loss as printed (paper A, Subroutine 1, E9): no y inside the product.
+    """Estimate g~ of a classification loss printed in paper A, Subroutine 1: no y inside the product (erratum E9).
 
-    The estimate has the mean y l'(<w, Psi(x)>). The arguments are those of `GradientLength.estimate`.
+    The printed estimate has the mean y l'(<w, Psi(x)>). The arguments are those of `GradientLength.estimate`.
     """
     if estimator.kind != "classification":
         raise ArgumentError("estimator", f"must be of the kind 'classification' (got {estimator.kind!r})")
@@ -171,7 +174,7 @@ def printed_gradient_length(
 def printed_radial_surrogate(
     mixture: GaussianMixture, standard_deviation: float, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]
 ) -> Float[Array, ""]:
-    """Surrogate of a mixture of Gaussian kernels in paper B, appendix E (E13): 2 sigma u < 1 for 2 sigma^2 u."""
+    """Surrogate of a Gaussian mixture printed in paper B, appendix E: 2 sigma u < 1 for 2 sigma^2 u (erratum E13)."""
     rates = np.asarray(mixture.rates, float)
     check.numbers("2 sigma u", 2.0 * standard_deviation * rates, lt=1.0)
     difference = as_floating(x) - as_floating(x2)
@@ -182,5 +185,5 @@ def printed_radial_surrogate(
 
 
 def printed_lemma7_bound(standard_deviation: float, c: float) -> float:
-    """Bound exp(2 sigma c) of paper B, Lemma 7, as printed (E13); exp(2 sigma^2 c) is right."""
+    """Bound exp(2 sigma c) on R^2 printed in paper B, Lemma 7; exp(2 sigma^2 c) is right (erratum E13)."""
     return math.exp(2.0 * standard_deviation * c)

@@ -1,6 +1,6 @@
 """Claims, which are statements of the papers and of this package that `jaxonline.verify` checks, and their runner.
 
-The claims are in the modules `TOPICS`; the papers and misprints are in `errata`.
+The claims are in the modules `TOPICS`; the papers and errata are in `errata`.
 """
 
 import dataclasses
@@ -30,12 +30,23 @@ from jaxonline.verify.result import BIASED, RESPECTED, UNBIASED, VIOLATED, Verif
 FORMS = ("printed", "corrected", "improved")
 EXACT, SAMPLED = COSTS = ("exact", "sampled")
 MAX_SAMPLES = 2**31 - 1  # counted in int32
-TOPICS = ("series", "kernels", "lengths", "noise", "attributes", "features", "bandits", "learners")
+TOPICS = (
+    "series",
+    "kernels",
+    "lengths",
+    "regret",
+    "noise",
+    "surrogates",
+    "attributes",
+    "features",
+    "bandits",
+    "learners",
+)
 
 
 @dataclasses.dataclass(frozen=True)
 class SamplingOptions:
-    """Sampling options of `run_claims`; the check of a claim passes them on as `**options.sampling()`.
+    """Sampling options of `run_claims`, which a claim's check passes on to `verify` as `**options.sampling()`.
 
     Attributes:
         samples: number of samples, or None for the number that the error rates require.
@@ -67,11 +78,11 @@ class Claim:
 
     Attributes:
         name: the claim in a few words, with the number of its erratum if it has one.
-        paper: letter of the paper, and the equation, lemma or algorithm.
-        form: "printed" as in the paper, "corrected", or "improved" beyond the paper.
+        paper: the letter of the paper, then the equation, lemma or algorithm with the claim.
+        form: "printed" for the claim as in the paper, "corrected", or "improved" for a claim beyond the paper.
         expected: the expected verdict.
         check: `check(options)` returns the verification.
-        erratum: number of the misprint, or None.
+        erratum: the number of the claim's misprint, or None.
         cost: "exact" if the check needs no samples and takes milliseconds; "sampled" if it compiles a program, draws
             samples and takes seconds.
     """
@@ -92,7 +103,7 @@ class Claim:
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A claim and its verification: one line of `jaxonline verify`."""
+    """A claim with its verification, which is one line of the output of `jaxonline verify`."""
 
     claim: Claim
     verification: Verification
@@ -100,14 +111,14 @@ class Row:
 
     @property
     def as_expected(self) -> bool:
-        """Whether the verdict is the expected one."""
+        """Whether the claim has its expected verdict."""
         return self.verification.verdict == self.claim.expected
 
     def as_dict(self) -> dict[str, Any]:
         """Return all fields of the row for a file, with None for unknown values.
 
-        `bias`, `half_width`, `detectable` and `cap_bias` are in units of the target (for bounds: value / bound - 1),
-        second moments are in the units of the estimator.
+        `bias`, `half_width`, `detectable` and `cap_bias` are in units of the target (for claims on bounds they refer to
+        value / bound - 1). Second moments are in units of the estimator.
         """
         claim, verification = self.claim, self.verification
         return {
@@ -152,8 +163,8 @@ def claim(
     """Register a check as one claim for each form: `@claim(name, paper, printed="biased", corrected="unbiased")`.
 
     The decorated function is called as `check(form, options)` and returns a `Verification`. `few` declares that at most
-    about 30 blocks of samples suffice, so that it is faster to compile without optimisation. `expected` is the expected
-    verdict of each form; the other arguments are those of `Claim`.
+    about 30 blocks of samples suffice, so that it is faster to compile without optimisation. `expected` gives the
+    expected verdict of each form; the other arguments are those of `Claim`.
     """
 
     def register(check: Callable[..., Verification]) -> Callable[..., Verification]:
@@ -220,11 +231,11 @@ def run_claims(
         samples: number of samples of each sampled check; None for the number that the error rates require.
         seed: the seed.
         progress: called as `progress(name, done, total)`; `done` is the number of finished claims, with fractions for
-            those in progress. Several threads call it, but only one at a time.
+            those in progress. Several threads call `progress`, but only one thread at a time.
         mesh: the devices; by default all of them, or one if several claims are checked at a time.
         cost: cost of the claims, as in `select`.
         at_once: number of claims checked at a time, each in a thread, since compilation uses one core; by default one
-            for each available core. Verdicts do not depend on this number.
+            for each available core. The verdicts do not depend on the number of claims checked at a time.
 
     Example:
         >>> from jaxonline.claims import run_claims
@@ -258,7 +269,7 @@ class _SharedProgress:
         self._progress, self._shares, self._lock = progress, [0.0] * n, threading.Lock()
 
     def of_claim(self, number: int, name: str) -> Callable[[int, int], None]:
-        """Return the progress function of one claim, and report its start."""
+        """Report the start of one claim and return its function `progress(done, total)`."""
         self.report(number, name, 0.0)
         return lambda done, total: self.report(number, name, 0.99 * done / max(total, 1))
 
@@ -271,7 +282,7 @@ class _SharedProgress:
 
 
 def exit_code(rows: Iterable[Row]) -> int:
-    """Return 0 if every verdict is the expected one, else 1."""
+    """Return the exit code 0 if every claim has its expected verdict, else 1."""
     return int(not all(row.as_expected for row in rows))
 
 

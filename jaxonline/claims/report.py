@@ -75,7 +75,7 @@ def markdown_table(rows: Sequence[Row]) -> str:
 
 
 def markdown_errata() -> str:
-    """Return the misprints as a table in Markdown."""
+    """Return the errata as a table in Markdown."""
     lines = [["", "paper", "printed", "right", "note"], ["---"] * 5]
     for erratum in ERRATA:
         place = f"{erratum.paper}, {erratum.place}"
@@ -120,8 +120,8 @@ def verify_command(
 ) -> int:
     """Run claims with a progress bar, print their table, write the requested files, and return the exit code.
 
-    The table fits a terminal of at least 80 columns (or the number in COLUMNS). In a file or a pipe every row is one
-    line.
+    The table fits a terminal of at least 80 columns (or of the number of columns in the variable COLUMNS). In a file or
+    a pipe every row of the table is one line.
 
     Args:
         pattern: pattern of the claims (see `jaxonline.claims.registry.select`).

@@ -1,7 +1,7 @@
 """Claims on losses and on the series estimator of their derivative (paper A, Lemma 1 and Examples 2 to 4).
 
-The copies X have Gaussian noise of variance 0.05, so that every moment is known exactly. Each number N of copies is a
-stratum and belongs to one term of the Taylor series. All estimators with the same kind of distribution of N share a
+The copies of X have Gaussian noise of variance 0.05, so that every moment is known exactly. Each number N of copies is
+a stratum and belongs to one term of the Taylor series. All estimators with the same kind of distribution of N share a
 compiled program.
 """
 
@@ -65,7 +65,8 @@ def series_strata(estimator: SeriesEstimator, mean: float, terms: np.ndarray | N
     """Return the strata of a series estimator, with the exact term and second moment of each stratum.
 
     `terms` are gamma_n (mean - centre)^n from an independent source (`taylor_terms`), one for each coefficient of the
-    estimator. If `terms` is None, the estimator's own coefficients are used: only its weights and its sum are tested.
+    estimator. If `terms` is None, the estimator's own coefficients are used: then only its weights and its sum are
+    tested.
     """
     estimator, offset = one_program(estimator), mean - host_float("centre", estimator.centre)
     if terms is None:
@@ -99,7 +100,7 @@ def _second(mean: float, centre: float = 0.0) -> float:
 def _by_strata(
     loss: SeriesLoss, law: Any, options: SamplingOptions, mean: float = MEAN, centre: float = 0.0
 ) -> Verification:
-    """Compare the estimator of l'(mean) with l'(mean), computed without the series in float64."""
+    """Compare the mean of the series estimator at `mean` with l'(mean), which is computed without the series."""
     estimator = SeriesEstimator.for_loss(loss, law, _second(mean, centre), centre=centre)
     with jax.enable_x64(True):
         target = float(run_compiled(type(loss).derivative, loss, np.float64(mean)))
@@ -194,7 +195,7 @@ def _hinge_majorant(form: str, options: SamplingOptions) -> Verification:
     printed="violated",
 )
 def _hinge_majorant_appendix(form: str, options: SamplingOptions) -> Verification:
-    """Example 3's bound, which the appendix derives for the hinge loss, is 0.615, below the sum 0.972 of the series."""
+    """Paper A's appendix bounds l'_+ of the smoothed hinge loss by 0.615 (Example 3's bound); its sum is 0.972."""
     return bound(_majorant(SmoothedHinge(1.0), 0.2, 60), printed_absolute_majorant(0.2, 1.0))
 
 
@@ -220,7 +221,7 @@ def _absolute_majorant(form: str, options: SamplingOptions) -> Verification:
     printed="violated",
 )
 def _absolute_majorant_appendix(form: str, options: SamplingOptions) -> Verification:
-    """Example 4's bound, which the appendix derives for the absolute loss, is 1121, below the series' sum 1630."""
+    """Paper A's appendix bounds l'_+ of the smoothed absolute loss by 1121 (Example 4's bound); its sum is 1630."""
     return bound(_majorant(SmoothedAbsolute(1.0), 3.0, 120), printed_hinge_majorant(3.0, 1.0))
 
 
@@ -255,7 +256,7 @@ def _erf(z: np.ndarray) -> np.ndarray:
 
 @claim("polynomial sequence Q_n -> f (Chebyshev, f = erf)", "A, section 3.2", improved="unbiased")
 def _sequence(form: str, options: SamplingOptions) -> Verification:
-    """Compare with the terms c_n T_n = Q_n - Q_(n-1) on [-1.6, 1.4], with c_n from an interpolation of degree 60."""
+    """Compare a Chebyshev sequence on [-1.6, 1.4] with its terms c_n T_n; c_n is from interpolation of degree 60."""
     degree, low, high, mean = 12, -1.6, 1.4, 0.5
     centre, scale = (low + high) / 2, (high - low) / 2
     sequence = chebyshev(_erf, degree, low, high)
@@ -309,6 +310,42 @@ def _copies(form: str, options: SamplingOptions) -> Verification:
     return queries(counts, 1 / (p - 1), kurtosis=20.0, detect=0.005, max_samples=max_samples, **options.sampling())
 
 
+def _squared_moment(law: Any) -> float:
+    """E theta^2 of the estimator of 2 E X, the derivative of the squared loss, for E X^2 = 1."""
+    return exact_second_moment(SeriesEstimator([0.0, 2.0], law), 1.0)
+
+
+@claim(
+    "second moment as p grows, squared loss",
+    "A, section 3.2",
+    erratum=23,
+    cost="exact",
+    printed="violated",
+    corrected="respected",
+)
+def _larger_p(form: str, options: SamplingOptions) -> Verification:
+    """Printed: p = 1.1 has no more than p = 2, but 48.4 and 16. Corrected: p = 2 has the least, 4 p^2/(p - 1)."""
+    if form == "printed":
+        return bound(_squared_moment(Geometric(1.1)), _squared_moment(Geometric(2.0)))
+    others = [_squared_moment(Geometric(float(p))) for p in np.delete(np.linspace(1.05, 6.0, 100), 19)]
+    return bound(_squared_moment(Geometric(2.0)), min(others))
+
+
+@claim(
+    "ratio of second moments with and without P(N = 0)",
+    "A, section 3.2",
+    erratum=34,
+    cost="exact",
+    printed="biased",
+    corrected="unbiased",
+)
+def _without_zero(form: str, options: SamplingOptions) -> Verification:
+    """Squared loss, p = 3: 18 with P(N = 0) = (p - 1)/p, and 6 with N from 1 on, whose P(N = 1) is (p - 1)/p."""
+    p = 3.0
+    ratio = _squared_moment(Geometric(p)) / _squared_moment(FiniteDistribution([1 / p, (p - 1) / p]))
+    return unbiased(None, ratio, support=[(1.0, 1.0 if form == "printed" else p)], detect=1e-6)
+
+
 @claim("number of copies, any distribution", "A, section 3.2", improved="unbiased")
 def _copies_of_law(form: str, options: SamplingOptions) -> Verification:
     law = FiniteDistribution([0.1, 0.25, 0.3, 0.0, 0.2, 0.15])
@@ -330,7 +367,7 @@ def _coefficients(name: str) -> None:
 
     @claim(f"coefficients of the series of l', {name} loss", "A, Lemma 1", cost="exact", improved="unbiased")
     def check(form: str, options: SamplingOptions) -> Verification:
-        """Test the ratio of each of the first 16 coefficients about 0.3 to that from Cauchy's integral on a circle."""
+        """Compare the first 16 Taylor coefficients about 0.3, as ratios, with those from Cauchy's integral."""
         terms = loss.coefficients(16, 0.3) * offset ** np.arange(16)
         ratios = np.float32(terms / taylor_terms(loss, 0.3, offset, 16))  # sufficient precision
         return unbiased(None, np.ones(16), support=[(1.0, ratios)], detect=1e-4)

@@ -12,7 +12,7 @@ _POINTS = 1024
 
 
 def complex_derivative(loss: SeriesLoss) -> Callable[[np.ndarray], np.ndarray]:
-    """Return l' of a loss for complex numbers, from the papers' closed forms; raise a TypeError for other losses."""
+    """Return l' of a loss for complex numbers, from the papers' closed forms; raise a TypeError for unknown losses."""
     if isinstance(loss, Squared):
         return lambda z: 2 * z
     if isinstance(loss, Exponential):
@@ -31,9 +31,9 @@ def complex_derivative(loss: SeriesLoss) -> Callable[[np.ndarray], np.ndarray]:
 def taylor_terms(loss: SeriesLoss, centre: float, offset: float, n_terms: int) -> np.ndarray:
     """Return gamma_n offset^n for n < n_terms, where l'(a) = sum gamma_n (a - centre)^n; errors are 1e-15 max |l'|.
 
-    The radius of the circle is twice the offset, or half way from the offset to the edge of the disc of convergence if
-    that is smaller. The trapezoidal rule converges geometrically there. Raises a ValueError if `offset` is outside the
-    disc.
+    The radius of the circle of integration is twice the offset, or half way from the offset to the edge of the disc of
+    convergence if that is smaller. On this circle the trapezoidal rule converges geometrically. Raises a ValueError if
+    `offset` is outside the disc.
     """
     size, edge = abs(offset), loss.radius(centre)
     if not size < edge:

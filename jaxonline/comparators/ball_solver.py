@@ -2,10 +2,10 @@
 
 With the Gram matrix K = L L' the best f = sum a_i k(x_i, .) has the coordinates w = L' a, the values f(x_i) = (L w)_i
 and the norm |w|. A proximal Newton step minimises a quadratic model of the loss over the ball, with slopes g and
-curvatures D at the current f. Its solution is w = (mu + L'DL)^-1 L'(Df - g): if w is inside the ball for mu = 0, the
-multiplier mu is 0, otherwise mu > 0 gives |w| = radius. A line search from the current w to this solution follows.
-Since the loss is convex, every h in the ball has a loss of at least loss + <L'g, h - w>. So the loss exceeds its
-minimum by at most the gap <L'g, w> + radius |L'g|.
+curvatures D at the current f. The minimiser of the model is w = (mu + L'DL)^-1 L'(Df - g). The multiplier mu is 0 if
+this w is inside the ball; otherwise mu > 0 is such that |w| = radius. A line search from the current w to this
+minimiser follows. Since the loss is convex, every h in the ball has a loss of at least loss + <L'g, h - w>. So the loss
+exceeds its minimum by at most the gap <L'g, w> + radius |L'g|.
 """
 
 import itertools
@@ -43,7 +43,7 @@ class Solution(NamedTuple):
 
 
 def loss_terms(loss: Loss, y: Float[np.ndarray, "n"]) -> LossTerms:
-    """Return a function that computes losses, slopes and curvatures, with one program for all numbers of rows."""
+    """Return a function for losses, slopes and curvatures, with one compiled program for all numbers of rows."""
 
     def terms(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         padded = np.zeros(len(y))
@@ -63,8 +63,9 @@ def _terms(loss: Loss, values: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.
 def factorise(gram: Float[np.ndarray, "n n"], ends: Sequence[int]) -> Factor:
     """Factorise the Gram matrix by pivoted Cholesky, block by block.
 
-    Block i of the rows ends before row `ends[i]`; `ends` increase to n. An instance is chosen if the distance of k(x_i,
-    .) to the span of the chosen instances exceeds rounding; within a block, the furthest instance is chosen first.
+    Block i of the rows ends before row `ends[i]`; the entries of `ends` increase to n. An instance becomes a pivot if
+    the distance of k(x_i, .) to the span of the earlier pivots exceeds rounding; within a block, the furthest instance
+    is the next pivot.
     """
     tolerance = 20 * len(gram) * np.finfo(float).eps * gram.diagonal().max(initial=0.0)
     chosen, columns, triangle = np.zeros(0, int), [], np.zeros((0, 0))
@@ -90,10 +91,10 @@ def _solve_lower(triangle: np.ndarray, right: np.ndarray) -> np.ndarray:
 def minimise(
     matrix: Float[np.ndarray, "n m"], terms: LossTerms, radius: float, tolerance: float, start: Solution | None = None
 ) -> Solution:
-    """Minimise the loss until the gap is at most `tolerance` times the loss of f = 0, or float64 allows no decrease.
+    """Minimise the loss until the duality gap is at most `tolerance` times the loss of f = 0, or rounding stops it.
 
-    `matrix` is L, and `terms` computes the loss. The search starts at `start`, a solution in the first coordinates, or
-    at 0.
+    `matrix` is the factor L of the Gram matrix, and `terms` computes the loss. The search starts at `start`, a solution
+    in the first coordinates, or at 0.
     """
     w, multiplier = np.zeros(matrix.shape[1]), 0.0
     if start is not None:

@@ -11,7 +11,7 @@ from jaxonline.parameters.struct import struct
 
 @struct
 class BestArm:
-    """Best arm (or expert) in hindsight: the one with the smallest cumulative loss.
+    """Best arm (or expert) in hindsight: the arm with the smallest cumulative loss.
 
     Outcomes are vectors of the losses of all arms. Under `game.PseudoRegret` losses are expected losses.
 

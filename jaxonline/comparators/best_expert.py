@@ -14,7 +14,7 @@ from jaxonline.parameters.struct import struct
 
 @struct
 class BestExpert:
-    """Best expert in hindsight: the one with the smallest cumulative loss.
+    """Best expert in hindsight: the expert with the smallest cumulative loss.
 
     Instances are vectors of the experts' predictions. If outcomes are vectors of the experts' losses, use `BestArm`.
 

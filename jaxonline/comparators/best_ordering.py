@@ -16,12 +16,12 @@ MAX_ARMS = 8
 @cites("kleinberg2010sleeping")
 @struct
 class BestOrdering:
-    """Best ordering of the arms: in each round it pulls the first arm of the ordering that is available.
+    """Best ordering of the arms: in each round, the first arm of the ordering that is available is pulled.
 
     The best ordering has the smallest cumulative loss in hindsight; dynamic programming over sets of arms finds it
-    exactly (at most 8 arms). Under `game.PseudoRegret` with fixed mean losses the best ordering is that of the means,
-    so that its loss in a round is the smallest mean of an available arm; `BestOfEachRound` computes this loss for any
-    number of arms.
+    exactly (at most 8 arms). Under `game.PseudoRegret` with fixed mean losses the best ordering sorts the arms by their
+    means. The loss of this ordering in a round is then the smallest mean of an available arm, which `BestOfEachRound`
+    computes for any number of arms.
 
     Example:
         >>> import jaxonline as jo
@@ -37,7 +37,7 @@ class BestOrdering:
     uses_masks: ClassVar[bool] = True
 
     def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, "sets K"]:
-        """Return, for each set of arms and each k, the loss of arm k if k is available but no arm of the set, else 0.
+        """Return, for each set and each arm k, the loss of k if arm k is available and no arm of the set is, else 0.
 
         Set number n contains arm k if bit k of n is 1. Raises a TypeError if the instance has no mask, or for more than
         8 arms.

@@ -13,7 +13,7 @@ from jaxonline.parameters.struct import struct
 
 @struct
 class BestSet:
-    """Best set of arms in hindsight: smallest cumulative loss (expected under `PseudoRegret`), for `losses.SumOfArms`.
+    """Set of arms with the smallest cumulative loss (expected under `PseudoRegret`), for the loss `losses.SumOfArms`.
 
     Args:
         select: function of the cumulative losses [K] that returns the set [m] with the smallest sum, such as

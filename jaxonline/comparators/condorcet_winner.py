@@ -17,8 +17,8 @@ from jaxonline.parameters.struct import set_field, static, struct
 class CondorcetWinner:
     """The pair (c, c) of the Condorcet winner c, which beats every other arm with a probability above 1/2.
 
-    The game must have the `loss` of this comparator, `losses.PairLoss(c)`. The pair (c, c) has the loss 0, so the
-    regret is the cumulative loss.
+    The game must use the loss `losses.PairLoss(c)`, which is the attribute `loss` of the comparator. The pair (c, c)
+    has the loss 0, so the regret is the cumulative loss.
 
     Args:
         preferences: arm i beats arm j with probability `preferences[i, j]` [K, K]; the matrix and its transpose add up
@@ -47,7 +47,7 @@ class CondorcetWinner:
 
     @property
     def loss(self) -> PairLoss:
-        """The loss of pairs of arms relative to the winner."""
+        """The loss of pairs of arms relative to the Condorcet winner."""
         return PairLoss(self.winner)
 
     @property

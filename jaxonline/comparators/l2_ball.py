@@ -26,7 +26,7 @@ class L2Ball:
 
     Args:
         radius: radius of the ball; inf for unconstrained least squares. Sums in float32 determine the least-squares
-            predictor badly if instances are (nearly) linearly dependent; enable float64 for it.
+            predictor badly if instances are (nearly) linearly dependent; enable float64 for such data.
 
     Example:
         >>> import numpy as np
@@ -48,7 +48,7 @@ class L2Ball:
         return best_in_l2_ball(sums, float(np.asarray(self.radius)))[0]
 
     def best_predictor(self, sums: QuadraticSums) -> np.ndarray:
-        """Predictor [..., d] with the smallest cumulative loss in the ball; of several, that with the smallest norm."""
+        """Best predictor [..., d] in the ball by cumulative loss; the one of smallest norm if several are best."""
         return best_in_l2_ball(sums, float(np.asarray(self.radius)))[1]
 
 

@@ -1,7 +1,8 @@
 """Comparator: the best predictor in a ball of an RKHS for any convex loss, also for the first t rounds only.
 
-By the representer theorem f is sum a_i k(x_i, .), so the problem is convex over a ball of R^m. It is solved on the host
-in float64: exactly for the squared loss (`best_in_l2_ball`), and for other losses until the duality gap is small.
+By the representer theorem f is sum a_i k(x_i, .), so the problem is convex over a ball of R^m. The problem is solved on
+the host in float64: exactly for the squared loss (`best_in_l2_ball`), and for other losses until the duality gap is
+small.
 """
 
 import warnings
@@ -79,8 +80,8 @@ def best_in_rkhs_ball(
         radius: radius of the ball.
         loss: a convex and twice differentiable loss, from `jaxonline.losses` or your own; the squared loss is solved
             exactly.
-        tolerance: for other losses, the duality gap at which the search stops, relative to the loss of f = 0; a gap
-            that stays larger gives a RuntimeWarning.
+        tolerance: for losses other than the squared loss, the duality gap at which the search stops, relative to the
+            loss of f = 0; a gap that stays larger gives a RuntimeWarning.
 
     Raises:
         TypeError: `loss` is not a loss, or it is the zero-one loss.
@@ -115,7 +116,7 @@ def best_in_rkhs_ball(
 
 @struct
 class RKHSBall:
-    """Best predictor with |f| <= radius in the RKHS of a kernel, for the first t rounds of a game and several t.
+    """Best predictors with |f| <= radius in the RKHS of a kernel, for the first t rounds of a game, for several t.
 
     Args:
         kernel: any kernel.
@@ -177,7 +178,7 @@ class RKHSBall:
 
 
 def gram_matrix(kernel: Kernel, X: np.ndarray, X2: np.ndarray | None = None) -> np.ndarray:
-    """Gram matrix of the rows of `X` and `X2` in float64; if `X2` is None, of `X` alone and exactly symmetric."""
+    """Gram matrix of the rows of `X` and `X2` in float64; without `X2`, the exactly symmetric matrix of `X` alone."""
     with jax.enable_x64(True):
         gram = np.asarray(_gram(kernel, np.asarray(X, float), None if X2 is None else np.asarray(X2, float)), float)
     return (gram + gram.T) / 2 if X2 is None else gram
@@ -195,7 +196,7 @@ def _distinct_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _weighted_terms(terms: LossTerms, counts: np.ndarray) -> LossTerms:
-    """Multiply the loss terms of each row by the number of times that it occurs."""
+    """Multiply the loss terms of each row by the number of times that the row occurs."""
     return lambda values: tuple(counts * term for term in terms(values))  # type: ignore[return-value]
 
 

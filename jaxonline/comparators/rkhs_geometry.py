@@ -16,8 +16,8 @@ def rkhs_norm(kernel: AnyKernel, X: Float[ArrayLike, "n d"], coefficients: Float
     """Norm of the element sum a_i k(x_i, .) of an RKHS.
 
     With a surrogate kernel this norm is the smallest radius W of Algorithm 2 for which Theorem 3 of "Learning from
-    noisy data under distributional assumptions" covers the comparator: its counterpart in the surrogate RKHS has this
-    norm.
+    noisy data under distributional assumptions" covers the comparator. The reason is that the comparator's counterpart
+    in the surrogate RKHS has this norm.
 
     Args:
         kernel: any kernel.

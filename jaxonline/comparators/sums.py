@@ -9,7 +9,7 @@ from jaxonline.game.protocols import Comparator
 
 
 def cumulative_statistic(comparator: Comparator, X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"]) -> PyTree:
-    """Sum of the statistic of a comparator over a data set, as a sum in float64.
+    """Return the sum of a comparator's statistic over a data set, added up in float64.
 
     Example:
         >>> import numpy as np

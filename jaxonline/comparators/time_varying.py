@@ -24,7 +24,7 @@ class BestSegments:
     """Best sequence of experts (or arms) with at most k segments, the comparator of the switching regret.
 
     Outcomes are vectors of the losses of all experts. Dynamic programming finds the best sequence exactly, in time T k
-    K for K experts (`best_segments`). With one segment the comparator is the same as `BestArm`.
+    K for K experts (`best_segments`). With one segment the comparator is `BestArm`.
 
     Args:
         n_segments: k, the largest number of segments; there are at most k - 1 switches.
@@ -42,7 +42,7 @@ class BestSegments:
     def best_losses(
         self, X: PyTree, y: Float[np.ndarray, "T K"], rounds: Int[np.ndarray, "G"]
     ) -> Float[np.ndarray, "G"]:
-        """Best loss over the first t rounds, for each t of `rounds` (TypeError unless `y` is [T, K])."""
+        """Return the smallest loss over the first t rounds, for each t of `rounds` (TypeError unless `y` is [T, K])."""
         del X
         if y.ndim != 2:
             raise ArgumentTypeError("outcomes", f"must be vectors of losses for BestSegments (got shape {y.shape[1:]})")
@@ -59,8 +59,8 @@ class BestSegments:
 class BestOfEachRound:
     """Best expert (or arm) of every round, the comparator of the dynamic regret.
 
-    Outcomes are vectors of the losses of all experts; under `game.PseudoRegret` they are the expected losses. In games
-    with masks (`environments.Sleeping`) it is the best available expert.
+    Outcomes are vectors of the losses of all experts; under `game.PseudoRegret` outcomes are the expected losses. In
+    games with masks (`environments.Sleeping`) the comparator is the best available expert.
 
     Example:
         >>> import numpy as np

@@ -12,12 +12,34 @@ from jaxonline.environments.experts import FiniteClass, RandomWalkExperts, Switc
 from jaxonline.environments.linear import LinearModel
 from jaxonline.environments.moving_arms import DriftingArms, SwitchingArms
 from jaxonline.environments.preference_arms import PreferenceArms
+from jaxonline.environments.reacting import OppositeInstances, OppositeLabels
 from jaxonline.environments.separable import SeparableData
 from jaxonline.environments.sleeping import Sleeping
 
 __all__ = [
-    "Autoregressive", "BernoulliArms", "ChasingNoise", "ContextualLinearArms", "ContraryLabels", "ContraryLosses",
-    "DataStream", "DriftingArms", "DriftingModel", "FiniteClass", "GaussianArms", "HiddenAttribute", "HiddenBestArm",
-    "LinearModel", "PreferenceArms", "RandomWalkExperts", "SeparableData", "Sleeping", "SwitchingArms",
-    "SwitchingExperts", "indistinguishable_pair", "three_bits", "unavoidable_regret",
-]  # fmt: skip
+    "Autoregressive",
+    "BernoulliArms",
+    "ChasingNoise",
+    "ContextualLinearArms",
+    "ContraryLabels",
+    "ContraryLosses",
+    "DataStream",
+    "DriftingArms",
+    "DriftingModel",
+    "FiniteClass",
+    "GaussianArms",
+    "HiddenAttribute",
+    "HiddenBestArm",
+    "LinearModel",
+    "OppositeInstances",
+    "OppositeLabels",
+    "PreferenceArms",
+    "RandomWalkExperts",
+    "SeparableData",
+    "Sleeping",
+    "SwitchingArms",
+    "SwitchingExperts",
+    "indistinguishable_pair",
+    "three_bits",
+    "unavoidable_regret",
+]

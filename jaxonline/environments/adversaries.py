@@ -37,7 +37,7 @@ NOISELESS_MULTIPLES = 3.0, -1.0  # instances of the game without noise are these
 
 
 class IndistinguishablePair(NamedTuple):
-    """Two games in which a noisy copy has the same distribution in every round: it is 3e or -e.
+    """Two games in which one noisy copy per round has the same distribution: it is uniform on {3e, -e}.
 
     Attributes:
         without_noise: instances are uniform on {3e, -e}; copies are equal to the instances.
@@ -53,20 +53,21 @@ class IndistinguishablePair(NamedTuple):
 def indistinguishable_pair(
     direction: Vector = (1.0,), *, loss: Annotated[Any, Component("loss")] = SQUARED, reveal_covariance: bool = False
 ) -> IndistinguishablePair:
-    """Two games that no learner can distinguish with one noisy copy a round (proof of Theorem 3); all labels are 1.
+    """Return two games that no learner can distinguish with one noisy copy a round (paper A, proof of Theorem 3).
 
-    A learner with one copy a round makes moves of the same distribution in both games. But the best linear predictors
-    differ: e/5 and e for the squared loss. So one of the two regrets is linear in T (`unavoidable_regret`). Learners
-    that take two copies or know the covariance can distinguish the games. A predictor with the value 1 at 3e, -e and e,
-    which kernels or an intercept allow, has no loss in either game. Theorem 5 generalises the pair. In its first game
-    the instances have any distribution, without noise. In its second game every instance is the mean of this
-    distribution, and the noisy copies have this distribution.
+    All labels are 1. In both games the moves of a learner with one copy a round have the same distribution. But the
+    best linear predictors of the two games differ: they are e/5 and e for the squared loss. So the regret in one of the
+    two games is linear in T (`unavoidable_regret`). Learners that take two copies or know the covariance can
+    distinguish the games. A predictor with the value 1 at 3e, -e and e, which kernels or an intercept allow, has no
+    loss in either game. Theorem 5 of paper A generalises this pair of games. In the first game of Theorem 5 the
+    instances have any distribution, without noise. In its second game every instance is the mean of this distribution,
+    and the noisy copies have this distribution.
 
     Args:
-        direction: e, a vector [d] of length 1; d is the dimension of the instances. Raises a ValueError for another
-            length.
+        direction: e, a vector [d] of length 1; d is the dimension of the instances. Raises a ValueError if the length
+            is not 1.
         loss: the loss of both games.
-        reveal_covariance: whether learners may ask for the covariance of the noise. Theorem 3 assumes that they may
+        reveal_covariance: whether learners may ask for the covariance of the noise. Theorem 3 assumes that learners may
             not.
 
     Example:
@@ -97,15 +98,16 @@ def unavoidable_regret(
 ) -> float:
     """Lower bound on the regret per round with one copy a round, in the worse game of `indistinguishable_pair`.
 
-    A linear predictor is one number w in both games: its predictions for e, 3e, -e are w, 3w, -w. Against the best |w|
-    <= radius its expected regrets per round are F1(w) = (l(3w) + l(-w))/2 - min and F2(w) = l(w) - min, where l(a) is
-    the loss of the prediction a for the label 1. The hypotheses w_t have the same distribution in both games, and F1,
-    F2 are convex. Let m be the mean of E w_t over the rounds. For every T, and for randomised learners, too, the larger
-    expected regret is at least T max(F1(m), F2(m)) >= T min_w max(F1(w), F2(w)); the function returns this minimum
-    without T. The minimum is over |w| <= radius. The hypotheses must be in this ball, too, unless the loss is squared
-    and radius >= 1. For the squared loss F1 = 5 (w - 1/5)^2 and, with radius >= 1, F2 = (w - 1)^2: the minimum is (1 -
-    1/sqrt(5))^2 = 0.3056, at w = 1/sqrt(5). The minimum is 0 if both games have the same best predictor, as for radius
-    <= 1/5. The proof of Theorem 3 assumes a "large enough" ball and leaves the constant open.
+    Both games depend only on the component w of a linear predictor along e: its predictions for e, 3e, -e are w, 3w,
+    -w. Compared with the best |w| <= radius, its expected regrets per round in the two games are F1(w) = (l(3w) +
+    l(-w))/2 - min and F2(w) = l(w) - min. Here l(a) is the loss of the prediction a for the label 1. The hypotheses w_t
+    have the same distribution in both games, and F1, F2 are convex. Let m be the mean of E w_t over the rounds t. For
+    every T, and also for randomised learners, the larger expected regret is at least T max(F1(m), F2(m)) >= T min_w
+    max(F1(w), F2(w)). The function returns this minimum without the factor T. The minimum is over |w| <= radius. The
+    learner's hypotheses must be in this ball, too, unless the loss is squared and radius >= 1. For the squared loss F1
+    = 5 (w - 1/5)^2 and, with radius >= 1, F2 = (w - 1)^2: the minimum is (1 - 1/sqrt(5))^2 = 0.3056, at w = 1/sqrt(5).
+    The minimum is 0 if both games have the same best predictor, for example if radius <= 1/5. The proof of Theorem 3 in
+    paper A assumes a "large enough" ball and leaves the constant open.
 
     Args:
         radius: radius of the comparator's ball |w| <= radius.
@@ -167,13 +169,13 @@ class ChasingNoise:
     """Adversarial noise along the learner's hypothesis, in the rounds after a good prediction or in all rounds.
 
     If a learner uses a noisy copy as the instance, its gradient has a bias along Sigma w: the covariance of the noise
-    times its hypothesis. For a given E|noise|^2 the bias is largest for noise along w. The adversary does not observe
-    w, but it observes past instances x and predictions y_hat, and the mean of y_hat x is E[x x'] w. So its noise is s
-    xi aim/|aim| if the last error was at most the mean error before it, and 0 otherwise. Here aim is the decayed mean
-    of y_hat x (a random direction before any prediction), and xi is c or -1/c with probabilities 1/(1 + c^2) and c^2/(1
-    + c^2), times sqrt(variance). The mean is 0, and E|noise|^2 is `variance` or 0 in every call. The sign s is that of
-    the last prediction for even copies and the opposite for odd copies, so the distribution also changes between the
-    calls of a round.
+    times its hypothesis. For a given E|noise|^2 this bias is largest for noise along the hypothesis w. The adversary
+    does not observe w, but it observes past instances x and predictions y_hat, and the mean of y_hat x is E[x x'] w. So
+    the adversary's noise is s xi aim/|aim| if the last error was at most the mean error before it, and 0 otherwise.
+    Here aim is the decayed mean of y_hat x (a random direction before any prediction), and xi is c or -1/c with
+    probabilities 1/(1 + c^2) and c^2/(1 + c^2), times sqrt(variance). The mean of the noise is 0, and E|noise|^2 is
+    `variance` or 0 in every call. The sign s is that of the last prediction for even copies and the opposite for odd
+    copies, so the distribution also changes between the calls of a round.
 
     Since there is no noise after bad predictions, the adversary spends only a part of its budget. So a kernel learner
     that uses copies as instances may lose less than under Gaussian noise with the same E|noise|^2 in every call. With
@@ -182,7 +184,7 @@ class ChasingNoise:
 
     Args:
         variance: the budget a: E|noise|^2 <= a in every call.
-        skew: c; for c = 1 the distribution is symmetric.
+        skew: the number c in the distribution of xi; for c = 1 the distribution is symmetric.
         memory: the weight of the past in the decayed mean.
         always: whether there is noise in every round, also after bad predictions.
 

@@ -63,7 +63,8 @@ class BernoulliArms(ContextFreeArms):
 
     Example:
         >>> import jax, jaxonline as jo
-        >>> jo.environments.BernoulliArms([0.0, 1.0]).answer(jax.random.key(0), (), 1, None, None)[0].tolist()
+        >>> losses, _ = jo.environments.BernoulliArms([0.0, 1.0]).answer(jax.random.key(0), (), 1, None, None)
+        >>> losses.vector().tolist()
         [0.0, 1.0]
     """
 
@@ -91,7 +92,8 @@ class GaussianArms(ContextFreeArms):
 
     Example:
         >>> import jax, jaxonline as jo
-        >>> jo.environments.GaussianArms([0.25, 0.5], std=0.0).answer(jax.random.key(0), (), 1, None, None)[0].tolist()
+        >>> losses, _ = jo.environments.GaussianArms([0.25, 0.5], std=0.0).answer(jax.random.key(0), (), 1, None, None)
+        >>> losses.vector().tolist()
         [0.25, 0.5]
     """
 
@@ -113,7 +115,7 @@ class GaussianArms(ContextFreeArms):
 @cites("auer2002nonstochastic")
 @struct
 class HiddenBestArm(ContextFreeArms):
-    """Bandit of the minimax lower bound: Bernoulli arms, of which each run draws one to be better by `gap`.
+    """Bandit of the minimax lower bound: Bernoulli arms, of which one, drawn anew in each run, is better by `gap`.
 
     The other arms have mean loss 1/2. With the gap of `over_horizon`, the expected pseudo-regret of every learner is at
     least min(sqrt(K T), T) / 20 (`bounds.minimax`): Auer, Cesa-Bianchi, Freund and Schapire (2002), Theorem 5.1.
@@ -135,7 +137,7 @@ class HiddenBestArm(ContextFreeArms):
     @classmethod
     @validate_arguments
     def over_horizon(cls, n_arms: Count, n_rounds: Rounds) -> "HiddenBestArm":
-        """Return the bandit with the gap of Theorem 5.1 for T rounds: min(sqrt(K / T), 1) / 4."""
+        """Return the bandit whose gap is that of Theorem 5.1 for T rounds: min(sqrt(K / T), 1) / 4."""
         return cls(n_arms, 0.25 * min(1.0, float(np.sqrt(n_arms / n_rounds))))
 
     @property

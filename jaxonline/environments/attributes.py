@@ -28,13 +28,13 @@ class HiddenAttributeState(NamedTuple):
 class HiddenAttribute(ScalarOutcome):
     """Uniform x in {-1, +1}^d whose label is one attribute x_j with noise (paper C, Theorem 3).
 
-    The label is x_j with probability 1/2 + sqrt(eps), else -x_j; each run draws j. The best linear predictor is 2
-    sqrt(eps) e_j, with risk 1 - 4 eps; a predictor w has the excess risk |w - 2 sqrt(eps) e_j|^2.
+    The label is x_j with probability 1/2 + sqrt(eps), else -x_j; each run draws the index j. The best linear predictor
+    is 2 sqrt(eps) e_j, with risk 1 - 4 eps; a predictor w has the excess risk |w - 2 sqrt(eps) e_j|^2.
     `bounds.hidden_attribute_examples` returns the number of examples needed for an excess risk of eps.
 
     Args:
         dimension: d.
-        eps: y is x_j with probability 1/2 + sqrt(eps); Theorem 3 assumes eps < 1/16.
+        eps: sets the probability 1/2 + sqrt(eps) that the label is x_j; Theorem 3 of paper C assumes eps < 1/16.
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxonline as jo
@@ -84,7 +84,7 @@ class HiddenAttribute(ScalarOutcome):
 
 @cites("cesabianchi2010efficient")
 def three_bits() -> DataStream:
-    """Uniform x in {-1, +1}^3 with their mean as label, drawn independently in each round (paper C, Theorem 4).
+    """Uniform x in {-1, +1}^3 with the mean of its entries as label, drawn anew in each round (paper C, Theorem 4).
 
     The predictor w = (1/3, 1/3, 1/3) has no error, and two attributes of each example suffice to learn w. But a
     prediction from two attributes has an expected squared error of at least 1/9, even if the distribution is known.

@@ -1,4 +1,4 @@
-"""Adversaries that see the move: Littlestone and Warmuth (1994); Cesa-Bianchi and Lugosi (2006), section 4.1."""
+"""Adversaries that see the learner's move: Littlestone and Warmuth 1994; Cesa-Bianchi, Lugosi 2006, section 4.1."""
 
 from typing import Any, ClassVar
 
@@ -25,11 +25,11 @@ class ContraryLabels(ScalarOutcome):
     """Adversarial labels that contradict the prediction (-1 for the prediction 0): a deterministic learner always errs.
 
     The instance is the constant advice of K experts. One expert advises -1, another +1, and one of them is right in at
-    least half of the rounds. So the regret is at least T/2 mistakes (the negative result of lecture E), also against
-    linear predictors, since a unit vector w follows one expert.
+    least half of the rounds. So the regret is at least T/2 mistakes (the negative result of lecture E). This bound also
+    holds for the regret against linear predictors, since a unit vector w can follow one expert.
 
     Args:
-        advice: the advice of each expert [K]. Raises a ValueError unless it contains -1 and +1.
+        advice: the advice of each expert [K]. Raises a ValueError unless `advice` contains -1 and +1.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -73,8 +73,8 @@ class ContraryLosses(EnvironmentDefaults):
     A learner that plays an arm loses 1 in every round. One of the K experts loses at most T/K in total, so the regret
     of a deterministic learner is at least T (1 - 1/K) >= T/2. If the move is a `Draw` or a vector of weights, the
     adversary sees the probabilities but not the drawn arm, and the expert with the largest probability has the loss 1.
-    Then the regret of `Hedge` and `DrawnExpert` stays below its bound. A learner that draws an arm but plays no `Draw`,
-    such as `FollowThePerturbedLeader`, reveals the arm to the adversary.
+    Against these losses the regret of `Hedge` and `DrawnExpert` stays below the learner's regret bound. A learner that
+    draws an arm but plays no `Draw`, such as `FollowThePerturbedLeader`, reveals the arm to the adversary.
 
     Args:
         n_experts: K.
@@ -104,7 +104,7 @@ class ContraryLosses(EnvironmentDefaults):
         return jax.ShapeDtypeStruct((self.n_experts,), jnp.result_type(float))
 
     def init(self, key: Key[Array, ""]) -> Int[Array, ""]:
-        """Return the first expert, which has the loss 1 in round 1 if `blind`."""
+        """Return the state before round 1: the first expert, which has the loss 1 in round 1 if `blind` is true."""
         del key
         return jnp.int32(0)
 
@@ -116,7 +116,7 @@ class ContraryLosses(EnvironmentDefaults):
     def answer(
         self, key: Key[Array, ""], state: Array, t: Int[Array, ""], x: Array, y_hat: Any
     ) -> tuple[Float[Array, "K"], Array]:
-        """Return the losses: 1 for the expert that the learner most probably follows (the first of several), else 0."""
+        """Return the losses: 1 for the expert that the learner most probably follows (the first in a tie), else 0."""
         del key, t
         move = y_hat.probabilities if isinstance(y_hat, Draw) else y_hat
         followed = (jnp.argmax(move) if move.ndim else move).astype(jnp.int32)

@@ -32,7 +32,8 @@ class DataStream(EnvironmentDefaults):
     Raises a ValueError if shapes do not match, an entry is not finite, or there are no rows.
 
     Args:
-        X: instances [n, ...], or None for empty vectors. NumPy arrays stay in float64 only if it is enabled in JAX.
+        X: instances [n, ...], or None for empty vectors. NumPy arrays stay in float64 only if float64 is enabled in
+            JAX.
         y: outcomes [n, ...], such as labels or targets [n], or losses of K experts [n, K].
         order: "file" (as given), "shuffled" (a new permutation in each pass and run), or "iid" (with replacement).
 

@@ -17,7 +17,7 @@ class DriftingModel(ScalarOutcome):
     """Linear model with drifting weights: y = <w_t, x> + noise, with w_t a random walk in the unit ball.
 
     Instances and w_1 are uniform on the unit sphere; w_(t+1) is w_t plus a Gaussian step, projected on the unit ball.
-    No fixed predictor is good for long, so compare with a comparator that changes over time.
+    No fixed predictor is good for long, so use a comparator that changes over time.
 
     Args:
         dimension: d.

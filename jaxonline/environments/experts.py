@@ -1,4 +1,4 @@
-"""Prediction with expert advice: finite classes, and losses of experts that switch or drift."""
+"""Prediction with expert advice: finite classes of hypotheses, and experts whose losses switch or drift."""
 
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
@@ -56,7 +56,7 @@ class FiniteClass(EnvironmentDefaults):
         return jax.ShapeDtypeStruct(self.errors.shape if self.outcomes_are == "losses" else (), self.errors.dtype)
 
     def init(self, key: Key[Array, ""]) -> FiniteClassState:
-        """Return a state with an arbitrary label."""
+        """Return the state before round 1, with an arbitrary label."""
         del key
         return FiniteClassState(jnp.ones((), self.errors.dtype))
 

@@ -43,7 +43,7 @@ class PreferenceArms(ContextFreeArms):
     vectors.
 
     Args:
-        preferences: probabilities [K, K]; the matrix and its transpose add up to 1.
+        preferences: probabilities [K, K]; the sum of the matrix and its transpose is 1 in every entry.
 
     Example:
         >>> import jax

@@ -10,7 +10,7 @@ from jaxonline.game.traits import EnvironmentTraits
 
 
 class ScalarOutcome(EnvironmentDefaults):
-    """Base class of oblivious environments with a scalar outcome; without a state unless a subclass defines `init`."""
+    """Base class of oblivious environments with a scalar outcome; without state unless the subclass defines `init`."""
 
     traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True)
 

@@ -33,7 +33,7 @@ class SeparableData(ScalarOutcome):
     Args:
         direction: a vector [d] in the direction of u, not 0, with d >= 2.
         margin: gamma.
-        radius: the largest length r of x, at least gamma.
+        radius: the largest length r of x, at least `margin`.
 
     Example:
         >>> import jax, jaxonline as jo

@@ -22,7 +22,7 @@ MASK = 2**31  # folded into the key of an instance; the environment uses smaller
 
 
 def _as_availability(values: Any, name: str) -> Array:
-    """Return a table of booleans [T, K] or probabilities [K]."""
+    """Return `values` as a table of booleans [T, K] or as probabilities [K]."""
     if np.ndim(values) != 2:
         return jax_array(name, values, ge=0.0, le=1.0)
     table = np.asarray(values)
@@ -78,7 +78,7 @@ class Sleeping(ForwardsToEnvironment):
 
     @property
     def traits(self) -> EnvironmentTraits:
-        """Traits of `environment`; the masks of a table are the same in every run, random masks are not."""
+        """Traits of `environment`; the masks of a table are equal in all runs, random masks are not."""
         traits = super().traits
         return traits._replace(deterministic=traits.deterministic and self.availability.ndim == 2)
 

@@ -21,7 +21,7 @@ from jaxonline.parameters.struct import static, struct
 
 
 class PairMoments(NamedTuple):
-    """Estimates `A` of x x' [d, d] (symmetric, in general with negative eigenvalues: erratum E16) and `v` of x [d]."""
+    """`A` estimates x x' [d, d] (symmetric, in general with negative eigenvalues: erratum E16); `v` estimates x [d]."""
 
     A: Float[Array, "d d"]
     v: Float[Array, "d"]
@@ -36,7 +36,7 @@ class AttributePairs:
     v_j, and (d^2/k) x_i x_j to both A_ij and A_ji.
 
     Args:
-        n_attributes: k, even (otherwise a ValueError); a call requires k/2 <= d^2 (otherwise a ValueError).
+        n_attributes: the even number k of observed attributes; in a call k/2 <= d^2 (otherwise a ValueError).
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxonline as jo
@@ -71,7 +71,7 @@ class AttributePairs:
         return PairMoments(A + A.T, jnp.zeros(d, values.dtype).at[indices].add(d / k * values))
 
     def support(self, x: ArrayLike) -> list[tuple[float, PairMoments]]:
-        """Enumerate (probability, estimates) of every outcome in float64; ValueError above about a million outcomes."""
+        """List (probability, estimates) of all outcomes in float64; a ValueError if there are over about a million."""
         x = np.asarray(x, float)
         d, half = len(x), self.n_attributes // 2
         check_enumerable(math.comb(d * d, half))
@@ -87,7 +87,7 @@ def _all_moments(pairs: AttributePairs, x: Float[Array, "d"], indices: Int[Array
 
 
 def pair_loss(w: Float[Array, "d"], moments: PairMoments, y: ArrayLike) -> Float[Array, ""]:
-    """Return w'Aw - 2 y w'v + y^2, the estimate of (<w, x> - y)^2 that the Baseline minimises (erratum E15).
+    """Return w'Aw - 2 y w'v + y^2, the estimate of (<w, x> - y)^2 that paper C's Baseline minimises (erratum E15).
 
     Example:
         >>> import jax.numpy as jnp
@@ -100,6 +100,6 @@ def pair_loss(w: Float[Array, "d"], moments: PairMoments, y: ArrayLike) -> Float
 
 
 def project_psd(A: Float[Array, "d d"]) -> Float[Array, "d d"]:
-    """Project a symmetric matrix onto the positive semi-definite matrices (erratum E16)."""
+    """Project a symmetric matrix onto the positive semi-definite matrices (erratum E16 of paper C)."""
     values, vectors = jnp.linalg.eigh(A)
     return (vectors * jnp.maximum(values, 0.0)[None, :]) @ vectors.T

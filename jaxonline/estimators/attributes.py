@@ -1,7 +1,7 @@
 """Unbiased gradient of the squared loss from k of the d attributes of x, chosen at random.
 
-The estimator first chooses indices, then observes those attributes. Its value is a pure function of the indices and the
-observations, so `support` can enumerate every outcome.
+The estimator first chooses indices, then observes the attributes with these indices. The estimate is a pure function of
+the indices and the observations, so `support` can enumerate every outcome.
 
 Sources: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partially observed attributes" (ICML 2010),
 Algorithm 2, with erratum E14 (Algorithm 1 is in `jaxonline.estimators.attribute_pairs`); Hazan and Koren, "Linear
@@ -31,7 +31,7 @@ from jaxonline.parameters.struct import static, struct
 
 
 class AttributeIndices(NamedTuple):
-    """Observed indices: `subset` [k/2], distinct, to estimate x; `weighted` [k/2], with replacement, for <w, x>."""
+    """Observed indices: `subset` [k/2], distinct, for the estimate of x; `weighted` [k/2], with repeats, for <w, x>."""
 
     subset: Int[Array, "half"]
     weighted: Int[Array, "half"]
@@ -45,10 +45,10 @@ class AttributeGradient:
     The vector v estimates x: it is (2/k) d times the sum of x_j e_j over a uniform subset of k/2 indices j. The number
     y^ estimates <w, x>: it is the mean of k/2 terms with random indices i. With "l1" (AER), i has the probability |w_i|
     / |w|_1 and the term sgn(w_i) |w|_1 x_i. With "l2" (Hazan and Koren's AERR, for a bounded l2 norm), i has the
-    probability w_i^2 / |w|^2 and the term (|w|^2 / w_i) x_i. If w = 0, y^ is 0.
+    probability w_i^2 / |w|^2 and the term (|w|^2 / w_i) x_i. If w = 0, the estimate y^ is 0.
 
     Args:
-        n_attributes: k, even (otherwise a ValueError); a call requires k/2 <= d (otherwise a ValueError).
+        n_attributes: the even number k of observed attributes; in a call k/2 <= d (otherwise a ValueError).
         law: distribution of the indices i for y^. (Erratum E14: paper C prints x_j for x_i in y^.)
 
     Example:
@@ -102,7 +102,7 @@ class AttributeGradient:
         return 2 * (jnp.mean(scale * x_weighted) - y) * v
 
     def support(self, w: ArrayLike, x: ArrayLike, y: float) -> list[tuple[float, np.ndarray]]:
-        """Enumerate (probability, value) of every outcome in float64; ValueError above about a million outcomes."""
+        """List (probability, value) of all outcomes in float64; a ValueError if there are over about a million."""
         w, x = np.asarray(w, float), np.asarray(x, float)
         d, half = len(w), self.n_attributes // 2
         _check_half(half, d)

@@ -1,6 +1,6 @@
 """Distributions of the random number N of copies that a series estimator requests.
 
-The paper uses the geometric distribution; `minimum_variance` and `cost_aware` return optimal distributions for a given
+Paper A uses the geometric distribution; `minimum_variance` and `cost_aware` return optimal distributions for a given
 series. A distribution has `sample`, `pmf`, `log_pmf` and `tail` inside jit, and `log_table` and `mean` on the host.
 Sampling inverts P(N >= n) at a uniform number made of three draws, so events of probability down to about 2^-69
 (float32) or 2^-156 (float64) have the right frequency. A single uniform float32 number would limit `Geometric(4.0)` to
@@ -50,7 +50,8 @@ class Geometric:
     kernels", Lemma 1.
 
     Args:
-        p: a larger p means fewer copies and a larger variance. p is a pytree leaf, so a sweep can vary it.
+        p: the parameter p; a larger p means fewer copies and a larger variance. p is a pytree leaf, so a sweep can vary
+            it.
 
     Example:
         >>> from jaxonline.estimators import Geometric
@@ -67,7 +68,7 @@ class Geometric:
         return jnp.floor(-jnp.log(_fine_uniform(key, p.dtype)) / jnp.log(p)).astype(jnp.int32)
 
     def log_pmf(self, n: ArrayLike) -> Float[Array, "*shape"]:
-        """ln P(N = n); -inf for n < 0."""
+        """Return ln P(N = n); -inf for n < 0."""
         p, n = as_floating(self.p), jnp.asarray(n)
         steps = (n + 1).astype(p.dtype)
         return jnp.where(n >= 0, jnp.log(p - 1.0) - steps * jnp.log(p), -jnp.inf)
@@ -77,17 +78,17 @@ class Geometric:
         return jnp.exp(self.log_pmf(n))
 
     def tail(self, n: ArrayLike) -> Float[Array, "*shape"]:
-        """P(N >= n) = p^-n."""
+        """Return P(N >= n) = p^-n."""
         p = as_floating(self.p)
         return jnp.exp(-jnp.maximum(jnp.asarray(n), 0).astype(p.dtype) * jnp.log(p))
 
     def log_table(self, n_terms: int) -> np.ndarray:
-        """ln P(N = n) for n = 0 .. n_terms - 1 in float64, on the host."""
+        """Return ln P(N = n) for n = 0 .. n_terms - 1 in float64, on the host."""
         p = host_float("p", self.p)
         return math.log(p - 1.0) - math.log(p) * np.arange(1.0, n_terms + 1.0)
 
     def mean(self) -> float:
-        """E N = 1/(p - 1)."""
+        """Return E N = 1/(p - 1)."""
         return 1.0 / (host_float("p", self.p) - 1.0)
 
 
@@ -96,7 +97,7 @@ class FiniteDistribution:
     """Distribution of the number of copies on 0, 1, ..., K, given by its K + 1 probabilities.
 
     Args:
-        probabilities: P(N = 0), ..., P(N = K), with the sum 1 up to 1e-6 (otherwise a ValueError); they are then
+        probabilities: P(N = 0), ..., P(N = K). Their sum must be 1 up to 1e-6 (otherwise a ValueError); they are then
             normalised exactly.
 
     Example:
@@ -124,7 +125,7 @@ class FiniteDistribution:
         return jnp.sum(_fine_uniform(key, tails.dtype) <= tails[1:], dtype=jnp.int32)
 
     def log_pmf(self, n: ArrayLike) -> Float[Array, "*shape"]:
-        """ln P(N = n); -inf where P(N = n) = 0."""
+        """Return ln P(N = n); -inf where P(N = n) = 0."""
         return jnp.log(self.pmf(n))
 
     def pmf(self, n: ArrayLike) -> Float[Array, "*shape"]:
@@ -156,12 +157,13 @@ def minimum_variance(coefficients: Table, second_moment: PositiveFloat, radius: 
     """Distribution of N that minimises the variance of a series estimator: p_n ~ |gamma_n| (E (X - c)^2)^(n/2).
 
     Here ~ means proportional to. With a_n = |gamma_n| (E (X - c)^2)^(n/2) the second moment is sum a_n^2/p_n >= (sum
-    a_n)^2 by Cauchy-Schwarz, with equality at p_n ~ a_n. An n with gamma_n = 0 has probability 0. The second moment may
-    be a guess: a wrong guess increases the variance but causes no bias.
+    a_n)^2 by Cauchy-Schwarz, with equality at p_n ~ a_n. An n with gamma_n = 0 has probability 0. The argument
+    `second_moment` may be a guess: a wrong guess increases the variance but causes no bias.
 
     Args:
-        coefficients: gamma_0 .. gamma_K, not all 0 (otherwise a ValueError). Later terms of the series are never drawn;
-            they are the bias of the estimator, see `jaxonline.estimators.series_moments.truncation_bias`.
+        coefficients: coefficients gamma_0 .. gamma_K of the series, not all 0 (otherwise a ValueError). The terms of
+            the series after gamma_K are never drawn; they cause the bias of the estimator, see
+            `jaxonline.estimators.series_moments.truncation_bias`.
         second_moment: E (X - c)^2 of one factor, below radius^2 (otherwise a ValueError).
         radius: radius of convergence of the whole series.
 
@@ -185,7 +187,7 @@ def cost_aware(
     Without an overhead, N = 0 would have probability 1.
 
     Args:
-        coefficients: gamma_0 .. gamma_K, not all 0 (otherwise a ValueError).
+        coefficients: coefficients gamma_0 .. gamma_K of the series, not all 0 (otherwise a ValueError).
         second_moment: E (X - c)^2 of one factor, below radius^2 (otherwise a ValueError).
         radius: radius of convergence of the whole series.
         overhead: price of an estimate in addition to its copies, in units of a copy.
@@ -200,7 +202,7 @@ def cost_aware(
 
 @validate_arguments
 def distribution_from_magnitudes(magnitudes: Weights, *, overhead: Overhead = math.inf) -> FiniteDistribution:
-    """Optimal distribution p_n ~ a_n / sqrt(1 + n/overhead), where stratum n has the second moment a_n^2.
+    """Optimal distribution p_n ~ a_n / sqrt(1 + n/overhead), where stratum N = n has the second moment a_n^2.
 
     Args:
         magnitudes: a_0 .. a_K, not all 0 (otherwise a ValueError).
@@ -237,7 +239,7 @@ def magnitudes(coefficients: Table, second_moment: PositiveFloat, radius: float 
 
 
 def _entry(table: jax.Array, n: ArrayLike) -> jax.Array:
-    """Return table[n], or 0 outside the table."""
+    """Return the entry n of a table, or 0 if n is outside the table."""
     n = jnp.asarray(n)
     inside = (n >= 0) & (n < len(table))
     return jnp.where(inside, table[jnp.where(inside, n, 0)], jnp.zeros((), table.dtype))

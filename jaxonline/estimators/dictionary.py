@@ -63,7 +63,8 @@ class Dictionary:
 
         Args:
             key: random key, not to be used again; kernel i uses `fold_in(key, i)`.
-            kernels: at least one, with k(0) = 1 (otherwise a ValueError); shift-invariant (otherwise a TypeError).
+            kernels: at least one kernel; each must be shift-invariant (otherwise a TypeError) with k(0) = 1 (otherwise
+                a ValueError).
             dimension: dimension of the instances.
             n_frequencies: number m of frequencies of each kernel.
             layout: "pair" for a sine and a cosine of each frequency, "cosine" for a cosine with a random phase.
@@ -127,12 +128,12 @@ class Dictionary:
         return np.shape(self.frequencies)[1] * (2 if self.phases is None else 1)
 
     def __call__(self, x: Float[Array, "d"]) -> Float[Array, "N features"]:
-        """Features of an instance, one row for each kernel."""
+        """Return the features of an instance, one row for each kernel."""
         # Also works for one kernel, a slice of the leaves: frequencies [m, d] and features [features].
         return self._features(jnp.matmul(jnp.asarray(self.frequencies, x.dtype), x, precision="highest"))
 
     def map_rows(self, X: Float[Array, "n d"]) -> Float[Array, "n N features"]:
-        """Features of many instances; this order of the product gives them in rows, the layout of later products."""
+        """Return the features of many instances; this order of the product gives rows, as later products need."""
         frequencies = jnp.asarray(self.frequencies, X.dtype)
         return jax.vmap(self._features)(jnp.tensordot(X, frequencies, axes=(1, -1), precision="highest"))
 

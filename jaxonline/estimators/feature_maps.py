@@ -49,11 +49,11 @@ __all__ = ["DotProductFeatureMap", "FeatureMap", "GaussianFeatureMap", "NoisyFea
 @cites("cesabianchi2010online")
 @struct
 class DotProductFeatureMap(FeatureMap):
-    """Map_Estimate of a dot-product kernel: Psi~ = sqrt(beta_N) / P(N) x~(1) (x) ... (x) x~(N) (Subroutine 2).
+    """Map_Estimate of a dot-product kernel: Psi~ = sqrt(beta_N) / P(N) x~(1) (x) ... (x) x~(N) (paper A, Subroutine 2).
 
     Args:
         kernel: dot-product kernel (`jaxonline.kernels`).
-        law: distribution of N; `Geometric(p)` in the paper.
+        law: distribution of the number N of copies; `Geometric(p)` in paper A.
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxonline as jo
@@ -126,9 +126,9 @@ class DotProductFeatureMap(FeatureMap):
 
     @validate_arguments
     def second_moment(self, copy_moment: NonNegativeFloat) -> float:
-        """Exact E |Psi~|^2 = sum beta_n (E |x~|^2)^n / P(N = n), which is p/(p-1) Q(p E |x~|^2) in Lemma 3.
+        """Return the exact E |Psi~|^2 = sum beta_n (E |x~|^2)^n / P(N = n); paper A, Lemma 3: p/(p-1) Q(p E |x~|^2).
 
-        The value is the paper's B_Psi if `copy_moment` is a bound on E |x~|^2. Raises a ValueError if the series
+        The value is paper A's B_Psi if `copy_moment` is a bound on E |x~|^2. Raises a ValueError if the series
         diverges.
         """
         moment = host_float("copy_moment", copy_moment)
@@ -147,16 +147,16 @@ class DotProductFeatureMap(FeatureMap):
 @cites("cesabianchi2010online")
 @struct
 class GaussianFeatureMap(FeatureMap):
-    """Map_Estimate of the Gaussian kernel exp(-|x - x'|^2 / width^2) (Subroutine 5, corrected by E6).
+    """Map_Estimate of the Gaussian kernel exp(-|x - x'|^2 / width^2) (paper A, Subroutine 5, corrected by erratum E6).
 
-    Component n of Psi(x) is e^(-|x|^2/width^2) times sqrt((2/width^2)^n / n!) x (x) ... (x) x, which the paper prints
-    without the square root (E6). N1 pairs of copies estimate the first factor through powers of <x, x>, and N2 copies
-    estimate the second.
+    Component n of Psi(x) is e^(-|x|^2/width^2) times sqrt((2/width^2)^n / n!) x (x) ... (x) x; paper A prints this
+    component without the square root (erratum E6). N1 pairs of copies estimate the factor e^(-|x|^2/width^2) through
+    powers of <x, x>, and N2 copies estimate the other factor.
 
     Args:
         kernel: Gaussian kernel.
-        law: distribution of N2; `Geometric(p)` in the paper.
-        pair_law: distribution of N1; equal to `law` when None, as in the paper.
+        law: distribution of N2; `Geometric(p)` in paper A.
+        pair_law: distribution of N1; equal to `law` when None, as in paper A.
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxonline as jo
@@ -260,12 +260,12 @@ class GaussianFeatureMap(FeatureMap):
 
     @validate_arguments
     def second_moment(self, copy_moment: NonNegativeFloat, pair_moment: NonNegativeFloat | None = None) -> float:
-        """Exact E |Psi~|^2 with M = `copy_moment` = E |x~|^2 and F = `pair_moment` = E <x~, x~'>^2 (M^2 when None).
+        """Return the exact E |Psi~|^2 for M = `copy_moment` = E |x~|^2, F = `pair_moment` = E <x~, x~'>^2 (or M^2).
 
-        The second moment is a series in F times a series in M. For the paper's distribution it is (p/(p-1))^2 I_0(2
-        sqrt(p F) / width^2) exp(2 p M / width^2). If M is a bound and F is None, the value is the corrected B_Psi. (E7:
-        the bound printed in Lemma 5, (p/(p-1))^2 exp((sqrt(p) M + 2 p sqrt(M)) / width^2), is violated by the map
-        without the square root.)
+        The second moment is a series in F times a series in M. For paper A's geometric distribution it is (p/(p-1))^2
+        I_0(2 sqrt(p F) / width^2) exp(2 p M / width^2). If M is a bound and F is None, the value is the corrected
+        B_Psi. (Erratum E7: the bound printed in paper A, Lemma 5, (p/(p-1))^2 exp((sqrt(p) M + 2 p sqrt(M)) / width^2),
+        is violated by the map without the square root.)
         """
         moment = host_float("copy_moment", copy_moment)
         pairs = moment**2 if pair_moment is None else host_float("pair_moment", pair_moment)
@@ -292,7 +292,7 @@ def _log_pmf(law: CountDistribution, n: Int[Array, ""], like: Float[Array, "..."
 
 @functools.partial(jax.jit, static_argnames="dtype")  # traced once for all calls of the same shapes
 def _log_factorial(n: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
-    """Return ln n! from a table, beyond it from Stirling's series, because JAX's `lgamma` takes seconds to compile."""
+    """Return ln n! from a table, or beyond it from Stirling's series, as JAX's `lgamma` takes seconds to compile."""
     table = jnp.asarray(_LOG_FACTORIALS, dtype)
     real = jnp.maximum(n, len(table)).astype(dtype)
     correction = (1.0 - 1.0 / (30.0 * real**2)) / (12.0 * real)

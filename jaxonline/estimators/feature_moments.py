@@ -20,7 +20,7 @@ _SMALL = 1e-290  # smaller float64 numbers may be inaccurate or 0
 
 @validate_arguments
 def copy_moments(x: Vector, covariance: Covariance) -> tuple[float, float]:
-    """Moments E |x~|^2 and E <x~, x~'>^2 of independent copies x~, x~' with mean `x` and covariance `covariance`.
+    """Return E |x~|^2 and E <x~, x~'>^2 of independent copies x~, x~' with mean `x` and covariance `covariance`.
 
     Args:
         x: true instance [d].
@@ -36,7 +36,7 @@ def copy_moments(x: Vector, covariance: Covariance) -> tuple[float, float]:
 
 
 def _second_moments(x: Any, covariance: Any) -> np.ndarray:
-    """Second moments E x~ x~' [d, d] of a copy x~ with mean x."""
+    """Return the second moments E x~ x~' [d, d] of a copy x~ with mean x."""
     x, covariance = np.asarray(x, float), np.asarray(covariance, float)
     if covariance.ndim < 2:
         covariance = np.diag(np.broadcast_to(covariance, x.shape))
@@ -45,13 +45,13 @@ def _second_moments(x: Any, covariance: Any) -> np.ndarray:
 
 @validate_arguments
 def inner_moment(x: Vector, x2: Vector, covariance: Covariance) -> float:
-    """Second moment E <x~, x2>^2 of the inner product of a noisy copy x~ of x and a fixed vector x2."""
+    """Return the second moment E <x~, x2>^2 of the inner product of a noisy copy x~ of x and a fixed vector x2."""
     x2 = np.asarray(x2, float)
     return float(x2 @ _second_moments(x, covariance) @ x2)
 
 
 def log_coefficients(kernel: DotProductKernel, n_terms: int) -> np.ndarray:
-    """log beta_n for n = 0 .. n_terms - 1 in float64, even if beta_n underflows (such as 1/200!)."""
+    """Return log beta_n for n = 0 .. n_terms - 1 in float64, even if beta_n underflows (such as 1/200!)."""
     betas = kernel.coefficients(n_terms)
     with np.errstate(divide="ignore"):
         logs = np.log(betas)
@@ -65,7 +65,7 @@ def log_coefficients(kernel: DotProductKernel, n_terms: int) -> np.ndarray:
 def weighted_series(
     law: CountDistribution, a: float, series: Callable[[float], float], log_terms: Callable[[np.ndarray], np.ndarray]
 ) -> float:
-    """sum_n t_n a^n / P(N = n), where `series(a)` = sum t_n a^n and `log_terms(n)` = log t_n."""
+    """Return sum_n t_n a^n / P(N = n), where `series(a)` = sum t_n a^n and `log_terms(n)` = log t_n."""
     if isinstance(law, Geometric):
         p = host_float("p", law.p)
         return p / (p - 1.0) * series(p * a)
@@ -76,5 +76,5 @@ def weighted_series(
 
 
 def support_mask(law: CountDistribution, n_terms: int) -> np.ndarray:
-    """Whether P(N = n) > 0, for n = 0 .. n_terms - 1."""
+    """Return whether P(N = n) > 0, for n = 0 .. n_terms - 1."""
     return law.log_table(n_terms) > -np.inf

@@ -78,7 +78,7 @@ class FourierFeatures:
             key: random key, not to be used again.
             kernel: kernel with a spectral distribution (`Gaussian`, `Laplacian`, a radial kernel, sums and multiples).
             dimension: dimension of the instances.
-            n_frequencies: m; the layout "pair" makes 2m features.
+            n_frequencies: number m of frequencies; the layout "pair" makes 2m features.
             layout: "pair" for a sine and a cosine of each frequency, "cosine" for a cosine with a random phase.
 
         Example:
@@ -115,7 +115,7 @@ class FourierFeatures:
 def single_frequency_variance(
     kernel: ShiftInvariantKernel, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"], layout: Layout
 ) -> Float[Array, ""]:
-    """Exact variance of <phi(x), phi(x')> for one frequency; for m frequencies it is 1/m of this.
+    """Return the exact variance of <phi(x), phi(x')> for one frequency; m frequencies have 1/m of this variance.
 
     For "pair" this variance is (k0^2 + k0 k(2x, 2x'))/2 - k(x, x')^2 with k0 = k(x, x); for "cosine" it is k0^2/2
     larger.

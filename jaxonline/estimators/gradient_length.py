@@ -4,13 +4,14 @@ The gradient of the loss at w is g Psi(x), with g = y l'(y <w, Psi(x)>) for clas
 - y) for regression losses. The estimate g~ is a `SeriesEstimator` whose factors are y <w, Psi~_j> or <w, Psi~_j> - y,
 with independent estimates Psi~_j of Psi(x).
 
-Labels may be noisy, with E y~ = y. (The paper has clean labels, and announces an extension to noisy labels.)
+Labels may be noisy, with E y~ = y. (The labels of paper A are clean; it announces an extension to noisy labels, see
+erratum E22.)
 
 * In regression each factor needs a new label. A common label y~ of all factors would bias g~: its mean would be that of
   l'(<w, Psi(x)> - y~).
 * In classification, if y is +1 or -1, the clean estimate is an affine function of y, so one noisy label in its place
   is enough: given N = n and a series about 0, its weight is 1 if n is even and 0 if n is odd.
-* For other y, n factors need a label each, and g~ is multiplied by one more label.
+* For other y, each of the n factors needs its own label, and g~ is multiplied by one more label.
 
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), Subroutine 1 and
 Lemma 2, with erratum E9 (the y inside the product is missing in print).
@@ -54,7 +55,7 @@ class GradientLength:
     """Unbiased estimator g~ of the length of the gradient (Grad_Length_Estimate), made by `for_loss`.
 
     Args:
-        series: estimator of l'.
+        series: the series estimator of the derivative l'.
         kind: "classification" (factors y <w, Psi~>, and g~ is multiplied by y) or "regression" (factors <w, Psi~> - y).
 
     Example:
@@ -85,12 +86,12 @@ class GradientLength:
         Args:
             loss: a `SeriesLoss` (`jaxonline.losses`; otherwise a TypeError).
             law: a `Geometric` (as in the paper), `minimum_variance` or `cost_aware`.
-            second_moment: E X^2 of one factor, or a bound on it (`jaxonline.bounds.factor_moment`): B_w B_Psi for
-                classification and (sqrt(B_w B_Psi) + B_y)^2 for regression, where |w|^2 <= B_w, E |Psi~|^2 <= B_Psi and
-                E y~^2 <= B_y^2. If it is too small, the variance increases, and g~ is biased if the mean of a factor, y
-                <w, Psi(x)> or <w, Psi(x)> - y, is further from the centre than `series.reach`. With the option `reach`,
-                a bound on this distance (such as sqrt(B_w k(x, x)), plus |y| in regression), the second moment may be a
-                guess.
+            second_moment: E X^2 of one factor X, or a bound on it (`jaxonline.bounds.factor_moment`). The bound is B_w
+                B_Psi for classification and (sqrt(B_w B_Psi) + B_y)^2 for regression, where |w|^2 <= B_w, E |Psi~|^2 <=
+                B_Psi and E y~^2 <= B_y^2. If `second_moment` is too small, the variance increases, and g~ is biased if
+                the mean of a factor, y <w, Psi(x)> or <w, Psi(x)> - y, is further from the centre than `series.reach`.
+                With the option `reach`, a bound on the distance of this mean from the centre (such as sqrt(B_w k(x,
+                x)), plus |y| in regression), the second moment may be a guess.
             options: options of `SeriesEstimator.for_loss`: `centre`, `constant_outside`, `n_terms`, `reach`.
 
         Example:
@@ -113,7 +114,7 @@ class GradientLength:
 
         Args:
             key: random key, not to be used again.
-            fresh: `fresh(key)` returns a new, independent Psi~ (Map_Estimate); called n times.
+            fresh: `fresh(key)` returns a new, independent Psi~ (Map_Estimate); it is called n times.
             hypothesis: `hypothesis(psi)` returns <w, Psi~>, for instance sum_i alpha_i Prod(Psi~_i, Psi~).
             y: target, +1 or -1 for classification, or an unbiased noisy label of such a target. It may be a function:
                 `y(key)` returns a new noisy label. In regression it is called for each factor, in classification once.
@@ -129,7 +130,7 @@ class GradientLength:
         hypothesis: Callable[[NoisyFeature], Float[Array, ""]],
         y: ArrayLike | Callable[[Key[Array, ""]], Float[Array, ""]],
     ) -> LengthEstimate:
-        """Draw an estimate g~ conditional on N = n, for stratified verification; arguments as in `estimate`."""
+        """Draw an estimate g~ conditional on N = n, for stratified verification, with the arguments of `estimate`."""
         n = jnp.asarray(n, jnp.int32)
         max_factors = len(self.series.coefficients)
         dtype = jax.eval_shape(lambda k: hypothesis(fresh(k)), key).dtype
@@ -155,10 +156,10 @@ class GradientLength:
         """Compute g~ conditional on N = n from the first n of the values <w, Psi~_j>.
 
         In regression `y` may hold a noisy label for each value [m]. In classification a number `y` is +1, -1 or an
-        unbiased noisy label of such a target, and [1 + m] independent noisy labels may have any mean y: label 0
-        multiplies g~, and the others the values.
+        unbiased noisy label of such a target. An array of [1 + m] independent noisy labels may have any mean y: label 0
+        multiplies g~, and the other labels multiply the values.
 
-        If n > m, the result has no term of the series, only its constant. This happens with probability
+        If n > m, the computed g~ is the constant of the series. The event n > m has the probability
         `series.law.tail(m + 1)` and causes a bias of at most `loss.tail_bound(m + 1, |y <w, Psi(x)>|)`.
         """
         y, n = jnp.asarray(y, values.dtype), jnp.asarray(n, jnp.int32)
@@ -171,7 +172,7 @@ class GradientLength:
         return 0.5 * ((1 + y) * plus + (1 - y) * minus)
 
     def second_moment(self, factor_moment: float, mean: float | None = None) -> float:
-        """Exact E g~^2 if E X^2 of one factor X is `factor_moment`; raises a ValueError if E g~^2 is infinite.
+        """Return E g~^2 exactly if E X^2 of one factor X is `factor_moment`; raise a ValueError if E g~^2 is infinite.
 
         Labels are clean in classification. One noisy label y~ adds Var y~ times the mean of the squared weight of y~;
         if E X^2 bounds the second moments of the factors for y = +1 and for y = -1, E g~^2 is at most E y~^2 times the

@@ -40,7 +40,7 @@ class PlugInEstimator(Protocol):
         ...
 
     def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
-        """The instance and the target at which the gradient is computed."""
+        """Return the instance and the target at which the gradient is computed."""
         ...
 
 
@@ -71,7 +71,7 @@ class HasGradientMoments(Protocol):
     def gradient_moments(
         self, mean: Float[Array, "d"], second: Float[Array, "d d"], example: NoisyExample
     ) -> GradientMoments:
-        """Moments of the estimate at a random w, independent of the noise, with E w = `mean` and E w w' = `second`."""
+        """Return the moments of the estimate at a random w, independent of noise: E w = `mean`, E w w' = `second`."""
         ...
 
 
@@ -106,7 +106,7 @@ class FullGradient:
     loss: AnyLoss = Squared()
 
     def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
-        """The true instance and target."""
+        """Return the true instance and target."""
         return oracle.x, oracle.y
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
@@ -141,7 +141,7 @@ class TwoCopies:
     def gradient_moments(
         self, mean: Float[Array, "d"], second: Float[Array, "d d"], example: NoisyExample
     ) -> GradientMoments:
-        """Exact moments from E r w = E w w' x - y E w and E g g' = 4 E r^2 E x~' x~'', where r = <w, x~> - y~."""
+        """Compute the moments from E r w = E w w' x - y E w and E g g' = 4 E r^2 E x~' x~'', where r = <w, x~> - y~."""
         x, y, covariance, label_variance = example
         times_x, predicted = product(second, x), mean @ x
         squared = times_x @ x + (second * covariance).sum() - 2 * y * predicted + y**2 + label_variance
@@ -177,7 +177,9 @@ class KnownCovariance:
 
 @struct
 class NaiveCopy:
-    """Biased gradient that treats one noisy copy as the true instance (the mistake of papers A and B): bias 2 Sigma w.
+    """Biased gradient that treats one noisy copy as the true instance: bias 2 Sigma w for the squared loss.
+
+    Papers A and B discuss this mistake.
 
     Args:
         loss: loss of the prediction, from `jaxonline.losses` or any class with value and gradient.
@@ -193,7 +195,7 @@ class NaiveCopy:
     loss: AnyLoss = Squared()
 
     def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
-        """One noisy copy as the instance, and a noisy label as the target."""
+        """Return one noisy copy as the instance, and a noisy label as the target."""
         return oracle.copy(0), oracle.label()
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
@@ -222,7 +224,7 @@ class MeanOfCopies:
     loss: AnyLoss = Squared()
 
     def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
-        """The mean of the copies as the instance, and a noisy label as the target."""
+        """Return the mean of the copies as the instance, and a noisy label as the target."""
         return oracle.copies(0, self.n_copies, jnp.int32(self.n_copies)).mean(axis=0), oracle.label()
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:

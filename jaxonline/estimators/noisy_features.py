@@ -1,7 +1,7 @@
 """Estimates Psi~ of feature vectors: storage, inner products, and the interface of their estimators.
 
 Weights are stored as logarithms and spread over the factors of a product, so that large n do not overflow. The
-estimators, and the reference to the paper, are in `jaxonline.estimators.feature_maps`.
+estimators, and the reference to paper A, are in `jaxonline.estimators.feature_maps`.
 """
 
 import abc
@@ -52,7 +52,7 @@ class NoisyFeature:
 
 
 def prod(psi: NoisyFeature, psi2: NoisyFeature) -> Float[Array, ""]:
-    """Inner product of two estimates, Prod(Psi~, Psi~') of Subroutines 3 and 6; 0 if the levels differ.
+    """Return the inner product Prod(Psi~, Psi~') of two estimates (paper A, Subroutines 3, 6); 0 if the levels differ.
 
     Example:
         >>> import jax.numpy as jnp
@@ -76,7 +76,7 @@ class PairProduct(NamedTuple):
 
     @classmethod
     def from_inner_products(cls, inner: Float[Array, "m"], number: Int[Array, ""]) -> "PairProduct":
-        """Multiply the first `number` inner products."""
+        """Multiply the first `number` inner products of pairs of copies."""
         used = jnp.arange(inner.shape[0], dtype=jnp.int32) < number
         sign = jnp.prod(jnp.where(used, jnp.sign(inner), jnp.ones_like(inner)))
         return cls(sign, jnp.sum(jnp.where(used, jnp.log(jnp.abs(inner)), jnp.zeros_like(inner))))
@@ -85,8 +85,9 @@ class PairProduct(NamedTuple):
 class FeatureMap(abc.ABC):
     """Unbiased estimator of a feature map Psi(x), from a random number of noisy copies of x.
 
-    `estimate` is Map_Estimate; learners with an oracle use its steps `sample_counts`, `queries` and `assemble`. The
-    abstract methods from `term` to `bias` describe the distribution of the estimate exactly, in float64 on the host.
+    `estimate` is Map_Estimate of paper A; learners with an oracle use its steps `sample_counts`, `queries` and
+    `assemble`. The abstract methods from `term` to `bias` describe the distribution of the estimate exactly, in float64
+    on the host.
     """
 
     @abc.abstractmethod
@@ -94,16 +95,16 @@ class FeatureMap(abc.ABC):
         """Draw the random numbers of copies."""
 
     def queries(self, counts: Counts) -> Int[Array, "..."]:
-        """Total number of copies: two for each pair and one for each factor."""
+        """Return the total number of copies: two for each pair and one for each factor."""
         return 2 * self.pairs(counts) + self.level(counts)
 
     @abc.abstractmethod
     def pairs(self, counts: Counts) -> Int[Array, "..."]:
-        """Number of pairs of copies, used only through their inner products."""
+        """Return the number of pairs of copies, which are used only through their inner products."""
 
     @abc.abstractmethod
     def level(self, counts: Counts) -> Int[Array, ""]:
-        """Number n of copies used as factors."""
+        """Return the number n of copies used as factors."""
 
     @abc.abstractmethod
     def combine(self, counts: Counts, pairs: PairProduct, factors: Float[Array, "l d"]) -> NoisyFeature:
@@ -121,20 +122,20 @@ class FeatureMap(abc.ABC):
 
     @abc.abstractmethod
     def log_beta(self, n: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
-        """Return log beta_n: term n of k(x, x2) is beta_n <x, x2>^n times e^log_clean of both instances."""
+        """Return log beta_n, where term n of k(x, x2) is beta_n <x, x2>^n times e^log_clean of both instances."""
 
     @abc.abstractmethod
     def log_clean(self, x: Float[Array, "d"]) -> Float[Array, ""]:
-        """Logarithm of the common factor of all components of Psi(x): 0, or -|x|^2/width^2 for the Gaussian kernel."""
+        """Return the logarithm of the common factor of the components of Psi(x): 0, or (Gaussian) -|x|^2/width^2."""
 
     def log_level(self, n: Int[Array, ""], x: Float[ArrayLike, "d"]) -> Float[Array, ""]:
-        """Logarithm of the weight of x (x) ... (x) x in component n of the exact Psi(x)."""
+        """Return the logarithm of the weight of x (x) ... (x) x in component n of the exact Psi(x)."""
         x = as_floating(x)
         return 0.5 * self.log_beta(n, x.dtype) + self.log_clean(x)
 
     @abc.abstractmethod
     def term(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike) -> float:
-        """Term P(counts) E[<Psi~, Psi(x2)> | counts] of the series of k(x, x2); 0 if P(counts) = 0."""
+        """Return the term P(counts) E[<Psi~, Psi(x2)> | counts] of the series of k(x, x2); 0 if P(counts) = 0."""
 
     @abc.abstractmethod
     def second_moment_given(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike, covariance: ArrayLike) -> float:
@@ -142,15 +143,15 @@ class FeatureMap(abc.ABC):
 
     @abc.abstractmethod
     def expected_queries(self) -> float:
-        """Expected number of copies of one estimate."""
+        """Return the expected number of copies of one estimate."""
 
     @abc.abstractmethod
     def overflow_probability(self, capacity: int) -> float:
-        """Probability that an estimate needs more than `capacity` copies."""
+        """Return the probability that an estimate needs more than `capacity` copies."""
 
     @abc.abstractmethod
     def bias(self, capacity: int, squared_norm: float) -> float:
-        """Bound on |E Psi~ - Psi(x)| for |x|^2 = `squared_norm`, from the cap and from counts of probability 0.
+        """Return a bound on |E Psi~ - Psi(x)| for |x|^2 = `squared_norm`, from the cap and counts of probability 0.
 
         The bias of <w, Psi~> is at most |w| times this bound. The bias of `prod_clean(psi, x2)` is at most sqrt(k(x2,
         x2)) times this bound.
@@ -178,11 +179,11 @@ class FeatureMap(abc.ABC):
         return self.estimate_given(copies_key, self.sample_counts(counts_key), draw, capacity)
 
     def prod(self, psi: NoisyFeature, psi2: NoisyFeature) -> Float[Array, ""]:
-        """Inner product of two estimates; see the function `prod`."""
+        """Return the inner product of this and another estimate; see the function `prod`."""
         return prod(psi, psi2)
 
     def prod_clean(self, psi: NoisyFeature, x: Float[ArrayLike, "d"]) -> Float[Array, ""]:
-        """Inner product of an estimate and the exact Psi(x), Prod(Psi~, x') of Subroutines 4 and 7."""
+        """Return the inner product Prod(Psi~, x') of an estimate and the exact Psi(x') (paper A, Subroutines 4, 7)."""
         inner = psi.copies @ jnp.asarray(x, psi.copies.dtype)
         log_level = self.log_level(psi.level, x).astype(psi.log_weight.dtype)
         return psi.sign * scaled_product(inner, psi.level, psi.log_weight + log_level)
@@ -209,7 +210,7 @@ def noisy_feature(
     factors: Float[Array, "l d"],
     queries: Int[Array, ""],
 ) -> NoisyFeature:
-    """Make the estimate from the first `level` rows of `factors`; 0 if there are too few rows."""
+    """Make the estimate from the first `level` rows of `factors`; the estimate is 0 if there are too few rows."""
     used = jnp.arange(factors.shape[0], dtype=jnp.int32) < level
     copies = jnp.where(used[:, None], factors, jnp.zeros_like(factors))
     psi = NoisyFeature(level, sign, log_weight, copies, queries, jnp.zeros((), bool))

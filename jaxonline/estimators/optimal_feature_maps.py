@@ -33,7 +33,7 @@ def best_feature_map(
     pair_moment: PositiveFloat | None = None,
     overhead: Overhead = math.inf,
 ) -> DotProductFeatureMap | GaussianFeatureMap:
-    """Feature map with the smallest second moment E|Psi~|^2 or, for a finite `overhead`, second moment times price.
+    """Return the feature map with the smallest E|Psi~|^2 or, for a finite `overhead`, smallest E|Psi~|^2 times price.
 
     The last levels are dropped if all of their a_n are below 1e-12 of the largest a_n. For |x|^2 <= `copy_moment` the
     bias is about 1e-12 |Psi(x)|; for any x it is at most `bias(capacity, |x|^2)` of the feature map. The moments may be
@@ -45,8 +45,8 @@ def best_feature_map(
         copy_moment: M = E|x~|^2. Raises a ValueError if the series diverges at M, or if more than 4096 levels matter.
         pair_moment: F = E <x~, x~'>^2 of two copies, M^2 when None; only used for the Gaussian kernel.
         overhead: price of an estimate in addition to its copies, in units of a copy. P(n) is proportional to a_n /
-            sqrt(overhead + n); with inf, copies are free. For the Gaussian kernel the mean price of the pairs is part
-            of the overhead of the levels, and vice versa.
+            sqrt(overhead + n); with an overhead of inf, copies are free. For the Gaussian kernel the mean price of the
+            pairs is part of the overhead of the levels, and vice versa.
 
     Example:
         >>> import jaxonline as jo
@@ -95,7 +95,7 @@ def best_feature_map(
 def _optimal_distribution(
     name: str, log_sizes: Callable[[np.ndarray], np.ndarray], max_later: Callable[[np.ndarray], float], overhead: float
 ) -> FiniteDistribution:
-    """Optimal distribution for a_n = e^log_sizes(n); `max_later(logs)` bounds the logarithms of the later a_n."""
+    """Return the best distribution for a_n = e^log_sizes(n); `max_later(logs)` bounds the logarithms of later a_n."""
     n_terms = _INITIAL_TERMS
     logs = log_sizes(np.arange(n_terms))
     while max_later(logs) > logs.max() + math.log(_RELATIVE_CUTOFF):

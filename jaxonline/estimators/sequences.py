@@ -1,13 +1,14 @@
 """Estimates of f(E X) from polynomials Q_0, Q_1, ..., Q_K that converge to f, for an f without a power series.
 
 An estimate draws N, queries N copies and returns (Q'_N - Q'_(N-1)) / p_N with Q'_n(x_1, ..., x_n) = sum_i gamma_(n,i)
-x_1 ... x_i and Q'_(-1) = 0. Its mean is exactly Q_K(E X).
+x_1 ... x_i and Q'_(-1) = 0. The mean of the estimate is exactly Q_K(E X).
 
 The sequences end at a degree K, so the estimate of f(E X) has the bias Q_K(E X) - f(E X); see `PolynomialSequence.bias`
-and `largest_bias`. An infinite sequence has no bias but is numerically useless: products of independent copies estimate
-only powers, and in the power basis the coefficients grow like (1 + sqrt 2)^n and the second moment like their square.
-For f(x) = |x| the Chebyshev sequence has a second moment near 4,000 at n = 20 (f^2 is 0.1 there), and float64 rounding
-exceeds 1e-6 of f soon after n = 30. The coefficients of Bernstein's sequence grow more slowly, but it converges slowly.
+and `largest_bias`. An infinite sequence has no bias but is numerically useless. Products of independent copies estimate
+only powers, and in the power basis the coefficients grow like (1 + sqrt 2)^n. The second moment grows like the square
+of the coefficients. For f(x) = |x| the Chebyshev sequence has a second moment near 4,000 at n = 20 (where f^2 is 0.1),
+and float64 rounding exceeds 1e-6 of f soon after n = 30. The coefficients of Bernstein's sequence grow more slowly, but
+the sequence converges slowly.
 
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), section 3.2.
 """
@@ -64,24 +65,24 @@ class PolynomialSequence:
     scale: Positive = 1.0
 
     def value(self, x: float) -> float:
-        """Q_K(x), the mean of the estimator if E X = x."""
+        """Return Q_K(x), the mean of the estimator if E X = x."""
         return float(self._values(np.array([x]))[0])
 
     def bias(self, f: Callable[[np.ndarray], np.ndarray], x: float) -> float:
-        """Bias Q_K(x) - f(x) of the estimator if E X = x."""
+        """Return the bias Q_K(x) - f(x) of the estimator if E X = x."""
         return self.value(x) - float(f(np.array([x], np.float64))[0])
 
     def largest_bias(self, f: Callable[[np.ndarray], np.ndarray], points: int = 4001) -> float:
-        """Largest |Q_K - f| on a grid of the interval."""
+        """Return the largest |Q_K - f| on a grid of the interval."""
         x = host_float("centre", self.centre) + host_float("scale", self.scale) * np.linspace(-1.0, 1.0, points)
         return float(np.max(np.abs(self._values(x) - f(x))))
 
     def rounding(self, dtype: Any = np.float64) -> float:
-        """Bound on the rounding error of an estimate with numbers of type `dtype`: eps sum |differences|."""
+        """Return a bound on the rounding error of an estimate of type `dtype`: eps sum |differences|."""
         return float(jnp.finfo(dtype).eps) * float(np.abs(np.asarray(self.differences)).sum())
 
     def magnitudes(self, second_moment: float, mean: float) -> np.ndarray:
-        """Roots of E (Q'_n - Q'_(n-1))^2 for n = 0 .. K, with E (X - centre)^2 = `second_moment` and E X = `mean`.
+        """Return the roots of E (Q'_n - Q'_(n-1))^2 for n = 0 .. K, from E (X - centre)^2 and the mean E X.
 
         The variance is smallest if the p_n are proportional to these roots.
         """
@@ -133,7 +134,7 @@ class PolynomialSequenceEstimator:
     def for_sequence(
         cls, sequence: PolynomialSequence, second_moment: PositiveFloat, mean: FiniteFloat = 0.0
     ) -> "PolynomialSequenceEstimator":
-        """Make the estimator with the smallest variance for E (X - centre)^2 and E X; both may be guesses.
+        """Make the estimator with the smallest variance for E (X - centre)^2 and E X; both numbers may be guesses.
 
         Example:
             >>> from jaxonline.estimators.sequences import PolynomialSequence, PolynomialSequenceEstimator
@@ -171,7 +172,7 @@ class PolynomialSequenceEstimator:
         return jnp.where(drawable, total / jnp.where(drawable, weight, 1.0), 0.0)
 
     def exact_second_moment(self, second_moment: float, mean: float) -> float:
-        """E theta^2 = sum_n E (Q'_n - Q'_(n-1))^2 / p_n in float64; arguments as in `PolynomialSequence.magnitudes`."""
+        """Return E theta^2 = sum_n E (Q'_n - Q'_(n-1))^2 / p_n; arguments as in `PolynomialSequence.magnitudes`."""
         squares = self.sequence.magnitudes(second_moment, mean) ** 2
         n = np.flatnonzero(squares)
         return math.fsum(squares[n] / np.exp(self.law.log_table(len(squares))[n]))
@@ -188,8 +189,8 @@ def chebyshev(
 
     Args:
         f: vectorised function, finite on the interval (otherwise a ValueError). E X must lie in the interval; copies of
-            X need not.
-        degree: K. Raises a ValueError if float64 rounding exceeds 1e-6 max |f| at this degree.
+            X may lie outside.
+        degree: K. Raises a ValueError if float64 rounding exceeds 1e-6 max |f| at the given degree.
         lower: lower end of the interval.
         upper: upper end of the interval, above `lower` (otherwise a ValueError).
         nodes: number of interpolation points, above `degree`.
@@ -216,14 +217,14 @@ def chebyshev(
 def bernstein(f: ArrayFunction, degree: Count, lower: FiniteFloat, upper: FiniteFloat) -> PolynomialSequence:
     """Bernstein polynomials of f on [lower, upper], of degree 0 (f at the centre) to K.
 
-    They converge for every continuous f, but slowly: |Q_K - f| is at most 5/4 of the largest change of f over a
-    fraction K^(-1/2) of the interval. For a smooth f this error decreases like 1/K. The coefficients are computed with
-    exact rationals.
+    The polynomials converge for every continuous f, but slowly: |Q_K - f| is at most 5/4 of the largest change of f
+    over a fraction K^(-1/2) of the interval. For a smooth f this error decreases like 1/K. The coefficients are
+    computed with exact rationals.
 
     Args:
         f: vectorised function, finite on the interval (otherwise a ValueError). E X must lie in the interval; copies of
-            X need not.
-        degree: K. Raises a ValueError if float64 rounding exceeds 1e-6 max |f| at this degree.
+            X may lie outside.
+        degree: K. Raises a ValueError if float64 rounding exceeds 1e-6 max |f| at the given degree.
         lower: lower end of the interval.
         upper: upper end of the interval, above `lower` (otherwise a ValueError).
 

@@ -4,7 +4,7 @@ Let f(c + h) = sum gamma_n h^n. An estimate draws N, queries N copies and return
 (X_N - c). Term n is estimated with probability p_n and weight 1/p_n, so E theta = f(E X).
 
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), Lemma 1 and
-section 3.2. Distributions other than the geometric one, and the constant outside the draw, are not in the paper.
+section 3.2. Distributions other than the geometric one, and the constant outside the draw, are not in paper A.
 
 `second_moment` always means E (X - c)^2 = Var X + (E X - c)^2, the second moment of one factor. The exact mean, second
 moment and number of queries are in `jaxonline.estimators.series_moments`.
@@ -48,13 +48,13 @@ class SeriesEstimator:
     theta is unbiased for the polynomial with the coefficients gamma_0 .. gamma_K. For a longer series the bias is at
     most `truncation_bias`. `for_loss` keeps so many terms of the derivative of a loss that the bias is negligible for
     |E X - c| <= `reach`. If N exceeds K, the estimate costs no copies and is the constant. The loop over the copies
-    ends at N; there is no cap.
+    ends at N; the number N has no cap.
 
     Args:
-        coefficients: gamma_0 .. gamma_K.
+        coefficients: the coefficients gamma_0 .. gamma_K of the power series.
         law: distribution of N, positive wherever gamma_n != 0 (otherwise a ValueError).
-        centre: c, the point of expansion.
-        constant: added to every estimate.
+        centre: the point of expansion c.
+        constant: a number that is added to every estimate.
         radius: radius of convergence of the whole series, used to check the variance.
         reach: largest |E X - c| for which the terms beyond the table are of the size of rounding; inf for a polynomial.
 
@@ -111,14 +111,15 @@ class SeriesEstimator:
             second_moment: E (X - c)^2, or a bound on it. Raises a ValueError if the variance is infinite, because
                 `second_moment` (p times it for a geometric distribution) is radius^2 or more.
             centre: c.
-            constant_outside: whether to add gamma_0 to every estimate instead of drawing it as the stratum N = 0. This
-                lowers the variance; the optimal distributions then request at least one copy for each estimate.
-            n_terms: length of the table. By default it is the shortest length for which the rest of the series is below
-                1e-20 of its majorant, at the second moment of the weighted factors and at `reach`. Set `n_terms` to
-                `stack` estimators. Raises a ValueError if more than 1024 terms are needed, or if `n_terms` is too small
-                for `reach`.
+            constant_outside: whether to add gamma_0 to every estimate instead of drawing it as the stratum N = 0. The
+                constant lowers the variance; the optimal distributions then request at least one copy for each
+                estimate.
+            n_terms: length of the table of coefficients. By default it is the shortest length for which the rest of the
+                series is below 1e-20 of its majorant, at the second moment of the weighted factors and at `reach`. Set
+                `n_terms` to give several estimators tables of equal length, as `stack` requires. Raises a ValueError if
+                more than 1024 terms are needed, or if `n_terms` is too small for `reach`.
             reach: bound on |E X - c|; by default the root of the second moment. The attribute `reach` of the estimator
-                is larger: it is where the rest of the series is 1e-9 of the sum of |gamma_n| reach^n.
+                is larger: there the rest of the series is 1e-9 of the sum of |gamma_n| reach^n.
 
         Example:
             >>> import jaxonline as jo
@@ -175,7 +176,7 @@ class SeriesEstimator:
         return jnp.asarray(self.constant, shape.dtype) + product
 
     def estimate_from(self, copies: Float[Array, "k"], n: ArrayLike) -> Float[Array, ""]:
-        """Compute the estimate conditional on N = n from the first n <= k of the given copies."""
+        """Compute the estimate conditional on N = n from the first n of the k given copies."""
         n = jnp.asarray(n, jnp.int32)
         start, factor = self._weight(n, copies.dtype)
         factors = factor * (copies - jnp.asarray(self.centre, copies.dtype))
@@ -183,7 +184,7 @@ class SeriesEstimator:
         return jnp.asarray(self.constant, copies.dtype) + start * product
 
     def _weight(self, n: jax.Array, dtype: jnp.dtype) -> tuple[jax.Array, jax.Array]:
-        """Split gamma_n / p_n into a first factor (the sign; all of it if n = 0) and a factor for each copy."""
+        """Split gamma_n / p_n into a first factor (the sign; the whole number if n = 0) and a factor for each copy."""
         roots, log_p = jnp.asarray(self.roots).astype(dtype), self.law.log_pmf(n).astype(dtype)
         inside = (n < len(roots)) & jnp.isfinite(log_p)
         root = jnp.where(inside, roots[jnp.minimum(n, len(roots) - 1)], 0.0)

@@ -20,13 +20,13 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 def truncation_bias(loss: AnySeriesLoss, estimator: SeriesEstimator, mean: float) -> float:
-    """Bound on the bias |E theta - l'(E X)| from the terms of l' beyond the table, if E X = `mean`."""
+    """Return a bound on the bias |E theta - l'(E X)| from the terms of l' beyond the table, if E X = `mean`."""
     centre = host_float("centre", estimator.centre)
     return require_series("loss", loss).tail_bound(effective_length(estimator.coefficients), abs(mean - centre), centre)
 
 
 def exact_mean(estimator: SeriesEstimator, mean: float) -> float:
-    """Exact mean E theta = constant + sum gamma_n (E X - c)^n if E X = `mean`."""
+    """Return the exact mean E theta = constant + sum gamma_n (E X - c)^n if E X = `mean`."""
     offset = mean - host_float("centre", estimator.centre)
     drawn = np.polynomial.polynomial.polyval(offset, np.asarray(estimator.coefficients, np.float64))
     return host_float("constant", estimator.constant) + float(drawn)
@@ -36,10 +36,10 @@ def exact_mean(estimator: SeriesEstimator, mean: float) -> float:
 def exact_second_moment(
     estimator: SeriesEstimator, second_moment: PositiveFloat, mean: FiniteFloat | None = None
 ) -> float:
-    """E theta^2 = sum gamma_n^2 (E (X - c)^2)^n / p_n, plus the terms of the constant, which require `mean` = E X.
+    """Return E theta^2 = sum gamma_n^2 (E (X - c)^2)^n / p_n, plus the constant's terms, which need `mean` = E X.
 
-    For `Geometric(p)` this is the exact form of Lemma 1, p/(p-1) sum gamma_n^2 p^n (E X^2)^n. Raises a ValueError if E
-    theta^2 is infinite (p E (X - c)^2 >= radius^2), or if `mean` is missing.
+    For `Geometric(p)` this is the exact form of paper A, Lemma 1, p/(p-1) sum gamma_n^2 p^n (E X^2)^n. Raises a
+    ValueError if E theta^2 is infinite (p E (X - c)^2 >= radius^2), or if `mean` is missing.
 
     Example:
         >>> from jaxonline.estimators import Geometric, SeriesEstimator
@@ -58,7 +58,7 @@ def exact_second_moment(
 
 @validate_arguments
 def exact_variance(estimator: SeriesEstimator, second_moment: PositiveFloat, mean: FiniteFloat) -> float:
-    """Variance of theta if E X = `mean`; raises a ValueError if it is infinite (p E (X - c)^2 >= radius^2).
+    """Return the variance of theta if E X = `mean`; raise a ValueError if it is infinite (p E (X - c)^2 >= radius^2).
 
     Example:
         >>> import jaxonline as jo
@@ -71,7 +71,7 @@ def exact_variance(estimator: SeriesEstimator, second_moment: PositiveFloat, mea
 
 
 class StratumMoments(NamedTuple):
-    """Moments of a series estimator given N = 0 .. K (float64 vectors); beyond K the estimate is the constant."""
+    """Moments of a series estimator given N = 0 .. K (float64 vectors); for N > K the estimate is the constant."""
 
     pmf: np.ndarray
     """P(N = n)."""
@@ -82,7 +82,7 @@ class StratumMoments(NamedTuple):
 
 
 def stratum_moments(estimator: SeriesEstimator, second_moment: float, mean: float) -> StratumMoments:
-    """Probabilities, means and second moments of the strata N = n, so that each term can be verified separately.
+    """Return probabilities, means and second moments of the strata N = n, so that each term can be verified separately.
 
     Example:
         >>> import jaxonline as jo
@@ -103,12 +103,12 @@ def stratum_moments(estimator: SeriesEstimator, second_moment: float, mean: floa
 
 
 def expected_queries(estimator: SeriesEstimator) -> float:
-    """E N, the expected number of copies: 1/(p-1) for `Geometric(p)`."""
+    """Return E N, the expected number of copies: 1/(p-1) for `Geometric(p)`."""
     return estimator.law.mean()
 
 
 def lemma1_bound(loss: AnySeriesLoss, p: float, second_moment: float, centre: float = 0.0) -> float:
-    """Bound p/(p-1) l'_+(sqrt(p E (X - c)^2))^2 on the second moment (Lemma 1).
+    """Return the bound p/(p-1) l'_+(sqrt(p E (X - c)^2))^2 on the second moment (paper A, Lemma 1).
 
     Raises a ValueError if p <= 1 or p E (X - c)^2 >= radius^2.
 
@@ -123,7 +123,7 @@ def lemma1_bound(loss: AnySeriesLoss, p: float, second_moment: float, centre: fl
 
 
 class VarianceRow(NamedTuple):
-    """Row of `variance_table`; `second_moment` and `variance` are inf where they are infinite."""
+    """Row of `variance_table`; `second_moment` and `variance` are inf if they are infinite."""
 
     loss: str
     """The name of the class of the loss."""
@@ -192,7 +192,7 @@ def _row(
 
 
 def _drawn_second_moment(estimator: SeriesEstimator, second_moment: float) -> float:
-    """Return E (theta - constant)^2."""
+    """Return E (theta - constant)^2 of a series estimator."""
     check_finite_variance(estimator.law, second_moment, estimator.radius)
     gammas = np.asarray(estimator.coefficients, np.float64)
     n = np.flatnonzero(gammas)

@@ -107,7 +107,7 @@ class Surrogate(Kernel):
         return GaussianComponents(rates, shrinkage, log_sizes)
 
     def _min_squared_width(self) -> float | None:
-        """Smallest squared width of the kernel; None if it is traced."""
+        """Return the smallest squared width of the kernel; None if the width is traced."""
         if isinstance(self.kernel, Gaussian):
             width = check.concrete_array(self.kernel.width)
             return None if width is None else float(width) ** 2
@@ -130,19 +130,19 @@ def radial_surrogate(
     dimension: Count | None = None,
     n_nodes: Count = 128,
 ) -> Surrogate:
-    """Surrogate of the part u <= `cut` of a radial kernel. A traced parameter raises a TypeError.
+    """Return the surrogate of the part u <= `cut` of a radial kernel. A traced parameter raises a TypeError.
 
     The attribute `kernel` of the surrogate is a finite mixture k that replaces the truncated kernel. For this k the
     equation E k^(a, x~) = k(a, x) holds exactly, and predictions use k. The distance from k to the radial kernel is
-    `kernel.truncation_error(cut)` plus `jaxonline.kernels.radial.quadrature_error`; the distance from k^ to the
-    integral that it approximates is `surrogate_error`.
+    `kernel.truncation_error(cut)` plus `jaxonline.kernels.radial.quadrature_error`. The distance from k^ to the
+    integral that k^ approximates is `surrogate_error`.
 
     Args:
         kernel: radial kernel with a mixing density (`RadialExponential`, `Cauchy`).
         covariance: covariance of the noise: a variance (number), variances [d] or a matrix [d, d] (otherwise a
             ValueError).
-        cut: upper limit of u, below 1 / (2 * largest eigenvalue) (otherwise a ValueError). The paper's bound on R
-            requires half of this limit, c/d < 1/(4 sigma^2) (erratum E13: c < d/(4 sigma) is printed).
+        cut: upper limit of u, below 1 / (2 * largest eigenvalue) (otherwise a ValueError). Paper B's bound on R
+            requires half of this limit, c/d < 1/(4 sigma^2) (erratum E13: paper B prints c < d/(4 sigma)).
         dimension: d; required if `covariance` is a number.
         n_nodes: number of Gaussian kernels.
 
@@ -165,7 +165,7 @@ def surrogate_error(
     dimension: Count | None = None,
     n_nodes: Count = 128,
 ) -> float:
-    """Estimated quadrature error of k^: the largest change when the number of nodes is doubled.
+    """Return the estimated quadrature error of k^: the largest change when the number of nodes is doubled.
 
     The maximum is over distances from 0 to 300 / sqrt(cut) along every eigenvector. The arguments are those of
     `radial_surrogate`.
@@ -184,9 +184,10 @@ def surrogate_error(
 
 @validate_arguments
 def lemma7_bound(variance: PositiveFloat, c: PositiveFloat, dimension: Count) -> float:
-    """Bound exp(2 sigma^2 c) on R^2 = k^(x, x) for `Cauchy(d)` cut at u = c/d (Lemma 7; printed exp(2 sigma c), E13).
+    """Return the bound exp(2 sigma^2 c) on R^2 = k^(x, x) for `Cauchy(d)` cut at u = c/d (paper B, Lemma 7).
 
-    Raises a ValueError if c >= d / (4 sigma^2), where the bound is not proven.
+    Erratum E13: paper B prints exp(2 sigma c). Raises a ValueError if c >= d / (4 sigma^2), where the bound is not
+    proven.
 
     Example:
         >>> from jaxonline.estimators.surrogates import lemma7_bound
@@ -198,7 +199,7 @@ def lemma7_bound(variance: PositiveFloat, c: PositiveFloat, dimension: Count) ->
 
 
 def _eigenvectors(covariance: ArrayLike, dimension: int | None) -> tuple[ArrayLike, ArrayLike | None]:
-    """Eigenvalues [d] and eigenvectors [d, d] of a covariance; the eigenvectors are None if it is diagonal."""
+    """Return eigenvalues [d] and eigenvectors [d, d] of a covariance; None as eigenvectors if it is diagonal."""
     ndim = np.ndim(covariance)
     if ndim == 0 and dimension is None:
         raise ArgumentError("dimension", "must be given if covariance is a number (got None)")

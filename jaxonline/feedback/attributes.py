@@ -31,12 +31,13 @@ class AttributesOracle:
         self._y = y
 
     def attributes(self, indices: Int[Array, "k"], number: Int[Array, ""] | None = None) -> Float[Array, "k"]:
-        """The coordinates at `indices`; a repeated index is charged again, since the length of `indices` is charged.
+        """Return the coordinates at `indices`, whose number is charged: a repeated index is charged again.
 
         Args:
             indices: indices of the requested coordinates [k].
             number: a number, which may be random: only the first `number` indices are read and charged, and the other
-                coordinates are returned as 0. The length of `indices`, an upper bound, must be within the budget.
+                coordinates are returned as 0. The length of `indices` is an upper bound on `number` and must be within
+                the budget.
 
         Raises:
             ValueError: the queries of this round may exceed the budget, or `indices` is not a vector.
@@ -62,7 +63,7 @@ class AttributesOracle:
         return jnp.where(jnp.arange(n_indices) < number, self._x[indices], jnp.zeros((), self._x.dtype))
 
     def label(self) -> Float[Array, ""]:
-        """The target, which costs no query."""
+        """Return the target, which costs no query."""
         return self._y
 
     def queries(self) -> Int[Array, ""]:
@@ -97,6 +98,6 @@ class Attributes(FeedbackDefaults):
             )
 
     def open(self, key: Any, t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> AttributesOracle:
-        """The oracle of one round."""
+        """Return the oracle of one round."""
         del key, t, y_hat
         return AttributesOracle(self.budget, x, y)

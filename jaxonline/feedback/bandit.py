@@ -33,7 +33,7 @@ class BanditOracle:
         self._asked = 0
 
     def loss(self) -> Float[Array, ""]:
-        """The loss of the pulled arm; one query, even if it is read repeatedly."""
+        """Return the loss of the pulled arm; it costs one query, even if it is read repeatedly."""
         self._asked = 1
         return self._losses[self.move.arm if isinstance(self.move, Draw) else self.move]
 
@@ -44,7 +44,7 @@ class BanditOracle:
 
 @struct
 class Bandit(FeedbackDefaults):
-    """Bandit feedback. Outcomes are the vectors of the losses (not rewards) of all arms, moves are arms or `Draw`s.
+    """Bandit feedback. Outcomes are vectors of the losses (not rewards) of all arms; moves are arms or `Draw`s.
 
     Example:
         >>> import jax.numpy as jnp, jaxonline as jo
@@ -57,7 +57,7 @@ class Bandit(FeedbackDefaults):
     traits: ClassVar[FeedbackTraits] = FeedbackTraits(reads_entries=True)
 
     def open(self, key: Any, t: Int[Array, ""], x: PyTree, y: Float[Array, "K"], y_hat: PyTree) -> BanditOracle:
-        """The oracle of one round; raises a TypeError if outcomes are not vectors or moves are not arms."""
+        """Return the oracle of one round; raise a TypeError if outcomes are not vectors or moves are not arms."""
         del key, t
         arm = y_hat.arm if isinstance(y_hat, Draw) else y_hat
         if getattr(y, "ndim", None) != 1:

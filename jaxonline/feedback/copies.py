@@ -1,7 +1,7 @@
 """Noisy copies of a hidden instance, as many as the learner requests.
 
-`copy(j)` is the j-th independent noisy copy of the round. The same index gives the same copy. So queries count distinct
-copies, and learners with the same feedback have the same noise (paired comparisons).
+`copy(j)` is the j-th independent noisy copy of the round. In a round, each index always gives the same copy. So queries
+count distinct copies, and learners with the same feedback have the same noise (paired comparisons).
 """
 
 from collections.abc import Callable, Sequence
@@ -49,11 +49,11 @@ class CopiesOracle:
         covariance: Callable[[], Array] | None = None,
         product: Callable[[Array, Key[Array, ""]], Array] | None = None,
     ):  # fmt: skip
-        """Create the oracle of functions that draw noise.
+        """Create the oracle from functions that draw noise.
 
-        `noise(key, index)` returns the noise of a copy. `noises(keys)` returns that of several copies, stacked, if it
-        does not depend on the index. `product(w, key)` returns <w, noise> for a copy that is not used otherwise.
-        `covariance()` returns the covariance, if the feedback reveals it.
+        `noise(key, index)` returns the noise of a copy. `noises(keys)` returns the stacked noise of several copies, if
+        the noise does not depend on the index. `product(w, key)` returns <w, noise> for a copy that is not used
+        otherwise. `covariance()` returns the covariance of the noise, if the feedback reveals it.
         """
         self._noise = noise
         self._noises = noises
@@ -72,7 +72,7 @@ class CopiesOracle:
         return self._x + self._noise(jax.random.fold_in(self._key, index), index)
 
     def copy(self, index: int) -> Float[Array, "..."]:
-        """Copy number `index`, counted from 0: x plus independent noise, with the shape of x.
+        """Return copy number `index`, counted from 0: x plus independent noise, with the shape of x.
 
         Raises:
             TypeError, ValueError: `index` is not a Python integer of at least 0.
@@ -98,11 +98,11 @@ class CopiesOracle:
 
     @property
     def direct_products(self) -> bool:
-        """Whether `product` draws the product instead of the copy."""
+        """Whether `product` draws the number <w, copy> directly instead of the copy."""
         return self._product is not None
 
     def product(self, index: int, w: Float[Array, "d"]) -> Float[Array, ""]:
-        """The product <w, copy(index)>; with `NoisyCopies(direct_products=True)` it is drawn without the copy.
+        """Return the product <w, copy(index)>; with `NoisyCopies(direct_products=True)` it is drawn without the copy.
 
         A product that is drawn without the copy differs from the product with `copy(index)`, and nothing else of this
         copy may be requested.
@@ -134,10 +134,10 @@ class CopiesOracle:
         return w @ self._x + self._product(w, jax.random.fold_in(self._key, index))
 
     def copies(self, first: int, capacity: int, number: Int[Array, ""] | None = None) -> Float[Array, "capacity ..."]:
-        """The `capacity` copies `first`, `first + 1`, ..., drawn together, which is faster than one by one.
+        """Return the `capacity` copies `first`, `first + 1`, ..., drawn together, which is faster than one by one.
 
         With a random `number` (at most `capacity`) only the first `number` copies are drawn and charged, and the other
-        rows are 0. In this case request a range of indices only once, and use `reserve` inside loops.
+        rows are 0. With a random `number`, request a range of indices only once, and use `reserve` inside loops.
         """
         if number is None:
             indices = range(check.count("first", first, ge=0), first + check.count("capacity", capacity))
@@ -170,10 +170,11 @@ class CopiesOracle:
         return lambda index: self._draw(jnp.asarray(index, jnp.int32))
 
     def label(self, index: int | Int[Array, ""] = 0) -> Float[Array, ""]:
-        """Noisy label number `index`: y plus independent noise; without label noise, the clean label y.
+        """Return noisy label number `index`: y plus independent noise; without label noise, the clean label y.
 
-        Labels are free: queries count copies of the instance. The same index gives the same label. A noisy label is
-        unbiased, but a nonlinear function of it is not: a product of several factors needs a label for each (`labels`).
+        Labels are free: queries count copies of the instance. In a round, each index always gives the same label. A
+        noisy label is unbiased, but a nonlinear function of it is not: a product of several factors needs a label for
+        each factor (`labels`).
         """
         if self._label_noise is None:
             return self._y
@@ -184,7 +185,7 @@ class CopiesOracle:
             raise ValueError(f"label_noise: {error}") from error
 
     def labels(self, capacity: int, number: Int[Array, ""]) -> Float[Array, "capacity"]:
-        """The labels 0, 1, ... [capacity]; only the first `number` labels (1 to `capacity`) are valid.
+        """Return the labels 0, 1, ... [capacity]; only the first `number` labels (1 to `capacity`) are valid.
 
         Example:
             >>> import jax, jax.numpy as jnp
@@ -203,7 +204,7 @@ class CopiesOracle:
 
     @property
     def covariance(self) -> Float[Array, "d d"]:
-        """The covariance of this round's noise; raises a ValueError if the feedback does not reveal it."""
+        """Return the covariance of this round's noise; raise a ValueError if the feedback does not reveal it."""
         if self._covariance is None:
             raise ValueError("reveal_covariance: must be True for a learner that asks for the covariance (got False)")
         return self._covariance()
@@ -222,9 +223,10 @@ class NoisyCopies(FeedbackDefaults):
             and the instance.
         label_noise: the distribution of the label's noise, or None for clean labels.
         reveal_covariance: whether the learner observes the covariance of each round's noise (paper B, setting 2).
-        direct_products: whether <w, copy> is drawn as one normal number instead of d, for estimators that use nothing
-            else of the copy (`TwoCopies`); rounds then take two thirds of the time. The results of each learner keep
-            their distribution, but learners no longer share this noise, so differences between learners may vary more.
+        direct_products: whether <w, copy> is drawn as one normal number instead of d numbers, for estimators that use
+            nothing else of the copy (`TwoCopies`). Rounds then take two thirds of the time. The results of each learner
+            keep their distribution, but learners no longer share this noise, so differences between learners may vary
+            more.
 
     Raises:
         TypeError: a distribution lacks the method `sample` or `covariance_at`.
@@ -251,7 +253,7 @@ class NoisyCopies(FeedbackDefaults):
         return FeedbackTraits(True, self.direct_products, self.noise, self.label_noise)
 
     def open(self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> CopiesOracle:
-        """The oracle of one round."""
+        """Return the oracle of one round."""
         del y_hat
 
         def noise(key, index):
@@ -268,7 +270,7 @@ class NoisyCopies(FeedbackDefaults):
         )  # fmt: skip
 
     def mirrored(self, sign: Float[ArrayLike, ""]) -> "NoisyCopies":
-        """This feedback with all noise times a sign; raises a ValueError for noise that is not declared symmetric."""
+        """Return this feedback with all noise times a sign; raise a ValueError for noise not declared symmetric."""
         label_noise = None if self.label_noise is None else Mirrored(self.label_noise, sign)
         return replace(self, noise=Mirrored(self.noise, sign), label_noise=label_noise)
 
@@ -310,14 +312,14 @@ class AdversarialCopies(FeedbackDefaults):
         return FeedbackTraits(makes_copies=True, label_noise=self.label_noise)
 
     def init(self, key: Key[Array, ""], specs: Specs, move: PyTree) -> PyTree:
-        """The adversary's state before round 1."""
+        """Return the adversary's state before round 1."""
         del move
         return self.adversary.init(key, specs.instance)
 
     def open(
         self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any, state: PyTree
     ) -> CopiesOracle:
-        """The oracle of one round. The adversary does not see the present prediction."""
+        """Return the oracle of one round. The adversary does not see the present prediction."""
         del y_hat
 
         def noise(key, index):
@@ -334,6 +336,6 @@ class AdversarialCopies(FeedbackDefaults):
     def observe(
         self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], x: Array, y: Array, y_hat: Array
     ) -> PyTree:
-        """The adversary observes the round when it is over."""
+        """Return the adversary's state after it has observed the finished round."""
         del key
         return self.adversary.observe(state, t, x, y, y_hat)

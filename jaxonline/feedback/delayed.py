@@ -60,9 +60,9 @@ class Arrival(NamedTuple):
 
     Attributes:
         round: the number of the round that is answered.
-        age: the number of rounds since that round.
-        move: the learner's move in that round, with the probabilities of a `Draw`.
-        oracle: the oracle of that round, with the instance if the base feedback reveals it.
+        age: the number of rounds since the answered round.
+        move: the learner's move in the answered round, with the probabilities of a `Draw`.
+        oracle: the oracle of the answered round, with the instance if the base feedback reveals it.
     """
 
     round: Int[Array, ""]
@@ -122,7 +122,7 @@ class DelayedOracle:
         return state
 
     def first(self) -> Arrival:
-        """The first answer, for its shapes; its numbers are meaningless if no answer arrives."""
+        """Return the first answer, for its shapes; its numbers are meaningless if no answer arrives."""
         return self._arrival(0)
 
     def _arrival(self, j: Int[Array, ""] | int) -> Arrival:
@@ -179,15 +179,15 @@ class Delayed(FeedbackDefaults):
         return traits._replace(makes_copies=False, reads_entries=False, max_delay=self.delay.max_delay)
 
     def check_specs(self, specs: Specs) -> None:
-        """Check the shapes and dtypes for the base feedback."""
+        """Check that the base feedback accepts these shapes and dtypes."""
         method_of(self.feedback, FeedbackDefaults.check_specs)(specs)
 
     def mirrored(self, sign: Float[ArrayLike, ""]) -> "Delayed":
-        """This delayed feedback with the mirrored base feedback."""
+        """Return this delayed feedback with the mirrored base feedback."""
         return replace(self, feedback=method_of(self.feedback, FeedbackDefaults.mirrored)(sign))
 
     def init(self, key: Key[Array, ""], specs: Specs, move: PyTree) -> DelayedState:
-        """The state before round 1, with an empty queue."""
+        """Return the state before round 1, with an empty queue."""
         size = self.delay.max_delay + 1
 
         def rows(spec: PyTree) -> PyTree:
@@ -202,13 +202,13 @@ class Delayed(FeedbackDefaults):
     def open(
         self, key: Key[Array, ""], t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree, state: DelayedState
     ) -> DelayedOracle:
-        """The oracle of one round."""
+        """Return the oracle of one round."""
         return DelayedOracle(self, key, self._with_round(key, state, t, x, y, y_hat), t)
 
     def observe(
         self, key: Key[Array, ""], state: DelayedState, t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree
     ) -> DelayedState:
-        """The next state, with this round in the queue."""
+        """Return the next state, with this round in the queue."""
         queue = self._with_round(key, state, t, x, y, y_hat)
         return DelayedState(state.key, queue, next_feedback_state(self.feedback, key, state.feedback, t, x, y, y_hat))
 

@@ -16,7 +16,7 @@ from jaxonline.parameters.types import Convert, NonNegative, NonNegativeInt, Sha
 
 @runtime_checkable
 class Delay(Protocol):
-    """Protocol: the number of rounds after which the answer to a round arrives; 0 means in the round itself.
+    """Protocol: the number of rounds after which the answer to a round arrives; 0 means in the answered round itself.
 
     Attributes:
         max_delay: the largest delay, a static integer.
@@ -30,7 +30,7 @@ class Delay(Protocol):
     def is_constant(self) -> bool: ...
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""]) -> Int[Array, ""]:
-        """The delay of round t = 1, 2, ..., from 0 to `max_delay`."""
+        """Return the delay of round t = 1, 2, ..., from 0 to `max_delay`."""
         ...
 
 
@@ -62,7 +62,7 @@ class FixedDelay:
 
 
 class _UpToMaximum:
-    """Base of random delays from 0 to the field `maximum`."""
+    """Base class of random delays from 0 to the field `maximum`."""
 
     maximum: int
     is_constant: ClassVar[bool] = False
@@ -99,12 +99,12 @@ class UniformDelay(_UpToMaximum):
 class GeometricDelay(_UpToMaximum):
     """Independent delays with a geometric distribution, cut at a maximum.
 
-    Without the maximum, the answer arrives in its own round, or in a later one, with the probability 1 / (1 + mean)
-    in each, if it has not arrived before.
+    Without the maximum, the answer arrives in each round, from its own round on, with the probability 1 / (1 + mean),
+    if it has not arrived before.
 
     Args:
         mean: the mean of the delay without the maximum.
-        maximum: the largest delay; larger delays are set to it.
+        maximum: the largest delay; larger delays are set to this maximum.
 
     Example:
         >>> import jax
@@ -135,7 +135,7 @@ def _as_delays(values: Any, name: str) -> tuple[int, ...]:
 
 @struct
 class GivenDelays:
-    """A given delay for each round; after the last one the delays repeat from the first one.
+    """A given delay for each round; after the last delay of the list, the delays repeat from the first one.
 
     Args:
         rounds: the delays [n].
@@ -156,17 +156,17 @@ class GivenDelays:
         return max(self.rounds)
 
     def sample(self, key: Key[Array, ""] | None, t: Int[Array, ""]) -> Int[Array, ""]:
-        """The delay of round t."""
+        """Return the delay of round t."""
         del key
         return jnp.asarray(self.rounds, jnp.int32)[(t - 1) % len(self.rounds)]
 
 
 def as_delay(delay: Any, name: str) -> Any:
-    """Return a delay as it is, a number of rounds as a `FixedDelay`, and a list of delays as `GivenDelays`.
+    """Return a delay unchanged, a number of rounds as a `FixedDelay`, and a list of delays as `GivenDelays`.
 
     Raises:
         ValueError: the number, or a number in the list, is negative.
-        TypeError: the value is none of these.
+        TypeError: the value is not a delay, a number, or a list of delays.
     """
     if isinstance(delay, Delay) and not isinstance(delay, type):
         return delay

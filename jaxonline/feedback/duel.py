@@ -1,4 +1,4 @@
-"""Duelling feedback: the learner observes which arm of the pair that it played wins."""
+"""Duelling feedback: the learner plays a pair of arms and observes which of the two arms wins."""
 
 from typing import Any, ClassVar
 
@@ -32,12 +32,12 @@ class DuelOracle:
         self._n_queries = 0
 
     def first_wins(self) -> Float[Array, ""]:
-        """Return 1 if the first arm wins, 0 if the second arm wins, and 1/2 if both are the same; one query."""
+        """Return 1 if the first arm wins, 0 if the second arm wins, 1/2 if both arms are equal; costs one query."""
         self._n_queries = 1
         return self._duels[self.move[0], self.move[1]]
 
     def queries(self) -> Int[Array, ""]:
-        """Return 1 if the winner was asked for, else 0."""
+        """Return the number of queries: 1 if the learner asked for the winner, else 0."""
         return jnp.int32(self._n_queries)
 
 
@@ -45,7 +45,7 @@ class DuelOracle:
 class Duel(FeedbackDefaults):
     """Duelling feedback: shows which arm of the pair wins; outcomes are duel matrices [K, K], moves are pairs of arms.
 
-    Entry [i, j] of an outcome is 1 if arm i beats arm j, and 0 if it loses. The diagonal is 1/2.
+    Entry [i, j] of an outcome is 1 if arm i beats arm j, and 0 if arm j beats arm i. The diagonal is 1/2.
 
     Example:
         >>> import jax.numpy as jnp

@@ -10,7 +10,7 @@ from jaxonline.parameters.struct import struct
 
 
 class FullOracle:
-    """The oracle of full information.
+    """Oracle of full information, which shows the clean instance and the target.
 
     Attributes:
         x: the clean instance.
@@ -45,6 +45,6 @@ class FullInformation(FeedbackDefaults):
     """
 
     def open(self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> FullOracle:
-        """The oracle of one round."""
+        """Return the oracle of one round."""
         del key, t, y_hat
         return FullOracle(x, y)

@@ -31,7 +31,7 @@ class LossOfMoveOracle:
         self._asked = 0
 
     def loss(self) -> Float[Array, ""]:
-        """The loss of the move; one query, even if it is read repeatedly."""
+        """Return the loss of the move; it costs one query, even if it is read repeatedly."""
         self._asked = 1
         return self._loss
 
@@ -42,7 +42,7 @@ class LossOfMoveOracle:
 
 @struct
 class LossOfMove(FeedbackDefaults):
-    """Feedback of bandit convex optimisation: the loss at the point that was played.
+    """Feedback of bandit convex optimisation: the learner observes the loss at the point that it played.
 
     Args:
         loss: `loss(y_hat, y)`, usually the loss of the game. For arms use `Bandit` instead.
@@ -58,6 +58,6 @@ class LossOfMove(FeedbackDefaults):
     loss: AnyLoss
 
     def open(self, key: Any, t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree) -> LossOfMoveOracle:
-        """The oracle of one round."""
+        """Return the oracle of one round."""
         del key, t
         return LossOfMoveOracle(x, y_hat, self.loss(y_hat, y))

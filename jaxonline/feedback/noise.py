@@ -33,11 +33,11 @@ class NoiseLaw(Protocol):
     """
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
-        """One draw of the noise of round `t` around `x`, with mean zero and the shape and dtype of `x`."""
+        """Return one draw of the noise of round `t` around `x`, with mean zero and the shape and dtype of `x`."""
         ...
 
     def covariance_at(self, t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "d d"]:
-        """The covariance of the noise of round `t`; used only if a feedback reveals it."""
+        """Return the covariance of the noise of round `t`; it is used only if a feedback reveals it."""
         ...
 
 
@@ -54,7 +54,7 @@ class SamplesTogether(Protocol):
     def sample_together(
         self, keys: Sequence[Key[Array, ""]], t: Int[Array, ""], x: Float[Array, "..."]
     ) -> Float[Array, "n ..."]:
-        """The draws that `sample` returns for each of n keys, stacked."""
+        """Return the draws that `sample` returns for each of n keys, stacked."""
         ...
 
 
@@ -79,25 +79,25 @@ class NoiseAdversary(Protocol):
     """
 
     def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> PyTree:
-        """The state before round 1, for instances of the given shape and dtype."""
+        """Return the state before round 1, for instances of the given shape and dtype."""
         ...
 
     def sample(
         self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], index: Int[Array, ""], x: Float[Array, "..."]
     ) -> Float[Array, "..."]:
-        """One draw of the noise of copy `index` = 0, 1, ... of round `t`, of the shape and dtype of `x`.
+        """Return one draw of the noise of copy `index` = 0, 1, ... of round `t`, with the shape and dtype of `x`.
 
-        Given everything but `key`, its mean must be zero. The distribution may depend on the index.
+        Given all arguments but `key`, the mean of the draw must be zero. The distribution may depend on the index.
         """
         ...
 
     def observe(self, state: PyTree, t: Int[Array, ""], x: Array, y: Array, y_hat: Array) -> PyTree:
-        """The next state, from the instance, target and prediction of a round that is over."""
+        """Return the next state, from the instance, target and prediction of a finished round."""
         ...
 
 
 def _noise_requirement(value: Any) -> str:
-    """Return the requirement on an argument for noise, with an example if the argument is a number."""
+    """Return the text of the requirement on a noise argument, with an example if the argument is a number."""
     example = f", e.g. jo.noise.gaussian({value!r})" if isinstance(value, int | float) else ""
     return f"a distribution of noise with sample and covariance_at{example}"
 
@@ -132,7 +132,7 @@ Degrees = Annotated[Number, Gt(2)]
 
 @struct
 class StudentCoordinates:
-    """Student-t coordinates of variance 1 with `degrees` degrees of freedom; for 2 or fewer the variance is infinite.
+    """Student-t coordinates of variance 1; `degrees` is the degrees of freedom (infinite variance for 2 or fewer).
 
     Example:
         >>> import jax
@@ -150,7 +150,7 @@ class StudentCoordinates:
 
     @property
     def kurtosis(self):
-        """E z^4 of a coordinate; infinite for `degrees` <= 4."""
+        """E z^4 of a coordinate z, which is infinite for `degrees` <= 4."""
         degrees = float(np.asarray(self.degrees))
         return 3 + 6 / (degrees - 4) if degrees > 4 else np.inf
 
@@ -198,7 +198,7 @@ class Noise:
             set_field(self, "factor", xp.sqrt(covariance))
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
-        """One draw of the noise, with the shape and dtype of `x`."""
+        """Return one draw of the noise, with the shape and dtype of `x`."""
         if self.law is not None:
             z = random.stack_draws(_COORDINATES[self.law], [key], x.shape, x.dtype)[0]
         else:
@@ -208,7 +208,7 @@ class Noise:
     def sample_together(
         self, keys: Sequence[Key[Array, ""]], t: Int[Array, ""], x: Float[Array, "..."]
     ) -> Float[Array, "n ..."]:
-        """One draw of the noise with each of n keys, stacked."""
+        """Return one draw of the noise with each of n keys, stacked."""
         if self.law is None:
             return jnp.stack([self.sample(key, t, x) for key in keys])
         z = random.stack_draws(_COORDINATES[self.law], keys, x.shape, x.dtype)
@@ -224,7 +224,7 @@ class Noise:
         return factor @ z if factor.ndim == 2 else factor * z
 
     def covariance_at(self, t: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, "d d"]:
-        """The covariance matrix [d, d] of the noise, the same in every round."""
+        """Return the covariance matrix [d, d] of the noise, which is the same in every round."""
         del t
         covariance = jnp.asarray(self.covariance, x.dtype)
         if covariance.ndim == 2:
@@ -291,7 +291,7 @@ class TwoPoints:
     """Noise that is v or -v, each with probability 1/2; its covariance is v v'.
 
     Args:
-        vector: v, of the shape of the instance or label.
+        vector: the vector v, with the shape of the instance or label.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -306,7 +306,7 @@ class TwoPoints:
     """Noise and its negative have the same distribution (`Mirrored`)."""
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
-        """One draw of the noise, with the shape and dtype of `x`."""
+        """Return one draw of the noise, with the shape and dtype of `x`."""
         vector = jnp.asarray(self.vector, x.dtype)
         if vector.shape != x.shape:
             raise ArgumentError(
@@ -315,7 +315,7 @@ class TwoPoints:
         return random.rademacher(key, (), x.dtype) * vector
 
     def covariance_at(self, t: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, "d d"]:
-        """The covariance v v' [d, d], the same in every round."""
+        """Return the covariance v v' [d, d] of the noise, which is the same in every round."""
         del t
         vector = jnp.asarray(self.vector, x.dtype)
         return jnp.outer(vector, vector)
@@ -341,14 +341,14 @@ class CustomNoise:
     covariance: Annotated[Callable, Takes("(t, x)")] | None = static(default=None)
 
     def sample(self, key: Key[Array, ""], t: Array, x: Float[Array, "..."]) -> Float[Array, "..."]:
-        """One draw of the function `draw`, checked to have the shape of `x`."""
+        """Return one draw of the function `draw`, checked to have the shape of `x`."""
         noise = jnp.asarray(self.draw(key, t, x))
         if noise.shape != x.shape:
             raise ArgumentError("draw", f"must return the shape of the instance {x.shape} (got {noise.shape})")
         return noise.astype(x.dtype)
 
     def covariance_at(self, t: Array, x: Float[Array, "d"]) -> Float[Array, "d d"]:
-        """The value of `covariance` for this round."""
+        """Return the value of the function `covariance` for this round."""
         if self.covariance is None:
             problem = "must be given if a feedback reveals it (got None); write CustomNoise(draw, covariance)"
             raise ArgumentError("covariance", problem)
@@ -386,15 +386,15 @@ class Mirrored:
             raise ArgumentError("noise", problem)
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
-        """One draw of the distribution, times the sign."""
+        """Return one draw of the distribution, times the sign."""
         return jnp.asarray(self.sign, x.dtype) * self.law.sample(key, t, x)
 
     def sample_together(
         self, keys: Sequence[Key[Array, ""]], t: Int[Array, ""], x: Float[Array, "..."]
     ) -> Float[Array, "n ..."]:
-        """One draw of the distribution with each of n keys, stacked, times the sign."""
+        """Return one draw of the distribution with each of n keys, stacked, times the sign."""
         return jnp.asarray(self.sign, x.dtype) * sample_together(self.law, keys, t, x)
 
     def covariance_at(self, t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "d d"]:
-        """The covariance of the distribution, which the sign does not change."""
+        """Return the covariance of the distribution, which the sign does not change."""
         return self.law.covariance_at(t, x)

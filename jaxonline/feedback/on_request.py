@@ -1,4 +1,4 @@
-"""The outcome on request: the learner must ask for it, at the price of a query."""
+"""Feedback that shows the outcome only on request: the learner must ask for it, and pays one query."""
 
 from typing import Any
 
@@ -31,7 +31,10 @@ class OnRequestOracle:
         self._asked = jnp.bool_(False)
 
     def outcome(self, ask: Bool[Array, ""]) -> Array:
-        """The outcome if `ask` is true, else zeros. Asking costs one query, even if the outcome is read repeatedly."""
+        """Return the outcome if `ask` is true, else zeros.
+
+        Asking costs one query, even if the outcome is read repeatedly.
+        """
         self._asked = self._asked | ask
         return jnp.where(ask, self._y, jnp.zeros_like(self._y))
 
@@ -42,7 +45,7 @@ class OnRequestOracle:
 
 @struct
 class OnRequest(FeedbackDefaults):
-    """Feedback of label-efficient prediction: the outcome costs a query, and the learner need not ask.
+    """Feedback of label-efficient prediction: the outcome costs a query, and the learner need not ask for it.
 
     Example:
         >>> import jax.numpy as jnp, jaxonline as jo
@@ -52,6 +55,6 @@ class OnRequest(FeedbackDefaults):
     """
 
     def open(self, key: Any, t: Int[Array, ""], x: PyTree, y: Array, y_hat: PyTree) -> OnRequestOracle:
-        """The oracle of one round."""
+        """Return the oracle of one round."""
         del key, t
         return OnRequestOracle(x, y, y_hat)

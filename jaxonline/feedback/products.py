@@ -1,7 +1,7 @@
-"""Inner products of a vector with noise, drawn as one random number instead of d.
+"""Inner products of a vector with noise, each drawn as one random number instead of d numbers.
 
-For Gaussian noise n of covariance S, <w, n> is normal with variance w' S w and can be drawn directly. For other noise
-there is no faster way than drawing its d coordinates.
+For Gaussian noise n of covariance S, <w, n> is normal with variance w' S w and can be drawn directly. Products with
+other noise require a draw of its d coordinates.
 """
 
 from typing import Any

@@ -32,12 +32,12 @@ class SemiBanditOracle:
         self._n_queries = 0
 
     def losses(self) -> Float[Array, "m"]:
-        """Return the losses of the arms in the set; one query for each arm, however often it is called."""
+        """Return the losses of the arms in the set; it costs one query for each arm, however often it is called."""
         self._n_queries = len(self.move)
         return self._losses[self.move]
 
     def queries(self) -> Int[Array, ""]:
-        """Return the number of arms if the losses were asked for, else 0."""
+        """Return the number of queries: the number of arms if the losses were read, else 0."""
         return jnp.int32(self._n_queries)
 
 

@@ -39,7 +39,7 @@ class BoundGame(NamedTuple):
 
 
 def as_entrant(game: Game, learner: Any) -> Entrant:
-    """Return the learner with its own feedback if it is an `Entrant`, else with the game's; check their types."""
+    """Return the learner with its own feedback if it is an `Entrant`, else with the game's feedback; check types."""
     check.instance("game", game, Game, "a Game")
     entrant = learner if isinstance(learner, Entrant) else Entrant(learner, game.feedback)
     wanted = "a learner, with init, predict and update"
@@ -56,8 +56,8 @@ def check_assumptions(environment: Any, entrant: Entrant) -> None:
     """Check the feedback, and the outcomes known in advance, against the assumptions of the learner.
 
     Raises:
-        ValueError: the learner would be wrong with this noise; its loss is a margin loss but outcomes are not -1 and
-            +1; losses of arms are outside the range that the learner declares.
+        ValueError: the learner does not suit this noise; its loss is a margin loss but outcomes are not -1 and +1;
+            losses of arms are outside the range that the learner declares.
     """
     learner = entrant.learner
     method_of(learner, LearnerDefaults.check_feedback)(traits_of(entrant.feedback, FeedbackTraits))
@@ -82,7 +82,7 @@ def overflow_flag(info: Any) -> Any:
 def bind(
     game: Game, learner: Any, name: str | None = None, shapes_of: Callable[..., Any] = jax.eval_shape
 ) -> BoundGame:
-    """Check that a learner can play a game, by tracing one round; nothing is computed.
+    """Check that a learner can play a game by tracing one round; nothing is computed.
 
     The traced program is the round itself, so an error shows a feedback that does not answer the learner. The learner
     need not declare its queries.
@@ -137,8 +137,8 @@ def bind(
 def warn_about_loss_mismatch(game: Game, learners: Mapping[str, Any]) -> None:
     """Warn once, with the names of all learners that are made for another loss than the game's.
 
-    This can be intended (a surrogate loss), so it is not an error. There is no warning if nothing can descend on the
-    game's loss: the zero-one loss, or one without a gradient.
+    Another loss can be intended (a surrogate loss), so the mismatch is not an error. There is no warning if no learner
+    can follow gradients of the game's loss: the zero-one loss, or a loss without a gradient.
     """
     if isinstance(game.loss, ZeroOne) or not isinstance(game.loss, Loss):
         return
@@ -175,7 +175,7 @@ def _first_round(game: Game, entrant: Entrant, key: jax.Array) -> tuple[States, 
 
 @contextlib.contextmanager
 def _name_learner_in_errors(argument: str, game: Game, entrant: Entrant) -> Iterator[None]:
-    """Name the learner and the game in errors of a round."""
+    """Add the names of the learner and the game to errors that a round raises."""
     what = type(entrant.learner).__name__
     instances, outcomes = map(format_spec, game.specs)
     setting = f"(got {type(entrant.feedback).__name__}, instances {instances} and outcomes {outcomes})"
@@ -201,7 +201,7 @@ def _name_learner_in_errors(argument: str, game: Game, entrant: Entrant) -> Iter
 
 
 def _advice(error: Exception, learner: Any) -> str:
-    """How to correct code of a learner that JAX cannot trace."""
+    """Return advice on how to correct a learner's code that JAX cannot trace."""
     if isinstance(error, jax.errors.TracerBoolConversionError):
         return "; use jnp.where instead of a Python `if`"
     if not isinstance(error, TypeError):
@@ -215,7 +215,7 @@ def _advice(error: Exception, learner: Any) -> str:
 
 
 def _loss_advice(record: Round) -> str:
-    """How to correct the loss of a game that is not a number."""
+    """Return advice on how to correct a game's loss that does not return a number."""
     arms = isinstance(record.y_hat, Draw) or jnp.issubdtype(jax.tree.leaves(record.y_hat)[0].dtype, jnp.integer)
     shapes = [leaf.shape for leaf in jax.tree.leaves(record.y)]
     if arms and shapes and len(shapes[0]) == 1:
@@ -226,7 +226,7 @@ def _loss_advice(record: Round) -> str:
 
 
 def _answer_names(oracle: Any) -> list[str]:
-    """The questions that an oracle answers."""
+    """Return the names of the questions that an oracle answers."""
     names = {name for kind in type(oracle).__mro__[:-1] for name in vars(kind)} | set(vars(oracle))
     return sorted(name for name in names if not name.startswith("_") and name != "queries")
 

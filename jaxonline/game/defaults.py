@@ -28,10 +28,10 @@ class LearnerDefaults:
         return LearnerTraits()
 
     def check_feedback(self, feedback: FeedbackTraits) -> None:
-        """Raise a ValueError if the learner would be wrong with a feedback; called before the first round."""
+        """Raise a ValueError if the learner does not suit a feedback; called before the first round."""
 
     def overflow_probability(self, n_rounds: int) -> float | None:
-        """The probability, or an upper bound, that a run of `n_rounds` rounds runs out of storage. None: unknown."""
+        """The probability, or a bound on it, that a run of `n_rounds` rounds runs out of storage; None if unknown."""
         return None
 
 
@@ -44,35 +44,35 @@ class EnvironmentDefaults:
         return EnvironmentTraits()
 
     def expected_outcome(self, state: PyTree, t: Int[Array, ""], x: PyTree, y: PyTree) -> PyTree:
-        """The mean of the outcome y given the past and the move, for the pseudo-regret; `state` is after the round."""
+        """Return the mean of y given past and move, for the pseudo-regret; `state` is the state after the round."""
         raise NotImplementedError
 
 
 class ForwardsToEnvironment(EnvironmentDefaults):
-    """Base of an environment that wraps another one, `self.environment`; forwards methods that it does not define."""
+    """Base of an environment that wraps `self.environment`; it forwards the methods that it does not define."""
 
     environment: Any
 
     @property
     def traits(self) -> EnvironmentTraits:
-        """The traits of the environment."""
+        """The traits of the wrapped environment."""
         return traits_of(self.environment, EnvironmentTraits)
 
     @property
     def outcome_spec(self) -> PyTree:
-        """Shape and dtype of an outcome of the environment."""
+        """Shape and dtype of an outcome of the wrapped environment."""
         return self.environment.outcome_spec
 
     def init(self, key: Key[Array, ""]) -> PyTree:
-        """Return the state of the environment."""
+        """Return the state of the wrapped environment."""
         return self.environment.init(key)
 
 
 class FeedbackDefaults:
     """Optional methods of a feedback.
 
-    A feedback with its own method `observe` is *adaptive*: its answers may depend on earlier rounds. Its state is part
-    of the run's states, and its `open` has the further argument `state`.
+    A feedback with its own method `observe` is *adaptive*: its answers may depend on earlier rounds. The state of an
+    adaptive feedback is part of the run's states, and its method `open` has the further argument `state`.
     """
 
     @property
@@ -81,23 +81,23 @@ class FeedbackDefaults:
         return FeedbackTraits()
 
     def init(self, key: Key[Array, ""], specs: Specs, move: PyTree) -> PyTree:
-        """The state before round 1, for instances, outcomes and moves of these shapes and dtypes; by default empty."""
+        """Return the state before round 1, for instances, outcomes and moves of these specs; by default empty."""
         return ()
 
     def observe(
         self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree
     ) -> PyTree:
-        """The state after a round, computed from everything that happened in it; by default unchanged."""
+        """Return the state after a round, computed from everything that happened in it; by default unchanged."""
         return state
 
     def check_specs(self, specs: Specs) -> None:
         """Raise a ValueError, when a game is made, if the feedback does not suit these instances and outcomes."""
 
     def mirrored(self: Self, sign: Float[ArrayLike, ""]) -> Self:
-        """Return the feedback with all noise times 1 or -1, for runs with opposite noise (`simulate(antithetic=)`).
+        """Return the feedback with all its noise times 1 or -1, for runs with opposite noise (`simulate(antithetic=)`).
 
-        The default is for feedbacks without noise, and returns the feedback unchanged. Raises a ValueError for noisy
-        copies that cannot be mirrored.
+        The default implementation is for feedbacks without noise, and returns the feedback unchanged. Raises a
+        ValueError for noisy copies that cannot be mirrored.
         """
         if traits_of(self, FeedbackTraits).makes_copies:
             problem = f"must have noise that can be mirrored, such as NoisyCopies (got {type(self).__name__})"
@@ -114,7 +114,7 @@ class OracleDefaults:
 
 
 class ForwardsToLearner(LearnerDefaults):
-    """Base of a learner that wraps one other learner, `self.learner`, and has its traits and optional methods.
+    """Base of a learner that wraps `self.learner` and has the traits and optional methods of this wrapped learner.
 
     The subclass has `init`, `predict` and `update`, and overrides what differs from the wrapped learner.
     """
@@ -127,20 +127,20 @@ class ForwardsToLearner(LearnerDefaults):
         return traits_of(self.learner, LearnerTraits)
 
     def check_feedback(self, feedback: FeedbackTraits) -> None:
-        """Run the check of the wrapped learner."""
+        """Run the method `check_feedback` of the wrapped learner."""
         method_of(self.learner, LearnerDefaults.check_feedback)(feedback)
 
     def overflow_probability(self, n_rounds: int) -> float | None:
-        """The probability that a run of the wrapped learner runs out of storage."""
+        """Return the probability that a run of the wrapped learner runs out of storage."""
         return method_of(self.learner, LearnerDefaults.overflow_probability)(n_rounds)
 
     def weights(self, state: PyTree) -> Float[Array, "K"]:
-        """The weights that the wrapped learner gives to its experts, if it has such a method."""
+        """Return the weights that the wrapped learner gives to its experts, if it has such a method."""
         return self.learner.weights(state)
 
 
 def method_of(item: Any, default: Callable[..., Any]) -> Callable[..., Any]:
-    """The method of an object with the name of a default implementation, or else that default.
+    """Return the object's own method with the name of a default implementation, or else this default.
 
     Example:
         >>> import jaxonline as jo
@@ -157,7 +157,7 @@ def overrides(item: Any, default: Callable[..., Any]) -> bool:
 
 
 def has_expected_outcomes(environment: Any) -> bool:
-    """Whether the means of an environment's outcomes are known; a wrapper has the means of the wrapped environment."""
+    """Whether the means of an environment's outcomes are known; a wrapper has those of the wrapped environment."""
     if isinstance(environment, ForwardsToEnvironment):
         return has_expected_outcomes(environment.environment)
     return overrides(environment, EnvironmentDefaults.expected_outcome)

@@ -24,9 +24,9 @@ class StreamKeys(NamedTuple):
 
 
 def stream_keys(run_key: Key[Array, ""]) -> StreamKeys:
-    """The three keys of a run; run r of a study with key k has the key `fold_in(k, r)`.
+    """Return the three keys of a run; run r of a study with key k has the key `fold_in(k, r)`.
 
-    The keys give the numbers of JAX's threefry generator, and programs with them compile better; draw with
+    Draws with these keys equal those of JAX's threefry generator, and programs with them compile better. Draw with
     `jaxonline.random`.
     """
     run_key = random.inlined(run_key)
@@ -34,10 +34,10 @@ def stream_keys(run_key: Key[Array, ""]) -> StreamKeys:
 
 
 def part_key(stream_key: Key[Array, ""], t: Int[Array, ""] | int, part: int) -> Key[Array, ""]:
-    """The key of one part (`INSTANCE`, `ANSWER`, `PREDICT` or `UPDATE`) of round t, from the key of a stream."""
+    """Return the key of one part (`INSTANCE`, `ANSWER`, `PREDICT` or `UPDATE`) of round t, from a stream's key."""
     return jax.random.fold_in(jax.random.fold_in(stream_key, t), part)
 
 
 def update_key(learner_key: Key[Array, ""], y_hat: PyTree) -> Key[Array, ""]:
-    """The key of a learner's update, from its key of the round; derived after the move to update states in place."""
+    """Return the update key from the learner's key of the round; derived after the move to update states in place."""
     return random.fold_in(learner_key, 1, after=y_hat)

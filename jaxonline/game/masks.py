@@ -30,15 +30,15 @@ def observed_mask(oracle: Any) -> Bool[Array, "K"] | None:
 
 
 def where_available(mask: Bool[Array, "K"] | None, values: Any, other: ArrayLike) -> Any:
-    """Return the values of the available arms, with `other` for the rest; without a mask return the values."""
+    """Return the values, with `other` at the unavailable arms; without a mask, return the values unchanged."""
     return values if mask is None else jnp.where(mask, values, other)
 
 
 def loss_if_available(x: PyTree, move: PyTree, loss: Float[Array, ""]) -> Float[Array, ""]:
     """Return the loss of a move, or NaN if the move is not available.
 
-    A move consists of integer arms and of weights for all arms [K]. Each arm must be available, and weights of the
-    other arms must be 0. In a round without an available arm, the loss of every move is NaN.
+    A move consists of integer arms and of vectors of weights for all arms [K]. Each arm of the move must be available,
+    and the weights of unavailable arms must be 0. In a round without an available arm, the loss of every move is NaN.
     """
     mask = mask_of(x)
     if mask is None:

@@ -15,7 +15,7 @@ from jaxonline.parameters.struct import cast_leaves
 
 
 def for_feedback(feedback: Any, outcome: PyTree) -> PyTree:
-    """The outcome in the form for a feedback: it stays lazy only if the feedback reads single entries."""
+    """Return the outcome in the form for a feedback: lazy only if the feedback reads single entries."""
     return outcome if traits_of(feedback, FeedbackTraits).reads_entries else as_vector(outcome)
 
 
@@ -27,14 +27,14 @@ def open_oracle(
 
 
 def initial_feedback_state(feedback: Any, oracle_key: Key[Array, ""], specs: Specs, move: PyTree) -> PyTree:
-    """The state of a feedback before round 1; () if it has none."""
+    """Return the state of a feedback before round 1; () if the feedback has no state."""
     return method_of(feedback, FeedbackDefaults.init)(jax.random.fold_in(oracle_key, INIT), specs, move)
 
 
 def next_feedback_state(
     feedback: Any, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree
 ) -> PyTree:
-    """The state of a feedback after round t."""
+    """Return the state of a feedback after round t."""
     return method_of(feedback, FeedbackDefaults.observe)(key, state, t, x, for_feedback(feedback, y), y_hat)
 
 

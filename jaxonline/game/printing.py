@@ -54,7 +54,7 @@ def history_table(record: Any) -> str:
 
 
 def _format_value(value: Any) -> str:
-    """Format an arm with its probability, a number, a short vector, or the shape of a larger array; "" if empty."""
+    """Format an arm with its probability, a number, a short vector, or a larger array's shape; "" if nothing."""
     if isinstance(value, Draw):
         arm = int(value.arm)
         return f"{arm} (p = {float(value.probabilities[arm]):.3f})"

@@ -25,7 +25,7 @@ class Specs(NamedTuple):
 
     @classmethod
     def of_vectors(cls, dimension: int | tuple[int, ...], dtype: Any = np.float32) -> "Specs":
-        """Specs of vectors of `dimension` numbers (or arrays of that shape) with a scalar outcome."""
+        """Return the specs of vectors of `dimension` numbers (or arrays of that shape) with a scalar outcome."""
         shape = (dimension,) if isinstance(dimension, int) else dimension
         return cls(jax.ShapeDtypeStruct(shape, dtype), jax.ShapeDtypeStruct((), dtype))
 
@@ -46,17 +46,17 @@ class Environment(Protocol):
     def outcome_spec(self) -> PyTree: ...
 
     def init(self, key: Key[Array, ""]) -> PyTree:
-        """The state before round 1."""
+        """Return the state before round 1."""
         ...
 
     def instance(self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""]) -> tuple[PyTree, PyTree]:
-        """The instance of round t = 1, 2, ..., before the learner's move, and the next state."""
+        """Return the instance of round t = 1, 2, ..., before the learner's move, and the next state."""
         ...
 
     def answer(
         self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], x: PyTree, y_hat: PyTree
     ) -> tuple[PyTree, PyTree]:
-        """The outcome of round t, after the learner's move, and the next state."""
+        """Return the outcome of round t, after the learner's move, and the next state."""
         ...
 
 
@@ -83,19 +83,19 @@ class Learner(Protocol):
     """A learner as three pure functions. The state holds what the next round needs, info holds diagnostics.
 
     An info with a boolean field `overflow` reports that the learner ran out of storage in this round. The simulator
-    counts such runs and excludes them from the means.
+    counts runs out of storage and excludes these runs from the means.
     """
 
     def init(self, key: Key[Array, ""], specs: Specs) -> PyTree:
-        """The state before round 1, for instances and outcomes of the given shapes and dtypes."""
+        """Return the state before round 1, for instances and outcomes of the given shapes and dtypes."""
         ...
 
     def predict(self, key: Key[Array, ""], state: PyTree, x: PyTree) -> PyTree:
-        """The move on the instance `x`: a prediction, a vector of weights, an arm, a `Draw`, or any pytree."""
+        """Return the move on the instance `x`: a prediction, a vector of weights, an arm, a `Draw`, or any pytree."""
         ...
 
     def update(self, key: Key[Array, ""], state: PyTree, oracle: Any) -> tuple[PyTree, PyTree]:
-        """The next state and the info of the round, computed from the oracle's answers."""
+        """Return the next state and the info of the round, computed from the oracle's answers."""
         ...
 
 
@@ -115,16 +115,16 @@ class Draw(NamedTuple):
 class Comparator(Protocol):
     """The best fixed predictor of a class in hindsight, computed from sums over rounds.
 
-    A comparator for one loss has an attribute `loss`; a game with another loss raises an error. Games with masks
+    A comparator for a single loss has an attribute `loss`; a game with another loss raises an error. Games with masks
     (`game.Available`) need a comparator with the attribute `uses_masks = True`.
     """
 
     def statistic(self, x: PyTree, y: PyTree) -> PyTree:
-        """The contribution of one round to the sums."""
+        """Return the contribution of one round to the sums."""
         ...
 
     def best_loss(self, sums: PyTree) -> np.ndarray:
-        """The smallest cumulative loss of the class; `sums` are float64 arrays with leading batch dimensions."""
+        """Return the smallest cumulative loss of the class; `sums` are float64 arrays with leading batch dimensions."""
         ...
 
 
@@ -133,13 +133,13 @@ class HindsightComparator(Protocol):
     """The best fixed predictor of a class in hindsight, computed from all rounds."""
 
     def best_losses(self, X: np.ndarray, y: np.ndarray, rounds: np.ndarray) -> np.ndarray:
-        """The smallest cumulative loss of the class over the first t rows, for each t of the increasing `rounds`."""
+        """Return the class's smallest cumulative losses over the first t rows, for increasing t in `rounds`."""
         ...
 
 
 @runtime_checkable
 class Measure(Protocol):
-    """A quantity that is counted during a run and recorded (`simulation.measures`). It must be a struct.
+    """A quantity that is counted during a run and recorded (`simulation.measures`). A measure must be a struct.
 
     Attributes:
         name: the name of the measure in the result.
@@ -149,13 +149,13 @@ class Measure(Protocol):
     def name(self) -> str: ...
 
     def init(self, record: Any) -> PyTree:
-        """The carry before round 1; `record` has the shapes and dtypes of a `Round`."""
+        """Return the carry before round 1; `record` has the shapes and dtypes of a `Round`."""
         ...
 
     def add(self, carry: PyTree, t: Int[Array, ""], record: Any) -> PyTree:
-        """The carry after round t = 1, 2, ..., whose `Round` is `record`."""
+        """Return the carry after round t = 1, 2, ..., whose `Round` is `record`."""
         ...
 
     def read(self, carry: PyTree) -> Any:
-        """The recorded value: an array of any shape, or a compensated sum (`linalg.compensated.Compensated`)."""
+        """Return the recorded value: an array of any shape, or a compensated sum (`linalg.compensated.Compensated`)."""
         ...

@@ -1,8 +1,8 @@
-"""Notions of regret: the instances on which learner and comparator predict, and the outcomes that count.
+"""Notions of regret: the instances on which learner and comparator predict, and the outcomes that define losses.
 
 The first three notions are from Cesa-Bianchi, Shalev-Shwartz and Shamir (COLT 2010), Appendix A. A noisy copy is always
-`copy(0)` of the game's feedback, the first one that a learner may query. A notion of your own is a struct with the same
-attributes.
+`copy(0)` of the game's feedback, the first copy that a learner may query. A notion of your own is a struct with the
+same attributes.
 """
 
 from typing import ClassVar, Protocol, runtime_checkable
@@ -66,7 +66,7 @@ class NoisyRegret:
 
 @struct
 class NoisyLearnerRegret:
-    """Regret with the learner on a noisy copy, the comparator on the clean instance (Eq. 5): linear for every learner.
+    """Regret of the learner on a noisy copy, the comparator on the clean instance (Eq. 5): linear for all learners.
 
     Example:
         >>> import jaxonline as jo
@@ -85,8 +85,8 @@ class NoisyLearnerRegret:
 class PseudoRegret:
     """Pseudo-regret: losses of the mean outcome given the past, for learner and comparator; the regret of bandits.
 
-    The environment must have a method `expected_outcome`, and the loss must be linear in the outcome, as
-    `losses.ArmLoss` is: only then is the loss of the mean the mean of the loss.
+    The environment must have a method `expected_outcome`. The loss must be linear in the outcome, as `losses.ArmLoss`
+    is: only then the loss of the mean outcome is the mean of the loss.
 
     Example:
         >>> import jaxonline as jo

@@ -63,8 +63,8 @@ class Game:
     """A game: an environment, the feedback of the learners, a loss and a notion of regret.
 
     Args:
-        environment: generates instances and outcomes.
-        feedback: answers the queries of learners; an `Entrant` of a study has its own feedback.
+        environment: the environment that generates instances and outcomes.
+        feedback: the feedback that answers the queries of learners; an `Entrant` of a study has its own feedback.
         loss: function `loss(y_hat, y)` from a move and an outcome to a number; squared loss by default.
         regret: the regret that is measured (`jaxonline.game.regret`): `CleanRegret()` by default, `NoisyRegret()`,
             `NoisyLearnerRegret()` or `PseudoRegret()`.
@@ -128,7 +128,7 @@ class Game:
 
     @property
     def dtype(self) -> Any:
-        """The floating dtype of the game: that of its instances or, if they have none, of its outcomes."""
+        """The floating dtype of the game: the dtype of its instances or, if these are not floating, of its outcomes."""
         leaves = jax.tree.leaves(tuple(self.specs))
         floating = [leaf.dtype for leaf in leaves if jnp.issubdtype(leaf.dtype, jnp.floating)]
         return floating[0] if floating else jnp.result_type(float)
@@ -141,13 +141,13 @@ class Game:
 
     @property
     def deterministic(self) -> bool:
-        """Whether the comparator's instances and outcomes are also identical in every run."""
+        """Whether the comparator's instances and outcomes are oblivious and identical in every run."""
         same_data = traits_of(self.environment, EnvironmentTraits).deterministic
         return self.oblivious and same_data and not self.regret.comparator_on_copies
 
 
 def check_classes(environment: Any, loss: Any) -> None:
-    """Check the outcomes known in advance, if the loss is a margin loss."""
+    """Check that outcomes known before the game are -1 or +1, if the game's loss is a margin loss."""
     outcomes = traits_of(environment, EnvironmentTraits).outcomes
     if outcomes is not None and not check.is_abstract(outcomes):
         check_outcomes("y", outcomes, loss)
@@ -159,7 +159,7 @@ class States(NamedTuple):
     Attributes:
         environment: state of the environment.
         learner: state of the learner.
-        feedback: state of the entrant's feedback, () if it has none.
+        feedback: state of the entrant's feedback; () for a feedback without a state.
         referee: state of the game's feedback, if the regret uses noisy copies of this feedback; else ().
     """
 
@@ -180,7 +180,7 @@ class Round(NamedTuple):
         x_comparator: the instance on which the comparator is judged: x, or a noisy copy (`NoisyRegret`).
         y_comparator: the outcome in the losses: y, or its mean (`PseudoRegret`).
         queries: the number of queries charged by the oracle.
-        answers: the number of answers that the oracle gave: 1, or with delayed feedback those that arrived.
+        answers: the number of answers of the oracle: 1, or with delayed feedback the number of answers that arrived.
         info: the learner's diagnostics.
     """
 
@@ -206,13 +206,13 @@ def uses_copies(regret: Regret) -> bool:
 
 
 def _referee_feedback(game: Game) -> Any:
-    """The feedback whose copies the regret uses, or None."""
+    """Return the feedback whose noisy copies the regret uses, or None."""
     return game.feedback if uses_copies(game.regret) else None
 
 
 @exact_products()
 def start(game: Game, entrant: Entrant | None, keys: StreamKeys) -> States:
-    """The states before round 1.
+    """Return the states before round 1.
 
     Raises:
         ValueError: there is no entrant, but the comparator is judged on noise that depends on the entrant.

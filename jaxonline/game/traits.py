@@ -19,7 +19,7 @@ class LearnerTraits(NamedTuple):
     Attributes:
         loss: the loss that the learner minimises; None if unknown. A game with another loss causes a warning.
         loss_range: the range (low, high) of the losses of arms in the learner's theorem; None for any losses. Losses
-            known in advance are checked to lie in it.
+            known in advance are checked to lie in this range.
         label_range: the range (low, high) of the labels, which `aggregate` checks; None for any labels.
         long_rounds: whether a round takes so long that compiling with optimisation pays.
         capacity_hint: how to give the learner more storage, for warnings about runs that ran out of storage; without
@@ -44,7 +44,7 @@ class EnvironmentTraits(NamedTuple):
     """Facts about an environment. The simulator relies on `oblivious` and `deterministic` without a check.
 
     Attributes:
-        oblivious: whether instances and outcomes do not depend on the learner's moves. Then the best predictor in
+        oblivious: whether instances and outcomes do not depend on the learner's moves. If true, the best predictor in
             hindsight is computed once for all learners.
         deterministic: whether instances and outcomes are also identical in every run.
         outcomes: all outcomes that can occur, checked against the assumptions of losses and learners; None if unknown.
@@ -90,7 +90,7 @@ Traits = TypeVar("Traits", LearnerTraits, EnvironmentTraits, FeedbackTraits)
 
 
 def traits_of(item: Any, kind: type[Traits]) -> Traits:
-    """The traits of a learner, an environment or a feedback, or the defaults of the class `kind`."""
+    """Return the traits of a learner, an environment or a feedback, or the defaults of the class `kind`."""
     if inspect.getattr_static(item, "traits", None) is None:
         return kind()
     article = "an" if kind is EnvironmentTraits else "a"

@@ -26,17 +26,17 @@ class Kernel(abc.ABC):
 
     @abc.abstractmethod
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
-        """Return the kernel of one pair of vectors."""
+        """Return the value of the kernel at one pair of vectors."""
 
     def gram(self, X: Float[ArrayLike, "n d"], X2: Float[ArrayLike, "m d"] | None = None) -> Float[Array, "n m"]:
-        """Return the kernel of every row of `X` with every row of `X2` (of `X` if None)."""
+        """Return the matrix of the kernel's values at every row of `X` and every row of `X2` (of `X` if None)."""
         X = as_floating(X)
         X2 = X if X2 is None else as_floating(X2)
         return jax.vmap(lambda x: jax.vmap(lambda x2: self(x, x2))(X2))(X)
 
 
 def require_kernel(name: str, kernel: Any) -> Kernel:
-    """Return the kernel; raise a TypeError if it is not one."""
+    """Return the argument if it is a kernel; raise a TypeError otherwise."""
     return check.instance(name, kernel, Kernel, "a kernel")
 
 

@@ -29,7 +29,7 @@ def as_kernels(kernels: Any, name: str) -> tuple[Kernel, ...]:
 
 @struct
 class Sum(Kernel):
-    """Sum of kernels; it has a power series if all of them have one, and a spectrum if all of them have one.
+    """Sum of kernels; it has a power series if all its kernels have one, and a spectrum if all its kernels have one.
 
     Args:
         kernels: a sequence of at least one kernel.
@@ -63,7 +63,7 @@ class DotProductSum(Sum, DotProductKernel):
 
     @property
     def degree(self) -> int | None:  # type: ignore[override]
-        """The largest degree of the kernels, None if one has an infinite series."""
+        """The largest degree of the kernels; None if a kernel has an infinite series."""
         degrees = [kernel.degree for kernel in self.kernels]
         return None if None in degrees else max(degrees)  # type: ignore[type-var]
 
@@ -174,7 +174,7 @@ class ScaledShiftInvariant(Scaled, ShiftInvariantKernel):
 
 
 def _select_class(cls: type, plain: type, dot_product: type, shift_invariant: type, kernels: Any) -> type:
-    """Return the class for `kernels` if `cls` is `plain`, else `cls`; pickle calls this without kernels."""
+    """Return the class for `kernels` if `cls` is `plain`, else `cls`; pickle calls this method without kernels."""
     if cls is not plain or not isinstance(kernels, Sequence):
         return cls
     if kernels and all(isinstance(kernel, DotProductKernel) for kernel in kernels):

@@ -52,7 +52,7 @@ class DotProductKernel(Kernel):
 
     @validate_arguments
     def coefficients(self, n_terms: Count) -> np.ndarray:
-        """Return beta_0 .. beta_(n_terms - 1), in float64, on the host.
+        """Return the coefficients beta_0 .. beta_(n_terms - 1), in float64, on the host.
 
         Example:
             >>> from jaxonline.kernels import Inhomogeneous
@@ -179,8 +179,8 @@ class Binomial(DotProductKernel):
     """Binomial kernel (1 - <x, x'>)^-exponent on the open unit ball.
 
     Its coefficients Gamma(n + exponent) / (Gamma(exponent) n!) are positive; those of (1 + <x, x'>)^-exponent, which
-    the paper prints, alternate in sign (E5). If |<x, x'>| >= 1, the kernel raises a ValueError for known values and
-    returns NaN for traced ones.
+    paper A prints, alternate in sign (erratum E5). If |<x, x'>| >= 1, the kernel raises a ValueError for known values
+    and returns NaN for traced ones.
 
     Args:
         exponent: the exponent alpha.
@@ -264,7 +264,7 @@ def require_dot_product(name: str, kernel: Any) -> DotProductKernel:
 
 
 def _log_lookup(table: Float[Array, "m"], n: Int[Array, "..."]) -> Float[Array, "..."]:
-    """Return log table[n], -inf beyond the end of the table."""
+    """Return the logarithm of the entry n of a table; -inf beyond the end of the table."""
     n = jnp.asarray(n)
     last = table.shape[0] - 1
     return jnp.where(n <= last, jnp.log(table)[jnp.minimum(n, last)], -jnp.inf)

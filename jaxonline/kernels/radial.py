@@ -216,7 +216,7 @@ def truncate(kernel: MixingKernel, cut: PositiveFloat, n_nodes: Count = 128) -> 
 
 
 def quadrature_error(kernel: SchoenbergKernel, cut: float, n_nodes: int = 128) -> float:
-    """Return the largest error of `truncate(kernel, cut, n_nodes)` on a grid of r; about 1e-14 of it is rounding.
+    """Return the largest error of `truncate(kernel, cut, n_nodes)` on a grid of r; its rounding error is about 1e-14.
 
     The grid is r = 0 and 400 values of r^2 from 1e-3 / cut to 1e5 / cut, evenly spaced in log r.
 

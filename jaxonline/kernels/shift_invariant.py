@@ -33,7 +33,7 @@ class ShiftInvariantKernel(Kernel):
 
     @abc.abstractmethod
     def at_zero(self) -> Float[Array, ""]:
-        """Return k(x, x), the same for every x."""
+        """Return k(x, x), which is the same for every x."""
 
     @abc.abstractmethod
     def frequencies(self, key: Key[Array, ""], dimension: int, n: int) -> Float[Array, "n dimension"]:

@@ -1,4 +1,4 @@
-"""Learners: one file for the algorithm of a paper.
+"""Learners: each file implements the algorithm of a paper.
 
 `gradient`: gradient descent, with `step_sizes`, and `gradient_bandit`, which observes only the loss of the move.
 `linear`: classifiers, and `vaw`, the forecaster for the squared loss. `kernels`: kernel gradient descent and

@@ -7,7 +7,7 @@ from jaxonline._xla.barriers import opaque_zero
 
 
 def index_after(number: int | Int[Array, ""], value: Float[Array, ""]) -> Int[Array, ""]:
-    """Return the same integer, computed after a value.
+    """Return the integer unchanged, but computed only after a value.
 
     An update that uses the integer as an index then runs after the reads from which the value is computed.
 

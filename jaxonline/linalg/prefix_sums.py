@@ -1,8 +1,8 @@
 """Prefix sums of the numbers of calls of runs, and search of the run to which a position of the joint list belongs.
 
-`jnp.cumsum` and `jnp.searchsorted` need a dozen small CPU kernels, and the search compares every position with every
-run. Here a position is compared with the ends of blocks of 16 runs, and then within one block: a few kernels, and 3
-microseconds instead of 30 for 512 runs.
+`jnp.cumsum` and `jnp.searchsorted` need a dozen small CPU kernels, and `searchsorted` compares every position with
+every run. Here a position is compared with the ends of blocks of 16 runs, and then with the ends in one block. This
+search needs a few kernels, and 3 microseconds instead of 30 for 512 runs.
 """
 
 from typing import NamedTuple
@@ -18,7 +18,7 @@ _MAX_BLOCKS = 64  # with more blocks the library's search needs fewer operations
 
 
 def chunk_size(share: float, size: int, most: int) -> int:
-    """Number of calls per chunk: `share` for each run, at most `most`; a multiple of BLOCK_RUNS if it is large."""
+    """Return the number of calls per chunk: `share` for each run, at most `most`; a multiple of BLOCK_RUNS if large."""
     chunk = round(share * size)
     if chunk >= 2 * BLOCK_RUNS:
         chunk = BLOCK_RUNS * round(chunk / BLOCK_RUNS)
@@ -34,7 +34,7 @@ class RunEnds(NamedTuple):
 
     @classmethod
     def from_counts(cls, number: Int[Array, "size"]) -> "RunEnds":
-        """Return the ends for these numbers of calls.
+        """Return the ends of runs with the given numbers of calls.
 
         Example:
             >>> import jax.numpy as jnp
@@ -63,7 +63,7 @@ class RunEnds(NamedTuple):
         return self.ends[-1, -1]
 
     def find_runs(self, positions: Int[Array, "chunk"]) -> Int[Array, "chunk"]:
-        """Return the run to which each position belongs, or `size` beyond the end."""
+        """Return the run to which each position belongs, or `size` for positions beyond the last run."""
         blocks, block = self.ends.shape
         if blocks == 1:
             method = "scan_unrolled" if block > BLOCK_RUNS else "compare_all"

@@ -1,15 +1,15 @@
 """Loops with a random number of calls per run, whose work under vmap is proportional to the total number of calls.
 
-A vmapped loop with a random number of iterations makes every run wait for the longest one. Here the calls of all runs
-form one list, run after run, which is computed in chunks of fixed size, so that the padding is at most one chunk. For
-three runs that make 2, 0 and 3 calls, with a capacity of 4 and chunks of 2:
+A vmapped loop with a random number of iterations makes every run wait for the run with the longest loop. Here the calls
+of all runs form one list, run after run, which is computed in chunks of fixed size, so that the padding is at most one
+chunk. For three runs that make 2, 0 and 3 calls, with a capacity of 4 and chunks of 2:
 
     run 0    0 1 . .                run    0 0 | 2 2 | 2 .       a loop over three chunks, each a vmap of the function;
     run 1    . . . .   -- list -->  j      0 1 | 0 1 | 2 .       then the list is split by run,
     run 2    0 1 2 .                chunk  1     2     3         padded with zeros
 
-`ragged_map` returns the results of each run, and `ragged_add` adds the results to a state of the run. `batch_max` is
-for loops that all runs share.
+`ragged_map` returns the results of each run, and `ragged_add` adds the results to a state of the run. `batch_max` gives
+the largest number of iterations for loops that all runs share.
 
 `custom_vmap` defines the batching rule for each level of vmap:
 
@@ -21,7 +21,7 @@ for loops that all runs share.
     vmap of the third line               batch_runs      a batch of batches is one batch: one longer list
 
 A function with a batching rule must not close over batched values, which the rule would not see. Therefore the function
-is traced (`make_jaxpr`), and the values that it closes over become arguments, the constants `consts`.
+is traced (`make_jaxpr`), and the values that the function closes over become arguments, the constants `consts`.
 """
 
 from collections.abc import Callable, Sequence
@@ -70,7 +70,7 @@ class Increment(NamedTuple):
     """Increment of an array of the state by one call.
 
     Attributes:
-        part: numbers to add, with the shape of the array, or of a row of it.
+        part: numbers to add, with the shape of the array or of one of its rows.
         row: index of the row, not negative; an index beyond the last row adds nothing. None adds to the whole array.
     """
 
@@ -85,7 +85,7 @@ def ragged_add(
 
     Args:
         function: function of an int32 and the state (which may lack the increments of other calls), returns an
-            `Increment` per array. It may close over anything.
+            `Increment` per array. This function may close over anything.
         number: number of calls.
         state: arrays.
         share: calls per run in a chunk under vmap, as for `ragged_map`.
@@ -152,7 +152,7 @@ class _Calls:
         return tuple(_masked(j < number, value) for value in jax.vmap(lambda j: self.call(consts, j))(j))
 
     def merge_batch(self, size: int, batched: tuple[bool, ...]) -> "_Calls":
-        """Merge the calls of `size` runs with the same number of calls into one call each."""
+        """Merge the calls j of `size` runs with the same number of calls into one call for each j."""
         call = jax.vmap(self.call, in_axes=(tuple(0 if b else None for b in batched), None))
         shapes = [jax.ShapeDtypeStruct((size, *s.shape), s.dtype) for s in self.shapes]
         return type(self)(call, self.capacity, self.share, shapes)

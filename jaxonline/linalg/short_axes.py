@@ -1,7 +1,8 @@
 """Sums and selections along short axes, unrolled so that XLA vectorises over the runs of a batch.
 
-For one run a reduction or a gather is as fast. For a batch it becomes many small operations, which are slower
-(selections by about three times). The benchmark is `python -m benchmarks noisy_kernel`.
+For one run an XLA reduction or gather is as fast as the unrolled form. For a batch of runs the reduction or gather
+becomes many small operations, which are slower (selections by about three times). The benchmark is `python -m
+benchmarks noisy_kernel`.
 """
 
 import functools
@@ -40,6 +41,6 @@ def take_columns(matrices: Float[Array, "a b n"], columns: Int[Array, "m"]) -> F
 
 
 def select_entry(values: Num[Array, "m"], j: Int[Array, ""]) -> Num[Array, ""]:
-    """Return values[j], computed as a sum, which XLA fuses with its users."""
+    """Return values[j], computed as a sum, which XLA fuses with the operations that use it."""
     is_entry = jnp.arange(len(values), dtype=jnp.int32) == j
     return jnp.sum(jnp.where(is_entry, values, jnp.zeros_like(values)), dtype=values.dtype)

@@ -1,7 +1,7 @@
 """Cholesky factors of small matrices and their inverses, from elementwise operations and matrix products.
 
-LAPACK calls in a loop of JAX are slow on a CPU (one matrix at a time, with threads that compete with XLA's), and
-thousands of small matrices are slow on a GPU. Recursive halving does most of the work in batched products.
+LAPACK calls in a loop of JAX are slow on a CPU (one matrix at a time, with threads that compete with XLA's threads). On
+a GPU they are slow for thousands of small matrices. Recursive halving does most of the work in batched products.
 """
 
 import jax

@@ -47,7 +47,7 @@ class ExpectedLoss:
     """Expected loss <w, y> of a draw from the weights w; the move is w [K], or (arm, probabilities).
 
     The loss is linear in the weights, whose sum need not be 1. `Hedge` plays weights. For a learner that draws its arm,
-    this is the mean of `ArmLoss` over the draw.
+    the expected loss is the mean of `ArmLoss` over the draw.
 
     Example:
         >>> import jax.numpy as jnp
@@ -64,7 +64,7 @@ class ExpectedLoss:
         return jnp.vdot(as_floating(y_hat[1] if isinstance(y_hat, tuple) else y_hat), as_floating(y))
 
     def gradient(self, y_hat: Any, y: Float[Array, "K"]) -> Float[Array, "K"]:
-        """Return the losses of all arms, for any weights."""
+        """Return the losses of all arms: the gradient of <w, y> in the weights w, for any weights."""
         del y_hat
         return as_floating(y)
 

@@ -18,8 +18,9 @@ from jaxonline.parameters.types import Component, Convert
 class Loss(Protocol):
     """A loss `loss(y_hat, y)` with `loss.gradient(y_hat, y)`, the gradient (or a subgradient) in `y_hat`.
 
-    Any class with the methods `__call__` and `gradient` is a loss; it need not inherit from `Loss`. `y_hat` is the
-    prediction or move of a round, and `y` its outcome. A loss with a Taylor series is a `SeriesLoss`.
+    Any class with the methods `__call__` and `gradient` is a loss; the class need not inherit from `Loss`. `y_hat` is
+    the prediction or move of a round, and `y` is the outcome of the round. A loss with a Taylor series is a
+    `SeriesLoss`.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -44,7 +45,7 @@ class Loss(Protocol):
 
 
 class ScalarLoss(abc.ABC):
-    """A loss l(a) of one number: the residual a = y_hat - y, or the margin a = y * y_hat of a label y = +1 or -1.
+    """A loss l(a) of one number a: the residual y_hat - y, or the margin y * y_hat of a label y = +1 or -1.
 
     A subclass sets `kind`, and implements `value` and `derivative`.
 
@@ -88,7 +89,7 @@ class ScalarLoss(abc.ABC):
 
 @struct
 class OpaqueLoss:
-    """A loss that is not a pytree, stored as a static field; `as_loss` makes it."""
+    """A loss that is not a pytree, stored as a static field; `as_loss` makes this object."""
 
     loss: Any = static()
 
@@ -114,7 +115,7 @@ def is_margin_loss(loss: Any) -> bool:
 
 
 def as_loss(name: str, loss: Any) -> Loss:
-    """Check that an argument is a loss, and return it as a pytree for jit.
+    """Check that an argument is a loss, and return the loss as a pytree for jit.
 
     An object of a plain class becomes a static field (`OpaqueLoss`), so two objects need two compiled programs. To
     sweep over numbers in a loss, declare its class with `jaxonline.struct`.

@@ -16,7 +16,7 @@ class LazyOutcome:
     """A vector or matrix of losses that computes its entries when they are read.
 
     An environment returns a lazy outcome from `answer` in place of the array. Bandit feedback and `ArmLoss` read the
-    entries that they need. Other users get the whole array, with bit-identical entries.
+    entries that they need. All other code gets the whole array, with bit-identical entries.
 
     Args:
         entry_function: `entry_function(k, *arguments)` returns the entry at the index k, or the entries at an array of
@@ -71,7 +71,7 @@ class LazyOutcome:
 
 
 def as_vector(outcome: PyTree) -> PyTree:
-    """Return the outcome, with all entries computed if it is lazy."""
+    """Return the outcome as an array; all entries of a lazy outcome are computed."""
     return outcome.vector() if isinstance(outcome, LazyOutcome) else outcome
 
 

@@ -56,9 +56,9 @@ class Exponential(SeriesLoss):
 class SmoothedHinge(SeriesLoss):
     """Smoothed hinge loss of a classification margin (paper A, Example 4, with errata E3 and E4).
 
-    l(a) = (a-1)(erf(s(a-1)) - 1)/2 + e^(-s^2 (a-1)^2) / (2 s sqrt(pi)), l'(a) = (erf(s(a-1)) - 1)/2. As s grows,
-    l(a) -> max(1 - a, 0). Paper A prints the series in powers of a - 1 (`centre=1`), with factors (y y_hat - 1). With
-    `centre=0` the factors are y y_hat, and the coefficients of the series are Hermite numbers.
+    l(a) = (a-1)(erf(s(a-1)) - 1)/2 + e^(-s^2 (a-1)^2) / (2 s sqrt(pi)), l'(a) = (erf(s(a-1)) - 1)/2. As s grows, l(a)
+    tends to the hinge loss max(1 - a, 0). Paper A prints the series of l' in powers of a - 1 (`centre=1`), with factors
+    (y y_hat - 1). With `centre=0` the factors are y y_hat, and the coefficients of the series are Hermite numbers.
 
     Args:
         scale: s.
@@ -103,8 +103,9 @@ class SmoothedHinge(SeriesLoss):
 class Logistic(SeriesLoss):
     """Logistic loss l(a) = ln(1 + e^-a) of a classification margin.
 
-    l'(a) = -1/(1 + e^a) is not entire: its series about `centre` has the radius of convergence sqrt(pi^2 + centre^2),
-    and a series estimator has infinite variance if p E X^2 is at least the square of the radius.
+    The derivative l'(a) = -1/(1 + e^a) is not entire: its series about `centre` has the radius of convergence sqrt(pi^2
+    + centre^2). A series estimator with factors X has infinite variance if p E X^2 is at least the square of this
+    radius.
 
     Example:
         >>> from jaxonline.losses import Logistic
@@ -141,7 +142,7 @@ class Logistic(SeriesLoss):
         return constant + 0.25 * radius * (a / radius) ** max(n_terms, 1) / (1.0 - a / radius)
 
     def _series(self, centre: float) -> Iterator[Decimal]:
-        """Yield the series of v = -1/(1 + e^a), by v' = -v (1 + v)."""
+        """Yield the Taylor coefficients of v = l'(a) = -1/(1 + e^a), which solves v' = -v (1 + v)."""
         gammas = [-1 / (1 + Decimal(centre).exp())]
         for n in itertools.count(1):
             yield gammas[-1]
@@ -151,7 +152,7 @@ class Logistic(SeriesLoss):
 
 @struct
 class Hinge(ScalarLoss):
-    """Hinge loss max(1 - a, 0) of a classification margin. At the kink a = 1 its subgradient is 0.
+    """Hinge loss max(1 - a, 0) of a classification margin. At the kink a = 1 the subgradient is 0.
 
     Example:
         >>> from jaxonline.losses import Hinge

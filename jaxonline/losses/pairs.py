@@ -20,10 +20,10 @@ from jaxonline.parameters.types import NonNegativeInt
 class PairLoss:
     """Loss of a pair (i, j) of arms relative to the Condorcet winner c: (y[c, i] + y[c, j]) / 2 - 1/2.
 
-    The loss of (c, c) is 0. The loss is linear in the outcome y, so `game.PseudoRegret` evaluates it at the
-    probabilities P: there the loss is (gap_i + gap_j) / 2 with gap_i = P[c, i] - 1/2, the regret of a duel, and the
-    cumulative loss is the cumulative regret. With realised duels the loss has this regret as its mean. The loss is NaN
-    for an arm outside 0 to K - 1.
+    The loss of (c, c) is 0. The loss is linear in the outcome y, so `game.PseudoRegret` evaluates the loss at the
+    probabilities P. The loss at P is the regret of a duel, (gap_i + gap_j) / 2 with gap_i = P[c, i] - 1/2, and the
+    cumulative loss is the cumulative regret. With realised duels the mean of the loss is the regret of a duel. The loss
+    is NaN for an arm outside 0 to K - 1.
 
     Args:
         winner: the Condorcet winner c, the arm that beats every other arm with a probability above 1/2

@@ -23,7 +23,7 @@ class LogLoss:
     """
 
     def __call__(self, y_hat: ArrayLike, y: ArrayLike) -> Array:
-        """Return the loss of the probability `y_hat` of 1 for the label `y`, 0 or 1, of the same shape."""
+        """Return the loss of the predicted probability `y_hat` of 1, for labels `y` (0 or 1) of the same shape."""
         p, y = _probability(y_hat), as_floating(y)
         return -jax.scipy.special.xlogy(y, p) - jax.scipy.special.xlog1py(1.0 - y, -p)
 

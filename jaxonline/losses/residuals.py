@@ -22,7 +22,7 @@ from jaxonline.parameters.types import Interval, Number, Positive
 
 @struct
 class Squared(SeriesLoss):
-    """Squared loss l(a) = a^2 of a regression residual (paper A, Example 1); l'(a) = 2a, of degree 1.
+    """Squared loss l(a) = a^2 of a regression residual (paper A, Example 1); the derivative l'(a) = 2a has degree 1.
 
     Example:
         >>> from jaxonline.losses import Squared
@@ -53,7 +53,8 @@ class Squared(SeriesLoss):
 class SmoothedAbsolute(SeriesLoss):
     """Smoothed absolute loss l(a) = a erf(sa) + e^(-s^2 a^2) / (s sqrt(pi)) of a residual.
 
-    Paper A, Example 3, errata E2, E4. l'(a) = erf(sa), with majorant erfi(sa) about 0. As s grows, l(a) -> |a|.
+    Source: paper A, Example 3, with errata E2 and E4. The derivative is l'(a) = erf(sa), and the majorant of its series
+    about 0 is erfi(sa). As s grows, l(a) tends to the absolute loss |a|.
 
     Args:
         scale: s.
@@ -93,7 +94,7 @@ class SmoothedAbsolute(SeriesLoss):
 
 @struct
 class Absolute(ScalarLoss):
-    """Absolute loss |a| of a residual; its minimiser is a median. At a = 0 its subgradient is 0.
+    """Absolute loss |a| of a residual; its minimiser is a median. At a = 0 the subgradient is 0.
 
     Example:
         >>> from jaxonline.losses import Absolute
@@ -142,7 +143,7 @@ class Huber(ScalarLoss):
 class Pinball(ScalarLoss):
     """Pinball (quantile) loss max((1 - tau) a, -tau a) of a residual a; its minimiser is the quantile `tau`.
 
-    An outcome above the prediction costs `tau` per unit, an outcome below it costs 1 - tau. At a = 0 its subgradient is
+    An outcome above the prediction costs `tau` per unit, an outcome below it costs 1 - tau. At a = 0 the subgradient is
     0. Source: Koenker and Bassett, "Regression quantiles" (Econometrica, 1978).
 
     Args:

@@ -1,9 +1,9 @@
 """Losses with the Taylor series of their derivative, for series estimators.
 
 `value` and `derivative` are JAX functions. The methods on the series l'(centre + h) = sum gamma_n h^n compute on the
-host, in float64. The coefficients come from recurrences in 60-digit decimal arithmetic: they are correct to the last
-bit or two, and neither overflow nor underflow. Source: paper A, "Online learning of noisy data with kernels" (COLT
-2010), Examples 1 to 4, with errata E1 to E4.
+host, in float64. The coefficients come from recurrences in 60-digit decimal arithmetic: the coefficients are correct to
+the last bit or two, and neither overflow nor underflow. Source: paper A, "Online learning of noisy data with kernels"
+(COLT 2010), Examples 1 to 4, with errata E1 to E4.
 """
 
 import abc
@@ -44,7 +44,7 @@ class SeriesLoss(ScalarLoss):
 
     @abc.abstractmethod
     def tail_bound(self, n_terms: int, a: float, centre: float = 0.0) -> float:
-        """Return a proven upper bound on sum over n >= `n_terms` of |gamma_n| a^n (a >= 0); inf outside the disc."""
+        """Return a proven upper bound on sum over n >= `n_terms` of |gamma_n| a^n (a >= 0); inf beyond the radius."""
 
     @abc.abstractmethod
     def _series(self, centre: float) -> Iterator[Decimal]:
@@ -77,9 +77,9 @@ class SeriesLoss(ScalarLoss):
     def majorant(self, a: NonNegative, centre: float = 0.0) -> float:
         """Return the majorant l'_+(a) = sum |gamma_n| a^n of the series about `centre`.
 
-        The result is the closed form if there is one, otherwise the sum plus a bound on its tail, which is at most
-        1e-13 of the sum (more only near the edge of the disc, or so far out that many thousand terms do not suffice).
-        The majorant is inf if `a` is not below the radius of convergence, or outside the range of float64.
+        The result is a closed form if the loss has one, otherwise a finite sum plus a bound on its tail. The bound on
+        the tail is at most 1e-13 of the sum, except near the radius of convergence, or if many thousand terms do not
+        suffice. The majorant is inf if `a` is not below the radius of convergence, or outside the range of float64.
 
         Example:
             >>> from jaxonline.losses import SmoothedHinge
@@ -103,7 +103,7 @@ class SeriesLoss(ScalarLoss):
 
 
 def require_series(name: str, loss: Any) -> SeriesLoss:
-    """Return the loss; raise a TypeError if it has no Taylor series."""
+    """Return the loss; raise a TypeError if the loss has no Taylor series."""
     if not isinstance(loss, SeriesLoss):
         raise ArgumentTypeError(
             name,

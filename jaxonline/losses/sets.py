@@ -1,8 +1,8 @@
 """Loss of a set of arms, and linear optimisation over sets; the outcome y is the vector of the losses of all arms [K].
 
 A set of m arms is a vector of m different integers, 0 to K - 1. A linear-optimisation function maps numbers [..., K] to
-the set [..., m] with the smallest sum. `SmallestArms` is this function for all sets of m arms; for other sets (paths,
-matchings) write a struct with `__call__`, or use `jax.tree_util.Partial`.
+the set [..., m] with the smallest sum. `SmallestArms` is the linear-optimisation function for all sets of m arms; for
+other sets (paths, matchings) write a struct with `__call__`, or use `jax.tree_util.Partial`.
 """
 
 from collections.abc import Callable

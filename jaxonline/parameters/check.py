@@ -1,4 +1,6 @@
-"""Checks of arguments at construction. The error names the argument, its value, and the values allowed.
+"""Functions that check arguments when an object is constructed.
+
+The error of a failed check names the argument, its value, and the allowed values.
 
 Values that are unknown while JAX traces (tracers, shape structs) pass: they were checked when they were concrete.
 """
@@ -40,7 +42,7 @@ def number(name: str, value: Any, *, gt: float | None = None, ge: float | None =
 
 def numbers(name: str, value: Any, *, gt: float | None = None, ge: float | None = None,
             lt: float | None = None, le: float | None = None) -> Any:  # fmt: skip
-    """Check that `value` has an entry and that all entries are finite and within the limits; return it."""
+    """Check that an array `value` is not empty, and is finite and within the limits in all entries; return it."""
     if not is_abstract(value):
         array = real_array(name, value, "hold numbers")
         if array.size == 0:
@@ -112,12 +114,12 @@ def dictionary(name: str, value: Any, known: Iterable[str]) -> Mapping[str, Any]
 
 
 def function(name: str, value: Any, arguments: str) -> Any:
-    """Check that `value` is callable and no class; `arguments` describes its arguments in the message."""
+    """Check that `value` is callable and not a class; the error message quotes `arguments`, a text such as "(w, x)"."""
     return instance(name, value, callable(value), f"a function of {arguments}")
 
 
 def instance(name: str, value: Any, good: bool | type | tuple[type, ...], wanted: str) -> Any:
-    """Check that `value` is an instance of a type (or that `good` is True) and no class; `wanted` describes it."""
+    """Check that `value` has a type (or that `good` is True) and is not a class; the error message quotes `wanted`."""
     if isinstance(value, type):
         raise ArgumentTypeError(name, f"must be {wanted} (got the class itself); write {value.__name__}(...)")
     if not (good if isinstance(good, bool) else isinstance(value, good)):
@@ -139,7 +141,7 @@ def not_string(name: str, value: Any) -> None:
 
 
 def finite_array(name: str, value: Any, *, ndim: int | None = None) -> np.ndarray:
-    """Check that `value` is a real array without NaN and infinity, and with `ndim` dimensions if given."""
+    """Check that `value` is a real array without NaN and infinity, and has `ndim` dimensions if `ndim` is given."""
     array = real_array(name, value)
     if ndim is not None and array.ndim != ndim:
         raise ArgumentError(name, f"must have {ndim} dimension{'s' * (ndim != 1)} (got shape {array.shape})")
@@ -219,7 +221,7 @@ def fits_dtype(name: str, value: Any, dtype: Any) -> None:
 
 
 def rows(name: str, X: Any, y_name: str, y: Any, *, vectors: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """Check a matrix and a vector with equally many finite rows; with `vectors=False`, rows of any shape."""
+    """Check instances and outcomes: finite, and as many rows in both; with `vectors=False`, rows have any shape."""
     X, y = finite_array(name, X, ndim=2 if vectors else None), finite_array(y_name, y, ndim=1 if vectors else None)
     if X.ndim < 2 or y.ndim < 1:
         raise ArgumentError(y_name, f"must have one row for each round, as {name} (got shapes {y.shape} and {X.shape})")
@@ -270,7 +272,7 @@ def seed(name: str, value: Any, bits: int = 32) -> int:
 
 
 def is_abstract(value: Any) -> bool:
-    """Whether `value`, or an entry of a list, is unknown while JAX traces: a tracer or a placeholder."""
+    """Return whether `value`, or an entry of a list `value`, is a tracer or a placeholder, unknown while JAX traces."""
     if isinstance(value, list | tuple):
         return any(map(is_abstract, value))
     return isinstance(value, Tracer | jax.ShapeDtypeStruct)
@@ -287,7 +289,7 @@ def quote(value: Any) -> str:
 
 
 def real_array(name: str, value: Any, wanted: str = "hold real numbers") -> np.ndarray:
-    """Return the value as an array of real numbers, or raise an error that states what it must be."""
+    """Return the value as an array of real numbers; the error for any other value states what it must be."""
     _unmasked(name, value)
     if isinstance(value, Tracer) or is_abstract(value):
         raise ArgumentTypeError(name, f"must be known here (computed outside jit) (got {quote(value)})")

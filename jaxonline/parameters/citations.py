@@ -1,4 +1,4 @@
-"""Citations: the papers of a method, declared where the method is defined."""
+"""Citations: the decorator `cites` declares the papers of a method at the definition of the method."""
 
 import dataclasses
 import types
@@ -17,8 +17,7 @@ def cites(*keys: str, arguments: dict[str, tuple[str, ...]] | None = None) -> Ca
 
     Args:
         keys: keys of `claims/references.bib`.
-        arguments: further papers by the name and value of an argument, as a result prints them: `{"law=l2":
-            ("hazan2012linear",)}`.
+        arguments: further papers for one value of an argument, by "name=value": `{"law=l2": ("hazan2012linear",)}`.
 
     Example:
         >>> from jaxonline.parameters.citations import REFERENCES, cites
@@ -38,7 +37,7 @@ def cites(*keys: str, arguments: dict[str, tuple[str, ...]] | None = None) -> Ca
 
 
 def method_names(value: Any, depth: int = 8) -> list[str]:
-    """Return the class names in an object, outermost first, and its arguments with papers of their own ("law=l2").
+    """Return the class names in an object, outermost first, and those arguments that have their own papers ("law=l2").
 
     Example:
         >>> import jaxonline as jo

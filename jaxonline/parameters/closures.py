@@ -1,9 +1,9 @@
 """Closures of optax, such as `optax.adam(1.0)`: equal closures become one object, and can be pickled.
 
-`optax.adam(1.0)` builds new functions at each call. JAX compares functions by identity, so a learner built twice would
-be two programs. Pickle cannot write nested functions. The values in a closure decide whether two functions are equal,
-and suffice to rebuild the function from its code in optax. Closures of other libraries are left unchanged, since their
-values may change after construction.
+`optax.adam(1.0)` builds new functions at each call. JAX compares functions by identity, so two equal learners would be
+compiled twice. The module `pickle` cannot write nested functions. Here, two functions with the same code are equal if
+the values in their closures are equal. The values in a closure also suffice to rebuild the function from its code in
+optax. Closures of other libraries stay as they are, since the values in these closures may change after construction.
 """
 
 import functools
@@ -27,7 +27,7 @@ def intern_functions(value: Any) -> Any:
 
 @functools.cache
 def build_cached(factory: Callable[[], Any]) -> Any:
-    """Call a factory without arguments once and cache the result; pickle writes the factory."""
+    """Call a factory without arguments once and cache the result; `pickle` writes the factory instead of the result."""
     value, unnamed = intern_functions(factory()), []
     _walk(value, lambda part, module="": unnamed.append(part) if _is_unnamed(part) else None)
     if unnamed:
@@ -36,7 +36,7 @@ def build_cached(factory: Callable[[], Any]) -> Any:
 
 
 class _Same:
-    """A wrapper that compares a value by identity and keeps it, so that no other object gets its address."""
+    """Wrapper that compares a value by identity, and keeps the value alive so that no other object gets its address."""
 
     def __init__(self, value: Any):
         self.value = value
@@ -57,7 +57,7 @@ def _key_of(value: Any, module: str = "") -> Any:
 
 
 def _walk(value: Any, leaf: Callable[..., Any], inside: tuple[Any, ...] = ()) -> tuple[Any, ...]:
-    """Return the parts of a value as nested tuples, with `leaf` of each part; `inside` holds the enclosing values."""
+    """Return a value as nested tuples with `leaf(part)` for each innermost part; `inside` has the enclosing values."""
 
     def walk_all(values: Iterable[Any]) -> tuple[Any, ...]:
         return tuple(_walk(part, leaf, (*inside, value)) for part in values)
@@ -90,7 +90,7 @@ def _walk(value: Any, leaf: Callable[..., Any], inside: tuple[Any, ...] = ()) ->
 
 
 def _has_name(function: types.FunctionType) -> bool:
-    """Whether pickle finds a function under its name in its module."""
+    """Return whether `pickle` finds a function under its name in its module."""
     target: Any = sys.modules.get(function.__module__ or "")
     for name in function.__qualname__.split("."):
         target = getattr(target, name, None)
@@ -113,7 +113,7 @@ def _content(cell: types.CellType) -> Any:
 
 
 class Portable:
-    """Wraps functions in a field that is pickled; unpickling returns the functions, deepcopy keeps them."""
+    """Wrapper of functions in a pickled field of a struct; unpickling returns the functions, deepcopy keeps them."""
 
     def __init__(self, field: str, value: Any):
         self.field, self.value = field, value
@@ -129,7 +129,7 @@ class Portable:
 
 
 def make_portable(field: str, value: Any) -> Any:
-    """Return a field value that pickle can write: functions become `Portable`."""
+    """Return the value of a field in a form that `pickle` can write: functions become `Portable`."""
     return Portable(field, value) if _holds_functions(value) else value
 
 
@@ -144,7 +144,7 @@ class _Whole(bytes):
 
 
 def _writable(field: str, value: Any, module: str = "") -> Any:
-    """Return a part in a form that pickle can write; code becomes the names of the functions that contain it."""
+    """Return a part of a value for `pickle`; a code object becomes the names of the functions that contain it."""
     if isinstance(value, types.CodeType):
         matches = [code is value for code in _codes(module, value.co_qualname)]
         if any(matches):
@@ -181,7 +181,7 @@ def _codes(module: str, qualname: str) -> list[types.CodeType]:
 
 
 def _rebuild(parts: tuple[Any, ...]) -> Any:
-    """Rebuild the functions that `_walk` with `_writable` took apart."""
+    """Rebuild functions from the nested tuples that `_walk` returns with `_writable`."""
     return intern_functions(_build(parts))
 
 

@@ -1,4 +1,4 @@
-"""float64 on request, without changing JAX's configuration."""
+"""Computation in float64 if the user asks for it, without changing JAX's configuration."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,8 +1,8 @@
-"""Errors of arguments, which carry the name of the argument."""
+"""Exceptions for invalid arguments; each exception has the name of the argument as an attribute."""
 
 
 class _ErrorOfArgument(Exception):
-    """An error of one argument: its name as the user writes it, and the message without the name."""
+    """Base of the errors: holds the name of an argument as the user writes it, and the message without this name."""
 
     def __init__(self, argument: str, problem: str):
         super().__init__(argument, problem)
@@ -17,7 +17,7 @@ class ArgumentError(_ErrorOfArgument, ValueError):
 
     Args:
         argument: the name of the argument.
-        problem: the rest of the message, "must be above 0 (got -1)".
+        problem: the message after the name of the argument, such as "must be above 0 (got -1)".
 
     Example:
         >>> from jaxonline.parameters.errors import ArgumentError
@@ -28,8 +28,8 @@ class ArgumentError(_ErrorOfArgument, ValueError):
 
 
 class ArgumentTypeError(_ErrorOfArgument, TypeError):
-    """An argument has an invalid type (arguments as for `ArgumentError`)."""
+    """An argument has an invalid type; this exception is constructed like `ArgumentError`."""
 
 
 class ArgumentOSError(_ErrorOfArgument, OSError):
-    """An argument names a file or folder that cannot be used (arguments as for `ArgumentError`)."""
+    """An argument names a file or folder that cannot be used; this exception is constructed like `ArgumentError`."""

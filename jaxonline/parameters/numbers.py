@@ -1,4 +1,4 @@
-"""Arguments as numbers: floating-point arrays inside of jit, floats on the host."""
+"""Conversion of arguments to numbers: to floating-point arrays inside of jit, and to Python floats on the host."""
 
 import math
 from typing import Annotated, Any
@@ -26,7 +26,7 @@ def host_float(name: str, value: ArrayLike) -> float:
 
 
 def jax_array(name: str, value: Any, *, ndim: int = 1, ge: float | None = None, le: float | None = None) -> Array:
-    """Return a finite array as a JAX array: a JAX array keeps its dtype, others get the default floating dtype."""
+    """Return a finite array as a JAX array; JAX arrays keep their dtype, other values get the default float dtype."""
     entries = check.array(name, value, ndim=ndim, ge=ge, le=le)
     dtype = value.dtype if isinstance(value, jax.Array) else jnp.result_type(float)
     check.fits_dtype(name, entries, dtype)
@@ -38,5 +38,5 @@ JaxVector = Annotated[Any, Shape("d"), Convert(lambda value, name: jax_array(nam
 
 
 def exp(a: float) -> float:
-    """Return e^a on the host; inf on overflow."""
+    """Return e^a as a Python float; inf if e^a overflows."""
     return math.exp(a) if a < 709.0 else math.inf

@@ -106,7 +106,7 @@ def _format_array(value: Any) -> str:
 
 
 def _format_function(value: types.FunctionType, depth: int) -> str:
-    """The function's name; of a closure, the name of the function that made it, with its numbers as arguments."""
+    """Return a function's name; for a closure, the name of the function that made it, with its numbers as arguments."""
     name = value.__qualname__.split(".<locals>")[0]
     if "<locals>" not in value.__qualname__ or name == "<lambda>":
         return name

@@ -23,7 +23,7 @@ _PLAIN = {
 
 
 class Limits(NamedTuple):
-    """The range of a number: above `gt`, at least `ge`, below `lt`, at most `le`."""
+    """The range of a number: the number is above `gt`, at least `ge`, below `lt` and at most `le`."""
 
     gt: float | None = None
     ge: float | None = None
@@ -32,16 +32,16 @@ class Limits(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The range in words ("above 0 and at most 1"); empty without limits."""
+        """Return the range in words, such as "above 0 and at most 1"; "" for a range without limits."""
         return " and ".join(f"{_WORDS[name]} {format_limit(limit)}" for name, limit in self.given.items())
 
     @property
     def given(self) -> dict[str, float]:
-        """The limits that are not None, by name."""
+        """Return the limits that are not None, by name."""
         return {name: limit for name, limit in self._asdict().items() if limit is not None}
 
     def exclude(self, value: float) -> bool:
-        """Whether a number is outside of the range."""
+        """Return whether a number is outside of the range."""
         return bool(
             (self.gt is not None and value <= self.gt)
             or (self.ge is not None and value < self.ge)
@@ -51,7 +51,7 @@ class Limits(NamedTuple):
 
 
 def format_limit(value: float) -> str:
-    """Format a number: 100,000 instead of 1e+05."""
+    """Format the limit of a range with all its digits, such as 100,000 instead of 1e+05."""
     whole = 1000 <= abs(value) < 1e15 and value == round(value)
     return f"{value:,.0f}" if whole else f"{float(value):g}"
 
@@ -80,7 +80,7 @@ class Parameter(NamedTuple):
 
     @property
     def in_python_only(self) -> bool:
-        """Whether a study file can set it only through the user's own module."""
+        """Whether a study file can set this parameter only by an object of the user's own Python module."""
         return self.takes - {"nothing"} in ({"function"}, {"anything"}) and not self.kinds
 
 
@@ -125,7 +125,7 @@ def parameter_of(name: str, annotation: Any) -> Parameter:
 
 
 def _read(annotation: Any) -> tuple[set[str], tuple[Any, ...], dict[str, Any]]:
-    """Return the accepted types of an annotation, the kinds of components, and further fields of a `Parameter`."""
+    """Return three parts of a `Parameter` from its annotation: `takes`, `kinds`, and a dictionary of other fields."""
     if typing.get_origin(annotation) is typing.Annotated:
         inner, *metadata = typing.get_args(annotation)
         takes, kinds, more = _read(inner)
@@ -202,7 +202,7 @@ def _read_sequence(arguments: tuple[Any, ...]) -> tuple[set[str], tuple[Any, ...
 def _constrain(
     constraint: Any, takes: set[str], kinds: tuple[Any, ...], more: dict[str, Any]
 ) -> tuple[set[str], tuple[Any, ...]]:
-    """Apply one item of the metadata of an `Annotated`; changes `more` in place."""
+    """Apply one item of the metadata of an `Annotated`; the dictionary `more` is changed in place."""
     limits = {}
     if isinstance(constraint, Interval):
         limits = {name: value for name in Limits._fields if (value := getattr(constraint, name)) is not None}

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def static(default: Any = dataclasses.MISSING, **kwargs: Any) -> Any:
-    """Declare a static field of a struct. Its value must be hashable; a new value causes a new compilation.
+    """Declare a static field of a struct, whose value must be hashable; a new value causes a new compilation.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -40,10 +40,10 @@ def static(default: Any = dataclasses.MISSING, **kwargs: Any) -> Any:
 def struct(cls: type[T]) -> type[T]:
     """Turn a class with annotated fields into a frozen dataclass registered as a pytree.
 
-    `__post_init__` checks arguments. It runs when a user constructs the object, and never when JAX rebuilds the object,
-    so it may read values. No leaf may be a class, string or masked array. A static field declared `bool` must be True
-    or False. If a number is checked, a stack of structs for `vmap` is built inside `vmap`, as in
-    `jax.vmap(Line)(slopes)`.
+    `__post_init__` checks arguments. The method `__post_init__` runs when a user constructs the object, and never when
+    JAX rebuilds the object, so it may read values. No leaf may be a class, string or masked array. A static field
+    declared `bool` must be True or False. If a struct checks a number, build a stack of such structs inside `vmap`, as
+    in `jax.vmap(Line)(slopes)`.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -93,12 +93,12 @@ def _set_state(self: Any, state: dict[str, Any]) -> None:
 
 
 def set_field(obj: Any, name: str, value: Any) -> None:
-    """Set a field of a frozen struct from its own `__post_init__`."""
+    """Set a field of a frozen struct; for use in the `__post_init__` of the struct."""
     object.__setattr__(obj, name, value)
 
 
 def _check_fields(cls: type) -> None:
-    """Check fields against their annotations before the class's own `__post_init__`."""
+    """Make a class check its fields against their annotations before its own `__post_init__` runs."""
     post_init = cls.__dict__.get("__post_init__")
     if post_init is None:
         post_init = getattr(cls, "__post_init__", lambda self: None)
@@ -123,9 +123,9 @@ def _check_fields(cls: type) -> None:
 def cast_leaves(tree: T, dtype: Any, name: str = "") -> T:
     """Convert every leaf to an array: floating leaves to `dtype`, while integers, booleans and keys keep their dtype.
 
-    The simulator does this once, so that `0.1`, `numpy.float64(0.1)` and `jnp.array(0.1)` give one program and no leaf
-    is weakly typed. Raises a TypeError for a leaf that is no number, and a ValueError for a number that is infinite in
-    `dtype`; both messages use `name`.
+    The simulator converts the leaves once. Then `0.1`, `numpy.float64(0.1)` and `jnp.array(0.1)` give the same compiled
+    program, and no leaf is weakly typed. Raises a TypeError for a leaf that is no number, and a ValueError for a number
+    that is infinite in `dtype`; both messages use `name`.
     """
 
     def cast(path, leaf):
@@ -156,12 +156,12 @@ def stack(trees: Sequence[T]) -> T:
 
 
 def structure_of(tree: Any) -> Any:
-    """Return the static fields and leaf shapes, which stacked trees must share."""
+    """Return the static fields and leaf shapes of a tree; trees with equal fields and shapes can be stacked."""
     return jax.tree.structure(tree), [jnp.shape(leaf) for leaf in jax.tree.leaves(tree)]
 
 
 def _differences(first: Any, other: Any, at: str = "") -> Iterator[str]:
-    """Yield the differences of two structs other than numbers: classes, static fields, shapes."""
+    """Yield the differences of two structs in classes, static fields and shapes; numbers may differ."""
     at = at or "its root"
     if type(first) is not type(other) and not _are_numbers(first, other):
         yield f"{at} a {type(other).__name__}, item 0 a {type(first).__name__}"

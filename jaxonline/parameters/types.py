@@ -1,9 +1,9 @@
 """Types of parameters: annotations that state which values an argument takes.
 
-An annotation is the only declaration of a range. Five parts read it (`parameters.signatures`): `struct` and
-`validate_arguments`, which check values, study files with their schema, the command line, and the documentation. Ranges
-are the constraints of `annotated-types`. The classes of this module state other facts about an argument, for which
-those constraints do not suffice.
+The range of an argument is declared only once, in its annotation. Five parts of the library read the annotation with
+`parameters.signatures`: `struct` and `validate_arguments`, which check values, study files with their schema, the
+command line, and the documentation. Ranges are the constraints of `annotated-types`. The classes of this module declare
+other facts about an argument, which `annotated-types` cannot express.
 
 Example:
     >>> from typing import Annotated
@@ -31,11 +31,11 @@ from jaxtyping import Array, ArrayLike, Float, Key
 
 @dataclasses.dataclass(frozen=True)
 class Component:
-    """The argument is an object of one of these kinds of study files ("learner", "loss", "noise", ...).
+    """The argument is an object of one of the named kinds of components: "learner", "loss", "noise", ...
 
     Args:
         kinds: names of kinds, or class names in backquotes.
-        number: whether a number is also allowed.
+        number: whether the argument may also be a number.
     """
 
     kinds: tuple[str, ...]
@@ -48,14 +48,14 @@ class Component:
 
 @dataclasses.dataclass(frozen=True)
 class Takes:
-    """The argument is a function of these arguments, as in `Annotated[Callable, Takes("(w, radius)")]`."""
+    """The argument is a function with the given arguments, as in `Annotated[Callable, Takes("(w, radius)")]`."""
 
     arguments: str
 
 
 @dataclasses.dataclass(frozen=True)
 class Horizon:
-    """The argument is the number of rounds; a study file inserts its own number of rounds."""
+    """The argument is a number of rounds; if a study file omits it, the number of rounds of the study is used."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +70,7 @@ class PythonOnly:
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """The argument is a finite, nonempty array with these dimensions, as in `Shape("K", "d")`."""
+    """The argument is a finite, nonempty array with the named dimensions, as in `Shape("K", "d")`."""
 
     dimensions: tuple[str, ...]
 

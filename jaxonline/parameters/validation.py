@@ -1,4 +1,4 @@
-"""Validation of values against the annotations of the parameters that take them."""
+"""Validation of arguments against the annotations of their parameters."""
 
 import functools
 import inspect
@@ -18,7 +18,7 @@ def validate_arguments(function: F) -> F:
 
     Raises:
         ArgumentError: an argument is outside of its declared range.
-        ArgumentTypeError: an argument has another type than declared.
+        ArgumentTypeError: the type of an argument differs from the declared type.
 
     Example:
         >>> from jaxonline.parameters.validation import validate_arguments
@@ -48,7 +48,7 @@ _signature = functools.cache(inspect.signature)
 
 
 def check_fields(obj: Any) -> None:
-    """Check and convert the fields of a (frozen) dataclass by its annotations."""
+    """Check and convert the fields of a dataclass, also of a frozen one, as its annotations declare."""
     for parameter in fields_of(type(obj)):
         value = getattr(obj, parameter.name)
         if (new := check_value(parameter, value)) is not value:
@@ -58,8 +58,8 @@ def check_fields(obj: Any) -> None:
 def check_value(parameter: Parameter, value: Any) -> Any:
     """Check a value and return it, converted if the annotation says so; raises ArgumentError or ArgumentTypeError.
 
-    Values that are unknown while JAX traces are converted but not checked. Only integers, which are sizes, must be
-    known.
+    Values that are unknown while JAX traces are converted but not checked. Integers must be known while JAX traces,
+    because they are sizes.
     """
     name, takes = parameter.name, parameter.takes - {"nothing", "horizon"}
     if value is None and "nothing" in parameter.takes:

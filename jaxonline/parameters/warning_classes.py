@@ -1,8 +1,8 @@
-"""Warning classes of the package, for filters."""
+"""Warning classes of jaxonline, by which users can filter warnings."""
 
 
 class SkewedRunsWarning(RuntimeWarning):
-    """The runs have a skewed distribution, so that Student's interval understates one side."""
+    """The distribution of the runs is skewed, so the longer side of Student's interval is too short."""
 
 
 class PrecisionWarning(RuntimeWarning):
@@ -18,19 +18,19 @@ class DivergedRunsWarning(RuntimeWarning):
 
 
 class ControlVariateWarning(RuntimeWarning):
-    """A control variate is not used, since the steps are too large without a projection."""
+    """A control variate is not used, because its learner without projection diverges with these step sizes."""
 
 
 class SearchEdgeWarning(RuntimeWarning):
-    """Tuning chose the smallest or largest value tried."""
+    """Tuning chose the smallest or the largest candidate of a parameter; a better value may lie beyond."""
 
 
 class LossMismatchWarning(UserWarning):
-    """A learner is made for another loss than that of the game."""
+    """A learner is made for a loss that differs from the loss of the game."""
 
 
 class DamagedStoreWarning(RuntimeWarning):
-    """A part of a stored study is damaged; it counts as missing and is computed again."""
+    """A part of a stored study is damaged; the part counts as missing and is computed again."""
 
 
 class UnlockedStoreWarning(RuntimeWarning):
@@ -38,4 +38,4 @@ class UnlockedStoreWarning(RuntimeWarning):
 
 
 class UnfinishedStudyWarning(UserWarning):
-    """A stored study was read while runs are missing."""
+    """A stored study was read although some of its runs are still missing."""

@@ -1,8 +1,8 @@
 """Random numbers for learners, environments and noise: the functions of `jax.random`, faster in compiled loops.
 
-The functions take the keys of a run, which every method receives. They return the numbers of `jax.random` (up to the
-last bit in a loop), except for `fast_normal` and `fast_beta`. On a CPU `stack_draws` draws short vectors faster, and a
-single number is drawn once per run.
+The functions take the keys of a run, which every method of a learner or environment receives. The functions return the
+numbers of `jax.random` (up to the last bit in a loop), except for `fast_normal` and `fast_beta`. On a CPU `stack_draws`
+draws short vectors faster, and a single number is drawn once per run.
 """
 
 from jaxonline.random.beta_draws import fast_beta as fast_beta

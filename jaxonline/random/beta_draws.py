@@ -1,9 +1,9 @@
 """Exact beta draws for parameters of at least 1, at a cost that does not grow with the parameters.
 
-A beta variable is G / (G + H) for independent gamma variables G and H, which are drawn by Marsaglia and Tsang (2000):
-the proposal d v with d = shape - 1/3, v = (1 + w)^3, w = z / (3 sqrt(d)), z standard normal, is accepted with
-probability exp(3 d r(w)), r(w) = ln(1 + w) - w + w^2/2 - w^3/3. The exponent is about -z^4 / (108 d): one proposal in
-20 is rejected at shape 1, and one in 36 d for large shapes. One uniform number decides about both gamma variables;
+A beta variable is G / (G + H) for independent gamma variables G and H, which are drawn by the method of Marsaglia and
+Tsang (2000). The proposal d v with d = shape - 1/3, v = (1 + w)^3, w = z / (3 sqrt(d)), z standard normal, is accepted
+with probability exp(3 d r(w)), r(w) = ln(1 + w) - w + w^2/2 - w^3/3. The exponent is about -z^4 / (108 d): one proposal
+in 20 is rejected at shape 1, and one in 36 d for large shapes. One uniform number decides about both gamma variables;
 their two normal numbers need two more uniform numbers (Box and Muller 1958). The draws are exact up to the resolution
 2^-23 of float32, as in jax. Nearly all proposals are accepted without logarithms: -r(w) is at most w^4 / 4 for w >= 0,
 and at most w^4 / (4 (1 + w)) for w < 0.
@@ -28,8 +28,8 @@ def fast_beta(key: Key[Array, ""], a: Float[Array, "K"], b: Float[Array, "K"]) -
     """Independent draws from Beta(a[k], b[k]) with parameters of at least 1; not the numbers of `jax.random.beta`.
 
     One step proposes all numbers. A loop then decides exactly about the first number that is not accepted yet, and
-    draws it again if it is rejected. An iteration costs 1/K of the first step, and there are less than 0.2 K iterations
-    on average.
+    draws it again if it is rejected. An iteration of the loop costs 1/K of the first step, and there are less than 0.2
+    K iterations on average.
 
     Args:
         key: key of the draw.
@@ -64,7 +64,7 @@ def fast_beta(key: Key[Array, ""], a: Float[Array, "K"], b: Float[Array, "K"]) -
 
 
 def random_words(key: Key[Array, ""], turn: Int[Array, ""], number: int) -> UInt[Array, "n"]:
-    """Random words, different in each iteration, from both output words of threefry (`jax.random.bits` uses one)."""
+    """Return random words, different in each iteration, from both output words of threefry (jax uses one of them)."""
     if not is_threefry(key):
         return jax.random.bits(jax.random.fold_in(key, turn), (number,), jnp.uint32)
     half = -(-number // 2)
@@ -88,13 +88,13 @@ class _Proposal(NamedTuple):
     w: tuple[Float[Array, "..."], Float[Array, "..."]]
 
     def surely_accepted(self) -> Bool[Array, "..."]:
-        """Sufficient condition for acceptance, without logarithms; NaN is accepted to end the loop."""
+        """Return a sufficient condition for acceptance, without logarithms; NaN is accepted to end the loop."""
         rest = sum(d * (w * w) ** 2 / jnp.minimum(1.0, 1.0 + w) for d, w in zip(self.shapes, self.w, strict=True))
         possible = (self.w[0] > -1.0) & (self.w[1] > -1.0)
         return (possible & (self.uniform < 1.0 - 0.75 * rest)) | jnp.isnan(rest)
 
     def accepted(self) -> Bool[Array, "..."]:
-        """Exact acceptance; NaN is accepted."""
+        """Return whether the proposal is accepted, by the exact condition; NaN is accepted."""
         exponent = sum(_exponent(d, w) for d, w in zip(self.shapes, self.w, strict=True))
         return ~(jnp.log(self.uniform) > exponent)
 
@@ -108,7 +108,7 @@ def _propose(words: UInt[Array, "3 ..."], a: Float[Array, "..."], b: Float[Array
 
 
 def _exponent(d: Float[Array, "..."], w: Float[Array, "..."]) -> Float[Array, "..."]:
-    """Logarithm of the acceptance probability of w."""
+    """Return the logarithm of the acceptance probability of the proposal from w."""
     impossible = w <= -1.0
     return jnp.where(impossible, -jnp.inf, 3.0 * d * log1p_remainder(jnp.where(impossible, 0.0, w)))
 

@@ -1,4 +1,4 @@
-"""Random numbers of several random words; rejection sampling takes the time of the slowest run of a block."""
+"""Random numbers that need several random words each; rejection sampling takes the time of a block's slowest run."""
 
 from typing import Any
 
@@ -18,9 +18,9 @@ def gamma(
 
     Args:
         key: key of the draw.
-        a: the shape parameters, above 0, which broadcast to `shape` (or raise ValueError).
-        shape: shape of the result; by default that of `a`.
-        dtype: floating dtype of the result; others raise ValueError.
+        a: the shape parameters, above 0, which broadcast to `shape` (otherwise ValueError).
+        shape: shape of the result; by default the shape of `a`.
+        dtype: floating dtype of the result; other dtypes raise ValueError.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -38,10 +38,10 @@ def beta(
 
     Args:
         key: key of the draw.
-        a: the first parameters, above 0, which broadcast to `shape` (or raise ValueError).
+        a: the first parameters, above 0, which broadcast to `shape` (otherwise ValueError).
         b: the second parameters, above 0.
-        shape: shape of the result; by default that of `a` and `b`.
-        dtype: floating dtype of the result; others raise ValueError.
+        shape: shape of the result; by default the shape of `a` and `b`.
+        dtype: floating dtype of the result; other dtypes raise ValueError.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -58,9 +58,9 @@ def t(
 
     Args:
         key: key of the draw.
-        df: the degrees of freedom, above 0, which broadcast to `shape` (or raise ValueError).
-        shape: shape of the result; by default that of `df`.
-        dtype: floating dtype of the result; others raise ValueError.
+        df: the degrees of freedom, above 0, which broadcast to `shape` (otherwise ValueError).
+        shape: shape of the result; by default the shape of `df`.
+        dtype: floating dtype of the result; other dtypes raise ValueError.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -77,9 +77,9 @@ def poisson(
 
     Args:
         key: key of the draw, a threefry key (otherwise NotImplementedError).
-        lam: the means, at least 0, which broadcast to `shape` (or raise ValueError).
-        shape: shape of the result; by default that of `lam`.
-        dtype: integer dtype of the result; others raise ValueError.
+        lam: the means, at least 0, which broadcast to `shape` (otherwise ValueError).
+        shape: shape of the result; by default the shape of `lam`.
+        dtype: integer dtype of the result; other dtypes raise ValueError.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -96,9 +96,9 @@ def geometric(
 
     Args:
         key: key of the draw.
-        p: the probabilities of success, above 0, which broadcast to `shape` (or raise ValueError).
-        shape: shape of the result; by default that of `p`.
-        dtype: integer dtype of the result; others raise ValueError.
+        p: the probabilities of success, above 0, which broadcast to `shape` (otherwise ValueError).
+        shape: shape of the result; by default the shape of `p`.
+        dtype: integer dtype of the result; other dtypes raise ValueError.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -117,8 +117,8 @@ def categorical(
         key: key of the draw.
         logits: logarithms of the probabilities, up to a constant.
         axis: the axis of `logits` for the categories.
-        shape: shape of the result; by default that of `logits` without `axis`, which must broadcast to it (otherwise
-            ValueError).
+        shape: shape of the result; by default the shape of `logits` without `axis`, which must broadcast to `shape`
+            (otherwise ValueError).
 
     Example:
         >>> import jax, jaxonline as jo
@@ -134,7 +134,7 @@ def permutation(key: Key[Array, ""], x: int | Shaped[ArrayLike, "n ..."]) -> Sha
 
     Args:
         key: key of the draw.
-        x: number of indices (the result is int32 [x]), or an array whose rows to permute (otherwise TypeError).
+        x: number of indices (the result is int32 [x]), or an array whose rows are permuted (otherwise TypeError).
 
     Example:
         >>> import jax, jaxonline as jo
@@ -180,7 +180,7 @@ def multivariate_normal(
         mean: mean [d].
         covariance: positive definite covariance [d, d].
         shape: number of vectors; the result is [*shape, d].
-        dtype: floating dtype of the result; other dtypes and shapes that do not fit raise ValueError.
+        dtype: floating dtype of the result; other dtypes, and shapes that do not fit, raise ValueError.
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxonline as jo

@@ -18,7 +18,8 @@ def normal(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float)
     Args:
         key: key of the draw.
         shape: shape of the result.
-        dtype: floating dtype of the result; others raise ValueError. `float` is float64 if jax has it enabled.
+        dtype: floating dtype of the result; other dtypes raise ValueError. `float` is float64 if jax has 64-bit numbers
+            enabled.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -34,7 +35,7 @@ def fast_normal(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = f
     Args:
         key: key of the draw.
         shape: shape of the result.
-        dtype: floating dtype of the result; others raise ValueError. Only float32 differs from `normal`.
+        dtype: floating dtype of the result; other dtypes raise ValueError. Only float32 differs from `normal`.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -60,7 +61,7 @@ def uniform(
     Args:
         key: key of the draw.
         shape: shape of the result.
-        dtype: floating dtype of the result; others raise ValueError.
+        dtype: floating dtype of the result; other dtypes raise ValueError.
         minval: lower end of the interval.
         maxval: upper end of the interval.
 
@@ -79,8 +80,8 @@ def bernoulli(
 
     Args:
         key: key of the draw.
-        p: probabilities of a floating dtype, which broadcast to `shape` (or raise ValueError).
-        shape: shape of the boolean result; by default that of `p`.
+        p: probabilities of a floating dtype, which broadcast to `shape` (otherwise ValueError).
+        shape: shape of the boolean result; by default the shape of `p`.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -102,7 +103,7 @@ def rademacher(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = in
     Args:
         key: key of the draw.
         shape: shape of the result.
-        dtype: integer or floating dtype of the result; others raise TypeError.
+        dtype: integer or floating dtype of the result; other dtypes raise TypeError.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -123,7 +124,7 @@ def randint(
         shape: shape of the result.
         minval: the smallest integers, which broadcast to `shape`.
         maxval: the largest integers plus 1, which broadcast to `shape`.
-        dtype: integer dtype of the result; others raise TypeError.
+        dtype: integer dtype of the result; other dtypes raise TypeError.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -139,7 +140,7 @@ def exponential(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = f
     Args:
         key: key of the draw.
         shape: shape of the result.
-        dtype: floating dtype of the result; others raise ValueError.
+        dtype: floating dtype of the result; other dtypes raise ValueError.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -155,7 +156,7 @@ def laplace(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float
     Args:
         key: key of the draw.
         shape: shape of the result.
-        dtype: floating dtype of the result; others raise ValueError.
+        dtype: floating dtype of the result; other dtypes raise ValueError.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -171,7 +172,7 @@ def cauchy(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float)
     Args:
         key: key of the draw.
         shape: shape of the result.
-        dtype: floating dtype of the result; others raise ValueError.
+        dtype: floating dtype of the result; other dtypes raise ValueError.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -187,7 +188,7 @@ def gumbel(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float)
     Args:
         key: key of the draw.
         shape: shape of the result.
-        dtype: floating dtype of the result; others raise ValueError.
+        dtype: floating dtype of the result; other dtypes raise ValueError.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -203,7 +204,7 @@ def bits(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = None) ->
     Args:
         key: key of the draw.
         shape: shape of the result.
-        dtype: unsigned integer dtype of the result; by default uint32, or uint64 if jax has it enabled.
+        dtype: unsigned integer dtype of the result; by default uint32, or uint64 if jax has 64-bit numbers enabled.
 
     Example:
         >>> import jax, jaxonline as jo

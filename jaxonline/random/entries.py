@@ -1,4 +1,4 @@
-"""One entry of a random vector, without the others."""
+"""One entry of a random vector, computed without the other entries."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,12 +14,12 @@ from jaxonline.random.threefry import is_threefry, key_from_words, threefry
 def entry(
     draw: Callable[..., Array], key: Key[Array, ""], index: Int[Array, "*n"], length: int, dtype: Any = float
 ) -> Array:
-    """Entry `index` of `draw(key, (length,), dtype)`, at the cost of one number: word k depends on the key and k only.
+    """Return entry `index` of `draw(key, (length,), dtype)` at the cost of one number, as word k needs only key and k.
 
     Args:
-        draw: a function that makes each number of one random word: `normal`, `uniform`, `laplace`, `exponential`.
+        draw: a function that makes each number from one random word: `normal`, `uniform`, `laplace`, `exponential`.
         key: the key of the vector.
-        index: from 0 to `length` - 1; an array of indices gives an array of entries of its shape.
+        index: from 0 to `length` - 1; an array of indices gives an array of entries of the same shape.
         length: the length of the vector.
         dtype: the floating dtype of the numbers.
 
@@ -35,7 +35,7 @@ def entry(
 def fused_entry(
     draw: Callable[..., Array], key: Key[Array, ""], index: Int[Array, "*n"], length: int, dtype: Any = float
 ) -> Array:
-    """Return `entry`, computed again by each operation that uses it; for functions whose result is computed once."""
+    """Return the number of `entry`, computed again by each use; for functions whose own result is computed once."""
     dtype = jax.dtypes.canonicalize_dtype(dtype)
     counts_words = is_threefry(key) and jax.config.jax_threefry_partitionable  # type: ignore[attr-defined]
     if not counts_words or dtype != jnp.float32 or length >= 2**32:

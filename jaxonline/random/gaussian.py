@@ -1,11 +1,11 @@
 """Normal numbers equal to those of jax up to rounding, with less computation.
 
 jax maps a uniform u on (-1, 1) to a normal number by the inverse error function of Giles, "Approximating the erfinv
-function" (GPU Computing Gems, 2011): u times a polynomial in w = -log(1 - u^2), or in its root if w >= 5 (selected per
-number). Here one polynomial in (1 + w)^(1/2) covers both. It tolerates an absolute error of w, so w follows from (1 -
-u)(1 + u) = 2^k m by k log 2 and a polynomial in m, not from log1p(-u^2), which computes two forms and rounds u^2. In
-the tails jax has a relative error of 6e-6, this function one of 3e-7. Both polynomials are minimax, with errors of 3e-8
-(1 - log m) and 1e-7.
+function" (GPU Computing Gems, 2011): u times a polynomial in w = -log(1 - u^2), or in the root of w if w >= 5 (selected
+per number). Here one polynomial in (1 + w)^(1/2) covers both ranges of w. This polynomial tolerates an absolute error
+of w, so w is computed from (1 - u)(1 + u) = 2^k m by k log 2 and a polynomial in m, not from log1p(-u^2), which
+computes two forms and rounds u^2. In the tails the numbers of jax have a relative error of 6e-6, and the numbers of
+this module have 3e-7. Both polynomials are minimax, with errors of 3e-8 (1 - log m) and 1e-7.
 """
 
 from typing import Any
@@ -31,7 +31,7 @@ _MANTISSA = np.int32(0x7FFFFF)
 
 @jax.jit  # traced once per shape
 def normal_from_uniform(u: Float[Array, "..."]) -> Float[Array, "..."]:
-    """2^(1/2) erf^-1(u) for float32 u in (-1, 1): normal for a uniform u."""
+    """Return 2^(1/2) erf^-1(u) for float32 u in (-1, 1), a standard normal number if u is uniform."""
     bits = jax.lax.bitcast_convert_type((1.0 - u) * (1.0 + u), jnp.int32)
     k = ((bits - _ONE) >> 23).astype(jnp.float32)
     m = jax.lax.bitcast_convert_type((bits & _MANTISSA) | _ONE, jnp.float32)
@@ -40,7 +40,7 @@ def normal_from_uniform(u: Float[Array, "..."]) -> Float[Array, "..."]:
 
 
 def _horner(coefficients: tuple[float, ...], x: Float[Array, "..."], last: Any) -> Float[Array, "..."]:
-    """Polynomial in x with `coefficients` from the highest power on, followed by `last`."""
+    """Return the polynomial in x with `coefficients` from the highest power on, followed by `last`."""
     value = jnp.full_like(x, coefficients[0])
     for coefficient in coefficients[1:]:
         value = value * x + np.float32(coefficient)

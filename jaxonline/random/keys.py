@@ -14,8 +14,8 @@ def fold_in(key: Key[Array, ""], data: Int[ArrayLike, ""], after: PyTree = None)
     Args:
         key: the key.
         data: the integer; an array that is not a scalar raises TypeError.
-        after: arrays to compute before the key and the operations that use it, so that a state that both read is
-            updated in place.
+        after: arrays that are computed before the key and before the operations that use the key. A state that these
+            arrays and operations read is then updated in place.
 
     Example:
         >>> import jax, jaxonline as jo

@@ -1,8 +1,8 @@
 """Inlined threefry: the random numbers of jax, in a form that the compiler fuses with the operations that use them.
 
-Threefry-2x32 with 20 rounds: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011). The
-loop (CPU) or call (GPU) of jax prevents fusion. Inlined, threefry is about 120 integer operations for 64 bits, in
-registers. Streams of random numbers and `key_data` are those of jax, bit for bit.
+The generator is Threefry-2x32 with 20 rounds: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3"
+(SC 2011). jax computes threefry by a loop (CPU) or a call (GPU), which prevents fusion. Inlined, threefry is about 120
+integer operations for 64 bits, in registers. Streams of random numbers and `key_data` are those of jax, bit for bit.
 """
 
 import functools
@@ -43,7 +43,7 @@ def _rounds(first: Array, second: Array, high: Array, low: Array) -> tuple[Array
 
 
 def inlined(key: Key[Array, "..."]) -> Key[Array, "..."]:
-    """Return a threefry key for the inlined generator, with the same numbers; return other keys unchanged.
+    """Return a threefry key as a key of the inlined generator, for the same numbers; return other keys unchanged.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -60,7 +60,7 @@ def is_inlined(key: Key[Array, "..."]) -> bool:
 
 
 def is_threefry(key: Key[Array, "..."]) -> bool:
-    """Whether a key is for threefry, of jax or inlined."""
+    """Whether a key is for a threefry generator, that of jax or the inlined one."""
     return jax.random.key_impl(key) in ("threefry2x32", INLINED, FUSED)
 
 
@@ -70,7 +70,7 @@ def fused_key(key: Key[Array, "..."]) -> Key[Array, "..."]:
 
 
 def to_jax(key: Key[Array, "..."]) -> Key[Array, "..."]:
-    """The same key for jax's generator, which some functions of `jax.random` require."""
+    """Return the key for jax's own generator, which some functions of `jax.random` require."""
     data = jax.random.key_data(key)
     return jax.random.wrap_key_data(data, impl="threefry2x32") if is_threefry(key) else key
 
@@ -84,7 +84,7 @@ def split_in_two(key: Key[Array, ""]) -> tuple[Key[Array, ""], Key[Array, ""]]:
 
 
 def words(key: Key[Array, ""], number: int, bit_width: int) -> list[UInt[Array, ""]]:
-    """`jax.random.bits(key, (number,))` as a list of scalars, which is faster for a few words.
+    """Return `jax.random.bits(key, (number,))` as a list of scalars, which is faster for a few words.
 
     Args:
         key: key of the draw.
@@ -160,7 +160,7 @@ FUSED = _generator(random_bits=_fused_bits, name="threefry2x32, inlined and fuse
 
 
 def concatenated_key(keys: tuple[Key[Array, ""], ...], n_each: int) -> Key[Array, ""]:
-    """A key for vectors of 32-bit numbers: each inlined key in turn draws `n_each`, and the last one all others."""
+    """A key for vectors of 32-bit numbers: each inlined key in turn draws `n_each` numbers, the last key all others."""
     words = jnp.stack([jax.random.key_data(key) for key in keys])
     return jax.random.wrap_key_data(words, impl=_concatenated_generator(len(keys), n_each))
 

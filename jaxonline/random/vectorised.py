@@ -1,10 +1,10 @@
 """Random vectors drawn in whole CPU registers, and single random numbers drawn once.
 
-A CPU computes eight float32 numbers at a time, and the remainder of a vector one by one, which takes longer. The
-numbers of a counter-based generator do not depend on how many are drawn. So the length of a vector is rounded up to a
-multiple of eight, and the vector is cut after the draw. Several vectors are drawn as one long vector. One loop draws
-the random words, and a second one converts them to numbers, because a processor works on as many independent chains of
-operations as it has registers.
+A CPU computes eight float32 numbers at a time, and the remaining numbers of a vector one by one, which takes longer.
+The numbers of a counter-based generator do not depend on how many are drawn. So the length of a vector is rounded up to
+a multiple of eight, and the vector is cut after the draw. Several vectors are drawn as one long vector. One loop draws
+the random words, and a second loop converts the words to numbers, because a processor works on as many independent
+chains of operations as it has registers.
 
 A single number, such as the noise of a label, is drawn once, not for each coordinate of a vector to which it is added.
 With jax 0.11 and 0.12 the CPU compiler may otherwise not finish: its vectoriser visits all users of all users of an
@@ -31,7 +31,7 @@ def stack_draws(
     """Stack `draw(key, shape, dtype)` of several keys to [len(keys), *shape]: the same numbers in less time.
 
     Args:
-        draw: one of the functions of one random word per number, such as `normal` and `uniform` (otherwise TypeError).
+        draw: a function that uses one random word per number, such as `normal` and `uniform` (otherwise TypeError).
         keys: a key for each result.
         shape: shape of each result.
         dtype: floating dtype of the numbers.
@@ -63,7 +63,7 @@ def stack_draws(
 
 
 def draw_fused(draw: Callable[[Key[Array, ""]], Array], key: Key[Array, ""], shape: tuple[int, ...] | None) -> Array:
-    """`draw(key)`, fused with the operations that use it, or computed once if the shape is ()."""
+    """Return `draw(key)`, fused with the operations that use it, or computed once if the shape is ()."""
     if not is_inlined(key):
         return draw(key)
     return compute_once(lambda key: draw(fused_key(key)), key) if shape == () else draw(fused_key(key))

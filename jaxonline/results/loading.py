@@ -1,4 +1,4 @@
-"""Loading of stored results."""
+"""Loading of results from disk or from a URL."""
 
 import os
 
@@ -9,14 +9,14 @@ from jaxonline.results.result import Result
 def load_result(path: str | os.PathLike[str]) -> Result:
     """Load a result that `Result.save` wrote, or the finished runs of a study (`simulate(checkpoint=path)`).
 
-    An unfinished or running study has NaN for the missing runs and rounds of a learner; `meta["missing"]` counts the
-    missing runs by learner.
+    If the study is unfinished or running, the missing runs and rounds of a learner are NaN, and `meta["missing"]`
+    counts the missing runs by learner.
 
     Args:
         path: a folder, or a URL.
 
     Raises:
-        FileNotFoundError: if there is no such store.
+        FileNotFoundError: if there is no store at the path.
         ValueError: if the store is of another kind, is damaged, or has no finished run.
 
     Warns:

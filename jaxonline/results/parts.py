@@ -35,7 +35,7 @@ def check_shapes(result: Any) -> None:
 
 
 def select_runs(result: Any, learners: Sequence[int], runs: Any = slice(None), names: Sequence[str] = ()) -> Any:
-    """Select learners and runs by position; with new `names`, a learner may be selected twice."""
+    """Select learners and runs by position; if new `names` are given, the same learner may be selected twice."""
     if not isinstance(runs, slice):
         positions, size = np.asarray(runs), len(result.runs)
         mask = positions.shape == (size,) and positions.dtype == bool
@@ -56,7 +56,7 @@ def select_runs(result: Any, learners: Sequence[int], runs: Any = slice(None), n
 
 
 def merge_runs(result: Any, other: Any) -> Any:
-    """Merge the runs of two results; raise ValueError if learners, rounds or measures differ, or a run is in both."""
+    """Merge the runs of two results; ValueError if learners, rounds or measures differ, or both have the same run."""
     for name in ("learners", "rounds", "measures"):
         first, second = (list(getattr(part, name)) for part in (result, other))
         if first != second:
@@ -77,7 +77,7 @@ def merge_runs(result: Any, other: Any) -> Any:
 
 
 def select_rounds(result: Any, rounds: Any, *quantities: str) -> Any:
-    """Select recorded rounds by position, and some of the measures if any are named."""
+    """Select recorded rounds by position, and the named measures (all measures if no name is given)."""
     measures = {name: array for name, array in result.measures.items() if name in quantities or not quantities}
     comparator_loss = result.comparator_loss
     return dataclasses.replace(

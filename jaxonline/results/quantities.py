@@ -1,4 +1,4 @@
-"""Names of measured quantities for people."""
+"""Readable names of measured quantities, for titles, axes and tables."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,11 +12,11 @@ LABELS = {
 
 
 def label_of(quantity: str, meta: Mapping[str, Any] | None = None) -> str:
-    """The name of a quantity in titles, axes and column heads.
+    """Return the name of a quantity for titles, axes and column heads.
 
     Args:
         quantity: "regret", "comparator_loss", or the name of a measure.
-        meta: metadata of the result; if given, the regret is named in full, with its comparator.
+        meta: metadata of the result; if given, the name of the regret includes the comparator.
 
     Example:
         >>> label_of("cumulative_loss"), label_of("largest_loss")
@@ -33,7 +33,7 @@ def label_of(quantity: str, meta: Mapping[str, Any] | None = None) -> str:
 
 
 def short_label_of(quantity: str, meta: Mapping[str, Any]) -> str:
-    """The label for a column head: the regret without its comparator.
+    """Return the name of a quantity for a column head, where the name of the regret does not include the comparator.
 
     Example:
         >>> short_label_of("regret", {"regret": "PseudoRegret"})

@@ -11,6 +11,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results import parts, saving
 from jaxonline.results.report import curves, summary, tables
+from jaxonline.results.report.formats import escape_markdown, to_one_line
 from jaxonline.results.statistics import estimates, means
 from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
 from jaxonline.results.statistics.means import Growth
@@ -23,31 +24,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """The numbers of a study: L learners, R runs, G recorded rounds. All numbers are float64.
+    """The numbers of a study: L learners, R runs, G recorded rounds.
 
-    A run fails for a learner if one of its losses is NaN or infinite. A run overflows if the learner runs out of
-    storage, and then the learner is no longer the algorithm. Such runs are excluded from the means and counted in
-    `failed` and `overflowed`. Excluding runs biases a mean, so check these counts first.
+    All numbers are float64. A run fails for a learner if one of the learner's losses in this run is NaN or infinite. A
+    run overflows if the learner runs out of storage; from then on, the learner deviates from its algorithm. Failed and
+    overflowed runs are excluded from the means and counted in `failed` and `overflowed`. Excluding runs biases a mean,
+    so check these counts first.
 
     Attributes:
         learners: names [L].
         runs: indices of the runs [R].
         rounds: the recorded rounds t [G], increasing; the last is the horizon.
-        measures: quantities after t rounds by name, each [L, R, G], with further axes for vectors; always with
-            "cumulative_loss" and "queries". Numbers of more than 64 MB stay in the store of the study and are read when
-            indexed.
-        comparator_loss: the cumulative loss of the best fixed predictor in hindsight after t rounds [L, R, G] (a
-            broadcast view if learners or runs share it); None without a comparator.
+        measures: quantities after t rounds by name, each [L, R, G], with further axes for vectors. "cumulative_loss"
+            and "queries" are always among them. Numbers of more than 64 MB stay in the store of the study and are read
+            when indexed.
+        comparator_loss: the cumulative loss of the best fixed predictor in hindsight after t rounds [L, R, G]; None
+            without a comparator. The array is a broadcast view if it is equal for all learners or runs.
         first_nonfinite: the first round with a NaN or infinite loss, 0 if there is none [L, R].
         first_overflow: the first round in which the learner ran out of storage, 0 if there is none [L, R].
-        meta: how the study was made: game, comparator and learners with their parameters, versions, key, block size,
-            devices, notion of regret, the probability of an overflow by learner ("overflow_probability"), and, if the
-            study is unfinished, the number of missing runs by learner ("missing").
-        interval: the default interval for means, one of `jo.intervals`: Student's, or `Anytime` if the number of runs
-            was chosen by `simulate(precision=...)`.
+        meta: metadata of the study: game, comparator and learners with their parameters, versions, key, block size,
+            devices, notion of regret, and the probability of an overflow by learner ("overflow_probability"). The
+            metadata of an unfinished study also contain the number of missing runs by learner ("missing").
+        interval: the kind of interval that `mean` uses by default, one of `jo.intervals`: `Student`, or `Anytime` if
+            `simulate(precision=...)` chose the number of runs.
 
     Raises:
-        ValueError: if a learner or a run occurs twice, an array has another shape, or a measure has a reserved name
+        ValueError: if a learner or a run occurs twice, an array has a wrong shape, or a measure has a reserved name
             ("run", "round", "learner", "comparator_loss", ...).
 
     Example:
@@ -92,7 +94,7 @@ class Result:
 
     @property
     def regret(self) -> np.ndarray:
-        """Cumulative loss minus that of the best fixed predictor in hindsight [L, R, G].
+        """The learner's cumulative loss minus that of the best fixed predictor in hindsight [L, R, G].
 
         Raises:
             ValueError: if the study has no comparator.
@@ -113,39 +115,41 @@ class Result:
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """The names that `values`, `mean` and others accept: the measures and, with a comparator, the regret."""
+        """The names of all quantities: the measures and, with a comparator, "regret" and "comparator_loss"."""
         return (*(("regret", "comparator_loss") if self.comparator_loss is not None else ()), *self.measures)
 
     def values(self, quantity: str = "regret") -> np.ndarray:
-        """A quantity [L, R, G, ...] without control variates; NaN in excluded runs, means in antithetic runs."""
+        """Return a quantity [L, R, G, ...] before control variates; NaN in excluded runs, means of antithetic pairs."""
         return estimates.values(self, quantity)
 
     def adjusted(self, quantity: str = "regret") -> np.ndarray:
-        """The values minus beta times the run's control variate, for "regret" and "cumulative_loss"; else `values`.
+        """Return `values` of "regret" or "cumulative_loss" minus beta times the control variate; others unchanged.
 
-        Means, bands, rankings, differences and growth use these values. The beta of a run comes from the other runs, so
-        the expectation is the same as that of `values` (`results.statistics.variance_reduction`).
+        Means, bands, rankings, differences and growth use these adjusted values. The coefficient beta of a run is
+        estimated from the other runs, so adjusted values have the same expectation as `values`
+        (`results.statistics.variance_reduction`).
         """
         return estimates.adjusted_values(self, quantity)
 
     def variance_reduction(self, quantity: str = "regret") -> np.ndarray:
-        """The variance of plain runs divided by that of the averaged values [L], at the horizon and per simulated run.
+        """Return by how much variance reduction divides the variance [L] at the horizon, per simulated run.
 
-        An antithetic run counts as two. The ratio is NaN if runs do not vary. `table` includes it for studies with
-        variance reduction.
+        The returned factor is the variance of plain runs divided by the variance of the values that `mean` averages. An
+        antithetic run counts as two simulated runs. The ratio is NaN if runs do not vary. The method `table` includes
+        the ratio for studies with variance reduction.
         """
         return estimates.reduction(self, quantity)
 
     def mean(
         self, quantity: str = "regret", level: float = 0.95, interval: ConfidenceInterval | None = None
     ) -> Estimate:
-        """Means over runs with two-sided confidence intervals; fields have the shape [L, G, ...].
+        """Return means over runs with two-sided confidence intervals; fields have the shape [L, G, ...].
 
         Args:
             quantity: "regret", "comparator_loss", or the name of a measure.
             level: confidence level of each interval.
-            interval: one of `jo.intervals`; by default that of the result. The limits of `Bounded` are limits of the
-                quantity in one round.
+            interval: one of `jo.intervals`; by default, the attribute `interval` of the result. The limits `low` and
+                `high` of `jo.intervals.Bounded` are limits of the quantity in one round.
 
         Warns:
             SkewedRunsWarning: Student's interval understates one side because the runs are skewed at the horizon.
@@ -163,10 +167,10 @@ class Result:
     def bands(
         self, quantity: str = "regret", level: float = 0.95, interval: ConfidenceInterval | None = None
     ) -> Estimate:
-        """Means as in `mean`, with bands that hold at all recorded rounds together for each learner (`simultaneous`).
+        """Return means as in `mean`, with bands that hold for a learner at all recorded rounds simultaneously.
 
-        Intervals other than Student's are corrected for the number of rounds (Bonferroni). The quantity must be a
-        number in each round.
+        Student's bands are those of `simultaneous`; other intervals are corrected for the number of rounds
+        (Bonferroni). The quantity must be a number, and not a vector, in each round.
         """
         return estimates.bands(self, quantity, level, interval)
 
@@ -175,9 +179,9 @@ class Result:
     ) -> Ranking:
         """Rank learners by their mean at the horizon, and test which of them differ.
 
-        Learners face the same instances and noise in the same run, so tests are paired; Holm's correction is for all
-        pairs. `level` is the confidence level of all statements together, and of each interval. By default, tests are
-        paired t-tests.
+        Learners face the same instances and noise in the same run, so the tests are paired. The p-values have Holm's
+        correction for all pairs of learners. `level` is the confidence level of each interval, and of all statements
+        "these two learners differ" together. By default, tests are paired t-tests.
 
         Example:
             >>> import numpy as np, jaxonline as jo
@@ -199,30 +203,31 @@ class Result:
         level: float = 0.95,
         interval: ConfidenceInterval | None = None,
     ) -> Estimate:
-        """Mean of `first` minus `second` over common runs, with its interval (by default Student's); fields are [G].
+        """Return the mean of `first` minus `second` over common runs, with an interval; fields are [G].
 
-        It is narrower than the two intervals of `mean` suggest, since learners face the same instances and noise in a
-        run.
+        The interval of the difference (by default Student's) is narrower than the two intervals of `mean` suggest,
+        since both learners face the same instances and noise in a run.
         """
         at = self._at("first", first), self._at("second", second)
         return estimates.paired_difference(self, *at, quantity, level, interval)
 
     def quantiles(self, probabilities: Any = (0.05, 0.5, 0.95), quantity: str = "regret") -> np.ndarray:
-        """Quantiles over runs [Q, L, G]."""
+        """Return quantiles over runs [Q, L, G]."""
         wanted = np.asarray(check.numbers("probabilities", probabilities, ge=0.0, le=1.0), float)
         return estimates.quantiles(self, wanted, quantity)
 
     def growth(
         self, first_round: int | None = None, quantity: str = "regret", level: float = 0.95
     ) -> dict[str, Growth]:
-        """The exponent a by learner with which the mean grows like t^a, with its interval (`statistics.growth`).
+        """Return for each learner the exponent a of the mean's growth t^a, with its interval (`statistics.growth`).
 
-        The exponent is at most 1/2 for the regret of a learner with steps eta / sqrt(t), and 1 for one that converges
-        to a wrong hypothesis.
+        The exponent of the regret is at most 1/2 for a learner with steps eta / sqrt(t), and 1 for a learner that
+        converges to a wrong hypothesis.
 
         Args:
-            first_round: the first recorded round that is used, by default an eighth of the horizon; two must remain.
-            quantity: as in `mean`.
+            first_round: the first recorded round that is used, by default an eighth of the horizon. At least two
+                recorded rounds must be used.
+            quantity: the quantity, as in `mean`.
             level: confidence level of the intervals.
 
         Example:
@@ -250,7 +255,8 @@ class Result:
     def select(self, *learners: str, runs: Any = slice(None)) -> "Result":
         """Select learners by name, in the given order (all if none is named), and runs by position.
 
-        `runs` is a slice or an array; for example choose a step size on some runs and report the others.
+        `runs` is a slice or an array of positions. For example, choose a step size on some runs and report the other
+        runs.
         """
         return parts.select_runs(self, [self._at("learners", name) for name in learners or self.learners], runs)
 
@@ -263,17 +269,17 @@ class Result:
 
     @property
     def dataset(self) -> "xarray.Dataset":
-        """The numbers as an xarray Dataset with the dimensions learner, run and round."""
+        """The numbers of the result as an xarray Dataset with the dimensions learner, run and round."""
         return saving.to_dataset(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write a zarr store, laid out as the store of a study; an existing result is replaced atomically.
+        """Write a zarr store with the layout of a study's store; an existing result is replaced atomically.
 
-        At a URL (`s3://...`) the new store is complete in `.unfinished` before the existing one is removed. Arrays that
-        a result reads lazily from the replaced store (more than 64 MB) become unreadable: load the new store.
+        At a URL (`s3://...`) the new store is complete in `.unfinished` before the existing one is removed. Arrays of
+        more than 64 MB that a loaded result reads lazily from the replaced store become unreadable: load the new store.
 
         Raises:
-            FileExistsError: if the path holds anything else than a result.
+            FileExistsError: if the path holds anything other than a saved result.
             ValueError: a path without a name (".."), a `Path` made of a URL, or an unreachable URL.
             OSError: the store cannot be written; the error names the path.
         """
@@ -287,9 +293,10 @@ class Result:
     def table(
         self, bounds: Mapping[str, float] | None = None, level: float = 0.95, interval: ConfidenceInterval | None = None
     ) -> list[dict[str, Any]]:
-        """One row per learner at the horizon: queries, regret with interval, regret per round, bound, excluded runs.
+        """Return one row per learner at the horizon: queries, regret with interval and per round, bound, excluded runs.
 
-        `bounds` are a theorem's bounds by learner; `interval` is as in `mean`.
+        `bounds` are a theorem's bounds by learner, numbers or records such as `bounds.two_copies(...)`. `interval` is
+        as in `mean`.
         """
         return tables.horizon_rows(self, bounds, level, interval)
 
@@ -302,10 +309,10 @@ class Result:
     def to_pandas(
         self, quantity: str | None = None, level: float = 0.95, interval: ConfidenceInterval | None = None
     ) -> "pandas.DataFrame":
-        """A tidy DataFrame with one row for each learner, recorded round and, for vectors, entry.
+        """Return a tidy DataFrame with one row for each learner, recorded round and (of a vector quantity) entry.
 
-        Columns: learner, round, (entry,) quantity, label, mean, standard_error, low, high, runs (in the mean). The
-        default quantity is the regret, or the cumulative loss without a comparator.
+        Columns: learner, round, (entry,) quantity, label, mean, standard_error, low, high, and runs (the number of runs
+        in the mean). The default quantity is the regret, or the cumulative loss without a comparator.
 
         Example:
             >>> import numpy as np, jaxonline as jo
@@ -323,8 +330,9 @@ class Result:
         bounds: Mapping[str, float] | None = None,
         interval: ConfidenceInterval | None = None,
     ) -> str:
-        """The table at the horizon in GitHub's Markdown; see `to_latex`."""
-        return summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True).markdown()
+        """Return the table at the horizon in GitHub's Markdown; arguments are as in `to_latex`."""
+        table = summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True)
+        return table.markdown() + (f"\n{escape_markdown(table.caption)}\n" if table.caption else "")
 
     def to_latex(
         self,
@@ -332,12 +340,13 @@ class Result:
         bounds: Mapping[str, float] | None = None,
         interval: ConfidenceInterval | None = None,
     ) -> str:
-        r"""The table at the horizon as a LaTeX tabular (package booktabs), from the best learner to the worst.
+        r"""Return the table at the horizon as a LaTeX tabular (package booktabs), from the best learner to the worst.
 
-        The best learner is bold if it differs from each of the others (`ranking`, 95 %). `bounds` are a theorem's
-        bounds by learner.
+        The best learner is bold if it differs from each other learner (`ranking`, 95 %). `bounds` holds the regret
+        bound of a theorem by learner.
         """
-        return summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True).latex()
+        table = summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True)
+        return (f"% {to_one_line(table.caption)}\n" if table.caption else "") + table.latex()
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Any:
         """Plot the mean against rounds with bands and bounds; see `results.report.curves.plot_result`."""

@@ -49,7 +49,7 @@ BATCH_BYTES = 1 << 24
 
 
 def to_dataset(result: Any) -> "xarray.Dataset":
-    """The numbers of a result as a labelled dataset."""
+    """Return the numbers of a result as an xarray Dataset with labels."""
     import xarray
 
     variables: dict = {name: (AXES[:2], getattr(result, name)) for name in FIRST_ROUND_ARRAYS}
@@ -70,7 +70,7 @@ def to_dataset(result: Any) -> "xarray.Dataset":
 
 
 def save(result: Any, path: str | os.PathLike[str]) -> Path | str:
-    """Write the store beside its place and move it there, so that the old or the new one is always whole."""
+    """Write the store to a temporary folder and move it to its path; so either the old or the new store is complete."""
     folder = local_path(path)
     return _save_at_url(result, str(path)) if folder is None else _save_in_folder(result, folder)
 
@@ -100,7 +100,7 @@ def _save_in_folder(result: Any, path: Path) -> Path:
 
 
 def _save_at_url(result: Any, url: str) -> str:
-    """Replace a store at a URL when the new one is complete; its first document is removed first and written last."""
+    """Replace a store at a URL when the new store is complete; its root document is removed first and written last."""
     place = Bucket(url)
     before = place.names()
     if before and not _is_ours(place, TEMPORARY_SUFFIX):
@@ -129,7 +129,7 @@ def _save_at_url(result: Any, url: str) -> str:
 
 
 def _files(result: Any) -> Iterator[dict[str, bytes]]:
-    """The files of a result's store, in batches; the first document comes last and contains a hash of all numbers."""
+    """Yield the files of a result's store in batches; the last one is the root document, with a hash of all numbers."""
     runs, best = len(result.runs), result.comparator_loss
     width = max(1, min(runs, int(result.meta.get("block_size", runs) or runs)))
     outputs = *result.measures, *FIRST_ROUND_ARRAYS
@@ -180,7 +180,7 @@ class _Batches:
 
 
 def _move(beside: Path, place: Path) -> None:
-    """Move the old store away and the new store to its place."""
+    """Move the old store away, and move the new store to the path of the old one."""
     had_one = place.exists()
     if had_one:
         os.rename(place, beside / OLD)
@@ -194,7 +194,7 @@ def _move(beside: Path, place: Path) -> None:
 
 
 def _is_ours(place: Folder | Bucket, *more: str) -> bool:
-    """Whether a place holds a saved result and nothing else but `more`."""
+    """Return whether a folder or URL holds a saved result and no other files, except those named in `more`."""
     saved = store_format(parse_attributes(place.read(DOCUMENT) or b"") or {}) == RESULT
     names = (name for name in place.names() if name not in (DOCUMENT, *more))
     return saved and all(place.read(f"{name}/{DOCUMENT}") is not None for name in names)
@@ -205,7 +205,7 @@ def _is_ours(place: Folder | Bucket, *more: str) -> bool:
 
 
 def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The fields of the result at a path; see `load_result`."""
+    """Return the fields of the `Result` that is stored at a path; see `load_result`."""
     place = storage_at(path)
     content = place.read(DOCUMENT)
     if content is None:
@@ -224,7 +224,7 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _check_names(place: Folder | Bucket, learners: tuple[str, ...]) -> None:
-    """Check learners' names in the first document, which has no checksum, against the array of names, which has one."""
+    """Check that the learners' names in the root document (no checksum) equal those in the array (with a checksum)."""
     spec = ArraySpec(("learner",), (len(learners),), (len(learners),), STRING)
     stored = place.read(f"{encode_name('learner')}/{spec.key((0,))}") or b""
     if is_intact(stored) and stored != spec.encode(np.array(learners, object)):

@@ -24,9 +24,10 @@ class Rung(NamedTuple):
 
     Attributes:
         settings: positions of the remaining settings among all [S].
-        runs: runs per setting, including the `new_runs` of this rung.
-        of: means of the settings at the horizon with 95 % intervals [S]; infinite if a run failed.
-        failed: number of runs with a NaN or infinite loss [S].
+        runs: number of runs per setting so far, including the `new_runs` of this rung.
+        of: means of the settings at the horizon with 95 % intervals [S]; the mean of a setting is infinite if a run
+            failed.
+        failed: number of runs of each setting with a NaN or infinite loss [S].
     """
 
     settings: np.ndarray
@@ -40,17 +41,17 @@ class Rung(NamedTuple):
 class Tuned:
     """The setting that a search chose, the settings that it tried, and its cost.
 
-    The mean of the chosen setting is biased, as it is the smallest of several: evaluate `learner` in new runs.
+    The mean of the chosen setting is biased, as it is the smallest of several means: evaluate `learner` in new runs.
 
     Attributes:
         settings: the settings that were tried.
-        chosen: the position of the chosen setting.
-        rungs: the outcome of each rung.
+        chosen: the position of the chosen setting in `settings`.
+        rungs: the means of each rung of successive halving.
         learner: the learner with the chosen setting.
         quantity: the quantity whose mean at the horizon was minimised.
         n_rounds: the horizon.
-        rounds: simulated rounds of all settings and runs together.
-        seconds: duration, including compilation.
+        rounds: number of simulated rounds, of all settings and runs together.
+        seconds: duration of the search, including compilation.
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -89,11 +90,11 @@ class Tuned:
 
     @property
     def share(self) -> float:
-        """The simulated rounds as a fraction of the rounds that all settings in all runs would take."""
+        """The simulated rounds as a fraction of the rounds that a grid search (all settings in all runs) would take."""
         return self.rounds / (len(self.settings) * self.rungs[-1].runs * self.n_rounds)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row for each rung and setting in it, with its mean and interval."""
+        """Return one row for each rung and each setting of the rung, with mean and interval."""
         rows = []
         for number, rung in enumerate(self.rungs, 1):
             for position, i in enumerate(rung.settings.tolist()):
@@ -105,7 +106,7 @@ class Tuned:
 
     @property
     def table(self) -> Table:
-        """Every setting with its last rung: the chosen one, then the rest of the last rung, then earlier rungs."""
+        """The table of settings, each at its last rung; the chosen setting is first, and early losers are last."""
         rows = {row["setting"]: row for row in self.rows()}
         ordered = sorted(rows.values(), key=lambda row: (not row["chosen"], -row["rung"], row[self.quantity]))
         numeric = {name for name in self.choice if all(is_number(each[name]) for each in self.settings)}
@@ -117,7 +118,7 @@ class Tuned:
         return Table(self._title, ordered, columns, caption=f"{self._cost}{self._edge}")
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """The rows of `rows` as a DataFrame."""
+        """Return the list `rows()` as a DataFrame."""
         import pandas
 
         return pandas.DataFrame(self.rows())
@@ -159,7 +160,7 @@ class Tuned:
 
 
 def at_edge(settings: Sequence[Setting], chosen: int) -> tuple[str, ...]:
-    """The names of parameters whose chosen number is the smallest or largest of two or more that were tried.
+    """Return the names of parameters whose chosen number is the smallest or largest of two or more numbers tried.
 
     Example:
         >>> at_edge([{"step": 0.1, "radius": 1}, {"step": 0.3, "radius": 1}, {"step": 1.0, "radius": 1}], 2)
@@ -171,7 +172,7 @@ def at_edge(settings: Sequence[Setting], chosen: int) -> tuple[str, ...]:
 
 
 def describe_edge(settings: Sequence[Setting], chosen: int) -> str:
-    """A sentence that names the parameters whose chosen number is the smallest or largest that was tried."""
+    """Return a sentence that names the parameters whose chosen number is the smallest or largest that was tried."""
     ends = []
     for name, tried in _numeric_values(settings):
         value = settings[chosen][name]
@@ -181,7 +182,7 @@ def describe_edge(settings: Sequence[Setting], chosen: int) -> str:
 
 
 def format_setting(setting: Setting) -> str:
-    """A setting as a short text.
+    """Format a setting as a short text.
 
     Example:
         >>> format_setting({"step_size": 0.1, "kind": "adam"})
@@ -193,11 +194,11 @@ def format_setting(setting: Setting) -> str:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value of a setting is a number, and not a bool or a choice."""
+    """Return whether a value of a setting is a number, not a bool or a text."""
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def _numeric_values(settings: Sequence[Setting]) -> list[tuple[str, list[float]]]:
-    """The values that were tried of each numeric parameter with two or more values."""
+    """Return for each numeric parameter with two or more values the values that were tried."""
     tried = [(name, [each[name] for each in settings]) for name in settings[0]]
     return [(name, values) for name, values in tried if all(map(is_number, values)) and len(set(values)) > 1]

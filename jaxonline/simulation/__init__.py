@@ -1,11 +1,12 @@
-"""Monte Carlo studies: a loop over rounds, `vmap` over the runs of a block, and fixed blocks on all devices.
+"""Monte Carlo studies: a loop over rounds, `vmap` over the runs of a block, and blocks of fixed size on all devices.
 
 `monte_carlo.simulate` checks its arguments (`checking`), plans jobs (`planning`, `jobs`), runs them (`execution`,
-`runner`, `precompile`, `cluster`) and makes a `Result` of their numbers (`collecting`). `segments` holds the compiled
-programs. `measures` and `sums` add up over rounds, `sweeps` stacks learners, and `hindsight` solves comparators that
-need whole histories. `precision` decides how many runs are needed, `control_variates` reduces variance, `overflow`
-warns of failed runs, `progress` reports progress. `study_inputs` and `resuming` serve the store (`store.blocks`).
-`tuning.tune` chooses hyperparameters (`search_space`, `tuning_trials`, `halving`).
+`runner`, `precompile`, `cluster`) and makes a `Result` of their numbers (`collecting`). The module `segments` contains
+the compiled programs. The modules `measures` and `sums` add up quantities over rounds, `sweeps` stacks learners, and
+`hindsight` solves comparators that need the whole history of a run. The module `precision` decides how many runs are
+needed, `control_variates` reduces variance, `overflow` warns of excluded runs, and `progress` reports progress.
+The modules `study_inputs` and `resuming` prepare data for the store (`store.blocks`). The function `tuning.tune`
+chooses hyperparameters, with `search_space`, `tuning_trials` and `halving`.
 """
 
 from jaxonline.simulation import measures

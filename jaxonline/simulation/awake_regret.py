@@ -1,4 +1,4 @@
-"""Measure of the regret to each expert over the rounds in which it is awake."""
+"""Measure of the regret to each expert over the rounds in which the expert is awake (available)."""
 
 from typing import Annotated, Any
 
@@ -14,14 +14,15 @@ from jaxonline.parameters.types import Ge
 
 @struct
 class AwakeRegret:
-    """Regret to each expert (or arm) over the rounds in which it is awake [K], in games with masks.
+    """Regret to each expert (or arm) over the rounds in which the expert is awake [K], in games with masks.
 
-    For expert k it is the sum of (loss of the learner - loss of expert k) over the rounds in which expert k is
-    available: Freund, Schapire, Singer and Warmuth (1997). The learner's loss in the other rounds does not count. It is
-    no regret to a comparator of the game, since the rounds that count differ from expert to expert.
+    The regret to expert k (Freund, Schapire, Singer and Warmuth 1997) is the sum of (loss of the learner - loss of
+    expert k) over the rounds in which expert k is available. The learner's loss in the other rounds does not count.
+    This measure is not the regret to a comparator of the game, since the rounds that count differ from expert to
+    expert.
 
     Args:
-        expert: measure only the expert k = 0, 1, ... in place of all K; the name is then "awake_regret_k".
+        expert: the index k = 0, 1, ... of the only expert to measure; the name of the measure is then "awake_regret_k".
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -38,11 +39,11 @@ class AwakeRegret:
 
     @property
     def name(self) -> str:
-        """awake_regret, with the number of the expert if there is only one."""
+        """The name "awake_regret", or "awake_regret_k" if only expert k is measured."""
         return "awake_regret" if self.expert is None else f"awake_regret_{self.expert}"
 
     def init(self, record: Round) -> Compensated:
-        """Return empty sums; raise a TypeError if the game has no masks, or outcomes are not vectors."""
+        """Return sums before round 1; raise a TypeError if the game has no masks, or outcomes are not vectors."""
         if not isinstance(record.x, Available) or getattr(record.y_comparator, "ndim", None) != 1:
             raise TypeError("AwakeRegret needs masks (environments.Sleeping) and losses of arms as outcomes")
         n_experts = len(record.y_comparator)
@@ -51,11 +52,11 @@ class AwakeRegret:
         return Compensated.zeros(self._select(record.y_comparator))
 
     def add(self, carry: Compensated, t: jax.Array, record: Round) -> Compensated:
-        """Add the differences of round t for the experts that are awake."""
+        """Add the learner's loss minus the expert's loss in round t for each expert that is awake."""
         return carry.add(self._select(jnp.where(record.x.mask, record.loss - record.y_comparator, 0.0)))
 
     def read(self, carry: Compensated) -> Compensated:
-        """Return the sums."""
+        """Return the sums over the rounds so far."""
         return carry
 
     def _select(self, terms: Any) -> Any:

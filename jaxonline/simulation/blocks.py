@@ -1,11 +1,12 @@
-"""Fixed blocks of runs: the unit of compilation, distribution and reproducibility.
+"""Blocks of a fixed number of runs: each block is computed by one call of a compiled program on one device.
 
-A block is `width` runs vmapped together. All blocks use the same program on any number of devices. The numbers of a run
-therefore depend only on its key, its index and the width of its block. (Automatic sharding, or another width, changes
-the last bits of float32.)
+A block is `width` runs vmapped together. All blocks use the same compiled program, on any number of devices. The
+numbers of a run therefore depend only on its key, its index and the width of its block. (Automatic sharding, or another
+width, changes the last bits of float32.)
 
-Several devices play one block each, in one partitioned program. The cores of a CPU are one device, which gets blocks
-from as many threads, because a program for one device compiles faster than a partitioned one.
+If there are several devices, one partitioned program plays one block on each device. All cores of a CPU are one device.
+One thread per core gives blocks to this device, because a program for one device compiles faster than a partitioned
+program.
 """
 
 import functools
@@ -44,24 +45,24 @@ def check_mesh(mesh: Mesh) -> Mesh:
 
 
 def thread_count(mesh: Mesh, n_blocks: int) -> int:
-    """Number of threads that play the blocks: one per core if a CPU is the only device, otherwise 1.
+    """Return the number of threads that play blocks: one per core if a CPU is the only device, otherwise 1.
 
-    The small operations of a round keep only one core busy.
+    A CPU needs several threads, since the small operations of a round keep only one core busy.
     """
     one_cpu = mesh.devices.size == 1 and mesh.devices.flat[0].platform == "cpu" and not is_debugging()
     return max(1, min(usable_cores(), n_blocks, MAX_THREADS)) if one_cpu else 1
 
 
 def default_width(n_runs: int, backend: str) -> int:
-    """Default number of runs per block: 512 on a CPU, 16384 on an accelerator, at most `n_runs`."""
+    """Return the default number of runs per block: 512 on a CPU, 16384 on an accelerator, at most `n_runs`."""
     widest = 512 if backend == "cpu" else 16_384
     return min(n_runs, widest)
 
 
 def waves(blocks: Sequence[int], mesh: Mesh) -> Iterator[tuple[np.ndarray, int]]:
-    """Group the blocks into waves of one per device; yields pairs (indices, number of real blocks).
+    """Group blocks into waves with one block per device; yields pairs (indices of blocks, number of real blocks).
 
-    The last wave is padded with copies of its last block, so that all waves use the same program.
+    The last wave is padded with copies of its last block ("not real"), so that all waves use the same program.
     """
     size = mesh.devices.size
     for start in range(0, len(blocks), size):
@@ -70,9 +71,9 @@ def waves(blocks: Sequence[int], mesh: Mesh) -> Iterator[tuple[np.ndarray, int]]
 
 
 def pipeline(launch: Callable[[T], U], items: Iterable[T], at_once: int = 1) -> Iterator[U]:
-    """Yield `launch(item)` for every item, each after the next one is launched, so that device and host work together.
+    """Yield `launch(item)` for every item; an item is yielded after the launch of the next, so the device stays busy.
 
-    If a CPU is the only device, `at_once` threads launch items.
+    If `at_once` is above 1 (a CPU is the only device), as many threads launch items.
     """
     if at_once > 1:
         yield from map_in_threads(lambda item: jax.block_until_ready(launch(item)), items, at_once)
@@ -86,7 +87,7 @@ def pipeline(launch: Callable[[T], U], items: Iterable[T], at_once: int = 1) -> 
 
 
 def item_keys(key: jax.Array, block: jax.Array, width: int) -> jax.Array:
-    """Keys of the items of one block: item `i` of the study has the key `fold_in(key, i)`."""
+    """Return the keys of the items (runs) of one block: item `i` of the study has the key `fold_in(key, i)`."""
     items = block * jnp.asarray(width, block.dtype) + jnp.arange(width, dtype=block.dtype)
     return jax.vmap(lambda item: jax.random.fold_in(key, item))(items)
 
@@ -97,7 +98,7 @@ def replicate(tree: T, mesh: Mesh) -> T:
 
 
 def array_specs(tree: T, mesh: Mesh, *, blockwise: bool = False) -> T:
-    """Shapes, dtypes and shardings of arrays, to trace a program with; with `blockwise`, of results of `map_blocks`."""
+    """Return shapes, dtypes and shardings of arrays for tracing; `blockwise`: arrays are results of `map_blocks`."""
     sharding = NamedSharding(mesh, PartitionSpec(MESH_AXIS) if blockwise else PartitionSpec())
 
     def spec(leaf):
@@ -124,7 +125,7 @@ def map_blocks(block_fn: Callable[..., Any], mesh: Mesh, n_shared: int, n_blockw
 
 
 def shapes_of(mesh: Mesh, function: Callable[..., Any], *args: Any) -> PyTree:
-    """`jax.eval_shape(function, *args)` inside `map_blocks`, which later reuses the trace."""
+    """Return `jax.eval_shape(function, *args)`, traced inside `map_blocks`, so that a later call reuses the trace."""
     out = jax.eval_shape(_block_function(function, mesh, len(args)), *args)
     return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), out)
 

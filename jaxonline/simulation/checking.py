@@ -1,4 +1,4 @@
-"""Checks of the arguments of `simulate`, before anything is computed."""
+"""Checks of the arguments of `simulate` before the computation starts."""
 
 import functools
 from collections.abc import Iterable, Mapping
@@ -52,7 +52,7 @@ class SimulationOptions:
     workers: Workers | None  # workers of the cluster, or None
 
     def with_runs(self, runs: np.ndarray) -> "SimulationOptions":
-        """Return the options for other runs."""
+        """Return the options with the given runs instead."""
         options = replace(self, runs=runs)
         return replace(options, mesh=_mesh_for(self.mesh, len(options.blocks)))
 
@@ -73,7 +73,7 @@ class SimulationOptions:
 
     @property
     def device_kind(self) -> str:
-        """Kind of the devices that play blocks."""
+        """Name of the hardware of the devices that play blocks, such as "cpu"."""
         return self.mesh.devices.flat[0].device_kind if self.workers is None else self.workers.machine.kind
 
 
@@ -82,7 +82,7 @@ def check_options(
     measures: Any, record_at: Any, spacing: Any, runs: Any, precision: Any, control_variates: Any, antithetic: Any,
     block_size: Any, mesh: Any, progress: Any, checkpoint: Any,
 ) -> SimulationOptions:  # fmt: skip
-    """Check the arguments of `simulate`; `workers` are the workers of its cluster. Raises the errors of `simulate`."""
+    """Check the arguments of `simulate`, whose cluster has the given `workers`. Raises the errors of `simulate`."""
     check.instance("game", game, Game, "a Game")
     check.count("n_runs", n_runs)
     mesh = blocks.default_mesh() if mesh is None else blocks.check_mesh(mesh)
@@ -130,7 +130,7 @@ def _check_stopping(name: str, comparator: Any, control_variates: bool) -> None:
 
 
 def _mesh_for(mesh: Mesh, n_blocks: int) -> Mesh:
-    """Devices of the mesh that have a block; the others would only repeat the last block."""
+    """Return a mesh of only as many devices as there are blocks; more devices would repeat the last block."""
     return blocks.default_mesh(list(mesh.devices.flat)[:n_blocks])
 
 
@@ -138,7 +138,7 @@ def teams_of(game: Game, learners: Any, mesh: Mesh) -> tuple[Team, ...]:
     """Check the learners of a study against the game.
 
     Raises:
-        TypeError, ValueError: a learner cannot play the game, there is no learner, or two have the same name.
+        TypeError, ValueError: a learner cannot play the game, there is no learner, or two learners have the same name.
     """
     if isinstance(learners, list | tuple):
         raise ArgumentTypeError(

@@ -1,10 +1,9 @@
-"""Blocks as tasks of Dask `distributed`: on the cores of this machine, or on a running cluster.
+"""Computation of blocks as tasks of Dask `distributed`, on the cores of this machine or on a running cluster.
 
-A worker plays a block on one of its devices and writes it into the store. Each worker receives the jobs once, and then
-indices of blocks. If a worker fails, another one resumes its block from the last stored state. If the scheduler fails,
-the same call resumes the study later. Failures do not change the numbers.
-
-Reference: https://distributed.dask.org, which starts workers on Slurm (dask-jobqueue), Kubernetes and others.
+A worker plays a block on one of its devices and writes the numbers into the store. Each worker receives the jobs once,
+and then indices of blocks. If a worker fails, another worker resumes its block from the last stored state. If the
+scheduler fails, the same call resumes the study later. Failures do not change the numbers. Reference:
+https://distributed.dask.org, which explains how to start workers on Slurm (dask-jobqueue), Kubernetes and others.
 """
 
 import contextlib
@@ -39,7 +38,7 @@ SCHEDULER_TIMEOUT = "20s"
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """Devices and libraries of a worker: a block has the same bits only where these are equal."""
+    """Devices and libraries of a worker; only workers with equal `Machine` compute a block with the same bits."""
 
     backend: str
     kind: str
@@ -54,10 +53,10 @@ class Machine:
 
 @contextlib.contextmanager
 def connect_workers(cluster: Any) -> Iterator["Workers"]:
-    """Workers of a cluster: a number of local processes, a scheduler at an address, or a client of `distributed`.
+    """Connect to workers: a number of local processes, a scheduler at an address, or a client of `distributed`.
 
     Raises:
-        TypeError: `cluster` is none of these.
+        TypeError: `cluster` is not a number, an address or a client.
         ValueError: `distributed` is not installed, the number of workers is below 1, the workers are of more than one
             kind, or the address is malformed.
         OSError: there is no scheduler at the address.
@@ -90,7 +89,7 @@ def connect_workers(cluster: Any) -> Iterator["Workers"]:
 
 
 def _share_cores(n_workers: int, dask_worker: Any) -> None:
-    """Bind a local worker to its share of the cores, because threads of several workers would slow each other down."""
+    """Bind a local worker to its share of the cores, because workers that share cores slow each other down."""
     if hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))
         own = cores[int(dask_worker.name) % len(cores) :: n_workers]
@@ -98,7 +97,7 @@ def _share_cores(n_workers: int, dask_worker: Any) -> None:
 
 
 class Workers:
-    """The `n_workers` workers of a client of `distributed`, which have the same `machine` (otherwise ValueError)."""
+    """The `n_workers` workers of a client of `distributed`; ValueError unless all workers have the same `machine`."""
 
     def __init__(self, client: Any):
         self._client = client
@@ -119,10 +118,10 @@ class Workers:
     def play(
         self, jobs: Sequence[Job], reporter: Reporter, store: Store, hold: bool = True
     ) -> list[Numbers | None]:  # fmt: skip
-        """Play all blocks of the jobs that are not finished in the store.
+        """Play those blocks of the jobs that are not finished in the store.
 
-        Returns the numbers of each job, or None if they stay in the store (not `hold`). Raises ConnectionError if the
-        scheduler fails, and the error of a worker.
+        Returns the numbers of each job, or None if `hold` is False and the numbers stay in the store. Raises
+        ConnectionError if the scheduler fails; an error in a worker is raised here too.
         """
         from distributed import as_completed
 
@@ -160,7 +159,7 @@ class Workers:
         return n / (time.perf_counter() - began)
 
     def _submit(self, job: Job, block_indices: Sequence[int], store: Store) -> dict[Any, tuple[Job, int]]:
-        """Submit a task for each block."""
+        """Submit one task per block to the cluster."""
         if not block_indices:
             return {}
         # a task instead of data: `distributed` repeats it when the last worker that holds its result fails
@@ -173,12 +172,12 @@ class Workers:
 
 
 def _finished_blocks(job: Job, store: Store, hold: bool, block_indices: Sequence[int] | None = None) -> dict[int, Any]:
-    """Finished blocks, with their numbers if `hold` is True."""
+    """Return the finished blocks of a job, with their numbers if `hold` is True."""
     return {block: numbers if hold else None for block, numbers in finished_blocks(job, store, block_indices)}
 
 
 def _pickle_matchup(matchup: Matchup) -> bytes:
-    """Pickle a matchup with the code of modules that are not installed, which workers may lack."""
+    """Pickle a matchup together with the code of the user's own modules, which workers may not have."""
     import cloudpickle
 
     roots = {name.partition(".")[0] for name in sys.modules} - {"__main__"}
@@ -194,7 +193,7 @@ def _pickle_matchup(matchup: Matchup) -> bytes:
 
 @functools.lru_cache(maxsize=32)
 def _unpickle_matchup(content: bytes) -> Matchup:
-    """Return the same object for the same content, so that its compiled programs are reused."""
+    """Unpickle a matchup; equal bytes return the same object, so that its compiled programs are reused."""
     return pickle.loads(content)
 
 
@@ -229,7 +228,7 @@ def _connection_errors(address: str) -> Iterator[None]:
 
 
 def _check_address(address: str) -> None:
-    """Check an address before a client waits for its scheduler."""
+    """Check the address of a scheduler before a client tries to connect and waits."""
     from distributed.comm.addressing import parse_address, parse_host_port
 
     try:
@@ -244,7 +243,7 @@ def _check_address(address: str) -> None:
 
 @contextlib.contextmanager
 def _scheduler_errors() -> Iterator[None]:
-    """Explain the errors that a failed scheduler causes."""
+    """Context manager: convert the errors of a failed scheduler to a ConnectionError that explains them."""
     from distributed.client import FutureCancelledError
     from distributed.comm import CommClosedError
 

@@ -16,7 +16,7 @@ from jaxonline.store.lazy_arrays import finished_rounds, study_arrays
 
 
 def collect_result(options: SimulationOptions, study: StudyPlan, computed: ComputedStudy) -> Result:
-    """Make the result with the requested runs and rounds (all recorded rounds if some requested ones are missing)."""
+    """Make the result of the requested runs at the requested rounds, or at all recorded rounds if some are missing."""
     rounds, recorded = computed.rounds, slice(None)
     if set(options.rounds) < set(rounds):
         rounds, recorded = options.rounds, np.flatnonzero(np.isin(rounds, options.rounds))
@@ -39,7 +39,7 @@ def collect_result(options: SimulationOptions, study: StudyPlan, computed: Compu
 
 
 def _in_memory(options: SimulationOptions, computed: ComputedStudy, recorded: Any) -> dict[str, np.ndarray]:
-    """Arrays [L, R, G, ...] of all learners; jobs are concatenated along L, and shared arrays are broadcast."""
+    """Return arrays [L, R, G, ...] of all learners: jobs are concatenated along L, and shared arrays are broadcast."""
     runs, width = options.runs, options.width
     positions = np.searchsorted(options.blocks, runs // width) * width + runs % width
     if (np.diff(positions) == 1).all():

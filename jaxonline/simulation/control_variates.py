@@ -1,9 +1,10 @@
 """Control variates: variance reduction with a simplified learner whose expected loss is known exactly.
 
-The shadow of a gradient learner takes the same steps on the same noisy copies, but does not project. If the gradient
-estimate is affine in w, the first two moments of the shadow's w given the environment follow an exact recursion, and so
-does its expected loss. The shadow's cumulative loss minus this expectation has mean 0 and is correlated with the
-learner's loss; `results.statistics.variance_reduction` subtracts it.
+The "shadow" of a gradient learner is a copy of the learner without projection: it takes the same steps on the same
+noisy copies. If the gradient estimate is affine in w, an exact recursion gives the first two moments of the shadow's w,
+given the environment, and thus the shadow's expected loss. The control variate is the shadow's cumulative loss minus
+its expectation: it has mean 0 and is correlated with the learner's loss. `results.statistics.variance_reduction`
+subtracts a multiple of the control variate.
 """
 
 import warnings
@@ -36,7 +37,7 @@ MAX_LOSS_RATIO = 10  # of the expected losses of a shadow and of predictor 0
 
 
 class Shadow(NamedTuple):
-    """The shadow in one round: its w [d] before the update, the step size, and the gradient estimator."""
+    """The shadow (learner without projection) in one round: w [d] before the update, step size, gradient estimator."""
 
     w: Float[Array, "d"]
     step: Float[Array, ""]
@@ -44,21 +45,21 @@ class Shadow(NamedTuple):
 
 
 class ShadowedState(NamedTuple):
-    """State of a `Shadowed` learner: the state of the original learner, and the shadow's w [d]."""
+    """State of a `Shadowed` learner: the state of the learner with projection, and the shadow's w [d]."""
 
     learner: PyTree
     w: Float[Array, "d"]
 
 
 class ShadowedInfo(NamedTuple):
-    """Diagnostics of the learner, and its shadow."""
+    """Info of a `Shadowed` learner: the diagnostics of the learner with projection, and its shadow."""
 
     gradient_norm: Float[Array, ""]
     shadow: Shadow
 
 
 class _SameCopies:
-    """Copies and labels of an oracle, drawn once; without the barrier the compiler repeats the draw for each use."""
+    """Oracle that draws each copy and label once; without its barrier, the compiler repeats the draw for each use."""
 
     def __init__(self, oracle: Any):
         self._oracle, self._known = oracle, {}
@@ -85,7 +86,7 @@ class Shadowed(ForwardsToLearner):
     learner: GradientLearner
 
     def init(self, key: Key[Array, ""], specs: Specs) -> ShadowedState:
-        """Return the learner's initial state, and w_1 = 0."""
+        """Return the initial states of the learner and of its shadow (w_1 = 0)."""
         return ShadowedState(self.learner.init(key, specs), jnp.zeros(specs.instance.shape, specs.instance.dtype))
 
     def predict(self, key: Key[Array, ""], state: ShadowedState, x: Float[Array, "d"]) -> Float[Array, ""]:
@@ -102,7 +103,7 @@ class Shadowed(ForwardsToLearner):
 
 
 class ControlCarry(NamedTuple):
-    """Moments of the shadow's w given the environment, and sums over rounds."""
+    """State of a `ControlVariate`: moments of the shadow's w given the environment, and sums over rounds."""
 
     mean: Float[Array, "d"]  # E w [d]
     second: Float[Array, "d d"]  # E w w' [d, d]
@@ -113,7 +114,7 @@ class ControlCarry(NamedTuple):
 
 @struct
 class ControlVariate:
-    """Loss of the shadow of a `Shadowed` learner minus its exact expectation given the environment; its mean is 0.
+    """Measure with mean 0: the loss of the shadow of a `Shadowed` learner minus its expectation given the environment.
 
     Args:
         noise: distribution of the instances' noise.
@@ -125,12 +126,12 @@ class ControlVariate:
     name: ClassVar[str] = CONTROL
 
     def init(self, record: Round) -> ControlCarry:
-        """Return the moments of w_1 = 0, and empty sums."""
+        """Return the moments of the shadow's w_1 = 0, and sums before round 1."""
         zero, w = jnp.zeros((), record.x.dtype), jnp.zeros(record.x.shape, record.x.dtype)
         return ControlCarry(w, jnp.outer(w, w), Compensated(zero, zero), zero, zero)
 
     def add(self, carry: ControlCarry, t: Int[Array, ""], record: Round) -> ControlCarry:
-        """Add (<w, x> - y)^2 minus its expectation, and update the moments to those of w - step g."""
+        """Add the shadow's loss (<w, x> - y)^2 minus its expectation; update the moments to those of w - step g."""
         x, y, (w, step, estimator) = record.x, record.y, record.info.shadow
         mean, second = carry.mean, carry.second
         label_variance = jnp.zeros_like(y)
@@ -149,14 +150,14 @@ class ControlVariate:
         )
 
     def read(self, carry: ControlCarry) -> Compensated:
-        """Return the sum, or NaN if the shadow diverges; this depends only on the environment, so there is no bias."""
+        """Return the sum, or NaN if the shadow diverges. Divergence depends only on the environment: no bias arises."""
         is_stable = carry.expected <= MAX_LOSS_RATIO * carry.of_zero
         return carry.control._replace(total=jnp.where(is_stable, carry.control.total, jnp.nan))
 
 
 @struct
 class NoControl:
-    """A control variate that is always 0, for learners without control variate beside learners with one."""
+    """Measure that is always 0, for learners without a control variate in a study that has control variates."""
 
     name: ClassVar[str] = CONTROL
 
@@ -174,7 +175,7 @@ class NoControl:
 
 
 def add_control_variates(teams: Iterable[Team]) -> list[tuple[Entrant, dict[str, Any]]]:
-    """Return the entrant of each team, with a shadow if the shadow's expectation is known, and its control variate.
+    """Return each team's entrant and control variate; the entrant gets a shadow if its expected loss is known.
 
     Raises:
         ValueError: no learner has a control variate.
@@ -195,7 +196,7 @@ def add_control_variates(teams: Iterable[Team]) -> list[tuple[Entrant, dict[str,
 
 
 def _is_known(team: Team) -> bool:
-    """Whether the expected loss of the team's learners without projection is known exactly."""
+    """Return whether the exact expected loss of the team's learners, without projection, is known."""
     learner, feedback, game = team.entrant.learner, team.entrant.feedback, team.game
     if not isinstance(learner, GradientLearner) or not isinstance(feedback, NoisyCopies):
         return False
@@ -209,7 +210,7 @@ def _is_known(team: Team) -> bool:
 
 
 def drop_diverged(learners: Iterable[str], control: Any) -> Any:
-    """Set the controls [L, R, G] to 0, with a `ControlVariateWarning`, for learners whose shadow diverges in a run."""
+    """Set control variates [L, R, G] of learners whose shadow diverges to 0, with a `ControlVariateWarning`."""
     controls, diverged = zero_nonfinite_controls(control, np.ones(control.shape[:2], bool))
     if diverged:
         names = [repr(name) for i, name in enumerate(learners) if i in diverged]

@@ -18,7 +18,7 @@ from jaxonline.store.lazy_arrays import fit_in_memory
 
 
 class ComputedStudy(NamedTuple):
-    """The numbers of a study."""
+    """The computed numbers of a study."""
 
     rounds: np.ndarray  # recorded rounds
     jobs: list[Numbers]  # numbers of each job; empty if they stay in the store
@@ -27,7 +27,7 @@ class ComputedStudy(NamedTuple):
 
 
 def run_study(options: SimulationOptions, study: StudyPlan, attributes: Mapping[str, Any]) -> ComputedStudy:
-    """Compute the numbers of a study that its store lacks; the store gets `attributes` besides those of the result."""
+    """Compute those numbers of a study that its store lacks; `attributes` are stored beside the result's metadata."""
     store = contextlib.nullcontext()
     if options.checkpoint is not None:
         meta = {name: entry for name, entry in study.meta.items() if name != "devices"}  # these change no number

@@ -1,8 +1,9 @@
-"""Successive halving: try all settings in a few runs, the better ones in more runs, and so on.
+"""Successive halving: try all settings in a few runs, the better settings in more runs, and so on.
 
-With one rung it is a plain grid search. References: Karnin, Koren, Somekh, "Almost optimal exploration in multi-armed
-bandits" (ICML 2013); Jamieson, Talwalkar, "Non-stochastic best arm identification and hyperparameter optimization"
-(AISTATS 2016).
+With one rung, successive halving is a plain grid search.
+
+References: Karnin, Koren, Somekh, "Almost optimal exploration in multi-armed bandits" (ICML 2013); Jamieson, Talwalkar,
+"Non-stochastic best arm identification and hyperparameter optimization" (AISTATS 2016).
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +20,7 @@ PlaySettings = Callable[[np.ndarray, range], np.ndarray]
 
 
 def argmin_finite(means: Float[ArrayLike, "S"]) -> int:
-    """Index of the smallest finite mean, the first of equal ones; raises ValueError if no mean is finite.
+    """Return the index of the smallest finite mean (the first of equal means); ValueError if no mean is finite.
 
     Example:
         >>> from jaxonline.simulation.halving import argmin_finite
@@ -35,7 +36,7 @@ def argmin_finite(means: Float[ArrayLike, "S"]) -> int:
 
 
 def estimate_settings(values: Float[np.ndarray, "S R"]) -> Estimate:
-    """Means of settings over runs, with intervals; infinite if a run is infinite, and NaN runs are ignored.
+    """Return means of settings over runs with intervals; infinite if a run is infinite; NaN runs are ignored.
 
     Example:
         >>> import numpy as np
@@ -50,13 +51,13 @@ def estimate_settings(values: Float[np.ndarray, "S R"]) -> Estimate:
 
 
 def plan_rungs(n_settings: int, n_runs: int, rungs: int | None = None, factor: int = 3) -> list[tuple[int, int]]:
-    """Numbers of settings and of runs per setting, for each rung.
+    """Return, for each rung, the number of settings and the number of runs per setting.
 
     Args:
-        n_settings: settings in the first rung.
-        n_runs: runs in the last rung.
-        rungs: number of rungs; by default, as many as leave `factor` settings or fewer in the last rung, or two runs in
-            the first.
+        n_settings: number of settings in the first rung.
+        n_runs: number of runs per setting in the last rung.
+        rungs: number of rungs. By default, rungs are added until the last rung has at most `factor` settings, or one
+            more rung would leave fewer than two runs in the first rung.
         factor: the factor by which settings decrease and runs increase.
 
     Raises:
@@ -82,12 +83,12 @@ def plan_rungs(n_settings: int, n_runs: int, rungs: int | None = None, factor: i
 def successive_halving(play: PlaySettings, rungs: Sequence[tuple[int, int]]) -> tuple[int, tuple[Rung, ...]]:
     """Return the setting with the smallest mean in the last rung, and the result of each rung.
 
-    A rung plays the additional runs of its settings and compares the means of all their runs. The search ends early if
-    one setting is left.
+    A rung plays additional runs of its settings, and compares the means of all runs of these settings. The search ends
+    early if one setting is left.
 
     Args:
-        play: function of settings [S] and a range of runs, returns the quantity to minimise [S, R]: infinite in a
-            failed run, which excludes its setting, and NaN in a run to ignore.
+        play: function of settings [S] and a range of runs that returns the quantity to minimise [S, R]. The quantity is
+            infinite in a failed run, which excludes its setting, and NaN in a run to ignore.
         rungs: numbers of settings and runs per rung (`plan_rungs`).
 
     Raises:

@@ -1,4 +1,4 @@
-"""Comparators that need the whole history of a run instead of sums over its rounds."""
+"""Comparators that need the whole history of a run, because sums over rounds do not suffice."""
 
 from collections.abc import Iterator, Sequence
 from copy import copy
@@ -25,9 +25,9 @@ ROUNDS_PER_CALL = 256  # rounds collected at a time, at most: one program for al
 class Hindsight:
     """Finds the best predictor in hindsight for each run, on the host.
 
-    Histories are collected block by block and freed after each run. The host holds histories of at most `max_bytes`,
-    but always at least one run. ValueError if the environment, or the noise on the comparator's instances, depends on
-    the learner.
+    Histories are collected block by block and freed after each run. The host holds at most `max_bytes` of histories at
+    a time, but always the history of at least one run. ValueError if the environment, or the noise on the comparator's
+    instances, depends on the learner.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Hindsight:
         )
 
     def n_steps(self) -> int:
-        """Number of runs to solve."""
+        """Number of runs for which the best predictor is computed."""
         return len(set(self._runs))
 
     def with_rounds(self, rounds: Sequence[int]) -> "Hindsight":
@@ -60,7 +60,7 @@ class Hindsight:
         return solver
 
     def best_losses(self, reporter: Reporter, store: Store | None) -> Float[np.ndarray, "R G"]:
-        """Best losses of each requested run; a single row if all runs are equal."""
+        """Return the best predictor's losses in each requested run; a single row if all runs are equal."""
         runs, best = dict.fromkeys(self._runs), dict[int, np.ndarray]()
         if store is not None:
             for run in store.blocks.finished(self.rows).intersection(runs):
@@ -91,7 +91,7 @@ class Hindsight:
                     yield run, *jax.tree.map(lambda leaf, i=i: leaf[:, i].astype(np.float64), histories)
 
     def _collect_histories(self, block: int, rows: list[int]) -> tuple[PyTree, PyTree]:
-        """Instances and outcomes [T, rows, ...] of runs of a block."""
+        """Return instances and outcomes [T, rows, ...] of some runs (`rows`) of a block."""
         plan, mesh = self._plan, self._plan.mesh
         keys = keys_of_runs(plan.key, np.array([block], np.int32), width=plan.width, mesh=mesh)
         states = begin(self._matchup, keys, mesh=mesh).states
@@ -103,7 +103,7 @@ class Hindsight:
 
 
 def _best_losses(comparator: HindsightComparator, X: PyTree, y: PyTree, rounds: np.ndarray) -> np.ndarray:
-    """Losses of the comparator, NaN from the first non-finite round on."""
+    """Return the losses of the best predictor at the recorded rounds, NaN from the first non-finite round on."""
     finite = np.all([np.isfinite(leaf).reshape(len(leaf), -1).all(axis=1) for leaf in jax.tree.leaves((X, y))], axis=0)
     finite_rounds = rounds[rounds <= (len(finite) if finite.all() else int(np.argmin(finite)))]
     best = np.full(len(rounds), np.nan)

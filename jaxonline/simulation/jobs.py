@@ -1,4 +1,4 @@
-"""Jobs of a study, and plans that divide them into blocks of runs and segments of rounds."""
+"""Jobs of a study, and plans that divide a job into blocks of runs and segments of rounds."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from jaxonline.store.layout import JobArrays
 
 
 class Plan(NamedTuple):
-    """Division of a job into segments between recorded rounds and blocks of `width` runs."""
+    """Division of a job into blocks of `width` runs, and of their rounds into segments between recorded rounds."""
 
     key: jax.Array
     n_rounds: int
@@ -23,11 +23,11 @@ class Plan(NamedTuple):
     blocks: list[int]
 
     def n_steps(self) -> int:
-        """Number of segments to play, over all waves of blocks."""
+        """Return the number of segments to play, over all waves of blocks."""
         return sum(1 for _ in self.segments()) * -(-len(self.blocks) // self.mesh.devices.size)
 
     def segments(self) -> Iterator[tuple[int, int]]:
-        """Yield segments as pairs (rounds before the segment, its last round).
+        """Yield segments as pairs (number of rounds before the segment, last round of the segment).
 
         A segment ends at each recorded round. Long gaps between recorded rounds are divided, so that progress is
         reported.
@@ -52,7 +52,7 @@ class Plan(NamedTuple):
 
 
 class Job(NamedTuple):
-    """A matchup and its plan: `name` for progress, `rows` in the store, and `programs` if they are compiled already."""
+    """A matchup and its plan; `name` is shown as progress, `rows` is the job's part of the store."""
 
     name: str
     rows: JobArrays
@@ -65,7 +65,7 @@ class Job(NamedTuple):
         return self._replace(plan=self.plan.with_rounds(rounds))
 
     def block_label(self, block_indices: Sequence[int]) -> str:
-        """Label of blocks for progress: "EXP3, blocks 3-4 of 7", or the name if the job has one block."""
+        """Return a progress label such as "EXP3, blocks 3-4 of 7"; only the name for a job with one block."""
         n = len(self.plan.blocks)
         first, last = (self.plan.blocks.index(block) + 1 for block in (block_indices[0], block_indices[-1]))
         numbers = f"block {first}" if first == last else f"blocks {first}-{last}"
@@ -76,5 +76,5 @@ Numbers = dict[str, Any]  # arrays of a job by the names of its outputs
 
 
 def join_blocks(block_numbers: Sequence[Numbers]) -> Numbers:
-    """Concatenate the arrays [learners, runs, ...] of blocks along the runs."""
+    """Concatenate the arrays [learners, runs, ...] of several blocks along the axis of runs."""
     return {name: np.concatenate([numbers[name] for numbers in block_numbers], axis=1) for name in block_numbers[0]}

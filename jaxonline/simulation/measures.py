@@ -1,7 +1,8 @@
-"""Measures: quantities that are summed up during a run, and appear in the result by name.
+"""Measures: quantities that are updated in each round of a run, and appear in the result by name.
 
-Cumulative loss and queries are always measured; request others with `simulate(..., measures=[Mistakes(), Pulls()])`. A
-measure of your own is a struct with a `name`, `init`, `add` and `read` (`game.protocols.Measure`).
+Cumulative loss and queries are always measured. Request other measures with `simulate(..., measures=[Mistakes(),
+Pulls()])`. To write your own measure, define a struct with a `name` and the methods `init`, `add` and `read`
+(`game.protocols.Measure`).
 """
 
 from collections.abc import Callable, Iterable
@@ -30,7 +31,7 @@ class CumulativeLoss:
     name: ClassVar[str] = "cumulative_loss"
 
     def init(self, record: Round) -> Compensated:
-        """Return an empty sum in the dtype of the loss."""
+        """Return the sum before round 1, which is 0 in the dtype of the loss."""
         floating = jnp.issubdtype(record.loss.dtype, jnp.floating)
         return Compensated.zeros(jax.ShapeDtypeStruct((), record.loss.dtype if floating else jnp.result_type(float)))
 
@@ -67,7 +68,7 @@ class Mistakes:
     """Number of mistakes: rounds with a loss above 0.
 
     Args:
-        loss: the loss; the default `ZeroOne()` is above 0 if prediction and label differ in sign.
+        loss: the loss that counts; the default `ZeroOne()` is above 0 if prediction and label differ in sign.
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -96,7 +97,7 @@ class Mistakes:
 
 @struct
 class Pulls:
-    """Number of pulls of each arm [K], for games with K arms; a move may be an arm, a set of arms, or a pair.
+    """Number of pulls of each arm [K], for games with K arms; a move is an arm, a set of arms, or a pair of arms.
 
     Example:
         >>> import jaxonline as jo
@@ -110,7 +111,7 @@ class Pulls:
     name: ClassVar[str] = "pulls"
 
     def init(self, record: Round) -> Int[Array, "K"]:
-        """Return zeros; raise TypeError if moves are not arms or outcomes not vectors or matrices of arms."""
+        """Return zeros; TypeError unless moves are arms, and outcomes are vectors or matrices with an entry per arm."""
         arm, outcome = _arm_of(record.y_hat), record.y
         if getattr(outcome, "ndim", None) not in (1, 2) or getattr(arm, "ndim", None) not in (0, 1):
             raise ArgumentTypeError(
@@ -121,7 +122,7 @@ class Pulls:
         return jnp.zeros(outcome.shape[:1], jnp.int32)
 
     def add(self, carry: Int[Array, "K"], t: Int[Array, ""], record: Round) -> Int[Array, "K"]:
-        """Count the arm, or the arms, of round t."""
+        """Count the arm, or all arms, that the learner pulls in round t."""
         return carry.at[_arm_of(record.y_hat)].add(1)
 
     def read(self, carry: Int[Array, "K"]) -> Int[Array, "K"]:
@@ -131,7 +132,7 @@ class Pulls:
 
 @struct
 class Switches:
-    """Number of switches: rounds whose move (or arm, for a `Draw`) differs from that of the previous round.
+    """Number of switches: rounds whose move (the arm of a `Draw`) differs from the move of the previous round.
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -145,14 +146,14 @@ class Switches:
     name: ClassVar[str] = "switches"
 
     def init(self, record: Round) -> tuple[PyTree, Int[Array, ""]]:
-        """Return a placeholder for the last move, and 0."""
+        """Return the initial state: a placeholder for the previous move, and 0 switches."""
         last = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), _arm_of(record.y_hat))
         return last, jnp.int32(0)
 
     def add(
         self, carry: tuple[PyTree, Int[Array, ""]], t: Int[Array, ""], record: Round
     ) -> tuple[PyTree, Int[Array, ""]]:
-        """Add 1 if the move has changed since round t - 1."""
+        """Add 1 if the move of round t differs from the move of round t - 1."""
         last, number = carry
         move = _arm_of(record.y_hat)
         differs = jax.tree.map(lambda a, b: jnp.any(a != b), move, last)
@@ -166,7 +167,7 @@ class Switches:
 
 @struct
 class Unanswered:
-    """The number of rounds whose answers have not arrived (`feedback.Delayed`).
+    """Number of rounds whose answers have not arrived yet, under delayed feedback (`feedback.Delayed`).
 
     Example:
         >>> import jaxonline as jo
@@ -200,7 +201,7 @@ class OfInfo:
 
     Args:
         field: name of the entry, e.g. "gradient_norm".
-        over_rounds: how to aggregate.
+        over_rounds: how to aggregate the entry over the rounds.
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -217,11 +218,11 @@ class OfInfo:
 
     @property
     def name(self) -> str:
-        """The field and the aggregation, e.g. "gradient_norm, mean"."""
+        """The name of the measure: the field and the aggregation, such as "gradient_norm, mean"."""
         return f"{self.field}, {self.over_rounds}"
 
     def init(self, record: Round) -> PyTree:
-        """Return the aggregate of no rounds; raise ValueError if the learner's info has no such array."""
+        """Return the aggregate before round 1; raise ValueError if the learner's info has no array of this name."""
         known = getattr(record.info, "_fields", None)
         if known is None or self.field not in known:
             raise ArgumentError(
@@ -238,7 +239,7 @@ class OfInfo:
         return jnp.full(spec.shape, -jnp.inf if self.over_rounds == "max" else 0, exact)
 
     def add(self, carry: PyTree, t: Int[Array, ""], record: Round) -> PyTree:
-        """Add the entry of round t."""
+        """Include the entry of round t in the aggregate."""
         value = getattr(record.info, self.field)
         if self.over_rounds in ("sum", "mean"):
             total, _ = carry
@@ -268,10 +269,10 @@ _NUMBERS = int | float | np.ndarray | np.generic | jax.Array
 
 
 def with_defaults(extra: Iterable[Any]) -> dict[str, Any]:
-    """Cumulative loss, queries, and the given measures, by name.
+    """Return the measures by name: cumulative loss, queries, and the given measures.
 
     Raises:
-        TypeError: an entry is not a measure, or is the class of a measure.
+        TypeError: an entry is not a measure, or is a class instead of an instance.
         ValueError: two measures have the same name.
     """
     by_name: dict[str, Any] = {}

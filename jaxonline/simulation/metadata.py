@@ -1,4 +1,4 @@
-"""Descriptions of a study for the metadata of its result."""
+"""Metadata of a study's result: texts that describe the game, the comparator and the learners."""
 
 import functools
 import platform
@@ -16,7 +16,7 @@ PACKAGES = ("jaxonline", "jax", "jaxlib", "numpy", "optax")
 
 
 def describe_study(game: Game, comparator: Any, learners: Any, teams: Sequence[Team]) -> dict[str, Any]:
-    """Describe game, comparator, learners with their parameters, and versions, for `Result.meta`."""
+    """Return texts for `Result.meta`: game, comparator, learners with their parameters, and versions."""
     given = list(learners.values()) if isinstance(learners, Mapping) else [learners]
     return {
         "game": short_repr(game),
@@ -40,7 +40,7 @@ def describe_study(game: Game, comparator: Any, learners: Any, teams: Sequence[T
 
 
 def regret_label(game: Game, comparator: Any) -> str:
-    """The regret that a study measures, for titles and axes.
+    """Return the name of the regret that a study measures, for titles and axes.
 
     Example:
         >>> import jaxonline as jo
@@ -59,7 +59,7 @@ def regret_label(game: Game, comparator: Any) -> str:
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Versions of Python and of the installed packages that decide the numbers."""
+    """Return the versions of Python and of the installed packages on which the numbers depend."""
     by_name = {"python": platform.python_version()}
     for name in PACKAGES:
         try:

@@ -49,48 +49,51 @@ def simulate(
 
     The same key gives the same numbers, bit for bit, on any number of devices of one kind, for any recorded rounds and
     selection of runs, with or without interruptions. All learners face the same instances, and learners that share a
-    feedback face the same noise. Another `block_size` changes the last bits.
+    feedback face the same noise. A different `block_size` changes the last bits of the numbers.
 
-    A run overflows if the learner's info has a boolean field `overflow` that is true in some round. Such runs are
+    A run overflows if the learner's info has a boolean field `overflow` that is true in some round. Overflowed runs are
     counted (`Result.overflowed`), excluded from the means, and cause a warning that ends with the learner's trait
     `capacity_hint`. If the learner has `overflow_probability(n_rounds)`, then `progress` and `Result.meta` report this
     probability at the start, and a warning appears if it is above 1 %.
 
     Args:
-        game: the game; its feedback is for learners without a feedback of their own.
+        game: the game; its feedback is used by learners that are not an `Entrant` with their own feedback.
         learners: learners by name, each a learner, an `Entrant` (a learner with its own feedback) or a `sweep`; a
-            single one needs no name.
-        n_runs: runs of each learner.
+            single learner needs no name.
+        n_runs: number of runs of each learner.
         n_rounds: the horizon T.
-        key: a seed or a jax key; run r has the key `fold_in(key, r)`.
-        comparator: the comparator of the regret, e.g. `L2Ball(radius)`; None for no regret. A comparator with
-            `best_losses` is solved on the host for each run and recorded round (record few), and needs an oblivious
-            environment. A comparator's `loss` must be the game's.
+        key: a seed or a JAX key; run r has the key `fold_in(key, r)`.
+        comparator: the comparator of the regret, e.g. `L2Ball(radius)`; None for no regret. A comparator with the
+            method `best_losses` is solved on the host for each run and recorded round (record few rounds), and needs an
+            oblivious environment. If the comparator has a `loss`, it must be the loss of the game.
         measures: more measures (`jaxonline.measures`): `Mistakes()`, `Pulls()`, `Switches()`,
-            `OfInfo("gradient_norm")`, or your own; they appear in the result by name.
-        record_at: number of recorded rounds, or a list of them.
+            `OfInfo("gradient_norm")`, or your own; each appears in the result by name.
+        record_at: number of recorded rounds, or a list of the recorded rounds.
         spacing: spacing of the recorded rounds, "linear" or "log".
-        runs: simulate only these runs of the study (with their whole blocks, so that they have the same numbers).
+        runs: indices of the runs of the study to simulate. The whole blocks of the selected runs are computed, so that
+            the runs have the same numbers as in the complete study.
         precision: stop as soon as the intervals have this precision, or after `n_runs`; not together with `runs`.
-        control_variates: reduce the variance of regret and loss (`Result.adjusted`) with the same learner without
-            projection, whose expected loss is known: for `GradientLearner(TwoCopies())` with plain steps, on
-            `NoisyCopies` with known covariance. The numbers of other learners stay the same.
-        antithetic: a run is the mean of two simulations with opposite noise, in the same environment. The noise must
-            have a symmetric distribution. `n_runs` counts such pairs.
-        block_size: runs per block; by default 512 on a CPU, 16384 on an accelerator, at most `n_runs`.
-        mesh: devices, as a mesh with the single axis "blocks"; all local devices by default. A CPU is one device with
-            a thread per core, up to 32 (for more: `jax.config.update("jax_num_cpu_devices", n)`).
-        progress: True for a progress bar, or a function (done, total, what), called after recorded rounds, and more
-            often if these are far apart. Several threads may call it, one at a time.
-        checkpoint: a store (path, URL, or a `Checkpoint`, which also names a version of the study) from which an
-            interrupted study resumes, also with more runs or rounds. Numbers of more than 64 MB are read from the store
-            on demand.
-        cluster: run blocks on workers of Dask `distributed` (extra `cluster`), which write into the checkpoint: a
-            number of local processes, the address of a scheduler, or a client. A script that starts processes needs
-            `if __name__ == "__main__":`. By default this process uses the devices of `mesh`.
+        control_variates: reduce the variance of regret and loss (`Result.adjusted`). The control variate is the loss of
+            the same learner without projection, whose expectation is known. This control variate exists for
+            `GradientLearner(TwoCopies())` with plain steps, on `NoisyCopies` with known covariance. Learners without a
+            control variate keep their numbers.
+        antithetic: whether a run is the mean of two simulations with opposite noise, in the same environment. The noise
+            must have a symmetric distribution. `n_runs` counts these pairs of simulations.
+        block_size: number of runs per block; by default 512 on a CPU, 16384 on an accelerator, at most `n_runs`.
+        mesh: devices, as a mesh with the single axis "blocks"; all local devices by default. A CPU is one device with a
+            thread per core, up to 32 threads; to use more cores, call `jax.config.update("jax_num_cpu_devices", n)`.
+        progress: True for a progress bar, or a function (done, total, what). The function is called after recorded
+            rounds, and more often if these are far apart. Several threads may call it, one at a time.
+        checkpoint: a store (path, URL, or a `Checkpoint`, which can also name a version of the study). An interrupted
+            study resumes from its store, also with more runs or rounds. Numbers of more than 64 MB are read from the
+            store on demand.
+        cluster: workers of Dask `distributed` (extra `cluster`) that compute the blocks and write them into the
+            checkpoint: a number of local processes, the address of a scheduler, or a client. A script that starts
+            processes needs `if __name__ == "__main__":`. By default, this process computes the blocks on the devices of
+            `mesh`.
 
     Returns:
-        A `Result`. A study that was extended to more rounds keeps the rounds that it recorded before.
+        A `Result`. A study that is extended to more rounds keeps the rounds that were recorded at the shorter horizon.
 
     Raises:
         ValueError: a size below 1, unknown or repeated runs, a mesh with other axes, a checkpoint of a different study,
@@ -104,11 +107,11 @@ def simulate(
         OSError: the checkpoint cannot be written or is in use by another process; the cluster cannot be reached.
 
     Warns:
-        LossMismatchWarning: a learner is made for another loss than the game's.
+        LossMismatchWarning: a learner is made for a loss that differs from the loss of the game.
         PrecisionWarning: the precision was not reached.
         DivergedRunsWarning: a learner's losses were NaN or infinite in some runs.
         OverflowWarning: a learner ran out of storage in some runs, or probably will.
-        ControlVariateWarning: a control variate is not used, because steps are too large without projection.
+        ControlVariateWarning: a control variate is not used, because the learner without projection diverges.
         DamagedStoreWarning: parts of the checkpoint were damaged and are computed again.
 
     Example:
@@ -144,13 +147,13 @@ def simulate(
 
 
 def _compute(options: SimulationOptions, attributes: Mapping[str, Any] = {}) -> Result:
-    """Compute a study with a given number of runs; the checkpoint gets further `attributes`."""
+    """Compute a study with a given number of runs; `attributes` are stored in the checkpoint too."""
     study = plan_study(options)
     return collect_result(options, study, run_study(options, study, attributes))
 
 
 def _compute_until_precise(options: SimulationOptions, precision: Precision) -> Result:
-    """Compute a study with as many runs as its intervals need."""
+    """Compute a study with as many runs as the requested precision needs."""
 
     def play_more(runs: range, before: Result | None) -> Result:
         if options.checkpoint is None:

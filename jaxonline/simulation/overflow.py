@@ -14,7 +14,7 @@ LIKELY_PROBABILITY = 0.01  # of overflow in one run
 
 
 def overflow_probabilities(learners: Mapping[str, object], n_rounds: int) -> dict[str, float]:
-    """Probability that a run overflows, by name, for learners that declare it."""
+    """Return the probability that a run overflows, by name, for learners that declare this probability."""
     by_name = {}
     for name, learner in learners.items():
         probability = method_of(learner, LearnerDefaults.overflow_probability)(n_rounds)
@@ -39,7 +39,7 @@ def warn_of_overflow(learners: Mapping[str, object], overflowed: np.ndarray, n_r
 
 
 def warn_of_divergence(learners: Mapping[str, object], first_nonfinite: np.ndarray) -> None:
-    """Warn of all learners with NaN or infinite losses; `first_nonfinite` [L, R] is the first such round, or 0."""
+    """Warn of learners with NaN or infinite losses; `first_nonfinite` [L, R] is the first round with one, or 0."""
     facts = []
     for name, first in zip(learners, first_nonfinite, strict=True):
         failed = first[first > 0]

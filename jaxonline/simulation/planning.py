@@ -1,4 +1,4 @@
-"""Plans a study: its jobs, and the metadata of its store and its result."""
+"""Plan of a study: its jobs, and the metadata of its store and of its result."""
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
@@ -23,7 +23,7 @@ from jaxonline.store.layout import AXES, COMPARATOR_LOSS, JobArrays, StoreLayout
 
 
 class StudyPlan(NamedTuple):
-    """The plan of a study."""
+    """The plan of a study: its jobs, its inputs, the layout of its store, and the metadata of its result."""
 
     jobs: tuple[Job, ...]  # jobs; a shared comparator comes first, so that an unfinished study has regrets
     hindsight: Hindsight | None  # solver of a comparator that needs whole histories, or None
@@ -37,7 +37,7 @@ class StudyPlan(NamedTuple):
         return self._replace(jobs=tuple(job.with_rounds(rounds) for job in self.jobs), hindsight=hindsight)
 
     def n_steps(self) -> int:
-        """Number of steps of which progress is reported."""
+        """Return the number of steps that the progress report counts."""
         return sum(job.plan.n_steps() for job in self.jobs) + (self.hindsight.n_steps() if self.hindsight else 0)
 
 
@@ -74,11 +74,12 @@ def plan_study(options: SimulationOptions) -> StudyPlan:
 
 
 def _meta_of(options: SimulationOptions) -> dict[str, Any]:
-    """Metadata of the result."""
+    """Return the metadata of the result."""
     return {
         **describe_study(options.game, options.comparator, options.learners, options.teams),
         "n_runs": options.n_runs, "n_rounds": options.n_rounds, "block_size": options.width,
-        "regret": type(options.game.regret).__name__, "devices": options.mesh.devices.size,
+        "regret": type(options.game.regret).__name__, "oblivious": options.game.oblivious,
+        "devices": options.mesh.devices.size,
         "device_kind": options.device_kind, "dtype": str(options.game.dtype),
         "key": np.asarray(jax.random.key_data(options.key)).tolist(), "jax": jax.__version__,
         "overflow_probability": overflow_probabilities(options.members, options.n_rounds),
@@ -90,7 +91,7 @@ def _job_of(
     team: Team, entrant: Entrant, comparator: Any, measures: Mapping[str, Any], plan: Plan, antithetic: bool, code: str,
     end: int,
 ) -> Job:  # fmt: skip
-    """Job of a team with its measures and, if the environment is adaptive, with its own comparator."""
+    """Return the job of a team with its measures and its own comparator (None if the learners share a comparator)."""
     comparator = cast_leaves(comparator, team.game.dtype)
     matchup = Matchup(team.game, entrant, comparator, dict(measures), len(team.members), antithetic, code)
     start, outputs = end - len(team.members), outputs_of(measures, antithetic, comparator)
@@ -99,7 +100,7 @@ def _job_of(
 
 
 def _comparator_job(game: Game, comparator: Any, plan: Plan, code: str) -> Job:
-    """Job of the environment alone, for the comparator that all learners share; one run suffices if all are equal."""
+    """Return the job of the comparator that learners share: it plays only the environment; one run if all are equal."""
     matchup = cast_leaves(Matchup(game, None, comparator, {}, code=code), game.dtype)
     plan = plan.single_run() if game.deterministic else plan
     rows = JobArrays(

@@ -1,4 +1,4 @@
-"""Simulation of as many runs as a confidence interval of given width needs."""
+"""Simulation of as many runs as are needed for confidence intervals of a given width."""
 
 import dataclasses
 import math
@@ -22,14 +22,14 @@ INTERVAL = Anytime()
 class Precision:
     """Stopping rule: a study ends when every learner's interval at the horizon is narrow enough.
 
-    The rule checks the intervals repeatedly. It uses `jo.intervals.Anytime`, which holds for all numbers of runs at
-    once; the result has the same intervals. The intervals rely on the central limit theorem, so the first check needs
-    `least_runs` runs.
+    The rule checks the intervals repeatedly. The intervals are `jo.intervals.Anytime`, which hold for all numbers of
+    runs at once; `Result.mean` uses this interval too. The intervals rely on the central limit theorem, so the first
+    check needs `least_runs` runs.
 
     Args:
-        half_width: largest half-width of the intervals.
+        half_width: largest allowed half-width of the intervals.
         relative: whether `half_width` is relative to the mean.
-        quantity: the quantity of the intervals: "regret", or the name of a measure.
+        quantity: the quantity whose intervals are checked: "regret", or the name of a measure.
         level: probability with which an interval covers its quantity.
         least_runs: number of runs before the first check.
 
@@ -55,16 +55,16 @@ class Precision:
         check_fields(self)
 
     def attributes(self, reached: bool, runs: int) -> dict[str, Any]:
-        """Attributes of a store: the requested precision, whether it is reached, and the interval."""
+        """Return attributes of a store: the requested precision, whether it is reached, and the kind of interval."""
         return {"precision": self.summary(reached, runs), "interval": INTERVAL.to_json()}
 
     def summary(self, reached: bool, runs: int) -> dict[str, Any]:
-        """The requested precision and whether it is reached, for `Result.meta`."""
+        """Return the requested precision and whether it is reached, for `Result.meta`."""
         requested = {name: getattr(self, name) for name in ("half_width", "relative", "quantity", "level")}
         return requested | {"reached": reached, "runs": runs}
 
     def excess(self, result: Result) -> float:
-        """Widest half-width at the horizon, relative to the requested one: at most 1 if the precision is reached."""
+        """Return the widest half-width at the horizon divided by the requested one; at most 1 means reached."""
         estimate = result.mean(self.quantity, self.level, INTERVAL)
         mean = estimate.mean[:, -1]
         requested = self.half_width * (np.abs(mean) if self.relative else np.ones(len(result.learners)))
@@ -77,10 +77,10 @@ class Precision:
 def until_precise(
     play: Callable[[range, Result | None], Result], precision: Precision, most_runs: int, step: int
 ) -> Result:  # fmt: skip
-    """Simulate runs 0, 1, 2, ... until the precision is reached, or until `most_runs`, with a `PrecisionWarning`.
+    """Simulate runs 0, 1, 2, ... until the precision is reached; `PrecisionWarning` if `most_runs` do not suffice.
 
-    `play` maps a range of runs and the result of earlier runs to the result of all of them. `step` runs are simulated
-    together.
+    `play` maps a range of runs and the result of earlier runs to the result of all these runs. The number of runs is a
+    multiple of `step`, or `most_runs`.
     """
     result, n = None, 0
     until = _round_up(precision.least_runs, step, most_runs)

@@ -1,7 +1,7 @@
-"""Compiles the programs of a job in parallel, and those of the next job while the current one runs.
+"""Parallel compilation of the programs of a job, and of the next job's programs while the current job runs.
 
 Compilation keeps one core busy and takes most of a small study's time. The small programs of a job are compiled while
-the large one is traced.
+its large program (the loop over rounds) is traced.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +21,7 @@ _compiled_kinds: set[int] = set()  # hashes of jobs whose programs are compiled
 
 
 def precompile_jobs(jobs: Sequence[Job], store: Store | None = None) -> Iterator[Job]:
-    """Yield each job with its programs when they are compiled, while the next job's programs are being compiled.
+    """Yield each job with its compiled programs, while the programs of the next job are being compiled.
 
     A job whose blocks are all in the store needs no programs.
     """
@@ -45,7 +45,7 @@ def precompile_jobs(jobs: Sequence[Job], store: Store | None = None) -> Iterator
 
 
 def _program_hash(job: Job) -> int:
-    """Hash that is equal for jobs with the same programs; computing it is faster than tracing."""
+    """Return a hash that is equal for jobs with the same programs; hashing a job is faster than tracing it."""
     leaves, structure = jax.tree.flatten((job.matchup, job.plan.key))
     plan = job.plan
     types = ((leaf.shape, leaf.dtype) for leaf in leaves)
@@ -57,7 +57,7 @@ def _is_finished(job: Job, store: Store | None) -> bool:
 
 
 def _start_compiling(job: Job, pool: ThreadPoolExecutor) -> Callable[[], BlockPrograms]:
-    """Trace the programs of a job and compile them in the pool; returns a function that waits for them."""
+    """Trace the programs of a job and compile them in a thread pool; returns a function that waits for the programs."""
     plan, programs, host = job.plan, list[Future[Any]](), False
     with share_cores(blocks.thread_count(plan.mesh, len(plan.blocks))):
         for traced in traced_programs(job.matchup, plan.key, plan.width, plan.mesh):

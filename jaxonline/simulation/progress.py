@@ -1,8 +1,9 @@
-"""Progress reports from the host, between the steps of long work, without callbacks in compiled loops.
+"""Progress reports from the host between the steps of long work; compiled loops contain no callbacks.
 
-Slow functions have an argument `progress`: False for silence, True for a bar on standard error (a line every few
-seconds if that is not a terminal), or a function `progress(done, total, what)`. A function that works on one step of
-its caller gets `reporter.nested(what)`, and its progress counts as a fraction of the step.
+Slow functions have an argument `progress`: False for no report, True for a bar on standard error (a line every few
+seconds if standard error is not a terminal), or a function `progress(done, total, what)`. A function that does the work
+of one step of its caller gets `reporter.nested(what)` as `progress`. Its progress then counts as a fraction of this
+step.
 """
 
 import sys
@@ -26,8 +27,8 @@ def check_progress(progress: Any) -> None:
 class Reporter:
     """Counts `total` steps and reports them to `progress`.
 
-    A function `progress` is called for each step, fraction of a step, and announced line. Several threads may call it,
-    one at a time.
+    If `progress` is a function, it is called for each step, each fraction of a step, and each announced line. Several
+    threads may call this function, one at a time.
 
     Example:
         >>> from jaxonline.simulation.progress import Reporter
@@ -86,7 +87,7 @@ class Reporter:
                 self._report(self._done, self._total, what)
 
     def nested(self, what: str) -> Progress:
-        """Return the argument `progress` for work inside the next step, which is called `what`."""
+        """Return an argument `progress` for a function that does the next step; reports call this step `what`."""
         return False if self._report is None else _StepProgress(self, what)
 
     def advance_part(self, fraction: float, what: str) -> None:
@@ -100,7 +101,7 @@ class Reporter:
 
 
 class _StepProgress:
-    """Reports the progress of work inside a step."""
+    """Reports the progress of work inside a step as a fraction of the step."""
 
     def __init__(self, reporter: Reporter, what: str):
         self._reporter = reporter
@@ -127,7 +128,7 @@ def _rich_bar() -> Any:
 
 
 class _PlainLines:
-    """One line every few seconds, for logs."""
+    """Progress display for logs: one line every few seconds."""
 
     def __init__(self, every_s: float = 5.0):
         self._every_s = every_s

@@ -12,10 +12,10 @@ MAX_ROUNDS = 2**31 - 2  # so that the round after the last one is an int32
 
 
 def record_rounds(n_rounds: int, record_at: int | Sequence[int], spacing: str = "linear") -> np.ndarray:
-    """Recorded rounds of a study; the last one is the horizon.
+    """Return the recorded rounds of a study; the last recorded round is the horizon.
 
     If `record_at` is a number and `spacing` is linear, rounds are equally spaced, preferably by a divisor of the
-    horizon; so there may be fewer rounds than requested.
+    horizon. Therefore there may be fewer rounds than requested.
 
     Args:
         n_rounds: the horizon T.
@@ -62,7 +62,7 @@ def record_rounds(n_rounds: int, record_at: int | Sequence[int], spacing: str = 
 
 
 def check_runs(runs: Sequence[int] | None, n_runs: int) -> np.ndarray:
-    """Indices of the runs to simulate, by default all; ValueError unless they are distinct integers in the range."""
+    """Return the indices of the runs to simulate (default: all); ValueError unless they are distinct and in range."""
     if runs is None:
         return np.arange(n_runs)
     selected = check.finite_array("runs", runs)

@@ -1,4 +1,4 @@
-"""Stored states of unfinished blocks, so that an interrupted study resumes inside a block."""
+"""Stored states of unfinished blocks, by which an interrupted study resumes in the middle of a block."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ RECORDED_PREFIX = "recorded/"  # of the names of recorded numbers in a stored st
 
 
 class Position(NamedTuple):
-    """Position of a wave: rounds played, the carry after them, and the numbers of the recorded rounds so far."""
+    """Position of a wave of blocks: rounds played, the carry after these rounds, and the numbers recorded so far."""
 
     round: int
     carry: Carry
@@ -26,7 +26,7 @@ class Position(NamedTuple):
 
 
 class InProgress:
-    """States of the unfinished blocks of a wave; blocks after the first `real` ones are copies of the last real block.
+    """Saves and restores the states of the blocks of a wave; blocks after the first `real` ones are only copies.
 
     States are saved at intervals of at least `every` seconds.
     """
@@ -39,7 +39,7 @@ class InProgress:
         self._wait = self.every
 
     def restore(self, carry: Carry) -> Position | None:
-        """Return the stored position if all blocks are stored at the same round; `carry` is a template of its carry."""
+        """Return the stored position if all blocks are stored at the same round; `carry` gives shapes and dtypes."""
         stored = [self._store.load_state(self._rows, block) for block in self._blocks[: self._real]]
         states = [state for state in stored if state is not None]
         if len(states) < len(stored) or len({rounds for rounds, _ in states}) != 1:
@@ -58,13 +58,13 @@ class InProgress:
         return Position(states[0][0], restored, list(read.values()))
 
     def is_due(self) -> bool:
-        """Whether it is time to save; the clock starts at the first call."""
+        """Return whether it is time to save the states; the clock starts at the first call."""
         now = time.monotonic()
         self._since = now if self._since is None else self._since
         return now - self._since >= self._wait
 
     def save(self, position: Position) -> None:
-        """Save the states, more rarely if saving takes long."""
+        """Save the states of the blocks; if saving takes long, the next save is due later."""
         start = time.monotonic()
         leaves = jax.tree_util.tree_leaves_with_path(jax.device_get(jax.tree.map(plain_leaf, position.carry)))
         numbers = {_name_of(path): np.asarray(leaf) for path, leaf in leaves}
@@ -80,7 +80,7 @@ class InProgress:
         self._wait = max(self.every, min(10 * (self._since - start), 10 * self.every))
 
     def finish(self, position: Position) -> None:
-        """Remove the states of finished blocks, or save the last states if the store keeps them for more rounds."""
+        """Remove the states of finished blocks; if the store keeps states for more rounds, save the last states."""
         if self._store.keep_states:
             self.save(position._replace(read=[]))
             return
@@ -89,12 +89,12 @@ class InProgress:
 
 
 def _name_of(path: Any) -> str:
-    """Name of a leaf of a carry by its path in the pytree: "states/learner/w"."""
+    """Return the name of a leaf of a carry from its path in the pytree, such as "states/learner/w"."""
     return "/".join(encode_name(jax.tree_util.keystr((key,), simple=True)) for key in path)
 
 
 class Pace:
-    """Number of rounds per call of a program, adapted so that a call takes between 1/8 and 1/2 of `every` seconds."""
+    """Number of rounds per call of a program, adapted until a call takes between 1/8 and 1/2 of `every` seconds."""
 
     def __init__(self, every: float, rounds: int = 16):
         self.rounds = rounds
@@ -102,7 +102,7 @@ class Pace:
         self._last = time.monotonic()
 
     def played(self) -> None:
-        """Adapt the number of rounds to the time since the last call."""
+        """Adapt the number of rounds per call to the time since the last call of `played`."""
         now = time.monotonic()
         took, self._last = now - self._last, now
         if took < self._every / 8:
@@ -112,7 +112,7 @@ class Pace:
 
 
 def split_segments(segments: Iterable[tuple[int, int]], start: int, pace: Pace) -> Iterator[tuple[int, int]]:
-    """Split the segments after round `start` into shorter ones of at most `pace.rounds` rounds."""
+    """Split the segments after round `start` into shorter segments of at most `pace.rounds` rounds."""
     for first, until in segments:
         t = max(first, start)
         while t < until:

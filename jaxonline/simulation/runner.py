@@ -1,4 +1,4 @@
-"""Plays jobs: blocks of runs in waves over the devices, or in threads, segment after segment."""
+"""Computation of jobs: blocks of runs in waves over the devices, or in threads, segment after segment."""
 
 import threading
 from collections import deque
@@ -25,7 +25,7 @@ CANCEL_SECONDS = 4.0  # longest time until a thread notices that its work was ca
 
 
 def play_job(job: Job, reporter: Reporter, store: Store | None, hold: bool = True) -> Numbers | None:
-    """Play the unfinished blocks of a job, and return its numbers, or None if they stay in the store (not `hold`)."""
+    """Play the unfinished blocks of a job; return the job's numbers, or None if `hold` is False (they are stored)."""
     plan, played = job.plan, dict[int, Any]()
     for block, numbers in () if store is None else finished_blocks(job, store):
         played[block] = numbers if hold else None
@@ -39,10 +39,10 @@ def play_job(job: Job, reporter: Reporter, store: Store | None, hold: bool = Tru
 def play_blocks(
     job: Job, block_indices: Sequence[int], reporter: Reporter, store: Store | None
 ) -> Iterator[tuple[int, Numbers]]:
-    """Play blocks of a job and write each finished one into the store; yields blocks and their numbers.
+    """Play blocks of a job and write each finished block into the store; yields the blocks with their numbers.
 
-    Blocks share no file of the store, so that several processes can play different ones. A block that was finished with
-    fewer rounds continues from its stored state.
+    Blocks share no file of the store, so that several processes can play different blocks. A block that was finished
+    with fewer rounds continues from its stored state.
     """
     plan, stop, n_threads = job.plan, threading.Event(), blocks.thread_count(job.plan.mesh, len(block_indices))
     matchup, key = blocks.replicate((job.matchup, plan.key), plan.mesh)
@@ -81,7 +81,7 @@ def play_blocks(
 
 
 def _programs(job: Job, n_threads: int) -> BlockPrograms:
-    """Programs of a job for a number of threads."""
+    """Return the programs of a job, compiled for the given number of threads."""
     plan = job.plan
     has_many_devices = plan.mesh.devices.size > 1  # compiled programs may reject the sharding of empty arrays
     if job.programs is not None and not has_many_devices:
@@ -107,7 +107,7 @@ def finished_blocks(
 
 
 def _shorter_blocks(job: Job, block_indices: Sequence[int], store: Store) -> dict[int, FinishedBlock]:
-    """Blocks that are finished with fewer rounds and have a stored state."""
+    """Return the blocks that are finished at a shorter horizon and have a stored state to continue from."""
     resumable = store.blocks.finished(job.rows) & store.blocks_in_progress(job.rows)
     stored = {block: store.blocks.read(job.rows, block) for block in block_indices if block in resumable}
     return {block: numbers for block, numbers in stored.items() if numbers is not None}
@@ -117,10 +117,11 @@ def _play_wave(
     job: Job, programs: BlockPrograms, wave: np.ndarray, reporter: Reporter, in_progress: InProgress | None, begun: int,
     stop: threading.Event,
 ) -> tuple[Numbers, Position]:  # fmt: skip
-    """Play a wave, one block per device, through all segments; the host reads while the device plays the next rounds.
+    """Play a wave (one block per device) through all segments; the host reads while the devices play on.
 
     The numbers of the first `begun` rounds are known. Returns arrays [devices, learners, runs, rounds, ...] of the
-    rounds after `begun` (of all rounds without stored state), and the last position. Raises Cancelled if `stop` is set.
+    rounds after `begun` (of all rounds if no state is stored), and the last position of the wave. Raises Cancelled if
+    `stop` is set.
     """
     plan, matchup = job.plan, job.matchup
     keys = programs.keys_of_runs(plan.key, wave)
@@ -165,13 +166,13 @@ def _play_wave(
 
 
 def _follows(position: Position, plan: Plan, begun: int) -> bool:
-    """Whether the numbers in a position, and those of the known first rounds, cover all rounds recorded so far."""
+    """Return whether a position's numbers, with those of the first `begun` rounds, cover all rounds so far."""
     recorded, known = np.sum(plan.rounds <= position.round), np.sum(plan.rounds <= begun)
     return position.round < plan.n_rounds and recorded - len(position.read) in (0, known)
 
 
 def _prepend_rounds(earlier: Numbers, later: Numbers, recorded: int) -> Numbers:
-    """Prepend the first rounds that `later` lacks."""
+    """Prepend to the arrays `later` those first rounds of `earlier` that they lack."""
     return {
         name: array if name in FIRST_ROUND_ARRAYS
         else np.concatenate([earlier[name][:, :, : recorded - array.shape[2]], array], axis=2)
@@ -180,7 +181,7 @@ def _prepend_rounds(earlier: Numbers, later: Numbers, recorded: int) -> Numbers:
 
 
 def _numbers_of(matchup: Matchup, totals: Totals) -> Numbers:
-    """Totals at a recorded round as arrays by name [devices, learners, runs, ...], sums in float64."""
+    """Return totals at a recorded round as arrays by name [devices, learners, runs, ...], with sums in float64."""
     if matchup.antithetic:
         single = replace(matchup, antithetic=False)
         return _average_mirrored(
@@ -198,7 +199,7 @@ def _numbers_of(matchup: Matchup, totals: Totals) -> Numbers:
 
 
 def _average_mirrored(first: Numbers, second: Numbers) -> Numbers:
-    """Means of antithetic pairs, and half the differences of their losses (of their regrets with a comparator)."""
+    """Return means of antithetic pairs, and half the difference of their losses (or regrets, with a comparator)."""
     with np.errstate(invalid="ignore"):  # infinity minus infinity in a failed run
         mean = {name: (array + second[name]) / 2 for name, array in first.items() if name not in FIRST_ROUND_ARRAYS}
         half = {

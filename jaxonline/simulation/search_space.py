@@ -1,4 +1,4 @@
-"""Settings of a hyperparameter search: a full grid, random samples of ranges, or the suggestions of a sampler."""
+"""Settings that a hyperparameter search tries: a full grid, random samples of ranges, or a sampler's suggestions."""
 
 import importlib
 import itertools
@@ -19,7 +19,7 @@ RESERVED_NAMES = ("rung", "runs", "low", "high", "failed", "setting", "chosen") 
 
 @dataclass(frozen=True)
 class Range:
-    """Interval of numbers to search, for `tune`.
+    """Interval of numbers in which `tune` searches.
 
     Args:
         low: lower end.
@@ -52,14 +52,14 @@ Grid = Mapping[str, Sequence[Any] | Range]
 
 @runtime_checkable
 class SettingSampler(Protocol):
-    """Suggests settings, using the losses of earlier ones."""
+    """Protocol of samplers, which suggest settings based on the losses of earlier settings."""
 
     def ask(self, n_settings: int) -> Sequence[Setting]:
         """Suggest the next settings, which are tried in one batch."""
         ...
 
     def tell(self, settings: Sequence[Setting], losses: Sequence[float]) -> None:
-        """Report the mean losses of these settings, infinite if a run failed."""
+        """Report the mean losses of settings to the sampler; the loss of a setting is infinite if a run failed."""
         ...
 
 
@@ -77,7 +77,7 @@ def check_grid(grid: Any) -> dict[str, Any]:
 
 
 def check_setting_name(name: Any) -> str:
-    """Check that the name of a setting is not a column of the table of results."""
+    """Check that the name of a parameter differs from the names of other columns in the table of results."""
     if check.text("a name in grid", name) in RESERVED_NAMES:
         raise ArgumentError("grid", f"must have other names than {', '.join(map(repr, RESERVED_NAMES))} (got {name!r})")
     return name
@@ -88,7 +88,8 @@ def ask_settings(sampler: SettingSampler, n_settings: int, grid: Mapping[str, An
 
     Raises:
         TypeError: a setting is not a dictionary.
-        ValueError: the number of settings differs, a name is missing or unknown, or a number is not finite.
+        ValueError: the sampler returns a wrong number of settings, a name is missing or unknown, or a number is not
+            finite.
     """
     settings = list(sampler.ask(n_settings))
     if len(settings) != n_settings:
@@ -123,12 +124,12 @@ def _axis(name: str, values: Any) -> Any:
 
 
 def _all_settings(grid: Mapping[str, Any]) -> list[Setting]:
-    """All settings of a grid of lists; the last name varies fastest."""
+    """Return all combinations of a grid of lists; the values of the last name vary fastest."""
     return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
 
 
 def draw_settings(grid: Mapping[str, Any], n_settings: int, seed: Sequence[int]) -> list[Setting]:
-    """Draw settings from a Latin hypercube: each of n equal parts of a range contains one of n numbers.
+    """Draw n settings from a Latin hypercube: each of n equal parts of a range contains one of the n numbers.
 
     Example:
         >>> import jaxonline as jo
@@ -151,8 +152,8 @@ def make_sampler(
 ) -> tuple[SettingSampler, int]:
     """Return a sampler for the checked grid and the total number of settings.
 
-    `n_settings` is None to try all settings of a grid of lists. `given` is a sampler, an `optuna.Study`, "optuna" for
-    Optuna's default sampler, or None. Raises the errors of `tune`.
+    If `n_settings` is None, the grid must consist of lists, and all combinations are tried. `given` is a sampler, an
+    `optuna.Study`, "optuna" for Optuna's default sampler, or None. Raises the errors of `tune`.
     """
     is_full_grid = given is None and not any(isinstance(axis, Range) for axis in grid.values())
     if is_full_grid:
@@ -180,7 +181,7 @@ class _ListSampler:
         self._settings = iter(settings)
 
     def ask(self, n_settings: int) -> list[Setting]:
-        """Return the next settings."""
+        """Return the next settings of the list."""
         return list(itertools.islice(self._settings, n_settings))
 
     def tell(self, settings: Sequence[Setting], losses: Sequence[float]) -> None:
@@ -213,12 +214,12 @@ class _OptunaSampler:
             self.distributions[name] = optuna.distributions.CategoricalDistribution(axis)
 
     def ask(self, n_settings: int) -> list[Setting]:
-        """Start trials and return their settings."""
+        """Start Optuna trials and return their settings."""
         self.trials = [self.study.ask(self.distributions) for _ in range(n_settings)]
         return [dict(trial.params) for trial in self.trials]
 
     def tell(self, settings: Sequence[Setting], losses: Sequence[float]) -> None:
-        """Report the losses of the last trials."""
+        """Report the losses of the last trials to Optuna."""
         del settings  # the trials identify them
         for trial, loss in zip(self.trials, losses, strict=True):
             self.study.tell(trial, float(loss))

@@ -1,6 +1,7 @@
 """Compiled programs of the simulator: a loop over rounds, `vmap` over the runs of a block, and one block per device.
 
-Learners, environments, all numbers and the bounds of a segment are arguments of the programs, not constants.
+Learners, environments, all numbers, and the first and last round of a segment are arguments of the programs, not
+constants.
 """
 
 import functools
@@ -52,7 +53,7 @@ class Carry(NamedTuple):
 
     Attributes:
         states: states of the game.
-        totals: sums so far.
+        totals: sums over the rounds so far.
         stopped_at: round after which the learner stopped, 0 before that; () for a learner that never stops.
     """
 
@@ -64,8 +65,8 @@ class Carry(NamedTuple):
 def map_learners(function: Callable[..., Any], matchup: Matchup, *axes: Any) -> Callable[..., Any]:
     """Map `function(matchup, keys, ...)` over stacked learners, which share all random draws.
 
-    A single learner gets no batch axis, which would change the last bits and cost time. `axes` are the `in_axes` of the
-    further arguments.
+    A single learner gets no batch axis, because a batch axis would change the last bits and cost time. `axes` are the
+    `in_axes` of the arguments after `keys`.
     """
     if matchup.entrant is None:
         return functools.partial(function, matchup)
@@ -86,7 +87,7 @@ def _with_learner(matchup: Matchup, learner: Any) -> Matchup:
 
 
 def map_mirrored_runs(function: Callable[..., Any], matchup: Matchup, *axes: Any) -> Callable[..., Any]:
-    """Like `map_learners`, and also over both runs of an antithetic pair, along a new first axis.
+    """Map as `map_learners` does, and also over both runs of an antithetic pair, along a new first axis.
 
     The second run has the noise of the first one with the opposite sign; the noise is drawn once for both.
     """
@@ -110,7 +111,7 @@ def _play_round(matchup: Matchup, keys: StreamKeys, t: Array, states: States) ->
 
 
 def begin_run(matchup: Matchup, keys: StreamKeys) -> Carry:
-    """Carry of a run before round 1."""
+    """Return the carry of a run before round 1."""
     states = start(matchup.game, matchup.entrant, keys)
     _, record = jax.eval_shape(functools.partial(_play_round, matchup, keys, jnp.int32(1)), states)
     statistic = ()
@@ -122,7 +123,7 @@ def begin_run(matchup: Matchup, keys: StreamKeys) -> Carry:
 
 
 def can_stop(record: Round) -> bool:
-    """Whether the learner reports when it stops."""
+    """Return whether the learner can stop: its info then has the field `stopped`."""
     return hasattr(record.info, "stopped")
 
 
@@ -149,7 +150,7 @@ def advance_run(matchup: Matchup, keys: StreamKeys, carry: Carry, t: Array) -> C
 
 
 def read_run(matchup: Matchup, _: StreamKeys, carry: Carry, t: Array) -> Totals:
-    """Totals to record after round t."""
+    """Return the totals to record after round t."""
     totals = carry.totals
     measures = {name: measure.read(totals.measures[name]) for name, measure in matchup.measures.items()}
     statistic = totals.statistic
@@ -161,13 +162,13 @@ def read_run(matchup: Matchup, _: StreamKeys, carry: Carry, t: Array) -> Totals:
 
 
 def _first_round(so_far: Array, now: Array, t: Array) -> Array:
-    """First round in which `now` was true, or 0 if there was none."""
+    """Return the first round in which `now` was true, or 0 if it was never true."""
     return jnp.where((so_far == 0) & now, t, so_far)
 
 
 @functools.partial(Program, static_argnames=("width", "mesh"))
 def keys_of_runs(key: Array, block_indices: Array, *, width: int, mesh: Mesh) -> StreamKeys:
-    """Keys of the runs of one block per device, [devices, width]; all learners of a study share this program."""
+    """Return the keys of the runs of one block per device [devices, width]; all learners share this program."""
 
     def block(key, index):
         return jax.vmap(stream_keys)(blocks.item_keys(key, index, width))
@@ -177,7 +178,7 @@ def keys_of_runs(key: Array, block_indices: Array, *, width: int, mesh: Mesh) ->
 
 @functools.partial(Program, static_argnames=("mesh",))
 def begin(matchup: Matchup, keys: StreamKeys, *, mesh: Mesh) -> Carry:
-    """Carries of one block per device before round 1, with leaves [devices, width, ...]."""
+    """Return the carries of one block per device before round 1, with leaves [devices, width, ...]."""
 
     def block(matchup, keys):
         return jax.vmap(map_mirrored_runs(begin_run, matchup))(keys)
@@ -186,7 +187,7 @@ def begin(matchup: Matchup, keys: StreamKeys, *, mesh: Mesh) -> Carry:
 
 
 def has_long_rounds(matchup: Matchup) -> bool:
-    """Whether the learner, if any, declares long rounds."""
+    """Return whether the learner (if the matchup has one) declares the trait `long_rounds`."""
     return matchup.entrant is not None and traits_of(matchup.entrant.learner, LearnerTraits).long_rounds
 
 
@@ -219,7 +220,7 @@ def advance(
 def collect(
     matchup: Matchup, keys: StreamKeys, t: Array, states: States, *, mesh: Mesh, length: int
 ) -> tuple[States, tuple[PyTree, PyTree]]:
-    """Play rounds t + 1, ..., t + length of the environment alone.
+    """Play rounds t + 1, ..., t + length of the environment, without a learner.
 
     Returns the states, and the comparator's instances and outcomes [devices, length, width, ...].
     """

@@ -1,4 +1,4 @@
-"""Measures of learners that stop and recommend an arm (`learners.bandits.best_arm.Recommendation`)."""
+"""Measures for learners that stop and recommend an arm (`learners.bandits.best_arm.Recommendation`)."""
 
 import abc
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ from jaxonline.parameters.struct import struct
 
 
 class _LastRecommendation(abc.ABC):
-    """Base of a measure of the arm that is recommended; it needs the mean losses of the arms (`PseudoRegret`)."""
+    """Base class of measures of the recommended arm; they need a game with the arms' mean losses (`PseudoRegret`)."""
 
     def init(self, record: Round) -> Float[Array, ""]:
         """Return NaN, the value before the first recommendation.
@@ -25,7 +25,7 @@ class _LastRecommendation(abc.ABC):
         return jnp.float32(jnp.nan)
 
     def add(self, carry: Float[Array, ""], t: Int[Array, ""], record: Round) -> Float[Array, ""]:
-        """The value for the arm that is recommended in round t."""
+        """Return the measure's value for the arm that is recommended in round t."""
         return self.of_excess(_excess_loss(record)).astype(jnp.float32)
 
     def read(self, carry: Float[Array, ""]) -> Float[Array, ""]:
@@ -34,12 +34,12 @@ class _LastRecommendation(abc.ABC):
 
     @abc.abstractmethod
     def of_excess(self, excess: Float[Array, ""]) -> Array:
-        """The value for a mean loss that exceeds the smallest one by `excess`."""
+        """Return the measure's value for an arm whose mean loss exceeds the smallest mean loss by `excess`."""
 
 
 @struct
 class SimpleRegret(_LastRecommendation):
-    """The mean loss of the recommended arm minus that of the best arm, in games with `PseudoRegret`.
+    """Mean loss of the recommended arm minus the mean loss of the best arm, in games with `PseudoRegret`.
 
     Example:
         >>> import jaxonline as jo
@@ -54,15 +54,16 @@ class SimpleRegret(_LastRecommendation):
     name: ClassVar[str] = "simple_regret"
 
     def of_excess(self, excess: Float[Array, ""]) -> Array:
-        """Return the excess itself."""
+        """Return the excess mean loss itself."""
         return excess
 
 
 @struct
 class WrongRecommendation(_LastRecommendation):
-    """1 if the recommended arm is not a best one, else 0, in games with `PseudoRegret`.
+    """Whether the recommended arm is wrong: 1 if it is not a best arm, otherwise 0, in games with `PseudoRegret`.
 
-    Its mean over runs is a probability; `jo.intervals.ClopperPearson()` gives the exact interval.
+    The mean of this measure over runs estimates a probability, for which `jo.intervals.ClopperPearson()` gives the
+    exact interval.
 
     Example:
         >>> import jaxonline as jo
@@ -77,15 +78,15 @@ class WrongRecommendation(_LastRecommendation):
     name: ClassVar[str] = "wrong_recommendation"
 
     def of_excess(self, excess: Float[Array, ""]) -> Array:
-        """Return whether the excess is above 0."""
+        """Return whether the excess mean loss is above 0."""
         return excess > 0
 
 
 @struct
 class StoppingRound:
-    """The round after which a run stopped; infinity for a run that has not stopped (a censored run).
+    """Round after which a run stopped; infinity for a run that has not stopped (a censored run).
 
-    The mean over runs is then infinite: censored runs are never averaged silently.
+    If a run is censored, the mean over runs is infinite, so that censored runs are never averaged silently.
 
     Example:
         >>> import jaxonline as jo
@@ -99,7 +100,7 @@ class StoppingRound:
     name: ClassVar[str] = "stopping_round"
 
     def init(self, record: Round) -> Float[Array, ""]:
-        """Infinity: not stopped.
+        """Return infinity, the value of a run that has not stopped.
 
         Raises:
             TypeError: the learner never stops.
@@ -108,7 +109,7 @@ class StoppingRound:
         return jnp.float32(jnp.inf)
 
     def add(self, carry: Float[Array, ""], t: Int[Array, ""], record: Round) -> Float[Array, ""]:
-        """Return round t if the run stops in it."""
+        """Return t if the run stops in round t, and otherwise the earlier value."""
         return jnp.where(record.info.stopped & jnp.isinf(carry), t.astype(jnp.float32), carry)
 
     def read(self, carry: Float[Array, ""]) -> Float[Array, ""]:

@@ -1,4 +1,4 @@
-"""Inputs that decide the numbers of a study, and the arrays of its store."""
+"""Inputs that determine the numbers of a study, and the arrays of the study's store."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from jaxonline.store.layout import COMPARATOR_LOSS, FIRST_ROUND_ARRAYS, JobArray
 
 
 def outputs_of(measures: Mapping[str, Any], antithetic: bool, comparator: Any) -> tuple[str, ...]:
-    """Names of the arrays that a learner's job computes."""
+    """Return the names of the arrays that a learner's job computes."""
     return (
         *measures,
         *((HALF_DIFFERENCE,) if antithetic else ()),
@@ -26,7 +26,7 @@ def outputs_of(measures: Mapping[str, Any], antithetic: bool, comparator: Any) -
 def layout_of(
     teams: Sequence[Team], measures: Mapping[str, Any], rows: Sequence[JobArrays], plan: Plan, runs: int
 ) -> StoreLayout:
-    """Layout of the store: the `rows` of all jobs, the `plan` of the learners' jobs, and the number of `runs`."""
+    """Return the store's layout, from the `rows` of all jobs, the `plan` of learners' jobs, and the number of runs."""
     axes = {name: _axes(measure, teams[0].record) for name, measure in measures.items()}
     own = next(job.outputs for job in rows if "learner" in job.axes)
     axes |= {name: () for name in (CONTROL, HALF_DIFFERENCE) if name in own}
@@ -35,7 +35,7 @@ def layout_of(
 
 
 def study_inputs(plan: Plan, device: str, learners: Sequence[str], jobs: Sequence[Job], **parts: Any) -> dict[str, Any]:
-    """Everything that decides the numbers, by name; rounds are left out, since more rounds change no number."""
+    """Return all inputs that determine the numbers, by name, without rounds, since more rounds change no number."""
     return {
         "key": str((jax.random.key_impl(plan.key), np.asarray(jax.random.key_data(plan.key)).tolist())),
         "block_size": plan.width, "device": device, "learners": str(list(learners)),
@@ -44,6 +44,6 @@ def study_inputs(plan: Plan, device: str, learners: Sequence[str], jobs: Sequenc
 
 
 def _axes(measure: Any, record: Any) -> tuple[int, ...]:
-    """Shape of a measure's value."""
+    """Return the shape of a measure's value."""
     read = jax.eval_shape(lambda: measure.read(measure.init(record)))
     return read.total.shape if isinstance(read, Compensated) else read.shape

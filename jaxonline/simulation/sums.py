@@ -1,4 +1,4 @@
-"""Long sums inside the simulator: compensated, and in chunks of rounds for large terms."""
+"""Sums over many rounds in the simulator: compensated sums, and sums of large terms in chunks of rounds."""
 
 from typing import Any, NamedTuple
 
@@ -26,10 +26,11 @@ def to_float64(read: PyTree) -> PyTree:
 
 
 class Statistic(NamedTuple):
-    """Sums of a comparator's statistic.
+    """Sums over rounds of a comparator's statistic.
 
-    A statistic may have d^2 numbers, a round only d. Rounds are buffered until a chunk is full, so that the d^2 numbers
-    change once per chunk. Chunks start at round 1, so that sums do not depend on the recorded rounds.
+    The statistic may have d^2 numbers, although the data of a round has only d numbers. Rounds are buffered until a
+    chunk is full, so that the d^2 numbers of the sum change only once per chunk. The first chunk starts at round 1, so
+    that sums do not depend on the recorded rounds.
     """
 
     sums: Compensated
@@ -47,7 +48,7 @@ class Statistic(NamedTuple):
         return cls(sums, chunk(specs.instance), chunk(specs.outcome))
 
     def add(self, comparator: Any, t: Int[Array, ""], x: PyTree, y: PyTree) -> "Statistic":
-        """Add round t = 1, 2, ..."""
+        """Add the statistic of round t = 1, 2, ..."""
         position = (t - 1) % CHUNK_ROUNDS
 
         def put(rows, row):
@@ -60,7 +61,7 @@ class Statistic(NamedTuple):
         return statistic._replace(sums=sums)
 
     def read(self, comparator: Any, t: Int[Array, ""]) -> Compensated:
-        """Return the sums after round t, including an unfinished chunk."""
+        """Return the sums after round t, including the rounds of an unfinished chunk."""
         return self.sums.add(self._chunk(comparator, t % CHUNK_ROUNDS))
 
     def _chunk(self, comparator: Any, number: Int[Array, ""] | int) -> PyTree:

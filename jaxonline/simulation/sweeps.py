@@ -1,4 +1,4 @@
-"""Sweeps: learners that differ only in numbers and share one compiled program. A single learner is a sweep of one."""
+"""Sweeps: learners that differ only in numbers and share one compiled program; a single learner is a sweep too."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from jaxonline.parameters.struct import cast_leaves, stack, static, struct
 
 @struct
 class Sweep:
-    """Learners that differ only in numbers, made by `jaxonline.sweep`; they share one program and the noise.
+    """Learners that differ only in numbers, made by `jaxonline.sweep`; they share one compiled program and the noise.
 
     Attributes:
         labels: labels of the learners.
@@ -25,12 +25,12 @@ class Sweep:
 
 
 def sweep(learners: Mapping[Any, Any] | Sequence[Any]) -> Sweep:
-    """Sweep over learners that differ only in numbers (step size, radius, ...), simulated by one compiled program.
+    """Make a sweep over learners that differ only in numbers (step size, radius, ...) and share a compiled program.
 
     In a study a sweep named "sgd" with the labels 0.1 and 0.2 becomes the learners "sgd[0.1]" and "sgd[0.2]".
 
     Args:
-        learners: learners by label, or a sequence, labelled 0, 1, ...
+        learners: learners by label, or a sequence of learners, which get the labels 0, 1, ...
 
     Raises:
         ValueError: there is no learner, or they differ in more than numbers (another estimator, another optimiser).
@@ -66,7 +66,7 @@ class Team(NamedTuple):
 
 
 def as_team(game: Game, name: Any, item: Any, shapes_of: Callable[..., Any] = jax.eval_shape) -> Team:
-    """Check a learner, an `Entrant` or a sweep against the game, with `shapes_of` and the errors of `game.bind`."""
+    """Check that a learner, an `Entrant` or a sweep can play the game; raises the errors of `game.bind`."""
     name = str(name) if isinstance(name, str | int | float) else check.text("learners' name", name)
     check.instance("game", game, Game, "a Game")
     entrant = item if isinstance(item, Entrant) else Entrant(item, game.feedback)

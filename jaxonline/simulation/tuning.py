@@ -1,4 +1,4 @@
-"""Hyperparameter search: chooses numbers of a learner by simulation, in other runs than those of the reported study."""
+"""Hyperparameter search: simulation chooses a learner's parameters, in other runs than those of the reported study."""
 
 import os
 import time
@@ -51,41 +51,44 @@ def tune(
 ) -> Tuned:
     """Choose step sizes and other hyperparameters of a learner by successive halving.
 
-    The search minimises a mean at the horizon. It tries all settings in a few runs. Each further rung keeps the best
-    third of the settings (`factor=3`) and gives them three times as many runs, including their earlier runs. All
-    settings face the same runs, and a setting with a diverged run is excluded. `rungs=1` is a plain grid search.
+    The search minimises the mean of a quantity at the horizon. The first rung of the search tries all settings in a few
+    runs. Each further rung keeps the best third of the settings (`factor=3`) and gives them three times as many runs,
+    including their earlier runs. All settings face the same runs, and a setting with a diverged run is excluded.
+    `rungs=1` is a plain grid search.
 
-    The runs are not those of a study with the same key: their keys are `fold_in(fold_in(key, 2**32 - 1), r)`. So
-    `simulate(game, tuned.learner, key=key, ...)` evaluates the choice on independent runs.
+    The runs of the search are not those of a study with the same key: run r has the key `fold_in(fold_in(key, 2**32 -
+    1), r)`. Therefore `simulate(game, tuned.learner, key=key, ...)` evaluates the chosen learner on independent runs.
 
-    `together` settings that differ only in numbers share one compiled program in all rungs; settings that differ in
-    more (a size, an optimiser) have a program each.
+    Up to `together` settings that differ only in numbers share one compiled program in all rungs. Settings that differ
+    in more (a size, an optimiser) have one program each.
 
     Args:
         game: the game.
-        learner: a function from settings, as keyword arguments, to a learner; or a learner or `Entrant` whose fields
-            are set, by grids such as `{"radius": ...}` or `{"step_size.eta": ...}`.
-        grid: by name, a list of values or a `Range`. If all entries are lists, all combinations are tried; with a
-            range, `n_settings` settings are drawn from a Latin hypercube.
-        n_runs: runs of each setting in the last rung.
+        learner: a function that takes a setting as keyword arguments and returns a learner; or a learner or `Entrant`,
+            of which the search sets the fields that the grid names, such as `{"radius": ...}` or `{"step_size.eta":
+            ...}`.
+        grid: for each parameter name, a list of values or a `Range`. If all entries are lists, all combinations are
+            tried. If an entry is a `Range`, `n_settings` settings are drawn from a Latin hypercube.
+        n_runs: number of runs of each setting in the last rung.
         n_rounds: the horizon.
-        key: the key of the study for which to choose, a seed or a jax key.
-        runs_key: key of the search's runs, instead of `fold_in(key, 2**32 - 1)`.
-        comparator: as in `simulate`; with a comparator, the search minimises the mean regret, otherwise the mean
-            cumulative loss.
-        measures: as in `simulate`.
-        quantity: another quantity to minimise, as in `Result.mean`.
-        rungs: number of rungs; by default, as many as leave `factor` settings or fewer in the last rung, or two runs in
-            the first.
-            The search ends early if one setting is left.
+        key: the key (a seed or a JAX key) of the study in which the chosen learner will be used.
+        runs_key: the key of the search's runs, which replaces `fold_in(key, 2**32 - 1)`.
+        comparator: comparator of the regret, as in `simulate`. With a comparator, the search minimises the mean regret,
+            otherwise the mean cumulative loss.
+        measures: more measures, as in `simulate`.
+        quantity: name of the quantity to minimise instead, as in `Result.mean`.
+        rungs: number of rungs. By default, rungs are added until the last rung has at most `factor` settings, or one
+            more rung would leave fewer than two runs in the first rung. The search ends early if one setting is left.
         factor: the factor by which settings decrease and runs increase.
-        n_settings: number of settings for a range or a sampler.
-        sampler: suggests the settings of the first rung, `together` at a time: "optuna", an `optuna.Study` (extra
-            `tuning`), or an object with `ask(n)`, which returns n settings, and `tell(settings, losses)`.
-        together: settings per program; by default the settings of the last rung, or 8 with a sampler.
-        mesh: as in `simulate`.
-        progress: as in `simulate`.
-        checkpoint: as in `simulate`; an interrupted search resumes, and the result of a finished search is read.
+        n_settings: number of settings to try, if the grid has a `Range` or a sampler suggests settings.
+        sampler: sampler that suggests the settings of the first rung, `together` at a time: "optuna", an `optuna.Study`
+            (extra `tuning`), or an object with `ask(n)`, which returns n settings, and `tell(settings, losses)`.
+        together: number of settings per program; by default the number of settings in the last rung, or 8 with a
+            sampler.
+        mesh: the devices, as in `simulate`.
+        progress: progress bar or function, as in `simulate`.
+        checkpoint: store of the search, as in `simulate`. An interrupted search resumes from it, and the result of a
+            finished search is read from it.
 
     Raises:
         ValueError: the grid is empty or has an unknown field or an invalid number, no setting has a finite mean,
@@ -164,7 +167,7 @@ def tune(
 
 
 def _tuning_key(key: Any, runs_key: Any) -> jax.Array:
-    """Key of the search's runs."""
+    """Return the key of the search's runs."""
     study = check.as_key("key", key)
     if runs_key is None:
         return jax.random.fold_in(study, TUNING_STREAM)

@@ -1,4 +1,4 @@
-"""Trials of a hyperparameter search: settings and their learners, which share a program if only numbers differ."""
+"""Trials of a hyperparameter search: settings and their learners, in groups that share a compiled program."""
 
 import dataclasses
 import functools
@@ -22,7 +22,7 @@ from jaxonline.simulation.sweeps import sweep
 
 
 def horizon_values(result: Result, quantity: str) -> np.ndarray:
-    """A scalar quantity at the horizon [L, R]: infinite in diverged runs, NaN in other excluded runs."""
+    """Return a scalar quantity at the horizon [L, R]: infinite in diverged runs, NaN in overflowed runs."""
     values = result.values(quantity)
     if values.ndim > 3:
         raise ArgumentError("quantity", f"must be a number in each round (got {quantity!r}, which is a vector)")
@@ -63,7 +63,7 @@ def _set_field(owner: Any, field: tuple[str, Any]) -> Any:
 
 
 class Trials:
-    """Settings that were tried, their learners, and groups of at most `together` learners that share a program."""
+    """The settings of a search, their learners, and groups of at most `together` learners that share a program."""
 
     def __init__(self, game: Game, make: Callable[[Setting], Any], quantity: str, together: int):
         self.game, self.make, self.quantity, self.together = game, make, quantity, together
@@ -115,12 +115,12 @@ class _LearnerKind:
         self.members = 0  # learners per program, set when they are first played
 
     def fits(self, learner: Any) -> bool:
-        """Whether a learner belongs to the group."""
+        """Return whether a learner belongs to the group."""
         feedback = learner.feedback if isinstance(learner, Entrant) else None
         return structure_of(_bare_learner(learner)) == self.structure and _are_equal(feedback, self.feedback)
 
     def with_feedback(self, team: Any) -> Any:
-        """Return learners with the feedback of the group, if it has its own."""
+        """Return the learners as an `Entrant` with the group's feedback if the group has its own feedback."""
         return team if self.feedback is None else Entrant(team, self.feedback)
 
 
@@ -129,6 +129,6 @@ def _bare_learner(learner: Any) -> Any:
 
 
 def _are_equal(first: Any, second: Any) -> bool:
-    """Whether two pytrees are equal, including numbers."""
+    """Return whether two pytrees are equal in structure and in all numbers."""
     leaves = zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=False)
     return structure_of(first) == structure_of(second) and all(np.array_equal(a, b) for a, b in leaves)

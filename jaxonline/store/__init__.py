@@ -1,1 +1,1 @@
-"""Everything on disk: file systems, arrays, blocks, checkpoints, fingerprints."""
+"""Storage of studies on disk: file systems, arrays, blocks, checkpoints, and fingerprints of inputs."""

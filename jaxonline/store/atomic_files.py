@@ -1,4 +1,4 @@
-"""Atomic file writes: a file is complete or absent, even if the process is killed. Errors name the file."""
+"""Atomic file writes: a file is complete or absent, even if the process is killed. Error messages name the file."""
 
 import contextlib
 import os
@@ -15,12 +15,12 @@ DAMAGED_ARCHIVE_ERRORS = (ValueError, KeyError, EOFError, RuntimeError, struct.e
 
 
 def temporary_path(path: Path) -> Path:
-    """Return an unused name beside `path`."""
+    """Return an unused path in the same folder as `path`."""
     return path.with_name(f".{path.name}.{uuid.uuid4().hex}{TEMPORARY_SUFFIX}")
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a temporary file and rename it once it is on the disk; after an OSError the old file is unchanged."""
+    """Write a temporary file, sync it to the disk, and rename it; after an OSError the old file is unchanged."""
     beside = temporary_path(path)
     with name_in_errors(path):
         try:
@@ -46,7 +46,7 @@ def sync(path: Path) -> None:
 
 @contextlib.contextmanager
 def name_in_errors(path: Path) -> Iterator[None]:
-    """Context manager: operating system errors inside name this path."""
+    """Context manager: the message of an OSError inside the context names this path."""
     try:
         yield
     except OSError as error:
@@ -56,7 +56,7 @@ def name_in_errors(path: Path) -> Iterator[None]:
 
 
 def set_aside(path: Path) -> Path:
-    """Rename a damaged file to an unused name; return that name."""
+    """Rename a damaged file to an unused name; return the new name."""
     names = (path.with_name(f"{path.name}{number}.damaged") for number in ("", *(f".{i}" for i in range(2, 10_000))))
     place = next(name for name in names if not name.exists())
     with name_in_errors(path):

@@ -1,6 +1,7 @@
-"""The store of a study, opened by one process: its inputs, finished blocks, and states of blocks in progress.
+"""The store of a study: the study's inputs, its finished blocks, and the states of unfinished blocks.
 
-The store is a valid zarr group at any moment. Its root document contains everything that readers need.
+The store is a valid zarr group at any moment. The root document of the store (`zarr.json`) contains all metadata that
+readers need.
 """
 
 import contextlib
@@ -46,19 +47,19 @@ MALFORMED_STORE_ERRORS = (ValueError, LookupError, TypeError, AttributeError)
 
 
 class Store:
-    """An open store (a context manager); `layout` is the stored layout, extended by the requested runs and rounds.
+    """An open store, as a context manager; its `layout` is the stored layout plus the requested runs and rounds.
 
     Args:
-        place: the folder or URL, created when absent.
-        about: the inputs that decide the numbers (`fingerprint.describe_inputs`).
+        place: the folder or URL of the store; an absent folder is created.
+        about: descriptions of the inputs that determine the numbers (`fingerprint.describe_inputs`).
         every: minimum number of seconds between two saved states of a block.
         layout: the arrays of a study; None if the store holds named arrays.
-        meta: attributes of the study.
-        keep_states: whether to keep the states of finished blocks, to add rounds later.
+        meta: attributes of the study, which become the metadata of its result.
+        keep_states: whether to keep the states of finished blocks, so that rounds can be added later.
         exclusive: whether this process locks and creates the store; False if another process holds the store open.
 
-    Entering raises ValueError for another study or program, BlockingIOError if another process uses the folder, and
-    OSError if the path cannot be written.
+    Entering the context raises ValueError if the store belongs to another study or program, BlockingIOError if another
+    process uses the folder, and OSError if the path cannot be written.
     """
 
     def __init__(
@@ -94,7 +95,7 @@ class Store:
         return self._blocks
 
     def read_numbers(self) -> dict[str, np.ndarray] | None:
-        """Return the arrays of a store of named arrays; None if absent or (with a warning) damaged."""
+        """Return the arrays of a store of named arrays; None if they are absent, or (with a warning) damaged."""
         content = self.place.read(DOCUMENT)
         root = self._root()
         if content is None or root is None or "names" not in root[MARKER]:
@@ -130,7 +131,7 @@ class Store:
     # Blocks in progress
 
     def load_state(self, rows: JobArrays, block: int) -> tuple[int, dict[str, np.ndarray]] | None:
-        """Return round and arrays of the last state of a block, None without a state; bfloat16 is returned as bytes."""
+        """Return round and arrays of a block's last state; None if it has no state. bfloat16 is returned as bytes."""
         for rounds in sorted(self._states(rows).get(block, []), reverse=True):
             key = _state_key(rows, block, rounds)
             try:
@@ -145,7 +146,7 @@ class Store:
         return set(self._states(rows))
 
     def save_state(self, rows: JobArrays, block: int, rounds: int, arrays: Mapping[str, np.ndarray]) -> None:
-        """Save the state of a block in one file, so that it is complete or absent; then remove earlier states."""
+        """Save the state of a block in one file, which is complete or absent; then remove its earlier states."""
         file = io.BytesIO()
         np.savez(file, **arrays)  # type: ignore[arg-type]
         content = file.getvalue()
@@ -204,7 +205,7 @@ class Store:
                     self.place.write(new)
 
     def _root(self) -> dict[str, Any] | None:
-        """Return the attributes of the store; None if absent, or if damaged (then it sets the document aside)."""
+        """Return the attributes of the store; None if there are none. A damaged root document is renamed: also None."""
         content = self.place.read(DOCUMENT)
         if content is None:
             return None
@@ -218,7 +219,7 @@ class Store:
         return None
 
     def _check_owner(self, attributes: Mapping[str, Any] | None) -> None:
-        """Raise an error if the attributes are those of another program or of a saved result."""
+        """Raise an error if the attributes show that the store belongs to another program or is a saved result."""
         if attributes is not None and MARKER not in attributes:
             raise ValueError(f"checkpoint {self.place.name} is a zarr store of another program; give another folder")
         if attributes is not None and store_format(attributes) == RESULT:
@@ -240,7 +241,7 @@ class Store:
             raise self._other(str(error)) from None
 
     def _check_records(self) -> None:
-        """Check, without a root document, that no block belongs to another study."""
+        """Check that no block belongs to another study, if the root document is missing."""
         for folder in self.place.names(RECORDS_FOLDER):
             for name in self.place.names(f"{RECORDS_FOLDER}/{folder}"):
                 try:
@@ -253,7 +254,7 @@ class Store:
 
     @staticmethod
     def _merge_attributes(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
-        """Merge attributes; runs and rounds never decrease, and the stored precision and interval are left out."""
+        """Merge attributes: `n_runs` and `n_rounds` never decrease; stored precision and interval are dropped."""
         grown = {name for name in ("n_runs", "n_rounds") if name in theirs and name in ours}
         most = {name: max(theirs[name], ours[name]) for name in grown}
         precision_attributes = MARKER, "precision", "interval"
@@ -289,7 +290,7 @@ def update_attributes(where: str | os.PathLike[str], meta: Mapping[str, Any]) ->
 
 
 def metadata_documents(layout: StoreLayout) -> dict[str, bytes]:
-    """Return the files of coordinates and of all documents except the root document."""
+    """Return the files of the coordinates, and all metadata documents except the root document."""
     arrays, groups = layout.tree()
     files = {f"{path}/{DOCUMENT}": plain_group() for path in groups}
     files |= {f"{path}/{DOCUMENT}": encode_document(spec.document()) for path, spec in arrays.items()}
@@ -299,12 +300,12 @@ def metadata_documents(layout: StoreLayout) -> dict[str, bytes]:
 
 
 def root_document(layout: StoreLayout, attributes: Mapping[str, Any]) -> bytes:
-    """Return the root document of a store, which contains all other documents."""
+    """Return the root document of a store, which contains all other metadata documents."""
     return group_document(attributes, *layout.tree())
 
 
 def parse_attributes(content: bytes) -> dict[str, Any] | None:
-    """Return the attributes in a zarr document; None if it is not one."""
+    """Return the attributes in a zarr document; None if the content is not a zarr document."""
     try:
         root = json.loads(content)
         attributes = root.get("attributes", {})
@@ -314,13 +315,13 @@ def parse_attributes(content: bytes) -> dict[str, Any] | None:
 
 
 def store_format(attributes: Mapping[str, Any]) -> Any:
-    """Return the format of a jaxonline store by its attributes; None for another store."""
+    """Return the format of a store from its attributes; None for a store that jaxonline did not write."""
     marker = attributes.get(MARKER)
     return marker.get("format") if isinstance(marker, Mapping) else None
 
 
 def check_format(name: str, attributes: Mapping[str, Any]) -> None:
-    """Raise ValueError if another version of jaxonline wrote the store in a format that this one cannot read."""
+    """Raise ValueError if the store has a format of another version of jaxonline that this version cannot read."""
     kind = str(store_format(attributes))
     if re.fullmatch(r"jaxonline (study|numbers|result) \d+", kind) and kind not in (STUDY, NUMBERS, RESULT):
         version = attributes.get("versions", {}).get("jaxonline", "another version")
@@ -331,7 +332,7 @@ def check_format(name: str, attributes: Mapping[str, Any]) -> None:
 
 
 def _is_intact(marker: Any) -> bool:
-    """Whether the root document is complete and matches its hash."""
+    """Return whether the root document is complete and matches its hash."""
     try:
         if marker["format"] == STUDY:
             StoreLayout.of(marker["layout"])

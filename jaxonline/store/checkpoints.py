@@ -1,4 +1,4 @@
-"""Checkpoints of a study: the place of its numbers, and the inputs that identify the study."""
+"""Checkpoints of a study: the folder or URL of the study's numbers, and the inputs that identify the study."""
 
 import dataclasses
 import os
@@ -19,27 +19,30 @@ from jaxonline.store.layout import StoreLayout
 class Checkpoint:
     """The place where a study stores its computed numbers. A `checkpoint=` argument also accepts a path or URL.
 
-    A checkpoint is a zarr store, which `xarray.open_zarr` opens at any moment: its arrays have the labels (learner,
-    run, round), and NaN where nothing is computed yet. `jo.load_result` also reads a checkpoint.
+    A checkpoint is a zarr store, which `xarray.open_zarr` opens at any moment. The arrays of a checkpoint have the
+    labels (learner, run, round), and are NaN where nothing is computed yet. `jo.load_result` also reads a checkpoint.
 
-    A checkpoint belongs to one study. Before use, the inputs that decide the numbers are compared: all numbers, the
-    source of your functions and classes, the globals they read, versions of libraries, and the kind of device. A
-    different study raises an error that names the difference. Some inputs cannot be inspected (a random generator that
-    a function reads, a function without source). For such inputs give a `version`, and change it with the code: then
-    the version and the numbers are compared, but not the sources.
+    A checkpoint belongs to one study. Before a checkpoint is used, the stored inputs that determine the numbers are
+    compared with the new inputs: all numbers, the source of your functions and classes, the globals that your code
+    reads, versions of libraries, and the kind of device. A different study raises an error that names the difference.
+    Some inputs cannot be inspected (a random generator that a function reads, a function without source). For such
+    inputs give a `version`, and change the version whenever you change the code: then the version and the numbers are
+    compared, but not the sources.
 
-    A study with more runs or more rounds is the same study: it continues, and recorded values stay. For more rounds,
-    each block continues from its state at the old horizon if `keep_states` was set, and otherwise restarts at round 1.
+    A study with more runs or more rounds counts as the same study: the study continues, and recorded values stay. If
+    more rounds are requested, each block continues from its state at the old horizon if `keep_states` was set, and
+    otherwise restarts at round 1.
 
-    Blocks have checksums. A damaged block is renamed, with a warning, and computed again. One process at a time uses a
-    folder. A URL (`s3://bucket/study`, anything that fsspec reaches) is not locked: two processes do the same work
-    twice and write the same bytes.
+    Blocks have checksums. A damaged block is renamed, with a warning, and computed again. Only one process at a time
+    can use a folder. A URL (`s3://bucket/study`, anything that fsspec reaches) is not locked: if two processes use the
+    same URL, they do the same work twice and write the same bytes.
 
     Args:
-        folder: a path, created when absent, or a URL.
+        folder: a path or a URL; an absent folder is created.
         version: your name for this version of the study.
         every: number of seconds between two saved states of an unfinished block.
-        keep_states: whether to keep the states of learners at the horizon, to add rounds later. They may be large.
+        keep_states: whether to keep the states of learners at the horizon, so that rounds can be added later. States
+            may be large.
 
     Raises:
         TypeError: `folder` is not a path.
@@ -77,25 +80,26 @@ class Checkpoint:
 
     @classmethod
     def of(cls, given: "str | os.PathLike[str] | Checkpoint") -> "Checkpoint":
-        """Convert the value of a `checkpoint` argument."""
+        """Convert the value of an argument `checkpoint` to a `Checkpoint`."""
         return given if isinstance(given, Checkpoint) else cls(given)
 
     def __truediv__(self, name: str) -> "Checkpoint":
-        """Return the checkpoint of a part of the study: a folder inside of this one."""
+        """Return the checkpoint of a part of the study, which is a folder inside the folder of the study."""
         inside = f"{str(self.folder).rstrip('/')}/{name}" if is_url(self.folder) else Path(self.folder) / name
         return dataclasses.replace(self, folder=inside)
 
     def code(self, items: Mapping[str, Any]) -> str:
-        """Return a hash of the user code that the items use, or the version; TypeError if code cannot be inspected."""
+        """Return the version, or else a hash of the user's code in `items`; TypeError if code cannot be inspected."""
         return hash_user_code(items) if self.version is None else self.version
 
     def open(
         self, study: Mapping[str, Any], layout: StoreLayout | None = None, meta: Mapping[str, Any] | None = None,
         exclusive: bool = True,
     ) -> Store:  # fmt: skip
-        """Return the store, a context manager.
+        """Return the store of the checkpoint, which is a context manager.
 
-        Raises a TypeError or a ValueError for inputs that need a version and for a URL that cannot be reached.
+        Raises a TypeError if an input cannot be inspected and needs a `version`, and a ValueError if a URL cannot be
+        reached.
 
         Args:
             study: all inputs that decide the numbers, by name.

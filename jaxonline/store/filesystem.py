@@ -1,8 +1,8 @@
 """Storage of a study: a local folder, or anything that fsspec reaches by a URL.
 
-A file has a key relative to the storage, such as "a/b/c". A folder is not written through fsspec or zarr's
-`LocalStore`: neither waits until a file is on the disk, and zarr's files were not atomic before zarr-python's pull
-request 3412.
+A file has a key relative to the storage, such as "a/b/c". Local folders are not written with fsspec or zarr's
+`LocalStore`: neither of them waits until a file is on the disk, and zarr's files were not atomic before zarr-python's
+pull request 3412.
 """
 
 import contextlib
@@ -30,12 +30,12 @@ SYNC_THREADS = 8
 
 
 def is_url(where: Any) -> bool:
-    """Whether a location is a URL, such as `s3://bucket/study`."""
+    """Return whether a location is a URL, such as `s3://bucket/study`."""
     return isinstance(where, str) and "://" in where
 
 
 def storage_at(where: str | os.PathLike[str]) -> "Folder | Bucket":
-    """Return the storage of a path or URL; raises ValueError for an unknown kind of URL or a missing package."""
+    """Return the `Folder` or `Bucket` of a path or URL; ValueError for an unknown kind of URL or a missing package."""
     path = local_path(where)
     return Bucket(str(where)) if path is None else Folder(path)
 
@@ -54,7 +54,7 @@ def local_path(where: str | os.PathLike[str]) -> Path | None:
 
 
 class Folder:
-    """A folder on a disk. Files are complete or absent, even if the process is killed; errors name the folder."""
+    """A folder on a disk. A file is complete or absent, even if the process is killed; errors name the folder."""
 
     def __init__(self, path: Path, scratch: Path | None = None):
         self.name, self._path, self._given_path = str(path), path.absolute(), path
@@ -63,11 +63,11 @@ class Folder:
 
     @property
     def address(self) -> str:
-        """The absolute path, for other processes."""
+        """The absolute path of the folder, which is valid in other processes too."""
         return str(self._path)
 
     def read(self, key: str) -> bytes | None:
-        """Return the content of a file: b"" for a folder, None if absent."""
+        """Return the content of a file; b"" if the key names a folder, None if the file is absent."""
         try:
             return (self._path / key).read_bytes()
         except (FileNotFoundError, NotADirectoryError):
@@ -78,8 +78,8 @@ class Folder:
     def write(self, files: Mapping[str, bytes], durable: bool = True) -> None:
         """Write files to temporary names, wait for the disk (if `durable`), and rename them.
 
-        Without `durable`, files survive a killed process, but not a power failure. After an OSError, each file is
-        complete or unchanged.
+        If `durable` is False, the files survive a killed process, but not a power failure. After an OSError, each file
+        is either completely written or unchanged.
         """
         beside = {self._scratch / uuid.uuid4().hex: self._path / key for key in files}
         with name_in_errors(self._given_path):
@@ -99,7 +99,7 @@ class Folder:
                     path.unlink(missing_ok=True)
 
     def remove(self, key: str) -> None:
-        """Remove a file, or a folder with its content."""
+        """Remove a file, or a folder with all its files."""
         path = self._path / key
         with name_in_errors(self._given_path):
             if path.is_dir():
@@ -108,20 +108,20 @@ class Folder:
                 path.unlink(missing_ok=True)
 
     def names(self, key: str = "") -> list[str]:
-        """List a folder; empty if absent."""
+        """List the names in a folder; the list is empty if the folder is absent."""
         try:
             return sorted(os.listdir(self._path / key))
         except (FileNotFoundError, NotADirectoryError):
             return []
 
     def set_aside(self, key: str) -> str | None:
-        """Rename a damaged file; return its new name, or None if absent."""
+        """Rename a damaged file; return its new name, or None if the file is absent."""
         path = self._path / key
         return set_aside(path).name if os.path.lexists(path) else None
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """Lock the folder while this process lives; BlockingIOError if it is locked, OSError if it is not writable."""
+        """Context manager: lock the folder; BlockingIOError if it is locked already, OSError if it is not writable."""
         with name_in_errors(self._given_path):
             self._blocks.mkdir(parents=True, exist_ok=True)
             file = (self._blocks / "lock").open("ab")
@@ -151,7 +151,7 @@ class Folder:
             )  # fmt: skip
 
     def _create(self, folder: Path) -> set[Path]:
-        """Create a folder; return the folders with new entries."""
+        """Create a folder and its parents; return the folders that have new entries."""
         new = {folder}
         while not folder.exists():
             folder = folder.parent
@@ -161,7 +161,7 @@ class Folder:
 
 
 class Bucket:
-    """Files that fsspec reaches by a URL, with its configuration. A file is complete or absent. There are no locks."""
+    """Files at a URL, read and written by fsspec. A file is complete or absent. Nothing is locked."""
 
     def __init__(self, url: str):
         self.name = url
@@ -178,7 +178,7 @@ class Bucket:
         self._root, self.address = root.rstrip("/"), url
 
     def read(self, key: str) -> bytes | None:
-        """Return the content of a file, None if absent."""
+        """Return the content of a file; None if the file is absent."""
         try:
             return self._do("cat_file", self._at(key))
         except FileNotFoundError:
@@ -199,7 +199,7 @@ class Bucket:
         self._do("copy", [self._at(key) for key in keys], [self._at(key) for key in keys.values()])
 
     def names(self, key: str = "") -> list[str]:
-        """List the names below a key; empty if absent."""
+        """List the names below a key; the list is empty if the key is absent."""
         self._do("invalidate_cache")
         try:
             paths = self._do("ls", self._at(key), detail=False)
@@ -208,7 +208,7 @@ class Bucket:
         return sorted(path.rstrip("/").rpartition("/")[2] for path in paths)
 
     def set_aside(self, key: str) -> str | None:
-        """Rename a damaged file; return its new name, or None if absent."""
+        """Rename a damaged file; return its new name, or None if the file is absent."""
         content = self.read(key)
         if content is None:
             return None
@@ -222,14 +222,14 @@ class Bucket:
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """Do nothing: two processes that write at the same time write the same complete files."""
+        """Do nothing: a URL needs no lock, since two processes at the same time write equal, complete files."""
         yield
 
     def _at(self, key: str) -> str:
         return f"{self._root}/{key}".rstrip("/")
 
     def _do(self, method: str, *arguments: Any, **options: Any) -> Any:
-        """Call fsspec; any failure is an OSError that names the URL."""
+        """Call a method of fsspec; any failure becomes an OSError that names the URL."""
         try:
             return getattr(self._files, method)(*arguments, **options)
         except OSError as error:

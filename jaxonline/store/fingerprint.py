@@ -1,10 +1,9 @@
-"""Fingerprints of the inputs that determine the numbers of a study: a short text for each input, by its name.
+"""Fingerprints of the inputs that determine the numbers of a study: a short text for each named input.
 
-The texts are the same in every process.
-
-The texts include numbers, structure, and, for every function and class reached, its source and the globals that it
-reads. Installed libraries are included by name and version, and this package by its files. An input that cannot be
-inspected (such as a function without source) raises an error, unless the user gives a version of the study.
+The texts are the same in every process. A text is made from the numbers and the structure of an input, and from the
+source and the globals of every function and class in the input. An installed library enters by its name and version,
+and jaxonline by the content of its files. An input that cannot be inspected (such as a function without source) causes
+an error, unless the user gives a version of the study.
 """
 
 import copyreg
@@ -53,10 +52,10 @@ DESCRIPTORS = (
 
 
 def describe_inputs(study: Mapping[str, Any], version: str | None = None) -> dict[str, str]:
-    """Describe the inputs that decide the numbers: parts of the study, sources and globals, versions.
+    """Return fingerprints of all inputs that determine the numbers: parts of the study, sources, globals, versions.
 
-    With the user's `version` of the code, sources, globals and versions of libraries are left out, and so are inputs
-    that cannot be inspected. Without a version, such inputs raise TypeError.
+    If the user gives a `version` of the code, the fingerprints leave out sources, globals and versions of libraries,
+    and inputs that cannot be inspected. Without a `version`, inputs that cannot be inspected raise TypeError.
     """
     walk = _Walk(vouched=version is not None)
     about = {name: _short_text(item) or walk.hash_of(item, name) for name, item in study.items()}
@@ -68,7 +67,7 @@ def describe_inputs(study: Mapping[str, Any], version: str | None = None) -> dic
 
 
 def hash_user_code(items: Mapping[str, Any]) -> str:
-    """Hash the user sources and globals that named items use; "" without any, TypeError if one cannot be inspected."""
+    """Hash the user's sources and globals that named items use; "" if they use none, TypeError if uninspectable."""
     walk = _Walk(vouched=False)
     for name, item in items.items():
         walk.hash_of(item, name)
@@ -88,7 +87,7 @@ def _package_hash() -> str:
 
 
 class _Walk:
-    """A walk that hashes items by content; `details` has the hashes of the sources and globals reached, by name."""
+    """Hashes items recursively by content; `details` has the hashes of the sources and globals on the way, by name."""
 
     def __init__(self, vouched: bool):
         self.details: dict[str, str] = {}
@@ -181,7 +180,7 @@ class _Walk:
             )
 
     def _instance(self, item: Any) -> Iterator[Any]:
-        """Yield the class, the attributes, and the state that the class adds when pickled."""
+        """Yield the class of an instance, its attributes, and the further state that `pickle` would write."""
         kind = type(item)
         yield kind
         attributes = attributes_of(item)
@@ -213,7 +212,7 @@ class _Walk:
         return installed and top_level_package(installed.replace(" ", ".")) if self._vouched else installed
 
     def _known_name(self, item: Any) -> str | None:
-        """Return the name of an object in a library, None for other objects."""
+        """Return the name of an object that belongs to a library; None for other objects."""
         module, name = getattr(item, "__module__", None), getattr(item, "__qualname__", getattr(item, "__name__", None))
         if not isinstance(module, str) or not isinstance(name, str) or isinstance(item, types.ModuleType):
             return None
@@ -274,7 +273,7 @@ class _Walk:
                 self._record(label, digest)
 
     def _module(self, module: types.ModuleType, names: tuple[str, ...]) -> Iterator[Any]:
-        """Yield the attributes of a user's module that the code reads, or the module's source if it reads none."""
+        """Yield the attributes of a user's module that the code reads; if it reads none, the module's source."""
         installed, place = self._library(module.__name__), (id(module), names)
         if installed is not None or self._vouched:
             yield installed or module.__name__

@@ -1,7 +1,7 @@
 """Layout of a study in its store: arrays labelled (learner, run, round), divided into blocks of runs.
 
-A block of a job consists of one chunk of each of its arrays, and a record, written last, with the number of rounds and
-a hash. No two blocks share a file, so they can be written in any order by any process.
+A block of a job is stored as one chunk of each of the job's arrays, and a record with the number of rounds and a hash.
+The record is written last. No two blocks share a file, so that any process can write any block at any time.
 """
 
 import hashlib
@@ -33,8 +33,8 @@ RECORD_SPEC = ArraySpec(("block", "entry"), (1, len(RECORD_ENTRIES)), (1, len(RE
 class JobArrays(NamedTuple):
     """The arrays that a job computes, and their part of the study's arrays.
 
-    `axes` are the axes of the arrays in the store. Values are equal along the other axes, and there the arrays of a
-    block have one entry.
+    `axes` are the axes of the arrays in the store. If learner, run or round is not among these axes, values are equal
+    along it, and the arrays of a block have one entry along it.
     """
 
     name: str  # of its records
@@ -45,11 +45,11 @@ class JobArrays(NamedTuple):
     axes: tuple[str, ...] = AXES
 
     def blocks(self, runs: int) -> int:
-        """Return the number of blocks for this number of runs."""
+        """Return the number of blocks of the job for a number of runs."""
         return -(-runs // self.width) if "run" in self.axes else 1
 
     def part(self, block: int) -> tuple[slice, slice]:
-        """Return the learners and runs of a block, as slices of the study."""
+        """Return the learners and the runs of a block, as slices of the axes of the study."""
         runs = slice(block * self.width, (block + 1) * self.width)
         return slice(*self.learners) if "learner" in self.axes else slice(None), runs if "run" in self.axes else slice(
             None
@@ -57,7 +57,7 @@ class JobArrays(NamedTuple):
 
 
 class StoreLayout(NamedTuple):
-    """The content of the store of a study."""
+    """Description of the arrays in the store of a study: learners, runs, rounds, measures, jobs and chunks."""
 
     learners: tuple[str, ...]
     runs: int  # length of the run axis: the largest number requested so far
@@ -81,7 +81,7 @@ class StoreLayout(NamedTuple):
 
     @staticmethod
     def of(metadata: Mapping[str, Any]) -> "StoreLayout":
-        """Read the JSON of `to_json`; raises ValueError, LookupError or TypeError if it is malformed."""
+        """Return the layout from the JSON of `to_json`; ValueError, LookupError or TypeError if it is malformed."""
         rows = tuple(
             JobArrays(name, label, tuple(outputs), (learners[0], learners[1]), int(width), tuple(axes))
             for name, label, outputs, learners, width, axes in metadata["rows"]
@@ -91,11 +91,11 @@ class StoreLayout(NamedTuple):
         return StoreLayout(runs=int(metadata["runs"]), measures=measures, rows=rows, **lists)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields for JSON."""
+        """Return the fields of the layout as a dictionary for JSON."""
         return self._asdict()
 
     def extended(self, asked: "StoreLayout") -> "StoreLayout":
-        """Add the runs and rounds of `asked`; for another or a shorter study raise a ValueError with the difference."""
+        """Return the layout with the runs and rounds of `asked`; ValueError if `asked` is another or shorter study."""
         if any(getattr(self, name) != getattr(asked, name) for name in ("learners", "measures", "rows")):
             raise ValueError("what is recorded")
         if asked.horizon < self.horizon:
@@ -113,11 +113,11 @@ class StoreLayout(NamedTuple):
         return self.rounds[-1]
 
     def recorded(self, rounds: int) -> int:
-        """Return how many recorded rounds are among the first `rounds` rounds."""
+        """Return the number of recorded rounds up to round `rounds`."""
         return sum(t <= rounds for t in self.rounds)
 
     def outputs(self) -> dict[str, ArraySpec]:
-        """Return the arrays that jobs compute, by name."""
+        """Return the specifications of the arrays that jobs compute, by name."""
         sizes: dict[str, int] = dict(zip(AXES, (len(self.learners), self.runs, len(self.rounds)), strict=True))
         specs = {}
         for rows in self.rows:
@@ -133,7 +133,7 @@ class StoreLayout(NamedTuple):
         return specs
 
     def specs(self) -> dict[str, ArraySpec]:
-        """Return all arrays by name: coordinates and outputs."""
+        """Return the specifications of coordinates and of the arrays that jobs compute, by name."""
         learners, runs, rounds = len(self.learners), self.runs, len(self.rounds)
         return {
             "run": ArraySpec(("run",), (runs,), self.chunks[1:2], "int64"),
@@ -143,7 +143,7 @@ class StoreLayout(NamedTuple):
         }
 
     def records(self) -> dict[str, ArraySpec]:
-        """Return the arrays of records, by job name."""
+        """Return the specifications of the arrays of block records, by the name of the job."""
         return {
             rows.name: RECORD_SPEC._replace(
                 shape=(rows.blocks(self.runs), len(RECORD_ENTRIES)),
@@ -153,12 +153,12 @@ class StoreLayout(NamedTuple):
         }
 
     def tree(self) -> tuple[dict[str, ArraySpec], tuple[str, ...]]:
-        """Return all arrays (by path) and groups of the store, except states."""
+        """Return the specifications of all arrays in the store by path, and its groups; states are left out."""
         arrays = {encode_name(name): spec for name, spec in self.specs().items()}
         return arrays | {f"{RECORDS_FOLDER}/{name}": spec for name, spec in self.records().items()}, GROUPS
 
     def coordinates(self) -> dict[str, np.ndarray]:
-        """Return the labels in whole chunks; readers do not see runs beyond the shape."""
+        """Return the labels of learners, runs and rounds, padded to whole chunks; readers do not see the padding."""
         _, run, recorded = self.chunks
         rounds = np.full(-(-len(self.rounds) // recorded) * recorded, -1)
         rounds[: len(self.rounds)] = self.rounds
@@ -168,30 +168,30 @@ class StoreLayout(NamedTuple):
 
 
 class FinishedBlock(NamedTuple):
-    """A finished block: the number of rounds, and arrays by name [learners, runs, recorded rounds, ...]."""
+    """The numbers of a finished block: number of rounds, and arrays by name [learners, runs, recorded rounds, ...]."""
 
     rounds: int
     arrays: dict[str, np.ndarray]
 
 
 class Damaged(Exception):
-    """A block does not match its record."""
+    """The numbers of a block do not match the hash in the block's record."""
 
 
 class Blocks:
-    """The blocks of a study; `study` is the hash of its inputs, and `repairs` renames damaged blocks."""
+    """Reads and writes the blocks of a study with the input hash `study`; `repairs`: rename damaged blocks."""
 
     def __init__(self, place: Folder | Bucket, study: str, layout: StoreLayout, repairs: bool):
         self.place, self.study, self.layout = place, study, layout
         self._repairs, self._specs = repairs, layout.outputs()
 
     def finished(self, rows: JobArrays) -> set[int]:
-        """Return the blocks of a job that have a record."""
+        """Return the indices of a job's blocks that have a record."""
         names = (name.split(".") for name in self.place.names(f"{RECORDS_FOLDER}/{rows.name}"))
         return {int(name[1]) for name in names if len(name) == 3 and name[0] == "c" and name[1].isdigit()}
 
     def read(self, rows: JobArrays, block: int) -> FinishedBlock | None:
-        """Return a finished block; None if absent or (with a warning) damaged, ValueError if of another study."""
+        """Return a finished block; None if absent or (with a warning) damaged, ValueError if from another study."""
         try:
             return self._read(rows, block)
         except Damaged:
@@ -205,7 +205,7 @@ class Blocks:
             return None
 
     def write(self, rows: JobArrays, block: int, finished: FinishedBlock) -> None:
-        """Write the chunks of a block and then, when they are on the disk, its record."""
+        """Write the chunks of a block and, when the chunks are on the disk, the record of the block."""
         files = {}
         for name, key, part in self._chunks(rows, block, finished.rounds):
             files[key] = self._specs[name].encode(finished.arrays[name][part])
@@ -236,7 +236,7 @@ class Blocks:
         return finished
 
     def _chunks(self, rows: JobArrays, block: int, rounds: int) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
-        """Yield for each chunk of a block the array name, the key, and the chunk's part of the block's array."""
+        """Yield for each chunk of a block: name of the array, key of the chunk, and part of the block's array in it."""
         recorded, (start, stop) = self.layout.recorded(rounds), rows.learners
         for name in rows.outputs:
             spec = self._specs[name]
@@ -260,7 +260,7 @@ class Blocks:
                 yield name, f"{encode_name(name)}/{spec.key(index)}", tuple(part for _, part in chunk)
 
     def _digest(self, rows: JobArrays, block: int, finished: FinishedBlock) -> list[int]:
-        """Return the SHA-256 of the identity and numbers of a block, as four integers."""
+        """Return the SHA-256 hash of a block (study, job, index, rounds, numbers) as four integers."""
         rounds = self.layout.rounds[: self.layout.recorded(finished.rounds)]
         digest = hashlib.sha256(json.dumps([self.study, rows.name, block, finished.rounds, rounds]).encode())
         for name in rows.outputs:
@@ -270,7 +270,7 @@ class Blocks:
 
 
 def axes_of(name: str) -> tuple[str, ...]:
-    """Return the axes (of learner, run and round) of an array of a block."""
+    """Return the axes of a block's array: learner, run and, except for arrays of first rounds, round."""
     return AXES[:2] if name in FIRST_ROUND_ARRAYS else AXES
 
 
@@ -286,5 +286,5 @@ def _decode(spec: ArraySpec, content: bytes | None) -> np.ndarray:
 
 
 def fingerprint(about: Mapping[str, str]) -> str:
-    """Hash a description of inputs."""
+    """Return the hash of a description of a study's inputs."""
     return hashlib.sha256(repr(sorted(about.items())).encode()).hexdigest()[:16]

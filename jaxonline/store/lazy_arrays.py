@@ -1,7 +1,7 @@
-"""Arrays of a study that are too large for memory: they stay in the store and are read when indexed.
+"""Lazy arrays of a study, for numbers that are too large for memory: the store is read when an array is indexed.
 
-The lazy arrays of zarr and xarray are not used: they read a deleted chunk as NaN and do not notice that another study
-has replaced the first. The arrays of this module raise an error in both cases.
+The lazy arrays of zarr and xarray read a deleted chunk as NaN, and do not notice if another study replaces the stored
+study. The arrays of this module raise an error in both cases.
 """
 
 import itertools
@@ -22,10 +22,10 @@ PORTION_ENTRIES = 1 << 20  # numbers of a stored array to process at a time
 
 
 def finished_rounds(blocks: Blocks, read: bool = True) -> dict[str, np.ndarray]:
-    """Return how many recorded rounds are stored for each learner and run [L, R], by array name.
+    """Return the number of stored recorded rounds for each learner and run [L, R], by name of the array.
 
-    With `read` each block is compared with its record; a damaged block counts as missing, with a DamagedStoreWarning.
-    Otherwise all rounds are assumed to be stored.
+    If `read` is True, each block is compared with its record, and a damaged block counts as missing, with a
+    DamagedStoreWarning. If `read` is False, all rounds are assumed to be stored.
     """
     layout = blocks.layout
     shape, known = (len(layout.learners), layout.runs), dict[str, np.ndarray]()
@@ -41,20 +41,21 @@ def finished_rounds(blocks: Blocks, read: bool = True) -> dict[str, np.ndarray]:
 
 
 class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array [L, R, G, ...] (or [L, R]) in a store. Indexing, conversion and arithmetic return NumPy arrays.
+    """A lazy array [L, R, G, ...] or [L, R] in a store. Indexing, conversion and arithmetic return NumPy arrays.
 
-    Integers and slices read only the selected part. Reading raises OSError if the store is gone or was replaced, and
-    ValueError if the numbers are damaged.
+    Indexing with integers and slices reads only the selected part. Reading raises OSError if the store is gone or was
+    replaced, and ValueError if the numbers are damaged.
 
     Args:
         place: storage of the store.
         name: name of the array in the store.
-        spec: specification of the stored array, with some of the axes learner, run and round; values are equal along
-            missing axes.
-        known: number of stored recorded rounds [L, R]; later rounds are NaN, or -1 for integers.
+        spec: specification of the stored array, which has some of the axes learner, run and round. Values are equal
+            along an axis that the stored array does not have.
+        known: number of stored recorded rounds of each learner and run [L, R]; entries of later rounds are NaN, or -1
+            in integer arrays.
         runs: the runs of the store to include.
-        rounds: the recorded rounds to include, by position.
-        first: the root document of the store.
+        rounds: positions of the recorded rounds to include.
+        first: the content of the store's root document when the array was made.
     """
 
     def __init__(
@@ -80,17 +81,17 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
         return math.prod(self.shape) * self.dtype.itemsize
 
     def is_there(self) -> bool:
-        """Whether the store still contains these numbers."""
+        """Return whether the store still contains the numbers of this array."""
         return _still_contains(self._first, self._place.read(DOCUMENT))
 
     def is_same_along(self, axis: int) -> bool:
-        """Whether the numbers are equal along an axis."""
+        """Return whether the numbers of this array are equal along an axis."""
         return self._axes[axis] not in self._spec.dims
 
     def select_part(
         self, learners: Any = slice(None), runs: Any = slice(None), rounds: Any = slice(None)
     ) -> "StoredArray":
-        """Return the array of some learners, runs and rounds, without reading it."""
+        """Return the lazy array of some learners, runs and rounds, without reading numbers."""
         if not isinstance(learners, slice):
             learners = np.asarray(learners)
         selected = copy(self)
@@ -102,7 +103,7 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
         return selected
 
     def with_zeros(self, learners: Sequence[int]) -> "StoredArray":
-        """Return the array with 0 for some learners, by position, in all known entries."""
+        """Return the lazy array with all known entries of some learners (given by position) set to 0."""
         selected = copy(self)
         selected._zero = tuple(self._learners[list(learners)])
         return selected
@@ -136,7 +137,7 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
         return numbers[dropped][(*(slice(None) for i in dropped if i != 0), *axes[3:])]
 
     def _read(self, *at: np.ndarray) -> np.ndarray:
-        """Read the numbers at positions of the axes, chunk by chunk; a view if values are equal along an axis."""
+        """Read the numbers at positions of each axis, chunk by chunk; a broadcast view if equal along an axis."""
         learners, runs = at[:2]
         here = tuple(i for i, axis in enumerate(self._axes) if axis not in self._spec.dims)
         known = self._known[
@@ -185,7 +186,7 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 def _still_contains(before: bytes, now: bytes | None) -> bool:
-    """Whether the root document `now` is that of the store `before`, or of its continuation."""
+    """Return whether the root document `now` belongs to the study of the document `before`, perhaps continued."""
     if now == before:
         return True
     attributes = [parse_attributes(document or b"") or {} for document in (before, now)]
@@ -199,7 +200,7 @@ def _still_contains(before: bytes, now: bytes | None) -> bool:
 
 
 def _chunks(axes: Sequence[np.ndarray], sizes: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple, tuple]]:
-    """Yield for each chunk that contains positions: its index, the target positions, and the positions in the chunk."""
+    """Yield for each chunk with requested positions: its index, positions in the output, and positions in the chunk."""
     parts = []
     for positions, size in zip(axes, sizes, strict=True):
         chunk, order = positions // size, np.argsort(positions // size, kind="stable")
@@ -225,9 +226,10 @@ def _outer_index(positions: Sequence[Any]) -> Any:
 def study_arrays(
     blocks: Blocks, finished: Mapping[str, np.ndarray], runs: np.ndarray, recorded: np.ndarray | None = None
 ) -> dict[str, Any]:
-    """Return the numbers of a study by name: in memory if small, otherwise as `StoredArray`.
+    """Return the arrays of a study by name: in memory if they are small, otherwise as `StoredArray`.
 
-    `finished` is the result of `finished_rounds`; `recorded` are positions of recorded rounds, all by default.
+    `finished` is the result of `finished_rounds`. `recorded` are the positions of the recorded rounds to include
+    (default: all).
     """
     layout, place = blocks.layout, blocks.place
     rounds = np.arange(len(layout.rounds)) if recorded is None else recorded
@@ -239,7 +241,7 @@ def study_arrays(
 
 
 def fit_in_memory(layout: StoreLayout, runs: int) -> bool:
-    """Whether the numbers of this many runs are kept in memory."""
+    """Return whether the numbers of `runs` runs are small enough to be kept in memory."""
     run_arrays = sum(math.prod(axes) for axes in layout.measures.values()) + 1  # with the comparator loss
     return 8 * run_arrays * len(layout.learners) * runs * len(layout.rounds) <= MAX_BYTES_IN_MEMORY
 
@@ -255,7 +257,7 @@ def select_part(array: Any, learners: Any = slice(None), runs: Any = slice(None)
 def read_small_arrays(
     arrays: Mapping[str, StoredArray], read: Callable[[str], np.ndarray] | None = None
 ) -> dict[str, Any]:
-    """Read arrays into memory (with `read(name)`): all if they are small together, else only those without rounds."""
+    """Read all arrays into memory if their total size is small, otherwise only the arrays without an axis of rounds."""
     few = sum(array.nbytes for array in arrays.values()) <= MAX_BYTES_IN_MEMORY
     whole = {name: few or name in FIRST_ROUND_ARRAYS for name in arrays}
     return {
@@ -265,9 +267,9 @@ def read_small_arrays(
 
 
 def zero_nonfinite_controls(controls: Any, known: np.ndarray) -> tuple[Any, list[int]]:
-    """Set the known control variates [L, R, G] of a learner to 0 if one of them is not finite; `known` is [L, R].
+    """Set all control variates [L, R, G] of a learner to 0 if one in the `known` runs [L, R] is not finite.
 
-    Returns the control variates, and the positions of those learners.
+    Returns the control variates, and the positions of the learners whose control variates are set to 0.
     """
     bad = [
         i
@@ -283,7 +285,7 @@ def zero_nonfinite_controls(controls: Any, known: np.ndarray) -> tuple[Any, list
 
 
 def working_slices(array: Any) -> list[tuple[slice, slice]]:
-    """Return slices of learners and rounds of an array [L, R, G, ...] to process one at a time."""
+    """Return slices (learners, rounds) that divide an array [L, R, G, ...] into parts small enough for memory."""
     if not isinstance(array, StoredArray):
         return [(slice(None), slice(None))]
     n_rounds, run_entries = array.shape[2], math.prod(array.shape[1:2] + array.shape[3:])

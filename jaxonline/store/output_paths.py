@@ -1,4 +1,4 @@
-"""Checks that files and folders can be written, before the work starts, and errors that name them."""
+"""Checks, before the work starts, that output files and folders can be written; the errors name the path."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ from jaxonline.store.filesystem import is_url
 
 
 def check_folder(name: str, path: str | Path) -> Path:
-    """Check that a folder, which may be absent, can be written; otherwise raise an OSError, for a URL a ValueError."""
+    """Check that an existing or new folder can be written; raises OSError if not, and ValueError for a URL."""
     with (
         _name_option(name, path, "a folder"),
         _temporary_folder(Path(path)) as folder,
@@ -21,7 +21,7 @@ def check_folder(name: str, path: str | Path) -> Path:
 
 
 def check_file(name: str, path: str | Path) -> Path:
-    """Check that a file can be written, without a change; otherwise raise an OSError, for a URL a ValueError."""
+    """Check that a file can be written, without changing it; raises OSError if not, and ValueError for a URL."""
     with _name_option(name, path, "a file"):
         path = Path(path)
         if path.exists():
@@ -46,7 +46,7 @@ def check_distinct(files: Mapping[str, Path], folders: Mapping[str, Path] = {}) 
 
 
 def run_all_steps(*steps: Callable[[], object]) -> None:
-    """Run all steps, even if one fails; then raise an OSError with all messages of OSErrors and ValueErrors."""
+    """Run all steps, even if one fails; then raise one OSError with the messages of all OSErrors and ValueErrors."""
     errors: list[Exception] = []
     for step in steps:
         try:
@@ -59,7 +59,7 @@ def run_all_steps(*steps: Callable[[], object]) -> None:
 
 @contextlib.contextmanager
 def output_file(path: Path) -> Iterator[Path]:
-    """Context manager: create the folder of `path`; an OSError inside names the path."""
+    """Context manager: create the folder of `path`; the message of an OSError inside the context names the path."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield path
@@ -89,7 +89,7 @@ def _name_option(name: str, path: str | Path, kind: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _temporary_folder(folder: Path) -> Iterator[Path]:
-    """Context manager: create a folder, and remove the new folders at the end if they are empty."""
+    """Context manager: create a folder and its parents; at the end, remove those of the new folders that are empty."""
     places = (folder, *folder.parents)
     missing = [place for place in places if not place.exists()]
     if not places[len(missing)].is_dir():

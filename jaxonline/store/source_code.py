@@ -1,4 +1,4 @@
-"""The source of functions and classes, the values they hold and read, and the libraries of modules."""
+"""Inspection of code: the source of functions and classes, the values that code reads, and libraries of modules."""
 
 import ast
 import enum
@@ -20,7 +20,7 @@ GENERATED_ATTRIBUTES = ("_abc_impl", "_is_protocol", "_is_runtime_protocol", "__
 
 
 def source_of(function: types.FunctionType) -> str | None:
-    """Return the source of a function with its decorators; None unless it compiles to the running code."""
+    """Return the source of a function with its decorators; None unless the source compiles to the running code."""
     code = function.__code__
     source = _read_source(function)
     if source is None or code not in source.codes:
@@ -42,7 +42,7 @@ def _read_source(function: types.FunctionType) -> "_SourceText | None":
 
 
 class _SourceText:
-    """The functions of a source text: their code objects, and their segments with first lines and names."""
+    """The functions of a source text: their code objects, source segments, first lines and names."""
 
     def __init__(self, tree: ast.Module, text: str, name: str):
         self.codes = frozenset(_nested(compile(tree, name, "exec", dont_inherit=True)))
@@ -73,7 +73,7 @@ def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def names_read_by(code: types.CodeType) -> tuple[str, ...]:
-    """Return all names of globals, attributes and modules that a code object and its inner ones read."""
+    """Return the names of all globals, attributes and modules that a code object and its nested code objects read."""
     return tuple(sorted({name for inner in _nested(code) for name in inner.co_names}))
 
 
@@ -84,9 +84,10 @@ def top_level_package(module: str) -> str:
 
 @functools.cache
 def library_version(module: str) -> str | None:
-    """Return name and version of the installed library of a module; None for a user's module.
+    """Return name and version of the library that contains a module; None for a module of the user.
 
-    An editable install counts as the user's. The standard library and this package are returned by name only.
+    A module in an editable install counts as a module of the user. For the standard library and jaxonline, only the
+    name is returned.
     """
     if not is_library(module):
         return None
@@ -99,7 +100,7 @@ def library_version(module: str) -> str | None:
 
 
 def is_library(module: str) -> bool:
-    """Whether a module belongs to an installed library, the standard library or this package."""
+    """Return whether a module belongs to an installed library, the standard library or jaxonline."""
     root = top_level_package(module)
     if root == top_level_package(__name__):
         return True
@@ -147,7 +148,7 @@ def attributes_of(item: Any) -> dict[str, Any]:
 
 
 def is_written_by_author(kind: type, name: str, value: Any) -> bool:
-    """Whether the author wrote an entry of a class, rather than Python or a library."""
+    """Return whether the author of a class wrote an entry of the class; Python or a library adds other entries."""
     if name in GENERATED_ATTRIBUTES or (
         issubclass(kind, enum.Enum) and (name in kind.__members__ or name.startswith("_"))
     ):
@@ -163,7 +164,7 @@ def is_written_by_author(kind: type, name: str, value: Any) -> bool:
 
 
 def cell_content(cell: types.CellType) -> Any:
-    """Return the value of a closure cell; None if not bound yet."""
+    """Return the value of a closure cell; None if the cell has no value yet."""
     try:
         return cell.cell_contents
     except ValueError:  # not bound yet

@@ -1,8 +1,8 @@
 """Arrays in the zarr format (version 3): one JSON document for each array, one file for each chunk.
 
-Any zarr reader opens these files. They are encoded here because a study must control the order of writes and know when
-each file is on the disk, which zarr's own writers do not offer (zarr-python's files were not even atomic before its
-pull request 3412). Chunks are uncompressed numbers with a CRC32C checksum.
+Any zarr reader opens these files. This module encodes the files itself, because a study must control the order of
+writes and know when each file is on the disk. The writers of zarr-python do not offer this (zarr-python's files were
+not even atomic before its pull request 3412). Chunks are uncompressed numbers with a CRC32C checksum.
 """
 
 import itertools
@@ -23,7 +23,7 @@ _JSON_FILL_VALUES = FILL_VALUES | {"f": "NaN", "c": ["NaN", "NaN"]}  # as JSON
 
 
 class ArraySpec(NamedTuple):
-    """The description of an array. Entries of missing chunks are `FILL_VALUES`."""
+    """Specification of a zarr array. Entries of a missing chunk have the value in `FILL_VALUES` for their dtype."""
 
     dims: tuple[str, ...]  # names of the axes
     shape: tuple[int, ...]  # readers do not see entries of chunks beyond it
@@ -33,7 +33,7 @@ class ArraySpec(NamedTuple):
 
     @staticmethod
     def whole(name: str, array: np.ndarray) -> "ArraySpec":
-        """Return the spec of an array in one chunk; a dtype unknown to NumPy (bfloat16) is stored as integers."""
+        """Return the specification of an array in one chunk; bfloat16, unknown to NumPy, is stored as integers."""
         array, attributes = np.asarray(array), {}
         if array.dtype.kind == "V":
             attributes, array = {"dtype": str(array.dtype)}, array.view(f"u{array.dtype.itemsize}")
@@ -44,7 +44,7 @@ class ArraySpec(NamedTuple):
 
     @staticmethod
     def of(document: Mapping[str, Any]) -> "ArraySpec":
-        """Return the spec of a JSON document; raises LookupError or TypeError if it is malformed."""
+        """Return the specification from a JSON document; LookupError or TypeError if it is malformed."""
         shape, chunks = document["shape"], document["chunk_grid"]["configuration"]["chunk_shape"]
         dims, kind = tuple(document["dimension_names"]), document["data_type"]
         return ArraySpec(dims, tuple(map(int, shape)), tuple(map(int, chunks)), kind, document["attributes"])
@@ -67,7 +67,7 @@ class ArraySpec(NamedTuple):
         }  # fmt: skip
 
     def empty(self) -> np.ndarray:
-        """Return the array without any chunks."""
+        """Return the array whose chunks are all missing: every entry is the fill value."""
         return np.full(self.shape, FILL_VALUES[np.dtype(self.dtype).kind], self.dtype)
 
     def encode(self, chunk: np.ndarray) -> bytes:
@@ -93,17 +93,17 @@ class ArraySpec(NamedTuple):
 
 
 def is_intact(content: bytes) -> bool:
-    """Whether the content of a chunk matches its checksum."""
+    """Return whether the content of a chunk matches its checksum."""
     return _checksum(content[:-CHECKSUM_BYTES]) == content[-CHECKSUM_BYTES:]
 
 
 def encode_array(spec: ArraySpec, array: np.ndarray) -> dict[str, bytes]:
-    """Return the chunk files of an array, by name."""
+    """Return the contents of an array's chunk files, by file name."""
     return dict(encode_chunks(spec, np.asarray(array)))
 
 
 def encode_chunks(spec: ArraySpec, array: Any) -> Iterator[tuple[str, bytes]]:
-    """Yield names and contents of the chunk files of an array; each reads only its part of the array."""
+    """Yield names and contents of an array's chunk files; each step reads only the part of the array in one chunk."""
     array = array.view(spec.dtype) if "dtype" in spec.attributes else array
     counts = (-(-n // size) for n, size in zip(array.shape, spec.chunks, strict=True))
     for index in itertools.product(*map(range, counts)):
@@ -112,7 +112,7 @@ def encode_chunks(spec: ArraySpec, array: Any) -> Iterator[tuple[str, bytes]]:
 
 
 def decode_array(spec: ArraySpec, read: Callable[[str], bytes | None]) -> np.ndarray:
-    """Read an array with a function that reads files by name; raises ValueError if one is damaged or absent."""
+    """Read an array; `read` returns the file of a name. Raises ValueError if a file is damaged or absent."""
     array = np.empty(spec.shape, spec.dtype)
     for index in itertools.product(*(range(-(-n // size)) for n, size in zip(spec.shape, spec.chunks, strict=True))):
         part = tuple(slice(i * size, (i + 1) * size) for i, size in zip(index, spec.chunks, strict=True))
@@ -122,14 +122,14 @@ def decode_array(spec: ArraySpec, read: Callable[[str], bytes | None]) -> np.nda
 
 
 def group_document(attributes: Mapping[str, Any], arrays: Mapping[str, ArraySpec], groups: Sequence[str] = ()) -> bytes:
-    """Return the root document of a group: attributes, and the documents of all arrays and groups below it, by path."""
+    """Return the root document of a zarr group: attributes, and documents of all arrays and groups in it, by path."""
     nodes = {path: _group({}) for path in groups} | {path: spec.document() for path, spec in arrays.items()}
     below = {"kind": "inline", "must_understand": False, "metadata": nodes}
     return encode_document(_group(attributes) | {"consolidated_metadata": below})
 
 
 def plain_group() -> bytes:
-    """Return the document of an inner group."""
+    """Return the document of a group inside the root group."""
     return encode_document(_group({}))
 
 
@@ -139,7 +139,7 @@ def encode_document(content: Mapping[str, Any]) -> bytes:
 
 
 def encode_name(name: str) -> str:
-    """Return a name as one segment of a path."""
+    """Encode a name so that it is a single segment of a path."""
     name = name.replace("%", "%25").replace("/", "%2F")
     return name if name.strip(".") else name.replace(".", "%2E")
 
@@ -149,7 +149,7 @@ def _group(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _checksum(content: bytes) -> bytes:
-    """Return the CRC32C of content, least significant byte first."""
+    """Return the CRC32C checksum of a content, least significant byte first."""
     try:
         from google_crc32c import value
     except ImportError:  # some accelerator images lack the package

@@ -1,4 +1,4 @@
-"""Benchmarks: many learners in many games, one paired study and one store per game, and one table of ranks."""
+"""Benchmarks: comparisons of many learners in many games, with one paired study per game and one table of ranks."""
 
 import dataclasses
 import os
@@ -23,7 +23,7 @@ class Task:
 
     Attributes:
         game: the game.
-        comparator: comparator of the regret, as in `simulate`; without one, cumulative losses are compared.
+        comparator: comparator of the regret, as in `simulate`; without a comparator, cumulative losses are compared.
         n_rounds: the horizon; by default, the horizon of the benchmark.
 
     Example:
@@ -52,8 +52,8 @@ class Benchmark:
     """Learners and the games in which they are compared; the attributes are the arguments of `benchmark`.
 
     Raises:
-        TypeError: `games` is not a dictionary of games, or `learners` not a dictionary of learners.
-        ValueError: there is no game or no learner, or two names of games make the same file name.
+        TypeError: `games` is not a dictionary of games, or `learners` is not a dictionary of learners.
+        ValueError: there is no game or no learner, or the names of two games give the same file name.
 
     Example:
         >>> import jaxonline as jo
@@ -91,7 +91,7 @@ class Benchmark:
         return short_repr(self)
 
     def run(self, context: Context, *, n_runs: int, n_rounds: int, **options: Any) -> Standings:
-        """Check every learner against every game, then run the games one after the other; see `benchmark`.
+        """Check that every learner can play every game, then run the games one after the other; see `benchmark`.
 
         Raises:
             TypeError, ValueError: a learner does not fit a game and `gaps` is False; no learner fits a game, or no game
@@ -108,7 +108,7 @@ class Benchmark:
         return Standings(results, gaps, self.quantity, self.level)
 
     def match_learners(self, n_rounds: int) -> tuple[Matches, dict[tuple[str, str], str]]:
-        """Return each game's task and learners, and for each (game, learner) that do not fit, the reason."""
+        """Return the task and learners of each game, and the reason for each (game, learner) that does not fit."""
         check.count("n_rounds", n_rounds)
         matches: Matches = {}
         gaps: dict[tuple[str, str], str] = {}
@@ -162,28 +162,29 @@ def benchmark(
     cluster: Any = None,
     **options: Any,
 ) -> Standings:
-    """Compare learners on many games: ranks in each game, and which learners differ.
+    """Compare learners in many games: return their ranks in each game, and which learners differ significantly.
 
     In each game all learners meet the same instances and noise, as in `simulate`. Differences are paired and corrected
     for the number of pairs in all games together (`Standings`).
 
     Args:
-        games: by name, a `Game`, or a `Task`: a game with its comparator and horizon.
-        learners: learners by name, as in `simulate`, or functions from a `Task`, whose `n_rounds` is set, to a learner.
-        n_runs: runs of each learner in each game.
+        games: games by name, each a `Game`, or a `Task` (a game with its comparator and horizon).
+        learners: learners by name, each a learner as in `simulate`, or a function that takes a `Task` (with `n_rounds`
+            set) and returns a learner.
+        n_runs: number of runs of each learner in each game.
         n_rounds: the horizon of games that have no horizon of their own.
         key: seed from 0 to 2^32 - 1; each game gives the same numbers as `simulate` with this key.
         gaps: whether to leave out learners in games that they cannot play, instead of raising an error.
-        quantity: quantity compared after the last round: the regret by default, or the cumulative loss without
-            comparator.
-        level: probability that all statements that two learners differ in a game are right.
-        progress: as in `simulate`.
+        quantity: quantity that is compared after the last round; by default the regret, or the cumulative loss in a
+            game without comparator.
+        level: probability that all statements "these two learners differ in this game" are true together.
+        progress: progress bar or function, as in `simulate`.
         checkpoint: folder or URL with one store per game; an interrupted benchmark resumes from it.
-        cluster: as in `simulate`.
+        cluster: workers that compute the runs, as in `simulate`.
         **options: other arguments of `simulate`, for all games.
 
     Returns:
-        `Standings`, which prints as a table and contains the `Result` of every game.
+        The `Standings`, which print as a table and contain the `Result` of every game.
 
     Raises:
         TypeError, ValueError: as in `Benchmark.run`.

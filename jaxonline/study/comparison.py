@@ -1,4 +1,4 @@
-"""Comparisons: learners side by side in one game, with their step sizes, theoretical bounds, tables and curves."""
+"""Comparisons of learners in one game, with their step sizes, theoretical bounds, tables and curves."""
 
 import contextlib
 import dataclasses
@@ -24,14 +24,14 @@ from jaxonline.study.tuning import BestOf, check_etas
 
 
 class ComparisonResult(NamedTuple):
-    """The result of a `Comparison`; `labels` and `growth_start` are those of the comparison.
+    """The result of a `Comparison`; `labels` and `growth_start` are copied from the comparison.
 
     Attributes:
         result: the result of the simulation.
-        etas: eta of the steps eta / sqrt(t) by learner, where the comparison sets them.
+        etas: eta by learner, for learners whose steps eta / sqrt(t) are set by the comparison.
         bounds: the regret bound of a theorem at each recorded round [G] by learner.
         at_edge: learners whose chosen step is the smallest or the largest candidate; a better step may lie beyond.
-        tuned: the search for the step and its cost, by learner whose step was chosen.
+        tuned: for each learner whose step was chosen, the search for the step and its cost.
     """
 
     result: Result
@@ -44,18 +44,18 @@ class ComparisonResult(NamedTuple):
 
     @property
     def growth_from(self) -> int:
-        """The first round of the growth measurement."""
+        """The first round from which the growth of the regret is measured."""
         return math.ceil(self.growth_start * self.result.rounds[-1])
 
     @property
     def slope_rounds(self) -> str:
-        """The recorded rounds of the slope fit, as text."""
+        """The recorded rounds to which the slope is fitted, as text."""
         rounds = self.result.rounds[self.result.rounds >= self.growth_from]
         return f"rounds {rounds[0]:,} to {rounds[-1]:,}"
 
     @property
     def skewed_learners(self) -> tuple[str, ...]:
-        """Learners whose regret at the horizon is skewed, so that Student's interval understates one side."""
+        """Learners with skewed regret at the horizon, so that Student's interval is too short on one side."""
         return learners_with_skewed_runs(self.result, "regret")
 
     def __repr__(self) -> str:
@@ -65,7 +65,7 @@ class ComparisonResult(NamedTuple):
         return self.result._repr_html_()
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the rows of `Result.table` with labels, steps, final bounds and slopes over `slope_rounds`."""
+        """Return the rows of `Result.table`, with labels, etas, final bounds, and slopes over `slope_rounds`."""
         table = self.result.table({name: bound[-1] for name, bound in self.bounds.items()})
         growths = self.result.growth(self.growth_from)
         keys = "slope", "slope_low", "slope_high"
@@ -96,7 +96,7 @@ class ComparisonResult(NamedTuple):
 
 
 def format_places(learners_at: Mapping[str, tuple[str, ...]]) -> str:
-    """Format which learners occur at which places: "a (noise 0.1 / noise 0.3); b (noise 0.3)", or "none".
+    """Format the places of each learner, such as "a (noise 0.1 / noise 0.3); b (noise 0.3)", or "none".
 
     Example:
         >>> from jaxonline.study.comparison import format_places
@@ -127,13 +127,15 @@ def ignore_skewness_warnings() -> Iterator[None]:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Comparison:
-    """Learners in one game against one comparator.
+    """Comparison of learners in one game, against one comparator.
 
     Attributes:
         game: the game.
-        learners: learners by name, as in `simulate`; with `tune`, functions from a step size to a learner.
-        comparator: as in `simulate`, or a function from the recorded rounds to the losses of the best in hindsight.
-        bounds: by learner, the regret bound for steps eta / sqrt(t), a function of eta and the rounds such as
+        learners: learners by name, as in `simulate`; if `tune` is given, functions that take a step size and return a
+            learner.
+        comparator: comparator as in `simulate`, or a function that maps recorded rounds to the losses of the best
+            predictor in hindsight.
+        bounds: regret bound by learner for steps eta / sqrt(t): a function of eta and the rounds, such as
             `RegretBound.inverse_sqrt_step`.
         tune: one eta for all learners, one eta by learner, or a `BestOf` that chooses eta.
         labels: entries added to every row of the table.
@@ -185,7 +187,7 @@ class Comparison:
     def run(
         self, context: Context, *, n_runs: int, n_rounds: int, record_at: Any = 40, **options: Any
     ) -> ComparisonResult:
-        """Choose the steps, simulate, and compute the bounds; arguments as in `simulate`.
+        """Choose the steps, simulate the learners, and compute the bounds; arguments are as in `simulate`.
 
         `record_at` may also be a function of the horizon.
         """

@@ -1,6 +1,6 @@
 """Studies: a `Study` declares its parameters as fields, runs in a `Context` and returns a `Report`.
 
-The command line makes options, help and errors from the fields.
+The command line makes its options, help texts and error messages from the fields of a `Study`.
 """
 
 import contextlib
@@ -35,15 +35,15 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Context:
-    """The settings of a study that do not belong to its mathematics.
+    """The settings of a study that do not change its mathematics: folders, devices, seed and progress.
 
     Attributes:
         out: output folder of the study.
         checkpoint: a `Checkpoint`, or a folder or URL; an interrupted study resumes from it.
-        mesh: the devices; all by default.
-        seed: seed of all randomness, from 0 to 2^32 - 1.
-        progress: as in `simulate`.
-        cluster: as in `simulate`; workers of a cluster compute the blocks.
+        mesh: the devices that compute the study; all devices by default.
+        seed: seed of all random numbers, from 0 to 2^32 - 1.
+        progress: progress bar or function, as in `simulate`.
+        cluster: the cluster whose workers compute the blocks, as in `simulate`.
 
     Example:
         >>> from jaxonline.study import Context
@@ -107,7 +107,7 @@ class Context:
             finish()
 
     def compute_once(self, inputs: Any, compute: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-        """Return the arrays that `compute` makes of the inputs, from the checkpoint if they are there."""
+        """Return the arrays of `compute`, or the arrays that the checkpoint stores for the same inputs."""
         if self.checkpoint is None:
             return compute()
         with Checkpoint.of(self.checkpoint).open({"inputs": inputs}) as store:
@@ -124,13 +124,13 @@ class Report:
 
     Attributes:
         tables: tables by name, each written as a file.
-        figures: functions that draw a figure, by name.
-        sentences: conclusions from the numbers.
+        figures: functions that each draw a figure, by the name of the figure.
+        sentences: sentences with conclusions from the numbers.
         results: results of simulations by name.
         numbers: numbers for JSON; by default the tables.
         shown: the tables to print; all by default.
-        bounds: for the page, the regret bound at each recorded round, by name of the result and by learner.
-        page: other arguments of `results.report.page.html_page`: configuration, commands, about.
+        bounds: regret bounds at each recorded round for the HTML page, by name of the result and by learner.
+        page: other arguments of `results.report.page.html_page`, such as configuration, commands and about.
 
     Example:
         >>> import sys, tempfile
@@ -183,7 +183,7 @@ class Report:
         return strict_json({name: t.rows for name, t in self.tables.items()} if self.numbers is None else self.numbers)
 
     def html(self, title: str = "", **parts: Any) -> str:
-        """Return one HTML page; `parts` are other arguments of `results.report.page.html_page`."""
+        """Return the report as one HTML page; `parts` are further arguments of `results.report.page.html_page`."""
         return self._page(title, {name: _png(draw()) for name, draw in self.figures.items()}, **parts)
 
     def latex(self) -> str:
@@ -246,7 +246,7 @@ def _png(figure: "Figure") -> bytes:
 
 
 def folder_name(name: str) -> str:
-    """Encode a name as a folder name, distinct for distinct names: blanks become dashes, most signs become %XX.
+    """Encode a name as a folder name (distinct for distinct names): blanks become dashes, most signs become %XX.
 
     Example:
         >>> from jaxonline.study.study import folder_name
@@ -258,14 +258,14 @@ def folder_name(name: str) -> str:
 
 
 def file_name(name: str) -> str:
-    """Convert a name to that of a file or folder: signs other than letters, digits and _.+/ become dashes."""
+    """Convert a name to a file name: signs other than letters, digits and _.+/ become dashes."""
     return re.sub(r"[^\w.+/]+", "-", name).strip("-")
 
 
 class Study(pydantic.BaseModel):
-    """Base class of studies: declare fields with ranges and descriptions, a `title`, and `run`.
+    """Base class of studies: a subclass declares fields with ranges and descriptions, a `title`, and `run`.
 
-    An invalid field raises an error of one line.
+    The error message of an invalid field has one line.
 
     Raises:
         ValueError: a field is out of its range or unknown.
@@ -343,7 +343,7 @@ Names = Annotated[
 
 
 def select_by_name(field: str, names: Sequence[str], known: Mapping[str, Any]) -> dict[str, Any]:
-    """Select the entries of `known` that a field names, in their order; all of them if the field is empty.
+    """Select those entries of `known` that a field names, in the order of `known`; all if the field is empty.
 
     A name that is unknown and contains commas is read as a list of names. Unknown names raise a ValueError.
     """
@@ -358,7 +358,7 @@ def select_by_name(field: str, names: Sequence[str], known: Mapping[str, Any]) -
 
 
 def load_set(name: str, data: Sequence[str], **options: Any) -> datasets.DataSet:
-    """Call `datasets.load` for the fields `sets` and `data` of a study; fetch only if `data` is empty."""
+    """Load a data set for a study with the fields `sets` and `data`; the set is fetched only if `data` is empty."""
     local = datasets.is_local(name, data)
     if data and not local:
         raise ArgumentError("data", f"must hold {name} (got {', '.join(map(str, data))}); without data it is fetched")

@@ -1,4 +1,4 @@
-"""Choice of a step size by simulation, in other runs than those that are reported."""
+"""Choice of a step size by simulation, in other runs than the reported runs."""
 
 import dataclasses
 import time
@@ -37,7 +37,7 @@ def check_etas(name: str, etas: Any) -> None:
 def best_step(
     game: Game, make: Callable[[Any], Any], etas: Sequence[float], context: Context, n_runs: int, n_rounds: int
 ) -> Tuned:
-    """Return the step eta / sqrt(t) with the least mean loss by `jaxonline.tune`, without its `SearchEdgeWarning`."""
+    """Return the search of `jaxonline.tune` for the best step eta / sqrt(t); its `SearchEdgeWarning` is suppressed."""
     sizes = {"n_runs": n_runs, "n_rounds": n_rounds, "key": context.seed}
     options = {"mesh": context.mesh, "progress": context.progress, "checkpoint": context.checkpoint}
     with warnings.catch_warnings():
@@ -46,21 +46,22 @@ def best_step(
 
 
 def _with_next_seed(context: Context) -> Context:
-    """Return the context with the next seed (after the last one, the first)."""
+    """Return the context with the next seed; the seed 0 follows the largest seed."""
     return dataclasses.replace(context, seed=(context.seed + 1) % 2**32)
 
 
 @dataclasses.dataclass(frozen=True)
 class BestOf:
-    """Choice, for every learner, of the step eta / sqrt(t) with the least mean loss among a few candidates.
+    """Choice of a step: for every learner, the step eta / sqrt(t) with the least mean loss among a few candidates.
 
     Attributes:
-        etas: candidates by label.
-        runs: the runs that choose. "pilot": separate runs over a quarter of the rounds, all learners side by side for
-            each step, with the compiled programs of the reported runs. "third": the first third of the runs, as a sweep
-            over the steps; the other runs are reported. "halving": as many separate runs over a quarter of the rounds
-            as `jaxonline.tune` needs, on this machine also if a cluster computes the reported runs.
-        also_report: with "third", labels of steps that are also reported, as learners of that name.
+        etas: candidate values of eta, by label.
+        runs: the runs in which the step is chosen. "pilot": separate runs over a quarter of the rounds, which play all
+            learners together for each step and use the compiled programs of the reported runs. "third": the first third
+            of the runs, as a sweep over the steps; the other runs are reported. "halving": as many separate runs over a
+            quarter of the rounds as `jaxonline.tune` needs; these runs are computed on this machine even if a cluster
+            computes the reported runs.
+        also_report: with "third", labels of further steps to report; each becomes a learner with the label as its name.
     """
 
     etas: Mapping[str, float]
@@ -147,7 +148,7 @@ class BestOf:
         return select_runs(result, list(members.values()), reporting, list(members)), etas, tuned
 
     def _search(self, losses: np.ndarray, make: Callable[[Any], Any], n_rounds: int, seconds: float) -> Tuned:
-        """Search the losses of all steps in all runs [S, R] in a single rung."""
+        """Return the step with the least mean loss, from the losses of all steps in all runs [S, R], as a `Tuned`."""
         chosen, rungs = successive_halving(lambda steps, runs: losses[steps][:, runs], [losses.shape])
         learner = make(InverseSqrt(list(self.etas.values())[chosen]))
         sizes = {"n_rounds": n_rounds, "rounds": losses.size * n_rounds, "seconds": seconds}

@@ -36,5 +36,5 @@ class Bets:
         return Bets(self.stated, self.wealth + gains)
 
     def contradicted(self, level: float) -> np.ndarray:
-        """Coordinates whose stated second moment is too small, with error probability at most `level` each."""
+        """Return the coordinates whose stated second moment is too small; each is wrong with probability <= `level`."""
         return np.logaddexp.reduce(self.wealth, axis=0) - np.log(len(_SHARES)) > np.log(1 / level)

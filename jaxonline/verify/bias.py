@@ -67,13 +67,13 @@ def unbiased(
 ) -> Verification:
     """Verify that the mean of an estimator is its target.
 
-    The method follows from the given knowledge, the strongest first:
+    The given knowledge determines the method; this list starts with the strongest method:
 
     * `support`: exact enumeration, up to rounding;
     * `strata`: a test for each value of a random integer N, so that a wrong term is visible despite a tiny weight;
     * `range`: the empirical Bernstein inequality (Maurer and Pontil 2009);
     * `second_moment`: a self-normalised bound that needs only the variance;
-    * otherwise: the same bound under the assumption of a kurtosis of at most `kurtosis`.
+    * otherwise: a self-normalised bound under the assumption of a kurtosis of at most `kurtosis`.
 
     Under its assumption each method is valid for every number of samples, also with heavy tails: a correct estimator is
     called biased with probability at most `level`, all coordinates together. (A z-test fails far more often on the
@@ -82,8 +82,8 @@ def unbiased(
     that contradict the assumption make the verdict "undecided": a value outside the range, a larger second moment or
     kurtosis, or identical samples where only the kurtosis is assumed.
 
-    `level`, `power`, `detect` and a separate first block determine the number of samples. The intervals hold for all
-    numbers of samples together, so a visible bias ends the sampling early.
+    `level`, `power`, `detect` and a separate first block of samples determine the number of samples. The intervals hold
+    for all numbers of samples together, so a visible bias ends the sampling early.
 
     Args:
         estimator: a function of a key, or a struct of this package, that returns an estimate (a real or complex array,
@@ -91,7 +91,7 @@ def unbiased(
             arrays.
         target: expected mean, with the structure and shapes of the estimate.
         detect: bias to detect, in units of the largest |target|; the verdict "unbiased" means that the whole interval
-            is within it.
+            of the bias is within +-`detect`.
         level: probability of calling a correct estimator biased.
         power: probability of detecting a bias of `detect`.
         samples: number of samples (of all strata together), instead of the derived number; all of them are drawn.
@@ -101,17 +101,17 @@ def unbiased(
         strata: the estimator given N = n, and knowledge of it (`Strata`).
         range: smallest and largest value of an estimate (numbers, or arrays of the target's shape).
         second_moment: E theta^2 by coordinate, exact or an upper bound, with the target's structure; infinite gives the
-            verdict "undecided". Not for complex estimates.
-        kurtosis: largest assumed kurtosis E (theta - E theta)^4 / Var^2 of a coordinate; samples with a larger one make
-            the verdict "undecided".
+            verdict "undecided". This option is not for complex estimates.
+        kurtosis: largest assumed kurtosis E (theta - E theta)^4 / Var^2 of a coordinate; samples with a larger kurtosis
+            make the verdict "undecided".
         cap_bias: proven bound on the bias of a cap inside the estimator, in the target's units, below the bias to
             detect.
         per_coordinate: use each coordinate of the target as its own unit of `detect`, instead of the largest
-            coordinate; where it is 0, the unit is the estimator's root mean square.
+            coordinate; where the target is 0, the unit is the estimator's root mean square.
         seed: seed of the samples.
         max_samples: maximum of the derived number of samples.
-        max_seconds: time limit of the sampling. With a limit the numbers depend on the machine, but the error rates
-            hold.
+        max_seconds: time limit of the sampling. With a time limit the numbers depend on the machine, but the error
+            rates hold.
         width: samples in a block, the unit of compilation and of reproducibility.
         mesh: the devices (`jaxonline.simulation.blocks.default_mesh`); their number does not change the result.
         progress: called as `progress(done, total)` from the host.
@@ -246,7 +246,7 @@ def _method(method: str, **known: Any) -> str:
 
 
 def _second_moment(value: Any, flat: np.ndarray, layout: Layout) -> np.ndarray:
-    """Check the stated second moments; E theta^2 is at least (E theta)^2."""
+    """Return the stated second moments E theta^2 as a vector, after a check that they are at least (E theta)^2."""
     if layout.is_complex:
         raise ArgumentTypeError(
             "second_moment", "must not be given for complex estimates; give range, or estimate both parts"

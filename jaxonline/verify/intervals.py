@@ -1,7 +1,7 @@
 """Confidence intervals for a mean that hold for every number of samples, from the moments of the samples.
 
 No interval uses the central limit theorem: estimators that divide by small probabilities are skewed and heavy-tailed,
-and the normal approximation then raises far more false alarms than stated. Each interval needs knowledge instead: a
+and the normal approximation then raises far more false alarms than stated. Instead, each interval needs knowledge: a
 range, a second moment, or a bound on the kurtosis. All functions act entry by entry and broadcast.
 
 * `Bernstein`: values in [low, high]. Maurer and Pontil 2009, Theorem 4 (empirical Bernstein).
@@ -14,9 +14,10 @@ range, a second moment, or a bound on the kurtosis. All functions act entry by e
   inequality above applies.
 
 The average is over supermartingales in n. With r fixed for the number of samples `planned`, the second interval holds
-for all n at once (Ville's inequality). The third interval also does: exp(-l sum Z + l n EZ - l^2 n E Z^2/2) is a
-supermartingale for Z >= 0 and l > 0, and the l that is best at `planned` gives the shortfall e(n) = (1 + planned/n)/2
-e(planned). The first interval holds for one n only, so its tests before `planned` share a tenth of the level.
+for all n at once (Ville's inequality). The third interval also holds for all n at once: exp(-l sum Z + l n EZ - l^2 n E
+Z^2/2) is a supermartingale for Z >= 0 and l > 0, and the l that is best at `planned` gives the shortfall e(n) = (1 +
+planned/n)/2 e(planned). The first interval holds for one n only, so its tests before `planned` share a tenth of the
+level.
 """
 
 import dataclasses
@@ -44,20 +45,20 @@ class IntervalMethod(Protocol):
         ...
 
     def planned_for(self, planned: int) -> "IntervalMethod":
-        """Return the method for a planned number of samples; intervals at all numbers up to it hold together."""
+        """Return the method for a planned number of samples; its intervals up to this number hold together."""
         ...
 
     def least_samples(self, level: float) -> int:
-        """Minimum number of samples that gives a finite half-width."""
+        """Return the minimum number of samples that gives a finite half-width."""
         ...
 
     def half_width(self, moments: Moments, level: float) -> np.ndarray:
-        """Half-width that the true mean exceeds with probability at most `level`, entry by entry."""
+        """Return the half-width; the true mean is further away with probability at most `level`, entry by entry."""
         ...
 
 
 def _self_normalised_bound(n, fixed, slope, r, log_inverse_level):
-    """Largest |sample mean - mean| of the mixture bound with U = fixed + slope * n * distance^2."""
+    """Return the largest |sample mean - mean| of the mixture bound with U = fixed + slope * n * distance^2."""
     distance = np.zeros(np.broadcast_shapes(np.shape(fixed), np.shape(r)))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         for _ in range(200):
@@ -70,7 +71,7 @@ def _self_normalised_bound(n, fixed, slope, r, log_inverse_level):
 
 
 def _mixture_constant(n, scale, log_inverse_level):
-    """Constant r of the mixture, near its best value if `scale` is near the variance."""
+    """Return the constant r of the mixture, near its best value if `scale` is near the variance."""
     return np.maximum(n * scale / (2 * log_inverse_level), _TINY)
 
 
@@ -146,7 +147,7 @@ class BoundedKurtosis(IntervalMethod):
 
     @classmethod
     def affordable(cls, kurtosis: float, n: int, scale: np.ndarray, level: float) -> "BoundedKurtosis":
-        """Reduce the kurtosis so that `n` samples determine the variance within a factor of four."""
+        """Reduce the assumed kurtosis so that `n` samples determine the variance within a factor of four."""
         limit = 0.75**2 * n / (-2 * np.log(_VARIANCE_SHARE * level))
         return cls(max(min(kurtosis, float(limit)), 1.0), scale, level)
 
@@ -158,7 +159,7 @@ class BoundedKurtosis(IntervalMethod):
         return dataclasses.replace(self, planned=planned)
 
     def shortfall(self, n: int, level: float) -> float:
-        """Relative shortfall of the mean squared deviation below the variance."""
+        """Return the relative shortfall of the mean squared deviation below the variance."""
         planned = n if self.planned is None else self.planned
         return mean_shortfall(self.kurtosis, planned, _VARIANCE_SHARE * level) * (1 + planned / n) / 2
 
@@ -174,7 +175,7 @@ class BoundedKurtosis(IntervalMethod):
         return _self_normalised_bound(n, slope * moments.m2, slope, r, -np.log((1 - _VARIANCE_SHARE) * level))
 
     def variance_bound(self, moments: Moments, half_width: np.ndarray, level: float) -> np.ndarray:
-        """Bound on the variance that holds whenever the interval of this level does."""
+        """Return a bound on the variance that holds whenever the interval of the given level holds."""
         shortfall = self.shortfall(max(moments.n, 1), level)
         if shortfall >= 1:
             return np.full(np.shape(moments.mean), np.inf)
@@ -182,12 +183,12 @@ class BoundedKurtosis(IntervalMethod):
 
 
 def mean_shortfall(kurtosis: float, n: int, level: float) -> float:
-    """Relative shortfall of the sample mean of n numbers Z >= 0 with E Z^2 <= kurtosis (E Z)^2 below E Z."""
+    """Return the relative shortfall of the mean of n numbers Z >= 0 below E Z, if E Z^2 <= kurtosis (E Z)^2."""
     return float(np.sqrt(2 * kurtosis * np.log(1 / level) / n))
 
 
 def bernstein_lower(moments: Moments, top: float, level: float) -> np.ndarray:
-    """Lower confidence limit of the mean of numbers between 0 and `top` (Maurer and Pontil 2009, one side)."""
+    """Return the lower confidence limit of the mean of numbers in [0, top] (Maurer and Pontil 2009, one side)."""
     n, log = moments.n, np.log(2 / level)
     if n < 2:
         return np.zeros(np.shape(moments.mean))
@@ -197,24 +198,24 @@ def bernstein_lower(moments: Moments, top: float, level: float) -> np.ndarray:
 def weighted_sum(
     squares: np.ndarray, variance: np.ndarray, scale: np.ndarray, tuned_to: float, level: float
 ) -> np.ndarray:
-    """Half-width of a sum of independent, differently weighted deviations from their means.
+    """Return the half-width of a sum of independent, differently weighted deviations from their means.
 
-    `squares` bounds the sum of their squares, and `variance` the sum of their variances; `scale` is a guess of the
-    latter from other samples. The bound is tightest at the level `tuned_to`.
+    `squares` bounds the sum of the squared deviations, and `variance` the sum of their variances; `scale` is a guess of
+    the sum of variances from other samples. The bound is tightest at the level `tuned_to`.
     """
     r = _mixture_constant(1, scale, np.log(1 / tuned_to))
     return _self_normalised_bound(1, squares / 3 + 2 * variance / 3, 0.0, r, np.log(1 / level))
 
 
 def detectable(interval: IntervalMethod, moments: Moments, level: float, power: float) -> np.ndarray:
-    """Minimum detectable bias: the bias that is found with at least this power, entry by entry."""
+    """Return the minimum detectable bias: the bias that is found with at least this power, entry by entry."""
     return interval.half_width(moments, level) + interval.half_width(moments, 1 - power)
 
 
 def samples_needed(
     interval: IntervalMethod, variance: np.ndarray, tolerance: np.ndarray, level: float, power: float
 ) -> int:
-    """Smallest number of samples (within 1 %) with which every `detectable` is at most `tolerance`."""
+    """Return the smallest number of samples (within 1 %) with which every `detectable` is at most `tolerance`."""
 
     def enough(n: int) -> bool:
         zero = np.zeros_like(variance)

@@ -78,7 +78,7 @@ class AsVector:
 
 
 def square_of_estimate(value: Any) -> jax.Array:
-    """theta|^2, the sum of the squares of all numbers of an estimate."""
+    """Return |theta|^2, the sum of the squares of all numbers of an estimate."""
     parts = [part for leaf in jax.tree.leaves(value) for part in _real_parts(jnp.asarray(leaf))]
     total = jnp.sum(parts[0] ** 2)
     for part in parts[1:]:

@@ -85,9 +85,9 @@ def second_moment(
 
     The verdict "violated" needs no assumption: min(|theta|^2, c) has a known range and no larger mean, so that a lower
     confidence limit of its mean above the bound (empirical Bernstein, c from separate samples) is a proof at the stated
-    level. The verdict "respected" follows from the exact value if it is given. Otherwise it assumes E |theta|^4 <=
-    kurtosis (E |theta|^2)^2 and states this assumption; identical samples then decide nothing. In the result, `bias` is
-    E |theta|^2 / limit - 1.
+    level. The verdict "respected" follows from the exact value if it is given. Otherwise the verdict assumes E
+    |theta|^4 <= kurtosis (E |theta|^2)^2 and states this assumption; identical samples then decide nothing. In the
+    result, `bias` is E |theta|^2 / limit - 1.
 
     Args:
         estimator: a function of a key that returns an estimate (arrays as in `unbiased`) or `Capped`.
@@ -96,7 +96,7 @@ def second_moment(
             assumption on the kurtosis, a quarter too large.
         level: probability of a wrong verdict.
         kurtosis: largest assumed E |theta|^4 / (E |theta|^2)^2.
-        samples: number of samples, instead of one derived from a first block.
+        samples: number of samples, instead of the number derived from a first block.
         seed: seed of the samples.
         max_samples: maximum of the derived number of samples.
         width: samples in a block.
@@ -207,7 +207,7 @@ class _AsNumbers:
 
 
 def _squared_norms(estimator: Any, limit: float, exact: float | None, settings: Settings) -> tuple[Summary, int, float]:
-    """Sample |theta|^2, whole and truncated; return the number of samples and the truncation, from a separate block."""
+    """Sample |theta|^2, whole and truncated, with the number of samples and the truncation from a separate block."""
     norms = _Norms(as_pytree(estimator), np.float32(np.inf))
     sampler = settings.sampler(norms)
     pilot = np.concatenate([values[:, 0] for values, _ in sampler.blocks(settings.width)]).astype(float)
@@ -222,7 +222,7 @@ def _squared_norms(estimator: Any, limit: float, exact: float | None, settings: 
 
 
 def _spread(moments: Moments) -> float:
-    """E Z^2 / (E Z)^2 of the first entry of the sample."""
+    """Return E Z^2 / (E Z)^2 of the first entry of the sample."""
     mean = float(moments.mean[0])
     return float(moments.second_moment[0]) / mean**2 if mean > 0 else 1.0
 

@@ -17,13 +17,13 @@ BOUND = "the bound"  # name of the unit of bounds
 class Verification:
     """The outcome of a check.
 
-    For `unbiased` and `queries` the quantity is the estimator's mean minus its target, in units of `unit`, for the
-    coordinate with the largest relative deviation; for `second_moment` and `bound` it is value / bound - 1. The
+    For `unbiased` and `queries`, `bias` is the estimator's mean minus its target, in units of `unit`, for the
+    coordinate with the largest relative deviation. For `second_moment` and `bound`, `bias` is value / bound - 1. The
     interval `bias +- half_width` holds for all coordinates at once, except with probability at most `level`.
 
     Attributes:
         verdict: "unbiased", "biased" or "undecided"; for bounds "respected", "violated" or "undecided".
-        method: method of the verification.
+        method: name of the method of verification.
         bias: estimated bias (or value / bound - 1).
         half_width: half-width of the interval of the bias, including rounding and remainders.
         detectable: minimum detectable bias, which is found with probability at least `power`.
@@ -39,7 +39,7 @@ class Verification:
         exceeded: number of samples that exceeded a cap.
         notes: reasons and remarks, one sentence each; undecided verdicts contain advice.
         assumption: assumption of the error rates, which the samples cannot verify; "" if there is none.
-        detect: the bias to detect; NaN if there is none.
+        detect: the bias to detect; NaN if the check has no such bias.
 
     Example:
         >>> from jaxonline import verify
@@ -122,7 +122,7 @@ class Verification:
 
 
 def target_unit(target: np.ndarray, root_mean_square: float) -> tuple[float, str]:
-    """The unit: the largest |target|, or the estimator's root mean square if the target is zero."""
+    """Return the unit of biases: the largest |target|, or the estimator's root mean square if the target is zero."""
     largest = float(np.max(np.abs(target), initial=0.0))
     if largest > 0:
         return largest, "the target" if target.size == 1 else "the target's largest coordinate"
@@ -132,7 +132,7 @@ def target_unit(target: np.ndarray, root_mean_square: float) -> tuple[float, str
 
 
 def target_units(target: np.ndarray, second_moment: np.ndarray, per_coordinate: bool) -> tuple[np.ndarray, str]:
-    """The unit of each coordinate: that of `target_unit`, or each coordinate's own target."""
+    """Return the unit of each coordinate: `target_unit` for all, or each coordinate's own target."""
     roots = np.sqrt(second_moment)
     if not per_coordinate:
         unit, unit_name = target_unit(target, float(roots.max(initial=0.0)))
@@ -142,7 +142,7 @@ def target_units(target: np.ndarray, second_moment: np.ndarray, per_coordinate: 
 
 
 def worst_coordinate(bias: np.ndarray, half_width: np.ndarray) -> int:
-    """The coordinate with the largest bias relative to its interval."""
+    """Return the index of the coordinate with the largest bias relative to its interval."""
     return int(np.argmax(np.abs(bias) / np.maximum(half_width, np.finfo(float).tiny)))
 
 
@@ -151,8 +151,8 @@ def decide(
 ) -> tuple[str, str | None]:
     """Return the verdict of simultaneous intervals, and the reason if it is undecided.
 
-    "biased" if an interval excludes all biases that the cap explains; "unbiased" if every interval contains 0 (up to
-    the cap's bias) and is within the tolerance.
+    The verdict is "biased" if an interval excludes all biases that the cap explains. The verdict is "unbiased" if every
+    interval contains 0 (up to the cap's bias) and is within the tolerance.
     """
     if np.any(np.abs(bias) > half_width + cap_bias):
         return BIASED, None
@@ -163,6 +163,6 @@ def decide(
 
 
 def samples_to_decide(n: int, bias: np.ndarray, half_width: np.ndarray, tolerance: float | np.ndarray) -> float:
-    """Approximate number of samples for a decision where `n` do not decide; half-widths are of order n^(-1/2)."""
+    """Return about how many samples decide where `n` samples do not; half-widths are of order n^(-1/2)."""
     goal = np.maximum(np.abs(bias), tolerance - np.abs(bias))
     return float(n * np.max(half_width / np.maximum(goal, np.finfo(float).tiny)) ** 2)

@@ -69,7 +69,7 @@ class Moments:
         return cls(n, *np.array(sums).reshape(-1, 4).T.reshape(4, *shape))
 
     def merge(self, other: "Moments") -> "Moments":
-        """Moments of both sets of samples together (Chan, Golub and LeVeque 1979; higher moments: Pebay 2008)."""
+        """Return the moments of both sets together (Chan, Golub and LeVeque 1979; higher moments: Pebay 2008)."""
         if self.n == 0 or other.n == 0:
             return self if other.n == 0 else other
         a, b = float(self.n), float(other.n)
@@ -93,12 +93,12 @@ class Moments:
 
     @property
     def second_moment(self) -> np.ndarray:
-        """The mean of the squares."""
+        """The mean of the squares of the samples."""
         return self.m2 / max(self.n, 1) + self.mean**2
 
     @property
     def kurtosis(self) -> np.ndarray:
-        """Sample kurtosis E (X - EX)^4 / Var^2; 1, its minimum, for constant samples."""
+        """Sample kurtosis E (X - EX)^4 / Var^2; it is 1, its minimum, for constant samples."""
         spread = self.m2 > 0
         return np.where(spread, self.n * self.m4 / np.where(spread, self.m2, 1.0) ** 2, 1.0)
 
@@ -151,7 +151,7 @@ class Summary:
 
     @property
     def constant(self) -> np.ndarray:
-        """Coordinates in which all samples are identical."""
+        """Return the coordinates in which all samples are identical."""
         return (self.low == self.high) & (self.moments.n > 1)
 
 
@@ -190,14 +190,14 @@ def as_pytree(estimator: Callable[..., Any]) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Sampler:
-    """Samples of one estimator: the compiled program of a block and its part of the stream.
+    """Sampler of one estimator: the compiled program of a block of samples, and the key of the sample stream.
 
     Attributes:
         estimator: a pytree that is called with a key.
         key: key of the whole stream.
         width: samples in a block.
         mesh: the devices.
-        few: compile without optimisation, for a few blocks.
+        few: compile without optimisation, which suits a few blocks.
     """
 
     estimator: Any
@@ -218,7 +218,7 @@ class Sampler:
         return cls(as_pytree(estimator), key, width, mesh, few)
 
     def blocks(self, n: int, first: int = 0) -> Iterator[tuple[np.ndarray, int]]:
-        """Yield `n` samples from block `first` on by block: `(values [samples, ...], caps exceeded)`.
+        """Yield `n` samples, block by block from block `first` on: `(values [samples, ...], caps exceeded)`.
 
         The next group of blocks is computed while the host processes the last one.
         """

@@ -1,4 +1,4 @@
-"""Settings shared by all methods."""
+"""Settings shared by all methods of verification."""
 
 import dataclasses
 import time

@@ -1,4 +1,4 @@
-"""Knowledge about an estimator that first draws an integer N, and the test of the distribution of N."""
+"""Knowledge about an estimator that first draws an integer N, and the test of this integer's distribution."""
 
 import dataclasses
 from collections.abc import Callable
@@ -28,8 +28,8 @@ class Strata:
             of each stratum.
         draw: `draw(key)` returns N as the estimator draws it, to test its distribution; None skips the test with a
             note.
-        remainder: bound on |sum of the terms from n = m on|, in the target's units. None counts as 0; if `terms` then
-            do not sum to the target (to 1 % of the bias to detect), the terms or the target are wrong.
+        remainder: bound on |sum of the terms from n = m on|, in the target's units. None counts as 0; if the sum of
+            `terms` then differs from the target (by over 1 % of the bias to detect), the terms or the target are wrong.
 
     Raises:
         ValueError: sizes differ, `pmf` is not part of a distribution, or both `terms` and `remainder` are None.
@@ -93,7 +93,7 @@ class Strata:
 
 
 def count_errors(strata: Strata, settings: Settings, level: float) -> list[str]:
-    """Values of N whose frequency contradicts the stated distribution, by exact binomial tests."""
+    """Return the values of N whose frequency contradicts the stated distribution, by exact binomial tests."""
     if strata.draw is None:
         return []
     sampler = settings.sampler(strata.draw, COUNT_STREAM)

@@ -1,8 +1,8 @@
 """Stratified verification: the terms P(N = n) E[theta | N = n] of an estimator that first draws an integer N.
 
-The mean of a series estimator is the sum of these terms, which are the terms of its series. Plain samples see only the
-sum, where a wrong tenth coefficient is invisible; strata test each term in its own unit, the sum, and the distribution
-of N.
+The mean of a series estimator is the sum of these terms, which are the terms of its series. Plain samples show only the
+sum, in which a wrong tenth coefficient is invisible. Strata test each term in its own unit, the sum, and the
+distribution of N.
 """
 
 import dataclasses
@@ -34,7 +34,7 @@ _PRECISION = 1e-8  # relative, of a stated second moment
 
 
 def verify_strata(strata: Strata, target: np.ndarray, settings: Settings) -> Verification:
-    """Return the verdict on all terms, their sum and the distribution of N; settings as in `unbiased`."""
+    """Return the verdict on all terms, their sum and the distribution of N, with the settings of `unbiased`."""
     live = np.flatnonzero(strata.pmf > 0)
     level = settings.level / target.size
     strata_of_n = [_Stratum.create(strata, int(n), target, settings, _TERMS_SHARE * level / len(live)) for n in live]
@@ -52,13 +52,13 @@ def _conditional(given, n, key):
 
 
 def _rounding(n: int, sampler: Sampler, second_moment: np.ndarray) -> np.ndarray:
-    """Rounding error of a product of n factors, which may also underflow."""
+    """Return the rounding error of a product of n factors, which may also underflow."""
     return (32 + 4 * n) * sampler.epsilon * np.sqrt(second_moment) + sampler.tiny
 
 
 @dataclasses.dataclass(frozen=True)
 class _Stratum:
-    """One value of N before sampling."""
+    """The stratum of one value of N, before sampling."""
 
     n: int
     p: float
@@ -94,7 +94,7 @@ class _Stratum:
         return cls(n, p, sampler, interval, variance, rounding, term, level, stated)
 
     def needed(self, settings: Settings, n_strata: int) -> float:
-        """Number of samples that detects an error of `detect` times this term; infinite if the term is 0 or unknown."""
+        """Return how many samples detect an error of `detect` times this term; infinite for a term of 0 or unknown."""
         goal = settings.detect * np.abs(self.term).max() / self.p - self.rounding
         if not np.all(goal > 0):
             return np.inf
@@ -152,7 +152,7 @@ class _Stratum:
 
     @property
     def guess(self) -> np.ndarray:
-        """The variance from knowledge independent of the tested samples."""
+        """A guess of the variance from knowledge independent of the tested samples."""
         return self.interval.variance if isinstance(self.interval, KnownVariance) else self.interval.scale
 
 
@@ -174,7 +174,7 @@ class _Term:
     objection: str | None = None
 
     def is_wrong(self) -> np.ndarray:
-        """Whether the interval excludes the term, by coordinate."""
+        """Whether the interval of the term excludes the stated term, by coordinate."""
         return np.abs(self.mean - self.target) > self.half_width
 
     def resolved(self, detect: float) -> bool:
@@ -202,7 +202,7 @@ def _allocate(strata: list[_Stratum], target: float, level: float, settings: Set
 
 
 def _half_width_of_sum(terms: list[_Term], tuned_to: float, level: float) -> np.ndarray:
-    """Half-width of the sum of all terms, from the intervals of the terms."""
+    """Return the half-width of the sum of all terms, from the intervals of the terms."""
     squares, variance, scale, rounding = (
         np.sum([getattr(term, name) for term in terms], axis=0) for name in ("squares", "variance", "scale", "rounding")
     )
@@ -257,7 +257,7 @@ def _conclude(strata: Strata, flat: np.ndarray, terms: list[_Term], settings: Se
 
 
 def _remainder(strata: Strata, flat: np.ndarray, tolerance: np.ndarray) -> tuple[float, list[str]]:
-    """Bound on the sum beyond the strata, and errors if the terms do not sum to the target."""
+    """Return a bound on the sum beyond the strata, and errors if the terms do not sum to the target."""
     stated = strata.remainder
     if strata.terms is None:
         return float(stated), []  # type: ignore[arg-type]

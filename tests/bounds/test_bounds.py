@@ -39,7 +39,7 @@ def test_constants_match_hand_calculations():
     assert printed_two_copies(2.0, 3.0, 5.0, 100).G == 4 * (36 + 25) * 9 == 2196
     assert two.value == pytest.approx(2 * 66 * 10, rel=1e-14)
     assert two.step_size == pytest.approx(2 / (66 * 10), rel=1e-14)
-    assert full_information(2.0, 3.0, 5.0, 100) == two
+    assert full_information(2.0, 3.0, 5.0, 100)[:5] == two[:5]
 
     known = known_covariance(2.0, 3.0, 5.0, 0.5, 100)
     assert known.G == 8 * 4 * 81 + 8 * 25 * 9 + 8 * 2 * 0.5 * 3 * 11 == 4656

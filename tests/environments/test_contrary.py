@@ -84,6 +84,8 @@ def contrary_losses(learner, loss, n_runs=1, blind=False, feedback=None, context
 BANDITS = [name for name in learner_names(randomised=False) if isinstance(LEARNERS[name]().feedback, jo.Bandit)]
 WEIGHTED = [name for name in learner_names(randomised=False, losses_of_arms=True) if name not in (*BANDITS, "leader")]
 RANDOMISED = [name for name in learner_names(randomised=True, losses_of_arms=True) if name != "gradient bandit"]
+RANDOMISED = [name for name in RANDOMISED if not LEARNERS[name]().pairs]  # duels have other outcomes
+WEIGHTED = [name for name in WEIGHTED if name != "CUCB"]  # a deterministic set
 DRAW_REVEALING = ("perturbed leader", "Bernoulli Thompson", "Gaussian Thompson", "linear Thompson")
 
 

@@ -56,18 +56,18 @@ def test_bold_equals_a_loop_over_copies(name):
 
 
 LEARNERS = {
-    "UCB1": (UCB1(), jo.Bandit()),
-    "EXP3": (EXP3(0.2), jo.Bandit()),
-    "Hedge": (Hedge(EWA(0.2)), jo.FullInformation()),
+    "UCB1": (UCB1(), jo.Bandit(), jo.losses.ArmLoss()),
+    "EXP3": (EXP3(0.2), jo.Bandit(), jo.losses.ArmLoss()),
+    "Hedge": (Hedge(EWA(0.2)), jo.FullInformation(), jo.losses.ExpectedLoss()),
 }
 
 
 @pytest.mark.parametrize("name", some(LEARNERS, "EXP3"))
 @pytest.mark.parametrize("wrapper", [UpdateOnArrival, lambda learner: BOLD(learner, 0)], ids=["on arrival", "BOLD"])
 def test_without_delay_the_numbers_are_the_same_bit_for_bit(name, wrapper):
-    learner, feedback = LEARNERS[name]
-    plain = play(game_of(feedback), learner)
-    delayed = play(game_of(jo.Delayed(feedback, 0)), wrapper(learner))
+    learner, feedback, loss = LEARNERS[name]
+    plain = play(game_of(feedback, loss=loss), learner)
+    delayed = play(game_of(jo.Delayed(feedback, 0), loss=loss), wrapper(learner))
     jax.tree.map(np.testing.assert_array_equal, plain, delayed)
 
 

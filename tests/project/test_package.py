@@ -15,7 +15,7 @@ import pytest
 import yaml
 from fresh_python import ROOT
 
-NEEDED = {".typed", ".css", ".js", ".bib", ".json", ".toml", ".csv", ".txt"}  # endings of what is read at run time
+NEEDED = {".typed", ".css", ".js", ".bib", ".toml", ".csv", ".txt"}  # endings of what is read at run time
 DATA = ["jaxonline/study/examples/my_data.csv"]  # goes with the study file own-data.toml
 
 
@@ -122,7 +122,7 @@ def test_the_wheel_has_the_metadata_of_the_project(built, wheel):
     assert sorted(plain) == sorted(of["dependencies"])
     assert entry.split() == ["[console_scripts]", "jaxonline", "=", "jaxonline.cli:main"]
     assert found["Description-Content-Type"] == "text/markdown"
-    assert found.get_payload().strip() == (ROOT / "README.md").read_text().strip()
+    assert found.get_payload(decode=True).decode().strip() == (ROOT / "README.md").read_text().strip()
 
 
 @pytest.mark.long

@@ -122,7 +122,7 @@ def result(name):
     loss = np.ones((1, 2, 1))
     return Result((name,), np.arange(2), np.array([1]), {"cumulative_loss": loss, "queries": loss})
 
-STEPS = [(storage, name) for name in ("unfinished", "_files", "_move")] + [(shutil, "rmtree")]
+STEPS = [(saving, name) for name in ("_files", "_move")] + [(shutil, "rmtree")]
 STEPS += [(os, name) for name in ("replace", "rename", "fsync")]
 
 def kill_at(step):

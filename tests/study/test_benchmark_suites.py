@@ -267,7 +267,7 @@ def test_a_learner_that_does_not_fit_raises_an_error_or_leaves_a_gap():
 def test_gaps_are_nan_ranks_with_a_reason():
     table = jo.benchmark(MIXED, {"UCB1": LEARNERS["UCB1"], "descent": DESCENT}, **SIZES, gaps=True)
     np.testing.assert_array_equal(table.ranks, [[1, np.nan], [np.nan, 1]])
-    assert "regret or cumulative loss" in table.title
+    assert "ranks by regret against the best arm in hindsight (loss) or cumulative loss" in table.title
     assert "descent does not play easy: " in repr(table)
 
 

@@ -154,7 +154,7 @@ def test_halving_chooses_the_step_of_tune_and_resumes(tmp_path):
     context = Context(seed=5, mesh=ONE, checkpoint=tmp_path, progress=lambda *at: seen.append(at))
     assert comparison.run(context, **SIZES).etas == outcome.etas
     assert not any("rung 1: " in what for _, _, what in seen)
-    with pytest.raises(ValueError, match=r"tune .*precision"):
+    with pytest.raises(ValueError, match=r"tune: .*precision"):
         comparison.run(Context(), **SIZES, precision=jo.Precision(0.1))
 
 

@@ -23,16 +23,17 @@ def aer(
 ) -> GradientLearner:
     """AER (paper C, Algorithm 2): w <- (1 - 1/t) w - 2 / (lambda t) (y^ - y) v, projected on the l1 ball of radius B.
 
-    This is gradient descent on (<w, x> - y)^2 + lambda |w|^2 / 2 with step sizes 1 / (lambda t) (Pegasos). The
-    hypothesis "average" is the mean of w_1 = 0, ..., w_t, with which Theorem 2 (`bounds.aer_regret`) predicts in round
-    t. The output of the paper after m examples omits w_1: it is (m + 1) / m times the average of round m + 1.
+    The update of AER is gradient descent on (<w, x> - y)^2 + lambda |w|^2 / 2 with step sizes 1 / (lambda t) (Pegasos).
+    The hypothesis "average" is the mean of w_1 = 0, ..., w_t, with which Theorem 2 (`bounds.aer_regret`) predicts in
+    round t. The paper's output after m examples omits w_1, so this output is (m + 1) / m times the average of round m +
+    1.
 
     Args:
         n_attributes: k, at most d (the budget of `Attributes`), otherwise a game raises a ValueError. An attribute that
             is chosen twice is charged twice.
         regularizer: lambda; Theorem 2 requires the value ((B + 1) d / B_2) sqrt(log(m) / (m k)).
         radius: B.
-        hypothesis: whether to predict with the average of the hypotheses or with the last one.
+        hypothesis: whether to predict with the average of the hypotheses or with the last hypothesis.
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -55,16 +56,17 @@ def aer(
 def aerr(
     n_attributes: EvenCount, step_size: StepSize, radius: Positive, hypothesis: Hypothesis = "average"
 ) -> GradientLearner:
-    """AERR (Hazan and Koren 2012): draw attributes of y^ by w_i^2 / |w|^2, and project w on an l2 ball.
+    """AERR (Hazan and Koren 2012): draws attributes for y^ with probabilities w_i^2 / |w|^2, projects w on an l2 ball.
 
-    As in AER, half of the k attributes estimate y^. The paper uses one attribute for y^, and k attributes with
-    replacement for the estimate of x. Its constant step size is proportional to sqrt(k / (d m)) (`bounds.aerr_regret`).
+    As in AER, half of the k attributes serve to estimate the prediction y^. The paper uses one attribute for y^, and k
+    attributes with replacement for the estimate of x. The paper's constant step size is proportional to sqrt(k / (d m))
+    (`bounds.aerr_regret`).
 
     Args:
         n_attributes: k, at most d.
         step_size: a step size, as for `GradientLearner`.
         radius: B.
-        hypothesis: whether to predict with the average of the hypotheses or with the last one.
+        hypothesis: whether to predict with the average of the hypotheses or with the last hypothesis.
 
     Example:
         >>> import jaxonline as jo

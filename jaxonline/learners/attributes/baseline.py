@@ -42,14 +42,14 @@ class BaselineInfo(NamedTuple):
 class Baseline(LearnerDefaults):
     """The Baseline (paper C, Algorithm 1): after each round w minimises w'Aw - 2 w'b over the l1 ball of radius B.
 
-    A round makes `n_steps` descent steps from the last hypothesis, which cost O(d^2 n_steps), and an eigendecomposition
-    if `cone` is True. If `cone` is False, the problem is the paper's, which is not convex (erratum E16), and w is a
-    stationary point.
+    A round makes `n_steps` descent steps from the last hypothesis at a cost of O(d^2 n_steps). If `cone` is True, a
+    round also makes an eigendecomposition. If `cone` is False, the learner solves the paper's problem, which is not
+    convex (erratum E16), and w is a stationary point.
 
     Args:
         n_attributes: k, at most 2 d^2.
         radius: B.
-        cone: whether to project A on the cone of positive semi-definite matrices first.
+        cone: whether to project A on the cone of positive semi-definite matrices before the descent.
         n_steps: number of descent steps in a round.
 
     Example:
@@ -110,10 +110,10 @@ def minimise_on_l1_ball(
 ) -> Float[Array, "d"]:
     """Minimise w'Aw - 2 w'b over the l1 ball of radius `radius`, from a point `start` of the ball.
 
-    The method is accelerated projected gradient descent (Nesterov; Beck and Teboulle 2009). It restarts without
-    momentum if the value would increase, so the value never increases, even if A is not positive semi-definite. A step
-    multiplies by A once. `curvature` is at least twice the largest absolute eigenvalue of A; by default, twice the
-    largest absolute row sum.
+    The method is accelerated projected gradient descent (Nesterov; Beck and Teboulle 2009). The method restarts without
+    momentum if the value would increase, so the value never increases, even if A is not positive semi-definite. Each
+    step computes one product with A. `curvature` is at least twice the largest absolute eigenvalue of A; by default,
+    twice the largest absolute row sum.
     """
     largest = 2 * jnp.max(jnp.sum(jnp.abs(A), axis=1)) if curvature is None else curvature
     step = jnp.where(largest > 0, 1 / jnp.where(largest > 0, largest, 1.0), jnp.ones_like(radius))

@@ -1,1 +1,1 @@
-"""Bandit learners: they pull one arm in each round and observe only its loss."""
+"""Bandit learners: learners that pull one arm in each round and observe only the loss of this arm."""

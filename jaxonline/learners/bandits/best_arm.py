@@ -1,4 +1,4 @@
-"""Diagnostics of learners that identify the best arm: whether they have stopped, and which arm they recommend."""
+"""Diagnostics of learners that identify the best arm: whether the learner has stopped, and the recommended arm."""
 
 from typing import NamedTuple
 

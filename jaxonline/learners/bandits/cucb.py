@@ -32,15 +32,15 @@ class CUCBState(NamedTuple):
 class CUCB(LearnerDefaults):
     """Combinatorial upper confidence bound policy (CUCB): plays the set with the smallest sum of optimistic losses.
 
-    The optimistic loss of an arm is mean - sqrt(3 ln t / (2 n)), where n is the number of its pulls. As long as an arm
-    has no pull, the learner plays a set with as many arms without a pull as possible; every arm must be in some set.
-    The game needs the feedback `SemiBandit` and the loss `losses.SumOfArms`. The theorem (`bounds.cucb`) assumes losses
-    of arms in [0, 1]; losses known in advance must lie in [0, 1].
+    The optimistic loss of an arm is mean - sqrt(3 ln t / (2 n)), where n is the number of pulls of the arm. As long as
+    an arm has no pull, the learner plays a set with as many arms without a pull as possible; every arm must be in some
+    set. The game needs the feedback `SemiBandit` and the loss `losses.SumOfArms`. The theorem (`bounds.cucb`) assumes
+    losses of arms in [0, 1]; losses known before the game must lie in [0, 1] (otherwise a ValueError).
 
     Args:
         select: a function that maps numbers [K] to the set of arms [m] with the smallest sum, such as
             `losses.SmallestArms(m)`.
-        exploration: the factor 3/2 under the root.
+        exploration: factor of ln t / n under the root; 3/2 in the theorem.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -57,7 +57,7 @@ class CUCB(LearnerDefaults):
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> CUCBState:
-        """Return the state before round 1; raise a ValueError if outcomes are not vectors, or `select` has no set."""
+        """Return the state before round 1; raise a ValueError for outcomes other than vectors, or a wrong `select`."""
         del key
         tally = Tally.empty(specs)
         set_size(self.select, len(tally.pulls), tally.totals.dtype)

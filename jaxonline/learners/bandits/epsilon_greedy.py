@@ -19,8 +19,8 @@ from jaxonline.parameters.validation import validate_arguments
 class EpsilonGreedy(TallyPolicy):
     """Epsilon-greedy policy: pulls the arm with the smallest mean loss or, with probability epsilon_t, a random arm.
 
-    In round t = 1, 2, ... epsilon_t = min(1, epsilon / t^power). A random arm is uniform over all arms. An arm that was
-    never pulled has the mean 0; ties go to the first arm.
+    In round t = 1, 2, ... epsilon_t = min(1, epsilon / t^power). The random arm is drawn uniformly from all arms. An
+    arm that was never pulled has the mean 0; ties go to the first arm.
 
     Args:
         epsilon: probability of a random arm in round 1, and in all rounds if `power` is 0.

@@ -23,16 +23,17 @@ from jaxonline.parameters.validation import validate_arguments
 class EXP3(CombinerLearner):
     """EXP3: exponential weights for adversarial bandits, on importance-weighted estimates of the losses of K arms.
 
-    The estimate is loss / p_k for the arm k that was drawn, with probability p_k, and 0 for the others. The mean of the
-    estimate is the vector of losses. A combiner of experts updates from the estimates as from losses. Instances are
-    ignored. If the combiner's theorem assumes losses in [0, 1], losses known in advance must lie in [0, 1].
+    The estimated loss is loss / p_k for the drawn arm k, where p_k is its probability, and 0 for the other arms. The
+    mean of the estimate is the vector of losses. A combiner of experts updates from these estimates in place of the
+    losses. Instances are ignored. If the combiner's theorem assumes losses in [0, 1], losses known before the game must
+    lie in [0, 1] (otherwise a ValueError).
 
-    With masks (`environments.Sleeping`) p is a distribution over the available arms, whose weights are those of the
-    awake experts in `Hedge`. The regret against each arm is bounded over the rounds in which this arm is available
+    With masks (`environments.Sleeping`) p is a distribution over the available arms, with the weights that `Hedge`
+    gives to awake experts. The regret against each arm is bounded over the rounds in which this arm is available
     (`bounds.sleeping_exp3`).
 
     Args:
-        combiner: eta for exponential weights (EXP3 itself), or a `Combiner`.
+        combiner: the rate eta of exponential weights (EXP3 itself), or another `Combiner`.
         exploration: gamma in p = (1 - gamma) weights + gamma / K, where K counts the available arms.
 
     Example:
@@ -60,7 +61,7 @@ class EXP3(CombinerLearner):
         return draw_arm(key, mix_uniform(self.weights(state, mask), self.exploration, mask), mask)
 
     def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple]:
-        """Pass the estimates and their mean under p, the loss of the arm drawn, to the combiner."""
+        """Pass to the combiner the estimated losses and their mean under p, which is the loss of the drawn arm."""
         del key
         (arm, p), loss = oracle.move, oracle.loss()
         estimates = jnp.where(arm_indicator(arm, len(p)), loss / p, 0.0)

@@ -23,14 +23,14 @@ from jaxonline.parameters.validation import validate_arguments
 class EXP3IX(SumsLearner):
     """EXP3-IX: exponential weights with implicit exploration and a high-probability bound for adversarial bandits.
 
-    The estimate of the loss is loss / (p_k + gamma) for the arm k that was drawn, and 0 for the others. The mean of
-    this estimate is too small by the fraction gamma / (p_k + gamma). The estimates are at most 1 / gamma, which bounds
-    the regret with high probability (`bounds.exp3_ix`). The state is the sums of the estimates minus the smallest sum
-    [K]. Losses known in advance must lie in [0, 1].
+    The estimated loss is loss / (p_k + gamma) for the drawn arm k, where p_k is its probability, and 0 for the other
+    arms. The mean of this estimate is too small by the fraction gamma / (p_k + gamma). The estimates are at most 1 /
+    gamma, which bounds the regret with high probability (`bounds.exp3_ix`). The state is the sums of the estimates
+    minus the smallest sum [K]. Losses known before the game must lie in [0, 1] (otherwise a ValueError).
 
     Args:
         eta: rate of the weights.
-        gamma: bias of the estimates; 0 for EXP3.
+        gamma: number added to the probability in the estimates; 0 gives EXP3.
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxonline as jo
@@ -60,17 +60,17 @@ class EXP3IX(SumsLearner):
     def update(
         self, key: Key[Array, ""] | None, state: Float[Array, "K"], oracle: Any
     ) -> tuple[Float[Array, "K"], tuple]:
-        """Add the estimates to the sums."""
+        """Add the estimated losses to the sums."""
         del key
         losses = state + self.estimates(oracle.move, oracle.loss())
         return losses - jnp.min(losses), ()
 
     def estimates(self, move: Draw, loss: Float[Array, ""]) -> Float[Array, "K"]:
-        """Return the estimated losses [K]: loss / (p + gamma) for the arm drawn, 0 for the others."""
+        """Return the estimated losses [K]: loss / (p + gamma) for the drawn arm, 0 for the other arms."""
         p = move.probabilities
         drawn = arm_indicator(move.arm, len(p))
         return jnp.where(drawn, loss / (p + jnp.asarray(self.gamma, p.dtype)), 0.0)
 
     def weights(self, state: Float[Array, "K"]) -> Float[Array, "K"]:
-        """Return the weights of the next round, proportional to exp(-eta L)."""
+        """Return the weights of the next round, proportional to exp(-eta L) for the sums L of the estimates."""
         return softmax_weights(-jnp.asarray(self.eta, state.dtype) * state)

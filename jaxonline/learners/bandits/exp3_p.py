@@ -23,10 +23,11 @@ from jaxonline.parameters.validation import validate_arguments
 class EXP3P(SumsLearner):
     """EXP3.P: exponential weights with uniform exploration and a high-probability bound for adversarial bandits.
 
-    The gain of an arm is 1 - loss, and its estimate is (gain [arm was drawn] + beta) / p. The mean of the estimate is
-    too large by beta / p, so the sum of estimates is an upper confidence bound of the cumulative gain. This bounds the
-    regret with high probability (`bounds.exp3_p`). The state is the sums of the estimates minus the largest sum [K].
-    Losses known in advance must lie in [0, 1].
+    The gain of an arm is 1 - loss. The estimated gain is (gain + beta) / p for the drawn arm, and beta / p for the
+    other arms, where p is the probability of the arm. The mean of the estimate is too large by beta / p, so the sum of
+    estimates is an upper confidence bound of the cumulative gain. This confidence bound is the reason for the regret
+    bound with high probability (`bounds.exp3_p`). The state is the sums of the estimates minus the largest sum [K].
+    Losses known before the game must lie in [0, 1] (otherwise a ValueError).
 
     Args:
         eta: rate of the weights.
@@ -69,17 +70,17 @@ class EXP3P(SumsLearner):
     def update(
         self, key: Key[Array, ""] | None, state: Float[Array, "K"], oracle: Any
     ) -> tuple[Float[Array, "K"], tuple]:
-        """Add the estimates to the sums."""
+        """Add the estimated gains to the sums."""
         del key
         gains = state + self.estimates(oracle.move, oracle.loss())
         return gains - jnp.max(gains), ()
 
     def estimates(self, move: Draw, loss: Float[Array, ""]) -> Float[Array, "K"]:
-        """Return the estimated gains [K]: (gain + beta) / p for the arm drawn, beta / p for the others."""
+        """Return the estimated gains [K]: (gain + beta) / p for the drawn arm, beta / p for the other arms."""
         p = move.probabilities
         drawn = arm_indicator(move.arm, len(p))
         return (jnp.where(drawn, 1.0 - loss, 0.0) + jnp.asarray(self.beta, p.dtype)) / p
 
     def weights(self, state: Float[Array, "K"]) -> Float[Array, "K"]:
-        """Return the weights of the next round without exploration, proportional to exp(eta G)."""
+        """Return the weights of the next round without exploration, proportional to exp(eta G) for the sums G."""
         return softmax_weights(jnp.asarray(self.eta, state.dtype) * state)

@@ -23,12 +23,13 @@ class EXP4(CombinerLearner):
     """EXP4: adversarial bandits with expert advice. An instance is the advice of N experts on K arms [N, K].
 
     Row j of the instance is the distribution over the arms that expert j advises. The learner draws an arm from the
-    mixture. The estimate of an arm's loss is loss / p for the arm drawn and 0 for the others; the estimate of an
-    expert's loss is the mean of these estimates under the expert's advice, and is unbiased. A combiner of the experts
-    updates from these estimates. Losses known in advance must lie in [0, 1].
+    mixture of the experts' distributions. The estimated loss of an arm is loss / p for the drawn arm, which had the
+    probability p, and 0 for the other arms. The estimated loss of an expert is the mean of these estimates under the
+    expert's advice, and is unbiased. A combiner of the experts updates from the experts' estimated losses. Losses known
+    before the game must lie in [0, 1] (otherwise a ValueError).
 
     Args:
-        combiner: eta for exponential weights (EXP4 itself), or a `Combiner`.
+        combiner: the rate eta of exponential weights (EXP4 itself), or another `Combiner`.
         exploration: gamma in p = (1 - gamma) mixture + gamma / K; 0 in Theorem 4.2.
 
     Example:
@@ -72,5 +73,5 @@ class EXP4(CombinerLearner):
         return self.combiner.update(state, self.estimates(oracle.move, loss, oracle.x), loss), ()
 
     def estimates(self, move: Draw, loss: Float[Array, ""], x: Float[Array, "N K"]) -> Float[Array, "N"]:
-        """Return the estimated losses of the experts [N]: their advice for the arm drawn, times loss / p."""
+        """Return the estimated losses of the experts [N]: each expert's advice for the drawn arm, times loss / p."""
         return x[:, move.arm] * (loss / move.probabilities[move.arm])

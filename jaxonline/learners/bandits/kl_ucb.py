@@ -21,7 +21,8 @@ class KLUCB(TallyPolicy):
 
     kl is the divergence of Bernoulli distributions, n is the number of pulls of the arm, and t is the number of all
     pulls. The learner first pulls each of the K arms once; ties go to the first arm. The regret divided by ln T tends
-    to the constant of Lai and Robbins (`bounds.lai_robbins`). Losses known in advance must lie in [0, 1].
+    to the constant of Lai and Robbins (`bounds.lai_robbins`). Losses known before the game must lie in [0, 1]
+    (otherwise a ValueError).
 
     Args:
         c: the factor of ln ln t. The theorem has c = 3; the authors recommend c = 0.
@@ -38,7 +39,7 @@ class KLUCB(TallyPolicy):
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
-        """Return the arm with the smallest q."""
+        """Return the arm with the smallest lower confidence bound q."""
         del key, x
         log_t = jnp.log(jnp.maximum(state.rounds, 1.0))
         budget = log_t + jnp.asarray(self.c, log_t.dtype) * jnp.log(jnp.maximum(log_t, 1.0))
@@ -49,9 +50,9 @@ def kl_lower_bound(mean: Float[Array, "K"], budget: Float[Array, "K"]) -> Float[
     """Return the smallest q with kl(mean, q) <= budget, by Newton steps, for means in [0, 1].
 
     kl(mean, q) is the integral of (mean - s) / (s (1 - s)) over s from q to mean, so it is at least
-    g^2 / (2 min(mean, 1/4)) for the gap g = mean - q, and at least mean ln(mean / q) - mean. Both bounds give a start
-    below the solution. The Newton steps then increase to the solution, because kl is convex in q. Divergences are
-    computed from gaps, without the cancellation of nearly equal logarithms.
+    g^2 / (2 min(mean, 1/4)) for the gap g = mean - q, and at least mean ln(mean / q) - mean. These two lower bounds on
+    kl give a start value below the solution. The Newton steps then increase to the solution, because kl is convex in q.
+    Divergences are computed from the gaps mean - q, without the cancellation of nearly equal logarithms.
     """
     tiny = jnp.asarray(jnp.finfo(mean.dtype).tiny, mean.dtype)
     m = jnp.maximum(mean, tiny)

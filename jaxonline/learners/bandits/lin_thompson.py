@@ -18,13 +18,13 @@ from jaxonline.parameters.types import NonNegative, Positive
 class LinThompson(RidgeBandit):
     """Thompson sampling for linear bandits: draws w~ from N(w, width^2 P), pulls the arm with the smallest <w~, x_k>.
 
-    An instance is the features of the arms [K, d]. P and w are the matrix and the weights of online ridge regression,
-    as in `LinUCB`. If the noise is Gaussian with the standard deviation `width` and the prior is
-    N(0, width^2 / regularizer I), this distribution is the posterior. The draw is w + width L z with P = L L'
-    (Cholesky) and a standard normal z. Ties go to the first arm.
+    An instance is the matrix of the arms' features [K, d]. P and w are the matrix and the weights of online ridge
+    regression, as in `LinUCB`. If the noise is Gaussian with the standard deviation `width` and the prior is N(0,
+    width^2 / regularizer I), then N(w, width^2 P) is the posterior. The draw is w + width L z with P = L L' (Cholesky)
+    and a standard normal z. Ties go to the first arm.
 
     Args:
-        width: v, the factor of the standard deviation.
+        width: factor of the standard deviation of the draws (v in the paper).
         regularizer: lambda.
 
     Example:
@@ -40,7 +40,7 @@ class LinThompson(RidgeBandit):
     regularizer: Positive = 1.0
 
     def predict(self, key: Key[Array, ""], state: VAWState, x: Float[Array, "K d"]) -> Int[Array, ""]:
-        """Return the best arm under the draw."""
+        """Return the arm with the smallest loss <w~, x_k> under the drawn weights."""
         L, _ = cholesky_and_inverse(state.inverse)
         z = random.normal(key, state.w.shape, x.dtype)
         return first_argmin(product(x, state.w + jnp.asarray(self.width, x.dtype) * product(L, z)))

@@ -17,12 +17,14 @@ from jaxonline.parameters.types import NonNegative, Positive
 class LinUCB(RidgeBandit):
     """LinUCB policy for linear bandits: pulls the arm with the smallest <w, x_k> - width sqrt(x_k' P x_k).
 
-    An instance is the features of the arms [K, d]. P = (regularizer I + sum of x x')^-1 and w = P sum of loss x over
-    the arms pulled: online ridge regression (`VAW`), with one rank-one update in each round (Sherman and Morrison). In
-    float32 the predictions drift by less than 1e-3 of their size in 10^5 rounds with d = 5. Ties go to the first arm.
+    An instance is the matrix of the arms' features [K, d]. The matrix P = (regularizer I + sum of x x')^-1 and the
+    weights w = P sum of loss x, with sums over the arms pulled, are those of online ridge regression (`VAW`). Each
+    round makes one rank-one update (Sherman and Morrison). In float32 the predictions drift by less than 1e-3 of their
+    size in 10^5 rounds with d = 5. Ties go to the first arm.
 
     Args:
-        width: alpha, factor of the standard deviation; see Abbasi-Yadkori, Pal and Szepesvari (2011) for regret bounds.
+        width: factor of the standard deviation (alpha in the paper); see Abbasi-Yadkori, Pal and Szepesvari (2011) for
+            regret bounds.
         regularizer: lambda.
 
     Example:
@@ -38,7 +40,7 @@ class LinUCB(RidgeBandit):
     regularizer: Positive = 1.0
 
     def predict(self, key: Key[Array, ""] | None, state: VAWState, x: Float[Array, "K d"]) -> Int[Array, ""]:
-        """Return the arm with the smallest lower bound."""
+        """Return the arm with the smallest lower bound on its mean loss."""
         del key
         variances = jnp.sum(product(x, state.inverse) * x, axis=1)
         width = jnp.asarray(self.width, x.dtype)

@@ -18,7 +18,7 @@ class MOSS(TallyPolicy):
     """MOSS policy: pulls the arm with the smallest mean loss - sqrt(max(0, ln(T / (K n))) / n) after n pulls.
 
     The learner first pulls each of the K arms once; ties go to the first arm. The theorem (`bounds.moss`) assumes
-    losses in [0, 1]; losses known in advance must lie in [0, 1].
+    losses in [0, 1]; losses known before the game must lie in [0, 1] (otherwise a ValueError).
 
     Args:
         n_rounds: the horizon T.
@@ -35,7 +35,7 @@ class MOSS(TallyPolicy):
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
-        """Return the arm with the smallest index."""
+        """Return the arm with the smallest lower confidence bound."""
         del key, x
         share = jnp.asarray(self.n_rounds).astype(state.totals.dtype) / len(state.pulls)
         surplus = jnp.maximum(jnp.log(share / state.positive_pulls), 0.0)

@@ -35,11 +35,11 @@ class RUCBState(NamedTuple):
 class RUCB(LearnerDefaults):
     """Relative upper confidence bound policy (RUCB) for duelling bandits: compares two arms in each round.
 
-    An upper bound on the probability that an arm beats another one is u = wins / n + sqrt(alpha ln t / n), where n is
-    the number of their duels. The first arm of the pair is drawn from the candidates, the arms that may still beat all
-    others (u >= 1/2); a candidate that was once the only candidate is drawn with probability 1/2. The second arm has
-    the largest u against the first arm. The game needs the feedback `Duel` and the loss `losses.PairLoss`. The theorem
-    (`bounds.rucb`) assumes a Condorcet winner.
+    An upper bound on the probability that an arm beats another arm is u = wins / n + sqrt(alpha ln t / n), where n is
+    the number of duels of the two arms. The first arm of the pair is drawn from the candidates, the arms that may still
+    beat all others (u >= 1/2). The favourite, a candidate that was once the only candidate, is drawn with probability
+    1/2. The second arm has the largest u against the first arm. The game needs the feedback `Duel` and the loss
+    `losses.PairLoss`. The theorem (`bounds.rucb`) assumes a Condorcet winner.
 
     Args:
         alpha: the factor of ln t under the root.
@@ -63,7 +63,7 @@ class RUCB(LearnerDefaults):
         return RUCBState(jnp.int32(0), jnp.zeros(shape, specs.outcome.dtype), jnp.zeros(shape[0], bool))
 
     def predict(self, key: Key[Array, ""], state: RUCBState, x: Any) -> Int[Array, "2"]:
-        """Draw a candidate, and the arm with the largest bound against it."""
+        """Return a drawn candidate, and the arm with the largest upper bound u against the candidate."""
         del x
         upper, candidates = self._bounds(state)
         first_key, second_key = jax.random.split(key)
@@ -72,7 +72,7 @@ class RUCB(LearnerDefaults):
         return jnp.stack([first, second])
 
     def update(self, key: Key[Array, ""] | None, state: RUCBState, oracle: Any) -> tuple[RUCBState, tuple]:
-        """Count the win; a single candidate becomes the favourite, and a favourite must be a candidate."""
+        """Count the win; a single candidate becomes the favourite, and a favourite that is no candidate is dropped."""
         del key
         _, candidates = self._bounds(state)
         is_single = jnp.sum(candidates, dtype=jnp.int32) == 1

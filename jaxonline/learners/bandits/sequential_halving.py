@@ -33,8 +33,8 @@ class SequentialHalving(LearnerDefaults):
     """Identifies the best arm with a fixed number of pulls, and stops (sequential halving).
 
     There are ceil(log2 K) phases. In a phase with s arms each arm is pulled floor(budget / (s ceil(log2 K))) times, and
-    the half of the arms with the smaller mean losses in the phase is kept. `bounds.sequential_halving` bounds the
-    probability of a wrong recommendation for losses in [0, 1].
+    the learner keeps the half of the arms with the smaller mean losses in the phase. `bounds.sequential_halving` bounds
+    the probability of a wrong recommendation for losses in [0, 1].
 
     Args:
         budget: the number of pulls; at least K ceil(log2 K).
@@ -70,7 +70,7 @@ class SequentialHalving(LearnerDefaults):
     def update(
         self, key: Key[Array, ""] | None, state: SequentialHalvingState, oracle: Any
     ) -> tuple[SequentialHalvingState, Recommendation]:
-        """Add the pull; at the end of a phase, keep the better half of the arms and reset the tally."""
+        """Add the pull to the tally; at the end of a phase, keep the better half of the arms and reset the tally."""
         del key
         tally, active = state.tally.add(oracle.move, oracle.loss()), state.active
         means = jnp.where(active, tally.means, jnp.inf)

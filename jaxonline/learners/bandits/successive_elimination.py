@@ -21,7 +21,7 @@ class EliminationState(NamedTuple):
 
     Attributes:
         tally: pulls and losses of the arms.
-        active: whether each arm can still be the best one [K].
+        active: whether each arm can still be the best arm [K].
     """
 
     tally: Tally
@@ -33,10 +33,11 @@ class EliminationState(NamedTuple):
 class SuccessiveElimination(LearnerDefaults):
     """Identifies the best arm with probability at least 1 - delta, and stops (successive elimination).
 
-    The learner pulls every active arm once in turn. After n pulls of each, it drops an arm whose mean loss exceeds the
-    smallest one by at least 2 a(n), where a(n) = sqrt(ln(pi^2 K n^2 / (3 delta)) / (2 n)). It stops when one arm is
-    left. By Hoeffding's inequality all means stay within a(n) of their expectations with probability at least 1 - delta
-    (`bounds.successive_elimination`); the paper has a larger constant. The losses must be in [0, 1].
+    The learner pulls every active arm once in turn. After n pulls of each, the learner drops an arm whose mean loss
+    exceeds the smallest mean loss by at least 2 a(n), where a(n) = sqrt(ln(pi^2 K n^2 / (3 delta)) / (2 n)). The
+    learner stops when one arm is left. By Hoeffding's inequality all means stay within a(n) of their expectations with
+    probability at least 1 - delta (`bounds.successive_elimination`). The paper's a(n) has a larger constant. The losses
+    must be in [0, 1].
 
     Args:
         delta: the largest probability of a wrong recommendation.
@@ -67,7 +68,7 @@ class SuccessiveElimination(LearnerDefaults):
     def update(
         self, key: Key[Array, ""] | None, state: EliminationState, oracle: Any
     ) -> tuple[EliminationState, Recommendation]:
-        """Add the pull; after a pull of the last active arm, drop the arms that are worse than the best one."""
+        """Add the pull; after a pull of the last active arm, drop the arms worse than the best arm by 2 a(n)."""
         del key
         tally = state.tally.add(oracle.move, oracle.loss())
         pulls = jnp.where(state.active, tally.pulls, 0)

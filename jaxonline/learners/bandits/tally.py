@@ -71,7 +71,7 @@ class Tally(NamedTuple):
         return self.sums / self.positive_pulls
 
     def unpulled_or_argmin(self, index: Float[Array, "K"], mask: Bool[Array, "K"] | None = None) -> Int[Array, ""]:
-        """Return the first available arm that was never pulled, or else the first with the smallest index."""
+        """Return the first available arm that was never pulled, or else the arm with the smallest value in `index`."""
         return first_argmin(where_available(mask, jnp.where(self.pulls == 0, -jnp.inf, index), jnp.inf))
 
     def fewest_pulls(self, among: Bool[Array, "K"]) -> Int[Array, ""]:
@@ -94,7 +94,7 @@ class TallyPolicy(LearnerDefaults):
 
 
 def arm_indicator(arm: Int[Array, ""], n_arms: int) -> Array:
-    """Return a vector [K] that is True at the arm."""
+    """Return a boolean vector [K] that is True only at the given arm."""
     return jnp.arange(n_arms, dtype=arm.dtype) == arm
 
 

@@ -21,7 +21,7 @@ class BernoulliThompson(TallyPolicy):
     The posterior after n pulls with s losses of 1 is Beta(prior_ones + s, prior_zeros + n - s). A loss l between 0 and
     1 is replaced by 1 with probability l, and otherwise by 0 (Agrawal and Goyal 2012, Algorithm 2). The draws are exact
     (`jaxonline.random.fast_beta`). The regret divided by ln T tends to the constant of Lai and Robbins
-    (`bounds.lai_robbins`). Losses known in advance must lie in [0, 1].
+    (`bounds.lai_robbins`). Losses known before the game must lie in [0, 1] (otherwise a ValueError).
 
     Args:
         prior_ones: number of losses of 1 in the prior; 1 for the uniform prior.
@@ -41,7 +41,7 @@ class BernoulliThompson(TallyPolicy):
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     def predict(self, key: Key[Array, ""], state: Tally, x: Any) -> Int[Array, ""]:
-        """Return the arm with the smallest draw."""
+        """Return the arm with the smallest drawn mean loss."""
         del x
         ones, dtype = state.sums, state.totals.dtype
         zeros = state.pulls.astype(dtype) - ones
@@ -61,7 +61,7 @@ class GaussianThompson(TallyPolicy):
     """Thompson sampling with a Gaussian prior: draws a mean loss for each arm, pulls the arm with the smallest draw.
 
     The default posterior after n pulls is N(sum of losses / (n + 1), 1 / (n + 1)), as in Agrawal and Goyal (2013).
-    Their theorem assumes losses in [0, 1], not Gaussian losses.
+    The theorem of that paper assumes losses in [0, 1], not Gaussian losses.
 
     Args:
         noise_std: standard deviation of the losses of an arm about their mean.
@@ -82,7 +82,7 @@ class GaussianThompson(TallyPolicy):
     prior_std: Positive = 1.0
 
     def predict(self, key: Key[Array, ""], state: Tally, x: Any) -> Int[Array, ""]:
-        """Return the arm with the smallest draw."""
+        """Return the arm with the smallest drawn mean loss."""
         del x
         dtype = state.totals.dtype
         noise, prior = jnp.asarray(self.noise_std, dtype) ** -2, jnp.asarray(self.prior_std, dtype) ** -2

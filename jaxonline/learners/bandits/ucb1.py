@@ -19,14 +19,15 @@ class UCB1(TallyPolicy):
     """Upper confidence bound policy (UCB1): pulls the arm with the smallest mean loss - sqrt(2 ln t / n).
 
     n is the number of pulls of the arm, and t is the number of all pulls. The learner first pulls each of the K arms
-    once; ties go to the first arm. Theorem 1 (`bounds.ucb1`) assumes losses in [0, 1]; losses known in advance must lie
-    in [0, 1].
+    once; ties go to the first arm. Theorem 1 (`bounds.ucb1`) assumes losses in [0, 1]; losses known before the game
+    must lie in [0, 1] (otherwise a ValueError).
 
-    With masks (`environments.Sleeping`) the learner pulls the available arm with the smallest index, like AUER of
-    Kleinberg, Niculescu-Mizil and Sharma (2010); see `bounds.sleeping_ucb1`.
+    With masks (`environments.Sleeping`) the learner pulls the available arm with the smallest lower confidence bound,
+    like AUER of Kleinberg, Niculescu-Mizil and Sharma (2010); see `bounds.sleeping_ucb1`.
 
     Args:
-        exploration: the factor 2 under the root. For Gaussian losses of variance s^2 the equivalent factor is 8 s^2.
+        exploration: factor of ln t / n under the root; 2 in Theorem 1. For Gaussian losses of variance s^2 the
+            equivalent factor is 8 s^2.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -40,7 +41,7 @@ class UCB1(TallyPolicy):
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0), uses_masks=True)
 
     def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
-        """Return the arm with the smallest bound."""
+        """Return the arm with the smallest lower confidence bound."""
         del key
         growth = jnp.asarray(self.exploration, state.totals.dtype) * jnp.log(jnp.maximum(state.rounds, 1.0))
         return state.unpulled_or_argmin(state.means - jnp.sqrt(growth / state.positive_pulls), mask_of(x))

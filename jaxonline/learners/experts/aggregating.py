@@ -34,22 +34,22 @@ class AggregatingState(NamedTuple):
 class Aggregating(LearnerDefaults):
     """Aggregating algorithm of Vovk: prediction with expert advice, with regret at most ln(K) / eta.
 
-    An instance is the predictions of the experts. Their generalised loss is
-    g(y) = -ln(sum_k w_k e^(-eta loss(x_k, y))) / eta. The prediction f makes loss(f, y) - g(y) equal at both ends of
-    the range of labels. Then loss(f, y) <= g(y) for every y if the loss is eta-mixable. For the squared loss on [0, 1]
-    the prediction f is 1/2 + ln(sum e^(-eta L - eta (x-1)^2) / sum e^(-eta L - eta x^2)) / (2 eta), clipped. For other
-    losses f is computed by bisection. After a label outside the range all numbers are NaN; `aggregate` raises an error
+    An instance is the vector of the experts' predictions. The generalised loss of the experts is g(y) = -ln(sum_k w_k
+    e^(-eta loss(x_k, y))) / eta. The prediction f makes loss(f, y) - g(y) equal at both ends of the range of labels.
+    Then loss(f, y) <= g(y) for every y if the loss is eta-mixable. For the squared loss on [0, 1] the prediction f is
+    1/2 + ln(sum e^(-eta L - eta (x-1)^2) / sum e^(-eta L - eta x^2)) / (2 eta), clipped. For other losses f is computed
+    by bisection. A label outside [low, high] makes all later numbers of the run NaN; `aggregate` raises an error
     instead.
 
     Args:
         low: smallest label and prediction.
         high: largest label and prediction, above `low` (otherwise ValueError).
         loss: convex loss of predictions in [low, high].
-        eta: rate for which the loss is mixable. For the squared loss None means its largest rate, 2 / (high - low)^2; a
-            larger rate, and None for another loss, raise a ValueError. The log loss on [0, 1] is mixable for rates up
-            to 1.
-        late_start: whether to predict 0 in round 1 and ignore the losses of that round, as in the published
-            experiments.
+        eta: rate for which the loss is mixable. For the squared loss None means the largest possible rate, 2 / (high -
+            low)^2, and a larger rate raises a ValueError. For another loss None raises a ValueError. The log loss on
+            [0, 1] is mixable for rates up to 1.
+        late_start: whether to predict 0 in round 1 and ignore the losses of that round, as in the experiments of
+            Rokhlin and Gurtovaya (2025).
 
     Example:
         >>> import jax.numpy as jnp, jaxonline as jo
@@ -84,7 +84,7 @@ class Aggregating(LearnerDefaults):
         return AggregatingState(losses, initial_flag(self.late_start))
 
     def predict(self, key: Key[Array, ""] | None, state: AggregatingState, x: Float[Array, "K"]) -> Float[Array, ""]:
-        """Return the prediction from the generalised losses at both ends of the range."""
+        """Return the prediction from the generalised losses at both ends of the range of labels."""
         del key
         low, high, eta = self._constants(x.dtype)
 
@@ -108,7 +108,7 @@ class Aggregating(LearnerDefaults):
         return AggregatingState(state.losses + losses, next_flag(state.started)), ()
 
     def weights(self, state: AggregatingState) -> Float[Array, "K"]:
-        """Return the weights of the next round, before its predictions are known."""
+        """Return the weights of the next round, before the predictions of that round are known."""
         return softmax_weights(-self._constants(state.losses.dtype)[2] * state.losses)
 
     def _constants(self, dtype: Any) -> tuple[Array, Array, Array]:

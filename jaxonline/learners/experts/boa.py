@@ -33,7 +33,7 @@ class BOA(SecondOrderCombiner):
         return softmax_weights(jnp.log(state.rates) + state.rates * state.regrets)
 
     def update(self, state: SecondOrderState, losses: Float[Array, "K"], own_loss: ArrayLike) -> SecondOrderState:
-        """B = max(B, |r|); V += r^2; n = min(1/B2, sqrt(ln K / V)); G += (r - n r^2 + B2 [n r > 1/2]) / 2."""
+        """Update B = max(B, |r|); V += r^2; n = min(1/B2, sqrt(ln K / V)); G += (r - n r^2 + B2 [n r > 1/2]) / 2."""
         r = own_loss - losses
         largest = jnp.maximum(state.largest, jnp.abs(r))
         mantissa, exponent = jnp.frexp(largest)  # exact: B2 = 2^ceil(log2 B)

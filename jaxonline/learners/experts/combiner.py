@@ -12,7 +12,7 @@ from jaxonline.parameters.types import Component, Convert
 
 @runtime_checkable
 class Combiner(Protocol):
-    """Weights of experts as three pure functions; `traits = LearnerTraits(loss_range=...)` declares the losses' range.
+    """Protocol of combiners: three functions give weights of experts; `traits` declares the range of the losses.
 
     With `LearnerTraits(uses_masks=True)` the last argument of `weights` and `update` is the mask of the awake experts.
     """

@@ -22,9 +22,10 @@ from jaxonline.parameters.types import CountFrom2, Rounds
 class DrawnExpert(CombinerLearner):
     """Randomised exponential weights: follows one of K experts, drawn from the weights of a combiner.
 
-    The outcome is the vector of the losses of all experts in [0, 1]. The move is a `Draw`; its expected loss equals the
-    loss of `Hedge` with the same combiner, even against an adversary that knows the weights but not the draw. After a
-    loss outside [0, 1], where the theorems do not hold, all numbers are NaN; a study counts such runs.
+    The outcome is the vector of the losses of all experts in [0, 1]. The move is a `Draw`. The expected loss of the
+    draw equals the loss of `Hedge` with the same combiner, even against an adversary that knows the weights but not the
+    draw. A loss outside [0, 1], where the theorems do not hold, makes all later numbers of the run NaN; a study counts
+    such runs.
 
     Args:
         combiner: `EWA` for exponential weights; `FixedShare`, `BOA` or another `Combiner`.
@@ -54,7 +55,7 @@ class DrawnExpert(CombinerLearner):
         return Draw(arm_unless_nan(random.categorical(key, jnp.log(weights)), weights), weights)
 
     def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple]:
-        """Pass all losses to the combiner, and the expected loss as the loss of the move."""
+        """Pass to the combiner all losses, and the expected loss of the draw as the loss of the move."""
         del key
         losses = nan_outside_unit(oracle.y)
         return self.combiner.update(state, losses, jnp.vdot(self.weights(state), losses)), ()

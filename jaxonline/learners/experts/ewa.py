@@ -23,13 +23,14 @@ from jaxonline.parameters.validation import validate_arguments
 class EWA(SumsCombiner):
     """Exponentially weighted average (EWA): weights proportional to exp(-eta cumulative loss).
 
-    Sleeping experts have the weight 0. In a round in which they sleep their cumulative loss grows by the mix loss of
-    the awake experts, so that the total weight of the awake experts stays the same (Freund et al., 1997).
-    Erratum: Eq. 29 prints the loss of round t in the weights of round t; the correct loss is that of round t-1.
+    Sleeping experts have the weight 0. In a round in which an expert sleeps, its cumulative loss grows by the mix loss
+    of the awake experts, so that the total weight of the awake experts stays the same (Freund et al., 1997). Eq. 29 of
+    the paper by Rokhlin and Gurtovaya has a misprint: the weights of round t contain the loss of round t instead of
+    round t-1.
 
     Args:
-        eta: the rate. If the loss is eta-exp-concave, the regret of the weighted mean is at most ln(K) / eta; for the
-            squared loss see `over_range`, for losses in [0, 1] `Hedge.over_horizon`.
+        eta: the rate. If the loss is eta-exp-concave, the regret of the weighted mean is at most ln(K) / eta;
+            `over_range` sets eta for the squared loss, and `Hedge.over_horizon` for losses in [0, 1].
 
     Example:
         >>> import jax.numpy as jnp, jaxonline as jo
@@ -59,7 +60,7 @@ class EWA(SumsCombiner):
         own_loss: ArrayLike,
         mask: Bool[Array, "K"] | None = None,
     ) -> Float[Array, "K"]:
-        """Add the losses of the awake experts, and their mix loss for the sleeping ones."""
+        """Add to each awake expert its loss, and to each sleeping expert the mix loss of the awake experts."""
         if mask is not None:
             losses = jnp.where(mask, losses, self._mix_loss(jnp.where(mask, state, jnp.inf), losses))
         return super().update(state, losses, own_loss)

@@ -22,9 +22,9 @@ class FixedShare:
     """Fixed share: exponential weights that track a best expert that changes.
 
     The update is v = w exp(-eta loss), then w = (1 - share) v + share sum(v) / K. These weights are exponential weights
-    on all sequences of experts; their prior redraws the expert of a round uniformly with probability `share`. The state
-    is the logarithms of the weights [K]. In the paper the share of an expert goes to the K - 1 other experts: share' =
-    share (K - 1) / K.
+    on all sequences of experts. The prior of the sequences redraws the expert of a round uniformly with probability
+    `share`. The state is the logarithms of the weights [K]. In the paper the share of an expert goes only to the K - 1
+    other experts, so the paper's parameter equals `share` (K - 1) / K.
 
     Args:
         eta: rate of the weights.
@@ -66,7 +66,7 @@ class FixedShare:
         return softmax_weights(state)
 
     def update(self, state: Float[Array, "K"], losses: Float[Array, "K"], own_loss: ArrayLike) -> Float[Array, "K"]:
-        """Return ln w = ln((1 - share) v + share / K), where v has the sum 1."""
+        """Return ln w = ln((1 - share) v + share / K) for the normalised weights v after the losses."""
         del own_loss
         eta, share = (jnp.asarray(number, state.dtype) for number in (self.eta, self.share))
         log_v = jax.nn.log_softmax(state - eta * losses)

@@ -26,8 +26,8 @@ class FollowThePerturbedLeader(SumsLearner):
     The outcome is the vector of the losses of all experts in [0, 1]. The move is an expert; the state is the cumulative
     losses L [K]. With exponential Z the expected regret is at most (H_K - 1) / eta + eta T, H_K = 1 + 1/2 + ... + 1/K
     (`bounds.perturbed_leader`). With Gumbel Z the probabilities of the experts are exponential weights, so the bound of
-    `Hedge` holds. Both bounds assume losses that do not depend on the draw of the same round. After a loss outside
-    [0, 1], where the theorems do not hold, all numbers are NaN.
+    `Hedge` holds. Both bounds assume losses that do not depend on the draw of the same round. A loss outside [0, 1],
+    where the theorems do not hold, makes all later numbers of the run NaN.
 
     Args:
         eta: rate; the perturbations are Z / eta.
@@ -53,7 +53,7 @@ class FollowThePerturbedLeader(SumsLearner):
         return cls(float(np.sqrt(np.log(n_experts) / n_rounds)))
 
     def predict(self, key: Key[Array, ""], state: Float[Array, "K"], x: Any) -> Int[Array, ""]:
-        """Return the leader after the perturbation of this round."""
+        """Return the expert that minimises L_k - Z_k / eta for a new draw of Z."""
         del x
         z = PERTURBATIONS[self.perturbation](key, state.shape, state.dtype)
         # differences to the smallest loss keep long runs exact

@@ -18,9 +18,10 @@ from jaxonline.parameters.types import Positive
 class FollowTheRegularizedLeader(SumsCombiner):
     """Follow the regularised leader (FTRL): weights w on the simplex that minimise eta <L, w> + R(w).
 
-    L is the cumulative losses. With R = |w|^2 / 2 the weights are the projection of -eta L on the simplex, and many are
-    exactly 0. With R = sum w ln w the weights are those of `EWA`. For losses in [0, 1] and the Euclidean regularizer
-    the regret is at most (1 - 1/K) / (2 eta) + eta K T / 2 (`bounds.regularized_leader`).
+    The vector L holds the cumulative losses of the experts. With R = |w|^2 / 2 the weights are the projection of -eta L
+    on the simplex, and many weights are exactly 0. With R = sum w ln w the weights are those of `EWA`. For losses in
+    [0, 1] and the Euclidean regularizer the regret is at most (1 - 1/K) / (2 eta) + eta K T / 2
+    (`bounds.regularized_leader`).
 
     Args:
         eta: rate, which multiplies the losses.
@@ -39,7 +40,7 @@ class FollowTheRegularizedLeader(SumsCombiner):
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     def weights(self, state: Float[Array, "K"]) -> Float[Array, "K"]:
-        """Return the minimiser, computed from the differences to the smallest loss to stay exact in long runs."""
+        """Return the minimising weights w, from differences to the smallest loss, which stay exact in long runs."""
         scores = -jnp.asarray(self.eta, state.dtype) * (state - jnp.min(state))
         return softmax_weights(scores) if self.regularizer == "entropy" else _project_on_simplex(scores)
 

@@ -25,10 +25,10 @@ class Halving(LearnerDefaults):
     """Halving algorithm: majority vote of the experts that have made no mistake.
 
     An instance is the vector of the predictions, -1 or +1. The move is the mean vote in [-1, 1]. A tie is 0, which
-    counts as a mistake (`losses.ZeroOne`). If one of K experts makes no mistake, the learner makes at most log2 K,
-    because each mistake removes at least half of the experts. (The lecture removes experts only in rounds where the
-    learner is wrong, with the same bound.) When no expert is left, the learner restores all. If the best expert makes L
-    mistakes, the learner makes at most L (floor(log2 K) + 1) + log2 K (`bounds.halving`).
+    counts as a mistake (`losses.ZeroOne`). If one of K experts makes no mistake, the learner makes at most log2 K
+    mistakes, because each mistake removes at least half of the experts. (The lecture, paper E, removes experts only in
+    rounds where the learner is wrong, with the same bound.) When no expert is left, the learner restores all experts.
+    If the best expert makes L mistakes, the learner makes at most L (floor(log2 K) + 1) + log2 K (`bounds.halving`).
 
     Example:
         >>> import jax, jaxonline as jo, numpy as np

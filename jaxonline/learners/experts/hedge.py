@@ -19,10 +19,10 @@ from jaxonline.parameters.validation import validate_arguments
 @cites("freund1997decision", "cesabianchi2006prediction", "freund1997specialize")
 @struct
 class Hedge(CombinerLearner):
-    """Hedge: predicts the vector of weights of K experts. The outcome is the vector of their losses, all observed.
+    """Hedge: predicts the vector of weights of K experts. The learner observes the outcome, the vector of all losses.
 
     The loss of a round is the weighted mean of the losses. Instances are ignored. If the combiner's theorem assumes
-    losses in [0, 1], losses known in advance must lie in [0, 1].
+    losses in [0, 1], losses known before the game must lie in [0, 1] (otherwise a ValueError).
 
     With sleeping experts (`environments.Sleeping`, with `EWA`) the experts that are not available have the weight 0,
     and keep their share of the total weight: Freund, Schapire, Singer and Warmuth (1997), section 3. The regret against

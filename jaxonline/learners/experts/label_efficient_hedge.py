@@ -32,7 +32,7 @@ class LabelEfficientHedge(CombinerLearner):
 
     The combiner updates from losses / epsilon if the learner asks, and otherwise from zeros; the mean of these
     estimates is the vector of losses. The move is the vector of weights [K]. The feedback `OnRequest` counts the
-    questions. After an answer outside [0, 1] all numbers are NaN.
+    questions. An answer outside [0, 1] makes all later numbers of the run NaN.
 
     Args:
         combiner: `EWA`, or another `Combiner`.

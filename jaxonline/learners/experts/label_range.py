@@ -25,6 +25,6 @@ def check_range(low: ArrayLike, high: ArrayLike) -> None:
 
 
 def range_width(low: float, high: float) -> float:
-    """Return high - low; raise a ValueError if it is not above 0."""
+    """Return the width high - low of a range; raise a ValueError if the width is not above 0."""
     check_range(low, high)
     return float(high - low)

@@ -23,7 +23,7 @@ class MLPolyState(NamedTuple):
 @cites("gaillard2014second")
 @struct
 class MLPoly:
-    """ML-Poly: weights proportional to n max(R, 0) with rates n and regrets R; uniform if all are 0.
+    """ML-Poly: weights proportional to n max(R, 0) with rates n and regrets R; uniform if all max(R, 0) are 0.
 
     Args:
         initial: initial value of the rates; e^700 in R's `opera`.
@@ -48,7 +48,7 @@ class MLPoly:
         return divide_by_sum(state.rates * jnp.maximum(state.regrets, 0.0))
 
     def update(self, state: MLPolyState, losses: Float[Array, "K"], own_loss: ArrayLike) -> MLPolyState:
-        """R += r; D = max(max_k r_k^2 - M, 0); n = 1/(1/n + r^2 + D); M += D."""
+        """Update R += r; D = max(max_k r_k^2 - M, 0); n = 1/(1/n + r^2 + D); M += D."""
         r = own_loss - losses
         growth = jnp.maximum(jnp.max(r**2) - state.largest_square, 0.0)
         rates = 1.0 / (1.0 / state.rates + r**2 + growth)

@@ -13,7 +13,7 @@ from jaxonline.parameters.types import Positive
 @cites("gaillard2014second")
 @struct
 class MLProd(SecondOrderCombiner):
-    """ML-Prod: weights proportional to n exp(R), where R is the sum of ln(1 + n r), rescaled with n.
+    """ML-Prod: weights proportional to n exp(R), where R is the sum of ln(1 + n r), rescaled when n changes.
 
     Args:
         initial: initial value of the rates, of the ranges B and of the sums of squares V.
@@ -33,7 +33,7 @@ class MLProd(SecondOrderCombiner):
         return softmax_weights(jnp.log(state.rates) + state.regrets)
 
     def update(self, state: SecondOrderState, losses: Float[Array, "K"], own_loss: ArrayLike) -> SecondOrderState:
-        """V += r^2; B = max(B, |r|); n' = min(1/(2B), sqrt(ln K / V)); R = (n'/n) R + ln(1 + n' r); n = n'."""
+        """Update V += r^2; B = max(B, |r|); n' = min(1/(2B), sqrt(ln K / V)); R = (n'/n) R + ln(1 + n' r); n = n'."""
         r = own_loss - losses
         squares = state.squares + r**2
         largest = jnp.maximum(state.largest, jnp.abs(r))

@@ -38,14 +38,14 @@ AnyLoss = Annotated[Any, Component("loss"), Convert(_require_loss)]
 @cites("cesabianchi2006prediction")
 @struct
 class OverAdvice(LearnerDefaults):
-    """Prediction with expert advice: predicts the weighted mean of the experts, whose predictions are the instance.
+    """Prediction with expert advice: predicts the weighted mean of the experts' predictions, which are the instance.
 
     Args:
         combiner: `EWA`, `BOA`, `MLPoly`, `MLProd`, or another `Combiner`.
-        loss: the loss `loss(prediction, y)` of the experts and of their mean. The bounds of the combiners hold for
-            losses that are convex in the prediction.
-        late_start: whether to predict 0 in round 1 and ignore the losses of that round, as in the published
-            experiments.
+        loss: the loss `loss(prediction, y)` of the experts and of their weighted mean. The bounds of the combiners hold
+            for losses that are convex in the prediction.
+        late_start: whether to predict 0 in round 1 and ignore the losses of that round, as in the experiments of
+            Rokhlin and Gurtovaya (2025).
 
     Example:
         >>> import jax, jaxonline as jo, numpy as np
@@ -66,7 +66,7 @@ class OverAdvice(LearnerDefaults):
         return LearnerTraits(loss=self.loss)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> OverAdviceState:
-        """Return the combiner's state for all entries of the instance; raise a ValueError if it is not a vector."""
+        """Return the combiner's state for all entries of an instance; raise a ValueError if it is no vector."""
         del key
         state = self.combiner.init(vector_length("instances", specs.instance), specs.instance.dtype)
         return OverAdviceState(state, initial_flag(self.late_start))
@@ -90,7 +90,7 @@ class OverAdvice(LearnerDefaults):
 
 
 def as_learner(combiner_or_learner: Any, loss: Any = None, name: str = "combiner") -> Any:
-    """Return a learner (ValueError if `loss` is given), or a combiner as `OverAdvice`; otherwise raise a TypeError."""
+    """Return a learner as it is (ValueError if `loss` is given), a combiner as `OverAdvice`; else raise TypeError."""
     if isinstance(combiner_or_learner, Learner):
         if loss is not None:
             kind = type(combiner_or_learner).__name__

@@ -13,8 +13,8 @@ INITIAL_RATE = 2.0**-20
 class SecondOrderState(NamedTuple):
     """State of `BOA` and `MLProd`, for each expert [K].
 
-    `regrets` are cumulative, regularised (BOA) or logarithmic (ML-Prod), `rates` the learning rates, `squares` the sums
-    of squared instantaneous regrets, and `largest` the largest absolute instantaneous regrets.
+    `regrets` are the cumulative regrets, regularised (BOA) or logarithmic (ML-Prod), `rates` the learning rates,
+    `squares` the sums of squared instantaneous regrets, and `largest` the largest absolute instantaneous regrets.
     """
 
     regrets: Float[Array, "K"]

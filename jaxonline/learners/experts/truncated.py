@@ -19,12 +19,12 @@ from jaxonline.parameters.types import Number
 @cites("rokhlin2025random")
 @struct
 class Truncated(ForwardsToLearner):
-    """Clips the experts' predictions to [low, high]; a label outside gives NaN (in `aggregate`, an error).
+    """Clips the experts' predictions to [low, high]; a label outside [low, high] gives NaN (an error in `aggregate`).
 
     Args:
         learner: a learner over advice, or a combiner, which then uses the squared loss.
         low: smallest label.
-        high: largest label; a ValueError is raised if it is not above `low`.
+        high: largest label; a ValueError is raised if `high` is not above `low`.
 
     Example:
         >>> import jax.numpy as jnp, jaxonline as jo
@@ -42,7 +42,7 @@ class Truncated(ForwardsToLearner):
 
     @property
     def traits(self) -> LearnerTraits:
-        """The traits of the learner, with this range of labels."""
+        """The traits of the learner, with the range of labels [low, high]."""
         return super().traits._replace(label_range=(self.low, self.high))
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
@@ -62,5 +62,5 @@ class Truncated(ForwardsToLearner):
         return jnp.clip(x, jnp.asarray(self.low, x.dtype), jnp.asarray(self.high, x.dtype))
 
     def nan_outside_range(self, y: Float[Array, "..."]) -> Float[Array, "..."]:
-        """Return the labels, with NaN for those outside the range."""
+        """Return the labels, with NaN for labels outside the range."""
         return nan_outside(y, jnp.asarray(self.low, y.dtype), jnp.asarray(self.high, y.dtype))

@@ -1,4 +1,4 @@
-"""Base classes of learners with outcomes that are vectors with one entry for each expert or arm."""
+"""Base classes of learners whose outcomes are vectors with one entry for each expert or arm."""
 
 from typing import Any, ClassVar
 
@@ -12,7 +12,7 @@ from jaxonline.parameters.errors import ArgumentError
 
 
 def vector_length(name: str, spec: PyTree) -> int:
-    """Return the number of entries; raise a ValueError about `name` (instances or outcomes) if they are not vectors."""
+    """Return the number of entries; raise a ValueError if the `name` (instances or outcomes) are not vectors."""
     shape = getattr(spec, "shape", None)
     if shape is None or len(shape) != 1:
         raise ArgumentError(name, f"must be vectors with an entry for each expert or arm (got shape {shape})")
@@ -36,7 +36,7 @@ class CombinerLearner(LearnerDefaults):
 
     @property
     def traits(self) -> LearnerTraits:
-        """The traits of the combiner, with the range of losses that its theorem needs."""
+        """The traits of the combiner, with the range of losses that the combiner's theorem needs."""
         traits = traits_of(self.combiner, LearnerTraits)
         return traits._replace(uses_masks=self.uses_masks and traits.uses_masks)
 

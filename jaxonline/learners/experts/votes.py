@@ -1,4 +1,4 @@
-"""Weighted votes of experts that predict the classes -1 and +1; an instance is their advice."""
+"""Weighted votes of experts that predict the classes -1 and +1; an instance is the vector of these predictions."""
 
 from typing import NamedTuple
 

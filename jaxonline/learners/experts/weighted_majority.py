@@ -26,7 +26,7 @@ class WeightedMajority(LearnerDefaults):
     learner has a bound below 2 L; a randomised learner has such a bound (`DrawnExpert`).
 
     Args:
-        beta: factor of an expert's weight after a mistake (0 would be `Halving`).
+        beta: factor of an expert's weight after a mistake (the factor 0 would give `Halving`).
 
     Example:
         >>> import jax, jaxonline as jo, numpy as np
@@ -52,7 +52,7 @@ class WeightedMajority(LearnerDefaults):
     def update(
         self, key: Key[Array, ""] | None, state: Int[Array, "K"], oracle: Any
     ) -> tuple[Int[Array, "K"], VoteInfo]:
-        """Count one more mistake for each expert that is wrong."""
+        """Count a mistake for each expert that is wrong."""
         mistake = is_mistake(self.predict(key, state, oracle.x), oracle.y)
         return state + is_mistake(oracle.x, oracle.y).astype(state.dtype), VoteInfo(mistake)
 

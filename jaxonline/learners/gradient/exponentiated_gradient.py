@@ -34,11 +34,11 @@ class ExponentiatedState(NamedTuple):
 class ExponentiatedGradient(LearnerDefaults):
     """Exponentiated gradient: predict <w, x> with w on the simplex, w_i <- w_i exp(-step g_i) / sum; EG+- if `signed`.
 
-    The weights are `scale` times a point of the simplex. If `signed`, they are the differences of two halves of 2 d
-    weights with sum `scale`, that is any w with |w|_1 <= scale. With gradients of |g|_inf <= G and step = sqrt(2 ln n /
-    T) / (scale G) the regret is at most scale G sqrt(2 T ln n), n = d or 2 d (`bounds.exponentiated_gradient`), which
-    grows with the logarithm of the dimension. With decreasing step sizes the regret may be linear in T. See
-    Shalev-Shwartz (2012), section 2.6.
+    The weights are `scale` times a point of the simplex. If `signed`, the weights are the differences between the two
+    halves of 2 d numbers with sum `scale`, so w can be any vector with |w|_1 <= scale. With gradients of |g|_inf <= G
+    and step = sqrt(2 ln n / T) / (scale G) the regret is at most scale G sqrt(2 T ln n), with n = d or 2 d
+    (`bounds.exponentiated_gradient`). This bound grows only with the logarithm of the dimension. With decreasing step
+    sizes the regret may be linear in T. See Shalev-Shwartz (2012), section 2.6.
 
     Args:
         estimator: `estimator(key, w, oracle)` estimates the gradient at w (`jaxonline.estimators`).
@@ -65,7 +65,7 @@ class ExponentiatedGradient(LearnerDefaults):
 
     @property
     def traits(self) -> LearnerTraits:
-        """Declare the loss of the estimator, if it has one."""
+        """Declare the loss of the estimator, if the estimator has a loss."""
         return LearnerTraits(loss=getattr(self.estimator, "loss", None))
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> ExponentiatedState:
@@ -80,7 +80,7 @@ class ExponentiatedGradient(LearnerDefaults):
         return self.w(state) @ x
 
     def update(self, key: Key[Array, ""], state: ExponentiatedState, oracle: Any) -> tuple[ExponentiatedState, tuple]:
-        """ln w -= step scale g for the gradient g in the weights on the simplex; shift the largest logarithm to 0."""
+        """Subtract step scale g from ln w, g the gradient in the simplex weights; shift the largest logarithm to 0."""
         t = state.t + 1
         g = self.estimator(key, self.w(state), oracle)
         g = jnp.asarray(self.scale, g.dtype) * (jnp.concatenate([g, -g]) if self.signed else g)

@@ -65,7 +65,7 @@ class GradientBandit(LearnerDefaults):
         return zeros_like_vector(self, specs.outcome, "outcome")
 
     def predict(self, key: Key[Array, ""], state: Float[Array, "d"], x: Any) -> Float[Array, "d"]:
-        """Play w + delta u."""
+        """Play w + delta u for a uniform unit vector u."""
         del x
         u = random.normal(key, state.shape, state.dtype)
         return state + jnp.asarray(self.delta, state.dtype) * u / jnp.linalg.norm(u)
@@ -73,7 +73,7 @@ class GradientBandit(LearnerDefaults):
     def update(
         self, key: Key[Array, ""] | None, state: Float[Array, "d"], oracle: Any
     ) -> tuple[Float[Array, "d"], GradientBanditInfo]:
-        """w <- projection of w - step (d / delta) loss u."""
+        """Set w to the projection of w - step (d / delta) loss u on the ball of radius `radius` - delta."""
         del key
         delta, step, radius = (jnp.asarray(number, state.dtype) for number in (self.delta, self.step_size, self.radius))
         u = (oracle.move - state) / delta

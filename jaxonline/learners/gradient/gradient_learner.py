@@ -25,8 +25,8 @@ _SGD = optax.sgd(1.0)
 class GradientState(NamedTuple):
     """State of `GradientLearner`.
 
-    `w` is the last hypothesis, `average` the mean of w_1, ..., w_t (None if the learner predicts with the last
-    hypothesis).
+    `w` is the last hypothesis; `average` is the mean of w_1, ..., w_t, or None if the learner predicts with the last
+    hypothesis.
     """
 
     w: Float[Array, "d"]
@@ -46,10 +46,10 @@ class GradientInfo(NamedTuple):
 class GradientLearner(LearnerDefaults):
     """Online gradient descent for a linear predictor <w, x>: w <- projection of w - step g, g an estimated gradient.
 
-    Learners that differ only in numbers share one compiled program. Numbers inside an optax transformation or schedule
-    are part of the program. Equal transformations, such as `optax.adam(1.0)` built twice, are recognised as equal
-    unless they contain lists, dictionaries or functions that are not optax's; build such transformations once and reuse
-    them.
+    Learners that differ only in numeric parameters share one compiled program. Numbers inside an optax transformation
+    or schedule are constants of the compiled program. Equal transformations, such as `optax.adam(1.0)` built twice, are
+    recognised as equal unless they contain lists, dictionaries or functions that are not optax's; build such
+    transformations once and reuse them.
 
     Args:
         estimator: `estimator(key, w, oracle)` estimates the gradient at w (`jaxonline.estimators`).
@@ -57,7 +57,8 @@ class GradientLearner(LearnerDefaults):
             multiplies the optimiser's update.
         radius: radius of the projection (l2 ball by default); None for no projection.
         optimizer: an optax transformation with learning rate 1, gradient descent by default. To pickle a transformation
-            of your own, pass a function at the top level of a module that takes no arguments and returns it.
+            of your own, pass a function without arguments that returns the transformation and stands at the top level
+            of a module.
         projection: a function (w, radius) -> w, as in `optax.projections`.
         hypothesis: "last" predicts with w_t, "average" with the mean of w_1, ..., w_t.
 
@@ -85,7 +86,7 @@ class GradientLearner(LearnerDefaults):
 
     @property
     def traits(self) -> LearnerTraits:
-        """Declare the loss of the estimator, if it has one."""
+        """Declare the loss of the estimator, if the estimator has a loss."""
         return LearnerTraits(loss=getattr(self.estimator, "loss", None))
 
     def init(self, key: Key[Array, ""], specs: Specs) -> GradientState:
@@ -100,7 +101,7 @@ class GradientLearner(LearnerDefaults):
         return (state.w if state.average is None else state.average) @ x
 
     def update(self, key: Key[Array, ""], state: GradientState, oracle: Any) -> tuple[GradientState, GradientInfo]:
-        """w' = w - step g; w <- projection of w'."""
+        """Set w to the projection of w - step g."""
         t = state.t + 1
         gradient = self.estimator(key, state.w, oracle)
         direction, optimizer_state = self.optimizer.update(gradient, state.optimizer, state.w)

@@ -36,11 +36,11 @@ class OnlineNewtonInfo(NamedTuple):
 class OnlineNewtonStep(LearnerDefaults):
     """Online Newton step (ONS): a linear predictor <w, x>, |w| <= radius, with steps A^-1 g / gamma.
 
-    Here A = epsilon I + sum g g', and w' = w - A^-1 g / gamma is projected on the ball in the norm of A. For
-    alpha-exp-concave losses with gradients |g| <= G, gamma = min(1/(4 G D), alpha) / 2, epsilon = 1/(gamma D)^2 and D =
-    2 radius, the regret is at most 5 (1/alpha + G D) d ln T (`bounds.online_newton_step`, which also computes gamma and
-    epsilon). The squared loss is exp-concave if predictions and labels are bounded; the absolute loss is not. A round
-    costs an eigendecomposition, about 20 d^3 flops.
+    The matrix A is epsilon I + sum g g'. The point w - A^-1 g / gamma is projected on the ball in the norm of A. Let
+    the losses be alpha-exp-concave with gradients |g| <= G, and let D = 2 radius. With gamma = min(1/(4 G D), alpha) /
+    2 and epsilon = 1/(gamma D)^2 the regret is at most 5 (1/alpha + G D) d ln T. `bounds.online_newton_step` computes
+    this bound, gamma and epsilon. The squared loss is exp-concave if predictions and labels are bounded; the absolute
+    loss is not exp-concave. A round costs an eigendecomposition, about 20 d^3 flops.
 
     Args:
         estimator: `estimator(key, w, oracle)` returns the gradient at w (`jaxonline.estimators`), such as
@@ -64,7 +64,7 @@ class OnlineNewtonStep(LearnerDefaults):
 
     @property
     def traits(self) -> LearnerTraits:
-        """Declare the loss of the estimator, if it has one."""
+        """Declare the loss of the estimator, if the estimator has a loss."""
         return LearnerTraits(loss=getattr(self.estimator, "loss", None))
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> OnlineNewtonState:
@@ -81,7 +81,7 @@ class OnlineNewtonStep(LearnerDefaults):
     def update(
         self, key: Key[Array, ""] | None, state: OnlineNewtonState, oracle: Any
     ) -> tuple[OnlineNewtonState, OnlineNewtonInfo]:
-        """A += g g'; w <- projection of w - A^-1 g / gamma in the norm of A."""
+        """Add g g' to A, and set w to the projection of w - A^-1 g / gamma in the norm of A."""
         g = self.estimator(key, state.w, oracle)
         A = state.A + jnp.outer(g, g)
         values, vectors = jnp.linalg.eigh(A)

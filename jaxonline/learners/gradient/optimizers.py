@@ -11,7 +11,7 @@ from jaxonline.parameters.types import Component, Convert
 
 
 def as_optimizer(optimizer: Any, name: str = "optimizer") -> optax.GradientTransformation:
-    """Return the given optax transformation, or the one that a function returns; equal ones become one object."""
+    """Return the optax transformation, or what a given factory returns; equal transformations become one object."""
     transformation = build_cached(optimizer) if _is_factory(optimizer) else optimizer
     is_optax = isinstance(transformation, optax.GradientTransformation)
     check.instance(name, optimizer, is_optax, "an optax GradientTransformation, or a function that returns one")

@@ -84,7 +84,7 @@ class Schedule:
 
     Args:
         schedule: any optax schedule, a function of the number of earlier updates.
-        scale: a factor that can be swept.
+        scale: a factor of the schedule that a sweep can vary.
 
     Example:
         >>> import jax.numpy as jnp, optax
@@ -115,7 +115,7 @@ class Schedule:
 
 
 def as_step_size(step_size: Any, name: str = "step_size") -> Any:
-    """Convert a number to `Constant` and a function (an optax schedule) to `Schedule`; return a step size as it is."""
+    """Convert a number to `Constant` and a function (an optax schedule) to `Schedule`; return a step size unchanged."""
     if isinstance(step_size, Constant | InverseSqrt | InverseTime | Schedule):
         return step_size
     if callable(step_size) or isinstance(step_size, type):

@@ -1,7 +1,7 @@
 """Numbers of calls, for each run of a block, that the ragged loops of `NoisyKernel` compute at once (`linalg.ragged`).
 
-These numbers are at most about the mean that a round needs, so that there is little padding. Other numbers give the
-same results, but are slower for p = 2 (`python -m benchmarks noisy_kernel`).
+These numbers are at most about the mean number of calls in a round, so that there is little padding. Other numbers give
+the same results, but are slower for p = 2 (`python -m benchmarks noisy_kernel`).
 """
 
 ESTIMATES = 0.6  # used estimates of a run
@@ -11,5 +11,5 @@ DEEP_FACTORS = 3.0  # pairs of copies of a deep estimate
 
 
 def copies(has_pairs: bool) -> float:
-    """Return the number of draws of two copies for an estimate: pairs, if `has_pairs`, and factors for tensors."""
+    """Return how many draws of two copies a run computes at once: pairs (if `has_pairs`), and factors of tensors."""
     return 1.6 if has_pairs else 0.6

@@ -20,14 +20,14 @@ _MAX_TENSOR_ENTRIES = 4096
 
 @struct
 class Storage:
-    """Sizes of the state of `NoisyKernel`; `Storage.for_horizon` chooses them for a horizon and a risk.
+    """Sizes of the state of `NoisyKernel`; `Storage.for_horizon` chooses the sizes for a horizon and a risk.
 
     Args:
-        tensor_levels: D; levels up to D are stored as tensors with d^n entries.
+        tensor_levels: D; the parts of the hypothesis at levels n <= D are stored as tensors with d^n entries.
         deepest: largest accepted level of an estimate.
         most_pairs: largest number of pairs of an estimate, 0 for dot-product kernels.
         most_fresh: largest number of fresh estimates (those for the gradient's length) in a round.
-        n_chunks: room for the copies of deeper levels, in chunks of D + 1 copies.
+        n_chunks: number of chunks, with D + 1 copies each, for the levels above D.
 
     Example:
         >>> from jaxonline.learners import Storage
@@ -117,7 +117,7 @@ def _update_probability(length: GradientLength) -> float:
 
 
 def _tail(distribution: CountDistribution, n: int) -> float:
-    """Return P(N >= n), computed as one program."""
+    """Return P(N >= n) for a distribution of N, computed as one compiled program."""
     return float(run_compiled(_tail_of, distribution, n))
 
 
@@ -140,7 +140,7 @@ def _pair_distribution(feature_map: FeatureMap) -> CountDistribution | None:
 
 
 def _limit(argument: str, distribution: CountDistribution, risk: float, draws: float, n_rounds: int) -> int:
-    """Return the smallest n >= 1 with P(N > n) <= risk / draws; raise a ValueError if it is not below 512."""
+    """Return the smallest n >= 1 with P(N > n) <= risk / draws; raise a ValueError if n is not below 512."""
     probability = risk / draws
     is_likely = np.asarray(run_compiled(_tail_of, distribution, np.arange(1, _MAX_LEVELS + 1)), float) > probability
     if not is_likely[-1]:

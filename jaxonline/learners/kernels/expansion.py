@@ -39,11 +39,12 @@ class Expansion:
     """The hypothesis w.
 
     Attributes:
-        tensors: parts of w at the levels 0, ..., D; the n-th has shape (d,) * n; multiply it by beta_n^(1/2).
+        tensors: parts of w at the levels 0, ..., D; the n-th tensor has the shape (d,) * n, and is the part at level n
+            divided by beta_n^(1/2).
         rows: factors of deeper features, times beta_n^(1/n), in S chunks [D + 1, d, S].
         level: level of the feature of a chunk, 0 for an unused chunk [S].
         place: index of the chunk in its feature [S].
-        coefficient: coefficient of the feature in its last chunk, 0 in the others [S].
+        coefficient: coefficient of the feature in its last chunk, 0 in the feature's other chunks [S].
         used: number of used chunks.
         squared_norm: |w|^2, by recurrence.
         overflow: whether a feature is missing because there was no room for it.
@@ -92,7 +93,7 @@ def empty(dimension: int, tensor_levels: int, n_chunks: int, deepest: int, dtype
 
 
 def evaluate(w: Expansion, x: Float[Array, "d"]) -> Float[Array, ""]:
-    """Return the sum over n of the n-th part of w at x (x) ... (x) x: <w, Psi(x)> up to e^log_clean(x)."""
+    """Return the sum over n of the n-th part of w at x (x) ... (x) x: <w, Psi(x)> up to a factor e^log_clean(x)."""
     x = materialise(x)
     total = w.tensors[-1]
     for tensor in reversed(w.tensors[:-1]):
@@ -130,7 +131,7 @@ def add(
     w: Expansion, alpha: Float[Array, ""], psi: Feature, product: Float[Array, ""], norm: Float[Array, ""],
     reserved: "ReservedChunks",
 ) -> Expansion:  # fmt: skip
-    """Return w + alpha Psi~ with `product` = <w, Psi~>; for a deep Psi~, `w` has its rows, and `norm` is |Psi~|^2."""
+    """Return w + alpha Psi~ with `product` = <w, Psi~>; for a deep Psi~, `w` holds Psi~'s rows, `norm` is |Psi~|^2."""
     beta = _beta_per_factor(psi)
     outer = alpha * psi.scale * _beta_without_factors(psi)
     tensors = []
@@ -155,8 +156,8 @@ def add(
 class ReservedChunks(NamedTuple):
     """Chunks for the rows of a deep feature, reserved when only its level is known.
 
-    `own` marks the feature's chunks, `last` is the chunk with its coefficient; the other fields are those of the
-    `Expansion`.
+    `own` marks the feature's chunks, and `last` is the chunk with the feature's coefficient. The other fields are
+    fields of the `Expansion`.
     """
 
     level: Int[Array, "S"]
@@ -186,7 +187,7 @@ class ReservedChunks(NamedTuple):
         )
 
     def rows(self, w: Expansion, psi: Feature) -> Float[Array, "chunk d S"]:
-        """Return the rows of the feature in its chunks, 0 in the others."""
+        """Return the rows of the feature in its chunks, and zeros in the other chunks."""
         chunks = _split_into_chunks(len(w.tensors), w.longest, psi.factors * _beta_per_factor(psi))
         rows = take_columns(chunks, self.place.astype(jnp.int32))
         return jnp.where(self.own, rows, jnp.zeros_like(rows))
@@ -203,7 +204,7 @@ def shrink(w: Expansion, factor: Float[Array, ""]) -> Expansion:
 
 
 def project_to_ball(w: Expansion, radius: Float[ArrayLike, ""]) -> Expansion:
-    """Return w, scaled back to the ball |w| <= radius if it is outside."""
+    """Return w, scaled back to the ball |w| <= radius if w is outside."""
     norm = jnp.sqrt(jnp.maximum(w.squared_norm, jnp.finfo(w.squared_norm.dtype).tiny))
     return shrink(w, jnp.minimum(jnp.asarray(radius, norm.dtype) / norm, jnp.ones_like(norm)))
 

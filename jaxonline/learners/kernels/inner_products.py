@@ -20,7 +20,8 @@ from jaxonline.parameters.struct import replace
 class InnerProducts(NamedTuple):
     """Products with the estimates Psi~_0, Psi~_1, ... of a round, and w prepared for the addition of Psi~_0.
 
-    `values` are <w, Psi~_j>, 0 if unused; `psi` is Psi~_0, `squared_norm` is |Psi~_0|^2, `reserved` its chunks in `w`.
+    `values` are the products <w, Psi~_j>, 0 for unused estimates. `psi` is Psi~_0, `squared_norm` is |Psi~_0|^2, and
+    `reserved` are the chunks of `w` for Psi~_0.
     """
 
     values: Float[Array, "m"]
@@ -35,7 +36,7 @@ class InnerProducts(NamedTuple):
 
 
 def inner_products(w: Expansion, estimates: MapEstimate, number: Int[Array, ""]) -> InnerProducts:
-    """Return the products of w with the first `number` estimates."""
+    """Return the products of w with the first `number` estimates Psi~_j of a round."""
     psis, products = _shallow_products(w, estimates, number)
     w, reserved, squared_norm, products = _add_deep_products(w, estimates, number, psis, products)
     return InnerProducts(products, jax.tree.map(lambda leaf: leaf[0], psis), w, reserved, squared_norm)
@@ -44,7 +45,7 @@ def inner_products(w: Expansion, estimates: MapEstimate, number: Int[Array, ""])
 def _shallow_products(
     w: Expansion, estimates: MapEstimate, number: Int[Array, ""]
 ) -> tuple[Feature, Float[Array, "m"]]:
-    """Return the first `number` estimates and their products; other entries and products without a tensor are 0."""
+    """Return the first `number` estimates and their products with w; the rest, and products without a tensor, are 0."""
 
     def multiply(j):
         psi = estimates.shallow(j)
@@ -56,7 +57,7 @@ def _shallow_products(
 def _add_deep_products(
     w: Expansion, estimates: MapEstimate, number: Int[Array, ""], psis: Feature, products: Float[Array, "m"]
 ) -> tuple[Expansion, ReservedChunks, Float[Array, ""], Float[Array, "m"]]:
-    """Add the products of estimates whose level has no tensor, and the rows of Psi~_0 if it is one of them."""
+    """Add the products of estimates whose level has no tensor, and the rows of Psi~_0 if it has such a level."""
     requests, storage = estimates.requests, estimates.storage
     is_deep = (requests.levels > storage.tensor_levels) & (requests.indices < number)
     rank = jnp.cumsum(is_deep, dtype=jnp.int32)

@@ -1,4 +1,4 @@
-"""Kernel gradient descent (NORMA) on clean instances, or on noisy ones as if they were clean."""
+"""Kernel gradient descent (NORMA) on clean instances, or on noisy instances as if they were clean."""
 
 from typing import Annotated, Any
 
@@ -27,13 +27,14 @@ class KernelGradient(LearnerDefaults):
     """Kernel gradient descent (NORMA): w <- w - step l'(w(x)) k(x, .), projected on a ball of the RKHS.
 
     This learner is the baseline for learners that know the noise: Kivinen, Smola and Williamson (2004), with the
-    projection of Zinkevich (2003). The estimator has the loss and selects the instance: `FullGradient(loss)` the clean
-    instance, `NaiveCopy(loss)` one noisy copy, `MeanOfCopies(n, loss)` the mean of n copies. Only `FullGradient` is
-    unbiased: the mean of k(x~, .) over noisy copies is not k(x, .). A noisy label adds a bias for every loss but the
-    squared loss.
+    projection of Zinkevich (2003). The estimator contains the loss and selects the instance to learn from:
+    `FullGradient(loss)` selects the clean instance, `NaiveCopy(loss)` one noisy copy, and `MeanOfCopies(n, loss)` the
+    mean of n noisy copies. Only `FullGradient` is unbiased: the mean of k(x~, .) over noisy copies is not k(x, .). A
+    noisy label adds a bias for every loss but the squared loss.
 
-    A round with t points costs two rows of t kernels (one row for the clean instance), about t (2 d + 10) flops
-    each for a Gaussian kernel. After `n_rounds` points the learner stops learning and its info has `overflow`.
+    A round with t points computes two rows of t kernel values (one row for the clean instance). For a Gaussian kernel a
+    row costs about t (2 d + 10) flops. After `n_rounds` points the learner stops learning and sets `overflow` in its
+    info.
 
     Args:
         kernel: a kernel (`jaxonline.kernels`, `jaxonline.kernels.radial`).
@@ -60,7 +61,7 @@ class KernelGradient(LearnerDefaults):
 
     @property
     def traits(self) -> LearnerTraits:
-        """Declare the loss of the estimator, and how to get room for more rounds."""
+        """Declare the loss of the estimator, and how a user gets room for more rounds."""
         return LearnerTraits(loss=self.estimator.loss, capacity_hint=capacity_hint(self.n_rounds))
 
     def overflow_probability(self, n_rounds: int) -> float:
@@ -78,7 +79,7 @@ class KernelGradient(LearnerDefaults):
         return state.evaluate(self.kernel, x)
 
     def update(self, key: Key[Array, ""], state: Supports, oracle: Any) -> tuple[Supports, SupportsInfo]:
-        """Add x with alpha_t = -step l'(w(x)), and project."""
+        """Add the point x with the coefficient alpha_t = -step l'(w(x)), and project w on the ball."""
         del key
         x, y = self.estimator.example(oracle)
         w_at_x = state.evaluate(self.kernel, x)

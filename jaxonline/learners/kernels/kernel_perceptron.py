@@ -16,7 +16,7 @@ from jaxonline.parameters.types import Count
 
 
 class KernelPerceptronInfo(NamedTuple):
-    """Diagnostics of one update: `mistake` (score of the wrong sign or 0); `overflow`, no room for a mistake."""
+    """Diagnostics of one update: `mistake` (the score has the wrong sign or is 0), `overflow` (no room left)."""
 
     mistake: Bool[Array, ""]
     overflow: Bool[Array, ""]
@@ -28,9 +28,9 @@ class KernelPerceptron(LearnerDefaults):
     """Kernel perceptron: w = sum of y_i k(x_i, .) over the mistakes. Labels are -1 or +1.
 
     As in `Perceptron` the move is the score w(x), and a score of 0 counts as a mistake. If k(x, x) <= r^2 and some u in
-    the unit ball of the RKHS has y u(x) >= gamma in every round, there are at most (r / gamma)^2 mistakes, so room for
-    that many mistakes is enough. After a mistake without room the learner does not change, and sets `overflow` in its
-    info.
+    the unit ball of the RKHS has y u(x) >= gamma in every round, the learner makes at most (r / gamma)^2 mistakes, so
+    room for (r / gamma)^2 mistakes is enough. After a mistake without room the learner does not change, and sets
+    `overflow` in its info.
 
     Args:
         kernel: a kernel (`jaxonline.kernels`).
@@ -50,7 +50,7 @@ class KernelPerceptron(LearnerDefaults):
 
     @property
     def traits(self) -> LearnerTraits:
-        """State how to get room for more mistakes."""
+        """Declare how a user gets room for more mistakes."""
         room = f"it stores one point for each mistake and has room for {self.max_mistakes:,}"
         return LearnerTraits(capacity_hint=f"{room}: increase max_mistakes")
 
@@ -65,7 +65,7 @@ class KernelPerceptron(LearnerDefaults):
         return state.evaluate(self.kernel, x)
 
     def update(self, key: Key[Array, ""] | None, state: Supports, oracle: Any) -> tuple[Supports, KernelPerceptronInfo]:
-        """w += y k(x, .) if y w(x) <= 0."""
+        """Add y k(x, .) to w after a mistake, that is if y w(x) <= 0."""
         del key
         x, y = oracle.x, oracle.y
         score = state.evaluate(self.kernel, x)

@@ -1,7 +1,7 @@
 """Map_Estimate: the unbiased estimates Psi~ of a feature vector that a round of `NoisyKernel` needs.
 
-Each estimate asks for a random number of its own copies; the number is drawn first, the estimate is computed only if
-used. Source: paper A (COLT 2010), Subroutines 2 and 5, with erratum E6.
+Each estimate asks for a random number of its own copies; the number is drawn first, and the estimate is computed only
+if the round uses it. Source: paper A (COLT 2010), Subroutines 2 and 5, with erratum E6.
 """
 
 import functools
@@ -22,11 +22,11 @@ from jaxonline.linalg.short_axes import select_entry
 
 
 class Requests(NamedTuple):
-    """The copies that the estimates 0, 1, ..., n of a round ask for; lists the first m, the only ones that may be used.
+    """Copies that the estimates 0, ..., n of a round ask for; only the first m estimates are listed and may be used.
 
-    `counts` are the sampled counts of the feature map. `copies`, `pairs` (of copies) and `levels` (numbers of factors)
-    are those of the listed estimates [m]. `total` is the number of copies of all estimates. `too_large` is True if
-    there is no room for an estimate, or there are too many estimates.
+    `counts` are the sampled counts of the feature map. `copies`, `pairs` (of copies) and `levels` are the numbers of
+    copies, pairs and factors of the listed estimates [m]. `total` is the number of copies of all estimates. `too_large`
+    is True if there is no room for an estimate, or there are too many estimates.
     """
 
     counts: Any
@@ -111,7 +111,7 @@ class MapEstimate(NamedTuple):
         return Feature(psi.level, log_beta, scale, _rows(twos, rows, level))
 
     def deep(self, j: Int[Array, ""], psis: Feature) -> Feature:
-        """Return the j-th estimate with its factors, for a deep level; the shallow `psis` have its scale."""
+        """Return the j-th estimate with its factors, for a deep level; `psis`, from `shallow`, contain the scale."""
         level, log_beta, scale = (
             select_entry(values, j) for values in (self.requests.levels, psis.log_beta, psis.scale)
         )

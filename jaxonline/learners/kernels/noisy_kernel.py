@@ -1,13 +1,12 @@
 """Kernel learning on noisy data (paper A, Algorithm 1), for every loss and every kernel with a feature map.
 
 Each round the learner computes, from a random number of noisy copies of the hidden instance, unbiased estimates Psi~_t
-of the feature vector and g~_t of the length of the gradient, and moves w by -step g~_t Psi~_t. It knows only a bound on
-the variance of the noise. The paper has clean labels. With noisy labels g~_t is unbiased in classification from one
-label, and in regression if each factor <w, Psi~_j> - y~_j has its own label (`GradientLength`).
-
-Source: "Online learning of noisy data with kernels" (COLT 2010), Algorithm 1, Subroutines 1 to 7, with errata E6, E8
-(sqrt(B_w)/n~ is printed for sqrt(B_w/n~)) and E9. The norm by recurrence, and w as tensors and copies (`expansion`),
-reduce the cost of a run from O(T^3) to O(T^2).
+of the feature vector and g~_t of the length of the gradient, and moves w by -step g~_t Psi~_t. The learner knows only a
+bound on the variance of the noise. The paper assumes clean labels. With noisy labels the estimate g~_t is unbiased in
+classification from one label, and in regression if each factor <w, Psi~_j> - y~_j has a label of its own
+(`GradientLength`). Source: "Online learning of noisy data with kernels" (COLT 2010), Algorithm 1, Subroutines 1 to 7,
+with errata E6, E8 (the paper prints sqrt(B_w)/n~ for sqrt(B_w/n~)), E9 and E22. A recurrence for the norm of w, and the
+storage of w as tensors and copies (`expansion`), reduce the cost of a run from O(T^3) to O(T^2).
 """
 
 import warnings
@@ -45,7 +44,7 @@ class NoisyKernelState(NamedTuple):
 
 
 class NoisyKernelInfo(NamedTuple):
-    """Diagnostics of one update: `length` estimates the gradient's length, `squared_norm` is |w|^2, and `overflow`."""
+    """Diagnostics of one update: estimated gradient `length`, `squared_norm` |w|^2, and `overflow` (no room left)."""
 
     length: Float[Array, ""]
     squared_norm: Float[Array, ""]
@@ -63,10 +62,10 @@ class NoisyKernel(LearnerDefaults):
     Args:
         feature_map: estimator of the feature map (`DotProductFeatureMap`, `GaussianFeatureMap`).
         gradient_length: estimator of the gradient's length (`GradientLength.for_loss` of a loss). A RuntimeWarning
-            reports a series that is truncated below the values that `radius` allows; these are known only for the
-            Gaussian kernel.
+            reports a truncated series that does not reach all values of <w, Psi(x)> that `radius` allows; these values
+            are known only for the Gaussian kernel.
         step_size: step size in alpha_t = -g~_t step_t; the theorems use eta / sqrt(T) (`jaxonline.bounds`).
-        radius: |w| <= radius (the paper's B_w is its square); None for no projection.
+        radius: bound on |w| (the paper's B_w is the square of the radius); None for no projection.
         storage: sizes of the state (`Storage.for_horizon`).
 
     Example:
@@ -96,7 +95,7 @@ class NoisyKernel(LearnerDefaults):
 
     @property
     def traits(self) -> LearnerTraits:
-        """Declare long rounds, and how to get more room."""
+        """Declare that rounds take long, and how a user gets more room for copies."""
         hint = "use Storage.for_horizon with the whole horizon or a smaller risk, or ask for fewer copies (a larger p)"
         return LearnerTraits(long_rounds=True, capacity_hint=hint)
 
@@ -143,7 +142,7 @@ class NoisyKernel(LearnerDefaults):
     def _count_used(self, n: Int[Array, ""]) -> tuple[Int[Array, ""], Int[Array, ""]]:
         """Return whether Psi~_t is used (1 or 0), and the number of used fresh estimates.
 
-        If the term of the series is 0, the round changes nothing: it asks for copies and does not use them.
+        If the term of the series is 0, the learner asks for copies in the round but does not use them.
         """
         series = self.gradient_length.series
         coefficients = jnp.asarray(series.coefficients)
@@ -154,7 +153,7 @@ class NoisyKernel(LearnerDefaults):
         return own, fresh
 
     def _labels(self, oracle: Any, fresh: Int[Array, ""]) -> Float[Array, "..."]:
-        """Return the label, or in regression a label for each entry of the series, `fresh` of them drawn."""
+        """Return the label, or in regression a label for each factor of g~, of which `fresh` are drawn."""
         table = len(self.gradient_length.series.coefficients)
         if self.gradient_length.kind == "classification" or table <= 2:  # at most one factor
             return oracle.label()

@@ -19,14 +19,14 @@ from jaxonline.parameters.types import Count, NonNegative, NonNegativeInt, Posit
 
 
 class Graph(NamedTuple):
-    """The kernels of each node: `edges` [N, J] and their `probabilities` 1 - (1 - p_kj)^M [N, J]."""
+    """Graph of N kernels and J nodes: `edges` [N, J] and the `probabilities` 1 - (1 - p_kj)^M of the edges [N, J]."""
 
     edges: Bool[Array, "N J"]
     probabilities: Float[Array, "N J"]
 
 
 class OMKLGFState(NamedTuple):
-    """State of `OMKLGF`; `graph`, `node` and its distribution `node_law` are those of the next round."""
+    """State of `OMKLGF`; `graph`, `node` and the distribution `node_law` of the node belong to the next round."""
 
     theta: Float[Array, "N p"]
     log_weights: Float[Array, "N"]
@@ -44,15 +44,15 @@ class OMKLGF(LearnerDefaults):
     Args:
         dictionary: a pytree that maps an instance to features [N, p] (a `Dictionary`).
         step_size: step size of theta and of the weights.
-        exploration: eta_e of round t, clipped to 1: exploration rate of the node; eta_e^j is the rate of node j's
-            kernels.
+        exploration: exploration rate eta_e of the node in round t, clipped to 1; its power eta_e^j is the rate for the
+            kernels of node j.
         penalty: lambda of the regularised losses (f - y)^2 + lambda |theta|^2.
         least_probability: lower bound on the divisor of importance weights.
         n_nodes: J.
         n_draws: M, draws of a kernel (with replacement) for each node.
         redraw_rounds: last round in which the graph is drawn again.
-        sampler: "correct"; or "published", which returns the kernel after the drawn one (if the last one is drawn, the
-            last one), so that the first kernel is never used.
+        sampler: "correct"; or "published", which replaces the drawn kernel by the next kernel (if there is a next one),
+            so that the first kernel is never used.
 
     Example:
         >>> import jax, numpy as np, jaxonline as jo
@@ -90,7 +90,7 @@ class OMKLGF(LearnerDefaults):
         return weights @ jnp.sum(state.theta * self.dictionary(x), axis=1)
 
     def update(self, key: Key[Array, ""], state: OMKLGFState, oracle: Any) -> tuple[OMKLGFState, tuple]:
-        """Make gradient and weight steps, divided by q_k, for the kernels joined to the node; then draw again."""
+        """Make gradient and weight steps, divided by q_k, for the node's kernels; then draw a graph and a node."""
         z, t = self.dictionary(oracle.x), state.t + 1
         dtype = z.dtype
         q = jnp.matmul(state.graph.probabilities, state.node_law, precision="highest")
@@ -131,7 +131,7 @@ class OMKLGF(LearnerDefaults):
         return Graph(edges.T, 1.0 - (1.0 - p.T) ** self.n_draws)
 
     def _node_probabilities(self, log_weights: Float[Array, "N"], graph: Graph, t: Int[Array, ""]) -> Float[Array, "J"]:
-        """Return p_c,j = (1 - eta_e) u_j / sum u + eta_e / J, u_j the weight of the kernels joined to node j."""
+        """Return p_c,j = (1 - eta_e) u_j / sum u + eta_e / J, where u_j is the weight of the kernels of node j."""
         u = jax.nn.logsumexp(log_weights[:, None], axis=0, b=graph.edges.astype(log_weights.dtype))
         explore = self._explore(t, log_weights.dtype)
         return (1.0 - explore) * softmax_weights(u) + explore / self.n_nodes

@@ -59,7 +59,7 @@ class Raker(LearnerDefaults):
         return self.weights(state) @ jnp.sum(state.theta * self.dictionary(x), axis=1)
 
     def update(self, key: Key[Array, ""] | None, state: RakerState, oracle: Any) -> tuple[RakerState, tuple]:
-        """theta -= step (2 (f - y) z + 2 lambda theta); ln w -= step ((f - y)^2 + lambda |theta|^2)."""
+        """Update theta -= step (2 (f - y) z + 2 lambda theta); ln w -= step ((f - y)^2 + lambda |theta|^2)."""
         del key
         z, t = self.dictionary(oracle.x), state.t + 1
         steps = jnp.full(len(z), self.step_size(t, z.dtype))
@@ -74,7 +74,7 @@ class Raker(LearnerDefaults):
 def descend_each_kernel(
     theta: Float[Array, "N p"], z: Float[Array, "N p"], y: Float[Array, ""], steps: Float[Array, "N"], penalty: Any
 ) -> tuple[Float[Array, "N p"], Float[Array, "N"]]:
-    """Make a gradient step for every kernel; return the next theta, and its regularised losses."""
+    """Make a gradient step for every kernel; return the next theta, and the regularised loss of every kernel."""
     residuals, penalty = jnp.sum(theta * z, axis=1) - y, jnp.asarray(penalty, z.dtype)
     theta = theta - steps[:, None] * (2.0 * residuals[:, None] * z + 2.0 * penalty * theta)
     return theta, residuals**2 + penalty * jnp.sum(theta**2, axis=1)

@@ -1,6 +1,6 @@
 """Hypotheses in an RKHS, w = sum_i alpha_i k(x_i, .), stored in chunks; a round reads only the used chunks.
 
-|w|^2 costs one row of kernels a round: |w + a k(x, .)|^2 = |w|^2 + 2 a w(x) + a^2 k(x, x).
+The norm |w|^2 costs one row of kernel values a round: |w + a k(x, .)|^2 = |w|^2 + 2 a w(x) + a^2 k(x, x).
 """
 
 from typing import Any, NamedTuple
@@ -19,8 +19,8 @@ MAX_CHUNKS = 8
 class Supports(NamedTuple):
     """State of a kernel learner: the hypothesis w = sum_i alpha_i k(x_i, .).
 
-    `points` are the x_i in chunks of C columns, `alpha` their coefficients, `squared_norm` is |w|^2 in the RKHS, and
-    `t` the number of points. Unused entries are 0.
+    `points` are the x_i in chunks of C columns, `alpha` are the coefficients of the points, `squared_norm` is |w|^2 in
+    the RKHS, and `t` is the number of points. Unused entries are 0.
     """
 
     points: Float[Array, "chunks d C"]
@@ -48,7 +48,7 @@ class Supports(NamedTuple):
         radius: Float[ArrayLike, ""] | None,
         capacity: Int[ArrayLike, ""],
     ) -> tuple["Supports", Bool[Array, ""]]:
-        """Return w + alpha k(x, .), scaled back to the ball if it is outside, and whether there was no room for x.
+        """Return w + alpha k(x, .), scaled back to the ball from outside, and whether there was no room for x.
 
         `w_at_x` is w(x) before the update, `square` is k(x, x); `radius` None means no projection. With `capacity`
         points or more, w does not change.
@@ -72,8 +72,8 @@ class Supports(NamedTuple):
 class SupportsInfo(NamedTuple):
     """Diagnostics of one update.
 
-    `gradient_length` is the derivative of the loss in the prediction; after an `overflow` (no room) nothing was
-    learned.
+    `gradient_length` is the derivative of the loss in the prediction; after an `overflow` (no room) the learner has
+    learned nothing.
     """
 
     gradient_length: Float[Array, ""]
@@ -90,5 +90,5 @@ def empty_supports(learner: Any, capacity: int, instance: jax.ShapeDtypeStruct) 
 
 
 def capacity_hint(capacity: int) -> str:
-    """State how a learner with room for `capacity` points gets room for more rounds."""
+    """Return a hint how a learner with room for `capacity` points gets room for more rounds."""
     return f"it stores one point for each round and has room for {capacity:,}: increase n_rounds"

@@ -31,19 +31,19 @@ class SurrogateKernel(LearnerDefaults):
     Source: "Learning from noisy data under distributional assumptions" (NIPS workshop 2010), section 6. The gradient is
     unbiased if the noise is Gaussian with the covariance of the surrogate in every round, and biased for other noise.
     Other noise raises a ValueError at binding to a game; a distribution of your own gives a warning. Labels may have
-    any noise of mean zero, since the gradient is linear in them.
+    any noise of mean zero, since the gradient is linear in the label.
 
     Each round asks for two copies x~, x~' and a noisy label y~. The gradient length is g = 2 (w^(x~') - y~), with w^(x)
     = sum_i alpha_i k^(x~_i, x). The point x~_t gets alpha_t = -step g, and w^ is projected on the ball of radius W in
-    the RKHS of k^. Predictions use the original kernel k: sum_i alpha_i k(x~_i, x). A round with t points costs two
-    rows of t values of k^ and one of k: about 3 t (2 d + 10) flops for a Gaussian kernel, times the number of Gaussian
-    kernels for a mixture. After `n_rounds` points the learner stops learning and its info has `overflow`.
+    the RKHS of k^. Predictions use the original kernel k: sum_i alpha_i k(x~_i, x). A round with t points computes 2 t
+    values of k^ and t values of k: about 3 t (2 d + 10) flops for a Gaussian kernel, times the number of Gaussian
+    kernels for a mixture. After `n_rounds` points the learner stops learning and sets `overflow` in its info.
 
     Args:
         surrogate: k^, with the original kernel and the covariance of the noise (`Surrogate`, `radial_surrogate`).
         step_size: a number, `Constant.over_horizon(eta, T)`, `InverseSqrt(eta)`, or any optax schedule.
         n_rounds: largest number of rounds.
-        radius: W; None for no projection.
+        radius: W, radius of the ball; None for no projection.
 
     Example:
         >>> import jax, numpy as np, jaxonline as jo
@@ -63,7 +63,7 @@ class SurrogateKernel(LearnerDefaults):
 
     @property
     def traits(self) -> LearnerTraits:
-        """State how to get room for more rounds."""
+        """Declare how a user gets room for more rounds."""
         return LearnerTraits(capacity_hint=capacity_hint(self.n_rounds))
 
     def overflow_probability(self, n_rounds: int) -> float:
@@ -112,7 +112,7 @@ class SurrogateKernel(LearnerDefaults):
         return state.evaluate(self.surrogate.kernel, self._rotate(x))
 
     def update(self, key: Key[Array, ""], state: Supports, oracle: Any) -> tuple[Supports, SupportsInfo]:
-        """Add x~ with alpha_t = -step 2 (w^(x~') - y~), and project."""
+        """Add the point x~ with the coefficient alpha_t = -step 2 (w^(x~') - y~), and project w^ on the ball."""
         del key
         x, x_other = self._rotate(oracle.copy(0)), self._rotate(oracle.copy(1))
         kernel = _rotate_kernel(self.surrogate, x.dtype)
@@ -137,7 +137,7 @@ def _as_matrix(covariance: np.ndarray, dimension: int) -> np.ndarray:
 
 @struct
 class _RotatedKernel:
-    """k^ in the coordinates of the eigenvectors, with numbers that are the same for all pairs computed once."""
+    """Surrogate kernel k^ in the eigenvectors' coordinates; numbers common to all pairs are computed once."""
 
     scales: Float[Array, "m d"]
     log_sizes: Float[Array, "m"]

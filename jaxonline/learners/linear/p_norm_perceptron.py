@@ -14,11 +14,12 @@ from jaxonline.parameters.types import Ge, Number
 @cites("grove2001general", "gentile2003robustness")
 @struct
 class PNormPerceptron(Perceptron):
-    """P-norm perceptron: w = gradient of |theta|_p^2 / 2, theta the sum of y x over the mistakes. Labels are -1 or +1.
+    """P-norm perceptron: w = gradient of |theta|_p^2 / 2 at theta, the sum of y x over mistakes. Labels are -1 or +1.
 
-    The move is the score <w, x>; a score of 0 counts as a mistake. If |x|_p <= r, and some u with |u|_q <= 1, 1/p + 1/q
-    = 1, has y <u, x> >= gamma in every round, there are at most (p - 1) (r / gamma)^2 mistakes. With p = 2 the learner
-    is `Perceptron`; with p = 2 ln d it is about as good as `Winnow` if few attributes matter. The state is theta [d].
+    The move is the score <w, x>; a score of 0 counts as a mistake. If |x|_p <= r and some u with |u|_q <= 1, where 1/p
+    + 1/q = 1, has y <u, x> >= gamma in every round, the learner makes at most (p - 1) (r / gamma)^2 mistakes. With p =
+    2 the learner is `Perceptron`; with p = 2 ln d it is about as good as `Winnow` if few attributes matter. The state
+    is theta [d].
 
     Args:
         p: exponent of the norm.

@@ -25,10 +25,10 @@ class PassiveAggressiveInfo(NamedTuple):
 class PassiveAggressive(Perceptron):
     """Passive-aggressive classifier (PA, PA-I, PA-II). Labels are -1 or +1.
 
-    The update is w += tau y x, with the hinge loss l = max(1 - y <w, x>, 0). PA: tau = l / |x|^2; PA-I: tau = min(C, l
-    / |x|^2); PA-II: tau = l / (|x|^2 + 1 / (2 C)). The new w is the nearest one with a margin of 1 (PA), or a step
-    towards it. The move is the score <w, x>; a score of 0 counts as a mistake. scikit-learn's
-    `PassiveAggressiveClassifier` is PA-I with loss="hinge", and PA-II with loss="squared_hinge".
+    The update is w += tau y x, with the hinge loss l = max(1 - y <w, x>, 0). The step tau is l / |x|^2 (PA), min(C, l /
+    |x|^2) (PA-I) or l / (|x|^2 + 1 / (2 C)) (PA-II). In PA the new w is the nearest vector with a margin of 1; in PA-I
+    and PA-II it is a step towards this vector. The move is the score <w, x>; a score of 0 counts as a mistake.
+    scikit-learn's `PassiveAggressiveClassifier` is PA-I with loss="hinge", and PA-II with loss="squared_hinge".
 
     Args:
         variant: the formula of tau.
@@ -54,7 +54,7 @@ class PassiveAggressive(Perceptron):
     def update(
         self, key: Key[Array, ""] | None, state: Float[Array, "d"], oracle: Any
     ) -> tuple[Float[Array, "d"], PassiveAggressiveInfo]:
-        """w += tau y x."""
+        """Add tau y x to w."""
         del key
         x, y = oracle.x, oracle.y
         score, square = state @ x, x @ x

@@ -1,4 +1,4 @@
-"""Perceptron: Rosenblatt (1958); its mistake bound is Novikoff's (1962)."""
+"""Perceptron: Rosenblatt (1958), with the mistake bound of Novikoff (1962)."""
 
 from typing import Any, NamedTuple
 
@@ -24,8 +24,8 @@ class Perceptron(LearnerDefaults):
     """Perceptron: predict by the sign of the score <w, x>, and add y x to w after a mistake. Labels are -1 or +1.
 
     The move is the score. A score of 0 counts as a mistake, as in round 1, where w = 0. If |x| <= r and some unit
-    vector u has y <u, x> >= gamma in every round, there are at most (r / gamma)^2 mistakes. The state is a vector [d],
-    0 before round 1; a subclass may map it to other weights (`w`).
+    vector u has y <u, x> >= gamma in every round, the learner makes at most (r / gamma)^2 mistakes. The state is a
+    vector [d], 0 before round 1; a subclass may map the state to other weights (`w`).
 
     Example:
         >>> import jax, numpy as np, jaxonline as jo
@@ -49,7 +49,7 @@ class Perceptron(LearnerDefaults):
     def update(
         self, key: Key[Array, ""] | None, state: Float[Array, "d"], oracle: Any
     ) -> tuple[Float[Array, "d"], Any]:
-        """state += y x if y score <= 0."""
+        """Add y x to the state after a mistake, that is if y score <= 0."""
         mistake = oracle.y * self.predict(key, state, oracle.x) <= 0.0
         return jnp.where(mistake, state + oracle.y * oracle.x, state), PerceptronInfo(mistake)
 

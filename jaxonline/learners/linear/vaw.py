@@ -1,16 +1,15 @@
 """Vovk-Azoury-Warmuth forecaster (VAW) and online ridge regression, in one implementation.
 
-Vovk (2001), Azoury and Warmuth (2001), in the form of Rokhlin and Gurtovaya (2025), Eqs. 9 and 10:
-    w_t = S_t^-1 sum_(i<t) y_i z_i,    S_t = lambda I + sum_(i<=t) z_i z_i'.
-S_t includes the instance z_t of the current prediction; online ridge regression uses S_(t-1). By the matrix inversion
-lemma the two predictions differ by a factor, the leverage: vaw_t = ridge_t / (1 + z_t' S_(t-1)^-1 z_t).
+The forecaster of Vovk (2001) and Azoury and Warmuth (2001), in the form of Rokhlin and Gurtovaya (2025), Eqs. 9 and 10,
+has the weights w_t = S_t^-1 sum_(i<t) y_i z_i, S_t = lambda I + sum_(i<=t) z_i z_i'. S_t includes the instance z_t of
+the current prediction; online ridge regression uses S_(t-1). By the matrix inversion lemma the two predictions differ
+by a factor, the leverage: vaw_t = ridge_t / (1 + z_t' S_(t-1)^-1 z_t).
 
 `absorb` processes a block of b rounds. Let P = S^-1 and w = P sum y z before the block, Z the instances as columns, and
-W = L^-1 with L L' = I + Z' P Z. In round t of the block online ridge predicts
-    <w, z_t> - sum_(i<t) W_ti (y_i - <w, z_i>) / W_tt,
-the leverage is 1 / W_tt^2, and P - V V' and w + V W (y - Z' w) with V = P Z W' are P and w after the block. So b
-rank-one updates are matrix products: 4 m^2 + 4 b m flops a round, and 16 m^2 / b bytes of memory traffic instead of
-16 m^2. The learner uses blocks of one round; the engine for sequences known in advance uses larger blocks.
+W = L^-1 with L L' = I + Z' P Z. In round t of the block online ridge regression predicts <w, z_t> - sum_(i<t) W_ti (y_i
+- <w, z_i>) / W_tt, and the leverage is 1 / W_tt^2. With V = P Z W' the block changes P to P - V V', and w to w + V W (y
+- Z' w). So b rank-one updates are matrix products: 4 m^2 + 4 b m flops a round, and 16 m^2 / b bytes of memory traffic
+instead of 16 m^2. The learner uses blocks of one round; the engine for sequences known in advance uses larger blocks.
 """
 
 from typing import Any, NamedTuple
@@ -55,7 +54,7 @@ class VAW(LearnerDefaults):
         features: a function of an instance that is a pytree (`FourierFeatures`, a `Dictionary`), or None for the
             instance itself. An array of any shape is flattened: a dictionary of N kernels gives the concatenated
             forecaster of Theorem 1.
-        allow_float32: accept instances of float32, in which long runs drift; otherwise these raise a ValueError.
+        allow_float32: accept instances of float32, in which long runs drift; otherwise float32 raises a ValueError.
 
     Example:
         >>> import jax, numpy as np, jaxonline as jo

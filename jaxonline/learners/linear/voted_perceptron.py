@@ -17,7 +17,8 @@ from jaxonline.parameters.types import Count
 class VotedPerceptronState(NamedTuple):
     """State of `VotedPerceptron`; unused rows are 0.
 
-    `hypotheses` are the w after each mistake, in order; `votes` are 1 more than the rounds in which each w was right.
+    `hypotheses` are the w after each mistake, in order; `votes` are the numbers of rounds in which each w was right,
+    plus 1.
     """
 
     hypotheses: Float[Array, "M d"]
@@ -26,7 +27,7 @@ class VotedPerceptronState(NamedTuple):
 
 
 class VotedPerceptronInfo(NamedTuple):
-    """Diagnostics of one update: `mistake` of the last hypothesis (not of the vote); `overflow` (no room left)."""
+    """Diagnostics of one update: `mistake` (of the last hypothesis, not of the vote), `overflow` (no room left)."""
 
     mistake: Bool[Array, ""]
     overflow: Bool[Array, ""]
@@ -37,8 +38,8 @@ class VotedPerceptronInfo(NamedTuple):
 class VotedPerceptron(LearnerDefaults):
     """Voted or averaged perceptron: all hypotheses of the perceptron vote. Labels are -1 or +1.
 
-    The hypotheses are those of `Perceptron`; each mistake of the last hypothesis makes a new one. A hypothesis has as
-    many votes as the rounds that it lasted. The move is the mean of the votes sign(<w, x>), from -1 to 1; if
+    The hypotheses are those of `Perceptron`; each mistake of the last hypothesis makes a new hypothesis. A hypothesis
+    has one vote for each round that it lasted. The move is the mean of the votes sign(<w, x>), from -1 to 1; if
     `averaged`, it is the mean of the scores <w, x>. A vote of 0 counts as a mistake. A round costs 2 M d flops, for any
     number of mistakes.
 
@@ -61,7 +62,7 @@ class VotedPerceptron(LearnerDefaults):
 
     @property
     def traits(self) -> LearnerTraits:
-        """State how to get room for more mistakes."""
+        """Declare how a user gets room for more mistakes."""
         return LearnerTraits(
             capacity_hint=f"it stores one hypothesis for each mistake and has room for {self.max_mistakes:,}: "
             "increase max_mistakes"

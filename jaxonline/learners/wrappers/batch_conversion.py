@@ -38,8 +38,9 @@ class BatchPredictor(NamedTuple):
         """Return the bound M + range sqrt(ln(1 / (1 - confidence)) / (2 T)) on the risk of the mean hypothesis.
 
         The bound holds if the rows are independent draws, the loss is convex in the hypothesis, and losses lie in an
-        interval of length `loss_range`. This is Corollary 2 of the paper, but with the Hoeffding-Azuma inequality for
-        steps in an interval: the deviation is half of the printed deviation, sqrt(2 ln(1 / (1 - confidence)) / T).
+        interval of length `loss_range`. The bound is Corollary 2 of the paper, but with the Hoeffding-Azuma inequality
+        for steps in an interval. So the deviation is half of the paper's deviation, sqrt(2 ln(1 / (1 - confidence)) /
+        T).
         """
         return self.mean_loss + loss_range * float(np.sqrt(np.log(1.0 / (1.0 - confidence)) / (2.0 * self.n_rounds)))
 
@@ -63,7 +64,7 @@ def online_to_batch(
         loss: `loss(y_hat, y)`, convex in the prediction.
         hypothesis: `hypothesis(state)` returns the hypothesis, in which the next prediction is linear. The default is
             the vector w of predictions <w, x>: the learner's `w(state)`, or else the state if it is an array, or else
-            the state's `average` or `w`. The function checks that the learner predicts with it.
+            the state's `average` or `w`. The function checks that the learner predicts with this vector.
         seed: seed of the learner's random numbers.
 
     Raises:

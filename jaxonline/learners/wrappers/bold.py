@@ -37,9 +37,9 @@ class BOLDState(NamedTuple):
 class BOLD(ForwardsToLearner):
     """Plays each round with a copy of the base learner that does not wait for an answer (BOLD).
 
-    Each copy learns without delay from the rounds in which it moves. If the base learner has a regret of at most R(T),
-    a concave function, then the regret under a delay of at most d is at most (d + 1) R(T / (d + 1))
-    (`bounds.bold`). With a fixed delay this is the algorithm of Weinberger and Ordentlich (2002).
+    Each copy learns without delay from the rounds in which it moves. Let the regret of the base learner be at most
+    R(T), a concave function. Then the regret of BOLD under delays of at most d is at most (d + 1) R(T / (d + 1))
+    (`bounds.bold`). With a fixed delay BOLD is the algorithm of Weinberger and Ordentlich (2002).
 
     Args:
         learner: the base learner.

@@ -38,8 +38,9 @@ class Doubling(ForwardsToLearner):
 
     Args:
         learner_for: `learner_for(T)` returns the learner for a horizon T. T is a float unknown at compilation, so the
-            function computes with `jax.numpy`, and no array shape may depend on T. Define this function once, since two
-            functions need two compiled programs. All learners start from the initial state of the first one.
+            function computes with `jax.numpy`, and no array shape may depend on T. Define `learner_for` only once,
+            since two functions need two compiled programs. All learners start from the initial state of the first
+            learner.
 
     Example:
         >>> import jax, jax.numpy as jnp, numpy as np
@@ -65,7 +66,7 @@ class Doubling(ForwardsToLearner):
         return self.learner_for(1.0)
 
     def overflow_probability(self, n_rounds: int) -> float | None:
-        """Return the sum of the probabilities of the phases, which start with empty storage; at most 1."""
+        """Return the sum of the phases' overflow probabilities, at most 1; each phase starts with empty storage."""
         lengths = [2**phase for phase in range((n_rounds + 1).bit_length() - 1)]
         lengths.append(n_rounds - sum(lengths))
         probabilities = [super(Doubling, self).overflow_probability(length) for length in lengths if length]
@@ -85,7 +86,7 @@ class Doubling(ForwardsToLearner):
         return self._current_learner(state).predict(key, state.learner, x)
 
     def update(self, key: Key[Array, ""], state: DoublingState, oracle: Any) -> tuple[DoublingState, PyTree]:
-        """Update the current learner; after its last round the next phase starts."""
+        """Update the current learner; after the learner's last round the next phase starts."""
         learner, info = self._current_learner(state).update(key, state.learner, oracle)
         is_last = state.played + 1 >= state.horizon
         learner = jax.tree.map(lambda new, old: jnp.where(is_last, new, old), state.start, learner)

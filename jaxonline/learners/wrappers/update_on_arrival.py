@@ -16,7 +16,7 @@ from jaxonline.parameters.types import Component
 @cites("joulani2013delayed")
 @struct
 class UpdateOnArrival(ForwardsToLearner):
-    """Plays with a learner that was made for immediate feedback, and updates it once for each answer that arrives.
+    """Plays with a learner made for immediate feedback, and updates the learner once for each answer that arrives.
 
     Each update gets the oracle of the round to which the answer belongs, with the move of that round, so importance
     weights use the probabilities of that round. Delay adds a constant to the regret of UCB1 (`bounds.delayed_ucb1`) and
@@ -56,7 +56,7 @@ class UpdateOnArrival(ForwardsToLearner):
 
 
 def arrival_key(key: Key[Array, ""], age: Int[Array, ""]) -> Key[Array, ""]:
-    """Return the key of an update: the round's key for the answer to this round, another key for each older answer."""
+    """Return the random key of an update: the round's key for the round's answer, another key for an older answer."""
     return jnp.where(age == 0, key, jax.random.fold_in(key, age))
 
 

@@ -24,10 +24,10 @@ def _require_learner(learner: Any, name: str) -> Any:
 @cites("rahimi2007random")
 @struct
 class WithFeatures(ForwardsToLearner):
-    """A learner in feature space: it sees phi(x) in place of every instance and copy, and predicts from phi(x).
+    """Learner in feature space, which sees phi(x) in place of every instance and copy, and predicts from phi(x).
 
-    Labels, queries and their costs do not change. On noisy copies features are biased, since E phi(x~) differs from
-    phi(x): `TwoCopies` learns with the mean features E phi(x~) in place of phi(x), and `MeanOfCopies` averages
+    Labels, queries and the costs of queries do not change. On noisy copies features are biased, since E phi(x~) differs
+    from phi(x): `TwoCopies` learns with the mean features E phi(x~) in place of phi(x), and `MeanOfCopies` averages
     features, not copies. The covariance of the noise of features is unknown: `KnownCovariance` raises a ValueError.
 
     Args:
@@ -48,7 +48,7 @@ class WithFeatures(ForwardsToLearner):
     features: AnyFeatures
 
     def check_feedback(self, feedback: FeedbackTraits) -> None:
-        """Check the feedback with the learner's method; the noise of features has no single distribution."""
+        """Check the feedback by the inner learner, without the noise: noise of features has no single distribution."""
         super().check_feedback(feedback._replace(noise=None))
 
     def init(self, key: Key[Array, ""], specs: Specs) -> PyTree:
@@ -65,7 +65,7 @@ class WithFeatures(ForwardsToLearner):
 
 
 class FeaturedOracle:
-    """An oracle of features: `x` and copies are phi of the `x` and copies of another oracle, which counts queries."""
+    """Oracle in feature space: returns phi of the instance and the copies of another oracle, which counts queries."""
 
     def __init__(self, oracle: Any, features: Callable[[Array], Array]):
         self._oracle = oracle
@@ -82,7 +82,7 @@ class FeaturedOracle:
         return self._oracle.y
 
     def copy(self, index: int) -> Float[Array, "m"]:
-        """Return phi of the copy with this index."""
+        """Return phi of the copy with the given index."""
         return self._features(self._oracle.copy(index))
 
     def copies(self, first: int, capacity: int, number: Int[Array, ""] | None = None) -> Float[Array, "capacity m"]:
@@ -94,12 +94,12 @@ class FeaturedOracle:
         return jnp.where(drawn[:, None], features, jnp.zeros_like(features))
 
     def reserve(self, number: Int[Array, ""]) -> Callable[[Int[Array, ""]], Float[Array, "m"]]:
-        """Charge `number` copies; return `draw`, where `draw(index)` is phi of that copy."""
+        """Charge `number` copies; return `draw`, where `draw(index)` is phi of the copy `index`."""
         draw = self._oracle.reserve(number)
         return lambda index: self._features(draw(index))
 
     def label(self, index: int | Int[Array, ""] = 0) -> Float[Array, ""]:
-        """Return the noisy label with this index."""
+        """Return the noisy label with the given index."""
         return self._oracle.label(index)
 
     def labels(self, capacity: int, number: Int[Array, ""]) -> Float[Array, "capacity"]:

@@ -1,4 +1,4 @@
-"""Columns of a table: which entry of a row they show, and how."""
+"""Columns of a table: a column states which entry of a row it shows, and in which format."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Form = str | Callable[[float], str]  # "{:.2f}", or a function
 
 @dataclass(frozen=True)
 class Text:
-    """A column of text: the entry `key` of each row, under `head` (by default the key)."""
+    """A column of text: it shows the entry `key` of each row below the heading `head` (by default the key)."""
 
     key: str
     head: str = ""
@@ -20,14 +20,14 @@ class Text:
     style: ClassVar[str | None] = None
 
     def show(self, row: Row) -> str:
-        """The cell: "-" for an unknown value, "" for a missing entry."""
+        """Return the text of the cell in a row: "-" for None or NaN, "" for a missing entry."""
         if self.key not in row:
             return ""
         value = row[self.key]
         return "-" if value is None or value != value else self._words(value, row)
 
     def wanted(self, rows: Sequence[Row]) -> bool:
-        """Whether the column is shown for these rows."""
+        """Return whether a table with the given rows shows the column."""
         return True
 
     def _words(self, value: Any, row: Row) -> str:
@@ -36,7 +36,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Number(Text):
-    """A column of numbers, formatted by `form`."""
+    """A column of numbers in the format `form`."""
 
     form: Form = "{:.6g}"
     numeric: ClassVar[bool] = True
@@ -47,7 +47,7 @@ class Number(Text):
 
 @dataclass(frozen=True)
 class Interval(Number):
-    """A number with its interval: "mean ± half-width", or "mean [low, high]" with brackets.
+    """A column of numbers with intervals: "mean ± half-width", or "mean [low, high]" if `brackets` is True.
 
     Example:
         >>> row = {"regret": 20.46, "low": 20.17, "high": 20.75}
@@ -68,7 +68,7 @@ class Interval(Number):
 
 @dataclass(frozen=True)
 class Fixed(Interval):
-    """A number with its interval: with the fixed decimals of `form`, or as in `Measured` if these are too few.
+    """A column of numbers with intervals in the fixed decimals of `form`; like `Measured` if that is too coarse.
 
     Example:
         >>> rows = {"regret": 20.46, "low": 20.17, "high": 20.75}, {"regret": 3.5e-4, "low": 3.4e-4, "high": 3.6e-4}
@@ -88,7 +88,7 @@ class Fixed(Interval):
 
 @dataclass(frozen=True)
 class Measured(Interval):
-    """A number with its interval, both rounded to the second digit of the half-width.
+    """A column of numbers with intervals, both rounded to the second significant digit of the half-width.
 
     Example:
         >>> Measured("regret").show({"regret": 20461.3, "low": 20171.0, "high": 20751.6})
@@ -104,27 +104,27 @@ class Measured(Interval):
 
 @dataclass(frozen=True)
 class Count(Number):
-    """A column of counts that should be 0: shown in red, and only if a count is not 0."""
+    """A column of counts that should be 0; the table shows the column, in red, only if a count is not 0."""
 
     form: Form = "{:d}"
     style: ClassVar[str | None] = "red"
 
     def wanted(self, rows: Sequence[Row]) -> bool:
-        """Whether a count is not 0."""
+        """Return whether a count in one of the given rows is not 0."""
         return any(row.get(self.key) for row in rows)
 
 
 @dataclass(frozen=True)
 class OptionalNumber(Number):
-    """A number that only some studies measure: shown if a row has it."""
+    """A column of a number that only some studies measure; the table shows the column if a row has the number."""
 
     def wanted(self, rows: Sequence[Row]) -> bool:
-        """Whether a row has the number."""
+        """Return whether at least one row has the number."""
         return any(self.key in row for row in rows)
 
 
 def interval_ends(row: Row, key: str) -> tuple[float, float]:
-    """The ends of an entry's interval: `<key>_low` and `<key>_high`, or else `low` and `high`."""
+    """Return the ends of an entry's interval: the entries `<key>_low` and `<key>_high`, or else `low` and `high`."""
     own = f"{key}_low" in row
     return (row[f"{key}_low"], row[f"{key}_high"]) if own else (row["low"], row["high"])
 

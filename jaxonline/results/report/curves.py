@@ -1,4 +1,4 @@
-"""The figure of a result: means against rounds with bands and bounds."""
+"""The figure of a result: means against rounds, with confidence bands and a theorem's bounds."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxonline.bounds.assumptions import unmet_assumptions
 from jaxonline.parameters import check
 from jaxonline.results.quantities import label_of
 from jaxonline.results.report.formats import escape_figure, format_tick, shorten_names
@@ -50,20 +51,21 @@ def plot_result(
 ) -> "ResultFigure":
     """Plot the mean of a quantity against rounds with bands; with bounds, a second panel has logarithmic axes.
 
-    A band holds for the whole curve of its learner (`Result.bands`); a single run has none. Axes are logarithmic if the
-    recorded rounds are (`simulate(spacing="log")`). Up to 21 learners differ in colour and dashes; if there are more,
-    the best 7 differ, and the others are grey. With one recorded round, learners are points.
+    A band holds for the whole curve of its learner (`Result.bands`). A result with a single run has no bands. Axes are
+    logarithmic if the recorded rounds have logarithmic spacing (`simulate(spacing="log")`). Up to 21 learners have
+    different colours and dashes; of more learners, the best 7 have colours, and the others are grey. If only one
+    round is recorded, the figure shows one point for each learner.
 
     Args:
         result: the numbers.
         path: where to write the figure (the ending sets the format), or None. PDF files embed their fonts.
         quantity: a quantity that is a number; by default the regret, or the cumulative loss without a comparator.
         level: confidence level of each learner's band.
-        interval: as in `Result.bands`.
+        interval: the kind of interval, as in `Result.bands`.
         bounds: by learner, a theorem's bound at each recorded round [G], drawn as a dashed line in the second panel.
         title: title of the figure.
-        style: "screen", or "paper" for a column of a two-column paper: 3.25 inches wide, letters of 8 points, a legend
-            below, no title; with bounds, one panel with logarithmic axes.
+        style: "screen", or "paper" for one column of a two-column paper. A "paper" figure is 3.25 inches wide, with
+            letters of 8 points, a legend below and no title; with bounds, it has one panel with logarithmic axes.
 
     Raises:
         ValueError: an unknown quantity, learner or style, or a bound with the wrong length.
@@ -117,7 +119,7 @@ def plot_result(
 
 
 def _runs(result: Any, n_runs: np.ndarray) -> str:
-    """How many of the runs are in the means, in words."""
+    """Return a text that states how many of the runs the means include."""
     least, most, played = n_runs.min(), n_runs.max(), len(result.runs)
     if least == played:
         return f"{played:,} runs"
@@ -125,7 +127,7 @@ def _runs(result: Any, n_runs: np.ndarray) -> str:
 
 
 class Curves:
-    """The curves of all learners with colours, dashes, markers and names."""
+    """Draws the curves of all learners with colours, dashes, markers and names."""
 
     def __init__(self, result: Any, estimate: Estimate, sizes: Style):
         ends = estimate.mean[:, -1]
@@ -138,14 +140,14 @@ class Curves:
         self.bound: Any = None  # the legend entry of bounds
 
     def height(self, paper: bool) -> float:
-        """The height of the figure, with room for points or a legend."""
+        """Return the height of the figure, which depends on the number of points or legend rows."""
         letters = 1.5 * self.sizes.font / 72
         if len(self.result.rounds) == 1:
             return 1.2 + letters * len(self.result.learners)
         return self.sizes.height + (letters * self._legend_rows() if paper else 0.0)
 
     def look(self, i: int) -> dict[str, Any]:
-        """Line options of learner i; markers stand at different rounds for each learner."""
+        """Return the line options of learner i; markers of different learners stand at different rounds."""
         if i not in self.named:
             return {"color": "0.7", "lw": 0.6 * self.sizes.line, "zorder": 1.5}
         at = self.named.index(i)
@@ -156,7 +158,7 @@ class Curves:
         }  # fmt: skip
 
     def draw(self, axes: "Axes", bounds: Mapping[str, np.ndarray], log_rounds: bool, guides: bool) -> None:
-        """Draw means, bands and bounds; with `guides`, also lines of slope 1 and 1/2."""
+        """Draw means, bands and bounds; if `guides` is True, also lines of slope 1 and 1/2."""
         rounds, mean = np.asarray(self.result.rounds, float), self.estimate.mean
         shade = 0.22 if len(self.names) <= 7 else 0.1
         for i, name in enumerate(self.names):
@@ -174,12 +176,14 @@ class Curves:
             set_log_scales(axes, linear_y=not (known.size and known.min() > 0) and not guides)
         if guides:
             if bounds:
-                look = {"color": "0.4", "ls": (0, (7, 2.5)), "lw": 0.7 * self.sizes.line, "label": BOUND_LABEL}
+                unmet = unmet_assumptions(bounds, self.result.meta.get("oblivious"))
+                label = "\n".join([BOUND_LABEL, *(textwrap.fill(escape_figure(sentence), 40) for sentence in unmet)])
+                look = {"color": "0.4", "ls": (0, (7, 2.5)), "lw": 0.7 * self.sizes.line, "label": label}
                 (self.bound,) = axes.plot([], [], **look)
             _slope_guides(axes, rounds, mean, self.sizes)
 
     def draw_points(self, axes: "Axes", bounds: Mapping[str, np.ndarray], what: str) -> None:
-        """Draw one recorded round: a point with its interval for each learner, the best at the top."""
+        """Draw the result of one recorded round: a point with its interval for each learner, the best at the top."""
         order = self.order + [i for i in range(len(self.names)) if i not in self.order]
         for at, i in enumerate(order):
             mean, low, high = (getattr(self.estimate, name)[i, 0] for name in ("mean", "low", "high"))
@@ -193,7 +197,7 @@ class Curves:
         axes.grid(visible=False, axis="y")
 
     def name(self, axes: "Axes", below: Any = None) -> None:
-        """Write names at the ends of the curves, or in a legend below, in the order of the ends."""
+        """Write learners' names at the ends of the curves, or in a legend below, sorted by the ends of the curves."""
         shown = [i for i in reversed(self.order) if i in self.named]
         if below is not None:
             entries = [(self.lines[i], self.names[i]) for i in shown]
@@ -228,7 +232,7 @@ class Curves:
 
 
 def label_ends(axes: "Axes", x: float, ends: np.ndarray, words: Mapping[int, str], colours: Mapping[int, str]) -> None:
-    """Write texts (by position in `ends`) beside the ends of curves at `x`, with lines to texts that moved."""
+    """Write texts (by position in `ends`) beside the ends of curves at `x`; a line leads to each text that is moved."""
     size, figure_height = 9.0, 72.0 * axes.figure.get_size_inches()[1]  # type: ignore[union-attr]
     axes.autoscale_view()
     to_axes = axes.transScale + axes.transLimits
@@ -244,7 +248,7 @@ def label_ends(axes: "Axes", x: float, ends: np.ndarray, words: Mapping[int, str
 
 
 def spread_positions(wanted: Sequence[float], gap: float, low: float, high: float) -> np.ndarray:
-    """The increasing positions nearest to `wanted` that are at least `gap` apart, between `low` and `high`.
+    """Return increasing positions close to `wanted`, at least `gap` apart, between `low` and `high`.
 
     Example:
         >>> spread_positions([0.5, 0.5, 0.9], 0.1, 0.0, 1.0).round(6).tolist()
@@ -260,7 +264,7 @@ def spread_positions(wanted: Sequence[float], gap: float, low: float, high: floa
 
 
 def _slope_guides(axes: "Axes", rounds: np.ndarray, means: np.ndarray, sizes: Style) -> None:
-    """Thin lines of slope 1 and 1/2 at the bottom of the plot, to read growth rates."""
+    """Draw thin lines of slope 1 and 1/2 at the bottom of the plot, so that readers can compare growth rates."""
     positive = means[np.isfinite(means) & (means > 0)]
     if positive.size == 0:
         return

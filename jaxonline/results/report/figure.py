@@ -1,4 +1,4 @@
-"""The figure that `Result.plot` returns. It imports Matplotlib, so import it only to draw."""
+"""The figure that `Result.plot` returns. This module imports Matplotlib, so import it only to draw a figure."""
 
 import io
 import math
@@ -13,7 +13,7 @@ FONT_SETTINGS: Any = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "pa
 
 
 class ResultFigure(Figure):
-    """A figure that notebooks show; its PDF files embed TrueType fonts."""
+    """A Matplotlib figure that notebooks display; PDF files of the figure embed TrueType fonts."""
 
     def savefig(self, *args: Any, **options: Any) -> None:
         """Save the figure as `Figure.savefig` does; Matplotlib's global settings stay unchanged."""
@@ -27,12 +27,12 @@ class ResultFigure(Figure):
 
 
 class FewDecades(LogLocator):
-    """Ticks at powers of ten, at 1, 2 and 5 times these if there is room, and even ticks within one decade."""
+    """Ticks of a logarithmic axis at powers of ten, at 2 and 5 times these if they fit, or even ticks in one decade."""
 
     axis: Any
 
     def tick_values(self, vmin: float, vmax: float) -> Any:
-        """The ticks from the smallest to the largest visible value."""
+        """Return the ticks from the smallest to the largest visible value."""
         low, high = min(vmin, vmax), max(vmin, vmax)
         if not 0 < low < high:
             return super().tick_values(vmin, vmax)

@@ -1,4 +1,4 @@
-"""Number formats of tables, figures and pages, and escaping of text."""
+"""Number formats, and escaping of text, for tables, figures and HTML pages."""
 
 import html
 import itertools
@@ -14,7 +14,7 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def format_number(value: float, digits: int = 4) -> str:
-    """A number with this many digits; integers have all their digits.
+    """Format a number with `digits` significant digits; an integer below 10^7 has all its digits.
 
     Example:
         >>> [format_number(number) for number in (20.4567, 2.0, 12345.6, 1.5e12, 0.00002, float("nan"))]
@@ -32,7 +32,7 @@ def format_number(value: float, digits: int = 4) -> str:
 
 
 def format_measurement(value: float, half: float) -> str:
-    """A number with the half-width of its interval, both to the second digit of the half-width; NaN means no interval.
+    """Format a number and the half-width of its interval, rounded to the half-width's second digit; NaN: no interval.
 
     Example:
         >>> [format_measurement(*pair) for pair in [(20.4567, 0.2912), (20461.3, 290), (1, float("nan")), (2.5, 0)]]
@@ -55,7 +55,7 @@ def format_measurement(value: float, half: float) -> str:
 
 
 def format_fixed(form: str, value: float) -> str:
-    """A number in a format with fixed decimals, or readable digits if the format would show 0 for a nonzero number.
+    """Format a number with the fixed decimals of `form`, or with 4 digits if `form` would show 0 for a nonzero number.
 
     Example:
         >>> [format_fixed("{:.2f}", number) for number in (20.4567, 0.0, 0.00035)]
@@ -69,7 +69,7 @@ _NOT_ZERO = re.compile("[1-9]|inf|nan")
 
 
 def format_tick(value: float) -> str:
-    """A number at a tick of an axis.
+    """Format a number as the label of an axis tick.
 
     Example:
         >>> [format_tick(number) for number in (0.0, 0.25, 20000.0, -3.0, 1e7, 2e-6)]
@@ -84,7 +84,7 @@ def format_tick(value: float) -> str:
 
 
 def _power(value: float, digits: int) -> int:
-    """The power of ten of a number after rounding to this many digits: 0.0999 becomes 0.10 with two digits."""
+    """Return the power of ten of a number after rounding to `digits` digits: -1 for 0.0999, which becomes 0.10."""
     return int(f"{abs(value):.{digits - 1}e}".partition("e")[2]) if value else 0
 
 
@@ -101,7 +101,7 @@ def _infinite(value: float) -> str:
 
 
 def to_one_line(words: str) -> str:
-    """A text in one line, without control characters.
+    """Return a text in one line, with control characters replaced.
 
     Example:
         >>> to_one_line("a\\nb\\x1b[31m")
@@ -123,7 +123,7 @@ def replace_controls(words: str) -> str:
 
 
 def terminal_width(words: str) -> int:
-    """The number of columns that a text takes on a terminal."""
+    """Return the number of columns that a text takes on a terminal."""
     return sum(
         0 if unicodedata.combining(sign) else 2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in words
     )
@@ -147,7 +147,7 @@ def shorten(words: str, most: int) -> str:
 
 
 def shorten_names(names: Sequence[str], most: int) -> list[str]:
-    """Shorten names to one line of `most` columns each; numbers at the end keep them distinct.
+    """Shorten names to one line of at most `most` columns each; equal short names get numbers at the end.
 
     Example:
         >>> shorten_names(["gradient descent[0.125]", "gradient ascent[0.125]", "a"], 12)
@@ -217,7 +217,7 @@ _NOTEBOOK = """<style>
 
 
 def wrap_for_notebook(page: str) -> str:
-    """Wrap HTML with styles for a light or dark notebook."""
+    """Add style rules to HTML that suit light and dark notebooks."""
     return f'<div class="jaxonline-result">{_NOTEBOOK}{page}</div>'
 
 
@@ -245,7 +245,7 @@ _TEX = str.maketrans(
 
 
 def escape_tex(words: str) -> str:
-    r"""Escape a text for LaTeX, with Greek letters and signs as mathematics; other scripts need XeLaTeX or LuaLaTeX.
+    r"""Escape a text for LaTeX: Greek letters and signs become mathematics; other scripts need XeLaTeX or LuaLaTeX.
 
     Example:
         >>> print(escape_tex("step_size η = 5 % of <x>"))

@@ -1,4 +1,4 @@
-"""A report as one HTML file without external resources; all text is escaped.
+"""Report of a study as one HTML file without external resources, in which all text is escaped.
 
 `page.css` has the styles, `chart.js` the interactive curves, and `page.js` sortable tables, zoom and dark colours.
 """
@@ -43,11 +43,11 @@ def html_page(
     commands: Sequence[str] = (),
     about: Mapping[str, Any] | None = None,
 ) -> str:
-    """A report as an HTML page; empty sections are left out.
+    """Return a report as an HTML page; empty sections are left out.
 
-    `results`, `bounds` (a theorem's bound at each recorded round [G], by result and learner) and `figures` (PNG bytes)
-    are dictionaries by name. `sentences` are the findings, `commands` repeat the study, and `about` lists versions and
-    seed.
+    `results`, `bounds` and `figures` are dictionaries by name: `bounds` holds a theorem's bound at each recorded round
+    [G], by result and learner, and `figures` holds PNG bytes. `sentences` are the findings, `commands` are shell
+    commands that repeat the study, and `about` lists versions and seed.
 
     Example:
         >>> page = html_page("Steps & sizes", sentences=["One is enough."])
@@ -117,7 +117,7 @@ def _file(name: str) -> str:
 
 
 def _scrollable(table: Table) -> str:
-    """A table that scrolls by itself in a narrow window."""
+    """Return the HTML of a table that has its own scroll bar in a narrow window."""
     caption = f'<p class="note">{escape_html(table.caption)}</p>' if table.caption else ""
     label = escape_html(table.title or "A table")
     return f'<div class="scroll" role="region" tabindex="0" aria-label="{label}">{table.html()}</div>{caption}\n'
@@ -138,7 +138,7 @@ def _preformatted(words: str) -> str:
 
 
 def _metadata_section(results: Mapping[str, Any], about: Mapping[str, Any]) -> str:
-    """The metadata of the study, then of each result."""
+    """Return the HTML section with the metadata of the study and then of each result."""
     lists = [summary.description_list(about, ())]
     for name, result in results.items():
         words = summary.description_list(result.meta, result.learners)
@@ -167,7 +167,7 @@ def _result_section(name: str, result: Any, bounds: Mapping[str, Any]) -> str:
 
 
 def _vector_tables(result: Any) -> Iterator[str]:
-    """For measures that are vectors, tables of the means after the last round."""
+    """Yield, for each measure that is a vector, a table of its means after the last round."""
     last = parts.select_rounds(result, slice(-1, None))
     for name, array in last.measures.items():
         if array.ndim != 4 or array.shape[-1] > MAX_VECTOR_ENTRIES or len(result.learners) > MAX_CHART_LEARNERS:
@@ -203,7 +203,7 @@ def _chart(result: Any, bounds: Mapping[str, Any]) -> str:
 
 
 def chart_data(result: Any, bounds: Mapping[str, Any]) -> dict[str, Any]:
-    """The curves of all scalar quantities of the best learners, at no more rounds than the eye resolves."""
+    """Return the curves of all scalar quantities of the best learners, at only as many rounds as the eye resolves."""
     first = summary.default_quantity(result)
     table = summary.horizon_table(result, first, most=MAX_CHART_LEARNERS)
     best_learners = {row["learner"] for row in table.rows}
@@ -233,13 +233,13 @@ def chart_data(result: Any, bounds: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _round_for_json(numbers: np.ndarray) -> Any:
-    """Lists of numbers with six digits, null for NaN and infinity."""
+    """Return numbers as lists with six digits for JSON; NaN and infinity become null."""
     if numbers.ndim > 1:
         return [_round_for_json(number) for number in numbers]
     return [float(f"{number:.6g}") if np.isfinite(number) else None for number in numbers]
 
 
 def _script_json(data: Any) -> str:
-    """JSON that cannot end the script element."""
+    """Return JSON text in which no string can end the HTML script element."""
     words = json.dumps(data, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
     return words.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

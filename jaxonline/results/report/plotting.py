@@ -30,7 +30,7 @@ STYLES = {"screen": Style(7.4, 4.8, 10.0, 1.8), "paper": Style(3.25, 2.4, 8.0, 1
 
 
 def is_logarithmic(rounds: Sequence[int] | np.ndarray) -> bool:
-    """Whether recorded rounds are spaced logarithmically.
+    """Return whether recorded rounds are spaced logarithmically.
 
     Example:
         >>> is_logarithmic([1, 10, 100, 1000]), is_logarithmic([250, 500, 750, 1000]), is_logarithmic([1, 1000])
@@ -52,7 +52,7 @@ def plot_band(axes: "Axes", x: Any, estimate: Any, i: int, *, color: str, alpha:
 
 
 def style_axes(axes: "Axes", xlabel: str = "", ylabel: str = "", title: str = "") -> None:
-    """Set labels, a faint grid and one number format, and hide the top and right frame.
+    """Set the labels of axes, a faint grid and one number format, and hide the top and right lines of the frame.
 
     Example:
         >>> from matplotlib.figure import Figure
@@ -76,7 +76,7 @@ def style_axes(axes: "Axes", xlabel: str = "", ylabel: str = "", title: str = ""
 
 
 def set_log_scales(axes: "Axes", linear_y: bool = False) -> None:
-    """Set logarithmic axes with ticks at 1, 2 and 5; with `linear_y` only the horizontal one.
+    """Set logarithmic axes with ticks at 1, 2 and 5; if `linear_y` is True, only the horizontal axis is logarithmic.
 
     Example:
         >>> from matplotlib.figure import Figure
@@ -95,7 +95,7 @@ def set_log_scales(axes: "Axes", linear_y: bool = False) -> None:
 
 
 def set_paper_sizes(axes: "Axes", sizes: Style) -> None:
-    """Set the letters and lines of the style "paper"."""
+    """Set the sizes of letters and lines for figures of the style "paper"."""
     axes.tick_params(labelsize=sizes.font - 1, width=0.6, length=2.5, pad=2)
     for label in (axes.xaxis.label, axes.yaxis.label):
         label.set_fontsize(sizes.font)
@@ -104,7 +104,7 @@ def set_paper_sizes(axes: "Axes", sizes: Style) -> None:
 
 
 def write_figure(figure: "ResultFigure", path: str | Path | None) -> "ResultFigure":
-    """Write the figure if a path is given, and return it; the folder is created."""
+    """Write the figure to a path, if given, and create the folder of the path; return the figure."""
     if path is not None:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=150)

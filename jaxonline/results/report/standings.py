@@ -1,4 +1,4 @@
-"""Learners in several games: ranks, and tests corrected for all pairs in all games."""
+"""Comparison of learners in several games: ranks, and tests corrected for all pairs of learners in all games."""
 
 import textwrap
 import warnings
@@ -34,7 +34,7 @@ WIDTH = 80
 
 @dataclass(frozen=True)
 class RankColumn(Text):
-    """A column of ranks in the game `key` with letters; a dash for a gap, an asterisk for excluded runs.
+    """A column with rank and letters in the game `key`; "–" means not played, and an asterisk means excluded runs.
 
     Example:
         >>> column = RankColumn("easy")
@@ -53,7 +53,7 @@ class RankColumn(Text):
 
 
 def format_rank(rank: float, letters: str, left_out: int) -> str:
-    """The text of a cell."""
+    """Return the text of a cell: rank, letters, and an asterisk if runs were excluded."""
     return f"{rank:g} {letters}{'*' * (left_out > 0)}".replace(" *", "*")
 
 
@@ -61,14 +61,16 @@ def format_rank(rank: float, letters: str, left_out: int) -> str:
 class Standings:
     """Ranks of L learners in G games.
 
-    In each game, learners are compared after the last round on common runs, which share instances and noise. Means are
-    of the regret, or of the cumulative loss if the game has no comparator. It prints as a table of 80 columns.
+    In each game, learners are compared after the last round on common runs, in which all learners face the same
+    instances and noise. The means are those of the regret, or of the cumulative loss if the game has no comparator. A
+    `Standings` prints as a table of 80 columns.
 
     Attributes:
         results: by game.
-        gaps: why a learner did not play a game, by (game, learner).
-        quantity: quantity that is compared in all games; by default, the regret or the cumulative loss as above.
-        level: probability that all statements that two learners differ are true together.
+        gaps: for each (game, learner) that was not played, the reason.
+        quantity: quantity that is compared in all games; by default the regret, or the cumulative loss in a game
+            without comparator.
+        level: probability that all statements "these two learners differ", in all games, are true together.
 
     Raises:
         ValueError: no game, a quantity that a result does not have, a level outside 0 to 1.
@@ -119,14 +121,14 @@ class Standings:
 
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
-        """By game, means after the last round with Student's intervals, in the order of `results[game].learners`."""
+        """Means after the last round with Student's intervals, by game, in the order of `results[game].learners`."""
         with warnings.catch_warnings(action="ignore", category=SkewedRunsWarning):  # `remarks` names the learners
             estimates = {game: result.mean(self._quantity(game), self.level) for game, result in self.results.items()}
         return {game: Estimate(*(field[:, -1] for field in estimate)) for game, estimate in estimates.items()}
 
     @cached_property
     def ranks(self) -> np.ndarray:
-        """Ranks of the means in each game [L, G]: 1 is the smallest, ties share their mean rank, NaN is a gap."""
+        """Ranks of the means in each game [L, G]: 1 for the smallest, the mean rank for ties, NaN if not played."""
         all_ranks = np.full((len(self.learners), len(self.games)), np.nan)
         for j, (game, result) in enumerate(self.results.items()):
             mean = np.nan_to_num(self.estimates[game].mean, nan=np.inf)
@@ -138,14 +140,14 @@ class Standings:
 
     @cached_property
     def mean_rank(self) -> np.ndarray:
-        """The mean rank of each learner [L] over its games; NaN if it plays no game."""
+        """The mean rank of each learner [L] over the games that it plays; NaN for a learner without a game."""
         played = np.isfinite(self.ranks)
         total = np.where(played, self.ranks, 0.0).sum(axis=1)
         return np.where(played.any(axis=1), total / np.maximum(played.sum(axis=1), 1), np.nan)
 
     @cached_property
     def p_values(self) -> dict[str, np.ndarray]:
-        """By game, p-values of all pairs [L, L] of `results[game].learners`, corrected for all pairs and games."""
+        """P-values of all pairs [L, L] of `results[game].learners`, by game, corrected for all pairs and games."""
         samples = []
         for game, result in self.results.items():
             controls = result.measures.get(CONTROL) if self._quantity(game) in ("regret", "cumulative_loss") else None
@@ -153,14 +155,14 @@ class Standings:
         return dict(zip(self.games, means.joint_p_values(samples), strict=True))
 
     def differ(self, game: str, first: str, second: str) -> bool:
-        """Whether two learners differ in a game: all such statements are true together with probability `level`."""
+        """Return whether two learners differ in a game; all answers together are right with probability `level`."""
         names = self.results[check.choice("game", game, self.games)].learners
         i, j = (names.index(check.choice("learners", name, names)) for name in (first, second))
         return bool(self.p_values[game][i, j] < 1 - self.level)
 
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
-        """One row for each game and learner in it: rank, letters, mean with interval, excluded runs."""
+        """One row for each game and learner of the game: rank, letters, mean with interval, excluded runs."""
         rows = []
         for j, (game, result) in enumerate(self.results.items()):
             estimate, alike = self.estimates[game], self.p_values[game] >= 1 - self.level
@@ -183,12 +185,12 @@ class Standings:
 
     @property
     def table(self) -> Table:
-        """Learners by mean rank, with rank and letters in each game."""
+        """The table of learners, sorted by mean rank, with rank and letters in each game."""
         return Table(self.title, self._ranks(), self._columns(self.games), caption=self.caption)
 
     @property
     def means(self) -> Table:
-        """The means behind the ranks, by game."""
+        """The table of the means that determine the ranks, by game."""
         columns = (
             Text("learner"), Measured("mean", f"mean\n({100 * self.level:.6g} %)"),
             Text("letters", "same letter:\nalike"), *EXCLUDED_RUNS_COLUMNS,
@@ -196,7 +198,7 @@ class Standings:
         return Table(f"Means behind the ranks: {self._what}", self.rows, columns, group="game", headed=True)
 
     def tables(self, width: int = WIDTH) -> list[Table]:
-        """`table`, split into tables of some of the games that are at most `width` columns wide."""
+        """Split the property `table` into tables of at most `width` columns, each with some of the games."""
         rows, longest = self._ranks(), max(width // 3, 8)  # as in `Table.text`
 
         def room(column: Text) -> int:
@@ -217,7 +219,7 @@ class Standings:
 
     @property
     def title(self) -> str:
-        """The number of learners, games and runs, and the quantity."""
+        """The title of the table: numbers of learners, games and runs, and the compared quantity."""
         runs = sorted({len(result.runs) for result in self.results.values()})
         played = format_runs(runs[0]) if len(runs) == 1 else f"{runs[0]:,} to {runs[-1]:,} runs"
         learners = "one learner" if len(self.learners) == 1 else f"{len(self.learners)} learners"
@@ -226,7 +228,7 @@ class Standings:
 
     @property
     def caption(self) -> str:
-        """The meaning of ranks and letters."""
+        """The caption of the table, which explains ranks and letters."""
         pairs = sum(len(matrix) * (len(matrix) - 1) // 2 for matrix in self.p_values.values())
         words = "1 is best. In a game, learners without a common letter differ (paired t-tests"
         if pairs > 1:
@@ -260,21 +262,21 @@ class Standings:
         return sentences
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """The rows of `rows` as a DataFrame."""
+        """Return the list `rows` as a DataFrame."""
         import pandas
 
         return pandas.DataFrame(self.rows)
 
     def to_markdown(self) -> str:
-        """The table in GitHub's Markdown."""
+        """Return the table in GitHub's Markdown."""
         return self.table.markdown()
 
     def to_latex(self) -> str:
-        """The table as a LaTeX tabular (package booktabs)."""
+        """Return the table as a LaTeX tabular (package booktabs)."""
         return self.table.latex()
 
     def html(self, title: str = "") -> str:
-        """A self-contained HTML page: the table, the figure, the means, and each game with its curves."""
+        """Return a self-contained HTML page: the table, the figure, the means, and each game with its curves."""
         figures = {"ranks": self.plot()._repr_png_()}
         return html_page(
             title or self.title, sentences=self.remarks, results=self.results, tables=[self.table, self.means],
@@ -282,7 +284,7 @@ class Standings:
         )  # fmt: skip
 
     def plot(self, path: str | Path | None = None, *, title: str | None = None, style: str = "screen") -> Any:
-        """Plot learners x games: cells with rank and letters, darker for better ranks, and the mean rank beside them.
+        """Plot a grid of learners and games: rank and letters in each cell (darker is better), and the mean ranks.
 
         Args:
             path: where to write the figure (the ending sets the format), or None.
@@ -325,7 +327,7 @@ class Standings:
             yield from textwrap.wrap(to_one_line(remark), WIDTH)
 
     def _ranks(self) -> list[dict[str, Any]]:
-        """The rows of `table`."""
+        """Return the rows of the property `table`."""
         cells = {(row["game"], row["learner"]): row for row in self.rows}
         rows = []
         for i in np.argsort(self.mean_rank, kind="stable").tolist():
@@ -344,7 +346,7 @@ class Standings:
 
     @property
     def _what(self) -> str:
-        """The compared quantity, in words."""
+        """The name of the compared quantity."""
         return " or ".join(
             dict.fromkeys(label_of(self._quantity(game), result.meta) for game, result in self.results.items())
         )
@@ -353,5 +355,5 @@ class Standings:
         return default_quantity(self.results[game], self.quantity)
 
     def _values(self, game: str) -> np.ndarray:
-        """The compared quantity of all learners and runs after the last round [L, R]."""
+        """Return the compared quantity of all learners and runs after the last round [L, R]."""
         return self.results[game].values(self._quantity(game))[:, :, -1]

@@ -1,4 +1,4 @@
-"""The figure of learners in several games. Matplotlib is imported when it is drawn."""
+"""The figure of learners in several games. Matplotlib is imported when the figure is drawn."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ def plot_ranks(
     mean_ranks: Mapping[str, float], games: Sequence[str], cells: Mapping[tuple[str, str], RankCell],
     path: str | Path | None = None, *, heading: str = "", style: str = "screen",
 ) -> "ResultFigure":  # fmt: skip
-    """Plot learners x games with ranks; see `Standings.plot`. `mean_ranks` orders the rows; absent cells are gaps."""
+    """Plot ranks of learners in games as `Standings.plot` does; rows have the order of `mean_ranks`."""
     from matplotlib.colors import LinearSegmentedColormap
 
     from jaxonline.results.report.figure import ResultFigure
@@ -72,7 +72,7 @@ def plot_ranks(
 
 
 def _ink(colour: Any) -> str:
-    """Black or white, whichever has more contrast with a colour."""
+    """Return the colour of text on a background: "black" or "white", whichever has more contrast."""
     from matplotlib.colors import to_rgb
 
     red, green, blue = (

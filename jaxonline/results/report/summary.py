@@ -1,4 +1,4 @@
-"""How a result prints, and its tables for notebooks, papers and pandas."""
+"""Text of a printed result, and tables of a result for notebooks, papers and pandas."""
 
 import warnings
 from collections.abc import Mapping
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxonline.bounds.assumptions import unmet_assumptions
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.warning_classes import SkewedRunsWarning
@@ -13,7 +14,7 @@ from jaxonline.results import parts
 from jaxonline.results.quantities import label_of, short_label_of
 from jaxonline.results.report.columns import Measured, Number, OptionalNumber, Text
 from jaxonline.results.report.formats import escape_html, format_number, shorten, to_one_line, wrap_for_notebook
-from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Table, check_bounds
+from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Table, bounds_at_horizon
 from jaxonline.results.statistics.intervals import ConfidenceInterval
 from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
 
@@ -21,23 +22,24 @@ if TYPE_CHECKING:
     import pandas
 
 MAX_PRINTED_LEARNERS, MAX_NOTEBOOK_LEARNERS, WIDTH = 6, 12, 100
+REACTING = "The environment reacts to the learner's moves: theorems for oblivious environments do not apply."
 SUMMED_QUANTITIES = ("regret", "cumulative_loss", "comparator_loss")  # also shown per round
 
 
 def default_quantity(result: Any, quantity: str | None = None) -> str:
-    """The given quantity, or the regret, or the cumulative loss without a comparator."""
+    """Return the given quantity; by default "regret", or "cumulative_loss" for a result without comparator."""
     if quantity is not None:
         return check.choice("quantity", quantity, result.quantities)
     return "cumulative_loss" if result.comparator_loss is None else "regret"
 
 
 def measured_quantities(result: Any) -> list[str]:
-    """The quantities of a result without those for variance reduction."""
+    """Return the names of a result's quantities, except for the quantities of variance reduction."""
     return [name for name in result.quantities if name not in (CONTROL, HALF_DIFFERENCE)]
 
 
 def format_runs(n_runs: int) -> str:
-    """A number of runs in words.
+    """Format a number of runs as text.
 
     Example:
         >>> format_runs(1), format_runs(10_000)
@@ -47,7 +49,7 @@ def format_runs(n_runs: int) -> str:
 
 
 def result_title(result: Any, quantity: str) -> str:
-    """The title of a table: learners, runs, rounds and quantity."""
+    """Return the title of a result's table: numbers of learners, runs and rounds, and the quantity."""
     n_learners, horizon = len(result.learners), int(result.rounds[-1])
     learners = "one learner" if n_learners == 1 else f"{n_learners:,} learners"
     rounds = "one round" if horizon == 1 else f"{horizon:,} rounds"
@@ -68,11 +70,11 @@ def horizon_table(
     for_paper: bool = False,
     letters: bool = False,
 ) -> Table:
-    r"""The table of the `most` best learners after the last round, from the smallest mean to the largest.
+    r"""Return the table of the `most` best learners after the last round, sorted from the smallest mean to the largest.
 
-    `for_paper` names the regret in full in the column head, since a tabular has no title, and marks the best learner if
-    it differs from each of the others. `letters` shows the letters of `Result.ranking`. Other arguments are as in
-    `Result.table`.
+    With `for_paper`, the head of the column names the regret with its comparator, since a LaTeX tabular has no title.
+    With `for_paper` or `letters`, the best learner is bold if it differs from each other learner. `letters` adds the
+    letters of `Result.ranking`. Other arguments are as in `Result.table`.
 
     Example:
         >>> import jaxonline as jo
@@ -91,8 +93,7 @@ def horizon_table(
         <BLANKLINE>
     """
     quantity = default_quantity(result, quantity)
-    bounds = check.dictionary("bounds", bounds, result.learners)
-    check_bounds(bounds)
+    numbers = bounds_at_horizon(bounds, result.learners)
     last = parts.select_rounds(
         result, slice(-1, None), quantity, "cumulative_loss", "queries", CONTROL, HALF_DIFFERENCE
     )
@@ -113,7 +114,7 @@ def horizon_table(
         row = {"learner": name, "queries_per_round": float(queries.mean[i, -1]) / horizon, quantity: mean}
         row |= {"low": float(estimate.low[i, -1]), "high": float(estimate.high[i, -1])}
         row |= {"per_round": mean / horizon} if quantity in SUMMED_QUANTITIES else {}
-        row |= {"bound": None if name not in bounds else float(bounds[name])} if bounds else {}
+        row |= {"bound": None if name not in numbers else float(numbers[name])} if numbers else {}
         row |= {} if reduction is None else {"variance_reduction": float(reduction[i])}
         row |= {"failed": int(result.failed[i]), "overflowed": int(result.overflowed[i])}
         if letters and ranking is not None:
@@ -129,34 +130,37 @@ def horizon_table(
         *([Text("letters", "same letter:\nno difference seen")] if rows and "letters" in rows[0] else []),
         *EXCLUDED_RUNS_COLUMNS,
     ]
-    caption = ranking.table.caption if letters and ranking is not None else ""
+    remarks = [ranking.table.caption] if letters and ranking is not None else []
+    caption = " ".join([*remarks, *unmet_assumptions(numbers, result.meta.get("oblivious"))])
     return Table(result_title(result, quantity), rows, columns, caption=caption, strong="best")
 
 
 def result_text(result: Any) -> str:
-    """The best learners with their intervals in about ten lines."""
+    """Return the text of a printed result: the best learners with their intervals, in about ten lines."""
     quantity = default_quantity(result)
     n_learners = len(result.learners)
     table = horizon_table(result, most=MAX_PRINTED_LEARNERS)
     lines = [shorten(f"Result: {table.title}", WIDTH), *table.text(WIDTH).splitlines()]
     lines += [f"... and {n_learners - MAX_PRINTED_LEARNERS:,} more"] if n_learners > MAX_PRINTED_LEARNERS else []
     others = ", ".join(to_one_line(name) for name in measured_quantities(result) if name != quantity)
-    return "\n".join([*lines, shorten(f"also measured: {others}", WIDTH)])
+    lines += [shorten(f"also measured: {others}", WIDTH)]
+    return "\n".join(lines if result.meta.get("oblivious") is not False else [*lines, REACTING])
 
 
 def result_html(result: Any) -> str:
-    """A table for light or dark notebooks, and the metadata."""
+    """Return the HTML of a result for light and dark notebooks: a table of learners, and the metadata."""
     n_learners = len(result.learners)
     more = n_learners - MAX_NOTEBOOK_LEARNERS
     table = horizon_table(result, most=MAX_NOTEBOOK_LEARNERS).html()
     rest = f"<p>... and {more:,} more</p>" if more > 0 else ""
     about = description_list(result.meta, result.learners[:MAX_NOTEBOOK_LEARNERS])
+    about = f"{about}<p>{REACTING}</p>" if result.meta.get("oblivious") is False else about
     details = f"<details><summary>How it was made</summary>{about}</details>" if about else ""
     return wrap_for_notebook(f"{table}{rest}{details}")
 
 
 def description_list(meta: Mapping[str, Any], learners: tuple[str, ...]) -> str:
-    """`Result.meta` as an HTML list, with the given learners only."""
+    """Return `Result.meta` as an HTML list, with only the given learners."""
     items = {}
     for name, value in meta.items():
         if name == "methods" or name in meta.get("versions", ()):

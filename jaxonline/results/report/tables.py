@@ -1,4 +1,4 @@
-"""Tables of rows for every output: CSV and JSON hold the rows; text, Markdown, LaTeX and HTML show the columns."""
+"""Tables: CSV and JSON contain all entries of the rows; text, Markdown, LaTeX and HTML show the visible columns."""
 
 import csv
 import io
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxonline.bounds.assumptions import with_assumptions
 from jaxonline.parameters import check
 from jaxonline.results.report.columns import Count, Fixed, Interval, Number, OptionalNumber, Row, Text, interval_ends
 from jaxonline.results.report.formats import (
@@ -38,16 +39,25 @@ REGRET_COLUMNS = (  # of the rows of `Result.table`
 )
 
 
-def check_bounds(bounds: Mapping[str, Any]) -> None:
-    """Check that bounds are numbers; infinity means that there is no bound."""
-    for name, bound in bounds.items():
+def bounds_at_horizon(bounds: Mapping[str, Any] | None, learners: Sequence[str]) -> dict[str, Any]:
+    """Return the bounds by learner as numbers; a bound is a number, or a record of `jaxonline.bounds` with `value`.
+
+    Infinity means that there is no bound. Assumptions of numbers are kept.
+    """
+    given = check.dictionary("bounds", bounds, learners)
+    numbers = {
+        name: with_assumptions(bound.value, bound.assumptions) if hasattr(bound, "value") else bound
+        for name, bound in given.items()
+    }
+    for name, bound in numbers.items():
         if not isinstance(bound, float | np.floating) or np.isnan(bound):
             check.number(f"bounds[{name!r}]", bound)
+    return numbers
 
 
 def horizon_rows(result: Any, bounds: Mapping[str, float] | None, level: float, interval: Any) -> list[dict[str, Any]]:
-    """The rows of `Result.table`."""
-    check_bounds(check.dictionary("bounds", bounds, result.learners))
+    """Return the rows of `Result.table`."""
+    numbers = bounds_at_horizon(bounds, result.learners)
     regret, queries = result.mean("regret", level, interval), result.mean("queries")
     horizon = int(result.rounds[-1])
     reduced = CONTROL in result.measures or HALF_DIFFERENCE in result.measures
@@ -60,7 +70,7 @@ def horizon_rows(result: Any, bounds: Mapping[str, float] | None, level: float, 
             "low": float(regret.low[i, -1]),
             "high": float(regret.high[i, -1]),
             "regret_per_round": float(regret.mean[i, -1]) / horizon,
-            "bound": (bounds or {}).get(name),
+            "bound": numbers.get(name),
             "failed": int(result.failed[i]),
             "overflowed": int(result.overflowed[i]),
         }
@@ -73,13 +83,13 @@ def horizon_rows(result: Any, bounds: Mapping[str, float] | None, level: float, 
 class Table:
     r"""Rows of numbers and the columns that show them.
 
-    A console of `rich` prints the widest of three frames that fits.
+    A console of the library `rich` prints the table in the widest of three frames that fits the console.
 
     Attributes:
         title: title of the table.
         rows: dictionaries; the columns of a CSV file are the keys of the first row.
-        columns: the visible columns; all entries if empty.
-        group: key of an entry; a line separates rows that differ in this entry.
+        columns: the visible columns; if empty, a column for each entry of the first row.
+        group: key of an entry that forms groups; a line separates consecutive rows that differ in this entry.
         headed: whether the name of each group is written above its rows.
         caption: text below the table.
         strong: key of an entry; numbers with an interval are bold in rows where this entry is true (LaTeX, Markdown,
@@ -109,14 +119,14 @@ class Table:
 
     @property
     def shown(self) -> list[Text]:
-        """The visible columns; columns of counts that are all 0 are left out."""
+        """The visible columns, without columns of counts that are all 0."""
         columns = self.columns or [
             Text(k) if isinstance(v, str) else Number(k) for k, v in dict(*self.rows[:1]).items()
         ]
         return [column for column in columns if column.wanted(self.rows)]
 
     def csv(self) -> str:
-        """The rows as CSV; floats have 6 digits, None is an empty cell."""
+        """Return the rows as CSV text; floats have 6 digits, and None becomes an empty cell."""
         text = io.StringIO()
         lines = csv.writer(text, lineterminator="\n")
         for row in self.rows[:1]:
@@ -128,11 +138,11 @@ class Table:
         return text.getvalue()
 
     def json(self) -> str:
-        """The rows as strict JSON."""
+        """Return the rows as JSON text, with null for NaN and infinity."""
         return strict_json(self.rows)
 
     def markdown(self) -> str:
-        """The columns in GitHub's Markdown, without the title."""
+        """Return the table in GitHub's Markdown, without its title."""
         lines = [self._heads(escape_markdown), ["---:" if column.numeric else "---" for column in self.shown]]
         for _, heading, cells, strong in self._lines(escape_markdown):
             lines += [[f"**{heading}**", *[""] * (len(cells) - 1)]] if heading else []
@@ -140,7 +150,7 @@ class Table:
         return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
     def latex(self) -> str:
-        """The columns as a tabular with booktabs rules, without the title."""
+        """Return the table as a LaTeX tabular with booktabs rules, without its title."""
         heads = self._heads(escape_tex)
         lines = [_tex_row(heads), r"\midrule"]
         for i, (first, heading, cells, strong) in enumerate(self._lines(escape_tex)):
@@ -154,13 +164,13 @@ class Table:
         return "\n".join([rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", *lines, r"\bottomrule", r"\end{tabular}", ""])
 
     def floating(self) -> str:
-        """The tabular of `latex` in a table environment with the title as caption and the caption as a note."""
+        """Return a LaTeX table environment with the tabular, the title as its caption, and the caption as a note."""
         below = f"\\\\[2pt]\n{{\\footnotesize {escape_tex(self.caption)}}}\n" if self.caption else ""
         title = f"\\caption{{{escape_tex(self.title)}}}\n" if self.title else ""
         return f"\\begin{{table}}\n\\centering\n{title}{self.latex()}{below}\\end{{table}}\n"
 
     def html(self) -> str:
-        """The columns as an HTML table with its title; `data-value` of a numeric cell is its sort key."""
+        """Return the table as HTML with its title; a numeric cell has its sort key in the attribute `data-value`."""
         lines = ["<table>", f"<caption>{escape_html(self.title)}</caption>", "<thead><tr>"]
         for column, head in zip(self.shown, self._heads(escape_html), strict=True):
             head = head.replace(" %", "&nbsp;%")
@@ -187,7 +197,7 @@ class Table:
         return wrap_for_notebook(f"{self.html()}{caption}")
 
     def text(self, width: int = 100) -> str:
-        """The columns as plain text of at most `width` characters; texts are shortened, and columns may be left out."""
+        """Return the table as text of at most `width` columns, with texts shortened and the last columns left out."""
         shown = self.shown
         heads = [(column.head or column.key).split("\n") for column in shown]
         height = max(map(len, heads), default=0)
@@ -214,7 +224,7 @@ class Table:
         return [escaped(column.head.replace("\n", " ") or column.key) for column in self.shown]
 
     def _lines(self, escaped: Callable[[str], str] = str) -> list[tuple[bool, str, list[str], list[bool]]]:
-        """For each row: whether a group begins, the group's heading, the cells, and which cells are bold."""
+        """Return for each row: whether a group begins, the group's heading, the cells, and which cells are bold."""
         before, lines = None, []
         for row in self.rows:
             group = row.get(self.group)
@@ -257,7 +267,7 @@ class Table:
 
 
 def pivot(rows: Sequence[Row], down: str, labels: Sequence[str], value: str) -> list[dict[str, Any]]:
-    """Merge rows with the same entry `down`; each row's `value` and limits become entries named by the row's label.
+    """Merge rows with equal entries `down`; the `value` of each row, with its limits, gets the row's label as its key.
 
     Example:
         >>> rows = [{"learner": "a", "regret": noise + 1.0, "low": 0.0, "high": 3.0} for noise in (0, 1)]
@@ -273,7 +283,7 @@ def pivot(rows: Sequence[Row], down: str, labels: Sequence[str], value: str) -> 
 
 
 def strict_json(numbers: Any) -> str:
-    """Numbers, arrays and containers as JSON; NaN and infinity become null.
+    """Return numbers, arrays and containers as JSON text; NaN and infinity become null.
 
     Example:
         >>> strict_json({"a": np.array([1, 2]), "b": float("nan")}).split()
@@ -296,7 +306,7 @@ _MINUS = re.compile(r"(?<![\w.])-(?=[\d$])")
 
 
 def _tex_row(cells: Iterable[str]) -> str:
-    """A line of a tabular; starts with {} if the previous command would read the first cell as its option."""
+    """Return a LaTeX table row; it starts with {} if the command before would read the first cell as an option."""
     row = " & ".join(cells) + r" \\"
     return "{}" + row if row.startswith(("[", "*")) else row
 
@@ -305,7 +315,7 @@ _NUMERIC, _SCOPE = ' class="number"', ' scope="row"'
 
 
 def _sort_attributes(column: Text, row: Row) -> str:
-    """Attributes of a cell: the sort key of a known number."""
+    """Return the HTML attributes of a cell; a known number has its sort key in `data-value`."""
     if not column.numeric:
         return ""
     value = row.get(column.key)

@@ -1,4 +1,4 @@
-"""Quantiles of studentised means by resampling."""
+"""Quantiles of studentised means, by resampling of runs."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -14,9 +14,10 @@ CHUNK_ENTRIES = 2**20
 def student_quantiles(
     values: Float[np.ndarray, "L R *rest"], level: float
 ) -> tuple[Float[np.ndarray, "L *rest"], Float[np.ndarray, "L *rest"]]:
-    """Bootstrap-t quantiles of (mean - expectation) / standard error, from 2,000 fixed resamples of the runs.
+    """Return bootstrap-t quantiles of (mean - expectation) / standard error, from 2,000 resamples with a fixed seed.
 
-    A resample of equal runs has an infinite ratio unless its mean is that of all runs.
+    If a resample consists of equal runs, its standard error is 0 and its ratio infinite, unless its mean is that of all
+    runs.
     """
     tail = (1.0 - level) / 2
     ends = [np.quantile(_ratios(runs), (tail, 1.0 - tail), axis=0, method="inverted_cdf") for runs in values]
@@ -25,14 +26,14 @@ def student_quantiles(
 
 
 def tail_probabilities(values: Float[np.ndarray, "L R"], ratios: Float[np.ndarray, "L"]) -> Float[np.ndarray, "L"]:
-    """Two-sided p-values: twice the smaller share of resampled ratios beyond `ratios`, with 1 added to each count."""
+    """Return two-sided p-values: twice the smaller share of resampled ratios beyond `ratios` (counts plus 1)."""
     resampled = np.stack([_ratios(runs)[:, 0] for runs in values]) if len(values) else np.empty((0, N_RESAMPLES))
     beyond = [(side(resampled, ratios[:, None]).sum(axis=1) + 1) for side in (np.greater_equal, np.less_equal)]
     return np.where(np.isnan(ratios), np.nan, np.minimum(2.0 * np.minimum(*beyond) / (N_RESAMPLES + 1), 1.0))
 
 
 def _ratios(values: np.ndarray) -> np.ndarray:
-    """The ratios of all resamples of runs [R, *rest], as [B, size of rest]; NaN for fewer than two runs."""
+    """Return (mean - expectation) / standard error of B resamples as [B, size of rest]; NaN for fewer than two runs."""
     runs = values.reshape(len(values), -1)
     runs = runs[~np.isnan(runs).any(axis=1)]
     if len(runs) < 2:
@@ -51,10 +52,10 @@ def _ratios(values: np.ndarray) -> np.ndarray:
 
 
 def largest_deviation(curves: Iterable[Float[np.ndarray, "R G"]], level: float) -> Float[np.ndarray, "L"]:
-    """The quantile of the largest |mean - expectation| / standard error over the rounds, by learner.
+    """Return by learner the quantile of the largest |mean - expectation| / standard error over the rounds.
 
-    It simulates 20,000 multivariate t vectors: normal vectors with the correlations of the rounds over one chi
-    variable.
+    The quantile comes from 20,000 simulated multivariate t vectors: normal vectors with the correlations of the rounds,
+    each divided by a chi variable.
     """
     rng, quantiles = np.random.default_rng(0), []
     for runs in curves:
@@ -78,12 +79,12 @@ def largest_deviation(curves: Iterable[Float[np.ndarray, "R G"]], level: float) 
 
 
 def drop_nan_runs(runs: Float[np.ndarray, "R G"]) -> Float[np.ndarray, "K G"]:
-    """The runs without NaN; the same array if no run has NaN."""
+    """Return the runs without NaN; the array itself if no run has NaN."""
     complete = ~np.isnan(runs).any(axis=1)
     return runs if complete.all() else runs[complete]
 
 
 def chunk_runs(runs: Float[np.ndarray, "R *rest"]) -> Iterator[Float[np.ndarray, "K *rest"]]:
-    """Parts of the runs, so that a large array is never copied as a whole."""
+    """Yield chunks of runs, so that a large array is never copied as a whole."""
     step = max(1, CHUNK_ENTRIES // max(1, math.prod(runs.shape[1:])))
     return (runs[start : start + step] for start in range(0, len(runs), step))

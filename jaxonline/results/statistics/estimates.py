@@ -1,4 +1,4 @@
-"""Estimates from the runs of a `Result`; arrays in a store are read in parts."""
+"""Estimates from the runs of a `Result`; large arrays in a store are read in parts."""
 
 import warnings
 from itertools import groupby
@@ -28,7 +28,7 @@ ALL, LAST = slice(None), slice(-1, None)
 
 
 def recorded_array(result: Any, quantity: str) -> Any:
-    """The array of a quantity [L, R, G, ...], for the regret the array of losses; raises for an unknown quantity."""
+    """Return the array of a quantity [L, R, G, ...], or of losses for the regret; raises if the quantity is unknown."""
     if quantity in ("regret", "comparator_loss") and result.comparator_loss is None:
         raise ArgumentError("comparator", NO_COMPARATOR)
     check.choice("quantity", quantity, result.quantities)
@@ -38,13 +38,13 @@ def recorded_array(result: Any, quantity: str) -> Any:
 
 
 def check_number(result: Any, quantity: str) -> None:
-    """Check that the study has the quantity, and that it is a number in each round."""
+    """Check that the study has the quantity, and that the quantity is a number, not a vector, in each round."""
     if recorded_array(result, quantity).ndim > 3:
         raise ArgumentError("quantity", f"must be a number in each round (got {quantity!r}, which is a vector)")
 
 
 def values(result: Any, quantity: str, learners: slice = ALL, rounds: slice = ALL) -> np.ndarray:
-    """A part of `Result.values`."""
+    """Return the part of `Result.values` for some learners and rounds."""
     array = recorded_array(result, quantity)[learners, :, rounds]
     if quantity == "regret" and quantity not in result.measures:
         array = array - result.comparator_loss[learners, :, rounds]
@@ -53,12 +53,12 @@ def values(result: Any, quantity: str, learners: slice = ALL, rounds: slice = AL
 
 
 def controls(result: Any, quantity: str) -> Any:
-    """The control variates [L, R, G] of a quantity, or None."""
+    """Return the control variates [L, R, G] of a quantity, or None if it has none."""
     return result.measures.get(CONTROL) if quantity in ("regret", "cumulative_loss") else None
 
 
 def adjusted_values(result: Any, quantity: str, learners: slice = ALL, rounds: slice = ALL) -> np.ndarray:
-    """A part of `Result.adjusted`."""
+    """Return the part of `Result.adjusted` for some learners and rounds."""
     plain_values, all_controls = values(result, quantity, learners, rounds), controls(result, quantity)
     if all_controls is None:
         return plain_values
@@ -76,12 +76,12 @@ def mean(result: Any, quantity: str, level: float, interval: ConfidenceInterval 
 
 
 def choose_interval(result: Any, interval: ConfidenceInterval | None) -> ConfidenceInterval:
-    """The given interval, or that of the result."""
+    """Return the given interval, or by default the interval of the result."""
     return result.interval if interval is None else check_interval(interval)
 
 
 def learners_with_skewed_runs(result: Any, quantity: str) -> tuple[str, ...]:
-    """The learners for which `Result.mean` warns of skewed runs at the horizon (`SkewedRunsWarning`)."""
+    """Return the learners for which `Result.mean` warns of skewed runs at the horizon (`SkewedRunsWarning`)."""
     if not isinstance(result.interval, Student) or recorded_array(result, quantity).ndim > 3:
         return ()
     return tuple(means.skewed_learners(adjusted_values(result, quantity, rounds=LAST)[:, :, 0], result.learners))
@@ -98,7 +98,7 @@ def bands(result: Any, quantity: str, level: float, interval: ConfidenceInterval
 
 
 def curves(result: Any, quantity: str, learner: int, since: int = 0) -> np.ndarray:
-    """The adjusted values [R, G] of a learner, from a recorded round on."""
+    """Return the adjusted values [R, G] of a learner, from the recorded round at position `since` on."""
     parts = [
         rounds
         for learners, rounds in working_slices(recorded_array(result, quantity))
@@ -128,7 +128,7 @@ def ranking(result: Any, quantity: str, level: float, interval: ConfidenceInterv
 def paired_difference(
     result: Any, first: int, second: int, quantity: str, level: float, interval: ConfidenceInterval | None
 ) -> Estimate:
-    """See `Result.paired_difference`; learners are positions."""
+    """See `Result.paired_difference`; here, the learners are given by position."""
     interval = Student() if interval is None else check_interval(interval)
     all_controls = controls(result, quantity) if interval.uses_controls else None
 
@@ -167,13 +167,13 @@ def reduction(result: Any, quantity: str) -> np.ndarray:
 
 
 def _interval_at(result: Any, quantity: str, interval: ConfidenceInterval, rounds: slice) -> ConfidenceInterval:
-    """The interval of a quantity at these recorded rounds."""
+    """Return the interval of a quantity at the given recorded rounds."""
     axes = recorded_array(result, quantity).ndim
     return interval.after(result.rounds[rounds].reshape(-1, *(1,) * (axes - 3)))
 
 
 def _estimate(result: Any, quantity: str, level: float, interval: ConfidenceInterval, together: int = 1) -> Estimate:
-    """Means [L, G, ...] with intervals, computed in parts."""
+    """Return means [L, G, ...] with intervals, computed for parts of the arrays one after the other."""
     read = adjusted_values if interval.uses_controls else values
 
     def estimate_part(learners: slice, rounds: slice) -> Estimate:
@@ -187,6 +187,6 @@ def _estimate(result: Any, quantity: str, level: float, interval: ConfidenceInte
 
 
 def _concatenate(parts: list[tuple[tuple[slice, slice], np.ndarray]], axis: int) -> np.ndarray:
-    """Concatenate parts of some learners and rounds, which are neighbouring axes from `axis` on."""
+    """Concatenate parts of an array along the axis `axis` (learners) and the next axis (rounds)."""
     rows = groupby(parts, lambda part: part[0][0].start)
     return np.concatenate([np.concatenate([array for _, array in row], axis + 1) for _, row in rows], axis)

@@ -1,7 +1,7 @@
 """Confidence intervals for a mean over runs (`jo.intervals`): Student, bootstrap-t, bounded, binomial and anytime.
 
-Student's distribution is taken from scipy.special, since scipy.stats has the same bits but takes a second to import.
-`docs/intervals.md` reports the coverage of each interval by simulation.
+Student's distribution comes from scipy.special: scipy.stats returns the same numbers, but takes a second to import.
+`docs/intervals.md` reports the simulated coverage of each interval.
 """
 
 import abc
@@ -21,7 +21,7 @@ SHORTEST_AT = 1000  # runs
 
 
 class Estimate(NamedTuple):
-    """A mean over runs with its standard error and confidence interval; fields share one shape."""
+    """A mean over runs with its standard error and confidence interval; all fields have the same shape."""
 
     mean: np.ndarray
     standard_error: np.ndarray
@@ -38,31 +38,31 @@ class ConfidenceInterval(abc.ABC):
 
     @abc.abstractmethod
     def ends(self, values: Float[np.ndarray, "L R *rest"], estimate: Estimate, level: float) -> tuple[Any, Any]:
-        """The lower and upper ends [L, *rest]; `estimate` holds the means and standard errors of the values."""
+        """Return the ends of the intervals [L, *rest]; `estimate` has the means and standard errors of `values`."""
 
     @abc.abstractmethod
     def p_values(self, values: Float[np.ndarray, "L R"], estimate: Estimate) -> Float[np.ndarray, "L"]:
-        """The smallest alpha for which the interval of level 1 - alpha excludes 0; NaN where it is unknown."""
+        """Return p-values: the smallest alpha for which the interval of level 1 - alpha excludes 0; NaN if unknown."""
 
     def after(self, rounds: ArrayLike) -> "ConfidenceInterval":
-        """The interval of sums over this many rounds."""
+        """Return the kind of interval for sums over `rounds` rounds."""
         return self
 
     def of_difference(self) -> "ConfidenceInterval":
-        """The interval of the difference of two quantities with this interval."""
+        """Return the kind of interval for the difference of two quantities that each have this kind of interval."""
         return self
 
     def to_json(self) -> dict[str, Any]:
-        """The interval as a dictionary, which `interval_from_json` reads."""
+        """Return the interval as a dictionary, which `interval_from_json` reads."""
         return {"type": type(self).__name__} | {name: np.asarray(value).tolist() for name, value in vars(self).items()}
 
 
 @dataclasses.dataclass(frozen=True)
 class Student(ConfidenceInterval):
-    """Student's t interval, for many runs or nearly normal ones.
+    """Student's t interval, for many runs or for nearly normal runs.
 
-    Error rate: 1 - level if the runs are normal, and approximately for many runs of finite variance. It understates the
-    longer side for skewed runs; `Result.mean` warns of these (`SkewedRunsWarning`).
+    Error rate: 1 - level if the runs are normal, and approximately 1 - level for many runs of finite variance. For
+    skewed runs, the longer side of the interval is too short; `Result.mean` warns of skewed runs (`SkewedRunsWarning`).
 
     References:
         Student (1908), "The probable error of a mean", Biometrika 6.
@@ -78,11 +78,11 @@ class Student(ConfidenceInterval):
     test: ClassVar[str] = "paired t-tests"
 
     def ends(self, values: np.ndarray, estimate: Estimate, level: float) -> tuple[Any, Any]:
-        """The ends of the interval; see `ConfidenceInterval.ends`."""
+        """Return the ends of the interval; see `ConfidenceInterval.ends`."""
         return _symmetric(estimate, special.stdtrit(np.maximum(estimate.n_runs - 1, 1), 0.5 + level / 2))
 
     def p_values(self, values: np.ndarray, estimate: Estimate) -> np.ndarray:
-        """The p-values of paired t-tests."""
+        """Return the p-values of paired t-tests."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return 2.0 * special.stdtr(
                 np.maximum(estimate.n_runs - 1, 1), -np.abs(estimate.mean / estimate.standard_error)
@@ -91,9 +91,9 @@ class Student(ConfidenceInterval):
 
 @dataclasses.dataclass(frozen=True)
 class BootstrapT(ConfidenceInterval):
-    """Bootstrap-t interval, for skewed runs: not symmetric, from 2,000 resamples of the runs.
+    """Bootstrap-t interval, for skewed runs: an asymmetric interval from 2,000 resamples of the runs.
 
-    Error rate: 1 - level up to terms of order 1 / runs, for runs of finite variance; the resamples are always the same.
+    Error rate: 1 - level up to terms of order 1 / runs, for runs of finite variance. The resamples have a fixed seed.
 
     References:
         Efron (1982), "The jackknife, the bootstrap and other resampling plans", section 10.10.
@@ -110,29 +110,29 @@ class BootstrapT(ConfidenceInterval):
     test: ClassVar[str] = "paired bootstrap-t tests"
 
     def ends(self, values: np.ndarray, estimate: Estimate, level: float) -> tuple[Any, Any]:
-        """The ends of the interval; see `ConfidenceInterval.ends`."""
+        """Return the ends of the interval; see `ConfidenceInterval.ends`."""
         low, high = bootstrap.student_quantiles(values, level)
         return estimate.mean - high * estimate.standard_error, estimate.mean - low * estimate.standard_error
 
     def p_values(self, values: np.ndarray, estimate: Estimate) -> np.ndarray:
-        """The p-values: twice the smaller share of resamples beyond the observed ratio, at least 1 / 2,001 a side."""
+        """Return p-values: twice the smaller share of resamples beyond the observed ratio (a share is >= 1 / 2,001)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return bootstrap.tail_probabilities(values, estimate.mean / estimate.standard_error)
 
 
 @dataclasses.dataclass(frozen=True)
 class Bounded(ConfidenceInterval):
-    """Empirical Bernstein interval, for bounded quantities: it holds for any distribution and any number of runs.
+    """Empirical Bernstein interval, for bounded quantities with any distribution and for any number of runs.
 
     Error rate: at most 1 - level, if the values of all runs lie between the limits. Values outside the limits raise an
-    error. Control variates are not used, because adjusted values have other limits.
+    error. Control variates are not used, because values adjusted by control variates may lie outside the limits.
 
     Args:
         low: the smallest value that the quantity can have in one round.
-        high: the largest.
+        high: the largest value that the quantity can have in one round.
 
     Raises:
-        ValueError: limits that are not finite or not in this order.
+        ValueError: a limit is not finite, or `low` is above `high`.
 
     References:
         Maurer and Pontil (2009), "Empirical Bernstein bounds and sample variance penalization", Theorem 4, used on both
@@ -160,7 +160,7 @@ class Bounded(ConfidenceInterval):
             )
 
     def ends(self, values: np.ndarray, estimate: Estimate, level: float) -> tuple[Any, Any]:
-        """The ends of the interval, cut at the limits of the quantity."""
+        """Return the ends of the interval, cut at the limits of the quantity."""
         low, high = (np.broadcast_to(np.asarray(limit, float), estimate.mean.shape) for limit in (self.low, self.high))
         outside = (values < low[:, None]) | (values > high[:, None])
         if outside.any():
@@ -175,7 +175,7 @@ class Bounded(ConfidenceInterval):
         return np.maximum(estimate.mean - half, low), np.minimum(estimate.mean + half, high)
 
     def p_values(self, values: np.ndarray, estimate: Estimate) -> np.ndarray:
-        """The p-values, from the level at which the half-width equals the absolute mean."""
+        """Return p-values: 1 minus the level at which the interval's half-width equals the absolute mean."""
         linear = 7.0 * (np.asarray(self.high) - np.asarray(self.low)) / (3.0 * np.maximum(estimate.n_runs - 1, 1))
         root = estimate.standard_error * np.sqrt(2.0)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -183,7 +183,7 @@ class Bounded(ConfidenceInterval):
         return np.minimum(4.0 * np.exp(-log), 1.0)
 
     def after(self, rounds: ArrayLike) -> "Bounded":
-        """The interval with the limits of sums over this many rounds."""
+        """Return the interval for sums over `rounds` rounds, whose limits are `rounds` times as large."""
         return Bounded(np.asarray(self.low) * rounds, np.asarray(self.high) * rounds)
 
     def of_difference(self) -> "Bounded":
@@ -196,8 +196,8 @@ class Bounded(ConfidenceInterval):
 class ClopperPearson(ConfidenceInterval):
     """Exact interval for a probability (Clopper and Pearson), for quantities that are 0 or 1 in each run.
 
-    Error rate: at most 1 - level, for any number of runs. Values other than 0 and 1 raise an error. A difference of two
-    such quantities has the interval `Bounded(-1, 1)`.
+    Error rate: at most 1 - level, for any number of runs. Values other than 0 and 1 raise an error. The difference of
+    two quantities with this interval has the interval `Bounded(-1, 1)`.
 
     References:
         Clopper and Pearson (1934), "The use of confidence or fiducial limits illustrated in the case of the binomial",
@@ -215,7 +215,7 @@ class ClopperPearson(ConfidenceInterval):
     uses_controls: ClassVar[bool] = False
 
     def ends(self, values: np.ndarray, estimate: Estimate, level: float) -> tuple[Any, Any]:
-        """The ends of the interval; see `ConfidenceInterval.ends`."""
+        """Return the ends of the interval; see `ConfidenceInterval.ends`."""
         other = values[(values != 0) & (values != 1) & ~np.isnan(values)]
         if other.size:
             raise ArgumentError("interval", f"must suit all values: ClopperPearson needs 0 and 1 (got {other[0]:.6g})")
@@ -227,7 +227,7 @@ class ClopperPearson(ConfidenceInterval):
         return np.where(ones == 0, 0.0, low), np.where(ones == n_runs, 1.0, high)
 
     def p_values(self, values: np.ndarray, estimate: Estimate) -> np.ndarray:
-        """The p-values: 1 if all values are 0, else 0."""
+        """Return the p-values: 1 if all values are 0, otherwise 0."""
         return np.where(np.isnan(estimate.mean), np.nan, (estimate.mean == 0).astype(float))
 
     def of_difference(self) -> "Bounded":
@@ -237,10 +237,10 @@ class ClopperPearson(ConfidenceInterval):
 
 @dataclasses.dataclass(frozen=True)
 class Anytime(ConfidenceInterval):
-    """Confidence sequence, valid for all numbers of runs at once: look at any time, and stop when it is narrow.
+    """Confidence sequence, valid for all numbers of runs at once: check it at any time, and stop when it is narrow.
 
-    Error rate: 1 - level for all numbers of runs together, asymptotically as for Student's interval: from some hundred
-    runs of finite variance on. `simulate(precision=...)` uses it.
+    Error rate: 1 - level for all numbers of runs together. The error rate is asymptotic, as for Student's interval: it
+    holds from some hundred runs of finite variance on. `simulate(precision=...)` uses this interval.
 
     Args:
         shortest_at: the number of runs at which the interval is shortest.
@@ -266,11 +266,11 @@ class Anytime(ConfidenceInterval):
         check.count("shortest_at", self.shortest_at)
 
     def ends(self, values: np.ndarray, estimate: Estimate, level: float) -> tuple[Any, Any]:
-        """The ends of the interval; see `ConfidenceInterval.ends`."""
+        """Return the ends of the interval; see `ConfidenceInterval.ends`."""
         return _symmetric(estimate, self._factor(np.log(1.0 / (1.0 - level)), np.maximum(estimate.n_runs, 1)))
 
     def p_values(self, values: np.ndarray, estimate: Estimate) -> np.ndarray:
-        """The p-values, by bisection, since the half-width grows with the level."""
+        """Return the p-values, found by bisection, since the half-width grows with the level."""
         with np.errstate(divide="ignore", invalid="ignore"):
             reached = np.abs(estimate.mean / estimate.standard_error)
         low, high = np.full_like(reached, 1e-12), np.full_like(reached, 700.0)  # of log(1 / alpha)
@@ -281,13 +281,13 @@ class Anytime(ConfidenceInterval):
         return np.where(np.isnan(reached), np.nan, np.exp(-low))
 
     def _factor(self, log: Any, n_runs: np.ndarray) -> np.ndarray:
-        """The half-width divided by the standard error."""
+        """Return the half-width of the interval divided by the standard error."""
         weight = n_runs * (2.0 * log + np.log(1.0 + 2.0 * log)) / self.shortest_at
         return np.sqrt(2.0 * (weight + 1.0) / weight * (0.5 * np.log(weight + 1.0) + log))
 
 
 def check_interval(interval: Any) -> ConfidenceInterval:
-    """Check that an argument is an interval."""
+    """Check that the argument `interval` is a `ConfidenceInterval`, and return it."""
     return check.instance(
         "interval", interval, ConfidenceInterval, "one of jo.intervals, such as jo.intervals.Student()"
     )

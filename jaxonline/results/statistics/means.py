@@ -20,7 +20,7 @@ MAX_SKEWNESS_RATIO = 0.3  # skewness / sqrt(runs)
 
 
 class Growth(NamedTuple):
-    """A growth exponent with its confidence interval; NaN if unknown."""
+    """A growth exponent with its confidence interval; NaN if the exponent is unknown."""
 
     exponent: float
     low: float
@@ -41,13 +41,13 @@ def mean_over_runs(
     together: int = 1,
     interval: ConfidenceInterval = STUDENT,
 ) -> Estimate:
-    """Means over the second axis with two-sided intervals; fields have the shape [L, *rest].
+    """Return means over runs (the second axis) with two-sided intervals; fields have the shape [L, *rest].
 
     Args:
-        values: values of L learners in R runs; runs with a NaN are left out. A mean without runs is NaN, and an
-            interval of fewer than two runs is NaN.
+        values: values of L learners in R runs; runs with a NaN are left out. The mean of no runs is NaN, and so is the
+            interval of fewer than two runs.
         level: confidence level of each interval.
-        together: the number of intervals that hold together with probability `level` (Bonferroni's correction).
+        together: the number of intervals that must hold together with probability `level` (Bonferroni's correction).
         interval: the kind of interval.
 
     Example:
@@ -73,11 +73,11 @@ def mean_over_runs(
 
 
 def simultaneous(values: Float[np.ndarray, "L R G"], level: float = 0.95) -> Estimate:
-    """Means over runs [L, R, G] with bands [L, G]: with probability `level`, a band contains its whole expected curve.
+    """Return means over runs with bands [L, G]; a band contains its whole expected curve with probability `level`.
 
-    A band has the same number of standard errors everywhere, the quantile of the largest deviation (max-t). The
-    distribution of this deviation comes from the correlations between rounds; it is asymptotic, as Student's t in one
-    round. Runs with a NaN are left out.
+    The half-width of a band is the same number of standard errors in all rounds: the quantile of the largest deviation
+    (max-t). The distribution of this deviation is computed from the correlations between rounds; it is asymptotic, as
+    Student's t is in one round. Runs with a NaN are left out.
 
     Example:
         >>> import numpy as np
@@ -91,7 +91,7 @@ def simultaneous(values: Float[np.ndarray, "L R G"], level: float = 0.95) -> Est
 
 
 def make_bands(estimate: Estimate, curves: Iterable[Float[np.ndarray, "R G"]], level: float) -> Estimate:
-    """Means [L, G] with bands (`simultaneous`) from the runs of one learner after the other."""
+    """Return means [L, G] with the bands of `simultaneous`; `curves` yields the runs of one learner after the other."""
     factor = bootstrap.largest_deviation(curves, level)[:, None]
     return estimate._replace(
         low=estimate.mean - factor * estimate.standard_error, high=estimate.mean + factor * estimate.standard_error
@@ -99,7 +99,7 @@ def make_bands(estimate: Estimate, curves: Iterable[Float[np.ndarray, "R G"]], l
 
 
 def skewness(values: Float[np.ndarray, "L R"]) -> Float[np.ndarray, "L"]:
-    """The skewness of each learner's runs, 0 if they do not vary; NaN are left out."""
+    """Return the skewness of each learner's runs, 0 if the runs do not vary; NaN are left out."""
     n_runs = np.maximum((~np.isnan(values)).sum(axis=1, keepdims=True), 1)
     with np.errstate(invalid="ignore"):
         centred = values - np.nansum(values, axis=1, keepdims=True) / n_runs
@@ -111,7 +111,8 @@ def skewness(values: Float[np.ndarray, "L R"]) -> Float[np.ndarray, "L"]:
 def warn_of_skewness(values: Float[np.ndarray, "L R"], learners: Sequence[str], quantity: str) -> None:
     """Warn of learners with runs so skewed that Student's interval often misses on one side.
 
-    For normal runs, the skewness is within 3 sqrt(6 / R) of 0 in all but 3 of 1,000 samples; these raise no warning.
+    The skewness of R normal runs is within 3 sqrt(6 / R) of 0 in all but 3 of 1,000 samples; a skewness within these
+    limits causes no warning.
     """
     named = skewed_learners(values, learners)
     if named:
@@ -125,7 +126,7 @@ def warn_of_skewness(values: Float[np.ndarray, "L R"], learners: Sequence[str], 
 
 
 def skewed_learners(values: Float[np.ndarray, "L R"], learners: Sequence[str]) -> list[str]:
-    """The learners that `warn_of_skewness` names."""
+    """Return the learners that `warn_of_skewness` names."""
     ratios, n_runs = _skewness_over_root(values)
     return [
         name
@@ -135,7 +136,7 @@ def skewed_learners(values: Float[np.ndarray, "L R"], learners: Sequence[str]) -
 
 
 def _skewness_over_root(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The absolute skewness divided by the root of the number of runs, and that number."""
+    """Return the absolute skewness divided by the root of the number of runs, and the number of runs."""
     n_runs = np.maximum((~np.isnan(values)).sum(axis=1), 1)
     return np.abs(skewness(values)) / np.sqrt(n_runs), n_runs
 
@@ -143,7 +144,7 @@ def _skewness_over_root(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def difference_of_means(
     first: Float[np.ndarray, "m"], second: Float[np.ndarray, "n"], level: float = 0.95
 ) -> Difference:
-    """The mean of `first` minus that of `second` for independent samples, with Welch's interval; NaN are left out.
+    """Return the difference of the means of two independent samples with Welch's interval; NaN are left out.
 
     Example:
         >>> import numpy as np
@@ -170,10 +171,10 @@ def pairwise_p_values(
     controls: Float[np.ndarray, "L R"] | None = None,
     interval: ConfidenceInterval = STUDENT,
 ) -> Float[np.ndarray, "L L"]:
-    """The p-values of paired tests of all pairs of learners, with Holm's correction (1979); 1 on the diagonal.
+    """Return p-values of paired tests of all pairs of learners with Holm's correction (1979); 1 on the diagonal.
 
-    A run with a NaN for a learner is left out of the pairs of this learner. Equal learners, and pairs with fewer than
-    two runs, have p = 1. With control variates, differences are adjusted by the control variates of both learners.
+    If a learner has NaN in a run, the tests of this learner leave out this run. Equal learners, and pairs with fewer
+    than two runs, have p = 1. With control variates, differences are adjusted by the control variates of both learners.
     """
     return joint_p_values([(values, controls)], interval)[0]
 
@@ -181,7 +182,7 @@ def pairwise_p_values(
 def joint_p_values(
     games: Sequence[tuple[np.ndarray, np.ndarray | None]], interval: ConfidenceInterval = STUDENT
 ) -> list[np.ndarray]:
-    """The `pairwise_p_values` for the (values, controls) of several games, corrected for all pairs of all games.
+    """Return `pairwise_p_values` for the (values, controls) of several games, corrected for all pairs of all games.
 
     Example:
         >>> import numpy as np
@@ -201,7 +202,7 @@ def joint_p_values(
 
 
 def _paired_tests(values: np.ndarray, controls: np.ndarray | None, interval: ConfidenceInterval) -> np.ndarray:
-    """The uncorrected p-values of all pairs."""
+    """Return the p-values of paired tests of all pairs of learners, before Holm's correction."""
     first, second = np.triu_indices(len(values), 1)
     differences = values[first] - values[second]
     if controls is not None and interval.uses_controls:
@@ -215,7 +216,7 @@ def _paired_tests(values: np.ndarray, controls: np.ndarray | None, interval: Con
 
 
 def _holm(p: np.ndarray) -> np.ndarray:
-    """Holm's correction: rejecting all p below alpha is wrong with probability at most alpha."""
+    """Return p-values with Holm's correction: rejecting all below alpha errs with probability at most alpha."""
     order = np.argsort(p)
     corrected = np.empty_like(p)
     corrected[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
@@ -223,11 +224,12 @@ def _holm(p: np.ndarray) -> np.ndarray:
 
 
 def growth(rounds: Int[ArrayLike, "G"], values: Float[ArrayLike, "R G"], level: float = 0.95) -> Growth:
-    """The log-log slope of the mean over runs: least squares of log mean(values) against log(rounds).
+    """Return the log-log slope of the mean over runs, by least squares of log mean(values) against log(rounds).
 
-    The error is that of the mean over runs of the linearisation sum_g c_g values[r, g] / mean_g, where c_g are the
-    weights of least squares: runs are independent, but recorded rounds of a run need not be. The interval is Student's,
-    for many runs and means well above their errors. NaN if fewer than two runs are left, or if a mean is not above 0.
+    The standard error of the slope is that of the mean over runs of sum_g c_g values[r, g] / mean_g, the linearisation
+    of the slope with the least-squares weights c_g. This error assumes that runs are independent, but not that rounds
+    are. The interval is Student's, for many runs and means well above their errors. The slope is NaN if fewer than two
+    runs are left, or if a mean is not above 0.
 
     Args:
         rounds: at least two rounds, above 0.

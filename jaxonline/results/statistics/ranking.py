@@ -14,16 +14,16 @@ from jaxonline.results.statistics.means import pairwise_p_values
 
 
 class Ranking(NamedTuple):
-    """Learners from the smallest mean to the largest; it prints as a table.
+    """Ranking of learners from the smallest mean to the largest, which prints as a table.
 
     Attributes:
-        learners: names of the learners in this order [L].
+        learners: names of the learners [L], from the smallest mean to the largest.
         rows: rows of the table: learner, the mean with its interval, letters.
-        letters: learners without a common letter differ; all such statements are true together with probability
-            `level`.
+        letters: letters of each learner [L]. Learners without a common letter differ; all statements of this kind are
+            true together with probability `level`.
         p_values: p-values of all pairs after Holm's correction [L, L], in the order of `learners`; 1 on the diagonal.
-        quantity: the quantity in words.
-        level: probability that all statements are true together.
+        quantity: the name of the compared quantity.
+        level: probability that all statements "these two learners differ" are true together.
         tests: the name of the paired tests.
     """
 
@@ -37,7 +37,7 @@ class Ranking(NamedTuple):
 
     @property
     def table(self) -> Table:
-        """The learners, their means, and the letters."""
+        """The table of the learners, their means, and their letters."""
         columns = (
             Text("learner"), Measured("mean", f"mean\n({100 * self.level:.6g} %)"),
             Text("letters", "same letter:\nno difference seen"),
@@ -48,7 +48,7 @@ class Ranking(NamedTuple):
         return Table(f"Ranking by {self.quantity}", self.rows, columns, caption=caption)
 
     def differ(self, first: str, second: str) -> bool:
-        """Whether two learners differ."""
+        """Return whether the paired test finds a difference between two learners."""
         i, j = self.learners.index(first), self.learners.index(second)
         return bool(self.p_values[i, j] < 1 - self.level)
 
@@ -70,9 +70,10 @@ def rank(
     learners: Sequence[str], values: np.ndarray, quantity: str, level: float, estimate: Estimate,
     controls: np.ndarray | None, interval: ConfidenceInterval,
 ) -> Ranking:  # fmt: skip
-    """Rank learners by the means [L, G] of `estimate` at the last round, and test which of them differ by paired tests.
+    """Rank learners by the means [L, G] of `estimate` at the last round, and test all pairs of learners.
 
-    `values` and `controls` [L, R] are runs and control variates at that round; a NaN leaves a run out of its pairs.
+    `values` and `controls` [L, R] are the runs and their control variates at the last round. If a learner has NaN in a
+    run, the tests of this learner leave out the run.
     """
     order = np.argsort(estimate.mean[:, -1], kind="stable")
     p_values = pairwise_p_values(values[order], None if controls is None else controls[order], interval)
@@ -87,9 +88,10 @@ def rank(
 
 
 def compact_letters(alike: np.ndarray) -> tuple[str, ...]:
-    """Compact letter display [L] of a relation [L, L]: two learners share a letter if they are alike (Piepho 2004).
+    """Return the compact letter display [L] of `alike` [L, L]: learners that are alike share a letter (Piepho 2004).
 
-    Each letter is a maximal set of alike learners, in the order of their first members; redundant sets are removed.
+    A letter stands for a maximal set of learners that are all alike. Letters are in the order of the first members of
+    the sets, and redundant sets are removed.
 
     Example:
         >>> compact_letters(np.array([[1, 1, 0], [1, 1, 1], [0, 1, 1]], bool))

@@ -1,7 +1,7 @@
-"""Variance reduction: control variates with coefficients from the other runs, and antithetic pairs.
+"""Variance reduction: control variates with coefficients estimated from the other runs, and antithetic pairs.
 
-A result has the measures `CONTROL`, with expectation exactly 0, and `HALF_DIFFERENCE`, half the difference between two
-simulations with opposite noise; a run is the mean of these simulations.
+The measure `CONTROL` of a result is a control variate with expectation exactly 0. If a run is the mean of two
+simulations with opposite noise, the measure `HALF_DIFFERENCE` is half the difference between these two simulations.
 """
 
 import numpy as np
@@ -14,12 +14,13 @@ HALF_DIFFERENCE = "antithetic_half_difference"
 def subtract_controls(
     values: Float[np.ndarray, "R *rest"], controls: Float[np.ndarray, "K R *rest"]
 ) -> Float[np.ndarray, "R *rest"]:
-    """values_r - sum_k beta_k controls_kr, where beta is least squares without run r, so that means stay unbiased.
+    """Return values_r - sum_k beta_k controls_kr, with beta fitted by least squares to the runs other than r.
 
-    A run is independent of the beta of the other runs, so the subtracted term has expectation 0 for any number of runs,
-    as the K controls do. Runs with a NaN stay unchanged and do not enter betas. Leave-one-out least squares follow from
-    the full fit (Miller 1974): with centred controls c and values v, e = v - beta c and the leverage h = 1 / n + c'
-    (C'C)^-1 c, they are beta - (C'C)^-1 c e / (1 - h).
+    Run r is independent of a beta fitted to the other runs, and the K controls have expectation 0. Therefore the
+    subtracted term has expectation 0, and means stay unbiased, for any number of runs. Runs with a NaN stay unchanged
+    and are left out of the fits. The fit without run r follows from the fit of all runs (Miller 1974): it is beta -
+    (C'C)^-1 c e / (1 - h), with centred controls c and values v, the residual e = v - beta c, and the leverage h = 1 /
+    n + c' (C'C)^-1 c.
 
     Example:
         >>> control = np.array([1.0, -2.0, 0.5, 1.5])
@@ -49,10 +50,11 @@ def subtract_controls(
 def variance_reduction(
     values: Float[np.ndarray, "L R"], used: Float[np.ndarray, "L R"], half_difference: Float[np.ndarray, "L R"] | None
 ) -> Float[np.ndarray, "L"]:
-    """The variance of plain runs divided by the variance of the `used` runs, per simulation: fewer runs by this factor.
+    """Return the variance of plain runs divided by that of the `used` runs: the factor by which fewer runs suffice.
 
-    `half_difference` is half the difference between the two simulations of an antithetic run. NaN in `values` marks
-    excluded runs; the result is NaN if fewer than two runs are left, or if they do not vary.
+    The variances are per simulation; `half_difference` is half the difference between the two simulations of an
+    antithetic run. NaN in `values` marks excluded runs; the result is NaN if fewer than two runs are left, or if they
+    do not vary.
     """
     n_runs = (~np.isnan(values)).sum(axis=1)
 

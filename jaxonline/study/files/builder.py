@@ -1,4 +1,4 @@
-"""Construction of objects from the tables of a study file, validated by their models."""
+"""Construction of objects from the tables of a study file, after validation by pydantic models."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -28,31 +28,31 @@ from jaxonline.study.files.user_code import load_user_object
 
 
 class Builder:
-    """Builds objects from the tables of a study file; `horizon` is the default of parameters for numbers of rounds."""
+    """Builds objects from tables of a study file; parameters that are numbers of rounds have the default `horizon`."""
 
     def __init__(self, source: SourceFile, horizon: int):
         self.source, self.horizon = source, horizon
 
     def component(self, value: Any, at: KeyPath, kinds: tuple[Any, ...], beside: tuple[str, ...] = ()) -> BuiltObject:
-        """Build the object of a name or of a table with a type, ignoring the keys `beside`. Raises StudyFileError."""
+        """Build the object that a name or a table describes, without the keys `beside`; raises StudyFileError."""
         if isinstance(value, dict):
             value = {key: item for key, item in value.items() if key not in beside}
         return self._located(at, lambda: self.construct(value, kinds))
 
     def value(self, parameter: Parameter, value: Any, at: KeyPath) -> BuiltObject:
-        """Build the argument of a key."""
+        """Build the value of one parameter from the value of its key in the file."""
         return self._located(at, lambda: self.table({parameter.name: value}, (parameter,))[parameter.name], 1)
 
     def keys(
         self, parameters: Mapping[str, Parameter], table: Mapping[str, Any], at: KeyPath
     ) -> dict[str, BuiltObject]:
-        """Build the values of a table with known keys; absent keys are left out."""
+        """Build the values of the keys in a table; keys that the table does not have are left out."""
         return self._located(
             at, lambda: self.table(table, tuple(parameters.values()), at[-1] if at else "a study file")
         )
 
     def _located(self, at: KeyPath, make: Callable[[], Any], skipped: int = 0) -> Any:
-        """Call `make`; a validation error becomes a StudyFileError at its key."""
+        """Call `make`; a validation error inside becomes a StudyFileError at the invalid key."""
         try:
             return make()
         except ValidationError as error:
@@ -62,7 +62,7 @@ class Builder:
     def table(
         self, table: Mapping[str, Any], parameters: tuple[Parameter, ...], name: Any = "", entry: Entry | None = None
     ) -> dict[str, Any]:
-        """Validate a table; report unknown keys first, then missing and wrong ones."""
+        """Validate a table and return its values; unknown keys are reported before missing or wrong keys."""
         model = model_of(entry) if entry else table_model(parameters)
         try:
             return model.validate_python(table, context=self)
@@ -130,7 +130,7 @@ class Builder:
         return BuiltObject(value, resolved)
 
     def _own(self, name: str, given: dict[str, Any], where: KeyPath, kinds: tuple[Any, ...]) -> BuiltObject:
-        """Build an object of the user's module; a class is constructed with the keys."""
+        """Return an object of the user's module; a class (or a function, if keys are given) is called with the keys."""
         loaded = self.load(name, where)
         if callable(loaded) and (isinstance(loaded, type) or given):
             built = self._construct(user_entry(name, loaded), given)
@@ -147,27 +147,27 @@ class Builder:
         return built
 
     def load(self, name: str, at: KeyPath = ()) -> Any:
-        """Load an object of the user's module."""
+        """Load an object of the user's module by its name "MODULE:NAME"."""
         try:
             return load_user_object(self.source.folder, name)
         except ValueError as error:
             raise validation_error(str(error), at) from None
 
     def load_at(self, name: str, at: KeyPath) -> Any:
-        """Load an object; an error names the key."""
+        """Load an object of the user's module; an error names the key `at`."""
         return self._located(at, lambda: self.load(name))
 
     def call(self, name: str, make: Callable[..., Any], arguments: dict[str, Any], at: KeyPath) -> Any:
-        """Call a constructor; an error names the key."""
+        """Call a constructor; an error names the key `at`."""
         return self._located(at, lambda: call_constructor(name, make, arguments))
 
     def error_at(self, at: KeyPath, words: str) -> StudyFileError:
-        """Return an error with its place in the file."""
+        """Return a StudyFileError that names the file, line and key."""
         return self.source.error_at(at, words)
 
 
 def call_constructor(name: str, make: Callable[..., Any], arguments: dict[str, Any]) -> Any:
-    """Call a constructor; the error of an argument becomes an error at the key of that name."""
+    """Call a constructor; the error of an argument becomes an error at the key with the argument's name."""
     try:
         return make(**arguments)
     except (ValidationError, StudyFileError):

@@ -1,7 +1,8 @@
 """Catalogue of all components that a study file can name, collected from the packages.
 
-Kinds are protocols: a class with init, predict and update is a learner. A class of no kind can be named where a
-constructor requires that class (storage of a kernel learner, distribution of a series).
+The kind of a class is the protocol that it satisfies: a class with init, predict and update is a learner. A class that
+satisfies no protocol can be named where a constructor requires this class (storage of a kernel learner,
+distribution of a series).
 """
 
 import dataclasses
@@ -66,7 +67,7 @@ class Entry:
 
 @functools.cache
 def catalogue() -> dict[str, Entry]:
-    """Return all entries by name, sorted by kind."""
+    """Return all entries of the catalogue by name, sorted by kind."""
     data = _entry("data", "environment", data_stream, DataStream, "study.files.data")
     entries = [*_package_entries(), *_optax_entries(), data]
     order = list(HEADINGS)
@@ -74,7 +75,7 @@ def catalogue() -> dict[str, Entry]:
 
 
 def find_entry(name: str) -> Entry:
-    """Return the entry of a name, ignoring case; raises ValueError for an unknown name."""
+    """Return the catalogue entry of a name, ignoring case; raises ValueError for an unknown name."""
     entries = catalogue()
     matches = [known for known in entries if known.lower() == name.lower()]
     if name not in entries and len(matches) != 1:
@@ -89,7 +90,7 @@ def find_entry(name: str) -> Entry:
 
 @functools.cache
 def entries_of(kinds: tuple[Any, ...]) -> dict[str, Entry]:
-    """Return the entries allowed where a component of these kinds is required."""
+    """Return the catalogue entries that may be used where a component of these kinds is required."""
 
     def fits(entry: Entry, kind: Any) -> bool:
         made = entry.product
@@ -107,7 +108,7 @@ def _satisfies(product: type, protocol: type) -> bool:
 
 
 def kind_of(value: type) -> str:
-    """Return the kind of a class."""
+    """Return the kind of a class, such as "learner"."""
     call: Any = getattr(value, "__call__", None)  # noqa: B004
     arguments = list(inspect.signature(call).parameters)[1:] if inspect.isfunction(call) else []
     if issubclass(value, Kernel):
@@ -147,7 +148,7 @@ def _entry(name: str, kind: str, make: Any, product: type | None, package: str, 
 
 
 def _class_entries(name: str, value: type, package: str) -> Iterator[Entry]:
-    """Yield the entries of a class that users construct: itself and its other constructors."""
+    """Yield the catalogue entries of a class that users construct: the class, and its other constructors."""
     if not is_component(value):
         return
     kind = kind_of(value)
@@ -160,7 +161,7 @@ def _class_entries(name: str, value: type, package: str) -> Iterator[Entry]:
 
 
 def _function_entries(name: str, value: Callable[..., Any], package: str) -> Iterator[Entry]:
-    """Yield the entry of a function that returns a component or a bound."""
+    """Yield the catalogue entry of a function that returns a component or a bound."""
     if package == "bounds":
         yield _entry(name, "bound", value, None, package)
     elif package != "claims":
@@ -171,7 +172,7 @@ def _function_entries(name: str, value: Callable[..., Any], package: str) -> Ite
 
 
 def is_component(value: type) -> bool:
-    """Whether users construct the class: a struct that is neither abstract nor a protocol."""
+    """Return whether users construct a class: it must be a struct, and neither abstract nor a protocol."""
     return bool(
         getattr(value, "__dataclass_params__", None) is not None and not getattr(value, "_is_protocol", False)
         and not inspect.isabstract(value) and value.__module__.startswith("jaxonline.")
@@ -179,7 +180,7 @@ def is_component(value: type) -> bool:
 
 
 def _optax_entries() -> Iterator[Entry]:
-    """Yield optimizers (with learning rate 1), schedules, and projections with a radius."""
+    """Yield the catalogue entries of optax: optimizers (with learning rate 1), schedules, projections with a radius."""
     import optax
 
     modules = {"optimizer": optax, "schedule": optax.schedules, "projection": optax.projections}
@@ -200,7 +201,7 @@ def _optax_entries() -> Iterator[Entry]:
 
 
 def user_entry(name: str, value: Callable[..., Any]) -> Entry:
-    """Return the entry of a user's class or function; a parameter without annotation takes anything."""
+    """Return an entry for a class or function of the user; a parameter without annotation takes anything."""
     return _entry(name, "part", value, value if isinstance(value, type) else None, "")
 
 
@@ -214,7 +215,7 @@ def _plain_parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
 
 
 def _needs_only_a_rate(make: Callable[..., Any]) -> bool:
-    """Whether an optax optimizer needs only a learning rate and is not deprecated."""
+    """Return whether an optax optimizer needs only a learning rate and is not deprecated."""
     try:
         with warnings.catch_warnings(action="error"):
             return hasattr(make(1.0), "update") and not make.__name__.startswith("scale_by")

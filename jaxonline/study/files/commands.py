@@ -25,7 +25,7 @@ from jaxonline.study.study import Report
 def run_file(
     console: Any, file: str, out: str | None, overrides: dict[str, Any], workers: int | None, cluster: str | None
 ) -> None:
-    """Run the study of a file in a folder, or continue it; print and write the report."""
+    """Run or continue the study of a file in a folder; print and write the report."""
     if workers is not None and cluster is not None:
         raise ArgumentError("cluster", f"must be left out beside workers (got {cluster!r})")
     if workers is not None and workers < 1:
@@ -45,7 +45,7 @@ def run_file(
 
 
 def show_folder(console: Any, folder: str) -> None:
-    """Print the table of a study and draw its figures, also of an unfinished study."""
+    """Print the table of a study, finished or not, and draw its figures."""
 
     def show(study: StudyFolder, report: Report) -> list[Path]:
         report.show(console)
@@ -58,7 +58,7 @@ def show_folder(console: Any, folder: str) -> None:
 
 
 def report_folder(console: Any, folder: str) -> None:
-    """Write the HTML page and the LaTeX tables of a study, also of an unfinished one."""
+    """Write the HTML page and the LaTeX tables of a study, finished or not."""
 
     def write(study: StudyFolder, report: Report) -> list[Path]:
         texts = {"report.html": report.html(), "tables.tex": report.latex()}
@@ -68,7 +68,7 @@ def report_folder(console: Any, folder: str) -> None:
 
 
 def _write_from_report(console: Any, folder: str, make: Callable[[StudyFolder, Report], list[Path]], done: str) -> None:
-    """Write files from the results so far; print their paths and the progress."""
+    """Write files from the results so far; print the paths of the files and the progress of the study."""
     study = read_folder(folder)
     with print_short_warnings():
         report = folder_report(study)
@@ -115,6 +115,6 @@ def _short_names(first: str, second: str) -> tuple[str, str]:
 
 
 def list_names(console: Any, name: str | None) -> None:
-    """Print all names that a study file can use, or the parameters of one of them."""
+    """Print all names that a study file can use, or the parameters of one name."""
     for line in list_everything() if name is None else describe_name(name):
         console.print(line, markup=False, highlight=False)

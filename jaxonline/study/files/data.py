@@ -1,4 +1,4 @@
-"""Data sets as environments of study files: a file, a known data set, or a data set of OpenML."""
+"""Data sets as environments of study files: the user's file, a known data set, or a data set of OpenML."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -32,7 +32,7 @@ def data_stream(
     centre: bool = False,
     scale: bool = False,
 ) -> DataStream:
-    """Your own data, one row per round, pass after pass: a file, a known data set, or an OpenML data set.
+    """Data with one row per round, pass after pass: your own file, a known data set, or an OpenML data set.
 
     Args:
         folder: folder of the study file.
@@ -42,17 +42,18 @@ def data_stream(
         openml: name of an OpenML data set instead of a file; it is downloaded once.
         version: version of the OpenML data set; by default the active version.
         target: name or number of the predicted column; by default the last column, or the target that OpenML names.
-        drop: names of columns to leave out. Columns of words and dates are always left out.
+        drop: names of columns to leave out. Columns of words or dates are always left out.
         impute: how to fill the missing values of each column; by default, missing values are an error.
-        positive: for classification: the target that becomes the label +1; all other targets become -1.
-        order: "shuffled" (anew for each pass and run), "iid" (drawn with replacement) or "file".
-        centre: subtract the mean of each column.
-        scale: divide each column by its standard deviation, and then all columns by the length of the longest row.
-            Without `positive`, also subtract the mean of the targets and divide them by the largest absolute value.
+        positive: for classification, the target value that becomes the label +1; all other target values become -1.
+        order: order of the rows: "shuffled" (anew for each pass and run), "iid" (drawn with replacement) or "file".
+        centre: whether to subtract the mean of each column.
+        scale: whether to divide each column by its standard deviation, and then all columns by the length of the
+            longest row. Without `positive`, the mean of the targets is also subtracted, and the targets are divided by
+            their largest absolute value.
 
     Raises:
-        ValueError: not exactly one of file, set and openml is given; a key does not belong to it; the set is unknown;
-            the data cannot be read.
+        ValueError: not exactly one of file, set and openml is given; a key does not belong to the given one; the set is
+            unknown; the data cannot be read.
         OSError: the file does not exist, or the set cannot be downloaded.
     """
     given = {name: source for name, source in (("file", file), ("set", set), ("openml", openml)) if source is not None}
@@ -87,7 +88,7 @@ def data_stream(
 
 
 def _known_set(name: str, folder: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Return X and y of a known set; a file in the folder with its name, or its published name, has priority."""
+    """Return X and y of a known set; a file in the folder with the set's (published) name has priority."""
     if name.lower() == "diabetes":
         return datasets.diabetes()
     key = datasets.canonical_name(name)
@@ -109,7 +110,7 @@ def _classes(name: str, y: np.ndarray, positive: str) -> np.ndarray:
 
 
 def scaled_data(X: np.ndarray, y: np.ndarray, targets: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Scale columns to unit variance, rows to at most length 1; with `targets`, y to mean 0 in [-1, 1]."""
+    """Scale columns to unit variance, then rows to length at most 1; if `targets`, scale y to mean 0 in [-1, 1]."""
     deviations = X.std(axis=0)
     X = X / np.where(deviations > 0, deviations, 1.0)
     X = X / (np.linalg.norm(X, axis=1).max() or 1.0)

@@ -17,7 +17,7 @@ INSTANCE_KEYS = ("game", "seed", "rounds")
 
 
 def find_differences(first: Any, second: Any, at: KeyPath = ()) -> dict[KeyPath, tuple[Any, Any]]:
-    """Return the differing values of two configurations by key; None stands for a missing key.
+    """Return the values that differ between two configurations, by key; None stands for a missing key.
 
     Example:
         >>> from jaxonline.study.files.differences import find_differences
@@ -33,7 +33,7 @@ def find_differences(first: Any, second: Any, at: KeyPath = ()) -> dict[KeyPath,
 
 
 def format_differences(differences: Mapping[KeyPath, tuple[Any, Any]], limit: int = 6) -> str:
-    """Format the first differences: "game.noise.covariance (was 0.1, is 0.2)"."""
+    """Format the first differences as text, such as "game.noise.covariance (was 0.1, is 0.2)"."""
     changes = [
         f"{format_key(at)} (was {_format_setting(before)}, is {_format_setting(after)})"
         for at, (before, after) in list(differences.items())[:limit]
@@ -50,7 +50,7 @@ def _format_setting(value: Any) -> str:
 
 
 def differences_table(differences: Mapping[KeyPath, tuple[Any, Any]], first: str, second: str) -> Table:
-    """Return the differences as a table."""
+    """Return the differences of two configurations as a table."""
     rows = [
         {"key": format_key(at), "first": _format_setting(before), "second": _format_setting(after)}
         for at, (before, after) in differences.items()
@@ -61,11 +61,12 @@ def differences_table(differences: Mapping[KeyPath, tuple[Any, Any]], first: str
 def compare_results(
     first: Result, second: Result, studies: tuple[Mapping[str, Any], Mapping[str, Any]], names: tuple[str, str]
 ) -> tuple[Table, list[str]]:
-    """Compare the learners that two results share: means at the last common round, and their difference.
+    """Compare the learners that two results share: means at the last common round, and the difference of the means.
 
-    If seed, game and rounds are equal, runs of both studies have the same instances, so differences are paired over the
-    common runs. Otherwise the means are independent (Welch's interval). Also returns lines about other learners. Raises
-    ValueError without a common learner or round.
+    If seed, game and rounds are equal, the runs of both studies have the same instances, so the differences are paired
+    over the common runs. Otherwise the means of the two studies are independent, and the difference has Welch's
+    interval. The function also returns lines about learners that only one result has. Raises ValueError if the results
+    share no learner or no round.
     """
     common = [name for name in first.learners if name in second.learners]
     rounds = np.intersect1d(first.rounds, second.rounds)

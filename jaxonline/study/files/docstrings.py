@@ -1,4 +1,4 @@
-"""Sentences of docstrings for display: a first line, and one sentence for each argument."""
+"""Sentences from docstrings, for display: the first line, and one sentence for each argument."""
 
 import functools
 import inspect
@@ -37,7 +37,7 @@ def argument_sentences(value: Any) -> dict[str, str]:
 
 
 def documented_parameters(make: Callable[..., Any], *owners: type) -> tuple[Parameter, ...]:
-    """Return the parameters that a study file can set, with sentences of the docstring or of the owning class."""
+    """Return the parameters that a study file can set, with sentences from the docstring of the function or class."""
     sentences: dict[str, str] = {}
     for value in (*owners, make):
         sentences |= argument_sentences(value)

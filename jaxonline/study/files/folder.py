@@ -1,4 +1,4 @@
-"""The folder of a study: configuration, checkpoint, results."""
+"""The folder of a study, with its configuration, checkpoint and results."""
 
 import contextlib
 import dataclasses
@@ -40,7 +40,7 @@ OUTPUT_FILES = (
 
 
 class StudyFolder(NamedTuple):
-    """The content of the folder of a study."""
+    """The content of a study's folder."""
 
     folder: Path
     study: dict[str, Any]  # the resolved configuration
@@ -55,7 +55,7 @@ def run_in_folder(study: StudyFile, out: str | Path, cluster: Any = None) -> tup
     """Run or continue a study in a folder (`cluster` as in `simulate`); return the report and the paths written.
 
     Raises ValueError if the folder belongs to another study or has other files that would be replaced, and OSError if
-    it cannot be written or another process uses it.
+    the folder cannot be written or is used by another process.
     """
     folder, resolved = check_folder("out", out), _json_round_trip(study.resolved)
     configuration = _read_configuration(folder) if (folder / CONFIGURATION).exists() else None
@@ -88,7 +88,7 @@ def _study_copy(folder: Path, file: Path) -> Path:
 
 
 def _check_no_overwrite(folder: Path, configuration: dict[str, Any] | None, copies: list[Path]) -> None:
-    """Check that no file outside of the study would be replaced (also not the study's own source file)."""
+    """Check that the study would replace no file that it has not written (and not its own source file)."""
     if configuration is None:
         conflicts = [*copies, *(path for name in OUTPUT_FILES for path in sorted(folder.glob(name)))]
     else:
@@ -101,7 +101,7 @@ def _check_no_overwrite(folder: Path, configuration: dict[str, Any] | None, copi
 
 @contextlib.contextmanager
 def _restored_on_failure(*files: Path) -> Iterator[None]:
-    """Context manager: restore existing files if the study inside fails."""
+    """Context manager: restore the previous files if the study inside the context fails."""
     before = {path: path.read_bytes() for path in files if path.exists()}
     try:
         yield
@@ -135,7 +135,7 @@ def _read_configuration(folder: Path) -> dict[str, Any]:
 
 
 def read_folder(folder: str | Path) -> StudyFolder:
-    """Return the results of a study so far; ValueError if the folder is not that of a study, or is damaged."""
+    """Return the results of a study so far; ValueError if the folder is not a study's folder, or is damaged."""
     folder = Path(folder)
     about = _read_configuration(folder)
     finished = bool(about.get("finished")) and (folder / RESULT).exists()
@@ -145,7 +145,7 @@ def read_folder(folder: str | Path) -> StudyFolder:
 
 
 def _checkpoint_result(checkpoint: Path) -> Result | None:
-    """Return the finished runs of a checkpoint, or of its last part (the study after tuning)."""
+    """Return the finished runs of a checkpoint; after tuning, those of its last part (the study itself)."""
     for folder in (checkpoint, checkpoint / "best"):
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError), warnings.catch_warnings(action="ignore"):
             result = Result.load(folder)
@@ -155,7 +155,7 @@ def _checkpoint_result(checkpoint: Path) -> Result | None:
 
 
 def _without_unknown_regret(result: Result) -> Result:
-    """Drop the comparator loss if some runs lack it; the report then shows losses."""
+    """Return the result without comparator loss if some runs lack it; the report then shows losses, not regret."""
     best = result.comparator_loss
     known = best is not None and not any(
         np.isnan(best[learners, :, rounds][np.isfinite(result.cumulative_loss[learners, :, rounds])]).any()
@@ -172,7 +172,7 @@ def _read_bounds(folder: Path) -> dict[str, Any]:
 
 
 def folder_report(study_folder: StudyFolder) -> Report | None:
-    """Return the report of a folder, None without finished runs."""
+    """Return the report of a study's folder; None if no run is finished."""
     if study_folder.result is None:
         return None
     bounds = {name: (_StoredBound(values), None) for name, values in study_folder.bounds.items()}
@@ -214,7 +214,7 @@ def print_short_warnings() -> Iterator[None]:
 
 
 def format_progress(study_folder: StudyFolder) -> str:
-    """Format how many runs are finished."""
+    """Format the number of finished runs as text."""
     study, result, sizes = study_folder.study, study_folder.result, _format_sizes(study_folder.study)
     if result is None:
         return f"no run is finished yet ({sizes})"

@@ -1,4 +1,4 @@
-"""Grids of a study file: in a learner, a list in place of one value stands for one learner per value."""
+"""Grids in a study file: a list instead of a single value in a learner's table makes one learner per value."""
 
 import itertools
 import math
@@ -17,7 +17,7 @@ MAX_LEARNERS = 500
 
 
 class Axis(NamedTuple):
-    """A list of values in the table of a learner."""
+    """A list of values in the table of a learner, which is one axis of the grid."""
 
     at: KeyPath  # its keys
     values: list[Any]
@@ -25,7 +25,7 @@ class Axis(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A learner of a grid."""
+    """A learner of a grid: its table, and the values that name it."""
 
     table: Any  # with one value for each list
     chosen: str  # the values that are not numeric, in brackets; may be empty
@@ -60,7 +60,7 @@ def expand_grid(builder: Builder, name: str, table: Any, at: KeyPath, so_far: in
 
 
 def check_axis(builder: Builder, at: KeyPath, values: list[Any]) -> None:
-    """Check that a list has values, all different."""
+    """Check that a list of values is not empty, and that its values are distinct."""
     if not values:
         raise builder.error_at(at, "must have at least one value (got none)")
     twice = next((i for i, value in enumerate(values) if value in values[:i]), None)
@@ -100,7 +100,7 @@ def _replace_at(table: Any, at: KeyPath, value: Any) -> Any:
 
 
 def format_in_name(value: Any) -> str:
-    """Format a value for a learner's name, in as many digits as identify it."""
+    """Format a value for a learner's name, with as many digits as identify the value."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
@@ -112,7 +112,7 @@ def format_in_name(value: Any) -> str:
 
 
 def group_into_sweeps(name: str, built: Mapping[str, BuiltObject], points: Mapping[str, Point]) -> dict[str, Any]:
-    """Return learners by name; those that differ only in numbers form one sweep. `name` is the entry's name."""
+    """Group learners that differ only in numbers into sweeps; `name` is the name of the entry in the file."""
     groups: dict[str, list[str]] = {}
     for full_name in built:
         groups.setdefault(points[full_name].chosen, []).append(full_name)
@@ -130,5 +130,5 @@ def group_into_sweeps(name: str, built: Mapping[str, BuiltObject], points: Mappi
 
 
 def learner_name(name: str, point: Point) -> str:
-    """Return the name of a learner of a grid, equal to its name in a sweep."""
+    """Return the name of a learner of a grid, which equals the learner's name in a sweep."""
     return f"{name}{point.chosen}" + (f"[{point.label}]" if point.label else "")

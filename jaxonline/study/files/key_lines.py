@@ -16,9 +16,9 @@ _STRING = re.compile(
 
 
 def lines_of_toml(text: str) -> dict[KeyPath, int]:
-    r"""Return the line of every key, from 1, by its path; a path contains the positions of list entries.
+    r"""Return the line number of every TOML key by its path; a path contains the positions of list entries.
 
-    Invalid TOML ends the search; earlier lines are returned.
+    Line numbers start at 1. Invalid TOML ends the search; the keys before it are returned.
 
     Example:
         >>> from jaxonline.study.files.key_lines import lines_of_toml
@@ -29,12 +29,12 @@ def lines_of_toml(text: str) -> dict[KeyPath, int]:
 
 
 def lines_of_json(text: str) -> dict[KeyPath, int]:
-    """Return the line of every key of JSON (see `lines_of_toml`)."""
+    """Return the line number of every JSON key by its path (see `lines_of_toml`)."""
     return _Scanner(text).json()
 
 
 class _NotFound(Exception):
-    """The expected text is not here."""
+    """The text does not continue with the expected token."""
 
 
 class _Scanner:
@@ -70,7 +70,7 @@ class _Scanner:
             self.expect("]]" if is_list else "]")
 
     def numbered_path(self, path: KeyPath, last_positions: dict[KeyPath, int]) -> KeyPath:
-        """Insert the number of the last table of a list of tables after its name."""
+        """Insert into a key path, after the name of each list of tables, the position of its last table."""
         numbered: KeyPath = ()
         for i, part in enumerate(path):
             numbered = (*numbered, part)

@@ -24,20 +24,21 @@ class StudyKeys:
         title: title of the study.
         rounds: number of rounds of a run (the horizon).
         runs: number of runs of each learner; required unless precision is given.
-        precision: run until all intervals are this narrow, instead of runs.
+        precision: precision of the intervals, instead of runs; the study runs until all intervals are this narrow.
         seed: seed of all random numbers.
-        record_at: number of recorded rounds, or a list of them.
+        record_at: number of recorded rounds, or a list of the recorded rounds.
         spacing: spacing of the recorded rounds.
-        game: environment, feedback, loss and regret.
-        learners: learners by name, each with its type and parameters; a list gives several learners.
+        game: the game, with environment, feedback, loss and regret.
+        learners: learners by name, each with its type and parameters; a list of values makes several learners.
         comparator: comparator of the regret; without a comparator, losses are compared.
         bounds: regret bounds of theorems, by learner.
         measures: further quantities to record.
         tune: step sizes eta / sqrt(t) for learners without step_size: one eta, one eta for each learner, or the best of
-            several (best_of).
-        control_variates: subtract the exactly known effect of the noise from the losses.
-        antithetic: each run is the mean of two runs with opposite noise.
-        block_size: number of runs computed together; it changes the last bits.
+            several etas (best_of).
+        control_variates: whether to reduce the variance of losses with control variates, whose expectation is known
+            exactly.
+        antithetic: whether each run is the mean of two simulations with opposite noise.
+        block_size: number of runs that are computed together; it changes the last bits of the numbers.
     """
 
     title: str = ""
@@ -60,7 +61,7 @@ class StudyKeys:
 
 @dataclasses.dataclass
 class MostRuns:
-    """A key in addition to those of `Precision`.
+    """A key of the table [precision], in addition to the keys of `Precision`.
 
     Args:
         most_runs: the maximum number of runs.
@@ -71,12 +72,12 @@ class MostRuns:
 
 @dataclasses.dataclass
 class TuneKeys:
-    """The keys of [tune] with best_of.
+    """The keys of the table [tune], if it has the key best_of.
 
     Args:
-        best_of: the etas to try.
-        runs: the runs that choose eta: separate pilot runs, the first third of the runs, or successive halving in
-            separate runs (halving).
+        best_of: the candidate values of eta.
+        runs: the runs in which eta is chosen: separate pilot runs ("pilot"), the first third of the runs ("third"), or
+            separate runs with successive halving ("halving").
     """
 
     best_of: Annotated[Vector, Gt(0)]
@@ -84,7 +85,7 @@ class TuneKeys:
 
 
 def _keys(*makers: Callable[..., Any]) -> dict[str, Parameter]:
-    """Return parameters by name; a file cannot set None."""
+    """Return parameters by name, without the value None, which a file cannot contain."""
     parameters = (parameter for make in makers for parameter in documented_parameters(make))
     return {parameter.name: parameter._replace(takes=parameter.takes - {"nothing"}) for parameter in parameters}
 

@@ -10,7 +10,7 @@ from jaxonline.study.files.models import format_accepted, to_toml
 
 
 def list_everything() -> Iterator[Any]:
-    """Yield all names with one line each, by kind."""
+    """Yield one line for each name that a study file can use, grouped by kind."""
     from rich.padding import Padding
 
     for kind, heading in HEADINGS.items():
@@ -23,7 +23,7 @@ def list_everything() -> Iterator[Any]:
 
 
 def describe_name(name: str) -> Iterator[Any]:
-    """Yield the parameters of an entry, the entries of a kind, or the keys of a file; ValueError if unknown."""
+    """Yield the parameters of a component, the names of a kind, or the keys of a file; ValueError if unknown."""
     from rich.padding import Padding
 
     if name.lower() == "study":
@@ -88,7 +88,7 @@ def _format_default(parameter: Parameter) -> str:
 
 
 def usage_example(entry: Entry) -> str:
-    """Return an entry as written in a study file, with its required parameters."""
+    """Return an example of a component as written in a study file, with its required parameters."""
     parameters = [
         parameter
         for parameter in entry.parameters

@@ -1,7 +1,7 @@
 """Pydantic models of the tables of a study file, made from annotations.
 
 Each catalogue entry has a model: a dictionary with known keys. A component is a union of models discriminated by
-`type`. Models are built on demand, since building all takes longer than reading a file.
+`type`. A model is built when it is first needed, since building all models takes longer than reading a file.
 """
 
 import dataclasses
@@ -34,25 +34,25 @@ _TAGS = {bool: "flag", int: "integer", float: "float", str: "text", list: "list"
 
 
 class BuiltObject(NamedTuple):
-    """An object, and its configuration with all defaults."""
+    """An object built from a study file, and its configuration with all defaults."""
 
     value: Any
     resolved: Any
 
 
 def validation_error(words: str, at: KeyPath = ()) -> ValidationError:
-    """Return an error with the given message, at a key below the validated value."""
+    """Return a pydantic error with the given message, at a key inside the validated value."""
     error = PydanticCustomError("study", "{words}", {"words": words})
     return ValidationError.from_exception_data("study", [InitErrorDetails(type=error, loc=at, input=None)])
 
 
 def error_keys(error: Mapping[str, Any]) -> KeyPath:
-    """Return the keys of a pydantic error, without members of unions."""
+    """Return the path of keys of a pydantic error, without the names of union members."""
     return tuple(part for part in error["loc"] if not str(part).startswith("\0"))
 
 
 def type_of(parameter: Parameter) -> Any:
-    """Return the type of the value of a parameter in a file; its validation returns a `BuiltObject`."""
+    """Return the pydantic type of a parameter's value in a file; validation by this type returns a `BuiltObject`."""
     takes, limits = parameter.takes, pydantic.Field(**cast(dict[str, Any], parameter.limits.given))
     integer, number = Annotated[int, limits], Annotated[float, limits]
     component = Annotated[Any, ComponentType(parameter.kinds)]
@@ -124,7 +124,7 @@ class _PlainType:
 
 
 class ArrayType(_PlainType):
-    """A list of numbers, or of lists of equal length."""
+    """Pydantic type of an array: a list of numbers, or of lists of equal length."""
 
     json_schema = {"kinds": "numbers"}  # noqa: RUF012
 
@@ -155,7 +155,7 @@ class ArrayType(_PlainType):
 
 
 class FunctionType(_PlainType):
-    """A function of the catalogue, or the user's own."""
+    """Pydantic type of a function: the name of a function in the catalogue, or of the user's own function."""
 
     def __init__(self, kinds: tuple[Any, ...]):
         self.kinds = kinds
@@ -174,7 +174,7 @@ class FunctionType(_PlainType):
 
 
 class ComponentType(_PlainType):
-    """A component of the given kinds: its name, or a table with a type; with `anything`, also other values."""
+    """Pydantic type of a component: its name, or a table with a type; other values only if `anything` is True."""
 
     def __init__(self, kinds: tuple[Any, ...], anything: bool = False):
         self.kinds, self.anything = kinds, anything
@@ -189,12 +189,12 @@ class ComponentType(_PlainType):
 
 @functools.cache
 def model_of(entry: Entry) -> pydantic.TypeAdapter:
-    """Return the model of the table of an entry."""
+    """Return the pydantic model of the table that describes a component of the catalogue."""
     return table_model(entry.parameters, entry.name, entry.open_ended)
 
 
 def table_model(parameters: Iterable[Parameter], type_name: str = "", open_ended: bool = False) -> pydantic.TypeAdapter:
-    """Return the model of a table with these keys, and with a type if `type_name` is given."""
+    """Return the pydantic model of a table with these keys, and with the key `type` if `type_name` is given."""
     fields: dict[str, Any] = {"type": Literal[type_name]} if type_name else {}
     for parameter in parameters:
         default = to_toml(parameter.default)
@@ -214,7 +214,7 @@ def _sentence(words: str) -> str | None:
 
 
 def format_accepted(parameter: Parameter) -> str:
-    """Format what a parameter accepts: "a number above 0", "an estimator or a number"."""
+    """Format which values a parameter accepts, such as "a number above 0" or "an estimator or a number"."""
     if parameter.choices:
         return f"one of {', '.join(map(repr, parameter.choices))}"
     words = [article_of(parameter.kinds)] if "component" in parameter.takes else []
@@ -224,7 +224,7 @@ def format_accepted(parameter: Parameter) -> str:
 
 
 def to_toml(value: Any) -> Any:
-    """Convert an object to tables, numbers and texts of a study file; functions to their names."""
+    """Convert an object to tables, numbers and texts of a study file; a function becomes its name."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.generic):
@@ -240,17 +240,17 @@ def to_toml(value: Any) -> Any:
 
 
 def names_of(kinds: tuple[Any, ...]) -> list[str]:
-    """Return the names of kinds and classes."""
+    """Return the names of component kinds, which are texts or classes."""
     return [kind.__name__ if isinstance(kind, type) else kind.strip("`") for kind in kinds]
 
 
 def noun_of(kinds: tuple[Any, ...]) -> str:
-    """Format kinds: "learner or combiner"."""
+    """Format component kinds as a noun, such as "learner or combiner"."""
     return " or ".join(names_of(kinds)) if len(kinds) <= 4 else "component"
 
 
 def article_of(kinds: tuple[Any, ...]) -> str:
-    """Format kinds with an article."""
+    """Format component kinds with an article, such as "a learner or combiner"."""
     return with_article(noun_of(kinds))
 
 

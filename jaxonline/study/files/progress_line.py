@@ -1,4 +1,4 @@
-"""Progress of a study file: on a terminal one changing line, otherwise a line every few seconds."""
+"""Progress display of a study file: one changing line on a terminal, otherwise a new line every few seconds."""
 
 import dataclasses
 import sys
@@ -12,14 +12,14 @@ from jaxonline.simulation import Precision
 
 
 class ProgressLine:
-    """Progress of a study: share done, rounds per second, time left, and interval widths if a precision is requested.
+    """Progress display: share done, rounds per second, time left; interval widths if a precision is requested.
 
-    A progress function of `simulate`, and a context manager.
+    An instance is a progress function for `simulate`, and a context manager.
 
     Args:
-        rounds: number of rounds of all learners in one run, if known.
-        runs: number of runs, if known; otherwise `show_width` receives it.
-        every: seconds between lines if standard error is not a terminal.
+        rounds: number of rounds of all learners together in one run, if known.
+        runs: number of runs, if known; otherwise `show_width` receives the number of runs.
+        every: number of seconds between lines if standard error is not a terminal.
 
     Example:
         >>> from jaxonline.study.files.progress_line import ProgressLine
@@ -64,7 +64,7 @@ class ProgressLine:
             print(line, file=sys.stderr, flush=True)
 
     def line(self, seconds: float, done: float, total: float, what: str) -> str:
-        """Format the progress in about 80 columns."""
+        """Format the progress as a line of about 80 columns."""
         self._total = total
         if self._rounds is not None and self._runs is not None:
             self._rounds_per_piece = self._rounds * self._runs / max(total, 1)
@@ -78,7 +78,7 @@ class ProgressLine:
         return "  ".join([*words, *self._width_words, to_one_line(what)])
 
     def show_width(self, runs: int, width: str, wanted: str) -> None:
-        """Show the widest half-width after this many runs, and the requested one."""
+        """Show the widest half-width after `runs` runs, and the requested half-width."""
         if self._rounds is not None and self._rounds_per_piece is None and self._total:
             self._rounds_per_piece = self._rounds * runs / self._total
         self._width_words, self._first, self._began = [f"+-{width}, wanted {wanted}"], None, time.monotonic()
@@ -88,13 +88,13 @@ class ProgressLine:
 
 @dataclasses.dataclass(frozen=True)
 class ShownPrecision(Precision):
-    """A precision that reports each check: `tell` receives the runs, the half-width and its target."""
+    """A `Precision` that reports each check: `tell` receives the runs, the half-width, and the requested half-width."""
 
     tell: Callable[[int, str, str], None] = print
 
     @classmethod
     def of(cls, precision: Precision, tell: Callable[[int, str, str], None]) -> "ShownPrecision":
-        """Return the same precision with `tell`."""
+        """Return a `Precision` as a `ShownPrecision` that reports its checks to `tell`."""
         return cls(**{field.name: getattr(precision, field.name) for field in dataclasses.fields(Precision)}, tell=tell)
 
     def excess(self, result: Result) -> float:

@@ -37,16 +37,16 @@ class SourceFile:
 
     @functools.cached_property
     def lines(self) -> dict[KeyPath, int]:
-        """The lines of the keys."""
+        """The line numbers of the keys, by key path."""
         return (lines_of_json if self.path.suffix == ".json" else lines_of_toml)(self.text)
 
     @property
     def folder(self) -> Path:
-        """The folder of the file; other files are relative to it."""
+        """The folder of the study file; paths of other files are relative to this folder."""
         return self.path.resolve().parent
 
     def error_at(self, at: KeyPath, words: str) -> StudyFileError:
-        """Return an error at a key, or at the closest existing key."""
+        """Return a StudyFileError at a key, or at the closest key that exists."""
         known = next((at[:n] for n in range(len(at), 0, -1) if at[:n] in self.lines), None)
         place = str(self.path) if known is None else f"{self.path}:{self.lines[known]}"
         message = " ".join((f"{format_key(at)}: {words}" if at else words).split())
@@ -111,7 +111,7 @@ def _syntax_error(path: Path, language: str, message: str, line: int) -> StudyFi
 
 
 def _dates(value: Any, at: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
-    """Yield dates and times (which only TOML has), with their keys."""
+    """Yield dates and times with their keys; only TOML has them, and study files must not contain them."""
     if isinstance(value, datetime.date | datetime.time):
         yield at, value
     for key, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():

@@ -1,4 +1,4 @@
-"""The report of a study file: table, figures, numbers."""
+"""The report of a study file: tables, figures and numbers."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -30,9 +30,9 @@ def build_report(
     bounds: Mapping[str, tuple[Any, Any]] | None = None,
     tuned: Mapping[str, Tuned] = MappingProxyType({}),
 ) -> Report:
-    """Build the report of a result, which may be unfinished.
+    """Build the report of a study's result; the study may be unfinished.
 
-    For each learner, `bounds` holds a bound and the step of the learner, and `tuned` holds the search for the step.
+    For each learner, `bounds` holds a regret bound and the learner's step, and `tuned` holds the search for the step.
     """
     curves = {
         name: bound_curve(*bound_and_step, result.rounds)
@@ -85,7 +85,7 @@ def _plot_later(result: Result, quantity: str) -> Any:
 
 
 def _scalar_measures(result: Result) -> set[str]:
-    """Return the further measures that are numbers."""
+    """Return the measures beyond losses and queries that are numbers, not vectors."""
     plain = {name for name, values in result.measures.items() if values.ndim == 3}
     return {name for name in plain - {"cumulative_loss", "queries"} if " " not in name and not name.startswith("_")}
 
@@ -116,7 +116,7 @@ def _table(result: Result, title: str, quantity: str, bounds: dict[str, float], 
 
 
 def bound_curve(bound: Any, step: Any, rounds: np.ndarray) -> np.ndarray:
-    """Return a bound after each round; NaN if unknown, NaN or inf if the theorem does not cover the step."""
+    """Return a regret bound at each round; NaN if unknown, NaN or inf if the theorem does not cover the step."""
     if hasattr(bound, "inverse_sqrt_step") and isinstance(step, InverseSqrt):
         return np.asarray(bound.inverse_sqrt_step(float(np.asarray(step.eta)), rounds), float)
     if hasattr(bound, "constant_step") and isinstance(step, Constant):

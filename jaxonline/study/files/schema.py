@@ -1,4 +1,4 @@
-"""The JSON schema of study files, for editors: pydantic's schema, with references to unions of components."""
+"""The JSON schema of study files, for editors: pydantic's schema, where unions of components are references."""
 
 import json
 from pathlib import Path
@@ -59,7 +59,7 @@ def schema() -> dict[str, Any]:
 
 
 class _Definitions:
-    """Collects definitions of entries and kinds; parameters inside a learner may also be lists of values."""
+    """Collects schema definitions of components and kinds; parameters of a learner may also be lists of values."""
 
     def __init__(self) -> None:
         self.all: dict[str, Any] = {"numbers": ARRAY_SCHEMA}
@@ -68,7 +68,7 @@ class _Definitions:
         return self.expand(table_model(parameters.values()).json_schema(), "")
 
     def expand(self, value: Any, several: str) -> Any:
-        """Replace the kinds of components in a pydantic schema by references."""
+        """Replace each kind of component in a pydantic schema by a reference to its definition."""
         if isinstance(value, list):
             return [self.expand(item, several) for item in value]
         if not isinstance(value, dict):

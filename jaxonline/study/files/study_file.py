@@ -1,4 +1,4 @@
-"""A study read from a file."""
+"""Studies that are read from a file."""
 
 import contextlib
 import dataclasses
@@ -48,14 +48,14 @@ class StudyFile(NamedTuple):
         return build_report(played.result, self.title, self.bounds_on(played.etas), played.tuned)
 
     def watch(self) -> ProgressLine:
-        """Return the progress display of this study."""
+        """Return a progress display for this study."""
         if isinstance(self.comparison.tune, BestOf):  # which has further runs
             return ProgressLine()
         rounds = sum(map(len, self.families.values())) * self.options["n_rounds"]
         return ProgressLine(rounds, self.options["n_runs"] if self.options["precision"] is None else None)
 
     def bounds_on(self, etas: Mapping[str, float]) -> dict[str, tuple[Any, Any]]:
-        """Return the bound and the step of each learner with a bound."""
+        """Return, for each learner with a regret bound, the bound and the learner's step."""
         steps: dict[str, Any] = {}
         for learner, eta in etas.items():
             steps[learner] = InverseSqrt(eta)
@@ -68,7 +68,7 @@ class StudyFile(NamedTuple):
         }
 
     def check(self) -> None:
-        """Check, without computing, that every learner fits the game and the measures; raises StudyFileError."""
+        """Check, without simulating, that every learner fits the game and the measures; raises StudyFileError."""
         game, tune = self.comparison.game, self.comparison.tune
         entries = {name: entry for entry, names in self.families.items() for name in names}
         for name, item in self.comparison.learners.items():
@@ -83,7 +83,7 @@ class StudyFile(NamedTuple):
 
 @contextlib.contextmanager
 def _errors_at_key(source: SourceFile, at: KeyPath) -> Iterator[None]:
-    """Context manager: an error inside names the key."""
+    """Context manager: the message of an error inside the context names the key."""
     try:
         yield
     except (ValueError, TypeError, ArithmeticError) as error:
@@ -93,7 +93,7 @@ def _errors_at_key(source: SourceFile, at: KeyPath) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _errors_at_arguments(source: SourceFile) -> Iterator[None]:
-    """Context manager: an error of an argument of `simulate` names the key of that name."""
+    """Context manager: an error of an argument of `simulate` names the key with the argument's name."""
     try:
         yield
     except (ArgumentError, ArgumentTypeError) as error:
@@ -113,11 +113,11 @@ def _named_learners(name: str, item: Any) -> Iterator[tuple[str, Any]]:
 
 
 def load_study_file(path: str | os.PathLike[str], **overrides: Any) -> StudyFile:
-    """Read and check a study file, and build its objects, without running it.
+    """Read and check a study file, and build its objects, without running the study.
 
     Args:
         path: path of a .toml or .json file (`docs/study-files.md`).
-        overrides: top-level keys that replace those of the file, such as `runs=4`.
+        overrides: values of top-level keys that replace the values in the file, such as `runs=4`.
 
     Raises:
         StudyFileError: the file is invalid; the message contains line and key.
@@ -156,7 +156,7 @@ def load_study_file(path: str | os.PathLike[str], **overrides: Any) -> StudyFile
 
 
 def _check_override(key: str, value: Any) -> None:
-    """Check an override; its errors do not name a line of the file."""
+    """Check an override of a key; errors do not name a line, since the override is not in the file."""
     check.choice("overrides", key, keys.STUDY)
     try:
         if not keys.STUDY[key].takes & {"table", "component", "components"}:

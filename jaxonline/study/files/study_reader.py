@@ -1,4 +1,4 @@
-"""Conversion of the keys of a study file to the parts of a study."""
+"""Conversion of the keys of a study file to the objects of a study."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -58,7 +58,7 @@ class StudyReader:
         }  # fmt: skip
 
     def sizes(self) -> tuple[int, Precision | None, dict[str, Any]]:
-        """Return the (maximum) number of runs, the precision, and their configuration."""
+        """Return the number of runs (the maximum, if a precision is given), the precision, and their configuration."""
         data = self.source.data
         if ("runs" in data) == ("precision" in data):
             both = "runs" in data
@@ -75,7 +75,7 @@ class StudyReader:
     def top_table(
         self, name: str, parameters: Mapping[str, Parameter], make: Callable[..., Any], beside: tuple[str, ...] = ()
     ) -> tuple[Any, dict[str, Any]]:
-        """Return the object of a top-level table, and its configuration."""
+        """Return the object that a top-level table describes, and its configuration."""
         given = self.build.keys(parameters, self.source.data[name], (name,))
         arguments = {key: built.value for key, built in given.items() if key not in beside}
         resolved = {
@@ -85,7 +85,7 @@ class StudyReader:
         return self.build.call(name, make, arguments, (name,)), resolved
 
     def check_record_at(self) -> None:
-        """Check the recorded rounds."""
+        """Check that the recorded rounds in the key record_at are rounds of the study."""
         value, horizon = self.source.data.get("record_at", 40), self.build.horizon
         for i, t in enumerate(value if isinstance(value, list) else ()):
             if type(t) is not int or not 1 <= t <= horizon:
@@ -94,7 +94,7 @@ class StudyReader:
         self.top["record_at"] = BuiltObject(value, value)
 
     def tune(self) -> tuple[Any, Any]:
-        """Return the tuning (one eta, one for each learner, or a choice of the best), and its configuration."""
+        """Return the tuning (one eta, one eta for each learner, or a `BestOf`), and its configuration."""
         given = self.source.data.get("tune")
         if not isinstance(given, dict):
             return given if given is None else float(given), given
@@ -113,7 +113,7 @@ class StudyReader:
         return BestOf({grids.format_in_name(eta): eta for eta in etas}, runs), {"best_of": etas, "runs": runs}
 
     def learners(self, tuned: bool) -> tuple[dict[str, Any], dict[str, tuple[str, ...]], dict[str, Any]]:
-        """Return learners (with `tuned`, functions of a step), their names by entry, and configurations."""
+        """Return learners (functions of a step if `tuned`), the learners' names by entry, and configurations."""
         tables = self.source.data["learners"]
         if not tables:
             raise self.source.error_at(("learners",), "must have at least one learner (got none)")
@@ -165,7 +165,7 @@ class StudyReader:
         return make
 
     def check_tuned(self, etas: Mapping[str, float], learners: Mapping[str, Any]) -> None:
-        """Check that each learner has an eta, and that no other name has one."""
+        """Check that the names in the table [tune] are exactly the names of the learners."""
         for name in etas:
             if name not in learners:
                 raise self.source.error_at(
@@ -176,7 +176,7 @@ class StudyReader:
                 raise self.source.error_at(("tune",), f"must have an eta for each learner (got none for {name!r})")
 
     def bounds(self, families: Mapping[str, tuple[str, ...]]) -> dict[str, BuiltObject]:
-        """Return the bounds by entry."""
+        """Return the regret bounds of the table [bounds], by the name of the learner's entry."""
         bounds = {}
         for name, table in (self.top["bounds"].value or {}).items():
             if name not in families:
@@ -190,7 +190,7 @@ class StudyReader:
 
 
 def _with_feedback(make: Callable[[Any], BuiltObject], feedback: BuiltObject | None) -> Callable[[Any], Any]:
-    """Return a function from a step to the learner, as an `Entrant` if the learner has its own feedback."""
+    """Return a function that makes the learner with a step; an `Entrant` if the learner has its own feedback."""
     if feedback is None:
         return lambda step: make(step).value
     return lambda step: Entrant(make(step).value, feedback.value)

@@ -1,6 +1,6 @@
-"""New study files: shipped examples, and ready studies as files.
+"""Templates for new study files: the shipped examples, and the ready studies in the form of files.
 
-The command line imports this module at its start, so imports must be fast.
+The command line imports this module when it starts, so this module may only import fast modules.
 """
 
 from pathlib import Path
@@ -25,7 +25,7 @@ EXAMPLES_FOLDER = Path(__file__).parents[1] / "examples"
 
 
 def example_text(name: str) -> str:
-    """Return the text of an example; raises ValueError for an unknown name."""
+    """Return the text of an example study file; raises ValueError for an unknown name."""
     if name not in EXAMPLES:
         raise ArgumentError(
             "name", f"must be one of {', '.join(EXAMPLES)} (got {name!r}){did_you_mean(name, EXAMPLES)}"
@@ -38,9 +38,10 @@ def _read_example(file: str) -> str:
 
 
 def write_study_template(name: str, out: str | None = None, source: str | None = None) -> list[Path]:
-    """Write an example, or a ready study (`source`), with the files that it needs; `out` is NAME.toml by default.
+    """Write an example study file, or a ready study (`source`), and the files that it needs.
 
-    Raises ValueError for an unknown name or another suffix, and FileExistsError if a file exists (except the schema).
+    The default of `out` is NAME.toml. Raises ValueError for an unknown name or suffix, and FileExistsError if a file
+    exists (except the schema).
     """
     if source in READY_EXAMPLES:
         name = READY_EXAMPLES[source]

@@ -16,7 +16,7 @@ _IMPORTED: dict[str, tuple[Path, bytes]] = {}
 
 
 def load_user_object(folder: Path, written: str) -> Any:
-    """Return an object of a module in the folder; ValueError if it cannot be imported or has no such name."""
+    """Return an object of a module in the folder; ValueError if the import fails or the module lacks the name."""
     match = _PATTERN.fullmatch(written)
     if match is None:
         raise ValueError(f"must be written MODULE:NAME, such as my_module:MyLearner (got {written!r})")
@@ -60,7 +60,7 @@ def _import_module(folder: Path, name: str) -> Any:
 
 
 def _is_installed(name: str, folder: Path) -> bool:
-    """Whether Python would find another module of that name, without importing its parents."""
+    """Return whether Python would find an installed module with this name, without importing the module's parents."""
     top = name.partition(".")[0]
     if top in sys.modules or top in sys.builtin_module_names or top in sys.stdlib_module_names:
         origin = getattr(sys.modules.get(top), "__file__", None)

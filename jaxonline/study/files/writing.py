@@ -43,8 +43,8 @@ def study_to_toml(
         seed: seed of all random numbers.
         comparator: comparator of the regret.
         measures: further quantities to record.
-        record_at: number of recorded rounds, or a list of them.
-        remark: comment at the top.
+        record_at: number of recorded rounds, or a list of the recorded rounds.
+        remark: comment at the top of the file.
 
     Raises:
         ValueError: an object has no name in study files (a function, a class outside of the catalogue), or an array is
@@ -93,7 +93,7 @@ def study_to_toml(
 
 
 def _component_to_toml(value: Any, rounds: int) -> Any:
-    """Convert a component to its name, or to a table of its arguments that are not defaults."""
+    """Convert a component to its name, or to a table of those arguments that differ from the defaults."""
     entry = catalogue().get(type(value).__name__)
     if entry is None or entry.product is not type(value) or not dataclasses.is_dataclass(value):
         raise ValueError(f"{type(value).__name__}: has no name in study files, so the study cannot be written as one")
@@ -130,7 +130,7 @@ def _argument_to_toml(value: Any, parameter: Parameter, rounds: int) -> Any:
 
 
 def _array_to_toml(array: np.ndarray) -> Any:
-    """Convert an array to numbers in the fewest digits that identify them."""
+    """Convert an array to (lists of) numbers, with the fewest digits that identify each number."""
     if array.ndim:
         return [_array_to_toml(row) for row in array]
     if array.dtype == bool:  # a mask: 0 and 1

@@ -1,4 +1,4 @@
-"""Ready studies, one module each with further modules for figures and data, imported on use."""
+"""Ready studies: each study has a module, and perhaps modules for figures and data, which are imported on use."""
 
 import ast
 import importlib.util
@@ -30,6 +30,7 @@ STUDY_GROUPS = {
         "sets": "jaxonline.study.ready.games.semi_bandits:SemiBandits",
         "duels": "jaxonline.study.ready.games.duels:Duels",
         "contextual": "jaxonline.study.ready.games.contextual:Contextual",
+        "adaptive": "jaxonline.study.ready.games.adaptive:AdaptiveAdversaries",
         "convex": "jaxonline.study.ready.games.convex:Convex",
     },
     "benchmark": {
@@ -40,7 +41,7 @@ STUDY_GROUPS = {
 
 
 def study_commands() -> dict[str, str]:
-    """Return for every study its command after `jaxonline`, by name."""
+    """Return by study name the command that runs the study, without the word `jaxonline`."""
     return {name: f"{group} {name}".strip() for group, studies in STUDY_GROUPS.items() for name in studies}
 
 
@@ -50,13 +51,13 @@ def _location(name: str) -> tuple[str, str]:
 
 
 def load_study(name: str) -> Any:
-    """Return the class of the study of that name."""
+    """Return the class of the ready study with a given name."""
     module, study = _location(name)
     return getattr(importlib.import_module(module), study)
 
 
 def study_title(name: str) -> str:
-    """Return the title of a study from its source, since importing a study takes seconds."""
+    """Return the title of a study, read from its source code, since importing a study takes seconds."""
     module, study = _location(name)
     loader: Any = importlib.util.find_spec(module).loader  # type: ignore[union-attr]
     classes = (node for node in ast.parse(loader.get_source(module)).body if isinstance(node, ast.ClassDef))

@@ -1,21 +1,23 @@
-"""Learning from a few pixels of each image: the experiments of paper C, its lower bounds, and priced measurements.
+"""Learning from a few pixels of each image: experiments and lower bounds of Paper C, and measurements with a price.
 
 Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partially observed attributes" (ICML 2010), section 4,
 Figs. 1 and 2 and the table; Theorems 3 and 4. The learner AERR is from Hazan and Koren (ICML 2012).
 
-The paper states neither the scaling of pixels nor the parameter grids (here: `attributes_mnist.Grids`). Here pixels are
-in [0, 1]; each learner runs on them ("raw") and on "centred" ones, from which the mean of the training part is
-subtracted and constant pixels are removed. (A learner that sees four pixels of each image does not know these means;
-they cost all d attributes of a few more images.)
+Paper C (the first paper) states neither the scaling of pixels nor the parameter grids; this study uses the grids
+`attributes_mnist.Grids`, and pixels in [0, 1]. Each learner runs on "raw" pixels, and on "centred" pixels: the mean of
+the training part is subtracted from centred pixels, and constant pixels are removed. (A learner that sees four pixels
+of each image does not know these means; to estimate them, it would have to see all d attributes of a few more images.)
 
-Ridge (0.117; printed 0.110) and the Baseline on raw pixels (0.799; printed 0.815) have the printed medians within 7 %.
-Two learners do not (`attributes_printed`, docs/attributes.md):
+The median errors of ridge (0.117; printed in Paper C: 0.110) and of the Baseline on raw pixels (0.799; printed: 0.815)
+agree with the paper within 7 %. The errors of two learners do not agree with the paper (`attributes_printed`,
+docs/attributes.md):
 
-* Lasso has the error 0.118, as ridge, not the printed 0.222. A radius of 2.5 gives 0.222, with 4.3 % of wrong signs,
-  not the printed 1.1 %: no Lasso chosen by cross-validation has both numbers.
-* AER has the error 0.403 and 5.1 % of wrong signs on centred pixels, 0.574 and 8.1 % on raw pixels, not the printed
-  0.320 and 3.5 %. With eight pixels of each image, four for each of its two estimates, it has 0.320 and 3.7 %; with
-  four, after four passes, 0.332 and 4.0 %.
+* Lasso has about the error of ridge here (0.118), not the printed error 0.222. Lasso with a radius of 2.5 has the error
+  0.222, but 4.3 % of wrong signs instead of the printed 1.1 %: no Lasso chosen by cross-validation has both printed
+  numbers.
+* AER has the error 0.403 and 5.1 % of wrong signs on centred pixels, and 0.574 and 8.1 % on raw pixels, instead of the
+  printed 0.320 and 3.5 %. AER has 0.320 and 3.7 % if it sees eight pixels of each image (four for each of its two
+  estimates). If AER sees four pixels, it has 0.332 and 4.0 % after four passes.
 """
 
 import itertools
@@ -48,7 +50,7 @@ MEASURES = "squared", "classification"
 
 
 class TableRow(NamedTuple):
-    """A row of the table: a learner, and whether its pixels are centred."""
+    """A row of the table of results: a learner, and whether its pixels are centred."""
 
     learner: str
     centred: bool
@@ -83,10 +85,10 @@ def _pairs(value: Any) -> Any:
 
 
 class FewAttributes(Study):
-    """Images of two digits, of which learners see a few pixels, beside ridge and Lasso, which see all pixels.
+    """Images of two digits: learners that see a few pixels of each image, and ridge and Lasso, which see all pixels.
 
-    Each split has its own test part, a tenth, and its own cross-validation on the rest. A split of a pair takes 7
-    seconds on one core, and the whole study takes an hour on two cores; the checkpoint stores finished pairs.
+    In each split, a tenth of the images is the test part, and cross-validation uses the other images. A split of a pair
+    takes 7 seconds on one core, and the whole study takes an hour on two cores; the checkpoint stores finished pairs.
     """
 
     title: ClassVar[str] = "MNIST from four pixels of each image: AER, AERR and the Baseline beside ridge and Lasso."
@@ -147,7 +149,7 @@ class FewAttributes(Study):
 
     @property
     def n_splits(self) -> int:
-        """The number of splits."""
+        """The number of random splits of each pair."""
         return min(self.splits, 2) if self.quick else self.splits
 
     @property
@@ -158,7 +160,7 @@ class FewAttributes(Study):
     def run_split(
         self, X: np.ndarray, y: np.ndarray, number: int, context: Context
     ) -> dict[tuple[int, int], dict[str, np.ndarray]]:
-        """Return by pair the test errors of each row of the table [2] and the chosen parameters."""
+        """Return, by pair of digits, the test errors [2] and the chosen parameters of each row of the table."""
         numbers, seed = {}, (context.seed, number)
         with context.parts(len(self.chosen_pairs)) as part:
             for pair in self.chosen_pairs:
@@ -170,7 +172,7 @@ class FewAttributes(Study):
     def run_pair(
         self, X: np.ndarray, y: np.ndarray, pair: tuple[int, int], seed: tuple[int, ...]
     ) -> dict[str, np.ndarray]:
-        """Run all rows of the table on one split of one pair."""
+        """Train and test all learners (rows of the table) on one split of one pair of digits."""
         splits = [digits.split_pair(X, y, pair, seed, self.grids.folds, centred) for centred in (False, True)]
 
         def learn(row: TableRow) -> tuple[np.ndarray, tuple[float, ...]]:
@@ -183,7 +185,7 @@ class FewAttributes(Study):
         return numbers | {f"{row.name}{PARAMETERS_SUFFIX}": np.array(chosen) for row, (_, chosen) in results}
 
     def curves(self, X: np.ndarray, y: np.ndarray, context: Context) -> dict[str, np.ndarray]:
-        """Fig. 2: squared test errors [splits, prefixes] of "3 vs 5" on centred pixels, and the prefix lengths."""
+        """Return data of Paper C's Fig. 2: squared errors [splits, prefixes] on centred "3 vs 5", and prefix sizes."""
         splits: list[dict[str, np.ndarray]] = []
         with context.parts(self.n_splits) as part:
             for number in range(self.n_splits):
@@ -194,7 +196,7 @@ class FewAttributes(Study):
         return curves | {"examples": splits[0]["examples"]}
 
     def run_prefixes(self, X: np.ndarray, y: np.ndarray, seed: tuple[int, ...]) -> dict[str, np.ndarray]:
-        """Squared test errors on prefixes of one split of "3 vs 5", with the parameters of the whole training part."""
+        """Return squared errors on prefixes of a split of "3 vs 5", with the parameters of the whole training part."""
         split = digits.split_pair(X, y, CURVE_PAIR, seed, self.grids.folds, centred=True)
         ends = tuple(int(n) for n in np.geomspace(len(split.y) / 400, len(split.y), N_PREFIXES).round())
 
@@ -207,7 +209,7 @@ class FewAttributes(Study):
 
 
 def _in_threads(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Run each learner in a thread, without threads of the linear algebra."""
+    """Run each learner in a thread; the linear algebra library then starts no threads of its own."""
     with threadpool_limits(1):
         return run_parallel(jobs)
 
@@ -220,12 +222,12 @@ COLUMNS = (
 
 
 def tabulate(errors: dict[tuple[int, int], dict[str, np.ndarray]]) -> Table:
-    """Make the table, beside the printed numbers, from the test errors [splits, 2] of each pair and row."""
+    """Make the table of medians and the paper's numbers, from the test errors [splits, 2] of each pair and row."""
     return Table("Test errors, medians over pairs and splits", _rows(errors), COLUMNS)
 
 
 def tabulate_pairs(errors: dict[tuple[int, int], dict[str, np.ndarray]]) -> Table:
-    """Make the table by pair, sorted by the error of AER minus the error of ridge."""
+    """Make the table with one row per pair of digits, sorted by the error of AER minus the error of ridge."""
     title = "Squared test errors by pair, medians over splits; centred pixels unless raw"
     return Table(title, _pair_rows(errors), _pair_columns())
 
@@ -248,7 +250,7 @@ def _rows(errors: dict[tuple[int, int], dict[str, np.ndarray]]) -> list[dict[str
 
 
 def _pair_rows(errors: dict[tuple[int, int], dict[str, np.ndarray]]) -> list[dict[str, Any]]:
-    """One row per pair, sorted by the error of AER minus the error of ridge."""
+    """Return one row per pair of digits, sorted by the error of AER minus the error of ridge."""
     rows = []
     for pair, own in errors.items():
         medians = {name: values["squared"] for name, values in _medians(own).items()}
@@ -265,7 +267,7 @@ def _pair_columns() -> tuple[Text, ...]:
 
 
 def _chosen_rows(splits: Iterable[dict[str, np.ndarray]]) -> list[dict[str, Any]]:
-    """Count how often each row of the table chose which parameters."""
+    """Return rows that count how often cross-validation chose which parameters, for each row of the table."""
     counts: dict[tuple[str, str], int] = {}
     for split in splits:
         for row in ROWS:

@@ -1,4 +1,4 @@
-"""Figures of the study of few attributes."""
+"""Figures of the study `attributes` (learning from few attributes)."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ ALL_PIXELS = "ridge", "Lasso", "gradient descent"
 
 
 def images(X: np.ndarray, y: np.ndarray, n_attributes: int, seed: int) -> "Figure":
-    """Fig. 1: six threes and fives, whole and as the pixels that a learner sees."""
+    """Draw Paper C's Fig. 1: six images of threes and fives, and below them only the pixels that a learner sees."""
     from matplotlib.figure import Figure
 
     rng = np.random.default_rng([seed, 35])
@@ -34,7 +34,7 @@ def images(X: np.ndarray, y: np.ndarray, n_attributes: int, seed: int) -> "Figur
 
 
 def prefixes(curves: dict[str, np.ndarray], n_attributes: int) -> "Figure":
-    """Fig. 2: squared test error on "3 vs 5" against examples and attributes, mean and standard deviation."""
+    """Draw Paper C's Fig. 2: mean and deviation of the squared test error on "3 vs 5" by examples and attributes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11.0, 4.4), layout="constrained")
@@ -55,7 +55,7 @@ def prefixes(curves: dict[str, np.ndarray], n_attributes: int) -> "Figure":
 
 
 def price(rows: Sequence[dict[str, Any]]) -> "Figure":
-    """Squared test error against money, for AER and for all measurements of fewer patients."""
+    """Plot squared test error against money spent: AER, and ridge with all measurements of fewer patients."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 4.4), layout="constrained")

@@ -1,7 +1,7 @@
-"""Learning pairs of MNIST digits: splits, learners, and the choice of parameters by cross-validation.
+"""Classification of pairs of MNIST digits: splits, learners, and the choice of parameters by cross-validation.
 
-Means, constant pixels and parameters depend only on the training part. All pairs have one padded shape, so that each
-learner is one compiled program.
+The means of pixels, the set of constant pixels, and the parameters depend only on the training part. The data of all
+pairs are padded to one shape, so that each learner is compiled only once.
 """
 
 import functools
@@ -33,7 +33,7 @@ Pairs = tuple[tuple[float, ...], ...]
 
 
 class Grids(NamedTuple):
-    """The parameters of cross-validation, by learner, and its number of folds."""
+    """Candidate parameters of each learner for cross-validation, and the number of folds."""
 
     # penalties alpha of |Xw - y|^2 / n + alpha |w|^2
     ridge: tuple[float, ...] = (1e-3, 3e-3, 1e-2, 3e-2)
@@ -66,14 +66,14 @@ class Split:
     folds: list[Int[np.ndarray, "size"]]  # consecutive rows
 
     def errors(self, w: Float[np.ndarray, "... 784"]) -> np.ndarray:
-        """Mean squared error and share of wrong signs on the test part [..., 2]."""
+        """Return the mean squared error and the share of wrong signs on the test part [..., 2]."""
         values = np.asarray(w) @ self.X_test.T
         squared = np.mean((values - self.y_test) ** 2, axis=-1)
         return np.stack([squared, np.mean(np.sign(values) != self.y_test, axis=-1)], axis=-1)
 
     @functools.cached_property
     def moments(self) -> list["PixelMoments"]:
-        """Moments of all pixels of each fold."""
+        """The sums of the moments of all pixels over each fold."""
         return [full_moments(self, fold) for fold in self.folds]
 
 
@@ -82,8 +82,8 @@ def split_pair(
 ) -> Split:
     """Split the images of two digits at random, nine tenths for training.
 
-    Pixels are scaled from [0, 255] to [0, 1]. With `centred`, the training mean of each pixel is subtracted, and pixels
-    that are constant in the training part are left out.
+    Pixels are scaled from [0, 255] to [0, 1]. If `centred` is True, the training mean of each pixel is subtracted, and
+    pixels that are constant in the training part are left out.
     """
     rng = np.random.default_rng([*seed, *pair])
     order = rng.permutation(np.flatnonzero((y == pair[0]) | (y == pair[1])))
@@ -125,7 +125,7 @@ def _best_parameters(split: Split, w: np.ndarray, parameters: Sequence[tuple[flo
 
 
 class PixelMoments(NamedTuple):
-    """Sums, or means, of x x' [784, 784] and of y x [784], observed or estimated."""
+    """Sums or means over images of x x' [784, 784] and of y x [784], which are observed or estimated."""
 
     A: np.ndarray
     b: np.ndarray
@@ -143,9 +143,9 @@ def by_moments(
     split: Split, solve: Callable[[PixelMoments, tuple[float, ...], bool], np.ndarray], grid: tuple[float, ...],
     parts: list[PixelMoments], moments: Callable[[np.ndarray], PixelMoments],
 ) -> TrainedLearner:  # fmt: skip
-    """Train a learner that sees only moments; `parts` are the sums over each fold, `moments(rows)` sums over rows.
+    """Train a learner that sees only moments; `parts` has the sums of each fold, `moments(rows)` sums over rows.
 
-    `solve` maps means to hypotheses [parameters, 784], less precisely if they are not `final`.
+    `solve(means, parameters, final)` returns hypotheses [parameters, 784], less precisely if `final` is False.
     """
     total = PixelMoments(*(np.sum(arrays, axis=0) for arrays in zip(*parts, strict=True)))
     n = len(split.y)
@@ -170,13 +170,13 @@ def by_moments(
 
 
 def full_moments(split: Split, rows: np.ndarray) -> PixelMoments:
-    """Sums over consecutive rows with all pixels."""
+    """Return the sums of the moments of all pixels over consecutive rows."""
     X, y = (array[rows[0] : rows[-1] + 1] for array in (split.X, split.y))
     return PixelMoments(X.T @ X, X.T @ y)  # BLAS computes X.T @ X with half the operations
 
 
 def solve_ridge(means: PixelMoments, alphas: tuple[float, ...], final: bool) -> np.ndarray:
-    """argmin w'Aw - 2 w'b + alpha |w|^2."""
+    """Return the ridge solution argmin w'Aw - 2 w'b + alpha |w|^2 for each alpha."""
     del final
     from scipy.linalg import cho_factor, cho_solve
 
@@ -190,9 +190,10 @@ def solve_ridge(means: PixelMoments, alphas: tuple[float, ...], final: bool) -> 
 
 
 def solve_lasso(means: PixelMoments, alphas: tuple[float, ...], final: bool) -> np.ndarray:
-    """argmin w'Aw / 2 - w'b + alpha |w|_1, by scikit-learn's coordinate descent along falling alpha.
+    """Return the Lasso solution argmin w'Aw / 2 - w'b + alpha |w|_1 for each alpha, by coordinate descent.
 
-    With given moments, scikit-learn uses only the number of rows and the mean of y^2: a single row here.
+    The solver is scikit-learn's, along falling alpha. As the moments are given, scikit-learn uses the data only for the
+    number of rows and the mean of y^2, so a single row is passed.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import lasso_path
@@ -208,7 +209,7 @@ def solve_lasso(means: PixelMoments, alphas: tuple[float, ...], final: bool) -> 
 
 
 def solve_baseline(means: PixelMoments, radii: tuple[float, ...], final: bool, cone: bool) -> np.ndarray:
-    """argmin w'Aw - 2 w'b over the l1 ball, by descent from 0; `cone` first makes A positive semi-definite."""
+    """Return argmin w'Aw - 2 w'b over the l1 ball, by descent from 0; `cone`: first make A positive semi-definite."""
     del final
     from scipy.linalg import eigh
     from scipy.sparse.linalg import eigsh
@@ -235,7 +236,7 @@ def _descend(A, b, radii, curvature, n_steps):
 
 
 def pair_moments(split: Split, n_attributes: int, seed: tuple[int, ...]) -> Callable[[np.ndarray], PixelMoments]:
-    """Sums of the Baseline's moments over rows, from k/2 random pairs of live pixels that are fixed for each row."""
+    """Return a function that sums the Baseline's moments over rows, from k/2 random pairs of live pixels per row."""
     d, half = split.live, n_attributes // 2
     rng = np.random.default_rng([*seed, 1])
     pairs = rng.integers(d * d, size=(len(split.y), half))
@@ -263,7 +264,7 @@ def _has_repeats(pairs: np.ndarray) -> np.ndarray:
 
 
 class StreamLearner(Protocol):
-    """Function that returns averaged hypotheses [ends, streams, parameters, 784] after rounds of streams of rows."""
+    """Function that runs an online learner on streams of rows; returns averages [ends, streams, parameters, 784]."""
 
     def __call__(
         self, X: jax.Array, y: jax.Array, rows: np.ndarray, parameters: Pairs, ends: tuple[int, ...]
@@ -273,7 +274,8 @@ class StreamLearner(Protocol):
 def by_streams(split: Split, run_streams: StreamLearner, grid: Pairs) -> TrainedLearner:
     """Train an online learner: choose its parameters from the grid, and return the averaged hypothesis after all rows.
 
-    All rows are run with all parameters at the same time as the folds, which is faster than a later run.
+    The stream of all rows runs with all parameters, together with the streams of the folds; this is faster than a later
+    run with the chosen parameters.
     """
     n = len(split.y)
     X, y = np.zeros((N_ROWS, D), np.float32), np.zeros(N_ROWS, np.float32)
@@ -297,7 +299,7 @@ def by_streams(split: Split, run_streams: StreamLearner, grid: Pairs) -> Trained
 
 
 def few_pixels(algorithm: str, n_attributes: int, dimension: int, seed: int) -> StreamLearner:
-    """AER or AERR; all folds see the same coordinates in the same round."""
+    """Return the learner AER or AERR; in each round, it sees the same few coordinates in all folds."""
     key = jax.random.key(seed)[None]
 
     def run(X: jax.Array, y: jax.Array, rows: np.ndarray, parameters: Pairs, ends: tuple[int, ...]) -> jax.Array:
@@ -308,7 +310,7 @@ def few_pixels(algorithm: str, n_attributes: int, dimension: int, seed: int) -> 
 
 
 def all_pixels(X: jax.Array, y: jax.Array, rows: np.ndarray, parameters: Pairs, ends: tuple[int, ...]) -> jax.Array:
-    """Online gradient descent with all attributes, as `GradientLearner(FullGradient())`."""
+    """Run online gradient descent that sees all pixels, equal to `GradientLearner(FullGradient())`."""
     steps, radii = jnp.array(parameters, X.dtype).T
     return _gradient_descent(X, y, rows, steps[None], radii[None], jnp.array(ends, jnp.int32))
 
@@ -334,7 +336,7 @@ def _gradient_descent(X, y, rows, steps, radii, ends):
 
 
 def learn(name: str, split: Split, grids: Grids, n_attributes: int, seed: tuple[int, ...]) -> TrainedLearner:
-    """Train one of `LEARNERS`."""
+    """Train a learner, given by its name in `LEARNERS`."""
     stream = int(np.random.default_rng([*seed, 2]).integers(2**31))
     if name in ("ridge", "Lasso"):
         solve, grid = (solve_ridge, grids.ridge) if name == "ridge" else (solve_lasso, grids.lasso)

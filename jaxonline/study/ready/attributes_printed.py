@@ -1,7 +1,8 @@
-"""Possible explanations of two printed medians that AER and Lasso do not reach: other parameters, more attributes.
+"""Possible explanations of two medians in Paper C that AER and Lasso do not reach: other parameters, more attributes.
 
-Paper C prints 0.222 for Lasso, which sees all pixels: twice the value of ridge, and of Lasso here. It prints 0.320 for
-AER, which has a larger error here after one pass with four pixels of each image.
+For Lasso, which sees all pixels, Paper C prints the error 0.222: twice the error of ridge, and twice the error of Lasso
+in this study. For AER, Paper C prints 0.320, but AER has a larger error here after one pass with four pixels of each
+image.
 """
 
 from typing import Any
@@ -26,7 +27,7 @@ MANY_ATTRIBUTES = 8  # in one pass
 def explain(
     X: np.ndarray, y: np.ndarray, pairs: tuple[tuple[int, int], ...], seed: tuple[int, ...], context: Context
 ) -> Table:
-    """Medians over pairs of one split, on centred pixels: Lasso by radius, AER by passes and attributes."""
+    """Return medians over pairs (one split, centred pixels) of Lasso by radius, and AER by passes and attributes."""
     results = []
     with context.parts(len(pairs)) as part:
         for pair in pairs:
@@ -56,7 +57,7 @@ COLUMNS = (
 
 
 def by_radius(split: digits.Split) -> np.ndarray:
-    """Test errors of Lasso [radii, 2]; the path is nearly linear between penalties."""
+    """Return test errors of Lasso [radii, 2]; w is interpolated linearly between penalties."""
     n = len(split.y)
     means = digits.full_moments(split, np.arange(n)).mean(n)
     w = digits.solve_lasso(means, PENALTIES, False)
@@ -66,7 +67,7 @@ def by_radius(split: digits.Split) -> np.ndarray:
 
 
 def by_passes(split: digits.Split, seed: tuple[int, ...]) -> np.ndarray:
-    """Test errors of AER after 1, 2, 4 passes with 4 attributes, and after one pass with 8 [4, 2]."""
+    """Return test errors of AER [4, 2]: after 1, 2 and 4 passes with 4 attributes, and one pass with 8 attributes."""
     n, rng = len(split.y), np.random.default_rng([*seed, 3])
     X, y = np.zeros((digits.N_ROWS, digits.D), np.float32), np.zeros(digits.N_ROWS, np.float32)
     X[:n], y[:n] = split.X, split.y

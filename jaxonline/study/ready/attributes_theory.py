@@ -1,4 +1,4 @@
-"""The lower bounds of paper C as experiments, and measurements of patients that have a price."""
+"""Experiments on the lower bounds of Paper C, and on measurements of patients that have a price."""
 
 import itertools
 from collections.abc import Callable, Mapping
@@ -35,7 +35,7 @@ class Findings(NamedTuple):
 
 
 def explore(context: Context, *, quick: bool) -> Findings:
-    """Run the hidden attribute, three bits, and the price of measurements."""
+    """Run three experiments: the hidden attribute, the three bits, and the price of measurements."""
     from jaxonline.study.ready import attributes_figures as figures
 
     hidden = hidden_attribute(context.seed, quick=quick)
@@ -59,9 +59,10 @@ HIDDEN_COLUMNS = (
 
 
 def hidden_attribute(seed: int, *, quick: bool) -> list[dict[str, Any]]:
-    """The number of examples until the mean excess risk of AER's averaged hypothesis is below eps, and the lower bound.
+    """Return how many examples AER needs until its mean excess risk is below eps, and the paper's lower bound.
 
-    The regulariser is the best of `REGULARIZERS`. The number is None if `POOL` examples are not enough.
+    The risk is that of AER's averaged hypothesis, with the best regulariser of `REGULARIZERS`. The number of examples
+    is None if `POOL` examples are not enough.
     """
     cases = [(8, 2, 0.05), (16, 2, 0.05), (16, 4, 0.05), (16, 2, 0.025)]
     cases += [] if quick else [(32, 2, 0.05), (32, 4, 0.05), (32, 8, 0.05), (16, 4, 0.025), (16, 4, 0.0125)]
@@ -69,7 +70,7 @@ def hidden_attribute(seed: int, *, quick: bool) -> list[dict[str, Any]]:
 
 
 def hidden_case(seed: int, d: int, k: int, eps: float, runs: int) -> dict[str, Any]:
-    """One row of `hidden_attribute`."""
+    """Return one row of the table of `hidden_attribute`."""
     X, y, j = _draw_hidden(HiddenAttribute(d, eps), jax.random.key(seed))
     order = np.stack([np.random.default_rng([seed, run]).permutation(POOL) for run in range(runs)])
     ends = tuple(int(n) for n in np.unique(np.geomspace(100, POOL, 40).round()))
@@ -100,7 +101,7 @@ def _draw_hidden(environment: HiddenAttribute, key: jax.Array) -> tuple[jax.Arra
 
 
 def three_bits_row(seed: int) -> dict[str, float]:
-    """The least error of predictors that see two attributes, and that of AER, which learns from two of each example."""
+    """Return the least error of predictors that see two of three bits, and of AER, trained on two bits per example."""
     stream = three_bits()
     X, y = np.asarray(stream.X, float), np.asarray(stream.y, float)
     order = np.random.default_rng(seed).integers(len(y), size=(1, 200_000))
@@ -133,12 +134,12 @@ RATES, RADII = (1.0, 3.0, 10.0), (0.5, 1.0, 2.0)
 
 
 def price_of_measurements(seed: int, splits: int) -> list[dict[str, Any]]:
-    """Squared test error against money on scikit-learn's breast cancer data, where each measurement costs 1.
+    """Return squared test errors by budget on scikit-learn's breast cancer data, where each measurement costs 1.
 
-    "Buy everything" buys all 30 measurements of as many patients as it can pay, at most the training part, for ridge.
-    AER buys 4 measurements at each visit of a patient, pass after pass. Both use measurements standardised by means and
-    deviations of the training part, and neither pays for these. The first half of the splits chooses the parameters,
-    the other half is reported.
+    The strategy "buy everything" buys all 30 measurements of as many patients as it can pay (at most the training
+    part), and trains ridge on them. AER buys 4 measurements at each visit of a patient, in several passes over the
+    patients. Both strategies use measurements standardised by the means and deviations of the training part, and do not
+    pay for these statistics. The first half of the splits chooses the parameters, and the other half is reported.
     """
     X, y = _patients()
     n, d = X.shape

@@ -1,10 +1,11 @@
-"""Kernel learners under growing Gaussian noise: Algorithms 1 and 2, averages of copies, clean instances.
+"""Kernel learners under growing Gaussian noise: Algorithms 1 and 2, and learners on means of copies or clean data.
 
-Instances are on a disc, the target is in the RKHS of the Gaussian kernel exp(-|x - x'|^2), the loss is squared.
-Algorithm 2 (paper B, section 6) and Algorithm 1 (paper A) are unbiased; learners that use a copy or a mean of copies as
-the instance are not. Steps are eta / sqrt(t); every learner's eta is chosen from one grid, in separate runs, by losses
-on clean instances, which no learner sees. "Algorithm 1" is also tuned to the true noise. "Algorithm 1, told bounds"
-uses only bounds on |x|, on the noise and on |y|, and losses on noisy copies.
+Instances are on a disc, the target is in the RKHS of the Gaussian kernel exp(-|x - x'|^2), and the loss is the squared
+loss. Algorithm 2 (Paper B, section 6) and Algorithm 1 (Paper A) have unbiased gradient estimates. Learners that use a
+copy or a mean of copies as if it were the instance have biased estimates. Steps are eta / sqrt(t). The eta of every
+learner is chosen from one grid, in separate runs, by losses on clean instances, which no learner sees. The learner
+"Algorithm 1" is also tuned to the true noise. The learner "Algorithm 1, told bounds" knows only bounds on |x|, on the
+noise and on |y|, and its eta is chosen by losses on noisy copies.
 """
 
 import dataclasses
@@ -43,10 +44,10 @@ REAL_SET_LEARNERS = (CLEAN, ALGORITHM_2, ALGORITHM_1, NAIVE, *MEANS, TWO_FEATURE
 
 
 class GaussianNoise(Study):
-    """All learners at all noise levels, at one noise level for longer horizons, and on real sets with noise.
+    """Study of all learners at all noise levels, at one noise level for longer horizons, and on real sets with noise.
 
-    Real sets are read from `data` or the folder of JAXONLINE_DATA. Without `data` they are fetched; a set that cannot
-    be fetched is skipped, and the report says so.
+    Real sets are read from `data` or from the folder in the variable JAXONLINE_DATA. If `data` is not given, missing
+    sets are fetched; a set that cannot be fetched is skipped, and the report says so.
     """
 
     title: ClassVar[str] = (
@@ -131,7 +132,7 @@ class GaussianNoise(Study):
         )
 
     def problem(self, seed: int) -> Problem:
-        """Instances uniform on a disc, y = a k(c, x) - a k(-c, x) + noise, with a target of norm `radius`."""
+        """Return the problem y = a k(c, x) - a k(-c, x) + noise, x uniform on a disc; the target has norm `radius`."""
         generator = np.random.default_rng(seed)
         distance = self.disc * np.sqrt(generator.uniform(size=self.rounds))
         angle = generator.uniform(0.0, 2.0 * math.pi, self.rounds)
@@ -143,7 +144,7 @@ class GaussianNoise(Study):
         return Problem("disc", X, y, kernel, self.radius, self.noises, self.frequencies, points, a, self.passes)
 
     def real_set(self, name: str, seed: int) -> Problem:
-        """Load a real set in a random order.
+        """Load a real data set as a problem, with its rows in random order.
 
         Raises a ValueError if the set is not in the given `data` or has no surrogate kernel, and an OSError if it
         cannot be fetched.
@@ -186,7 +187,7 @@ class GaussianNoise(Study):
     def _tables(
         self, by_noise: list[ComparisonResult], at_one: list[ComparisonResult], real: dict[str, list[ComparisonResult]]
     ) -> list[Table]:
-        """Tables: one noise with slopes and bounds for each horizon; regret by noise; regret per round on real sets."""
+        """Return tables: slopes and bounds at one noise by horizon, regret by noise, and regret on real sets."""
         title = "noise {:g}: regret, and the slope of its logarithm over {}"
         tables = [Table(title.format(self.shown_noise, own.slope_rounds), own.rows(), COLUMNS) for own in at_one]
         tables[0] = dataclasses.replace(tables[0], caption=CAPTION)
@@ -202,7 +203,7 @@ class GaussianNoise(Study):
         return tables
 
     def _sentences(self, problem: Problem, at_one: list[ComparisonResult], zero: dict[str, float]) -> list[str]:
-        """Sentences on the target's geometry, learners with slopes 1/2 or 1, equal queries, and the predictor 0."""
+        """Return sentences on the target's geometry, learners of slope 1/2 or 1, equal queries, and the predictor 0."""
         geometry, result = problem.geometry(self.shown_noise), at_one[0].result
         growths, rounds = result.growth(at_one[0].growth_from), at_one[0].slope_rounds
         root = [name for name, growth in growths.items() if growth.low <= 0.5]
@@ -247,7 +248,7 @@ UNBIASED_LEARNERS = (CLEAN, ALGORITHM_2, ALGORITHM_1, BOUND_TUNED)
 
 
 def better_than_both(compared: ComparisonResult) -> list[str]:
-    """Return a sentence on biased learners with less regret than Algorithms 1 and 2 at the horizon, if any."""
+    """Return a sentence on biased learners that have less regret at the horizon than Algorithms 1 and 2, if any."""
     result, better = compared.result, []
     both = [name for name in (ALGORITHM_2, ALGORITHM_1) if name in result.learners]
     for name in result.learners if len(both) == 2 else ():
@@ -279,7 +280,7 @@ def _check_surrogate(name: str, noise: float, formula: str, limit: float) -> Non
 
 
 def _numbers(compared: ComparisonResult) -> dict[str, Any]:
-    """Numbers for JSON; `growth` is the slope over the second half of the rounds."""
+    """Return numbers for JSON; `growth` is the log-log slope of the regret over the second half of the rounds."""
     curves = compared.curves()
     for name, numbers in curves["learners"].items():
         numbers["eta"] = compared.etas[name]

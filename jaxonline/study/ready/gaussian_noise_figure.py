@@ -41,10 +41,11 @@ def plot(
     shown_noise: float,
     limit: float,
 ) -> "Figure":
-    """Plot regret against the noise, regret against rounds at one noise with the bounds, and slopes with intervals.
+    """Plot three panels: regret against the noise, regret (with bounds) against rounds at one noise, and slopes.
 
-    `zero` is the regret of the predictor 0 after the rounds of `by_noise`, `limit` the noise above which there is no
-    surrogate kernel. `at_one` are results at `shown_noise`: a longer horizon, and many passes.
+    `zero` is the regret of the predictor 0 after the rounds of `by_noise`, and `limit` is the noise above which no
+    surrogate kernel exists. `at_one` are two results at the noise `shown_noise`: one with a longer horizon, and one
+    with many passes.
     """
     from matplotlib.figure import Figure
 

@@ -38,7 +38,7 @@ SEGMENTS_PER_PASS = 32  # of one length, so that they share a program
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Problem:
-    """A data set with a kernel, a comparator ball and noises."""
+    """A data set with a kernel, a comparator ball, and noise levels."""
 
     name: str
     X: np.ndarray  # instances [n, d], one a round, the same in every run and pass
@@ -57,11 +57,11 @@ class Problem:
     ) -> ComparisonResult:  # fmt: skip
         """Run the named learners (of `CLEAN` and `NOISY`) against the best predictor of the ball on clean data.
 
-        Losses on clean instances, which no learner sees, choose the steps; losses on noisy copies choose the step of
-        `BOUND_TUNED`. All noises and horizons use the same compiled programs. `n_rounds` is at most the number of rows,
-        or a multiple of it for learners that do not store a point per round. `tune` is eta of each learner, or the
-        search for it. Raises a ValueError if the rounds end within a later pass, or if there is no surrogate kernel for
-        the noise.
+        Steps are chosen by losses on clean instances, which no learner sees; the step of `BOUND_TUNED` is chosen by
+        losses on noisy copies. All noises and horizons use the same compiled programs. `n_rounds` is at most the number
+        of rows, or a multiple of the number of rows for learners that do not store a point per round. `tune` is the eta
+        of each learner, or the search for eta. Raises a ValueError if the rounds end within the second or a later pass,
+        or if no surrogate kernel exists for the noise.
         """
         rounds = np.array(self._record_at(n_rounds))
         best, known = self.best_losses(rounds), self.points is not None
@@ -102,13 +102,14 @@ class Problem:
         return result._replace(at_edge=tune.at_edge(etas), tuned=tuned)
 
     def makers(self, noise_std: float) -> dict[str, Callable[[Any], Any]]:
-        """Return a function from the step size to the learner for `CLEAN` and every name of `NOISY`.
+        """Return, for `CLEAN` and every name in `NOISY`, a function that makes the learner with a step size.
 
-        `ALGORITHM_2` knows the covariance of the noise; `ALGORITHM_1` the mean over the rows of E|x~|^2 and of E<x~,
-        x~'>^2 at this noise, for which its distributions of the numbers of copies are made. `BOUND_TUNED` knows bounds
-        on |x|, on |y| and on the noise (the largest of `noises`); its distributions are the same at all noises. Other
-        learners know nothing about the noise. Storage is for one pass over the rows, and for `passes` passes in
-        Algorithm 1. Noise without a surrogate kernel raises a ValueError.
+        The learner `ALGORITHM_2` knows the covariance of the noise. The learner `ALGORITHM_1` knows the means over the
+        rows of E|x~|^2 and of E<x~, x~'>^2 at this noise (x~ is a noisy copy); its distributions of the numbers of
+        copies are optimised for these moments. The learner `BOUND_TUNED` knows bounds on |x|, on |y| and on the noise
+        (the largest of `noises`); its distributions are the same at all noise levels. Other learners know nothing about
+        the noise. Learners have storage for one pass over the rows, and Algorithm 1 for `passes` passes. Raises a
+        ValueError if no surrogate kernel exists for the noise.
         """
         kernel, radius, (n_points, d) = self.kernel, self.radius, self.X.shape
         surrogate, ball = self._surrogate(noise_std), self._surrogate_ball(noise_std)
@@ -137,7 +138,7 @@ class Problem:
         }
 
     def theorems(self, noise_std: float, n_rounds: int) -> dict[str, bounds.RegretBound]:
-        """Regret bounds against the target: Theorem 3 of paper B, Theorem 4 of paper A with the exact moments."""
+        """Return bounds on the regret to the target: Paper B's Theorem 3, Paper A's Theorem 4 with exact moments."""
         y_bound, R = float(np.abs(self.y).max()), float(self._surrogate(noise_std).constant())
         moments, pairs = (float(values.max()) for values in self._copy_moments(noise_std))
         own, limit = self._estimators(*self._mean_moments(noise_std)), self._moment_bound()
@@ -148,11 +149,12 @@ class Problem:
         }
 
     def geometry(self, noise_std: float) -> dict[str, float]:
-        """The geometry of the target in the RKHS of the surrogate kernel, on which Theorem 3 of paper B depends.
+        """Return the target's geometry in the RKHS of the surrogate kernel, on which Theorem 3 of Paper B depends.
 
         Returns:
-            `angle` beta in radians, `constant` R, the target's norm `W`, which is the radius of Algorithm 2, and the
-                norms that follow from the angle alone: `W_sharp` (Lemmas 5, 6 and 9) and `W_printed`.
+            A dictionary with the noise, the angle beta in radians (`angle`), the constant R (`constant`), the target's
+                norm `W`, which is the radius of Algorithm 2, and two norms computed from the angle alone: `W_sharp`
+                (Lemmas 5, 6 and 9) and `W_printed` (as printed in Paper B).
         """
         R, W = float(self._surrogate(noise_std).constant()), self._surrogate_ball(noise_std)
         angle = positive_negative_angle(self.kernel, *self._target())
@@ -161,7 +163,7 @@ class Problem:
         return {"noise": noise_std, "angle": angle, "constant": R, "W": W} | by_angle
 
     def best_losses(self, rounds: np.ndarray) -> np.ndarray:
-        """Losses of the best predictor of the ball in hindsight, in the first pass and at ends of passes."""
+        """Return losses of the best predictor of the ball in hindsight, in the first pass and at ends of passes."""
         n = len(self.y)
         own = np.unique(np.minimum(rounds, n))
         losses = RKHSBall(self.kernel, self.radius).best_losses(self.X[: own[-1]], self.y[: own[-1]], own)
@@ -169,18 +171,18 @@ class Problem:
         return np.array([table[min(t, n)] * max(1, t // n) for t in rounds.tolist()])
 
     def target_losses(self, rounds: np.ndarray) -> np.ndarray:
-        """The target's cumulative loss after each of `rounds`, over as many passes as needed."""
+        """Return the target's cumulative loss after each of `rounds`, over as many passes as needed."""
         points, coefficients = self._target()
         errors = gram_matrix(self.kernel, self.X, points) @ coefficients - self.y
         losses, n = np.concatenate([[0.0], np.cumsum(errors**2)]), len(errors)
         return np.array([losses[n] * (t // n) + losses[t % n] for t in rounds.tolist()])
 
     def regret_of_zero(self, n_rounds: int) -> float:
-        """Regret of the predictor 0 after rounds of the first pass."""
+        """Return the regret of the predictor 0 after `n_rounds` rounds, which must be in the first pass."""
         return float((self.y[:n_rounds] ** 2).sum() - self.best_losses(np.array([n_rounds]))[0])
 
     def _record_at(self, n_rounds: int) -> list[int]:
-        """About ten rounds of the first pass, multiples of a 32nd of the rows, and ends of passes."""
+        """Return recorded rounds: about ten in the first pass (multiples of a 32nd of the rows), and ends of passes."""
         n_rows = len(self.y)
         if n_rounds > n_rows and n_rounds % n_rows:
             raise ArgumentError("n_rounds", f"must be a multiple of the {n_rows} rows (got {n_rounds})")
@@ -199,30 +201,30 @@ class Problem:
         return estimators.Surrogate(self.kernel, noise_std**2, dimension=self.X.shape[1])
 
     def _surrogate_ball(self, noise_std: float) -> float:
-        """The radius W: the target's norm, or, without a target, an upper bound for coefficients of one sign."""
+        """Return the radius W: the target's norm; without a target, an upper bound for coefficients of equal sign."""
         surrogate = self._surrogate(noise_std)
         if self.points is None:
             return self.radius * float(surrogate.constant())
         return rkhs_norm(surrogate, *self._target())
 
     def _copy_moments(self, noise_std: float) -> tuple[np.ndarray, np.ndarray]:
-        """E|x~|^2 and E<x~, x~'>^2 of every row [n]."""
+        """Return the moments E|x~|^2 and E<x~, x~'>^2 of noisy copies x~, x~' of every row [n]."""
         squares, d = (self.X**2).sum(axis=1), self.X.shape[1]
         return squares + d * noise_std**2, squares**2 + 2 * squares * noise_std**2 + d * noise_std**4
 
     def _mean_moments(self, noise_std: float) -> tuple[float, float]:
-        """Means of `_copy_moments` over the rows, which `ALGORITHM_1` knows."""
+        """Return the means of `_copy_moments` over the rows, which the learner `ALGORITHM_1` knows."""
         moments, pairs = (float(values.mean()) for values in self._copy_moments(noise_std))
         return moments, pairs
 
     def _moment_bound(self) -> float:
-        """A bound on E|x~|^2 for all noises and rows, which `BOUND_TUNED` knows."""
+        """Return an upper bound on E|x~|^2 for all noises and rows, which the learner `BOUND_TUNED` knows."""
         return float(self._copy_moments(max(self.noises))[0].max())
 
     def _estimators(
         self, moments: float, pairs: float | None = None
     ) -> tuple[estimators.GaussianFeatureMap, estimators.GradientLength]:
-        """Estimators of Algorithm 1 with the best distributions for these moments, padded to one shape."""
+        """Return the estimators of Algorithm 1 with the best distributions for these moments, padded to one shape."""
         best: Any = estimators.best_feature_map(self.kernel, moments, pairs)
         laws = [np.asarray(law.probabilities) for law in (best.law, best.pair_law)]
         padded = [estimators.FiniteDistribution(np.pad(law, (0, max(64 - len(law), 0)))) for law in laws]
@@ -232,7 +234,7 @@ class Problem:
 
 
 def _pilots(game: Game, **sizes: Any) -> Callable[..., Result]:
-    """Return the simulation of learners in a game for `BestOf.choose`."""
+    """Return the function that simulates pilot runs of learners in a game, for `BestOf.choose`."""
     n_runs, record_at = sizes["n_runs"], sizes["record_at"]
     return lambda context, learners, rounds: context.simulate(
         game, learners, n_runs=n_runs, n_rounds=rounds, record_at=record_at(rounds)
@@ -240,5 +242,5 @@ def _pilots(game: Game, **sizes: Any) -> Callable[..., Result]:
 
 
 def standardised(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Standardise columns and targets, and divide the columns by sqrt(d)."""
+    """Standardise the columns of X and the targets, and divide the columns by sqrt(d)."""
     return (X - X.mean(axis=0)) / X.std(axis=0) / math.sqrt(X.shape[1]), (y - y.mean()) / y.std()

@@ -1,9 +1,9 @@
-"""One noisy copy is not enough: Theorem 3 by simulation of this library's learners, in both worlds of the theorem.
+"""One noisy copy is not enough: simulation of jaxonline's learners in both worlds of Paper A's Theorem 3.
 
-In the world without noise instances are 3e or -e; in the one with noise they are e and a noisy copy is 3e or -e. A
-learner that takes one copy a round and does not know the noise has the same distribution of plays in both, so that its
-regret against linear predictors is at least `unavoidable_regret` times T in one of them. Learners that take two copies,
-or know the covariance, can distinguish the worlds.
+In the world without noise, instances are 3e or -e; in the world with noise, instances are e, and a noisy copy is 3e or
+-e. A learner that takes one copy per round and does not know the noise has the same distribution of plays in both
+worlds. Therefore its regret against linear predictors is at least `unavoidable_regret` times T in one of the two
+worlds. Learners that take two copies, or know the covariance of the noise, can distinguish the worlds.
 
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), Theorem 3.
 """
@@ -53,9 +53,9 @@ _ADAM = optax.adam(1.0)
 
 
 class Impossibility(Study):
-    """Regret against the best linear predictor of a ball, e/5 or e, in both worlds.
+    """Regret of learners in both worlds, against the best linear predictor in a ball (e/5 or e).
 
-    Only the feedback of learners of kind `COVARIANCE_KNOWN` reveals the covariance.
+    Only learners of the kind `COVARIANCE_KNOWN` have a feedback that reveals the covariance of the noise.
     """
 
     title: ClassVar[str] = (
@@ -117,11 +117,11 @@ class Impossibility(Study):
     def entries(self, informed: Any) -> dict[str, tuple[str, Any]]:
         """Return the learners by name, each with its kind; `informed` is the feedback that reveals the covariance.
 
-        Left out are learners that need other answers than copies (full information, attributes, experts; VAW and online
-        ridge read the instance), `MeanOfCopies(1)`, which is `NaiveCopy`, and `SurrogateKernel`, which is for Gaussian
-        noise and takes two copies. Learners may descend another loss; the regret is always of the squared loss.
-        "constant steps" are eta / sqrt(T). "Algorithm 1" takes one copy and a geometric number of others, two in the
-        mean.
+        The study leaves out learners that need other answers than copies (full information, attributes,
+        experts; VAW and online ridge read the instance), `MeanOfCopies(1)`, which equals `NaiveCopy`, and
+        `SurrogateKernel`, which is for Gaussian noise and takes two copies. Learners may descend a different loss, but
+        the regret is always that of the squared loss. "Constant steps" are eta / sqrt(T). "Algorithm 1" takes one copy
+        and a geometric number of further copies: two copies in total on average.
         """
         radius, n_rounds = self.radius, self.rounds
 
@@ -174,7 +174,7 @@ class Impossibility(Study):
 
 
 def _as_one_program(reveal_covariance: bool) -> tuple[Game, Game]:
-    """Return the two worlds with instances drawn from two rows, so that they share a compiled program."""
+    """Return the two worlds, both with instances drawn from two rows, so that they share a compiled program."""
     pair = indistinguishable_pair(reveal_covariance=reveal_covariance)
     x = pair.with_noise.environment.X
     twice = DataStream(jnp.concatenate([x, x]), jnp.ones(2, x.dtype), order="iid")
@@ -184,9 +184,10 @@ def _as_one_program(reveal_covariance: bool) -> tuple[Game, Game]:
 def _compare_hypotheses(
     games: Any, learner: learners.GradientLearner, rounds: int, n_runs: int, key: jax.Array
 ) -> dict[str, Any]:
-    """Test whether the predictions of a learner's hypotheses at e have the same distribution in both worlds.
+    """Test whether a learner's predictions at the instance e have the same distribution in both worlds.
 
-    Returns their means, the difference with its interval, and the p-value of the two-sample Kolmogorov-Smirnov test.
+    Returns the mean predictions, their difference with its interval, and the p-value of the two-sample
+    Kolmogorov-Smirnov test.
     """
     from scipy import stats
 
@@ -212,10 +213,10 @@ def _hypotheses(
 
 
 def verdict(upper: Sequence[float], growths: Sequence[Growth]) -> str:
-    """Apply `RULE`: linear, sublinear or undecided.
+    """Return whether the regret grows as "linear", "sublinear" or "undecided", by the rule in `RULE`.
 
-    `upper` are upper ends of the intervals of the final regret in both worlds, `growths` slopes, NaN without a power
-    law.
+    `upper` are the upper ends of the intervals of the final regret in both worlds. `growths` are the log-log slopes of
+    the regret, NaN if the regret follows no power law.
     """
     if any(growth.low > 0.75 for growth in growths):
         return LINEAR
@@ -224,10 +225,10 @@ def verdict(upper: Sequence[float], growths: Sequence[Growth]) -> str:
 
 
 def _rows(worlds: Mapping[str, ComparisonResult], kinds: Mapping[str, str], unavoidable: float) -> list[dict[str, Any]]:
-    """Return one row for each learner at the horizon: regrets a round and slopes of both worlds, and a verdict.
+    """Return one row per learner: regrets per round at the horizon and slopes in both worlds, and a verdict.
 
-    "larger" is the regret of the world with the larger mean. "unavoidable" is set only for learners with one copy, to
-    which the theorem applies.
+    The column "larger" is the regret in the world with the larger mean regret. The column "unavoidable" is set only for
+    learners with one copy, to which the theorem applies.
     """
     rows = []
     for pair in zip(*(worlds[world].rows() for world in WORLDS), strict=True):

@@ -1,4 +1,4 @@
-"""Figure of the study of one and two copies."""
+"""Figure of the study `impossibility` (learners with one and with two noisy copies)."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,7 +21,7 @@ _LABEL_DISTANCE = 0.07  # closer regrets a round share a label
 
 
 class LearnerKinds(NamedTuple):
-    """Kinds of learners, colours of kinds, the unavoidable regret a round, and the kind that is not linear."""
+    """Kind of each learner, colours of kinds, unavoidable regret per round, and the kind of non-linear learners."""
 
     kinds: Mapping[str, str]
     colours: Mapping[str, str]
@@ -37,10 +37,11 @@ def plot_impossibility(
     unavoidable: float,
     not_linear: str,
 ) -> "Figure":
-    """Plot regret against rounds in both worlds, final regret by learner, and what one copy cannot reach.
+    """Plot regret against rounds in both worlds, final regrets, and the regrets that one copy cannot reach.
 
-    `results` are those of the world without noise, then with noise; `unavoidable` is the regret a round that no learner
-    with one copy avoids in both; learners of the kind `not_linear` are not linear predictors.
+    `results` are the results in the world without noise and in the world with noise, in this order. A learner with one
+    copy has at least the regret per round `unavoidable` in one of the worlds. Learners of the kind `not_linear` are not
+    linear predictors.
     """
     from matplotlib.figure import Figure
 
@@ -82,7 +83,7 @@ def plot_impossibility(
 
 
 def _curves(axes: "Axes", shown: LearnerKinds, rounds: np.ndarray, estimate: Estimate) -> None:
-    """Plot regret against rounds with bands on logarithmic axes; values of 0 or less are left out."""
+    """Plot regret against rounds with bands on logarithmic axes; regrets of 0 or less are left out."""
     for mean, low, high, kind in zip(*estimate[:1], estimate.low, estimate.high, shown.kinds.values(), strict=True):
         mean, low, high = (np.where(values > 0, values, np.nan) for values in (mean, low, high))
         axes.plot(rounds, mean, color=shown.colours[kind], lw=1.5, zorder=3)
@@ -110,7 +111,7 @@ def _label_ends(axes: "Axes", shown: LearnerKinds, horizon: float, ends: Float[n
 
 
 def _groups(points: Float[np.ndarray, "n k"], near: float) -> list[list[int]]:
-    """Group points by distance: each joins the first group whose first point is near, or starts one."""
+    """Group points by distance: a point joins the first group whose first point is near, or starts a new group."""
     groups: list[list[int]] = []
     for i, point in enumerate(points):
         group = next((g for g in groups if np.linalg.norm(points[g[0]] - point) < near), None)
@@ -156,7 +157,7 @@ def _dots(axes: "Axes", shown: LearnerKinds, ends: list[Estimate]) -> None:
 
 
 def _trade_off(axes: "Axes", shown: LearnerKinds, means: Float[np.ndarray, "2 L"]) -> None:
-    """Plot one regret against the other, and the pairs that no linear predictor with one copy can reach."""
+    """Plot the regret in one world against that in the other; shade pairs that one copy cannot reach linearly."""
     # With one copy and mean hypothesis m, the regrets a round are at least F1(m) and F2(m).
     w = np.linspace(0.2, 1.0, 200)
     first = np.mean([(multiple * w - 1) ** 2 for multiple in NOISELESS_MULTIPLES], axis=0) - 0.8

@@ -1,7 +1,7 @@
-"""Table 2 of Rokhlin and Gurtovaya (2025) on multi-kernel online least squares, as printed and corrected.
+"""Table 2 of Rokhlin and Gurtovaya (2025) on multi-kernel online least squares: printed and corrected numbers.
 
-The table names its experts after Vovk, Azoury and Warmuth; its numbers are those of online ridge at both levels
-(erratum E17). Both forecasters are computed here from the same features.
+The paper's table names its experts after Vovk, Azoury and Warmuth (VAW), but its numbers are those of online ridge at
+both levels (erratum E17). Both forecasters are computed here from the same features.
 """
 
 import re
@@ -58,9 +58,10 @@ Items = Annotated[tuple[str, ...], BeforeValidator(_split_items)]
 
 
 class MultiKernelTable(Study):
-    """The numbers of the table, with features of NumPy's legacy generator as published, in float64.
+    """Study that computes the paper's Table 2 in float64, with features of NumPy's legacy generator as published.
 
-    `draws` draws many more features with JAX to test which differences of the table are significant (200 take minutes).
+    If `draws` is above 0, JAX draws the features `draws` times more, to test which differences in the table are
+    significant (200 draws take minutes).
     """
 
     title: ClassVar[str] = (
@@ -113,7 +114,7 @@ class MultiKernelTable(Study):
         )
 
     def load_sets(self) -> list[datasets.DataSet]:
-        """Load the sets in `sets`, or the files in `data`, or AR(4), Airfoil and Concrete; names must be distinct."""
+        """Load the sets `sets` or the files in `data`; by default AR(4), Airfoil, Concrete. Names must be distinct."""
         loaded: list[datasets.DataSet] = []
         for name in self.sets or [path for path in self.data if Path(path).is_file()] or SETS:
             is_known = datasets.canonical_name(str(name)) is not None
@@ -123,14 +124,14 @@ class MultiKernelTable(Study):
         return loaded
 
     def run_set(self, data: datasets.DataSet, context: Context, dtype: str) -> SetResult:
-        """Run all algorithms on one set with a dictionary for each seed."""
+        """Run all algorithms on one data set, with one dictionary of random features per seed."""
         X, y = scaled(data.X, data.y)
         frequencies = np.stack([Dictionary.published(seed, X.shape[1]).frequencies for seed in self.seeds])
         return run_set_once(context, data.name, X, y, frequencies, key=self.seeds[0], sampler=self.sampler, dtype=dtype)
 
 
 def _rows(results: Sequence[SetResult]) -> list[dict[str, Any]]:
-    """Return one row for each set, algorithm and forecaster: MSE x 1000, as printed, mean and deviation over seeds."""
+    """Return one row per set, algorithm and forecaster: the printed MSE x 1000, and mean and deviation over seeds."""
     return [
         {
             "set": result.name, "algorithm": name, "forecaster": forecaster,
@@ -165,7 +166,7 @@ def _shown(results: Sequence[SetResult]) -> Table:
 
 
 def drift(inexact: SetResult, exact: SetResult) -> list[str]:
-    """Return a sentence on the effect of float32 on the table, except OMKL-GF, whose draws differ."""
+    """Return a sentence on how float32 changes the table; OMKL-GF is left out, because its random draws differ."""
     gaps = {
         which: abs(mse.mean() / exact.mse[which].mean() - 1)
         for which, mse in inexact.mse.items()

@@ -1,7 +1,7 @@
 """Significance of the differences in the published multi-kernel table, which averages five draws of the features.
 
-The data are fixed; the features (and OMKL-GF's own draws) are random, the same for all algorithms of a draw, so that
-differences are paired.
+The data are fixed, and the features (and OMKL-GF's own draws) are random. All algorithms use the same features in a
+draw, so that differences are paired.
 """
 
 import itertools
@@ -35,10 +35,10 @@ def draw_many(
     name: str, X: Float[np.ndarray, "T d"], y: Float[np.ndarray, "T"], context: Context | None = None, *,
     n_draws: int = 200, together: int = 5,
 ) -> Draws:  # fmt: skip
-    """Run all algorithms with `n_draws` dictionaries drawn by JAX, `together` at once.
+    """Run all algorithms with `n_draws` random dictionaries, of which `together` are run at the same time.
 
-    Draw i has key `fold_in(seed, i)`. X and y are scaled as in `scaled`; the context has seed 0 and no checkpoint by
-    default. Raises a ValueError if `n_draws` is below 2 or a target is outside [0, 1].
+    Draw i has key `fold_in(seed, i)`. JAX draws the dictionaries. X and y are scaled as in `scaled`. The default
+    context has seed 0 and no checkpoint. Raises a ValueError if `n_draws` is below 2 or a target is outside [0, 1].
     """
     check.count("n_draws", n_draws, ge=2)
     context = context or Context()
@@ -54,13 +54,13 @@ def draw_many(
 
 
 def intervals(draws: Draws, level: float = 0.95) -> dict[tuple[str, str], Estimate]:
-    """Mean over draws with its interval, by algorithm and forecaster."""
+    """Return the mean squared error over draws with its interval, by algorithm and forecaster."""
     estimate = mean_over_runs(np.stack(list(draws.mse.values())), level)
     return {which: Estimate(*(field[i] for field in estimate)) for i, which in enumerate(draws.mse)}
 
 
 def interval_rows(studies: Sequence[Draws]) -> list[dict[str, Any]]:
-    """Return the rows of `intervals` with the standard deviation of one draw."""
+    """Return `intervals` as rows, with the standard deviation of a single draw."""
     return [
         {"set": draws.name, "algorithm": algorithm, "forecaster": forecaster}
         | {name: float(getattr(estimate, name)) for name in ("mean", "low", "high")}
@@ -73,13 +73,13 @@ def interval_rows(studies: Sequence[Draws]) -> list[dict[str, Any]]:
 def differences(studies: Sequence[Draws], level: float = 0.95) -> list[dict[str, Any]]:
     """Compare all pairs of algorithms on all sets and for both forecasters, with simultaneous intervals.
 
-    Student's t intervals of paired differences with Bonferroni's correction hold together with probability `level` at
-    least (if means over draws are normal).
+    The intervals are Student's t intervals of paired differences, with Bonferroni's correction. All intervals hold
+    together with probability at least `level`, if means over draws are normal.
 
     Returns:
-        Rows: the set's name, the forecaster, the better and the worse algorithm by mean; the mean of worse - better
-            with its limits; the share of draws in which `better` is better; the probability that means over five draws
-            have the other order; whether the interval excludes 0.
+        Rows with the data set's name, the forecaster, the `better` and the `worse` algorithm by mean, the mean of worse
+            - better with its limits, the share of draws in which `better` is better, the probability that means over
+            five draws have the opposite order, and whether the interval excludes 0.
     """
     pairs = [
         (draws, forecaster, pair)
@@ -101,7 +101,7 @@ def differences(studies: Sequence[Draws], level: float = 0.95) -> list[dict[str,
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Summarise `differences`: which differences are significant, and which of them five draws cannot resolve."""
+    """Return lines that state which `differences` are significant, and which of them five draws may reverse."""
     lines = []
     for name, forecaster in dict.fromkeys((row["name"], row["forecaster"]) for row in rows):
         own = [row for row in rows if (row["name"], row["forecaster"]) == (name, forecaster)]

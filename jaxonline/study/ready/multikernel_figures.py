@@ -18,7 +18,7 @@ NAMES = {"ridge": "online ridge (as published)", "vaw": "true VAW"}
 
 
 def running(results: Sequence[SetResult], forecaster: str = "ridge") -> "Figure":
-    """Plot the mean squared error up to each round, averaged over dictionaries, one panel per set."""
+    """Plot the mean squared error up to each round, averaged over dictionaries, with one panel per data set."""
     figure, panels = _panels(f"Running mean squared error, experts: {NAMES[forecaster]}", len(results))
     for axes, result in zip(panels, results, strict=True):
         style_axes(axes, "round", title=result.name)
@@ -35,7 +35,7 @@ def running(results: Sequence[SetResult], forecaster: str = "ridge") -> "Figure"
 
 
 def weights(results: Sequence[SetResult], forecaster: str = "ridge") -> "Figure":
-    """Plot the weights of the kernels after the last round (first dictionary), one panel per set."""
+    """Plot the kernels' weights after the last round, for the first dictionary, with one panel per data set."""
     figure, panels = _panels(f"Final weights, experts: {NAMES[forecaster]}", len(results))
     for axes, result in zip(panels, results, strict=True):
         style_axes(axes, "kernel", title=result.name)
@@ -47,7 +47,7 @@ def weights(results: Sequence[SetResult], forecaster: str = "ridge") -> "Figure"
 
 
 def draws(studies: Sequence[Draws]) -> "Figure":
-    """Plot means over many draws with 95 % intervals, the middle 90 % of single draws, and the printed number."""
+    """Plot means over draws with 95 % intervals, the middle 90 % of single draws, and the paper's printed number."""
     title = (
         "Blue: online ridge; red: true VAW; crosses: as printed (5 draws)\n"
         "thick: 90 % of single draws; thin: 95 % interval of the mean (Student's, each alone)"

@@ -1,4 +1,4 @@
-"""All algorithms of the multi-kernel paper on one data set, with several dictionaries of random features."""
+"""Simulation of all algorithms of the multi-kernel paper on one data set, with several random dictionaries."""
 
 import functools
 import operator
@@ -38,7 +38,7 @@ PUBLISHED = {
 
 
 class SetResult(NamedTuple):
-    """Numbers of one data set by algorithm and forecaster: "ridge", "vaw", or "ogd" for Raker and OMKL-GF."""
+    """Results on one data set by algorithm and forecaster: "ridge" or "vaw", and "ogd" for Raker and OMKL-GF."""
 
     name: str
     shape: tuple[int, int]  # of its instances
@@ -55,7 +55,7 @@ class SetResult(NamedTuple):
 
 
 def printed(name: str) -> dict[str, float | None]:
-    """Return the printed column of Table 2 of a set by algorithm."""
+    """Return the column of the paper's printed Table 2 for a data set, by algorithm."""
     numbers = PUBLISHED.get(datasets.canonical_name(name) or name, (None,) * len(ALGORITHMS))
     return dict(zip(ALGORITHMS, numbers, strict=True))
 
@@ -63,7 +63,7 @@ def printed(name: str) -> dict[str, float | None]:
 def run_set_once(
     context: Context, name: str, X: np.ndarray, y: np.ndarray, frequencies: np.ndarray, **options: Any
 ) -> SetResult:
-    """Return the result of `run_set`, from the context's checkpoint if it is stored there."""
+    """Return the result of `run_set`, read from the context's checkpoint if the result is stored there."""
 
     def compute() -> dict[str, np.ndarray]:
         result = run_set(name, X, y, frequencies, **options)
@@ -78,7 +78,7 @@ def run_set_once(
 
 
 def scaled(X: Float[np.ndarray, "n d"], y: Float[np.ndarray, "n"]) -> tuple[np.ndarray, np.ndarray]:
-    """Scale as published: X by its largest row norm, y to [0, 1] (Eqs. 33 and 34); equal targets become 0."""
+    """Scale data as in the paper: X by its largest row norm, y to [0, 1] (Eqs. 33 and 34); equal targets become 0."""
     norm, width = float(np.linalg.norm(X, axis=1).max()), float(np.ptp(y))
     return X / (norm or 1.0), (y - y.min()) / (width or 1.0)
 
@@ -93,9 +93,10 @@ def run_set(
     sampler: str = "correct",
     dtype: str = "float64",
 ) -> SetResult:
-    """Run all algorithms on one set with S dictionaries of N kernels; targets must be in [0, 1].
+    """Run all algorithms on one data set with S dictionaries of N kernels; targets must be in [0, 1].
 
-    `key` is a seed or a key of OMKL-GF's draws, `sampler` its sampler. float64 is enabled only inside this call.
+    `key` is the seed or key of OMKL-GF's random draws, and `sampler` is OMKL-GF's sampler. float64 is enabled only
+    inside this call.
     """
     if ((y < 0) | (y > 1)).any():
         raise ArgumentError("targets", f"must be in [0, 1] (got {y.min():g} to {y.max():g})")
@@ -114,7 +115,7 @@ def run_set(
 
 
 def _padded(frequencies, X, y):
-    """Pad rounds and coordinates with zeros, so that most sets share a shape and its compiled programs."""
+    """Pad rounds and coordinates with zeros, so that most data sets share one shape and thus compiled programs."""
     (n, d), (S, N) = X.shape, frequencies.shape[:2]
     length = max(MIN_ROUNDS, 1 << (n - 1).bit_length())
     extra_rounds, extra_coordinates = (
@@ -175,7 +176,7 @@ def _combine(rule, experts, y, n):
 
 @_fast_jit
 def _second_level(experts, y, n):
-    """VAW over plain and over truncated experts: forecasts and final weights of each."""
+    """Return the forecasts and final weights of VAW over plain experts and of VAW over truncated experts."""
 
     def play(low, high, Z):
         forecasts, state = scan_blocks(lambda z: jnp.clip(z, low, high), Z, y, 1.0, BLOCK_ROUNDS, n)

@@ -1,7 +1,7 @@
-"""Algorithm 1 on noisy copies: regret and bound for every loss and two kernels, by distribution of the copies.
+"""Algorithm 1 of Paper A on noisy copies: regret and bound by loss, kernel, and distribution of the copies.
 
-Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), Theorems 1, 2 and 4 with
-the paper's distribution of the numbers of copies, and with better ones.
+Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), Theorems 1, 2
+and 4. The study uses the paper's distribution of the numbers of copies, and better distributions.
 """
 
 import math
@@ -38,12 +38,12 @@ Overheads = Annotated[tuple[Annotated[float, Field(ge=0), AllowInfNan(True)], ..
 
 
 class NoisyKernels(Study):
-    """Passes over instances in a ball of radius 1/2, with Gaussian noise on every copy.
+    """Study of Algorithm 1 on instances in a ball of radius 1/2, in several passes, with Gaussian noise on every copy.
 
-    Steps are eta / sqrt(t) with two values of eta: the theorem's (with the anytime form of its bound), and the best
-    candidate, which is chosen in a third of the runs and reported in the others. The distributions of the copies and
-    the theorem's step use bounds on E|x~|^2 and on |y|, which are sharp here; losses on clean instances, which no
-    learner sees, choose the best step.
+    Steps are eta / sqrt(t) with two values of eta: the eta of the theorem (with the anytime form of its bound), and the
+    best candidate, which is chosen in a third of the runs and reported in the other runs. The distributions of the
+    copies and the theorem's step use bounds on E|x~|^2 (x~ is a noisy copy) and on |y|, which are sharp here. The best
+    candidate is chosen by losses on clean instances, which no learner sees.
     """
 
     title: ClassVar[str] = (
@@ -123,7 +123,7 @@ class NoisyKernels(Study):
         )
 
     def _sentences(self, results: dict[Case, ComparisonResult], rows: dict[Case, list[dict[str, Any]]]) -> list[str]:
-        """Sentences on steps at the edge of the grid, slopes, and learners that are worse than the predictor 0."""
+        """Return sentences on steps at the edge of the grid, slopes, and learners worse than the predictor 0."""
         edge = [f"{case.name} ({own.etas[BEST]:.3g})" for case, own in results.items() if own.at_edge]
         candidates = f"{min(self.etas) * self.radius:g} to {max(self.etas) * self.radius:g} and the theorem's"
         rounds = next((own.slope_rounds for own in results.values()), "the last rounds")
@@ -140,7 +140,7 @@ class NoisyKernels(Study):
         ]
 
     def comparison(self, case: Case, seed: int) -> Comparison:
-        """Compare the theorem's step and the best candidate of Algorithm 1 in one case."""
+        """Return the comparison of the theorem's step and the best candidate step of Algorithm 1 in one case."""
         loss, kernel = LOSSES[case.loss], KERNELS[case.kernel][0]
         X, y = self.problem(loss.kind, seed)
         law, y_bound = noise.gaussian(self.noise_variance), float(np.abs(y).max())
@@ -172,7 +172,7 @@ class NoisyKernels(Study):
         )
 
     def regret_of_zero(self, case: Case, result: Result, seed: int) -> np.ndarray:
-        """Regret of the predictor 0, without queries, at the recorded rounds of a case [G]."""
+        """Return the regret [G] of the predictor 0, which makes no queries, at the recorded rounds of a case."""
         loss, (_, y) = LOSSES[case.loss], self.problem(LOSSES[case.loss].kind, seed)
         row_losses = np.cumsum(np.asarray(loss(np.zeros(len(y)), y), float))
         passes, rest = np.divmod(result.rounds, len(y))
@@ -180,7 +180,7 @@ class NoisyKernels(Study):
         return passes * row_losses[-1] + np.where(rest > 0, row_losses[rest - 1], 0.0) - best
 
     def problem(self, kind: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Instances, and targets: in [-1/2, 1/2] for "regression", else +1 and -1 with 5 % errors."""
+        """Return instances and targets; targets are in [-1/2, 1/2] for "regression", else +1 and -1 with 5 % errors."""
         rng = np.random.default_rng(seed)
         directions = rng.normal(size=(self.instances, self.dimension))
         lengths = 0.5 * rng.uniform(size=self.instances) ** (1 / self.dimension)

@@ -7,10 +7,10 @@ THEOREM, BEST = "the theorem's step", "the best step tried"
 
 
 class Case(NamedTuple):
-    """A kernel (a key of `KERNELS`), a loss (of `LOSSES`), and a distribution of the numbers of copies.
+    """A case: a kernel (key of `KERNELS`), a loss (key of `LOSSES`), and a distribution of the numbers of copies.
 
-    The parameter of "geometric" is p; that of "best" is the overhead: the cost of an estimate in copies, infinite if
-    copies are free.
+    The parameter of the distribution "geometric" is p. The parameter of "best" is the overhead: the fixed cost of an
+    estimate in units of copies, infinite if copies are free.
     """
 
     kernel: str
@@ -32,5 +32,5 @@ class Case(NamedTuple):
 
 
 def short(number: float) -> str:
-    """Format a bound, which may be huge."""
+    """Format a regret bound, which may be a huge number, as a short text."""
     return f"{number:,.0f}" if number < 1e6 else f"{number:.0e}"

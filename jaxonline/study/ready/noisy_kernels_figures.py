@@ -1,4 +1,4 @@
-"""Figures of the study of Algorithm 1."""
+"""Figures of the study `noisy_kernels` (Algorithm 1 of Paper A)."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ Cases = Mapping[Case, ComparisonResult]
 
 @ignore_skewness_warnings()
 def losses_figure(cells: Cases, zero: Mapping[Case, np.ndarray]) -> "Figure":
-    """Plot regret against rounds with both steps and the theorem's bound, a panel for each kernel and loss.
+    """Plot regret against rounds with both step sizes, and the theorem's bound; one panel for each kernel and loss.
 
     `zero` is the regret of the predictor 0 at the recorded rounds.
     """
@@ -65,7 +65,7 @@ def _regret_panel(axes: "Axes", compared: ComparisonResult, zero: np.ndarray) ->
 
 @ignore_skewness_warnings()
 def laws_figure(laws: Cases, zero: Mapping[Case, np.ndarray]) -> "Figure":
-    """Plot regret against queries a round, and regret per round against queries so far, by kernel and distribution.
+    """Plot regret against queries per round, and regret per round against queries so far, by kernel and distribution.
 
     `zero` is the regret of the predictor 0 at the recorded rounds.
     """

@@ -1,4 +1,4 @@
-"""The quickstart: linear prediction from noisy medical measurements, five learners side by side."""
+"""The quickstart study: linear prediction from noisy medical measurements with five learners."""
 
 from typing import Any, ClassVar
 
@@ -21,9 +21,9 @@ from jaxonline.study.study import Names, select_by_name
 class Quickstart(Study):
     """Five learners on shuffled passes over scikit-learn's diabetes data with Gaussian noise on every measurement.
 
-    Columns have unit variance, instances are then scaled to |x| <= 1, targets to mean zero and |y| <= 1. The noise has
-    twice the mean square of a scaled measurement. Bounds are those of paper B's Theorems 1 and 2, corrected (errata E10
-    and E11), for steps eta / sqrt(t).
+    Columns are scaled to unit variance, then instances to |x| <= 1, and targets to mean zero and |y| <= 1. The noise
+    has twice the mean square of a scaled measurement. The regret bounds are Paper B's Theorems 1 and 2, corrected by
+    errata E10 and E11, for steps eta / sqrt(t).
     """
 
     title: ClassVar[str] = "Regret of five learners on noisy medical measurements, with intervals and bounds."

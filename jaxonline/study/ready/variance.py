@@ -1,8 +1,9 @@
-"""Variance against expected queries: the paper's geometric distribution of N, and distributions optimised for a loss.
+"""Variance against expected queries: Paper A's geometric distribution of N, and distributions optimised for a loss.
 
-From noisy copies of a number X, a series estimator estimates l'(E X) without bias. The geometric distribution of Lemma
-1 (Cesa-Bianchi, Shalev-Shwartz, Shamir, COLT 2010) has one parameter p. Optimised distributions have less variance and
-fewer queries. An expansion about a guess of E X also reduces both. All numbers are exact.
+From N noisy copies of a number X, a series estimator estimates l'(E X) without bias, where N is random. The geometric
+distribution of Lemma 1 (Cesa-Bianchi, Shalev-Shwartz, Shamir, COLT 2010) has one parameter p. Optimised distributions
+have less variance and fewer queries. A series expansion about a guess of E X also reduces variance and queries. All
+numbers are computed exactly, not by simulation.
 """
 
 import math
@@ -42,9 +43,9 @@ _MAX_SHARE = 0.88  # of radius^2; beyond it, float64 cannot hold the coefficient
 
 
 class Variance(Study):
-    """The exact variance and expected queries of every distribution for every loss, about 0 and about a guess of E X.
+    """Exact variance and expected queries by distribution and loss, for series about 0 and about a guess of E X.
 
-    Running it raises a ValueError for E X^2 at (or almost at) the edge of a disc of convergence.
+    Running the study raises a ValueError if E X^2 is at (or almost at) the edge of a disc of convergence.
 
     Example:
         >>> from jaxonline.study.ready.variance import Variance
@@ -79,7 +80,7 @@ class Variance(Study):
         )
 
     def compute(self) -> dict[tuple[str, float], list[VarianceRow]]:
-        """Return the rows by loss (a key of `LOSSES`) and point of expansion (0 and the guess)."""
+        """Return the rows of the variance table by loss (key of `LOSSES`) and point of expansion (0 and the guess)."""
         if self.guess == 0.0:
             raise ArgumentError("guess", "must not be 0, the first point of expansion (got 0)")
         try:
@@ -106,11 +107,11 @@ class Variance(Study):
         return Table(title, rows, (Text("law", "loss,\ndistribution"), *columns), group="loss", headed=True)
 
     def rows(self, loss: str, centre: float, ps: Sequence[float]) -> list[VarianceRow]:
-        """Return the rows of one loss about one point."""
+        """Return the rows of the variance table for one loss and one point of expansion."""
         return variance_table([LOSSES[loss]], self.mean, self.second_moment(0.0), ps=ps, centre=centre)
 
     def second_moment(self, centre: float) -> float:
-        """E (X - centre)^2."""
+        """Return E (X - centre)^2, the second moment of X about a point of expansion."""
         return self.noise_variance + (self.mean - centre) ** 2
 
 
@@ -118,10 +119,10 @@ RowsByCase = dict[tuple[str, float], list[VarianceRow]]
 
 
 def plot_variance(study: Variance, rows_by_case: RowsByCase) -> "Figure":
-    """Draw a panel for each loss: a curve for the geometric distribution over p, a marker for each optimised one.
+    """Draw a panel for each loss, with a curve over p (geometric distribution) and markers (optimised distributions).
 
-    Solid lines and filled markers are for the expansion about 0; dashed lines and hollow markers for the expansion
-    about the guess.
+    Solid lines and filled markers show the expansion about 0; dashed lines and hollow markers show the expansion about
+    the guess.
     """
     from matplotlib.figure import Figure
 
@@ -173,7 +174,7 @@ def _panel(axes: "Axes", study: Variance, name: str, rows_by_case: RowsByCase) -
 
 
 def _curve(study: Variance, name: str, centre: float) -> tuple[Sequence[float], Sequence[float]]:
-    """Expected queries and finite variances of the geometric distribution."""
+    """Return expected queries and finite variances of the geometric distribution over a range of p."""
     ps = 1.0 + np.geomspace(min(study.ps) - 1.0, max(study.ps) - 1.0, 60)
     ps = ps[ps * study.second_moment(centre) <= _MAX_SHARE * LOSSES[name].radius(centre) ** 2]
     rows = [row for row in study.rows(name, centre, ps.tolist()) if row.law == GEOMETRIC]

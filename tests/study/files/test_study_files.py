@@ -225,7 +225,7 @@ def test_parquet_of_other_programs_is_read(folder):
     with pytest.raises(ValueError, match=r"own\.parquet: must have a row of numbers"):
         load(folder, table)
     (folder / "own.parquet").write_bytes(b"no parquet")
-    with pytest.raises(ValueError, match=r"own\.parquet cannot be read as Parquet"):
+    with pytest.raises(ValueError, match=r"own\.parquet: cannot be read as Parquet"):
         load(folder, table)
 
 

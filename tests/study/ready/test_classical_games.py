@@ -23,6 +23,7 @@ SMALL = {
     "sleeping-experts": {"means": (0.2, 0.5, 0.6), "block": 7},
     "contextual": {"arms": 3, "dimension": 2},
     "convex": {"dimension": 2},
+    "adaptive": {"size": 2.0},
     "delayed": {"delays": (0, 5)},
     "delayed-gradient": {"delays": (0, 5)},
     "best-arm": {"budget": 40},

@@ -1,4 +1,4 @@
-"""Stochastic bandits: pseudo-regret of the classical algorithms on arms with given means."""
+"""Stochastic bandits: pseudo-regret of classical algorithms on arms with given mean losses."""
 
 from typing import Any, ClassVar, Literal
 
@@ -33,7 +33,8 @@ STD = 0.25  # standard deviation of Gaussian losses
 class Bandits(ClassicalGame):
     """Arms with random losses; the learner sees only the loss of the pulled arm.
 
-    Losses are 0 or 1 ("bernoulli"), or Gaussian with standard deviation 1/4, for learners that do not need [0, 1].
+    Losses are 0 or 1 ("bernoulli"), or Gaussian with standard deviation 1/4, for learners that do not need losses in
+    [0, 1].
     """
 
     title: ClassVar[str] = "Bandits: pseudo-regret against the best arm."

@@ -1,4 +1,4 @@
-"""Best-arm identification: learners that stop and recommend an arm."""
+"""Best-arm identification: learners that stop and then recommend an arm."""
 
 from typing import ClassVar
 
@@ -20,7 +20,7 @@ from jaxonline.study.study import Numbers
 
 
 class BestArmIdentification(ClassicalGame):
-    """Bernoulli arms; each learner stops and recommends the arm that it holds for the best one.
+    """Bernoulli arms: each learner stops and recommends the arm that it estimates to be the best arm.
 
     Successive elimination is given the largest probability of error (fixed confidence), and sequential halving is given
     the number of pulls (fixed budget).

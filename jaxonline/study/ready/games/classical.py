@@ -1,4 +1,4 @@
-"""Base class of the classical games: learners in one environment, a quantity with its interval, and a theorem."""
+"""Base class of the classical games: learners in one environment, a measured quantity, and a theorem that bounds it."""
 
 import warnings
 from abc import abstractmethod
@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from pydantic import Field
 
+from jaxonline.bounds.assumptions import Assumptions, unmet_assumptions, with_assumptions
 from jaxonline.game import Game
 from jaxonline.results import Result
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text
@@ -16,7 +17,7 @@ from jaxonline.results.statistics.intervals import Bounded, ConfidenceInterval
 from jaxonline.study import Context, Report, Study
 from jaxonline.study.study import Names, select_by_name
 
-Bound = Callable[[int], float]
+Bound = Callable[[int], Any]  # a number, with its assumptions if the function is one of `jaxonline.bounds`
 
 
 class Setting(NamedTuple):
@@ -34,7 +35,7 @@ class Setting(NamedTuple):
 
 
 class ClassicalGame(Study):
-    """A game declares `setting`; runs, rounds and the report are the same for all games."""
+    """Base class of classical games: a game defines `setting`, and inherits runs, rounds and the report."""
 
     title: ClassVar[str] = ""
     on_logarithmic_axes: ClassVar[bool] = False
@@ -44,7 +45,7 @@ class ClassicalGame(Study):
 
     @abstractmethod
     def setting(self) -> Setting:
-        """Return the game, its learners and their theorems."""
+        """Return the game, its learners, and the theorems' bounds."""
 
     def run(self, context: Context) -> Report:
         setting = self.setting()
@@ -54,12 +55,15 @@ class ClassicalGame(Study):
             measures=setting.measures, record_at=self._record_at(),
         )  # fmt: skip
         bounds = {name: bound for name, bound in setting.bounds.items() if name in learners}
-        curves = {name: np.array([bound(int(t)) for t in result.rounds]) for name, bound in bounds.items()}
+        curves = {name: _curve([bound(int(t)) for t in result.rounds]) for name, bound in bounds.items()}
         title = f"{self.title.rstrip('.')}: {self.runs:,} runs of {self.rounds:,} rounds"
         with warnings.catch_warnings(record=True) as caught:  # warnings of skewed runs become remarks
             warnings.simplefilter("always", RuntimeWarning)
             table = Table(title, _rows(result, setting, curves), _columns(setting, result))
         remarks = [f"Note: {message}." for message in dict.fromkeys(str(warning.message) for warning in caught)]
+        remarks += unmet_assumptions(
+            {name: bound(self.rounds) for name, bound in bounds.items()}, setting.game.oblivious
+        )
         remarks += _distribution_free_intervals(result, setting)
         return Report(
             {"table": table},
@@ -69,15 +73,20 @@ class ClassicalGame(Study):
         )
 
     def _record_at(self) -> Any:
-        """Return about 40 rounds, each the end of one of 200 equal segments."""
+        """Return about 40 recorded rounds; each recorded round is the end of one of 200 equal segments."""
         if not self.on_logarithmic_axes:
             return min(40, self.rounds)
         segment = max(1, self.rounds // 200)
         return (segment * np.unique(np.geomspace(1, self.rounds // segment, 40).round().astype(int))).tolist()
 
 
+def _curve(values: Sequence[Any]) -> np.ndarray:
+    """Return bounds after each recorded round as an array with the assumptions of the last one."""
+    return with_assumptions(np.array(values, float), getattr(values[-1], "assumptions", Assumptions()))
+
+
 def _distribution_free_intervals(result: Result, setting: Setting) -> list[str]:
-    """Return a sentence with the distribution-free intervals of skewed learners, if the quantity is bounded."""
+    """Return a sentence with distribution-free intervals of learners with skewed runs, if the quantity is bounded."""
     names = learners_with_skewed_runs(result, setting.quantity)
     if not names or setting.limits is None:
         return []
@@ -91,7 +100,7 @@ def _distribution_free_intervals(result: Result, setting: Setting) -> list[str]:
 
 
 def _rows(result: Result, setting: Setting, curves: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
-    """Return one row for each learner at the horizon: quantity, bound and other measures, with intervals."""
+    """Return one row for each learner, with its quantity, bound and other measures (with intervals) at the horizon."""
     estimate = result.mean(setting.quantity, interval=setting.interval)
     others = {measure.name: result.mean(measure.name) for measure in _other_measures(setting, result)}
     return [

@@ -1,4 +1,4 @@
-"""Contextual bandits: arms with features and linear mean losses."""
+"""Contextual bandits: arms with features whose mean losses are linear in the features."""
 
 from typing import ClassVar
 
@@ -15,9 +15,9 @@ from jaxonline.study.ready.games.classical import ClassicalGame, Setting
 
 
 class Contextual(ClassicalGame):
-    """Arms whose mean loss is the inner product of unknown weights and their features, shown in each round.
+    """Arms whose mean loss is the inner product of unknown weights and the arm's features; all features are observed.
 
-    The comparator is the arm with the smallest mean loss of each round.
+    In each round, the comparator is the arm with the smallest mean loss of the round.
     """
 
     title: ClassVar[str] = "Contextual bandits: pseudo-regret against the best arm of each round."

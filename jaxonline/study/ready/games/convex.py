@@ -20,10 +20,10 @@ _ADAM = optax.adam(1.0)  # a constant, since every call of optax compiles anew
 
 
 class Convex(ClassicalGame):
-    """Linear targets with noise and instances uniform on the sphere.
+    """Linear targets with noise, and instances that are uniform on the sphere.
 
-    The comparator is the best predictor of the unit ball. The bounds assume |<w, x> - y| <= 2, which only the tails of
-    the noise violate.
+    The comparator is the best linear predictor in the unit ball. The regret bounds assume |<w, x> - y| <= 2, which only
+    the tails of the noise violate.
     """
 
     title: ClassVar[str] = "Convex losses: regret against the best predictor of a ball."

@@ -1,4 +1,4 @@
-"""Bandits with delayed losses: the price of a delay in the theorem and in the runs."""
+"""Bandits with delayed losses: how much a delay increases the regret, in the theorem and in simulations."""
 
 from collections.abc import Iterable
 from typing import ClassVar
@@ -20,7 +20,7 @@ from jaxonline.study.study import Numbers
 
 
 def whole_delays(delays: Iterable[float]) -> list[int]:
-    """Return delays as integers; a ValueError for a negative or fractional one."""
+    """Return delays as integers; raises ValueError for a negative or fractional delay."""
     for value in delays:
         if value < 0 or value != int(value):
             raise ArgumentError("delays", f"must be whole numbers of rounds, at least 0 (got {value:g})")
@@ -30,7 +30,7 @@ def whole_delays(delays: Iterable[float]) -> list[int]:
 class DelayedBandits(ClassicalGame):
     """Bernoulli arms whose losses arrive after a fixed number of rounds, for several delays at once.
 
-    All learners meet the same losses. BOLD plays with one copy of UCB1 per outstanding round.
+    All learners face the same losses. BOLD plays with one copy of UCB1 per round whose loss has not arrived.
     """
 
     title: ClassVar[str] = "Delayed bandits: pseudo-regret against the best arm."

@@ -1,4 +1,4 @@
-"""Gradient descent with delayed labels: the price of a delay in the theorem and in the runs."""
+"""Gradient descent with delayed labels: how much a delay increases the regret, in the theorem and in simulations."""
 
 from typing import ClassVar
 
@@ -19,10 +19,10 @@ from jaxonline.study.study import Numbers
 
 
 class DelayedGradient(ClassicalGame):
-    """Linear targets with noise, which arrive after a fixed number of rounds, for several delays at once.
+    """Noisy linear targets (labels) that arrive after a fixed number of rounds, for several delays at once.
 
-    The bounds assume |<w, x> - y| <= 2, which only the tails of the noise violate. BOLD plays with one copy per
-    outstanding round.
+    The regret bounds assume |<w, x> - y| <= 2, which only the tails of the noise violate. BOLD plays with one copy of
+    the learner per round whose label has not arrived.
     """
 
     title: ClassVar[str] = "Delayed labels: regret of gradient descent against the best predictor of a ball."

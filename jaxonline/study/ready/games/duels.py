@@ -18,7 +18,7 @@ from jaxonline.study.study import Positive
 
 
 class Duels(ClassicalGame):
-    """Arms with a strength s each: arm i beats arm j with probability s_i / (s_i + s_j) (Bradley and Terry)."""
+    """Arms with strengths s_i: arm i beats arm j with probability s_i / (s_i + s_j) (model of Bradley and Terry)."""
 
     title: ClassVar[str] = "Duelling bandits: pseudo-regret against the Condorcet winner."
     on_logarithmic_axes: ClassVar[bool] = True

@@ -24,10 +24,11 @@ from jaxonline.study.ready.games.classical import ClassicalGame, Setting
 
 
 class Experts(ClassicalGame):
-    """K experts with losses in [0, 1] that are all revealed after each round; learners follow one expert.
+    """K experts with losses in [0, 1], which are all revealed after each round; learners follow one expert per round.
 
-    "coins": fair coins, where every learner has a regret of about sqrt(T ln K / 2). "gap": one expert has a smaller
-    mean. "walk": random walks. "alternating": two experts alternate so that the leader is always wrong.
+    Kinds of losses: "coins" are fair coins, on which every learner has a regret of about sqrt(T ln K / 2). With "gap",
+    one expert has a smaller mean loss. With "walk", losses are random walks. With "alternating", two experts alternate
+    so that the leader is always wrong.
     """
 
     title: ClassVar[str] = "Expert advice: regret against the best expert."
@@ -35,7 +36,7 @@ class Experts(ClassicalGame):
     losses: Literal["coins", "gap", "walk", "alternating"] = Field("coins", description="Generator of the losses.")
 
     def environment(self) -> Environment:
-        """Return the environment of the losses."""
+        """Return the environment that generates the experts' losses."""
         K, T = self.experts, self.rounds
         if self.losses == "walk":
             return RandomWalkExperts(K, step=0.05)

@@ -1,4 +1,4 @@
-"""Prediction with expert advice on a real series: forecasts of tomorrow's trading volume."""
+"""Prediction with expert advice on a real time series: forecasts of tomorrow's trading volume."""
 
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,8 +22,8 @@ DAYS, PAST = 1047, 20  # days of the series, and days that a forecast uses
 class RealSeries(ClassicalGame):
     """Logarithm of Google's daily trading volume from August 2004 on, scaled to [0, 1] (sample data of matplotlib).
 
-    Seven forecasters predict the next day; the loss is the absolute error. Learners follow one forecaster. The
-    comparator is the best sequence of forecasters with the given number of switches.
+    Seven forecasters predict the value of the next day; the loss is the absolute error. Learners follow one forecaster
+    on each day. The comparator is the best sequence of forecasters with the given number of switches.
     """
 
     title: ClassVar[str] = "Forecasters of a real series: regret against the best sequence of forecasters."
@@ -72,7 +72,7 @@ FORECASTERS: dict[str, Any] = {
 
 
 def forecasts() -> tuple[np.ndarray, np.ndarray]:
-    """Return the values of 1,027 days and the seven forecasts of each [1027, 7], all in [0, 1]."""
+    """Return the values of 1,027 days [1027] and the seven forecasts for each day [1027, 7], all in [0, 1]."""
     import matplotlib
 
     with np.load(Path(matplotlib.get_data_path(), "sample_data", "goog.npz")) as file:

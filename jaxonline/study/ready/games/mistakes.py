@@ -18,10 +18,11 @@ BETA = 0.5
 
 
 class FiniteClasses(ClassicalGame):
-    """Labels -1 and +1, and a finite class of hypotheses.
+    """Prediction of labels -1 and +1 with a finite class of hypotheses.
 
-    "realizable": one hypothesis never errs, the others are coins. "noisy": it errs in a tenth of the rounds.
-    "contrary": the label is always the opposite of the prediction, so that deterministic learners err in every round.
+    Kinds of labels: with "realizable", one hypothesis never errs, and the others are coin flips. With "noisy", the best
+    hypothesis errs in a tenth of the rounds. With "contrary", the label is always the opposite of the prediction, so
+    that deterministic learners err in every round.
     """
 
     title: ClassVar[str] = "Mistakes of halving and weighted majority."

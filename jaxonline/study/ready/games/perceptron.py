@@ -16,11 +16,11 @@ from jaxonline.study.ready.games.classical import Bound, ClassicalGame, Setting
 
 
 class Perceptrons(ClassicalGame):
-    """Mistakes of linear classifiers, which see every label.
+    """Mistakes of online linear classifiers that see every label.
 
-    "separable": a unit vector separates instances of length at most 1 with the given margin. "cancer" and "digits":
-    shuffled passes over scikit-learn's breast cancer data, or its digits 3 and 8; columns have unit variance, a
-    constant 1 is added, and instances are scaled to a length of at most 1.
+    Kinds of data: in "separable" data, a unit vector separates instances of length at most 1 with the given margin.
+    "cancer" and "digits" are shuffled passes over scikit-learn's breast cancer data, or over its digits 3 and 8. The
+    columns of these data have unit variance, a constant 1 is added, and instances are scaled to a length of at most 1.
     """
 
     title: ClassVar[str] = "Mistakes of the perceptron and its variants."
@@ -51,7 +51,7 @@ class Perceptrons(ClassicalGame):
 
 
 def load_labelled(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Load instances of at most unit length, and labels -1 and +1, of "cancer" or "digits"."""
+    """Load the data "cancer" or "digits": instances of at most unit length, and labels -1 and +1."""
     from sklearn import datasets
 
     load: Any = datasets.load_breast_cancer if name == "cancer" else datasets.load_digits

@@ -19,7 +19,7 @@ from jaxonline.study.study import Numbers
 
 
 class SemiBandits(ClassicalGame):
-    """Bernoulli arms, of which the learner plays a set of `size` arms; its loss is the sum of their losses."""
+    """Bernoulli arms: the learner plays a set of `size` arms, and its loss is the sum of the losses of these arms."""
 
     title: ClassVar[str] = "Sets of arms: pseudo-regret against the best set."
     on_logarithmic_axes: ClassVar[bool] = True

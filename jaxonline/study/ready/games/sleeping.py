@@ -1,4 +1,4 @@
-"""Arms and experts that are not always available: the best ordering, and the rounds in which an expert is awake."""
+"""Sleeping bandits and experts: regret to the best ordering of arms, and regret over rounds with an expert awake."""
 
 from typing import ClassVar
 
@@ -24,7 +24,8 @@ MEANS = (0.1, 0.2, 0.3, 0.4, 0.5)
 class SleepingBandits(ClassicalGame):
     """Arms with losses 0 and 1 that are available at random; the comparator is the best ordering of the arms.
 
-    In each round it pulls the available arm with the smallest mean loss. The worst arm is always available.
+    The best ordering pulls, in each round, the available arm with the smallest mean loss. The worst arm is always
+    available.
     """
 
     title: ClassVar[str] = "Sleeping bandits: pseudo-regret against the best ordering."
@@ -50,9 +51,10 @@ class SleepingBandits(ClassicalGame):
 
 
 class SleepingExperts(ClassicalGame):
-    """Experts with losses 0 and 1, of which the best one sleeps half of the time; regret over its awake rounds.
+    """Experts with losses 0 and 1; the best expert sleeps half of the time, and regret counts its awake rounds.
 
-    The best expert is awake for `block` rounds and asleep for `block` rounds, in turns; the others are always awake.
+    The best expert is awake for `block` rounds and asleep for `block` rounds, in turns; the other experts are always
+    awake.
     """
 
     title: ClassVar[str] = "Sleeping experts: regret to the best expert over the rounds in which it is awake."

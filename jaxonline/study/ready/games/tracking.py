@@ -16,9 +16,9 @@ from jaxonline.study.ready.games.classical import ClassicalGame, Setting
 
 
 class Tracking(ClassicalGame):
-    """Experts of which one is good for a while, then another; the comparator is the best sequence with m switches.
+    """Experts that are good one after the other; the comparator is the best sequence of experts with m switches.
 
-    The comparator is exact, by dynamic programming in every run.
+    The comparator's loss is exact: it is computed by dynamic programming in every run.
     """
 
     title: ClassVar[str] = "Tracking experts: regret against the best sequence of experts."

@@ -1,4 +1,4 @@
-"""Linear regression from noisy measurements on eight real data sets: comparison of gradient estimators."""
+"""Benchmark of gradient estimators: linear regression from noisy measurements on eight real data sets."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -40,16 +40,16 @@ ETAS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
 
 
 class NoisyRegression(Suite):
-    """Noisy regression on eight real data sets.
+    """Benchmark of linear regression from noisy measurements on eight real data sets.
 
     Diabetes and breast cancer come with scikit-learn; Airfoil, Concrete and Bias correction come from the UCI
     repository; cpu_act, wine_quality and houses come from OpenML.
 
-    Data are searched in the folders `data` and in the folder of JAXONLINE_DATA, and otherwise fetched once. Unavailable
-    sets are left out and named below the table; a set requested by name raises an error instead. Columns are
-    standardised, instances scaled to |x| <= 1, targets to mean 0 and |y| <= 1. The noise has the same mean square in
-    all sets, spread evenly over the measurements of an instance. Each learner has its best step for each set, chosen in
-    other runs by successive halving.
+    Data are searched in the folders `data` and in the folder that JAXONLINE_DATA names. Data that are not found are
+    fetched once. Unavailable sets are left out and named below the table; a set requested by name raises an error
+    instead. Columns are standardised, instances are scaled to |x| <= 1, and targets are scaled to mean 0 and |y| <= 1.
+    The noise on an instance has the same mean square in all sets, spread evenly over the instance's measurements. Each
+    learner uses its best step for each set, which successive halving chooses in other runs.
     """
 
     title: ClassVar[str] = "Linear regression from noisy measurements on eight real data sets, five learners ranked."
@@ -131,7 +131,7 @@ def real_set(name: str, data: Sequence[str] = ()) -> tuple[np.ndarray, np.ndarra
 
     Raises:
         OSError: the set is in none of the folders and cannot be fetched.
-        ValueError: folders are given and do not contain the set, or the set cannot be read.
+        ValueError: folders are given that do not contain the set, or the set cannot be read.
     """
     if name == "diabetes":
         return diabetes()

@@ -19,7 +19,7 @@ class Entries(NamedTuple):
 
 
 class Suite(Study):
-    """A suite declares `entries`; runs, rounds and the report are the same for all suites."""
+    """Base class of benchmark suites: a suite defines `entries`, and inherits runs, rounds and the report."""
 
     title: ClassVar[str] = ""
     runs: int = Field(100, ge=2, le=1_000_000, description="Runs of each learner in each game.")
@@ -31,7 +31,7 @@ class Suite(Study):
         """Return the games, the learners, and sentences for the report."""
 
     def tune(self, entries: Entries, context: Context) -> Entries:
-        """Return the entries with tuned learners; unchanged by default."""
+        """Return the games and learners after tuning the learners; by default, they are returned unchanged."""
         del context
         return entries
 

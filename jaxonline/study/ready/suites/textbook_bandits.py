@@ -1,4 +1,4 @@
-"""Classical bandit algorithms on the Bernoulli arms of textbooks and papers."""
+"""Benchmark of classical bandit algorithms on Bernoulli arms from textbooks and papers."""
 
 from typing import Any, ClassVar
 
@@ -42,7 +42,7 @@ ARMS: dict[str, tuple[float, ...]] = {
 class TextbookBandits(Suite):
     """Nine Bernoulli bandits of Auer et al. (2002), Garivier and Cappe (2011), and Chapelle and Li (2011).
 
-    They have two or ten arms. A loss is 1 minus the reward, and regret is pseudo-regret.
+    The bandits have two or ten arms. A loss is 1 minus the reward, and regret is pseudo-regret.
     """
 
     title: ClassVar[str] = "Eight bandit algorithms on the arms of textbooks, ranked."
