@@ -50,8 +50,8 @@ def successive_elimination(gaps: Gaps, delta: OpenUnitFloat) -> int:
 def sequential_halving(gaps: Gaps, budget: Count) -> float:
     """Bound on the probability that `SequentialHalving` recommends a wrong arm: 3 log2 K exp(-budget / (8 H log2 K)).
 
-    H is the largest i / gap_i^2 over the arms in the order of their gaps. The bound is Theorem 4.1 of Karnin, Koren and
-    Somekh (2013), for losses in [0, 1].
+    H is the largest i / gap_i^2 over i = 2, ..., K, with the gaps in increasing order. The bound is Theorem 4.1 of
+    Karnin, Koren and Somekh (2013), for losses in [0, 1].
 
     Args:
         gaps: the gaps of the mean losses of the arms [K]; exactly one gap is 0.

@@ -3,7 +3,7 @@
 Algorithm 2 is gradient descent in a ball of radius W of the surrogate RKHS, where R = sqrt(k^(x, x)) is the norm of
 every feature vector. The counterpart of u = sum a_i k(x_i, .) in the surrogate RKHS is u^ = sum a_i k^(x_i, .). The
 theorems hold for all u with |u^| <= W. They assume an oblivious environment; `RegretBound.in_any_environment` is
-the bound for other environments (erratum E21).
+the bound for other environments (erratum E37).
 """
 
 import math

@@ -1,7 +1,7 @@
 """Regret bounds of gradient descent for linear predictors and the squared loss, on clean or noisy data.
 
 `two_copies` and `known_covariance` are the corrected Theorems 1 and 2 of paper B. They assume an oblivious environment;
-`RegretBound.in_any_environment` is the bound for other environments (erratum E21).
+`RegretBound.in_any_environment` is the bound for other environments (erratum E37).
 """
 
 from jaxonline.bounds.assumptions import OBLIVIOUS, assumes

@@ -45,12 +45,12 @@ class RegretBound(NamedTuple):
     def in_any_environment(self) -> "RegretBound":
         """Return the bound on the regret in hindsight if the environment may react to the moves: twice the value.
 
-        It corrects paper A, Theorem 4, and paper B, Theorems 1 to 3 and 5 (erratum E21), where the best comparator u is
-        fixed. Proof: let g~ be the estimates of the gradients g, and w_1 the first hypothesis. The sum of <g, w_t - u>
-        is that of <g~, w_t - u> plus that of <g - g~, w_t - u>. The first sum satisfies the theorem for every u, also
-        one that depends on the noise. The mean of <g - g~, w_t - w_1> is 0, as w_t depends on earlier noise only. The
-        mean of <sum of (g~ - g), u - w_1> is at most radius times the root of the sum of E|g~ - g|^2, which is at most
-        radius sqrt(G T), since the differences are uncorrelated.
+        It corrects paper A, Theorem 1 (erratum E21), and paper B, Theorems 1 and 2 (E37), whose proofs fix the
+        comparator u. Proof: let g~ be the estimates of the gradients g, and w_1 the first hypothesis. The sum of <g,
+        w_t - u> is that of <g~, w_t - u> plus that of <g - g~, w_t - u>. The first sum satisfies the theorem for every
+        u, also one that depends on the noise. The mean of <g - g~, w_t - w_1> is 0, as w_t depends on earlier noise
+        only. The mean of <sum of (g~ - g), u - w_1> is at most radius times the root of the sum of E|g~ - g|^2, which
+        is at most radius sqrt(G T), since the differences are uncorrelated.
         """
         if self.assumptions.environment == ANY:
             return self

@@ -63,7 +63,7 @@ class Erratum(NamedTuple):
         place: the section, equation, theorem or algorithm with the misprint.
         printed: the printed statement.
         right: the correct statement.
-        note: the size of the error, or the later results that inherit it.
+        note: the size of the error, or the later results that inherit the error.
     """
 
     number: int

@@ -2,7 +2,7 @@
 
 The mean of the inner product of an estimate Psi~ and the exact Psi(x') is the kernel value k(x, x'). The check of a
 feature map has one stratum for each number of copies (for the Gaussian map, for each pair of numbers). The points x and
-x' are those of erratum E6.
+x' are the example of erratum E6.
 """
 
 import functools

@@ -105,7 +105,7 @@ def _classification(form: str, options: SamplingOptions) -> Verification:
     "length of the gradient, regression, exponential kernel", "A, Subroutine 1", printed="unbiased", improved="unbiased"
 )
 def _regression(form: str, options: SamplingOptions) -> Verification:
-    """Test the estimate of Algorithm 1: a random number of feature vectors, each from a random number of copies."""
+    """Test the estimate g~ of Algorithm 1: a random number of feature vectors, each from random numbers of copies."""
     feature_map, w, y, capacity = DotProductFeatureMap(ExponentialKernel(), Geometric(P)), 0.5 * W, -1.0, 12
     inner = math.exp(float(w @ X))
     product = sum(

@@ -136,7 +136,7 @@ PLACES: dict[str, list[Place]] = {
 
 
 def claims_at(letter: str, place: Place) -> list[Claim]:
-    """Return the claims, in all forms, whose attribute `paper` ends with this place of the paper."""
+    """Return the claims, in all forms, whose attribute `paper` ends with the given place of the paper."""
     keys = {key.strip().lower() for key in place.where.split(",")}
     matches = []
     for claim in all_claims():

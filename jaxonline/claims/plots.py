@@ -18,9 +18,9 @@ _LINEAR_RANGE = 0.1
 def plot_intervals(rows: Sequence[Row]) -> Any:
     """Plot an interval for the bias of each claim; the interval of a correct claim contains zero.
 
-    For a claim on a bound, the interval is that of value / bound - 1; it is not above zero if the bound is respected.
-    The axis of the bias is linear near zero and logarithmic beyond. Rows without a finite bias and half-width are left
-    out.
+    For a claim on a bound, the plot shows the interval of value / bound - 1, which is not above zero if the bound is
+    respected. The axis of the bias is linear near zero and logarithmic beyond. Rows without a finite bias and
+    half-width are left out.
 
     Example:
         >>> from jaxonline.claims import plot_intervals, run_claims

@@ -73,7 +73,7 @@ def printed_concatenated(
 ) -> Float[np.ndarray, "..."]:
     """Regret bound of paper D, Theorem 1 (Lemma 2), as printed: right but looser than `concatenated`.
 
-    It has the term N T |f|^2 / m where T |f|^2 / m suffices.
+    The printed bound has the term N T |f|^2 / m where T |f|^2 / m suffices.
     """
     extra = (n_kernels - 1) * features.variance / 2 * np.asarray(n_rounds, float) * f_norm**2 / features.frequencies
     return concatenated(f_norm, n_kernels, features, y_bound, n_rounds, regularizer) + extra

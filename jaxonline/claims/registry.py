@@ -50,7 +50,7 @@ class SamplingOptions:
 
     Attributes:
         samples: number of samples, or None for the number that the error rates require.
-        seed: the seed.
+        seed: seed of the samples.
         mesh: the devices, or None for all devices.
         progress: called as `progress(done, total)` during the check of one claim.
         few: whether a few blocks of samples suffice (`verify.unbiased`).
@@ -229,7 +229,7 @@ def run_claims(
     Args:
         pattern: pattern of the claims, as in `select`.
         samples: number of samples of each sampled check; None for the number that the error rates require.
-        seed: the seed.
+        seed: seed of the samples.
         progress: called as `progress(name, done, total)`; `done` is the number of finished claims, with fractions for
             those in progress. Several threads call `progress`, but only one thread at a time.
         mesh: the devices; by default all of them, or one if several claims are checked at a time.

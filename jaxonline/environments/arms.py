@@ -36,7 +36,7 @@ class ContextFreeArms(EnvironmentDefaults):
         return jax.ShapeDtypeStruct((0,), self.outcome_spec.dtype)
 
     def init(self, key: Key[Array, ""]) -> PyTree:
-        """Return no state."""
+        """Return an empty state."""
         del key
         return ()
 
@@ -121,8 +121,8 @@ class HiddenBestArm(ContextFreeArms):
     least min(sqrt(K T), T) / 20 (`bounds.minimax`): Auer, Cesa-Bianchi, Freund and Schapire (2002), Theorem 5.1.
 
     Args:
-        n_arms: K.
-        gap: the mean loss of the other arms minus that of the best arm.
+        n_arms: the number K of arms.
+        gap: the mean loss of the other arms minus the mean loss of the best arm.
 
     Example:
         >>> import jax, jaxonline as jo

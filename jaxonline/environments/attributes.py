@@ -33,7 +33,7 @@ class HiddenAttribute(ScalarOutcome):
     `bounds.hidden_attribute_examples` returns the number of examples needed for an excess risk of eps.
 
     Args:
-        dimension: d.
+        dimension: the number d of attributes.
         eps: sets the probability 1/2 + sqrt(eps) that the label is x_j; Theorem 3 of paper C assumes eps < 1/16.
 
     Example:
@@ -64,7 +64,7 @@ class HiddenAttribute(ScalarOutcome):
     def instance(
         self, key: Key[Array, ""], state: HiddenAttributeState, t: Int[Array, ""]
     ) -> tuple[Float[Array, "d"], HiddenAttributeState]:
-        """Draw uniform signs."""
+        """Draw an instance of independent uniform signs."""
         del t
         return random.rademacher(key, (self.dimension,), self._dtype), state
 

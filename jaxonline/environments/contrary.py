@@ -51,7 +51,7 @@ class ContraryLabels(ScalarOutcome):
         return jax.ShapeDtypeStruct(self.advice.shape, self.advice.dtype)  # type: ignore[union-attr]
 
     def instance(self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""]) -> tuple[Float[Array, "K"], tuple[()]]:
-        """Return the advice."""
+        """Return the advice of the experts."""
         del key, t
         return self.advice, state  # type: ignore[return-value]
 
@@ -77,7 +77,7 @@ class ContraryLosses(EnvironmentDefaults):
     draws an arm but plays no `Draw`, such as `FollowThePerturbedLeader`, reveals the arm to the adversary.
 
     Args:
-        n_experts: K.
+        n_experts: the number K of experts.
         blind: whether the adversary sees only the moves of earlier rounds.
 
     Example:

@@ -95,7 +95,7 @@ class SwitchingExperts(_ExpertLosses):
     Args:
         n_experts: K.
         every: rounds between two switches.
-        gap: the best expert has the mean loss (1 - gap) / 2, the others 1/2.
+        gap: the best expert has the mean loss (1 - gap) / 2, all other experts have 1/2.
 
     Example:
         >>> import jax, jaxonline as jo

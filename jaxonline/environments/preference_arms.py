@@ -70,7 +70,7 @@ class PreferenceArms(ContextFreeArms):
         return LazyOutcome(_duel, _all_duels, (key, self.preferences), n_arms, width=n_arms), state
 
     def expected_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K K"]:
-        """Return the preferences."""
+        """Return the matrix of preferences, which are the means of the duels."""
         del state, t, x, y
         return self.preferences
 

@@ -32,7 +32,7 @@ class SeparableData(ScalarOutcome):
 
     Args:
         direction: a vector [d] in the direction of u, not 0, with d >= 2.
-        margin: gamma.
+        margin: the margin gamma, the lower bound on y <u, x>.
         radius: the largest length r of x, at least `margin`.
 
     Example:

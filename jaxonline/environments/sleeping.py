@@ -100,7 +100,7 @@ class Sleeping(ForwardsToEnvironment):
     def answer(
         self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], x: Available, y_hat: PyTree
     ) -> tuple[Float[Array, "K"] | LazyOutcome, PyTree]:
-        """Return the losses of the available arms, and 0 for the others."""
+        """Return the losses of the available arms, and 0 for the unavailable arms."""
         losses, state = self.environment.answer(key, state, t, x.context, y_hat)
         if isinstance(losses, LazyOutcome):
             return LazyOutcome(_available_entry, _available_vector, (losses, x.mask), losses.length), state

@@ -71,7 +71,7 @@ class AttributePairs:
         return PairMoments(A + A.T, jnp.zeros(d, values.dtype).at[indices].add(d / k * values))
 
     def support(self, x: ArrayLike) -> list[tuple[float, PairMoments]]:
-        """List (probability, estimates) of all outcomes in float64; a ValueError if there are over about a million."""
+        """List (probability, estimates) of all outcomes in float64; raise a ValueError for over about a million."""
         x = np.asarray(x, float)
         d, half = len(x), self.n_attributes // 2
         check_enumerable(math.comb(d * d, half))

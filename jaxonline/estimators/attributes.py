@@ -102,7 +102,7 @@ class AttributeGradient:
         return 2 * (jnp.mean(scale * x_weighted) - y) * v
 
     def support(self, w: ArrayLike, x: ArrayLike, y: float) -> list[tuple[float, np.ndarray]]:
-        """List (probability, value) of all outcomes in float64; a ValueError if there are over about a million."""
+        """List (probability, value) of all outcomes in float64; raise a ValueError for over about a million."""
         w, x = np.asarray(w, float), np.asarray(x, float)
         d, half = len(w), self.n_attributes // 2
         _check_half(half, d)

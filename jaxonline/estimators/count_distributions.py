@@ -74,11 +74,11 @@ class Geometric:
         return jnp.where(n >= 0, jnp.log(p - 1.0) - steps * jnp.log(p), -jnp.inf)
 
     def pmf(self, n: ArrayLike) -> Float[Array, "*shape"]:
-        """P(N = n)."""
+        """Return P(N = n)."""
         return jnp.exp(self.log_pmf(n))
 
     def tail(self, n: ArrayLike) -> Float[Array, "*shape"]:
-        """Return P(N >= n) = p^-n."""
+        """Return P(N >= n), which is p^-n."""
         p = as_floating(self.p)
         return jnp.exp(-jnp.maximum(jnp.asarray(n), 0).astype(p.dtype) * jnp.log(p))
 
@@ -129,11 +129,11 @@ class FiniteDistribution:
         return jnp.log(self.pmf(n))
 
     def pmf(self, n: ArrayLike) -> Float[Array, "*shape"]:
-        """P(N = n)."""
+        """Return P(N = n)."""
         return _entry(jnp.asarray(self.probabilities), n)
 
     def tail(self, n: ArrayLike) -> Float[Array, "*shape"]:
-        """P(N >= n)."""
+        """Return P(N >= n)."""
         return _entry(jnp.asarray(self.tails), jnp.maximum(jnp.asarray(n), 0))
 
     def log_table(self, n_terms: int) -> np.ndarray:
@@ -144,7 +144,7 @@ class FiniteDistribution:
         return logs
 
     def mean(self) -> float:
-        """E N."""
+        """Return E N, the mean number of copies."""
         table = np.asarray(self.probabilities, np.float64)
         return float(table @ np.arange(len(table)))
 

@@ -23,7 +23,7 @@ def copy_moments(x: Vector, covariance: Covariance) -> tuple[float, float]:
     """Return E |x~|^2 and E <x~, x~'>^2 of independent copies x~, x~' with mean `x` and covariance `covariance`.
 
     Args:
-        x: true instance [d].
+        x: the true instance [d].
         covariance: covariance of the noise: a variance (number), variances [d] or a matrix [d, d].
 
     Example:

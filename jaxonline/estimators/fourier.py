@@ -7,8 +7,8 @@ With equal numbers of frequencies, "pair" has the smaller variance, by exactly k
 numbers of features, "pair" is better where 2 k(x, x')^2 > k(x, x) k(2x, 2x'): everywhere for the Gaussian and the
 Laplacian kernel, but not for distant x and x' with the `Cauchy` kernel.
 
-Sources: Rahimi and Recht (2007); Rokhlin and Gurtovaya (2025), section 2. (The latter claims that features lie in [-1,
-1], but those of the layout "cosine" reach sqrt(2).)
+Sources: Rahimi and Recht (2007); Rokhlin and Gurtovaya (2025), section 2. (Rokhlin and Gurtovaya claim that features
+lie in [-1, 1], but features of the layout "cosine" reach sqrt(2).)
 """
 
 import math

@@ -85,7 +85,7 @@ class GradientLength:
 
         Args:
             loss: a `SeriesLoss` (`jaxonline.losses`; otherwise a TypeError).
-            law: a `Geometric` (as in the paper), `minimum_variance` or `cost_aware`.
+            law: a `Geometric` (as in paper A), `minimum_variance` or `cost_aware`.
             second_moment: E X^2 of one factor X, or a bound on it (`jaxonline.bounds.factor_moment`). The bound is B_w
                 B_Psi for classification and (sqrt(B_w B_Psi) + B_y)^2 for regression, where |w|^2 <= B_w, E |Psi~|^2 <=
                 B_Psi and E y~^2 <= B_y^2. If `second_moment` is too small, the variance increases, and g~ is biased if

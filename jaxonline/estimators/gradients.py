@@ -47,7 +47,8 @@ class PlugInEstimator(Protocol):
 class NoisyExample(NamedTuple):
     """True example (instance `x` [d], target `y`) of a round, and the moments of the oracle's noise.
 
-    `covariance` [d, d] is that of the noise of a copy of x; `label_variance` is that of the noise of a label.
+    `covariance` [d, d] is the covariance of the noise of a copy of x; `label_variance` is the variance of the noise of
+    a label.
     """
 
     x: Float[Array, "d"]

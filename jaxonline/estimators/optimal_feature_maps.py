@@ -36,9 +36,9 @@ def best_feature_map(
     """Return the feature map with the smallest E|Psi~|^2 or, for a finite `overhead`, smallest E|Psi~|^2 times price.
 
     The last levels are dropped if all of their a_n are below 1e-12 of the largest a_n. For |x|^2 <= `copy_moment` the
-    bias is about 1e-12 |Psi(x)|; for any x it is at most `bias(capacity, |x|^2)` of the feature map. The moments may be
-    guesses. A guess that is too large increases the variance; a guess that is too small may drop levels that matter
-    (`bias` shows this).
+    bias is about 1e-12 |Psi(x)|; for any x it is at most `bias(capacity, |x|^2)` of the feature map. The arguments
+    `copy_moment` and `pair_moment` may be guesses. A guess that is too large increases the variance; a guess that is
+    too small may drop levels that matter (`bias` shows this).
 
     Args:
         kernel: a kernel with a power series, or a `Gaussian`.

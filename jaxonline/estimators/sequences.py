@@ -190,7 +190,7 @@ def chebyshev(
     Args:
         f: vectorised function, finite on the interval (otherwise a ValueError). E X must lie in the interval; copies of
             X may lie outside.
-        degree: K. Raises a ValueError if float64 rounding exceeds 1e-6 max |f| at the given degree.
+        degree: the last degree K. Raises a ValueError if float64 rounding exceeds 1e-6 max |f| at the given degree.
         lower: lower end of the interval.
         upper: upper end of the interval, above `lower` (otherwise a ValueError).
         nodes: number of interpolation points, above `degree`.
@@ -224,7 +224,7 @@ def bernstein(f: ArrayFunction, degree: Count, lower: FiniteFloat, upper: Finite
     Args:
         f: vectorised function, finite on the interval (otherwise a ValueError). E X must lie in the interval; copies of
             X may lie outside.
-        degree: K. Raises a ValueError if float64 rounding exceeds 1e-6 max |f| at the given degree.
+        degree: the last degree K. Raises a ValueError if float64 rounding exceeds 1e-6 max |f| at the given degree.
         lower: lower end of the interval.
         upper: upper end of the interval, above `lower` (otherwise a ValueError).
 

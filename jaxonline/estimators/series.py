@@ -110,7 +110,7 @@ class SeriesEstimator:
                 moment and the radius that returns a distribution.
             second_moment: E (X - c)^2, or a bound on it. Raises a ValueError if the variance is infinite, because
                 `second_moment` (p times it for a geometric distribution) is radius^2 or more.
-            centre: c.
+            centre: the point of expansion c.
             constant_outside: whether to add gamma_0 to every estimate instead of drawing it as the stratum N = 0. The
                 constant lowers the variance; the optimal distributions then request at least one copy for each
                 estimate.

@@ -151,7 +151,7 @@ def variance_table(
 
     Args:
         losses: losses whose derivative at `mean` is estimated.
-        mean: E X.
+        mean: E X, the mean of the copies.
         second_moment: E X^2 of the copies X, not of X - centre; above mean^2 (otherwise a ValueError).
         ps: parameters of the geometric distribution.
         centre: point of expansion of all estimators.

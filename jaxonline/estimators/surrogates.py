@@ -7,7 +7,7 @@ mixtures of Gaussian kernels, such as a truncated radial kernel (`jaxonline.kern
 surrogates.
 
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Learning from noisy data under distributional assumptions" (NIPS workshop
-2010), section 6, Lemma 4, and appendix E with erratum E13 (the paper prints 2 sigma u for 2 sigma^2 u).
+2010), section 6, Lemma 4, and appendix E with erratum E13 (the workshop paper prints 2 sigma u for 2 sigma^2 u).
 """
 
 import dataclasses

@@ -224,9 +224,9 @@ class NoisyCopies(FeedbackDefaults):
         label_noise: the distribution of the label's noise, or None for clean labels.
         reveal_covariance: whether the learner observes the covariance of each round's noise (paper B, setting 2).
         direct_products: whether <w, copy> is drawn as one normal number instead of d numbers, for estimators that use
-            nothing else of the copy (`TwoCopies`). Rounds then take two thirds of the time. The results of each learner
-            keep their distribution, but learners no longer share this noise, so differences between learners may vary
-            more.
+            nothing else of the copy (`TwoCopies`). Rounds with direct products take two thirds of the time. The results
+            of each learner keep their distribution, but learners no longer share this noise, so differences between
+            learners may vary more.
 
     Raises:
         TypeError: a distribution lacks the method `sample` or `covariance_at`.

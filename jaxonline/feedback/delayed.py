@@ -126,7 +126,7 @@ class DelayedOracle:
         return self._arrival(0)
 
     def _arrival(self, j: Int[Array, ""] | int) -> Arrival:
-        """The j-th answer."""
+        """Return the j-th answer that arrives."""
         size = len(self._queue.due)
         place = 0 if self._constant else jnp.sum(jnp.cumsum(self._due) <= j, dtype=jnp.int32)
         age = jnp.int32(size - 1) - place

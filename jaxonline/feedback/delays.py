@@ -52,11 +52,11 @@ class FixedDelay:
 
     @property
     def max_delay(self) -> int:
-        """The delay."""
+        """The largest delay, which is the fixed delay."""
         return self.rounds
 
     def sample(self, key: Key[Array, ""] | None, t: Int[Array, ""]) -> Int[Array, ""]:
-        """The delay."""
+        """Return the fixed delay."""
         del key, t
         return jnp.int32(self.rounds)
 

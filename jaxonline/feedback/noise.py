@@ -24,7 +24,7 @@ from jaxonline.parameters.types import Component, Convert, Gt, Number, Numbers, 
 
 @runtime_checkable
 class NoiseLaw(Protocol):
-    """A distribution of noise. Write your own as a class with the methods `sample` and `covariance_at`.
+    """A distribution of zero-mean noise. Write your own as a class with the methods `sample` and `covariance_at`.
 
     Example:
         >>> from jaxonline.feedback.noise import NoiseLaw, gaussian

@@ -24,7 +24,7 @@ def is_history(record: Any) -> bool:
 
 
 def history_table(record: Any) -> str:
-    """Format round, instance, move, outcome, loss and queries, with sums in the last line."""
+    """Format a history as a table of round, instance, move, outcome, loss and queries, with sums in the last line."""
     n_rounds = len(record.loss)
     rows = list(range(n_rounds))
     if n_rounds > FIRST_ROUNDS + LAST_ROUNDS + 1:

@@ -1,7 +1,7 @@
 """Required methods of every environment, feedback, oracle, learner, comparator and measure.
 
-These classes describe interfaces; a class with the methods need not inherit from them. Every method is a pure function.
-Optional methods are in `game.defaults`, optional facts in `game.traits`.
+These classes describe interfaces; a class with the methods need not inherit from them. Every method of these classes is
+a pure function. Optional methods are in `game.defaults`, optional facts in `game.traits`.
 """
 
 from typing import Any, NamedTuple, Protocol, runtime_checkable

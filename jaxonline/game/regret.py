@@ -17,7 +17,7 @@ class Regret(Protocol):
     Attributes:
         learner_on_copies: whether the learner predicts on a noisy copy instead of the clean instance.
         comparator_on_copies: whether the comparator is judged on the noisy copy instead of the clean instance.
-        on_expected_outcomes: whether losses are those of the mean outcome given the past.
+        on_expected_outcomes: whether losses are computed with the mean outcome given the past.
     """
 
     @property
@@ -32,7 +32,7 @@ class Regret(Protocol):
 
 @struct
 class CleanRegret:
-    """Regret with learner and comparator on the clean instances (Eq. 1), the ordinary regret.
+    """Ordinary regret: learner and comparator are judged on the clean instances (Eq. 1 of paper A).
 
     Example:
         >>> import numpy as np, jaxonline as jo

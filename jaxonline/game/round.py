@@ -45,7 +45,7 @@ class Entrant:
 
     Args:
         learner: the learner.
-        feedback: its feedback.
+        feedback: the learner's own feedback.
 
     Example:
         >>> import jaxonline as jo

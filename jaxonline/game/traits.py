@@ -1,7 +1,7 @@
 """Facts that learners, environments and feedbacks state about themselves, with defaults.
 
 A class states its facts in an attribute or a property `traits`, for example `traits =
-EnvironmentTraits(oblivious=True)`. A class without `traits` has the defaults. A wrapper returns the traits of the
+EnvironmentTraits(oblivious=True)`. A class without `traits` has the default facts. A wrapper returns the traits of the
 wrapped object (`ForwardsToLearner`).
 """
 
@@ -14,7 +14,7 @@ from jaxonline.parameters import check
 
 
 class LearnerTraits(NamedTuple):
-    """Facts about a learner.
+    """Facts that a learner states about itself.
 
     Attributes:
         loss: the loss that the learner minimises; None if unknown. A game with another loss causes a warning.
@@ -41,7 +41,9 @@ class LearnerTraits(NamedTuple):
 
 
 class EnvironmentTraits(NamedTuple):
-    """Facts about an environment. The simulator relies on `oblivious` and `deterministic` without a check.
+    """Facts that an environment states about itself.
+
+    The simulator relies on `oblivious` and `deterministic` without a check.
 
     Attributes:
         oblivious: whether instances and outcomes do not depend on the learner's moves. If true, the best predictor in
@@ -61,7 +63,7 @@ class EnvironmentTraits(NamedTuple):
 
 
 class FeedbackTraits(NamedTuple):
-    """Facts about a feedback.
+    """Facts that a feedback states about itself.
 
     Attributes:
         makes_copies: whether its oracles have `copy(j)`, as noisy notions of regret (`game.regret`) require.

@@ -178,9 +178,9 @@ class ExponentialKernel(DotProductKernel):
 class Binomial(DotProductKernel):
     """Binomial kernel (1 - <x, x'>)^-exponent on the open unit ball.
 
-    Its coefficients Gamma(n + exponent) / (Gamma(exponent) n!) are positive; those of (1 + <x, x'>)^-exponent, which
-    paper A prints, alternate in sign (erratum E5). If |<x, x'>| >= 1, the kernel raises a ValueError for known values
-    and returns NaN for traced ones.
+    The coefficients Gamma(n + exponent) / (Gamma(exponent) n!) of this kernel are positive. The coefficients of (1 +
+    <x, x'>)^-exponent, which paper A prints, alternate in sign (erratum E5). If |<x, x'>| >= 1, the kernel raises a
+    ValueError for known values and returns NaN for traced ones.
 
     Args:
         exponent: the exponent alpha.
@@ -238,7 +238,7 @@ class PowerSeries(PolynomialKernel):
 
     @property
     def degree(self) -> int:  # type: ignore[override]
-        """The degree of the last coefficient."""
+        """The degree of the kernel's last coefficient."""
         return np.shape(self.betas)[0] - 1
 
     def series(self, a: ArrayLike) -> Array:

@@ -1,7 +1,7 @@
 """Shift-invariant kernels k(x, x') = g(x - x'), with their spectral distribution.
 
-`jaxonline.estimators.fourier` draws features from this distribution: Rokhlin and Gurtovaya (2025), section 2. See also
-`radial`.
+`jaxonline.estimators.fourier` draws features from this distribution: Rokhlin and Gurtovaya (2025), section 2. Radial
+kernels are in `radial`.
 """
 
 import abc

@@ -94,7 +94,7 @@ def unbiased(
             of the bias is within +-`detect`.
         level: probability of calling a correct estimator biased.
         power: probability of detecting a bias of `detect`.
-        samples: number of samples (of all strata together), instead of the derived number; all of them are drawn.
+        samples: number of samples (of all strata together), instead of the derived number; all these samples are drawn.
         method: "enumeration", "stratified", "bernstein", "second moment" or "kurtosis"; "auto" takes the first of these
             methods for which the knowledge is given.
         support: pairs (probability, value), or a function that returns them.

@@ -41,7 +41,7 @@ class IntervalMethod(Protocol):
 
     @property
     def assumption(self) -> str:
-        """The assumption of the interval."""
+        """The assumption under which the interval holds."""
         ...
 
     def planned_for(self, planned: int) -> "IntervalMethod":
@@ -159,7 +159,7 @@ class BoundedKurtosis(IntervalMethod):
         return dataclasses.replace(self, planned=planned)
 
     def shortfall(self, n: int, level: float) -> float:
-        """Return the relative shortfall of the mean squared deviation below the variance."""
+        """Return the share by which the mean squared deviation may fall below the variance."""
         planned = n if self.planned is None else self.planned
         return mean_shortfall(self.kurtosis, planned, _VARIANCE_SHARE * level) * (1 + planned / n) / 2
 

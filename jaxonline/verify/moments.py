@@ -83,10 +83,10 @@ def second_moment(
 ) -> Verification:
     """Verify that E |theta|^2 is at most a bound.
 
-    The verdict "violated" needs no assumption: min(|theta|^2, c) has a known range and no larger mean, so that a lower
-    confidence limit of its mean above the bound (empirical Bernstein, c from separate samples) is a proof at the stated
-    level. The verdict "respected" follows from the exact value if it is given. Otherwise the verdict assumes E
-    |theta|^4 <= kurtosis (E |theta|^2)^2 and states this assumption; identical samples then decide nothing. In the
+    The verdict "violated" needs no assumption: min(|theta|^2, c) has a known range and at most the mean of |theta|^2.
+    So a lower confidence limit of its mean above the bound (empirical Bernstein, c from separate samples) is a proof at
+    the stated level. The verdict "respected" follows from the exact value if it is given. Otherwise the verdict assumes
+    E |theta|^4 <= kurtosis (E |theta|^2)^2 and states this assumption; identical samples then decide nothing. In the
     result, `bias` is E |theta|^2 / limit - 1.
 
     Args:

@@ -15,7 +15,7 @@ BOUND = "the bound"  # name of the unit of bounds
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Verification:
-    """The outcome of a check.
+    """The outcome of the check of an estimator or a bound.
 
     For `unbiased` and `queries`, `bias` is the estimator's mean minus its target, in units of `unit`, for the
     coordinate with the largest relative deviation. For `second_moment` and `bound`, `bias` is value / bound - 1. The
@@ -38,7 +38,7 @@ class Verification:
         cap_bias: bound on the bias of a cap, in units of `unit`, if it is given, else None.
         exceeded: number of samples that exceeded a cap.
         notes: reasons and remarks, one sentence each; undecided verdicts contain advice.
-        assumption: assumption of the error rates, which the samples cannot verify; "" if there is none.
+        assumption: assumption of the error rates, which the samples cannot verify; "" without an assumption.
         detect: the bias to detect; NaN if the check has no such bias.
 
     Example:
@@ -163,6 +163,6 @@ def decide(
 
 
 def samples_to_decide(n: int, bias: np.ndarray, half_width: np.ndarray, tolerance: float | np.ndarray) -> float:
-    """Return about how many samples decide where `n` samples do not; half-widths are of order n^(-1/2)."""
+    """Return the approximate number of samples for a decision if `n` samples give none (half-widths ~ n^(-1/2))."""
     goal = np.maximum(np.abs(bias), tolerance - np.abs(bias))
     return float(n * np.max(half_width / np.maximum(goal, np.finfo(float).tiny)) ** 2)

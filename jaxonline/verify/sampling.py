@@ -33,7 +33,7 @@ class Capped:
 
     Args:
         value: the estimate, any shape.
-        exceeded: a boolean or a count; the verification reports its sum over all samples.
+        exceeded: whether the cap was exceeded, or how often; the verification reports its sum over all samples.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -270,7 +270,7 @@ class Sampler:
         return list(self.running(n, first, stated))[-1]
 
     def running(self, n: int, first: int = 0, stated: np.ndarray | None = None) -> Iterator[Summary]:
-        """Yield the summary after each block, with bets against the second moments `stated`."""
+        """Yield the summary after each block, with bets against the stated second moments `stated`."""
         size = math.prod(self.estimate.shape)
         summary = Summary.empty(size, stated)
         for values, exceeded in self.blocks(n, first):
