@@ -33,13 +33,13 @@ class FlippedLabels:
     rate: FlipRate
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
-        """One draw of y~ - y, with one flip for all entries of the label `x`."""
+        """Return one draw of y~ - y, with one flip for all entries of the label `x`."""
         rate = jnp.asarray(self.rate, x.dtype)
         sign = 1 - 2 * random.bernoulli(key, rate).astype(x.dtype)
         return (sign / (1 - 2 * rate) - 1) * x
 
     def covariance_at(self, t: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, "d d"]:
-        """The covariance (1 / (1 - 2q)^2 - 1) x x' of y~ for the label `x` [d]."""
+        """Return the covariance (1 / (1 - 2q)^2 - 1) x x' of y~ for the label `x` [d]."""
         del t
         rate = jnp.asarray(self.rate, x.dtype)
         return (1 / (1 - 2 * rate) ** 2 - 1) * jnp.outer(x, x)
