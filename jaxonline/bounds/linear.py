@@ -61,7 +61,8 @@ def known_covariance(
     """Regret bound for one noisy copy and the covariance of its noise: B_w sqrt(G T), with step size B_w / sqrt(G T).
 
     The bound is Theorem 2 of paper B, corrected, with G = 8 B_w^2 B^4 + 8 B_y^2 B^2 + 8 B_w B_Sigma B (B_w B + B_y),
-    for the gradient 2 (<w, x~> - y~) x~ - 2 Sigma w (erratum E11).
+    for the gradient 2 (<w, x~> - y~) x~ - 2 Sigma w (erratum E11). The second moment of this gradient is at most
+    4 (B_w B + B_y)^2 B^2, so a smaller bound holds (proof in `claims.noise`).
 
     Args:
         radius: B_w, radius of the ball of hypotheses and comparators.

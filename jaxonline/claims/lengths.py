@@ -16,9 +16,11 @@ from jaxonline.claims.printed_bounds import printed_noisy_kernel
 from jaxonline.claims.printed_kernels import printed_gradient_length, printed_projection
 from jaxonline.claims.printed_proofs import printed_calls_of_prod
 from jaxonline.claims.registry import SamplingOptions, claim
-from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric, minimum_variance
+from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric, limit_counts, minimum_variance
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, FeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
+from jaxonline.estimators.query_counts import round_query_probabilities
+from jaxonline.estimators.query_limits import round_bias_bound
 from jaxonline.estimators.series_moments import lemma1_bound
 from jaxonline.kernels import ExponentialKernel, Gaussian, Linear
 from jaxonline.learners import NoisyKernel, Storage
@@ -197,10 +199,10 @@ def _combine(estimator: GradientLength, n: np.ndarray, y: np.ndarray) -> np.ndar
     return np.asarray(run_compiled(combine, jnp.asarray(n, jnp.int32), jnp.asarray(y, jnp.float32)))
 
 
-def _round_queries(feature_map, estimator, key):
+def _round_queries(feature_map, law, key):
     """Draw the number of copies of one round: for one Psi~ of the hypothesis and for the N vectors Psi~ of g~."""
     key, length_key = jax.random.split(key)
-    n = estimator.series.law.sample(length_key)
+    n = law.sample(length_key)
     queries_of_estimates = jax.vmap(lambda k: feature_map.queries(feature_map.sample_counts(k)))(
         jax.random.split(key, 41)
     )
@@ -218,11 +220,50 @@ def _gaussian_queries(form: str, options: SamplingOptions) -> Verification:
 
 
 def _queries(feature_map: FeatureMap, expected: float, options: SamplingOptions) -> Verification:
-    estimator = GradientLength.for_loss(Exponential(), Geometric(1.5), 0.1)
-    counts = jax.tree_util.Partial(_round_queries, feature_map, estimator)
+    counts = jax.tree_util.Partial(_round_queries, feature_map, Geometric(1.5))
     # The cap removes E (N - 40)+ = 2 p^-40 further estimates on average, each of E copies.
     cap_bias = 2 * 1.5**-40 * feature_map.expected_queries()
     return queries(counts, expected, kurtosis=50.0, cap_bias=cap_bias, **options.sampling())
+
+
+@claim("queries of a round, dot-product kernel: (p/(p^2-p+1))^m", "A, Theorem 1", improved="unbiased")
+def _dot_product_query_tail(form: str, options: SamplingOptions) -> Verification:
+    """Test P(M >= 4) at p = 1.5; without the copies of the Psi~ for the hypothesis it would be 2/3 of that."""
+    feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(1.5))
+    sampler = jax.tree_util.Partial(_many_queries, feature_map, Geometric(1.5))
+    return unbiased(sampler, (1.5 / 1.75) ** 4, range=(0.0, 1.0), **options.sampling())
+
+
+def _many_queries(feature_map, law, key):
+    """Return 1 if a round asks for 4 copies or more, else 0; N > 40 has the probability 1e-7."""
+    return (_round_queries(feature_map, law, key).value >= 4).astype(jnp.float32)
+
+
+@claim("queries of a round, Gaussian kernel, their distribution", "A, Theorem 2", improved="unbiased")
+def _gaussian_query_tail(form: str, options: SamplingOptions) -> Verification:
+    """Compare P(M >= 4) by convolution with sampled counts."""
+    feature_map = GaussianFeatureMap(Gaussian(1.0), Geometric(1.5))
+    target = 1.0 - float(round_query_probabilities(feature_map, Geometric(1.5), 4).sum())
+    sampler = jax.tree_util.Partial(_many_queries, feature_map, Geometric(1.5))
+    return unbiased(sampler, target, range=(0.0, 1.0), **options.sampling())
+
+
+@claim("bias of a round with limits on its copies", "A, Algorithm 1", cost="exact", improved="respected")
+def _limited_round(form: str, options: SamplingOptions) -> Verification:
+    """Compare |E g~ Psi~ - g Psi(x)|, from the first terms of both series, with `round_bias_bound`.
+
+    The hypothesis is w = 0.9 Psi(x) / |Psi(x)|, so that <w, E Psi~> and |E Psi~| are sums over the levels.
+    """
+    loss, radius, s = SmoothedAbsolute(1.0), 0.9, float(X @ X)
+    feature_map = DotProductFeatureMap(ExponentialKernel(), limit_counts(Geometric(P), 2))
+    length = GradientLength.for_loss(loss, Geometric(P), 1.0, max_copies=3)
+    terms = np.array([s**n / math.factorial(n) for n in range(60)])
+    norm, used = math.sqrt(terms.sum()), np.arange(60) < 3
+    inner = radius * terms[used].sum() / norm
+    limited = 2 / math.sqrt(math.pi) * (inner - inner**3 / 3)
+    components = np.where(used, limited, 0.0) - math.erf(radius * norm)  # of levels, in units of those of Psi(x)
+    bias = math.sqrt(float(terms @ components**2))
+    return bound(bias, round_bias_bound(feature_map, length, loss, radius, s))
 
 
 @claim(

@@ -29,12 +29,14 @@ PLACES: dict[str, list[Place]] = {
         Place("section 3.1", "online gradient descent, its bound", "learners.GradientLearner bounds.gradient_descent"),
         Place("section 3.2", "the general estimator, polynomials Q_n -> f, and better distributions of N",
               "estimators.PolynomialSequenceEstimator estimators.chebyshev estimators.minimum_variance "
-              "estimators.cost_aware"),
+              "estimators.cost_aware estimators.DiscreteLomax"),
         Place("Lemma 1", "the series estimator, its queries and its second moment",
-              "estimators.SeriesEstimator estimators.Geometric estimators.series_moments.lemma1_bound"),
-        Place("Algorithm 1", "kernel learning from noisy copies", "learners.NoisyKernel"),
+              "estimators.SeriesEstimator estimators.Geometric estimators.series_moments.lemma1_bound "
+              "estimators.query_limits.limit_bias"),
+        Place("Algorithm 1", "kernel learning from noisy copies",
+              "learners.NoisyKernel estimators.query_limits.round_bias_bound"),
         Place("Theorem 1, Theorem 2, Example 1", "its regret with dot-product kernels and with the Gaussian kernel",
-              "bounds.noisy_kernel_geometric"),
+              "bounds.noisy_kernel_geometric estimators.round_query_probabilities"),
         Place("Subroutine 1, Lemma 2", "Grad_Length_Estimate, the length of the gradient", "estimators.GradientLength"),
         Place("Example 2", "the exponential loss", "losses.Exponential"),
         Place("Example 3", "the smoothed absolute loss", "losses.SmoothedAbsolute"),

@@ -14,7 +14,7 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 from scipy import special
 
-from jaxonline.estimators.count_distributions import CountDistribution
+from jaxonline.estimators.count_protocol import CountDistribution
 from jaxonline.estimators.feature_maps import GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength, LengthEstimate
 from jaxonline.estimators.noisy_features import FeatureMap, NoisyFeature, PairProduct, noisy_feature

@@ -32,6 +32,7 @@ EXACT, SAMPLED = COSTS = ("exact", "sampled")
 MAX_SAMPLES = 2**31 - 1  # counted in int32
 TOPICS = (
     "series",
+    "counts",
     "kernels",
     "lengths",
     "regret",

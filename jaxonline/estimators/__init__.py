@@ -2,16 +2,24 @@
 
 * Gradients: `gradients` (noisy copies), `attributes` and `attribute_pairs` (k attributes of an instance).
 * Functions of a mean, from a random number of copies: `series` and `sequences`, with the distributions of that number
-  (`count_distributions`) and exact moments (`series_moments`).
+  (`count_distributions`, `count_protocol` for your own) and exact moments (`series_moments`).
 * Feature maps of kernels: `feature_maps`, with exact moments (`feature_moments`), optimal distributions
-  (`optimal_feature_maps`) and stored estimates (`noisy_features`); `gradient_length` for the derivative of the loss.
+  (`optimal_feature_maps`) and stored estimates (`noisy_features`); `gradient_length` for the derivative of the loss;
+  `query_counts` for the exact distribution of the number of copies, `query_limits` for the bias of a limit on it.
 * Kernels: `surrogates` under Gaussian noise; `fourier` and `dictionary` for random Fourier features.
 * `index_sampling` draws the coordinates to observe.
 """
 
 from jaxonline.estimators.attribute_pairs import AttributePairs
 from jaxonline.estimators.attributes import AttributeGradient
-from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric, cost_aware, minimum_variance
+from jaxonline.estimators.count_distributions import (
+    FiniteDistribution,
+    Geometric,
+    cost_aware,
+    limit_counts,
+    minimum_variance,
+)
+from jaxonline.estimators.count_protocol import CountDistribution
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.fourier import FourierFeatures
 from jaxonline.estimators.gradient_length import GradientLength
@@ -24,6 +32,8 @@ from jaxonline.estimators.gradients import (
     TwoCopies,
 )
 from jaxonline.estimators.optimal_feature_maps import best_feature_map
+from jaxonline.estimators.polynomial_counts import DiscreteLomax
+from jaxonline.estimators.query_counts import round_query_probabilities
 from jaxonline.estimators.sequences import PolynomialSequenceEstimator, bernstein, chebyshev
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.estimators.surrogates import Surrogate, radial_surrogate
@@ -31,6 +41,8 @@ from jaxonline.estimators.surrogates import Surrogate, radial_surrogate
 __all__ = [
     "AttributeGradient",
     "AttributePairs",
+    "CountDistribution",
+    "DiscreteLomax",
     "DotProductFeatureMap",
     "FiniteDistribution",
     "FourierFeatures",
@@ -50,6 +62,8 @@ __all__ = [
     "best_feature_map",
     "chebyshev",
     "cost_aware",
+    "limit_counts",
     "minimum_variance",
     "radial_surrogate",
+    "round_query_probabilities",
 ]

@@ -1,15 +1,16 @@
 """Distributions of the random number N of copies that a series estimator requests.
 
 Paper A uses the geometric distribution; `minimum_variance` and `cost_aware` return optimal distributions for a given
-series. A distribution has `sample`, `pmf`, `log_pmf` and `tail` inside jit, and `log_table` and `mean` on the host.
+series, and `polynomial_counts` has a distribution with a polynomial tail. Own distributions need `sample` and `log_pmf`
+(`count_protocol.CountDistribution`).
 Sampling inverts P(N >= n) at a uniform number made of three draws, so events of probability down to about 2^-69
 (float32) or 2^-156 (float64) have the right frequency. A single uniform float32 number would limit `Geometric(4.0)` to
 N <= 11.
 """
 
 import dataclasses
-import functools
 import math
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import jax
@@ -17,12 +18,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 
-from jaxonline import random
+from jaxonline.estimators.count_protocol import AnyCountDistribution, CountDistribution, as_law
+from jaxonline.estimators.fine_uniform import fine_uniform
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import as_floating, host_float
 from jaxonline.parameters.struct import set_field, struct
-from jaxonline.parameters.types import Convert, Ge, Gt, Number, OrInfinity, PositiveFloat, Shape
+from jaxonline.parameters.types import Convert, Ge, Gt, NonNegativeInt, Number, OrInfinity, PositiveFloat, Shape
 from jaxonline.parameters.validation import validate_arguments
 
 
@@ -43,7 +45,7 @@ Overhead = Annotated[float, Gt(0), OrInfinity()]
 
 
 @struct
-class Geometric:
+class Geometric(CountDistribution):
     """Geometric distribution of the number of copies: P(N = n) = (p - 1) / p^(n + 1) for n = 0, 1, ...
 
     The mean is E N = 1/(p - 1). Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with
@@ -65,7 +67,7 @@ class Geometric:
     def sample(self, key: jax.Array) -> Int[Array, ""]:
         """Draw N (int32)."""
         p = as_floating(self.p)
-        return jnp.floor(-jnp.log(_fine_uniform(key, p.dtype)) / jnp.log(p)).astype(jnp.int32)
+        return jnp.floor(-jnp.log(fine_uniform(key, p.dtype)) / jnp.log(p)).astype(jnp.int32)
 
     def log_pmf(self, n: ArrayLike) -> Float[Array, "*shape"]:
         """Return ln P(N = n); -inf for n < 0."""
@@ -93,7 +95,7 @@ class Geometric:
 
 
 @struct
-class FiniteDistribution:
+class FiniteDistribution(CountDistribution):
     """Distribution of the number of copies on 0, 1, ..., K, given by its K + 1 probabilities.
 
     Args:
@@ -122,7 +124,7 @@ class FiniteDistribution:
     def sample(self, key: jax.Array) -> Int[Array, ""]:
         """Draw N (int32)."""
         tails = jnp.asarray(self.tails)
-        return jnp.sum(_fine_uniform(key, tails.dtype) <= tails[1:], dtype=jnp.int32)
+        return jnp.sum(fine_uniform(key, tails.dtype) <= tails[1:], dtype=jnp.int32)
 
     def log_pmf(self, n: ArrayLike) -> Float[Array, "*shape"]:
         """Return ln P(N = n); -inf where P(N = n) = 0."""
@@ -149,8 +151,9 @@ class FiniteDistribution:
         return float(table @ np.arange(len(table)))
 
 
-CountDistribution = Geometric | FiniteDistribution
-"""A distribution of N, with `sample`, `log_pmf`, `pmf`, `tail`, `log_table` and `mean`."""
+AnyLaw = Annotated[Geometric | Callable[..., CountDistribution], Convert(as_law)]
+"""A distribution of N, or a function of (coefficients, second_moment, radius) that makes one. Study files accept a
+`Geometric` or a function."""
 
 
 def minimum_variance(coefficients: Table, second_moment: PositiveFloat, radius: float = math.inf) -> FiniteDistribution:
@@ -222,6 +225,30 @@ def distribution_from_magnitudes(magnitudes: Weights, *, overhead: Overhead = ma
 
 
 @validate_arguments
+def limit_counts(law: AnyCountDistribution, max_copies: NonNegativeInt) -> FiniteDistribution:
+    """Distribution of N given N <= `max_copies`: a limit on the number of copies.
+
+    An estimate with this distribution has weights 1 / P(N = n | N <= max_copies). Its mean is the sum of the first
+    terms of the series; the others are its bias (`jaxonline.estimators.query_limits`).
+
+    Args:
+        law: a distribution with P(N <= max_copies) > 0 (otherwise a ValueError).
+        max_copies: the limit.
+
+    Example:
+        >>> from jaxonline.estimators import Geometric, limit_counts
+        >>> limit_counts(Geometric(2.0), 1).probabilities.round(4).tolist()
+        [0.6667, 0.3333]
+    """
+    table = np.exp(law.log_table(max_copies + 1))
+    if not table.any():
+        raise ArgumentError(
+            "max_copies", f"must allow a number of copies with a positive probability (got {max_copies})"
+        )
+    return FiniteDistribution(table / table.sum())
+
+
+@validate_arguments
 def magnitudes(coefficients: Table, second_moment: PositiveFloat, radius: float = math.inf) -> np.ndarray:
     """Return a_n = |gamma_n| (E (X - c)^2)^(n/2), the root of term n's second moment; >= 1e-300 if gamma_n != 0.
 
@@ -243,18 +270,3 @@ def _entry(table: jax.Array, n: ArrayLike) -> jax.Array:
     n = jnp.asarray(n)
     inside = (n >= 0) & (n < len(table))
     return jnp.where(inside, table[jnp.where(inside, n, 0)], jnp.zeros((), table.dtype))
-
-
-@functools.partial(jax.jit, static_argnames="dtype")  # traced once for all calls of the same shapes
-def _fine_uniform(key: jax.Array, dtype: Any) -> jax.Array:
-    """Draw a uniform number in (0, 1] with extra resolution near 0; three draws give successive groups of its bits."""
-    info = jnp.finfo(dtype)
-    first, second, third = (_uniform(word, dtype) for word in random.words(key, 3, info.bits))
-    return first + info.eps * (second + info.eps * (third + 0.5 * info.eps))
-
-
-def _uniform(word: jax.Array, dtype: Any) -> jax.Array:
-    """Convert random bits to a uniform number in [0, 1) as `jax.random.uniform` does."""
-    info, one = jnp.finfo(dtype), jnp.ones((), dtype)
-    bits = (word >> (info.bits - info.nmant)) | jax.lax.bitcast_convert_type(one, word.dtype)
-    return jax.lax.bitcast_convert_type(bits, dtype) - one

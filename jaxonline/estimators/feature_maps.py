@@ -26,7 +26,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 from scipy import special
 
-from jaxonline.estimators.count_distributions import CountDistribution
+from jaxonline.estimators.count_protocol import AnyCountDistribution, CountDistribution
 from jaxonline.estimators.feature_moments import (
     copy_moments,
     inner_moment,
@@ -67,7 +67,7 @@ class DotProductFeatureMap(FeatureMap):
     """
 
     kernel: DotProductKernel
-    law: CountDistribution
+    law: AnyCountDistribution
 
     def sample_counts(self, key: Key[Array, ""]) -> Int[Array, ""]:
         return self.law.sample(key)
@@ -169,8 +169,8 @@ class GaussianFeatureMap(FeatureMap):
     """
 
     kernel: Gaussian
-    law: CountDistribution
-    pair_law: CountDistribution | None = None
+    law: AnyCountDistribution
+    pair_law: AnyCountDistribution | None = None
 
     def sample_counts(self, key: Key[Array, ""]) -> tuple[Int[Array, ""], Int[Array, ""]]:
         pair_key, vector_key = jax.random.split(key)

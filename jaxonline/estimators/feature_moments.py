@@ -8,13 +8,16 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import special
 
-from jaxonline.estimators.count_distributions import CountDistribution, Geometric
+from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric
+from jaxonline.estimators.count_protocol import CountDistribution
 from jaxonline.feedback.noise import Covariance
 from jaxonline.kernels import DotProductKernel
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.types import Vector
 from jaxonline.parameters.validation import validate_arguments
 
+_LOG_RELATIVE_REST = np.log(1e-15)  # of the last quarter of the terms of a series
 _SMALL = 1e-290  # smaller float64 numbers may be inaccurate or 0
 
 
@@ -69,10 +72,22 @@ def weighted_series(
     if isinstance(law, Geometric):
         p = host_float("p", law.p)
         return p / (p - 1.0) * series(p * a)
-    n = np.arange(np.shape(law.probabilities)[0])
-    support = support_mask(law, len(n))
-    logs = log_terms(n)[support] + special.xlogy(n[support], a) - law.log_table(len(n))[support]
-    return float(np.exp(special.logsumexp(logs)))
+    if isinstance(law, FiniteDistribution):
+        return float(np.exp(special.logsumexp(_log_weighted_terms(law, a, log_terms, len(law.probabilities)))))
+    for n_terms in (256, 1024, 4096):
+        logs = _log_weighted_terms(law, a, log_terms, n_terms)
+        total = special.logsumexp(logs)
+        if special.logsumexp(logs[-len(logs) // 4 :]) < total + _LOG_RELATIVE_REST:
+            return float(np.exp(total))
+    raise ArgumentError("law", "must make the second moment finite, with at most 4,096 terms that matter")
+
+
+def _log_weighted_terms(
+    law: CountDistribution, a: float, log_terms: Callable[[np.ndarray], np.ndarray], n_terms: int
+) -> np.ndarray:
+    """Return ln (t_n a^n / P(N = n)) for the n < `n_terms` with P(N = n) > 0."""
+    n = np.flatnonzero(support_mask(law, n_terms))
+    return log_terms(np.arange(n_terms))[n] + special.xlogy(n, a) - law.log_table(n_terms)[n]
 
 
 def support_mask(law: CountDistribution, n_terms: int) -> np.ndarray:

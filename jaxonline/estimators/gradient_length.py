@@ -25,7 +25,7 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from jaxonline.estimators.count_distributions import Geometric
+from jaxonline.estimators.count_distributions import AnyLaw
 from jaxonline.estimators.noisy_features import NoisyFeature
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.estimators.series_moments import exact_second_moment
@@ -77,7 +77,7 @@ class GradientLength:
     def for_loss(
         cls,
         loss: AnySeriesLoss,
-        law: Geometric | Callable[..., Any],
+        law: AnyLaw,
         second_moment: PositiveFloat,
         **options: Any,
     ) -> "GradientLength":
@@ -85,14 +85,15 @@ class GradientLength:
 
         Args:
             loss: a `SeriesLoss` (`jaxonline.losses`; otherwise a TypeError).
-            law: a `Geometric` (as in paper A), `minimum_variance` or `cost_aware`.
+            law: a distribution (`Geometric` in paper A), `minimum_variance` or `cost_aware`.
             second_moment: E X^2 of one factor X, or a bound on it (`jaxonline.bounds.factor_moment`). The bound is B_w
                 B_Psi for classification and (sqrt(B_w B_Psi) + B_y)^2 for regression, where |w|^2 <= B_w, E |Psi~|^2 <=
                 B_Psi and E y~^2 <= B_y^2. If `second_moment` is too small, the variance increases, and g~ is biased if
                 the mean of a factor, y <w, Psi(x)> or <w, Psi(x)> - y, is further from the centre than `series.reach`.
                 With the option `reach`, a bound on the distance of this mean from the centre (such as sqrt(B_w k(x,
                 x)), plus |y| in regression), the second moment may be a guess.
-            options: options of `SeriesEstimator.for_loss`: `centre`, `constant_outside`, `n_terms`, `reach`.
+            options: options of `SeriesEstimator.for_loss`: `centre`, `constant_outside`, `n_terms`, `reach`,
+                `max_copies`.
 
         Example:
             >>> from jaxonline.estimators import Geometric, GradientLength

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Key
 
 from jaxonline.linalg.triangular import product
@@ -226,7 +227,7 @@ class MeanOfCopies:
 
     def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
         """Return the mean of the copies as the instance, and a noisy label as the target."""
-        return oracle.copies(0, self.n_copies, jnp.int32(self.n_copies)).mean(axis=0), oracle.label()
+        return oracle.copies(0, self.n_copies, np.int32(self.n_copies)).mean(axis=0), oracle.label()
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
         """Return l'(<w, x_mean>) x_mean."""

@@ -23,7 +23,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline.estimators.count_distributions import CountDistribution, distribution_from_magnitudes
+from jaxonline.estimators.count_distributions import distribution_from_magnitudes
+from jaxonline.estimators.count_protocol import AnyCountDistribution
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
@@ -119,7 +120,7 @@ class PolynomialSequenceEstimator:
     """
 
     sequence: PolynomialSequence
-    law: CountDistribution
+    law: AnyCountDistribution
 
     def __post_init__(self):
         needed = np.any(np.asarray(self.sequence.differences) != 0.0, axis=1)

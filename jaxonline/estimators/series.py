@@ -13,15 +13,16 @@ moment and number of queries are in `jaxonline.estimators.series_moments`.
 import dataclasses
 import math
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline.estimators.count_distributions import CountDistribution, FiniteDistribution, Geometric, Table
+from jaxonline.estimators.count_distributions import AnyLaw, Geometric, Table, limit_counts
+from jaxonline.estimators.count_protocol import AnyCountDistribution, CountDistribution, has_known_values
 from jaxonline.losses.series import AnySeriesLoss, require_series
-from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
@@ -66,7 +67,7 @@ class SeriesEstimator:
     """
 
     coefficients: Table
-    law: CountDistribution
+    law: AnyCountDistribution
     roots: np.ndarray = dataclasses.field(init=False, repr=False)
     """sign(gamma_n) |gamma_n|^(1/n), a factor for each copy; float32 cannot hold 1/n! times x^n."""
     centre: Number = 0.0
@@ -76,7 +77,7 @@ class SeriesEstimator:
 
     def __post_init__(self):
         table = self.coefficients
-        if isinstance(self.law, FiniteDistribution):
+        if not isinstance(self.law, Geometric) and has_known_values(self.law):
             undrawn = np.flatnonzero((table != 0.0) & np.isneginf(self.law.log_table(len(table))))
             if len(undrawn):
                 n = int(undrawn[0])
@@ -90,13 +91,14 @@ class SeriesEstimator:
     def for_loss(
         cls,
         loss: AnySeriesLoss,
-        law: Geometric | Callable[..., CountDistribution],
+        law: AnyLaw,
         second_moment: PositiveFloat,
         *,
         centre: FiniteFloat = 0.0,
         constant_outside: bool = False,
         n_terms: Count | None = None,
         reach: NonNegativeFloat | None = None,
+        max_copies: Count | None = None,
     ) -> "SeriesEstimator":
         """Make the estimator of l'(E X) for a loss l, with enough coefficients and a finite variance.
 
@@ -106,8 +108,8 @@ class SeriesEstimator:
 
         Args:
             loss: a `SeriesLoss` (otherwise a TypeError), whose derivative is estimated.
-            law: a `Geometric`, `minimum_variance`, `cost_aware`, or another function of the coefficients, the second
-                moment and the radius that returns a distribution.
+            law: a distribution (`Geometric`, `DiscreteLomax` or your own, see `CountDistribution`), `minimum_variance`,
+                `cost_aware`, or a function of the coefficients, the second moment and the radius that returns one.
             second_moment: E (X - c)^2, or a bound on it. Raises a ValueError if the variance is infinite, because
                 `second_moment` (p times it for a geometric distribution) is radius^2 or more.
             centre: the point of expansion c.
@@ -120,6 +122,8 @@ class SeriesEstimator:
                 more than 1024 terms are needed, or if `n_terms` is too small for `reach`.
             reach: bound on |E X - c|; by default the root of the second moment. The attribute `reach` of the estimator
                 is larger: there the rest of the series is 1e-9 of the sum of |gamma_n| reach^n.
+            max_copies: limit on the number of copies; None for no limit. N is drawn given N <= `max_copies`, and the
+                later terms of the series are the bias of theta (`query_limits.limit_bias`).
 
         Example:
             >>> import jaxonline as jo
@@ -128,9 +132,6 @@ class SeriesEstimator:
             21
         """
         radius = require_series("loss", loss).radius(centre)
-        check.instance(
-            "law", law, isinstance(law, Geometric) or callable(law), "a Geometric, or a function that makes one"
-        )
         check_finite_variance(law, second_moment, radius)
         mean_reach = math.sqrt(second_moment) if reach is None else float(reach)
         farthest = max(math.sqrt(_variance_factor(law) * second_moment), mean_reach)
@@ -151,7 +152,12 @@ class SeriesEstimator:
         constant = gammas[0] if constant_outside else 0.0
         if constant_outside:
             gammas[0] = 0.0
-        distribution = law if isinstance(law, Geometric) else law(gammas, second_moment, radius)
+        if max_copies is not None and max_copies + 1 < len(gammas):
+            gammas = gammas[: max_copies + 1]
+            computed_reach = table_reach(loss, gammas, centre)
+        distribution = law if isinstance(law, CountDistribution) else law(gammas, second_moment, radius)
+        if max_copies is not None:
+            distribution = limit_counts(distribution, max_copies)
         return cls(gammas, distribution, centre, float(constant), radius, computed_reach)
 
     def estimate(self, key: jax.Array, draw: Callable[[jax.Array], ArrayLike]) -> Float[Array, "*shape"]:
@@ -246,9 +252,7 @@ def table_reach(loss: AnySeriesLoss, coefficients: Table, centre: float = 0.0) -
 
 
 @validate_arguments
-def check_finite_variance(
-    law: CountDistribution | Callable[..., CountDistribution], second_moment: PositiveFloat, radius: float
-) -> None:
+def check_finite_variance(law: Any, second_moment: PositiveFloat, radius: float) -> None:
     """Raise a ValueError unless E (X - c)^2 < radius^2 (times p for `Geometric(p)`): the variance would be infinite."""
     factor = _variance_factor(law)
     if factor * second_moment >= radius**2:
@@ -260,5 +264,5 @@ def check_finite_variance(
         )
 
 
-def _variance_factor(law: CountDistribution | Callable[..., CountDistribution]) -> float:
+def _variance_factor(law: Any) -> float:
     return host_float("p", law.p) if isinstance(law, Geometric) else 1.0

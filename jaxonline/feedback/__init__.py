@@ -1,8 +1,9 @@
 """Feedbacks: what a learner may ask in a round. A feedback opens one oracle per round, which counts the queries.
 
-The modules have feedbacks with `full` information, noisy `copies` (with distributions of `noise`), `attributes` of the
-learner's choice, the loss of the pulled arm (`bandit`), the losses of a set (`semi_bandit`), the winner of a `duel`,
-`delayed` answers, the `loss_of_move` for moves that are points, and the outcome `on_request`.
+The modules have feedbacks with `full` information, noisy `copies` (with distributions of `noise`), measured copies
+(`replicates`), `attributes` of the learner's choice, the loss of the pulled arm (`bandit`), the losses of a set
+(`semi_bandit`), the winner of a `duel`, `delayed` answers, the `loss_of_move` for moves that are points, and the
+outcome `on_request`.
 """
 
 from jaxonline.feedback import delays, noise
@@ -13,7 +14,9 @@ from jaxonline.feedback.delayed import Arrival, Delayed, DelayedOracle
 from jaxonline.feedback.duel import Duel, DuelOracle
 from jaxonline.feedback.full import FullInformation, FullOracle
 from jaxonline.feedback.loss_of_move import LossOfMove, LossOfMoveOracle
+from jaxonline.feedback.noise_estimation import replicate_covariance
 from jaxonline.feedback.on_request import OnRequest, OnRequestOracle
+from jaxonline.feedback.replicates import Replicates, ReplicatesOracle
 from jaxonline.feedback.semi_bandit import SemiBandit, SemiBanditOracle
 
 __all__ = [
@@ -35,8 +38,11 @@ __all__ = [
     "NoisyCopies",
     "OnRequest",
     "OnRequestOracle",
+    "Replicates",
+    "ReplicatesOracle",
     "SemiBandit",
     "SemiBanditOracle",
     "delays",
     "noise",
+    "replicate_covariance",
 ]

@@ -57,10 +57,12 @@ def check_assumptions(environment: Any, entrant: Entrant) -> None:
 
     Raises:
         ValueError: the learner does not suit this noise; its loss is a margin loss but outcomes are not -1 and +1;
-            losses of arms are outside the range that the learner declares.
+            losses of arms are outside the range that the learner declares; the feedback has answers for other
+            instances.
     """
     learner = entrant.learner
     method_of(learner, LearnerDefaults.check_feedback)(traits_of(entrant.feedback, FeedbackTraits))
+    _check_same_instances(environment, entrant.feedback)
     loss, loss_range, *_ = traits_of(learner, LearnerTraits)
     if loss is not None:
         check_classes(environment, loss)
@@ -69,6 +71,24 @@ def check_assumptions(environment: Any, entrant: Entrant) -> None:
     if loss_range is not None and of_arms and outcomes is not None and not check.is_abstract(outcomes):
         name = f"y (losses of arms for {type(learner).__name__})"
         check.numbers(name, outcomes, ge=loss_range[0], le=loss_range[1])
+
+
+def check_rounds(game: Game, entrant: Entrant, n_rounds: int) -> None:
+    """Check that the feedbacks have answers for all rounds; raise a ValueError otherwise."""
+    for feedback in (entrant.feedback, game.feedback) if uses_copies(game.regret) else (entrant.feedback,):
+        _check_same_instances(game.environment, feedback)
+        limit = traits_of(feedback, FeedbackTraits).max_rounds
+        if limit is not None and n_rounds > limit:
+            problem = f"must be at most {limit}, the rounds of {type(feedback).__name__} (got {n_rounds})"
+            raise ArgumentError("n_rounds", problem)
+
+
+def _check_same_instances(environment: Any, feedback: Any) -> None:
+    """Check that the instances are the same in every run if the feedback is measured for them."""
+    measured = traits_of(feedback, FeedbackTraits).max_rounds is not None
+    if measured and not traits_of(environment, EnvironmentTraits).deterministic:
+        problem = f"must be the same in every run for {type(feedback).__name__}, such as DataStream in file order"
+        raise ArgumentError("environment", f"{problem} (got {check.quote(environment)})")
 
 
 def overflow_flag(info: Any) -> Any:

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PyTree
 
-from jaxonline.game.binding import as_entrant, bind, warn_about_loss_mismatch
+from jaxonline.game.binding import as_entrant, bind, check_rounds, warn_about_loss_mismatch
 from jaxonline.game.keys import stream_keys
 from jaxonline.game.round import Game, Round, play_round, start
 from jaxonline.parameters import check
@@ -51,6 +51,7 @@ def play(
     """
     key = check.as_key("key", key)
     bound = bind(game, learner)
+    check_rounds(game, bound.entrant, n_rounds)
     warn_about_loss_mismatch(game, {"learner": as_entrant(game, learner).learner})
     return _play(bound.game, bound.entrant, key, n_rounds)
 

@@ -73,6 +73,8 @@ class FeedbackTraits(NamedTuple):
         label_noise: the distribution of the labels' noise; None for clean labels.
         reads_entries: whether `open` accepts a lazy outcome (`losses.lazy.LazyOutcome`) and reads single entries.
         max_delay: the largest delay of an answer, in rounds.
+        max_rounds: the number of rounds that a measured feedback can answer, in an environment that is the same in
+            every run; None for any number of rounds.
 
     Example:
         >>> import jaxonline as jo
@@ -86,6 +88,7 @@ class FeedbackTraits(NamedTuple):
     label_noise: Any = None
     reads_entries: bool = False
     max_delay: int = 0
+    max_rounds: int | None = None
 
 
 Traits = TypeVar("Traits", LearnerTraits, EnvironmentTraits, FeedbackTraits)

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxonline.game import Available, Game, same_loss, warn_about_loss_mismatch
+from jaxonline.game import Available, Game, check_rounds, same_loss, warn_about_loss_mismatch
 from jaxonline.game.defaults import FeedbackDefaults, method_of
 from jaxonline.game.protocols import Comparator, HindsightComparator
 from jaxonline.game.specs import format_spec
@@ -104,6 +104,8 @@ def check_options(
     counted = cast_leaves(with_defaults(measures), game.dtype)
     mesh = _mesh_for(mesh, 1 if workers else len(np.unique(selected // width)))
     teams = teams_of(game, learners, mesh)
+    for team in teams:
+        check_rounds(game, team.entrant, n_rounds)
     for measure, team in ((measure, team) for measure in counted.values() for team in teams):
         measure.init(team.record)  # raises an error if the learner's rounds lack the measured quantity
     options = SimulationOptions(

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxonline.claims import lengths
 from jaxonline.claims.registry import run_claims
 from jaxonline.estimators import attribute_pairs, attributes, fourier, sequences, series_moments
 from jaxonline.estimators.count_distributions import Geometric
@@ -20,6 +21,7 @@ from jaxonline.learners import EXP3, GradientLearner
 from jaxonline.learners.wrappers.with_features import FeaturedOracle
 from jaxonline.losses import Logistic
 from jaxonline.simulation.blocks import default_mesh
+from jaxonline.verify.sampling import Capped
 
 
 def _times(number, factor):
@@ -204,7 +206,19 @@ def _features_of_one_copy(patch):
     patch.setattr(FeaturedOracle, "copies", copies)
 
 
+def _no_first_estimate(patch):
+    """The copies of the fresh estimates only."""
+
+    def count(feature_map, law, key):
+        n = law.sample(key)
+        counts = jax.vmap(lambda k: feature_map.queries(feature_map.sample_counts(k)))(jax.random.split(key, 40))
+        return Capped(jnp.sum(jnp.where(jnp.arange(40, dtype=jnp.int32) < n, counts, 0)), n > 40)
+
+    patch.setattr(lengths, "_round_queries", count)
+
+
 MUTANTS = {
+    "copies of fresh estimates only": (_no_first_estimate, "queries of a round, dot-product kernel: (p/(p^2-p+1))^m"),
     "Gaussian map, width^-n1": (_gaussian_power, "feature map, Gaussian kernel*corrected"),
     "Gaussian map, |x|^2 / width": (_log_clean, "feature map, Gaussian kernel*corrected"),
     "a copy in a pair and as a factor": (_copy_used_twice, "feature map, Gaussian kernel*corrected"),

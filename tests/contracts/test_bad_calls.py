@@ -113,6 +113,13 @@ def feedback_calls():
     bad = 0.1, "g", noise.gaussian
     chasing = environments.ChasingNoise(1.0)
     yield from rows("label_noise", lambda law: feedback.AdversarialCopies(chasing, law), TypeError, *bad)
+    yield from rows(
+        "X", feedback.Replicates, (TypeError, ValueError), None, "1", [[[1j]]], 1.0, X, [[[np.nan]]], [[[]]]
+    )
+    yield from rows("y", lambda y: feedback.Replicates(X[None], y), (TypeError, ValueError), "1", Y, [[np.inf]], X)
+    yield from rows(
+        "covariance", lambda c: feedback.Replicates(X[None], None, c), ValueError, -1.0, [np.inf], [1.0, 2.0]
+    )
     yield from count("budget", feedback.Attributes)
     yield from count("index", _copies().copy, 0)
 

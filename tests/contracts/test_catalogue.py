@@ -30,7 +30,7 @@ OWN_ARGUMENTS = {
     "delayed_ucb1": {"gaps": [0.0, 0.5]}, "sequential_halving": {"gaps": [0.0, 0.5]},
     "successive_elimination": {"gaps": [0.0, 0.5]}, "delayed_exp3": {"eta": 0.01},
     "PreferenceArms": PAIRS, "CondorcetWinner": PAIRS, "rucb": PAIRS, "cucb": {"m": 2},
-    "GivenDelays": {"rounds": [1, 0]},
+    "GivenDelays": {"rounds": [1, 0]}, "Replicates": {"X": [[[1.0], [2.0]]]},
     "Sleeping": {"environment": {"type": "BernoulliArms", "means": [0.2, 0.4]}, "availability": [[1, 0]]},
     "FiniteDistribution": {"probabilities": [0.5, 0.5]},
     "SwitchingArms": {"means": [[0.2, 0.4], [0.4, 0.2]], "starts": [5]}, "GradientBandit": {"delta": 0.5},

@@ -12,12 +12,12 @@ from scipy import stats
 from jaxonline.estimators.count_distributions import (
     FiniteDistribution,
     Geometric,
-    _fine_uniform,
     cost_aware,
     distribution_from_magnitudes,
     magnitudes,
     minimum_variance,
 )
+from jaxonline.estimators.fine_uniform import fine_uniform
 from jaxonline.estimators.series import SeriesEstimator, n_required_terms
 from jaxonline.estimators.series_moments import exact_second_moment, lemma1_bound
 from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHinge, Squared
@@ -70,7 +70,7 @@ def test_samples_follow_the_distribution(law, both_precisions):
 
 def test_uniform_numbers_are_fine_grained_near_zero():
     """Below 2^-10 a float32 uniform has 13 bits, all multiples of 2^-23; the fine-grained one has all bits."""
-    uniform = jax.jit(jax.vmap(lambda key: _fine_uniform(key, jnp.float32)))
+    uniform = jax.jit(jax.vmap(lambda key: fine_uniform(key, jnp.float32)))
     u = np.asarray(uniform(jax.random.split(jax.random.key(0), 200_000)))
     assert u.min() > 0
     assert u.max() <= 1

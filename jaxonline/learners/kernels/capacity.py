@@ -5,7 +5,8 @@ from typing import Annotated
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxonline.estimators.count_distributions import CountDistribution, Geometric
+from jaxonline.estimators.count_distributions import Geometric
+from jaxonline.estimators.count_protocol import CountDistribution
 from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.learners.kernels.expansion import count_chunks

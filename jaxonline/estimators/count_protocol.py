@@ -1,0 +1,126 @@
+"""Base class of distributions of the number of copies, and the conversion of a user's own distribution."""
+
+import abc
+from typing import Annotated, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Int, Key
+
+from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
+from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Convert
+
+_TAIL_TERMS, _MEAN_TERMS = 4096, 1 << 16
+_MAX_REST = 1e-3  # probability beyond _MEAN_TERMS up to which a mean is computed from a table
+
+
+class CountDistribution(abc.ABC):
+    """Distribution of the number N of copies that an estimator requests.
+
+    A subclass implements `sample` and `log_pmf`, as JAX code. Estimators also accept any object with `sample` and
+    `log_pmf` or `pmf` (a pytree, for instance a `jo.struct`), and use its other methods if it has them. The estimates
+    are unbiased if P(N = n) > 0 for every n with a coefficient that is not 0, and if `sample` draws from `log_pmf`.
+    The other methods have defaults, which sum the first 4,096 (`tail`) or 65,536 probabilities (`mean`).
+
+    Example:
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
+        >>> @jo.struct
+        ... class FewOrMany:  # 1 or 4 copies
+        ...     many: float
+        ...     def sample(self, key):
+        ...         return jnp.where(jax.random.bernoulli(key, self.many), 4, 1)
+        ...     def pmf(self, n):
+        ...         return jnp.where(n == 4, self.many, jnp.where(n == 1, 1 - self.many, 0.0))
+        >>> estimator = jo.estimators.SeriesEstimator([0.0, 1.0, 0.0, 0.0, 0.5], FewOrMany(0.25))
+        >>> round(jo.estimators.series_moments.expected_queries(estimator), 6)
+        1.75
+    """
+
+    @abc.abstractmethod
+    def sample(self, key: Key[Array, ""]) -> Int[Array, ""]:
+        """Draw N (int32)."""
+
+    @abc.abstractmethod
+    def log_pmf(self, n: ArrayLike) -> Float[Array, "*shape"]:
+        """Return ln P(N = n), entry by entry; -inf where P(N = n) = 0."""
+
+    def pmf(self, n: ArrayLike) -> Float[Array, "*shape"]:
+        """P(N = n)."""
+        return jnp.exp(self.log_pmf(n))
+
+    def tail(self, n: ArrayLike) -> Float[Array, "*shape"]:
+        """P(N >= n)."""
+        table = jnp.exp(self.log_pmf(jnp.arange(_TAIL_TERMS, dtype=jnp.int32)))
+        sums = jnp.cumsum(table[::-1])[::-1]
+        # A rest of the size of rounding is 0: it would be the probability of every large N.
+        rest = jnp.where(sums[0] < 1.0 - 1e-5, 1.0 - sums[0], jnp.zeros_like(sums[0]))
+        n = jnp.maximum(jnp.asarray(n), 0)
+        inside = jnp.where(n < _TAIL_TERMS, sums[jnp.minimum(n, _TAIL_TERMS - 1)], jnp.zeros_like(rest))
+        return jnp.minimum(inside + rest, jnp.ones_like(rest))
+
+    def log_table(self, n_terms: int) -> np.ndarray:
+        """ln P(N = n) for n = 0 .. n_terms - 1 in float64, on the host; -inf where P(N = n) = 0."""
+        with jax.ensure_compile_time_eval(), jax.enable_x64(True):
+            return np.asarray(self.log_pmf(jnp.arange(n_terms, dtype=jnp.int32)), np.float64)
+
+    def mean(self) -> float:
+        """E N; raises a ValueError if the table of probabilities does not contain nearly all of them."""
+        table = np.exp(self.log_table(_MEAN_TERMS))
+        if not abs(table.sum() - 1.0) <= _MAX_REST:
+            raise ArgumentError(
+                "law",
+                f"must have a method mean, since its probabilities below {_MEAN_TERMS:,} have the sum "
+                f"{table.sum():.6g}",
+            )
+        return float(table @ np.arange(_MEAN_TERMS))
+
+
+@struct
+class OwnDistribution(CountDistribution):
+    """A user's distribution of N with `sample` and `log_pmf` or `pmf`, and defaults for the methods that it lacks."""
+
+    distribution: Any
+
+    def sample(self, key: Key[Array, ""]) -> Int[Array, ""]:
+        return jnp.asarray(self.distribution.sample(key)).astype(jnp.int32)
+
+    def log_pmf(self, n: ArrayLike) -> Float[Array, "*shape"]:
+        if hasattr(self.distribution, "log_pmf"):
+            return self.distribution.log_pmf(n)
+        return jnp.log(self.distribution.pmf(n))
+
+    def tail(self, n: ArrayLike) -> Float[Array, "*shape"]:
+        return self.distribution.tail(n) if hasattr(self.distribution, "tail") else super().tail(n)
+
+    def mean(self) -> float:
+        return float(self.distribution.mean()) if hasattr(self.distribution, "mean") else super().mean()
+
+
+def as_count_distribution(value: Any, name: str) -> CountDistribution:
+    """Return a distribution of N; raise a TypeError if the value lacks `sample`, or both `log_pmf` and `pmf`."""
+    if isinstance(value, CountDistribution):
+        return value
+    has_methods = hasattr(value, "sample") and (hasattr(value, "log_pmf") or hasattr(value, "pmf"))
+    check.instance(name, value, has_methods, "a distribution with the methods sample and log_pmf (or pmf)")
+    if jax.tree_util.all_leaves([value]):
+        raise ArgumentTypeError(name, f"must be a pytree (got {check.quote(value)}); write @jo.struct above its class")
+    return OwnDistribution(value)
+
+
+AnyCountDistribution = Annotated[CountDistribution, Convert(as_count_distribution)]
+"""A distribution of N as an argument."""
+
+
+def as_law(value: Any, name: str) -> Any:
+    """Return a distribution of N, or a function that makes one from the coefficients of a series."""
+    if callable(value) and not hasattr(value, "sample"):
+        return check.instance(name, value, True, "a distribution, or a function that makes one")
+    return as_count_distribution(value, name)
+
+
+def has_known_values(law: CountDistribution) -> bool:
+    """Whether no number of the distribution is traced."""
+    return all(check.concrete_array(leaf) is not None for leaf in jax.tree.leaves(law))

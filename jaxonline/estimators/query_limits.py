@@ -1,0 +1,138 @@
+"""Bias of estimates whose number of copies is limited.
+
+`SeriesEstimator.for_loss(..., max_copies=K)`, `GradientLength.for_loss(..., max_copies=K)` and feature maps with
+`limit_counts(law, D)` draw no more copies than the limit. The mean is then the sum of the first terms of a series, and
+the bias is the sum of the remaining ones. A round of `NoisyKernel` with a dot-product kernel asks for at most
+(1 + K) D copies; with the Gaussian kernel, D1 pairs and D2 factors, for at most (1 + K) (2 D1 + D2).
+"""
+
+import math
+
+import numpy as np
+
+from jaxonline.estimators.count_distributions import FiniteDistribution
+from jaxonline.estimators.count_protocol import CountDistribution
+from jaxonline.estimators.feature_maps import DotProductFeatureMap, FeatureMap, GaussianFeatureMap
+from jaxonline.estimators.gradient_length import GradientLength
+from jaxonline.estimators.series import SeriesEstimator, n_required_terms
+from jaxonline.losses.series import AnySeriesLoss, require_series
+from jaxonline.parameters.numbers import host_float
+from jaxonline.parameters.types import FiniteFloat, NonNegativeFloat, PositiveFloat, Rounds
+from jaxonline.parameters.validation import validate_arguments
+
+_UNLIMITED = 512  # copies; a level beyond it changes no sum in float64
+
+
+@validate_arguments
+def limit_bias(loss: AnySeriesLoss, estimator: SeriesEstimator, mean: FiniteFloat) -> float:
+    """Bias E theta - l'(E X) of a series estimate with a limit: minus the sum of the remaining terms, exactly.
+
+    The terms are gamma_n (E X - c)^n for n beyond the estimator's table. Raises a ValueError if E X is outside the disc
+    of convergence.
+
+    Args:
+        loss: the loss whose derivative is estimated.
+        estimator: made by `SeriesEstimator.for_loss(loss, ..., max_copies=K)`.
+        mean: E X.
+
+    Example:
+        >>> from jaxonline.estimators import Geometric, SeriesEstimator
+        >>> from jaxonline.estimators.query_limits import limit_bias
+        >>> from jaxonline.losses import Exponential
+        >>> estimator = SeriesEstimator.for_loss(Exponential(), Geometric(2.0), second_moment=1.0, max_copies=1)
+        >>> round(limit_bias(Exponential(), estimator, 0.5), 6)  # (-1 + 0.5) + e^-0.5
+        0.106531
+    """
+    centre, n_terms = host_float("centre", estimator.centre), len(estimator.coefficients)
+    needed = n_required_terms(require_series("loss", loss), abs(mean - centre), centre)
+    rest = loss.coefficients(max(needed, n_terms), centre)[n_terms:]
+    return -math.fsum(rest * (mean - centre) ** np.arange(n_terms, n_terms + len(rest)))
+
+
+@validate_arguments
+def round_bias_bound(
+    feature_map: FeatureMap,
+    length: GradientLength,
+    loss: AnySeriesLoss,
+    radius: PositiveFloat,
+    squared_norm: NonNegativeFloat,
+    y_bound: NonNegativeFloat = 0.0,
+) -> float:
+    """Bound on the norm of E g~ Psi~ - g Psi(x), the bias of the gradient of a round with limits.
+
+    Let e bound |E Psi~ - Psi(x)| (`feature_map.bias`), k = |Psi(x)| + e and A = radius k + y_bound + |c|. The factors
+    of g~ have a mean that differs by at most radius e from the right one, so the bias is at most
+    k R(A) + k (f(A) - f(A - radius e)) + e f(A), where f is the majorant of l' and R the part of f beyond the limit.
+
+    Args:
+        feature_map: estimator of the feature map, with `limit_counts` or without a limit.
+        length: estimator of the length of the gradient, with `max_copies` or without a limit.
+        loss: the loss.
+        radius: largest norm of the hypothesis.
+        squared_norm: |x|^2.
+        y_bound: bound on |y| in regression; 0 in classification.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> from jaxonline.estimators import DotProductFeatureMap, Geometric, GradientLength, limit_counts
+        >>> from jaxonline.estimators.query_limits import round_bias_bound
+        >>> feature_map = DotProductFeatureMap(jo.kernels.ExponentialKernel(), limit_counts(Geometric(2.0), 4))
+        >>> length = GradientLength.for_loss(jo.losses.Squared(), Geometric(2.0), second_moment=4.0, max_copies=1)
+        >>> round(round_bias_bound(feature_map, length, jo.losses.Squared(), radius=1.0, squared_norm=0.25), 4)
+        0.0132
+    """
+    error = _feature_bias(feature_map, squared_norm)
+    norm = _feature_norm(feature_map, squared_norm) + error
+    centre = host_float("centre", length.series.centre)
+    reach, change = radius * norm + y_bound + abs(centre), radius * error
+    beyond = loss.tail_bound(len(length.series.coefficients), reach, centre)
+    largest = loss.majorant(reach, centre)
+    moved = largest - loss.majorant(reach - change, centre) if change <= reach else 2.0 * largest
+    return norm * (beyond + moved) + error * largest
+
+
+@validate_arguments
+def limited_regret(
+    feature_map: FeatureMap,
+    length: GradientLength,
+    loss: AnySeriesLoss,
+    radius: PositiveFloat,
+    squared_norm: NonNegativeFloat,
+    n_rounds: Rounds,
+    y_bound: NonNegativeFloat = 0.0,
+) -> float:
+    """Bound on the regret that limits add in a run: 2 radius T times `round_bias_bound`.
+
+    The regret bounds of `jaxonline.bounds` (`noisy_kernel`) hold for the sum over rounds of <E g~ Psi~, w_t - u>, with
+    |w_t|, |u| <= radius. Replacing E g~ Psi~ by the gradient changes each term by at most 2 radius times its bias.
+    Arguments as in `round_bias_bound`, with |x_t|^2 <= `squared_norm` in all of the `n_rounds` rounds.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> from jaxonline.estimators import DotProductFeatureMap, FiniteDistribution, Geometric, GradientLength
+        >>> from jaxonline.estimators.query_limits import limited_regret
+        >>> linear = DotProductFeatureMap(jo.kernels.Linear(), FiniteDistribution([0.0, 1.0]))
+        >>> logistic = jo.losses.Logistic()
+        >>> length = GradientLength.for_loss(logistic, Geometric(2.0), second_moment=1.0, max_copies=9)
+        >>> round(limited_regret(linear, length, logistic, radius=1.0, squared_norm=1.0, n_rounds=1000), 3)
+        0.025
+    """
+    return 2.0 * radius * n_rounds * round_bias_bound(feature_map, length, loss, radius, squared_norm, y_bound)
+
+
+def _feature_bias(feature_map: FeatureMap, squared_norm: float) -> float:
+    """Return the bound on |E Psi~ - Psi(x)| with room for all copies."""
+    law, pair_law = feature_map.law, getattr(feature_map, "pair_law", None)  # type: ignore[attr-defined]
+    pairs = _largest(pair_law or law) if isinstance(feature_map, GaussianFeatureMap) else 0
+    return feature_map.bias(max(1, _largest(law) + 2 * pairs), squared_norm)
+
+
+def _largest(law: CountDistribution) -> int:
+    return len(law.probabilities) - 1 if isinstance(law, FiniteDistribution) else _UNLIMITED
+
+
+def _feature_norm(feature_map: FeatureMap, squared_norm: float) -> float:
+    """Return |Psi(x)|, the root of k(x, x)."""
+    if isinstance(feature_map, DotProductFeatureMap):
+        return math.sqrt(feature_map.kernel.tail_bound(0, squared_norm))
+    return 1.0

@@ -1,0 +1,181 @@
+"""Measured copies: the same runs as with the noise that produced them, and errors or failed runs for missing copies."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from registry import LEARNERS, noisy
+from tiers import some
+
+import jaxonline as jo
+from jaxonline.estimators import KnownCovariance, MeanOfCopies, TwoCopies
+from jaxonline.feedback import CopiesOracle, ReplicatesOracle
+from jaxonline.game.keys import stream_keys
+from jaxonline.parameters.warning_classes import DivergedRunsWarning
+
+D, ROUNDS, MEASURED = 3, 8, 16
+ROWS = np.random.default_rng(0)
+X, Y = ROWS.normal(size=(ROUNDS, D)).astype(np.float32), ROWS.normal(size=ROUNDS).astype(np.float32)
+STREAM = jo.environments.DataStream(X, Y)
+COPIES = X[:, None] + ROWS.normal(size=(ROUNDS, 4, D)).astype(np.float32)
+LABELS = Y[:, None] + ROWS.normal(size=(ROUNDS, 3)).astype(np.float32)
+
+
+def learner(estimator):
+    return jo.GradientLearner(estimator, step_size=0.05)
+
+
+def recorded(feedback, key, measured=MEASURED):
+    """The copies and labels that a feedback with noise draws in the rounds of a run."""
+    oracle_key = stream_keys(key).oracle
+
+    @jax.jit
+    @jax.vmap
+    def measure(t, x, y):
+        oracle = feedback.open(jax.random.fold_in(oracle_key, t), t, x, y, 0.0)
+        indices = jnp.arange(measured, dtype=jnp.int32)
+        return jax.vmap(oracle.reserve(jnp.int32(measured)))(indices), jax.vmap(oracle.label)(indices)
+
+    return measure(jnp.arange(1, ROUNDS + 1, dtype=jnp.int32), jnp.asarray(X), jnp.asarray(Y))
+
+
+PLAYERS = some(
+    ["two copies", "known covariance", "mean of copies", "noisy kernel, Gaussian, ball"],
+    "two copies",
+    "known covariance",
+)
+
+
+@pytest.mark.parametrize("name", PLAYERS)
+def test_recorded_noise_gives_the_run_with_that_noise(name):
+    """The learner of the registry makes the same moves and queries with the noise and with its recorded copies."""
+    entry, key = LEARNERS[name](), jax.random.key(3)
+    feedback = entry.feedback
+    copies, labels = recorded(feedback, key)
+    measured = jo.Replicates(copies, labels, covariance=feedback.noise.covariance)
+    with entry.promotion():
+        _, drawn = jo.play(jo.Game(STREAM, feedback, loss=entry.loss), entry.learner, key, ROUNDS)
+        _, replayed = jo.play(jo.Game(STREAM, measured, loss=entry.loss), entry.learner, key, ROUNDS)
+    most = int(drawn.queries.max())
+    assert most <= MEASURED, "otherwise the run would fail"
+    np.testing.assert_array_equal(drawn.queries, replayed.queries)
+    np.testing.assert_allclose(drawn.y_hat, replayed.y_hat, rtol=1e-5, atol=1e-6)
+    assert np.ptp(np.asarray(drawn.y_hat)) > 0
+
+
+def test_the_oracle_has_the_interface_of_noisy_copies():
+    public = {name for name in vars(CopiesOracle) if not name.startswith("_")}
+    assert public == {name for name in vars(ReplicatesOracle) if not name.startswith("_")}
+
+
+def test_the_oracle_returns_the_measured_rows_and_counts_distinct_copies():
+    oracle = jo.Replicates(COPIES, LABELS).open(None, jnp.int32(3), X[2], Y[2], 0.0)
+    np.testing.assert_array_equal(oracle.copy(1), COPIES[2, 1])
+    np.testing.assert_array_equal(oracle.copies(0, 3), COPIES[2, :3])
+    assert float(oracle.product(1, jnp.ones(D))) == pytest.approx(COPIES[2, 1].sum(), rel=1e-6)
+    assert oracle.queries().item() == 3
+    draw = oracle.reserve(jnp.int32(2))
+    np.testing.assert_array_equal(jax.vmap(draw)(jnp.arange(4)), COPIES[2])
+    assert oracle.queries().item() == 5
+    assert float(oracle.label(2)) == LABELS[2, 2]
+    np.testing.assert_array_equal(oracle.labels(3, jnp.int32(2))[:2], LABELS[2, :2])
+    clean = jo.Replicates(COPIES).open(None, jnp.int32(3), X[2], jnp.asarray(Y[2]), 0.0)
+    assert float(clean.label(7)) == Y[2]
+    assert clean.labels(3, jnp.int32(2)).tolist() == [Y[2]] * 3
+
+
+def test_a_random_number_of_copies_is_answered_in_full_or_with_nan():
+    """Never with a copy that the learner already has."""
+
+    @jax.jit
+    def ask(first_number):
+        oracle = jo.Replicates(COPIES, LABELS).open(None, jnp.int32(1), X[0], Y[0], 0.0)
+        rows = oracle.copies(0, 6, first_number)
+        return rows, oracle.reserve(first_number)(jnp.int32(0)), oracle.labels(6, first_number), oracle.queries()
+
+    rows, first, labels, queries = ask(jnp.int32(4))
+    np.testing.assert_array_equal(rows, np.concatenate([COPIES[0], np.zeros((2, D), np.float32)]))
+    np.testing.assert_array_equal(first, COPIES[0, 0])
+    np.testing.assert_array_equal(labels[:3], LABELS[0])
+    assert np.isnan(labels[3:]).all()
+    assert int(queries) == 8
+    rows, first, *_ = ask(jnp.int32(5))
+    assert np.isnan(rows[:5]).all()
+    assert np.isnan(first).all()
+    assert not rows[5].any()
+    later = jo.Replicates(COPIES).open(None, jnp.int32(ROUNDS + 1), X[0], Y[0], 0.0)
+    assert np.isnan(later.copy(0)).all()
+
+
+@pytest.mark.parametrize("number", [0, 1, 3])
+def test_a_draw_that_is_out_of_range_is_nan(number):
+    draw = jo.Replicates(COPIES).open(None, jnp.int32(1), X[0], Y[0], 0.0).reserve(jnp.int32(number))
+    assert np.isnan(draw(jnp.int32(4))).all()
+    assert np.isnan(draw(jnp.int32(-1))).all()
+
+
+@pytest.mark.long
+def test_a_learner_that_draws_too_many_copies_has_failed_runs():
+    """Algorithm 1: a run fails exactly if a round before the last asks for more copies than are measured."""
+    entry = LEARNERS["noisy kernel, Gaussian, ball"]()
+    copies = np.repeat(X[:, None], 40, axis=1)
+    options = {"n_runs": 40, "n_rounds": ROUNDS, "record_at": list(range(1, ROUNDS + 1))}
+
+    def run(measured):
+        return jo.simulate(jo.Game(STREAM, jo.Replicates(copies[:, :measured])), entry.learner, **options)
+
+    enough = run(40)
+    most = np.diff(enough.queries[0], axis=1, prepend=0)[:, :-1].max(axis=1)  # the last loss precedes the last update
+    measured = int(np.median(most))
+    with pytest.warns(DivergedRunsWarning):
+        few = run(measured)
+    failed = few.first_nonfinite[0] > 0
+    assert 0 < failed.sum() < 40
+    np.testing.assert_array_equal(failed, most > measured)
+    np.testing.assert_allclose(few.cumulative_loss[0, ~failed], enough.cumulative_loss[0, ~failed], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: jo.Replicates(X), "X: must have 3 dimensions"),
+        (lambda: jo.Replicates(np.full_like(COPIES, np.nan)), "X: must be finite"),
+        (lambda: jo.Replicates(COPIES, LABELS[1:]), "y: must have as many rows as X, 8"),
+        (lambda: jo.Replicates(COPIES, Y), "y: must have 2 dimensions"),
+        (lambda: jo.Replicates(COPIES, covariance=[1.0, 2.0]), "covariance: must fit copies of 3 numbers"),
+        (lambda: jo.Replicates(COPIES, covariance=-1.0), "covariance: must be at least 0"),
+        (lambda: jo.Game(jo.environments.DataStream(X[:, :2], Y), jo.Replicates(COPIES)), "X: must have copies"),
+        (lambda: jo.Game(jo.environments.DataStream(X, X), jo.Replicates(COPIES, LABELS)), "y: must be None unless"),
+    ],
+)
+def test_bad_replicates_raise_an_error(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n_rounds", "stream", "message"),
+    [
+        (MeanOfCopies(5), 4, STREAM, "copies: must be at most 4 a round, as many as are measured .got 5"),
+        (TwoCopies(), ROUNDS + 1, STREAM, "n_rounds: must be at most 8, the rounds of Replicates .got 9"),
+        (KnownCovariance(), 4, STREAM, "covariance: must be given to Replicates"),
+        (TwoCopies(), 4, jo.environments.DataStream(X, Y, order="shuffled"), "environment: must be the same in every"),
+    ],
+)
+def test_a_game_that_is_not_measured_raises_an_error_before_the_first_round(estimator, n_rounds, stream, message):
+    game = jo.Game(stream, jo.Replicates(COPIES))
+    with pytest.raises(ValueError, match=message):
+        jo.play(game, learner(estimator), 0, n_rounds)
+    with pytest.raises(ValueError, match=message):
+        jo.simulate(game, learner(estimator), n_runs=2, n_rounds=n_rounds)
+
+
+def test_noise_of_the_comparator_is_measured_for_the_same_rounds():
+    """The feedback of the game is checked if the regret uses its copies, also if the learner has another one."""
+    game = jo.Game(STREAM, jo.Replicates(COPIES), regret=jo.game.NoisyRegret())
+    entrant = jo.Entrant(learner(TwoCopies()), noisy(labels=False))
+    with pytest.raises(ValueError, match="n_rounds: must be at most 8"):
+        jo.play(game, entrant, 0, ROUNDS + 1)
+    assert jo.Replicates(COPIES).traits.max_rounds == ROUNDS
+    with pytest.raises(ValueError, match="mirrored"):
+        jo.Replicates(COPIES).mirrored(-1.0)
