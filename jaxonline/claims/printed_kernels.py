@@ -174,7 +174,7 @@ def printed_gradient_length(
 def printed_radial_surrogate(
     mixture: GaussianMixture, standard_deviation: float, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]
 ) -> Float[Array, ""]:
-    """Surrogate of a Gaussian mixture printed in paper B, appendix E: 2 sigma u < 1 for 2 sigma^2 u (erratum E13)."""
+    """Return the surrogate printed in paper B, appendix E, with 2 sigma u in place of 2 sigma^2 u (erratum E13)."""
     rates = np.asarray(mixture.rates, float)
     check.numbers("2 sigma u", 2.0 * standard_deviation * rates, lt=1.0)
     difference = as_floating(x) - as_floating(x2)

@@ -173,7 +173,7 @@ class GradientLength:
         return 0.5 * ((1 + y) * plus + (1 - y) * minus)
 
     def second_moment(self, factor_moment: float, mean: float | None = None) -> float:
-        """Return E g~^2 exactly if E X^2 of one factor X is `factor_moment`; raise a ValueError if E g~^2 is infinite.
+        """Return the exact E g~^2 for factors X with E X^2 = `factor_moment`; raise a ValueError if E g~^2 is infinite.
 
         Labels are clean in classification. One noisy label y~ adds Var y~ times the mean of the squared weight of y~;
         if E X^2 bounds the second moments of the factors for y = +1 and for y = -1, E g~^2 is at most E y~^2 times the

@@ -58,7 +58,7 @@ class IntervalMethod(Protocol):
 
 
 def _self_normalised_bound(n, fixed, slope, r, log_inverse_level):
-    """Return the largest |sample mean - mean| of the mixture bound with U = fixed + slope * n * distance^2."""
+    """Return the half-width of the interval of the mixture bound, whose variance term depends on this half-width."""
     distance = np.zeros(np.broadcast_shapes(np.shape(fixed), np.shape(r)))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         for _ in range(200):

@@ -92,8 +92,8 @@ def second_moment(
     Args:
         estimator: a function of a key that returns an estimate (arrays as in `unbiased`) or `Capped`.
         limit: the bound on E |theta|^2, the squares summed over all coordinates.
-        exact: the exact E |theta|^2 if it is known; the samples detect a value that is too small, or, under the
-            assumption on the kurtosis, a quarter too large.
+        exact: the exact E |theta|^2 if it is known. The samples detect a value that is too small. Under the assumption
+            on the kurtosis they also detect a value that is 25 % too large.
         level: probability of a wrong verdict.
         kurtosis: largest assumed E |theta|^4 / (E |theta|^2)^2.
         samples: number of samples, instead of the number derived from a first block.

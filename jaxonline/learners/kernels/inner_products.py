@@ -45,7 +45,7 @@ def inner_products(w: Expansion, estimates: MapEstimate, number: Int[Array, ""])
 def _shallow_products(
     w: Expansion, estimates: MapEstimate, number: Int[Array, ""]
 ) -> tuple[Feature, Float[Array, "m"]]:
-    """Return the first `number` estimates and their products with w; the rest, and products without a tensor, are 0."""
+    """Return the first `number` estimates, and their products with w; later estimates, and deep products, are 0."""
 
     def multiply(j):
         psi = estimates.shallow(j)

@@ -57,7 +57,7 @@ COLUMNS = (
 
 
 def by_radius(split: digits.Split) -> np.ndarray:
-    """Return test errors of Lasso [radii, 2]; w is interpolated linearly between penalties."""
+    """Return squared error and error rate of Lasso [radii, 2]; w is interpolated linearly between penalties."""
     n = len(split.y)
     means = digits.full_moments(split, np.arange(n)).mean(n)
     w = digits.solve_lasso(means, PENALTIES, False)
