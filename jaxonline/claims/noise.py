@@ -22,7 +22,7 @@ from jaxonline.claims.printed_bounds import printed_surrogate_kernel, printed_su
 from jaxonline.claims.printed_gradients import PrintedKnownCovariance
 from jaxonline.claims.printed_kernels import printed_lemma7_bound, printed_radial_surrogate
 from jaxonline.claims.registry import SamplingOptions, claim
-from jaxonline.estimators.gradients import GradientEstimator, KnownCovariance, TwoCopies
+from jaxonline.estimators.gradients import GradientEstimator, KnownCovariance, PairsOfCopies, TwoCopies
 from jaxonline.estimators.surrogates import Surrogate, lemma7_bound, radial_surrogate
 from jaxonline.feedback import NoisyCopies
 from jaxonline.feedback.noise import Noise, TwoPoints, gaussian, laplace, student_t, uniform
@@ -92,6 +92,11 @@ def _gradient(estimator, options: SamplingOptions) -> Verification:
 @claim("gradient from two noisy copies", "B, Algorithm 1", printed="unbiased")
 def _two_copies(form: str, options: SamplingOptions) -> Verification:
     return _gradient(TwoCopies(), options)
+
+
+@claim("gradient from all pairs of five noisy copies", "B, Algorithm 1", improved="unbiased")
+def _pairs_of_copies(form: str, options: SamplingOptions) -> Verification:
+    return _gradient(PairsOfCopies(5), options)
 
 
 @claim("gradient from one copy and its covariance", "B, Lemma 2", erratum=11, printed="biased", corrected="unbiased")

@@ -28,6 +28,7 @@ from jaxonline.estimators.gradients import (
     KnownCovariance,
     MeanOfCopies,
     NaiveCopy,
+    PairsOfCopies,
     Regularised,
     TwoCopies,
 )
@@ -53,6 +54,7 @@ __all__ = [
     "KnownCovariance",
     "MeanOfCopies",
     "NaiveCopy",
+    "PairsOfCopies",
     "PolynomialSequenceEstimator",
     "Regularised",
     "SeriesEstimator",

@@ -13,6 +13,7 @@ from jaxonline.claims.registry import run_claims
 from jaxonline.estimators import attribute_pairs, attributes, fourier, sequences, series_moments
 from jaxonline.estimators.count_distributions import Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
+from jaxonline.estimators.gradients import MeanOfCopies, PairsOfCopies
 from jaxonline.estimators.noisy_features import FeatureMap, PairProduct, zero_on_overflow
 from jaxonline.feedback import noise
 from jaxonline.game.masks import mask_of
@@ -217,7 +218,14 @@ def _no_first_estimate(patch):
     patch.setattr(lengths, "_round_queries", count)
 
 
+def _pairs_of_a_copy_with_itself(patch):
+    """The pairs (i, i) are included, which gives the mean of the copies as the instance."""
+    right = MeanOfCopies.__call__
+    patch.setattr(PairsOfCopies, "__call__", lambda self, *args: right(MeanOfCopies(self.n_copies), *args))
+
+
 MUTANTS = {
+    "pairs of a copy with itself": (_pairs_of_a_copy_with_itself, "gradient from all pairs of five noisy copies"),
     "copies of fresh estimates only": (_no_first_estimate, "queries of a round, dot-product kernel: (p/(p^2-p+1))^m"),
     "Gaussian map, width^-n1": (_gaussian_power, "feature map, Gaussian kernel*corrected"),
     "Gaussian map, |x|^2 / width": (_log_clean, "feature map, Gaussian kernel*corrected"),

@@ -138,6 +138,7 @@ def estimators_calls():
         "overhead", lambda c: estimators.cost_aware([1.0], 1.0, overhead=c), (TypeError, ValueError), 0, "1"
     )
     yield from count("n_copies", estimators.MeanOfCopies)
+    yield from count("n_copies", estimators.PairsOfCopies, 2)
     for make in (estimators.FullGradient, estimators.NaiveCopy, lambda loss: estimators.MeanOfCopies(2, loss)):
         yield from thing("loss", make, losses.Squared, lambda y_hat, y: y_hat)
     yield from count("n_attributes", estimators.AttributeGradient, 2)

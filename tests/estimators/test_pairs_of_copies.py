@@ -1,0 +1,94 @@
+"""The mean over all pairs of copies: exact moments, by enumerating all signs of two-point noise in NumPy."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxonline as jo
+from jaxonline.estimators import MeanOfCopies, PairsOfCopies, TwoCopies
+from jaxonline.estimators.gradients import HasGradientMoments, NoisyExample
+from jaxonline.feedback import ReplicatesOracle
+
+N = 3
+X, Y, LABEL_NOISE = np.array([0.6, -0.4]), 0.7, 0.5
+FACTOR = np.array([[0.9, 0.0], [0.4, 0.5]])  # noise: the factor times a vector of two independent signs
+COVARIANCE = FACTOR @ FACTOR.T
+PREDICTORS = np.array([[0.5, -1.0], [1.5, 0.2]])  # w has one of these values, each with probability 1/2
+SIGNS = np.array(list(itertools.product([-1.0, 1.0], repeat=2 * N + 1)))
+COPIES, LABELS = X + SIGNS[:, :-1].reshape(-1, N, 2) @ FACTOR.T, Y + LABEL_NOISE * SIGNS[:, -1]
+
+
+def enumerated(w, pairs):
+    """The mean over the pairs (i, j) of 2 (<w, x_i> - y) x_j, for all signs."""
+    terms = [2 * (COPIES[:, i] @ w - LABELS)[:, None] * COPIES[:, j] for i, j in pairs]
+    return np.mean(terms, axis=0)
+
+
+def estimates(estimator, w):
+    """The estimates of the package for all signs."""
+
+    @jax.jit
+    @jax.vmap
+    def estimate(copies, label):
+        return estimator(None, jnp.asarray(w, jnp.float32), ReplicatesOracle(copies, label[None], label))
+
+    return estimate(jnp.asarray(COPIES, jnp.float32), jnp.asarray(LABELS, jnp.float32))
+
+
+def moments(estimator, mean, second):
+    with jax.enable_x64(True):
+        example = NoisyExample(*map(jnp.asarray, (X, np.float64(Y), COVARIANCE, np.float64(LABEL_NOISE**2))))
+        return [np.asarray(m) for m in estimator.gradient_moments(jnp.asarray(mean), jnp.asarray(second), example)]
+
+
+def noise_trace(estimator, w):
+    """The trace of the exact covariance of the estimate at a fixed w."""
+    mean, _, second = moments(estimator, w, np.outer(w, w))
+    return np.trace(second) - mean @ mean
+
+
+def test_the_estimate_is_the_mean_over_ordered_pairs():
+    w = PREDICTORS[0]
+    np.testing.assert_allclose(
+        estimates(PairsOfCopies(N), w), enumerated(w, itertools.permutations(range(N), 2)), rtol=1e-5, atol=1e-5
+    )
+
+
+def test_the_moments_are_those_of_all_signs():
+    values = [enumerated(w, list(itertools.permutations(range(N), 2))) for w in PREDICTORS]
+    w = np.repeat(PREDICTORS, len(SIGNS), axis=0)
+    g = np.concatenate(values)
+    exact = moments(PairsOfCopies(N), PREDICTORS.mean(axis=0), PREDICTORS.T @ PREDICTORS / 2)
+    cross = w.T @ g / len(g)
+    for found, expected in zip(exact, [g.mean(axis=0), cross + cross.T, g.T @ g / len(g)], strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    assert isinstance(PairsOfCopies(N), HasGradientMoments)
+
+
+def test_the_estimate_is_unbiased_and_pairs_of_a_copy_with_itself_are_not():
+    """With the pairs (i, i) the estimate is that of the mean of the copies, whose bias is 2 Sigma w / n."""
+    w = PREDICTORS[0]
+    gradient = 2 * (w @ X - Y) * X
+    np.testing.assert_allclose(np.mean(estimates(PairsOfCopies(N), w), axis=0), gradient, atol=1e-5)
+    with_itself = enumerated(w, list(itertools.product(range(N), repeat=2)))
+    np.testing.assert_allclose(with_itself.mean(axis=0), gradient + 2 * COVARIANCE @ w / N, rtol=1e-12)
+    np.testing.assert_allclose(estimates(MeanOfCopies(N), w), with_itself, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("w", PREDICTORS)
+def test_all_pairs_vary_less_than_one_pair(w):
+    """All pairs of two copies vary at most as much as one pair, and more copies less; the label's noise remains."""
+    traces = [noise_trace(TwoCopies(), w)] + [noise_trace(PairsOfCopies(n), w) for n in (2, 3, 4, 8, 1000)]
+    assert (np.diff(traces) < 0).all()
+    assert traces[-1] == pytest.approx(4 * LABEL_NOISE**2 * (X @ X), rel=0.05)
+
+
+def test_too_few_copies_raise_an_error():
+    with pytest.raises(ValueError, match="n_copies: must be at least 2"):
+        PairsOfCopies(1)
+    game = jo.Game(jo.environments.DataStream(X[None], np.array([Y])), jo.Replicates(COPIES[:1]))
+    with pytest.raises(ValueError, match="copies: must be at most 3 a round"):
+        jo.play(game, jo.GradientLearner(PairsOfCopies(4), step_size=0.1), 0, 1)
