@@ -8,7 +8,8 @@ For regression losses the factors of g~ are <w, Psi~> - y, with a second moment 
 paper applies Theorems 1 and 2 to regression in Example 1 ("virtually identically"), but these theorems do not contain
 y. If a fair coin decides whether the label is +Y or -Y, the regret of every learner grows with Y, so the paper's bounds
 fail (erratum E19). If labels are noisy, with a new label for each factor, B_y with E y~^2 <= B_y^2 replaces |y| in
-every bound (`moment_bounds(...).y_second`). In classification labels are clean.
+every bound (`moment_bounds(...).y_second`). In classification a noisy label multiplies B_g by at most E y~^2, which is
+1 for clean labels.
 
 The bounds assume an oblivious environment; `RegretBound.in_any_environment` is the bound for other environments
 (erratum E21).
@@ -112,7 +113,7 @@ def noisy_kernel(
         copy_moment: bound on E|x~|^2 in every round (`moment_bounds(...).x_second ** 2`).
         n_rounds: T.
         y_bound: bound on |y|, or on sqrt(E y~^2) if labels are noisy; required for regression losses (else a
-            ValueError).
+            ValueError), and 1 by default in classification.
         pair_moment: bound on E <x~, x~'>^2 (`moment_bounds(...).x_pair ** 2`), used only by the Gaussian kernel's
             feature map; copy_moment^2 when None.
 
@@ -126,12 +127,12 @@ def noisy_kernel(
     """
     pairs = (pair_moment,) if isinstance(feature_map, GaussianFeatureMap) else ()
     feature_moment = feature_map.second_moment(copy_moment, *pairs)
-    series, y_bound = gradient_length.series, _require_y_bound(gradient_length.kind, y_bound)
+    series, (y_bound, label_factor) = gradient_length.series, _effect_of_labels(gradient_length.kind, y_bound)
 
     def length_moment() -> float:
         factors = factor_moment(radius, feature_moment, y_bound, host_float("centre", series.centre))
         drawn = replace(gradient_length, series=replace(series, constant=0.0)).second_moment(factors)
-        return (abs(host_float("constant", series.constant)) + math.sqrt(drawn)) ** 2
+        return label_factor * (abs(host_float("constant", series.constant)) + math.sqrt(drawn)) ** 2
 
     return _theorem4(radius, feature_moment, length_moment, n_rounds)
 
@@ -164,7 +165,7 @@ def noisy_kernel_geometric(
         n_rounds: T.
         y_bound: bound on |y|, or on sqrt(E y~^2) if labels are noisy; required for regression losses (else a
             ValueError). For regression losses the bound evaluates l'_+ at sqrt((p-1) u) + sqrt(p) y_bound (erratum
-            E19).
+            E19). In classification the default is 1, and a larger value multiplies B_g by y_bound^2.
         centre: point of expansion of the series of the loss; adds sqrt(p) |centre| to the argument of l'_+.
 
     Example:
@@ -173,24 +174,25 @@ def noisy_kernel_geometric(
         >>> round(jo.bounds.noisy_kernel_geometric(kernel, loss, 2.0, 1.0, 1.0, 100, y_bound=1.0).value, 9)
         240.0
     """
-    y_bound = _require_y_bound(loss.kind, y_bound)
+    y_bound, label_factor = _effect_of_labels(loss.kind, y_bound)
     if isinstance(kernel, Gaussian):
         feature_moment = GaussianFeatureMap(kernel, Geometric(p)).second_moment(copy_moment)
     else:
         feature_moment = DotProductFeatureMap(kernel, Geometric(p)).second_moment(copy_moment)
 
     def length_moment() -> float:
-        return lemma1_bound(loss, p, factor_moment(radius, feature_moment, y_bound, centre), centre)
+        return label_factor * lemma1_bound(loss, p, factor_moment(radius, feature_moment, y_bound, centre), centre)
 
     return _theorem4(radius, feature_moment, length_moment, n_rounds)
 
 
-def _require_y_bound(kind: str, y_bound: float | None) -> float:
+def _effect_of_labels(kind: str, y_bound: float | None) -> tuple[float, float]:
+    """Return the bound that labels add to the factors of g~, and the number by which they multiply B_g."""
     if kind == "classification":
-        return 0.0
+        return 0.0, max(1.0, y_bound or 1.0) ** 2
     if y_bound is None:
         raise ArgumentError("y_bound", "must be given for a regression loss (got None)")
-    return float(y_bound)
+    return float(y_bound), 1.0
 
 
 def _theorem4(radius: float, feature_moment: float, length_moment: Callable[[], float], n_rounds: int) -> RegretBound:

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy import special
+from scipy import special, stats
 
 from jaxonline.bounds import noisy_kernel_geometric
 from jaxonline.claims.kernels import VARIANCE, X, noisy_point
@@ -151,6 +151,52 @@ def _noisy_labels(form: str, options: SamplingOptions) -> Verification:
 
 def _noisy_label(label: jax.Array, spread: jax.Array, key: jax.Array) -> jax.Array:
     return (label + spread * jax.random.rademacher(key, (), jnp.float32)).astype(jnp.float32)
+
+
+@claim(
+    "length of the gradient, exponential loss, one flipped label", "A, Subroutine 1", cost="exact", improved="unbiased"
+)
+def _one_flipped_label(form: str, options: SamplingOptions) -> Verification:
+    """The label -1, flipped with probability 0.2 and divided by 0.6, gives the mean e^0.6 = 1.822."""
+    estimator, pmf, support = *_exponential_length(), []
+    for y, probability in zip(FLIPPED_LABELS, (1 - FLIP_RATE, FLIP_RATE), strict=True):
+        support += zip(probability * pmf, _combine(estimator, np.arange(len(pmf)), np.full(len(pmf), y)), strict=True)
+    return unbiased(None, math.exp(float(W @ X)), support=[*support, (1 - pmf.sum(), 0.0)])
+
+
+@claim(
+    "length of the gradient, exponential loss, a flipped label for each factor and one more",
+    "A, Subroutine 1",
+    cost="exact",
+    improved="unbiased",
+)
+def _flipped_labels(form: str, options: SamplingOptions) -> Verification:
+    """The same mean from n + 1 labels, if a label has any mean y (here -1); the sum is over the number of flips."""
+    estimator, pmf = _exponential_length()
+    n, flips, outer = (part.ravel() for part in np.indices((len(pmf), len(pmf), 2)))
+    n, flips, outer = n[flips <= n], flips[flips <= n], outer[flips <= n]  # of n labels, and of the one more
+    is_flipped = np.concatenate([outer[:, None], np.arange(len(pmf)) < flips[:, None]], axis=1)
+    probability = pmf[n] * stats.binom.pmf(flips, n, FLIP_RATE) * np.where(outer, FLIP_RATE, 1 - FLIP_RATE)
+    values = _combine(estimator, n, np.where(is_flipped, *FLIPPED_LABELS[::-1]))
+    support = [*zip(probability, values, strict=True), (1 - pmf.sum(), 0.0)]
+    return unbiased(None, math.exp(float(W @ X)), support=support)
+
+
+FLIP_RATE = 0.2
+FLIPPED_LABELS = -1 / (1 - 2 * FLIP_RATE), 1 / (1 - 2 * FLIP_RATE)  # of the target -1: right, flipped
+
+
+def _exponential_length() -> tuple[GradientLength, np.ndarray]:
+    """Return the estimator for the exponential loss, and the probabilities of N in the table of its series."""
+    estimator = GradientLength.for_loss(Exponential(), Geometric(P), float(W @ X) ** 2)
+    return estimator, np.exp(estimator.series.law.log_table(len(estimator.series.coefficients)))
+
+
+def _combine(estimator: GradientLength, n: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the estimates for N = n and the labels y, with the mean of every factor."""
+    values = jnp.full(len(estimator.series.coefficients), W @ X, jnp.float32)
+    combine = jax.vmap(lambda n, y: estimator.combine(values, n, y))
+    return np.asarray(run_compiled(combine, jnp.asarray(n, jnp.int32), jnp.asarray(y, jnp.float32)))
 
 
 def _round_queries(feature_map, law, key):

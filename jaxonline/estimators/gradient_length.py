@@ -2,8 +2,16 @@
 
 The gradient of the loss at w is g Psi(x), with g = y l'(y <w, Psi(x)>) for classification losses and g = l'(<w, Psi(x)>
 - y) for regression losses. The estimate g~ is a `SeriesEstimator` whose factors are y <w, Psi~_j> or <w, Psi~_j> - y,
-with independent estimates Psi~_j of Psi(x). In regression y may be noisy if each factor has a new label. A common label
-y~ of all factors would bias g~: its mean would be that of l'(<w, Psi(x)> - y~). (Paper A has clean labels.)
+with independent estimates Psi~_j of Psi(x).
+
+Labels may be noisy, with E y~ = y. (The labels of paper A are clean; it announces an extension to noisy labels, see
+erratum E22.)
+
+* In regression each factor needs a new label. A common label y~ of all factors would bias g~: its mean would be that of
+  l'(<w, Psi(x)> - y~).
+* In classification, if y is +1 or -1, the clean estimate is an affine function of y, so one noisy label in its place
+  is enough: given N = n and a series about 0, its weight is 1 if n is even and 0 if n is odd.
+* For other y, each of the n factors needs its own label, and g~ is multiplied by one more label.
 
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), Subroutine 1 and
 Lemma 2, with erratum E9 (the y inside the product is missing in print).
@@ -23,7 +31,6 @@ from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.estimators.series_moments import exact_second_moment
 from jaxonline.losses.series import AnySeriesLoss
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import PositiveFloat
 from jaxonline.parameters.validation import validate_arguments
@@ -110,8 +117,8 @@ class GradientLength:
             key: random key, not to be used again.
             fresh: `fresh(key)` returns a new, independent Psi~ (Map_Estimate); it is called n times.
             hypothesis: `hypothesis(psi)` returns <w, Psi~>, for instance sum_i alpha_i Prod(Psi~_i, Psi~).
-            y: target, +1 or -1 for classification (ValueError for a function). In regression `y` may be a function:
-                `y(key)` returns a new noisy label for each factor.
+            y: target, +1 or -1 for classification, or an unbiased noisy label of such a target. It may be a function:
+                `y(key)` returns a new noisy label. In regression it is called for each factor, in classification once.
         """
         n_key, key = jax.random.split(key)
         return self.estimate_given(key, self.series.law.sample(n_key), fresh, hypothesis, y)
@@ -138,12 +145,10 @@ class GradientLength:
         used = jnp.where(n < max_factors, n, 0)
         values, queries, overflow = jax.lax.fori_loop(jnp.int32(0), used, add_factor, start)
         if callable(y):
-            if self.kind == "classification":
-                raise ArgumentError("y", f"must be +1 or -1 for a classification loss (got {y!r})")
             label_keys = jax.vmap(lambda j: jax.random.fold_in(key, j))(
                 jnp.arange(max_factors, 2 * max_factors, dtype=jnp.uint32)
             )
-            labels = jax.vmap(y)(label_keys)
+            labels = y(label_keys[0]) if self.kind == "classification" else jax.vmap(y)(label_keys)
         else:
             labels = y
         return LengthEstimate(self.combine(values, n, labels), used, queries, overflow)
@@ -151,21 +156,28 @@ class GradientLength:
     def combine(self, values: Float[Array, "m"], n: Int[Array, ""], y: ArrayLike) -> Float[Array, ""]:
         """Compute g~ conditional on N = n from the first n of the values <w, Psi~_j>.
 
-        In regression `y` may hold a noisy label for each value [m]; in classification it is a number. If n > m, the
-        computed g~ is the constant of the series. The event n > m has the probability `series.law.tail(m + 1)` and
-        causes a bias of at most `loss.tail_bound(m + 1, |y <w, Psi(x)>|)`.
+        In regression `y` may hold a noisy label for each value [m]. In classification a number `y` is +1, -1 or an
+        unbiased noisy label of such a target. An array of [1 + m] independent noisy labels may have any mean y: label 0
+        multiplies g~, and the other labels multiply the values.
+
+        If n > m, the computed g~ is the constant of the series. The event n > m has the probability
+        `series.law.tail(m + 1)` and causes a bias of at most `loss.tail_bound(m + 1, |y <w, Psi(x)>|)`.
         """
         y, n = jnp.asarray(y, values.dtype), jnp.asarray(n, jnp.int32)
         n = jnp.where(n <= values.shape[0], n, len(self.series.coefficients))  # beyond the table: no term
         if self.kind == "regression":
             return self.series.estimate_from(values - y, n)
-        return y * self.series.estimate_from(y * values, n)
+        if y.ndim:
+            return y[0] * self.series.estimate_from(y[1:] * values, n)
+        plus, minus = self.series.estimate_from(values, n), -self.series.estimate_from(-values, n)  # for y = +1, -1
+        return 0.5 * ((1 + y) * plus + (1 - y) * minus)
 
     def second_moment(self, factor_moment: float, mean: float | None = None) -> float:
         """Return the exact E g~^2 for factors X with E X^2 = `factor_moment`; raise a ValueError if E g~^2 is infinite.
 
-        Labels are +1 and -1 in classification. In regression E X^2 = E (<w, Psi~> - y~)^2 contains the noise of the
-        labels. `mean` is E X; it is required (otherwise a ValueError) only if the series has a constant outside the
-        draw.
+        Labels are clean in classification. One noisy label y~ adds Var y~ times the mean of the squared weight of y~;
+        if E X^2 bounds the second moments of the factors for y = +1 and for y = -1, E g~^2 is at most E y~^2 times the
+        result. In regression E X^2 = E (<w, Psi~> - y~)^2 contains the noise of the labels. `mean` is E X; it is
+        required (otherwise a ValueError) only if the series has a constant outside the draw.
         """
         return exact_second_moment(self.series, factor_moment, mean)

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
 from jaxonline import random
+from jaxonline.feedback.flipped_labels import FlippedLabels as FlippedLabels
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import set_field, static, struct
@@ -381,8 +382,7 @@ class Mirrored:
 
     def __post_init__(self):
         if getattr(self.law, "symmetric", False) is not True:
-            problem = f"must be symmetric to be mirrored (got {self.law!r}); declare it with symmetric = True"
-            raise ArgumentError("noise", problem)
+            raise ArgumentError("noise", f"must be symmetric to be mirrored (got {self.law!r}); set symmetric = True")
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
         """Return one draw of the distribution, times the sign."""

@@ -67,6 +67,7 @@ from jaxonline.learners.linear.winnow import Winnow
 from jaxonline.learners.wrappers.batch_conversion import BatchPredictor, online_to_batch
 from jaxonline.learners.wrappers.bold import BOLD
 from jaxonline.learners.wrappers.doubling import Doubling
+from jaxonline.learners.wrappers.held_out import HeldOutRisk, held_out_risk
 from jaxonline.learners.wrappers.update_on_arrival import UpdateOnArrival
 from jaxonline.learners.wrappers.with_features import WithFeatures
 
@@ -106,6 +107,7 @@ __all__ = [
     "GradientState",
     "Halving",
     "Hedge",
+    "HeldOutRisk",
     "InverseSqrt",
     "InverseTime",
     "KernelGradient",
@@ -136,5 +138,6 @@ __all__ = [
     "WithFeatures",
     "aer",
     "aerr",
+    "held_out_risk",
     "online_to_batch",
 ]

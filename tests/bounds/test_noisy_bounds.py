@@ -104,6 +104,18 @@ def test_noisy_kernel_contains_the_closed_forms(kernel):
             np.testing.assert_allclose(general[:5], closed[:5], rtol=1e-12)
 
 
+def test_noisy_labels_multiply_the_second_moment_in_classification():
+    """Labels flipped at rate q have E y~^2 = (1 - 2q)^-2; clean labels change nothing."""
+    feature_map, loss = DotProductFeatureMap(ExponentialKernel(), Geometric(1.5)), SmoothedHinge(0.5)
+    length = GradientLength.for_loss(loss, Geometric(1.5), 1.0)
+    for bound in (
+        lambda *y: noisy_kernel(feature_map, length, 0.3, 0.4, 100, *y),
+        lambda *y: noisy_kernel_geometric(ExponentialKernel(), loss, 1.5, 0.3, 0.4, 100, *y),
+    ):
+        assert bound(1.0) == bound()
+        np.testing.assert_allclose(bound(1 / 0.6).G, bound().G / 0.36, rtol=1e-12)
+
+
 def test_optimal_distributions_have_smaller_bounds():
     """With at most as many copies as for the paper's distribution."""
     geometric = DotProductFeatureMap(ExponentialKernel(), Geometric(1.5))

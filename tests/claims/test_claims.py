@@ -290,6 +290,25 @@ def test_one_noisy_label_for_all_factors_is_biased(monkeypatch):
     assert math.erf(0.5) * (1 + found.bias) == pytest.approx(math.erf(1.0) / 2, abs=math.erf(0.5) * found.half_width)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "wrong", "mean"),
+    [
+        ("*one flipped label", lambda y: 0.6 * y, 0.8 * math.exp(0.6) - 0.2 * math.exp(-0.6)),  # not divided by 1 - 2q
+        ("*flipped label for each factor*", lambda y: 0.0 * y + y[0], 0.8 * math.exp(1.0) / 0.6 - 0.2 / 0.6 / math.e),
+    ],
+)
+def test_labels_that_are_biased_or_repeated_are_detected(monkeypatch, pattern, wrong, mean):
+    """The claims hold; with a wrong label, as in each claim's mutant, the mean is the known wrong one."""
+    one = GradientLength.combine
+    (right,) = run_claims(pattern, mesh=ONE)
+    assert right.as_expected
+    assert right.verification.method == "enumeration"
+    monkeypatch.setattr(GradientLength, "combine", lambda self, values, n, y: one(self, values, n, wrong(y)))
+    (mutant,) = run_claims(pattern, mesh=ONE)
+    assert mutant.verification.verdict == "biased"
+    assert math.exp(0.6) * (1 + mutant.verification.bias) == pytest.approx(mean, rel=1e-5)
+
+
 @pytest.mark.long
 def test_a_wrong_series_coefficient_changes_the_verdict(monkeypatch):
     """gamma_7 of the exponential loss times 1.3: 4e-5 of the sum, and yet the verdict changes, because the terms

@@ -99,12 +99,57 @@ def test_a_new_noisy_label_for_each_factor_is_unbiased(x64):
     np.testing.assert_allclose(estimator.second_moment(moment), math.fsum(strata), rtol=1e-12)
 
 
-def test_classification_rejects_noisy_labels():
-    estimator = GradientLength.for_loss(Exponential(), Geometric(2.0), 0.36)
-    feature_map = DotProductFeatureMap(Linear(), minimum_variance([0.0, 1.0], 1.0))
-    fresh = lambda key: feature_map.estimate_given(key, jnp.int32(1), lambda k: jnp.ones(1), 1)  # noqa: E731
-    with pytest.raises(ValueError, match=r"\by\b.*<function"):
-        estimator.estimate(jax.random.key(0), fresh, lambda psi: prod(psi, psi), lambda key: jnp.float32(1.0))
+RATE = 0.2  # of flipped labels
+
+
+def flipped(target, scale=1 / (1 - 2 * RATE)):
+    """The two values of a noisy label and their probabilities."""
+    return target * scale * np.array([1.0, -1.0]), np.array([1 - RATE, RATE])
+
+
+@pytest.mark.parametrize(("loss", "y", "options"), [case for case in CASES if case[0].kind == "classification"])
+def test_one_noisy_label_is_unbiased_in_classification(loss, y, options, x64):
+    """All strata at the mean value, both labels: the mean is the gradient. The second moment is the clean one plus the
+    variance of the label times the mean square of its weight. The flipped label itself (y or -y) has another mean."""
+    estimator = GradientLength.for_loss(
+        loss, Geometric(1.5), factor_moment(loss, y, **options), n_terms=TERMS, **options
+    )
+    p, values = np.exp(Geometric(1.5).log_table(TERMS)), np.full((TERMS, TERMS), MEAN)
+    clean, at_zero = (np.asarray(combine(estimator, values, np.arange(TERMS), label), float) for label in (y, 0.0))
+    beyond = (1 - p.sum()) * float(estimator.series.constant)
+    for scale in (1 / (1 - 2 * RATE), 1.0):
+        labels, weights = flipped(y, scale)
+        strata = [np.asarray(combine(estimator, values, np.arange(TERMS), label), float) for label in labels]
+        mean = weights @ [p @ own + beyond * label for own, label in zip(strata, labels, strict=True)]
+        if scale == 1.0:
+            assert abs(mean / target(loss, y) - 1) > 0.05
+            continue
+        np.testing.assert_allclose(mean, target(loss, y), rtol=1e-9)
+        squares = weights @ np.square(strata)
+        np.testing.assert_allclose(squares, clean**2 + (scale**2 - 1) * (clean - at_zero) ** 2, rtol=1e-9, atol=1e-300)
+        assert (p @ squares) <= scale**2 * (p @ np.maximum(clean**2, (2 * at_zero - clean) ** 2)) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("loss", "y", "options"), [(Exponential(), -0.7, {}), (SmoothedHinge(1.0), 0.4, {"centre": 1.0})]
+)
+def test_a_label_for_each_factor_and_one_more_is_unbiased_for_any_target(loss, y, options, x64):
+    """Stratum n with all 2^(n+1) labels has the mean gamma_n y (y a - c)^n / p_n, and all strata that of the loss's
+    gradient; one label used twice has another mean."""
+    estimator = GradientLength.for_loss(loss, Geometric(1.5), 1.0, n_terms=TERMS, **options)
+    p, values = np.exp(Geometric(1.5).log_table(TERMS)), jnp.full(TERMS, MEAN)
+    (labels, weights), n_tested = flipped(y), 5
+    draws = np.array(list(itertools.product((0, 1), repeat=n_tested + 1)))
+    rows = np.pad(labels[draws], ((0, 0), (0, TERMS - n_tested)), constant_values=9.0)
+    many = jax.jit(jax.vmap(GradientLength.combine, in_axes=(None, None, None, 0)))
+    gammas = loss.coefficients(TERMS, options.get("centre", 0.0))
+    terms = gammas * y * (y * MEAN - options.get("centre", 0.0)) ** np.arange(TERMS)
+    for n in range(n_tested + 1):
+        found = np.asarray(many(estimator, values, n, rows), float)
+        np.testing.assert_allclose(np.prod(weights[draws], axis=1) @ found, terms[n] / p[n], rtol=1e-11)
+    same = np.asarray(many(estimator, values, 1, np.repeat(labels[:, None], 1 + TERMS, axis=1)), float)
+    assert abs(weights @ same / (terms[1] / p[1]) - 1) > 0.3
+    np.testing.assert_allclose(terms.sum(), target(loss, y), rtol=1e-11)
 
 
 @pytest.mark.long

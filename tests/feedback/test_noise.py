@@ -145,6 +145,26 @@ def test_custom_noise_may_depend_on_round_and_instance():
         np.testing.assert_allclose(oracle.covariance, np.diag((t * np.asarray(x)) ** 2), rtol=1e-6)
 
 
+@pytest.mark.parametrize("rate", [0.0, 0.2])
+def test_flipped_labels_have_mean_y_and_are_flipped_at_the_rate(rate):
+    """40,000 labels of 1 and as many of -1: the share of flips lies within 5.5 standard errors (false alarm 4e-8)."""
+    feedback = jo.NoisyCopies(gaussian(1.0), label_noise=jo.noise.FlippedLabels(rate))
+    y = jnp.repeat(jnp.array([1.0, -1.0], jnp.float32), 40_000)
+    labels = np.asarray(draw_labels(feedback, y), float)
+    np.testing.assert_allclose(np.abs(labels), 1 / (1 - 2 * rate), rtol=1e-6)
+    flips = labels * np.asarray(y) < 0
+    for share in (flips[:40_000].mean(), flips[40_000:].mean()):
+        assert abs(share - rate) <= 5.5 * np.sqrt(rate * (1 - rate) / 40_000)
+    variance = feedback.label_noise.covariance_at(jnp.int32(1), jnp.array([-1.0]))
+    np.testing.assert_allclose(variance, [[1 / (1 - 2 * rate) ** 2 - 1]], rtol=1e-6)
+
+
+@jax.jit
+def draw_labels(feedback, y):
+    keys = jax.random.split(jax.random.key(3), len(y))
+    return jax.vmap(lambda key, y: feedback.open(key, jnp.int32(1), jnp.zeros(2), y, y).label())(keys, y)
+
+
 def test_custom_noise_is_checked():
     x, t, key = jnp.ones(2), jnp.int32(1), jax.random.key(0)
     with pytest.raises(ValueError, match="draw: must return the shape"):

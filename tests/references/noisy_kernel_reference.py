@@ -114,8 +114,8 @@ class Loss:
 class Round(NamedTuple):
     """What happens in a round: the clean x (for the referee's prediction only), y, the draws of the learner.
 
-    `y` is the clean label, or, for a regression loss, the noisy ones that the n factors of the gradient length take,
-    one each. `fresh` holds the n estimates of the gradient length; it may hold fewer where the series has no n-th term.
+    `y` is the label, clean or noisy; a regression loss has a noisy one for each of the n factors of the gradient
+    length. `fresh` holds the n estimates of the gradient length; it may hold fewer where the series has no n-th term.
     """
 
     x: np.ndarray
@@ -160,8 +160,10 @@ def double_sum(alphas: Sequence[float], products: np.ndarray) -> float:
 
 
 def grad_length_estimate(loss: Loss, n: int, values: Sequence[float], y: float | Sequence[float]) -> float:
-    """Subroutine 1, from the values <w, Psi~_tj> of the fresh estimates, and the label or a label for each of them."""
-    classification = loss.kind == "classification"
+    """Subroutine 1, from the values <w, Psi~_tj> of the fresh estimates, and the label or a label for each of them.
+
+    In classification y^2 = 1, so that g~ as a polynomial in y has only two different powers of y.
+    """
     labels = [y] * n if np.ndim(y) == 0 else y
     gamma = 0.0 if n == 0 and loss.constant_outside else loss.gamma(n)
     length = 0.0
@@ -169,11 +171,16 @@ def grad_length_estimate(loss: Loss, n: int, values: Sequence[float], y: float |
         if len(values) < n:
             raise ValueError(f"fresh: .*got {len(values)}")
         length = gamma / loss.law(n)
+    if loss.kind == "classification":
+        polynomial = np.polynomial.Polynomial([length])
+        for value in values[:n] if gamma != 0.0 else ():
+            polynomial *= np.polynomial.Polynomial([-loss.centre, value])
+        polynomial = (polynomial + loss.constant_outside * loss.gamma(0)) * np.polynomial.Polynomial([0.0, 1.0])
+        return float(sum(c * (y if power % 2 else 1.0) for power, c in enumerate(polynomial.coef)))
+    if gamma != 0.0:
         for value, label in zip(values[:n], labels[:n], strict=True):
-            length *= (label * value if classification else value - label) - loss.centre
-    if loss.constant_outside:
-        length += loss.gamma(0)
-    return y * length if classification else length
+            length *= value - label - loss.centre
+    return length + loss.constant_outside * loss.gamma(0)
 
 
 def algorithm_1(kernel: Kernel, loss: Loss, rounds: Sequence[Round], eta_over_sqrt_T: float, B_w: float) -> Record:

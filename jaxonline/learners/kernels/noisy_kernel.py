@@ -2,11 +2,11 @@
 
 Each round the learner computes, from a random number of noisy copies of the hidden instance, unbiased estimates Psi~_t
 of the feature vector and g~_t of the length of the gradient, and moves w by -step g~_t Psi~_t. The learner knows only a
-bound on the variance of the noise. The paper assumes clean labels. With noisy labels the estimate g~_t, a product of
-factors <w, Psi~_j> - y, is unbiased only if each factor has a noisy label of its own. Source: "Online learning of noisy
-data with kernels" (COLT 2010), Algorithm 1, Subroutines 1 to 7, with errata E6, E8 (the paper prints sqrt(B_w)/n~ for
-sqrt(B_w/n~)) and E9. A recurrence for the norm of w, and the storage of w as tensors and copies (`expansion`), reduce
-the cost of a run from O(T^3) to O(T^2).
+bound on the variance of the noise. The paper assumes clean labels. With noisy labels the estimate g~_t is unbiased in
+classification from one label, and in regression if each factor <w, Psi~_j> - y~_j has a label of its own
+(`GradientLength`). Source: "Online learning of noisy data with kernels" (COLT 2010), Algorithm 1, Subroutines 1 to 7,
+with errata E6, E8 (the paper prints sqrt(B_w)/n~ for sqrt(B_w/n~)), E9 and E22. A recurrence for the norm of w, and the
+storage of w as tensors and copies (`expansion`), reduce the cost of a run from O(T^3) to O(T^2).
 """
 
 import warnings
@@ -22,7 +22,7 @@ from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
-from jaxonline.game.traits import FeedbackTraits, LearnerTraits
+from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.gradient.step_sizes import StepSize
 from jaxonline.learners.kernels import expansion
 from jaxonline.learners.kernels.capacity import Storage
@@ -32,7 +32,6 @@ from jaxonline.learners.kernels.map_estimate import MapEstimate, Requests
 from jaxonline.learners.vectors import zeros_like_vector
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Positive
 
@@ -57,9 +56,8 @@ class NoisyKernelInfo(NamedTuple):
 class NoisyKernel(LearnerDefaults):
     """Noisy kernel learner (paper A, Algorithm 1): gradient descent in an RKHS from a random number of noisy copies.
 
-    In regression labels may be noisy: factor j of g~ uses label j, so a round asks for as many labels as g~ has
-    factors. Labels cost nothing. In classification noisy labels raise a ValueError at binding to a game. The gradient
-    contains y times a series of y <w, Psi>, and noisy labels y bias this product for any number of labels.
+    Labels may be noisy. In regression factor j of g~ uses label j, so a round asks for as many labels as g~ has
+    factors. In classification targets are +1 and -1, and a round asks for one label. Labels cost nothing.
 
     Args:
         feature_map: estimator of the feature map (`DotProductFeatureMap`, `GaussianFeatureMap`).
@@ -104,15 +102,6 @@ class NoisyKernel(LearnerDefaults):
     def overflow_probability(self, n_rounds: int) -> float:
         """Return a bound on the probability that a run of `n_rounds` has no room for a copy."""
         return self.storage.overflow_probability(self.feature_map, self.gradient_length, n_rounds)
-
-    def check_feedback(self, feedback: FeedbackTraits) -> None:
-        """Raise a ValueError for noisy labels in classification."""
-        if self.gradient_length.kind == "classification" and feedback.label_noise is not None:
-            raise ArgumentError(
-                "label_noise",
-                "must be None for NoisyKernel with a classification loss, since noisy labels bias the gradient "
-                f"(got {feedback.label_noise!r})",
-            )
 
     def init(self, key: Key[Array, ""], specs: Specs) -> NoisyKernelState:
         """Return w = 0; instances must be vectors."""

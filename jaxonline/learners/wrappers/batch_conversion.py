@@ -54,18 +54,20 @@ def online_to_batch(
     loss: Annotated[Any, Component("loss")],
     hypothesis: Annotated[Callable[[PyTree], PyTree], Takes("the learner's state")] | None = None,
     seed: RandomKey = 0,
+    feedback: Annotated[Any, Component("feedback")] | None = None,
 ) -> BatchPredictor:
     """Run a learner once over the rows in their order, and average its hypotheses.
 
     Args:
-        learner: a learner with full information whose prediction is linear in the hypothesis.
+        learner: a learner whose prediction is linear in the hypothesis.
         X: instances.
         y: outcomes.
         loss: `loss(y_hat, y)`, convex in the prediction.
         hypothesis: `hypothesis(state)` returns the hypothesis, in which the next prediction is linear. The default is
             the vector w of predictions <w, x>: the learner's `w(state)`, or else the state if it is an array, or else
             the state's `average` or `w`. The function checks that the learner predicts with this vector.
-        seed: seed of the learner's random numbers.
+        seed: seed of the random numbers of the learner and of the feedback.
+        feedback: feedback of the learner, by default full information. The losses in M are those on the clean rows.
 
     Raises:
         TypeError: `hypothesis` is None, and the learner predicts with none of the default vectors.
@@ -82,7 +84,7 @@ def online_to_batch(
         (True, 0.153)
     """
     check.rows("X", X, "y", y)
-    game = Game(DataStream(X, y), FullInformation(), loss=loss)
+    game = Game(DataStream(X, y), FullInformation() if feedback is None else feedback, loss=loss)
     bound = bind(game, learner)
     n_rounds = len(np.asarray(y))
     key = check.as_key("seed", seed)

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.fast_compile
 T, D = 60, 3
 CHANNEL = jo.NoisyCopies(jo.noise.gaussian(0.05))
 NOISY_LABELS = jo.NoisyCopies(jo.noise.gaussian(0.05), label_noise=jo.noise.gaussian(0.09))
+FLIPPED_LABELS = jo.NoisyCopies(jo.noise.gaussian(0.05), label_noise=jo.noise.FlippedLabels(0.2))
 BEST = best_feature_map(Gaussian(1.5), 1.0, overhead=1.0)
 MAPS = {  # those with tables, and those with the paper's laws, are one program each
     "gaussian": GaussianFeatureMap(Gaussian(2.0), padded(Geometric(2.0)), padded(Geometric(2.5))),
@@ -69,6 +70,9 @@ def rounds_of(learner, X, y, run_key, channel):
     if channel is NOISY_LABELS:
         y = labels(channel, y, run_key, 24)
         assert np.ptp(y, axis=1).min() > 0.1, "the labels of a round differ"
+    if channel is FLIPPED_LABELS:
+        y = labels(channel, y, run_key, 1)[:, 0]
+        np.testing.assert_allclose(np.abs(y), 1 / 0.6, rtol=1e-12)
     return [
         reference.Round(X[t], y[t], draws.psi(t), int(n), [draws.psi(t, j) for j in range(1, 1 + int(n))])
         for t, n in enumerate(draws.n)
@@ -86,12 +90,15 @@ def rounds_of(learner, X, y, run_key, channel):
 )
 def test_noisy_kernel_equals_the_pseudocode(x64, kernel, loss, radius):
     """float64, 1e-9: predictions and |w|^2 by the double sum, with deep levels in tensors or in rows. In regression
-    with the Gaussian kernel labels are noisy, and each factor has its own."""
+    with the Gaussian kernel labels are noisy, and each factor has its own; with the paper's law for the exponential
+    kernel or the exponential loss, labels are flipped, and each round has one."""
     feature_map, loss = MAPS[kernel], LOSSES[loss]
     learner = learner_of(feature_map, loss, radius)
     X, y = stream(loss)
     key = jax.random.key(5)
     channel = NOISY_LABELS if "gaussian" in kernel and loss.kind == "regression" else CHANNEL
+    if kernel == "exponential, the paper's law" or loss is LOSSES["exponential"]:
+        channel = FLIPPED_LABELS
     _, history = jo.play(game_of(loss, channel), learner, key, T)
     rounds = rounds_of(learner, X, y, key, channel)
 
@@ -149,23 +156,6 @@ def test_bad_arguments_are_named():
         jo.replace(learner, storage=3)
     with pytest.raises(ValueError, match=r"^n_chunks\b"):
         Storage(1, 1, 0, 1, 0)
-
-
-def test_noisy_labels_are_rejected_in_classification():
-    """The error comes before the first round, also for a learner of features, and for an adversary's noise."""
-    learner = learner_of(MAPS["exponential"], Exponential(), 1.0)
-    features = jo.estimators.FourierFeatures(np.eye(D, 2, dtype=np.float32))
-    aimed = jo.AdversarialCopies(jo.environments.adversaries.ChasingNoise(0.1), label_noise=jo.noise.gaussian(0.01))
-    entrants = [
-        jo.Entrant(learner, NOISY_LABELS),
-        jo.Entrant(learner, aimed),
-        jo.Entrant(jo.sweep([learner, learner]), NOISY_LABELS),
-        jo.Entrant(jo.learners.WithFeatures(learner, features), NOISY_LABELS),
-    ]
-    for entrant in entrants:
-        with pytest.raises(ValueError, match=r"^label_noise\b"):
-            jo.simulate(game_of(Exponential()), {"a": entrant}, n_runs=2, n_rounds=3)
-    learner_of(MAPS["exponential"], SmoothedAbsolute(0.3), 1.0).check_feedback(NOISY_LABELS.traits)
 
 
 def test_a_truncated_series_warns():

@@ -122,6 +122,12 @@ FIELDS = {
         "--data folder": "--data ... got folder",
         "--sets Airfol": "did you mean 'Airfoil'?",
     },
+    "reproduce noisy-generalisation": {
+        "--noise-variance 0": "--noise-variance ... got 0",
+        "--held-out 1": "--held-out ... got 1",
+        "--runs 1": "--runs ... got 1",
+        "--rounds 15": "--rounds ... got 15",
+    },
     "reproduce impossibility": {
         "--radius 1": "--radius ... got 1",
         "--rounds 15": "--rounds ... got 15",
