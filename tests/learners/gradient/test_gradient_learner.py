@@ -55,6 +55,11 @@ def mean_of_four(w, seen):
     return 2 * (np.dot(w, x) - seen.label) * x
 
 
+def pairs_of_three(w, seen):
+    pairs = [(i, j) for i in range(3) for j in range(3) if i != j]
+    return sum(2 * (np.dot(w, seen.copies[i]) - seen.label) * seen.copies[j] for i, j in pairs) / 6
+
+
 def l2_ball(w, radius):
     size = np.sqrt(np.sum(w**2))
     return w if size <= radius else w * (radius / size)
@@ -138,6 +143,7 @@ LOOPS = {
     "known covariance, as printed": Loop(printed, lambda t: 0.03, lambda w: l2_ball(w, 0.9)),
     "naive copy": Loop(naive, lambda t: 0.05),
     "mean of copies": Loop(mean_of_four, lambda t: 0.1 / np.sqrt(t), lambda w: l2_ball(w, 0.6)),
+    "pairs of copies": Loop(pairs_of_three, lambda t: 0.1 / np.sqrt(t), lambda w: l2_ball(w, 0.6)),
 }
 
 
