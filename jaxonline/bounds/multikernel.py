@@ -227,7 +227,7 @@ def _one_kernel_regret(
 
 
 def _log_term(features: Features, y_bound: float, T: np.ndarray, regularizer: float) -> np.ndarray:
-    """Return the regret bound of VAW against w = 0 (Eq. 12): (weights Y^2 / 2) ln(1 + rho^2 T / (lambda weights))."""
+    """Return the regret bound of VAW against w = 0 (Eq. 12), (n Y^2 / 2) ln(1 + rho^2 T / (lambda n)) for n weights."""
     norm2 = features.variance * features.frequencies
     growth = np.log1p(norm2 * T / (features.effective(regularizer) * features.weights))
     return features.weights * y_bound**2 / 2 * growth

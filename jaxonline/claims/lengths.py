@@ -252,7 +252,8 @@ def _gaussian_query_tail(form: str, options: SamplingOptions) -> Verification:
 def _limited_round(form: str, options: SamplingOptions) -> Verification:
     """Compare |E g~ Psi~ - g Psi(x)|, from the first terms of both series, with `round_bias_bound`.
 
-    The hypothesis is w = 0.9 Psi(x) / |Psi(x)|, so that <w, E Psi~> and |E Psi~| are sums over the levels.
+    The hypothesis is w = 0.9 Psi(x) / |Psi(x)|, so that <w, E Psi~> and |E Psi~| are sums over the terms of the
+    kernel's series.
     """
     loss, radius, s = SmoothedAbsolute(1.0), 0.9, float(X @ X)
     feature_map = DotProductFeatureMap(ExponentialKernel(), limit_counts(Geometric(P), 2))

@@ -119,7 +119,7 @@ class Row:
         """Return all fields of the row for a file, with None for unknown values.
 
         `bias`, `half_width`, `detectable` and `cap_bias` are in units of the target (for claims on bounds they refer to
-        value / bound - 1). Second moments are in units of the estimator.
+        value / bound - 1). Second moments are in squared units of the estimator.
         """
         claim, verification = self.claim, self.verification
         return {

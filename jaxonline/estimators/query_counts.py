@@ -55,7 +55,7 @@ def round_query_probabilities(feature_map: FeatureMap, law: AnyCountDistribution
     Args:
         feature_map: estimator of the feature vectors.
         law: distribution of N (`gradient_length.series.law`).
-        n_terms: length of the result. The time grows as its cube.
+        n_terms: length of the result. The computing time grows as the cube of this length.
 
     Example:
         >>> import jaxonline as jo

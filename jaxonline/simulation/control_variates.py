@@ -196,7 +196,7 @@ def add_control_variates(teams: Iterable[Team]) -> list[tuple[Entrant, dict[str,
 
 
 def _is_known(team: Team) -> bool:
-    """Return whether the exact expected loss of the team's learners, without projection, is known."""
+    """Return whether the exact expected loss of these learners would be known if they had no projection."""
     learner, feedback, game = team.entrant.learner, team.entrant.feedback, team.game
     if not isinstance(learner, GradientLearner) or not isinstance(feedback, NoisyCopies):
         return False

@@ -137,7 +137,7 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
         return numbers[dropped][(*(slice(None) for i in dropped if i != 0), *axes[3:])]
 
     def _read(self, *at: np.ndarray) -> np.ndarray:
-        """Read the numbers at positions of each axis, chunk by chunk; a broadcast view if equal along an axis."""
+        """Read the numbers at positions of each axis, as a broadcast view if the numbers are equal along an axis."""
         learners, runs = at[:2]
         here = tuple(i for i, axis in enumerate(self._axes) if axis not in self._spec.dims)
         known = self._known[

@@ -111,7 +111,7 @@ class MapEstimate(NamedTuple):
         return Feature(psi.level, log_beta, scale, _rows(twos, rows, level))
 
     def deep(self, j: Int[Array, ""], psis: Feature) -> Feature:
-        """Return the j-th estimate with its factors, for a deep level; `psis`, from `shallow`, contain the scale."""
+        """Return the j-th estimate and its list of factors, if it has many factors; `psis` come from `shallow`."""
         level, log_beta, scale = (
             select_entry(values, j) for values in (self.requests.levels, psis.log_beta, psis.scale)
         )
