@@ -102,7 +102,7 @@ class ReplicatesOracle:
         return _entry(self._labels, index, True)
 
     def labels(self, capacity: int, number: Int[Array, ""]) -> Float[Array, "capacity"]:
-        """The labels 0, 1, ..., of which the first `number` are valid; NaN where no label is measured."""
+        """Return the labels 0, 1, ...; the first `number` are valid, and labels that are not measured are NaN."""
         if self._labels is None:
             return jnp.repeat(self._y[None], capacity)
         if not check.is_abstract(number):
@@ -129,7 +129,8 @@ class Replicates(FeedbackDefaults):
     such as `DataStream(X, y)` in file order. Round t has row t of this feedback, also when the stream starts again.
 
     A learner that asks for more copies than m raises an error when it is bound to the game. A learner that asks for a
-    random number of copies above m has a failed run: its copies are NaN, and the simulator excludes the run.
+    random number of copies above m has a failed run: its copies are NaN, and the simulator excludes the run. If this
+    happens only in the last round, the run is not excluded, because no loss depends on these copies.
 
     Args:
         X: measured copies [T, m, d] of the instances.
