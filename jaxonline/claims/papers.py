@@ -47,7 +47,7 @@ PLACES: dict[str, list[Place]] = {
               "bounds.unbiased_steps bounds.noisy_kernel environments.OppositeLabels environments.OppositeInstances "
               "study.ready.games.adaptive"),
         Place("section 5.2, Subroutine 2, Lemma 3", "Map_Estimate of a dot-product kernel",
-              "estimators.DotProductFeatureMap"),
+              "estimators.DotProductFeatureMap estimators.CombinedFeatureMap"),
         Place("Subroutine 3, Lemma 4, Subroutine 4", "Prod, inner products of estimates",
               "estimators.feature_maps.prod"),
         Place("Appendix A", "the other two notions of regret", "game.NoisyRegret game.NoisyLearnerRegret"),

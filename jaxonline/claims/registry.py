@@ -34,6 +34,7 @@ TOPICS = (
     "series",
     "counts",
     "kernels",
+    "combined_kernels",
     "lengths",
     "regret",
     "noise",

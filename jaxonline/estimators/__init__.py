@@ -3,8 +3,9 @@
 * Gradients: `gradients` (noisy copies), `attributes` and `attribute_pairs` (k attributes of an instance).
 * Functions of a mean, from a random number of copies: `series` and `sequences`, with the distributions of that number
   (`count_distributions`, `count_protocol` for your own) and exact moments (`series_moments`).
-* Feature maps of kernels: `feature_maps`, with exact moments (`feature_moments`), optimal distributions
-  (`optimal_feature_maps`) and stored estimates (`noisy_features`); `gradient_length` for the derivative of the loss;
+* Feature maps of kernels: `feature_maps` and, for sums and products, `combined_feature_maps`, with exact moments
+  (`feature_moments`), optimal distributions (`optimal_feature_maps`) and stored estimates (`noisy_features`);
+  `gradient_length` for the derivative of the loss;
   `query_counts` for the exact distribution of the number of copies, `query_limits` for the bias of a limit on it.
 * Kernels: `surrogates` under Gaussian noise; `fourier` and `dictionary` for random Fourier features.
 * `index_sampling` draws the coordinates to observe.
@@ -12,6 +13,7 @@
 
 from jaxonline.estimators.attribute_pairs import AttributePairs
 from jaxonline.estimators.attributes import AttributeGradient
+from jaxonline.estimators.combined_feature_maps import CombinedFeatureMap
 from jaxonline.estimators.count_distributions import (
     FiniteDistribution,
     Geometric,
@@ -42,6 +44,7 @@ from jaxonline.estimators.surrogates import Surrogate, radial_surrogate
 __all__ = [
     "AttributeGradient",
     "AttributePairs",
+    "CombinedFeatureMap",
     "CountDistribution",
     "DiscreteLomax",
     "DotProductFeatureMap",

@@ -11,6 +11,7 @@ from jaxonline.kernels.dot_product import (
     Linear,
     PowerSeries,
 )
+from jaxonline.kernels.products import Product
 from jaxonline.kernels.shift_invariant import Gaussian, Laplacian, ShiftInvariantKernel
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Laplacian",
     "Linear",
     "PowerSeries",
+    "Product",
     "Scaled",
     "ShiftInvariantKernel",
     "Sum",

@@ -18,7 +18,7 @@ from jaxonline.environments.adversaries import indistinguishable_pair, unavoidab
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.estimators.sequences import PolynomialSequence
 from jaxonline.feedback import noise
-from jaxonline.kernels import radial
+from jaxonline.kernels import matern, radial
 
 FULL, COPIES = estimators.FullGradient(), estimators.TwoCopies()
 DICTIONARY = Dictionary(np.zeros((2, 1, 2)))
@@ -47,12 +47,16 @@ def kernels_calls():
     yield from positive("exponent", kernels.Binomial)
     yield from positive("scale", radial.RadialExponential)
     yield from positive("scale", radial.Cauchy)
+    yield from positive("scale", matern.Matern)
+    yield from count("order", lambda order: matern.Matern(1.0, order), 0)
     yield from positive("exponent", lambda exponent: radial.Cauchy(1.0, exponent))
     yield from vector("rates", lambda rates: radial.GaussianMixture(rates, [1.0, 1.0]), [-1.0, 1.0], [1.0])
     yield from vector("weights", lambda weights: radial.GaussianMixture([1.0, 1.0], weights), [-1.0, 1.0], [1.0])
     yield from vector("betas", kernels.PowerSeries, [-1.0])
     yield from thing("kernels", lambda kernel: kernels.Sum([kernel]), kernels.Gaussian, kernels.Linear)
     yield from rows("kernels", kernels.Sum, (TypeError, ValueError), None, [], "gauss", 3, GAUSS)
+    yield from thing("kernels", lambda kernel: kernels.Product([kernel]), kernels.Gaussian, kernels.Linear)
+    yield from rows("kernels", kernels.Product, (TypeError, ValueError), None, [], "gauss", 3, GAUSS)
     yield from thing("kernel", lambda kernel: kernels.Scaled(kernel, 1.0), kernels.Gaussian)
     yield from number("factor", lambda factor: kernels.Scaled(GAUSS, factor), -1.0)
     yield from thing("kernel", lambda kernel: radial.truncate(kernel, 1.0), GAUSS, radial.Cauchy)
@@ -166,6 +170,10 @@ def estimators_calls():
     yield from thing("kernel", lambda kernel: estimators.GaussianFeatureMap(kernel, LAW), EXP, kernels.Gaussian)
     yield from thing("law", lambda law: estimators.GaussianFeatureMap(GAUSS, law), estimators.Geometric)
     yield from rows("pair_law", lambda law: estimators.GaussianFeatureMap(GAUSS, LAW, law), TypeError, 2.0, "geometric")
+    bad = (3, None, kernels.Laplacian(1.0), radial.Cauchy(1.0))
+    yield from rows("kernel", lambda kernel: estimators.CombinedFeatureMap(kernel, LAW), TypeError, *bad)
+    yield row(lambda: estimators.CombinedFeatureMap(EXP, LAW), ValueError, "kernel: must have a Gaussian part")
+    yield from thing("law", lambda law: estimators.CombinedFeatureMap(GAUSS, law), estimators.Geometric)
     yield from thing("kernel", lambda kernel: estimators.best_feature_map(kernel, 0.5), kernels.Gaussian)
     yield from positive("copy_moment", lambda moment: estimators.best_feature_map(GAUSS, moment))
     yield from positive("pair_moment", lambda m: estimators.best_feature_map(GAUSS, 0.5, m), optional=True)

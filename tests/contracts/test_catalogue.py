@@ -38,6 +38,7 @@ OWN_ARGUMENTS = {
     "noisy_kernel_geometric": {"y_bound": 1.0, "copy_moment": 0.1, "loss": "Squared"},
     "surrogate_radial_kernel": {"variance": 0.1}, "radial_surrogate": {"covariance": 0.1, "dimension": 2},
     "Surrogate": {"covariance": 0.1, "dimension": 2}, "Sum": {"kernels": [{"type": "Gaussian", "width": 1.0}]},
+    "Product": {"kernels": ["Linear"]}, "CombinedFeatureMap": {"kernel": {"type": "Gaussian", "width": 1.0}},
     "EWA.over_range": {"low": 0.0}, "best_feature_map": {"kernel": "ExponentialKernel"}, "Scaled": {"kernel": "Linear"},
     "KernelGradient": {"estimator": "FullGradient"},
     "NoisyKernel": {

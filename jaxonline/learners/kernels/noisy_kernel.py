@@ -60,7 +60,8 @@ class NoisyKernel(LearnerDefaults):
     factors. In classification targets are +1 and -1, and a round asks for one label. Labels cost nothing.
 
     Args:
-        feature_map: estimator of the feature map (`DotProductFeatureMap`, `GaussianFeatureMap`).
+        feature_map: estimator of the feature map (`DotProductFeatureMap`, `GaussianFeatureMap`, and for sums and
+            products of their kernels `CombinedFeatureMap`).
         gradient_length: estimator of the gradient's length (`GradientLength.for_loss` of a loss). A RuntimeWarning
             reports a truncated series that does not reach all values of <w, Psi(x)> that `radius` allows; these values
             are known only for the Gaussian kernel.
@@ -107,13 +108,14 @@ class NoisyKernel(LearnerDefaults):
         """Return w = 0; instances must be vectors."""
         del key
         x, sizes = zeros_like_vector(self, specs.instance), self.storage
-        w = expansion.empty(len(x), sizes.tensor_levels, sizes.n_chunks, sizes.deepest, x.dtype)
+        parts = self.feature_map.component_shape
+        w = expansion.empty(len(x), sizes.tensor_levels, sizes.n_chunks, sizes.deepest, x.dtype, parts)
         return NoisyKernelState(w, jnp.int32(0))
 
     def predict(self, key: Key[Array, ""], state: NoisyKernelState, x: Float[Array, "d"]) -> Float[Array, ""]:
         """Predict <w, Psi(x)> = sum_i alpha_i Prod(Psi~_i, x)."""
         del key
-        return expansion.evaluate(state.w, x) * jnp.exp(self.feature_map.log_clean(x))
+        return expansion.sum_parts(expansion.evaluate(state.w, x) * jnp.exp(self.feature_map.log_clean(x)))
 
     def update(
         self, key: Key[Array, ""], state: NoisyKernelState, oracle: Any
