@@ -7,7 +7,8 @@
   (`feature_moments`), optimal distributions (`optimal_feature_maps`) and stored estimates (`noisy_features`);
   `gradient_length` for the derivative of the loss;
   `query_counts` for the exact distribution of the number of copies, `query_limits` for the bias of a limit on it.
-* Kernels: `surrogates` under Gaussian noise; `fourier` and `dictionary` for random Fourier features.
+* Kernels: `surrogates` under Gaussian noise, `laplace_surrogates` under Laplace noise; `fourier` and `dictionary` for
+  random Fourier features.
 * `index_sampling` draws the coordinates to observe.
 """
 
@@ -34,6 +35,7 @@ from jaxonline.estimators.gradients import (
     Regularised,
     TwoCopies,
 )
+from jaxonline.estimators.laplace_surrogates import LaplaceSurrogate
 from jaxonline.estimators.optimal_feature_maps import best_feature_map
 from jaxonline.estimators.polynomial_counts import DiscreteLomax
 from jaxonline.estimators.query_counts import round_query_probabilities
@@ -55,6 +57,7 @@ __all__ = [
     "Geometric",
     "GradientLength",
     "KnownCovariance",
+    "LaplaceSurrogate",
     "MeanOfCopies",
     "NaiveCopy",
     "PairsOfCopies",

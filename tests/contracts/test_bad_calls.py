@@ -178,6 +178,8 @@ def estimators_calls():
     yield from positive("copy_moment", lambda moment: estimators.best_feature_map(GAUSS, moment))
     yield from positive("pair_moment", lambda m: estimators.best_feature_map(GAUSS, 0.5, m), optional=True)
     yield from thing("kernel", lambda kernel: estimators.Surrogate(kernel, 0.1, 2), EXP, kernels.Gaussian)
+    yield from thing("kernel", lambda kernel: estimators.LaplaceSurrogate(kernel, 0.1, 2), EXP, kernels.Gaussian)
+    yield from rows("covariance", lambda c: estimators.LaplaceSurrogate(GAUSS, c, 2), ValueError, -1.0, np.nan, [])
     bad = -1.0, np.nan, [-1.0, 1.0], [], 3.0
     yield from rows("covariance", lambda c: estimators.Surrogate(GAUSS, c, 2), ValueError, *bad)
     bad = "1", None, 1j, [1j], MASKED
