@@ -42,7 +42,7 @@ from jaxonline.bounds.experts import (
     weighted_majority,
 )
 from jaxonline.bounds.gaussian_noise import surrogate_kernel, surrogate_radial_kernel, surrogate_radius
-from jaxonline.bounds.linear import full_information, known_covariance, two_copies
+from jaxonline.bounds.linear import full_information, known_covariance, known_joint_covariance, two_copies
 from jaxonline.bounds.moments import MomentBounds, moment_bounds
 from jaxonline.bounds.multikernel import Features, aggregating, concatenated, ewa, vaw, vaw2, vaw_ewa
 from jaxonline.bounds.noisy_kernels import factor_moment, noisy_kernel, noisy_kernel_geometric, unbiased_steps
@@ -85,6 +85,7 @@ __all__ = [
     "halving",
     "hidden_attribute_examples",
     "known_covariance",
+    "known_joint_covariance",
     "label_efficient",
     "lai_robbins",
     "minimax",

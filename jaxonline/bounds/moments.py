@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
+from jaxonline.feedback.correlated_copies import JointNoise
 from jaxonline.feedback.noise import Noise
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
@@ -20,6 +21,7 @@ class MomentBounds(NamedTuple):
         x_pair: P with E <x~, x~'>^2 <= P^2 for two copies, at most `x_second` squared.
         y_second: B_y with E y~^2 <= B_y^2.
         covariance_norm: spectral norm of the noise's covariance.
+        y_fourth: B_y with E y~^4 <= B_y^4, at least `y_second`; used only for correlated noise.
     """
 
     x_second: float
@@ -27,14 +29,17 @@ class MomentBounds(NamedTuple):
     x_pair: float
     y_second: float
     covariance_norm: float
+    y_fourth: float
 
 
 @validate_arguments
 def moment_bounds(
-    X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"], noise: Noise | None = None,
+    X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"], noise: Noise | JointNoise | None = None,
     label_noise: Noise | None = None,
 ) -> MomentBounds:  # fmt: skip
     """Exact constants of paper B's theorems for a data set with `Noise` F z, where z has independent symmetric entries.
+
+    With `JointNoise` the noise of an instance and its label is F z together.
 
     The moments for the noise n are E|x + n|^4 = |x|^4 + 4 x'Sx + 2 |x|^2 tr S + E|n|^4, E|n|^4 = (tr S)^2 + 2 tr S^2 +
     (kurtosis - 3) sum M_kk^2, with S = F F' and M = F' F; E <x + n, x + n'>^2 = |x|^4 + 2 x'Sx + tr S^2.
@@ -44,7 +49,7 @@ def moment_bounds(
         y: targets [n].
         noise: distribution of the instances' noise with a finite fourth moment (otherwise a ValueError); None for clean
             instances.
-        label_noise: distribution of the labels' noise, or None for clean labels.
+        label_noise: distribution of the labels' noise; None for clean labels, and for `JointNoise`, which contains it.
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -62,11 +67,18 @@ def moment_bounds(
     pair = norms**2 + 2 * quadratic + np.sum(S * S)
     noise_fourth = np.trace(S) ** 2 + 2 * np.sum(S * S) + excess * np.sum(np.diag(M) ** 2)
     fourth = norms**2 + 4 * quadratic + 2 * norms * np.trace(S) + noise_fourth
-    label_variance = 0.0 if label_noise is None else float(label_noise.factor_matrix(1)[0, 0]) ** 2
+    label_factor, label_excess = np.zeros((1, 1)), 0.0
+    if isinstance(noise, JointNoise):
+        label_factor, label_excess = noise.label_factor(X.shape[1]), excess
+    elif label_noise is not None:
+        label_factor, label_excess = label_noise.factor_matrix(1), label_noise.kurtosis - 3
+    label_variance, label_quartic = float(np.sum(label_factor**2)), float(np.sum(label_factor**4))
+    label_fourth = 3 * label_variance**2 + (label_excess * label_quartic if label_quartic > 0.0 else 0.0)
     return MomentBounds(
         float(np.sqrt(norms.max() + np.trace(S))),
         float(fourth.max() ** 0.25),
         float(np.sqrt(pair.max())),
         float(np.sqrt((y**2).max() + label_variance)),
         float(np.linalg.norm(S, 2)),
+        float(((y**4 + 6 * y**2 * label_variance).max() + label_fourth) ** 0.25),
     )

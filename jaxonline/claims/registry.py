@@ -38,6 +38,7 @@ TOPICS = (
     "lengths",
     "regret",
     "noise",
+    "correlated_noise",
     "surrogates",
     "attributes",
     "features",

@@ -20,9 +20,10 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.series import SeriesEstimator
+from jaxonline.feedback.correlated_copies import JointNoise
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
-from jaxonline.game.traits import LearnerTraits
+from jaxonline.game.traits import FeedbackTraits, LearnerTraits
 from jaxonline.learners.gradient.step_sizes import StepSize
 from jaxonline.learners.kernels import expansion
 from jaxonline.learners.kernels.capacity import Storage
@@ -32,6 +33,7 @@ from jaxonline.learners.kernels.map_estimate import MapEstimate, Requests
 from jaxonline.learners.vectors import zeros_like_vector
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Positive
 
@@ -103,6 +105,11 @@ class NoisyKernel(LearnerDefaults):
     def overflow_probability(self, n_rounds: int) -> float:
         """Return a bound on the probability that a run of `n_rounds` has no room for a copy."""
         return self.storage.overflow_probability(self.feature_map, self.gradient_length, n_rounds)
+
+    def check_feedback(self, feedback: FeedbackTraits) -> None:
+        """Raise a ValueError for labels whose noise is correlated with that of copies: a round multiplies them."""
+        if isinstance(feedback.noise, JointNoise):
+            raise ArgumentError("noise", f"must be independent of labels for NoisyKernel (got {feedback.noise!r})")
 
     def init(self, key: Key[Array, ""], specs: Specs) -> NoisyKernelState:
         """Return w = 0; instances must be vectors."""

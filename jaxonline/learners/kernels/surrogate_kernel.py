@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from jaxonline.estimators.noise_surrogates import NoiseSurrogate
+from jaxonline.feedback.correlated_copies import JointNoise
 from jaxonline.feedback.noise import Noise, TwoPoints
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
@@ -77,7 +78,8 @@ class SurrogateKernel(LearnerDefaults):
             return
         noise = feedback.noise
         law = self.surrogate.law
-        if noise is None or isinstance(noise, TwoPoints) or (isinstance(noise, Noise) and noise.law != law):
+        is_other = isinstance(noise, TwoPoints | JointNoise) or (isinstance(noise, Noise) and noise.law != law)
+        if noise is None or is_other:
             shown = "noise without a single distribution" if noise is None else repr(noise)
             needed = f"must be {law.capitalize()} for SurrogateKernel with {type(self.surrogate).__name__}"
             raise ArgumentError("noise", f"{needed} (got {shown})")
