@@ -14,6 +14,7 @@ import numpy as np
 from jaxonline.bounds import exponential_weights
 from jaxonline.claims.printed_bounds import printed_exponential_weights
 from jaxonline.claims.registry import SamplingOptions, claim
+from jaxonline.estimators.debiased_fourier import DebiasedFourierFeatures
 from jaxonline.estimators.fourier import FourierFeatures
 from jaxonline.feedback.full import FullOracle
 from jaxonline.game import Specs
@@ -70,6 +71,35 @@ def _range(form: str, options: SamplingOptions) -> Verification:
     """Paper D states the range [-1, 1] of the features sqrt(2) cos(<w, x> + b), but they reach sqrt(2)."""
     value = float(run_compiled(FourierFeatures([[0.0]], [0.0]), np.zeros(1, np.float32))[0])
     return bound(value, 1.0 if form == "printed" else math.sqrt(2.0) * (1 + 1e-6))
+
+
+def _features_of_copy(features: Any, factor: jax.Array, key: jax.Array) -> jax.Array:
+    return features(jnp.asarray(X, jnp.float32) + factor @ jax.random.normal(key, (3,)))
+
+
+def _of_copies(are_debiased: bool, options: SamplingOptions) -> Verification:
+    """Compare the mean of the features of a copy with phi(x), for two frequencies and correlated noise."""
+    covariance = np.array([[0.5, 0.2, 0.0], [0.2, 0.4, -0.1], [0.0, -0.1, 0.3]])
+    frequencies = np.array([[0.8, -0.5, 0.3], [-1.2, 0.4, 1.0]], np.float32)
+    phi = FourierFeatures(frequencies)
+    debiased = DebiasedFourierFeatures(phi, covariance)
+    angles = frequencies.astype(float) @ X
+    target = np.concatenate([np.cos(angles), np.sin(angles)]) / math.sqrt(2)
+    reach = float(np.max(run_compiled(DebiasedFourierFeatures.inflation, debiased)))
+    factor = np.linalg.cholesky(covariance).astype(np.float32)
+    sample = jax.tree_util.Partial(_features_of_copy, debiased if are_debiased else phi, factor)
+    return unbiased(sample, target, range=(-reach, reach), **options.sampling())
+
+
+@claim("Fourier features of a noisy copy, known covariance", "D, section 2", improved="unbiased")
+def _debiased(form: str, options: SamplingOptions) -> Verification:
+    return _of_copies(True, options)
+
+
+@claim("Fourier features of a noisy copy, without a correction", "D, section 2", improved="biased")
+def _not_debiased(form: str, options: SamplingOptions) -> Verification:
+    """E cos(<w, x~>) = e^(-w' Sigma w / 2) cos(<w, x>)."""
+    return _of_copies(False, options)
 
 
 @claim(

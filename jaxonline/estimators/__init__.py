@@ -8,7 +8,7 @@
   `gradient_length` for the derivative of the loss;
   `query_counts` for the exact distribution of the number of copies, `query_limits` for the bias of a limit on it.
 * Kernels: `surrogates` under Gaussian noise, `laplace_surrogates` under Laplace noise; `fourier` and `dictionary` for
-  random Fourier features.
+  random Fourier features, `debiased_fourier` for those of noisy copies.
 * `index_sampling` draws the coordinates to observe.
 """
 
@@ -23,12 +23,14 @@ from jaxonline.estimators.count_distributions import (
     minimum_variance,
 )
 from jaxonline.estimators.count_protocol import CountDistribution
+from jaxonline.estimators.debiased_fourier import DebiasedFourierFeatures
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.fourier import FourierFeatures
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.gradients import (
     FullGradient,
     KnownCovariance,
+    KnownJointCovariance,
     MeanOfCopies,
     NaiveCopy,
     PairsOfCopies,
@@ -48,6 +50,7 @@ __all__ = [
     "AttributePairs",
     "CombinedFeatureMap",
     "CountDistribution",
+    "DebiasedFourierFeatures",
     "DiscreteLomax",
     "DotProductFeatureMap",
     "FiniteDistribution",
@@ -57,6 +60,7 @@ __all__ = [
     "Geometric",
     "GradientLength",
     "KnownCovariance",
+    "KnownJointCovariance",
     "LaplaceSurrogate",
     "MeanOfCopies",
     "NaiveCopy",

@@ -117,6 +117,8 @@ def feedback_calls():
     bad = 0.1, "g", noise.gaussian
     chasing = environments.ChasingNoise(1.0)
     yield from rows("label_noise", lambda law: feedback.AdversarialCopies(chasing, law), TypeError, *bad)
+    yield from thing("joint", feedback.JointNoise, 0.1, noise.gaussian)
+    yield from thing("noise", feedback.CorrelatedCopies, noise.gaussian(1.0), feedback.JointNoise)
     yield from rows(
         "X", feedback.Replicates, (TypeError, ValueError), None, "1", [[[1j]]], 1.0, X, [[[np.nan]]], [[[]]]
     )
@@ -195,6 +197,10 @@ def estimators_calls():
     bad = np.ones(2), [np.nan, 1.0, 1.0], np.ones((3, 1))
     yield from rows("phases", lambda phases: estimators.FourierFeatures(X, phases), ValueError, *bad)
     yield from number("at_zero", lambda at_zero: estimators.FourierFeatures(X, None, at_zero), -1.0)
+    features = estimators.FourierFeatures(X)
+    yield from thing("features", lambda phi: estimators.DebiasedFourierFeatures(phi, 0.1), GAUSS)
+    bad = -1.0, np.nan, [0.1] * 7, []
+    yield from rows("covariance", lambda c: estimators.DebiasedFourierFeatures(features, c), ValueError, *bad)
     draw = estimators.FourierFeatures.draw
     yield from thing("kernel", lambda kernel: draw(KEY, kernel, 2, 3), EXP, kernels.Gaussian)
     yield from count("dimension", lambda d: draw(KEY, GAUSS, d, 3))
