@@ -69,7 +69,7 @@ PLACES: dict[str, list[Place]] = {
         Place("section 6.1, Theorem 4", "radial kernels as mixtures of Gaussian ones (Schoenberg)", "kernels.radial"),
         Place("Lemma 3", "gradient descent on any sequence of vectors", "bounds.gradient_descent"),
         Place("Lemma 4, Eq. 7", "the surrogate kernel k^ with E k^(a, x~) = k(a, x)",
-              "estimators.Surrogate estimators.LaplaceSurrogate"),
+              "estimators.Surrogate estimators.LaplaceSurrogate estimators.DebiasedPolynomialFeatures"),
         Place("Lemma 5, Lemma 6, Lemma 9", "the angle beta, and the radius W that it gives",
               "comparators.positive_negative_angle bounds.surrogate_radius"),
         Place("Appendix E, Lemma 8", "surrogates of radial kernels, the worked case (1 + r^2/d)^-1",

@@ -8,7 +8,7 @@
   `gradient_length` for the derivative of the loss;
   `query_counts` for the exact distribution of the number of copies, `query_limits` for the bias of a limit on it.
 * Kernels: `surrogates` under Gaussian noise, `laplace_surrogates` under Laplace noise; `fourier` and `dictionary` for
-  random Fourier features, `debiased_fourier` for those of noisy copies.
+  random Fourier features, `debiased_fourier` for those of noisy copies, `polynomial_features` for polynomial kernels.
 * `index_sampling` draws the coordinates to observe.
 """
 
@@ -40,6 +40,7 @@ from jaxonline.estimators.gradients import (
 from jaxonline.estimators.laplace_surrogates import LaplaceSurrogate
 from jaxonline.estimators.optimal_feature_maps import best_feature_map
 from jaxonline.estimators.polynomial_counts import DiscreteLomax
+from jaxonline.estimators.polynomial_features import DebiasedPolynomialFeatures, PolynomialFeatures
 from jaxonline.estimators.query_counts import round_query_probabilities
 from jaxonline.estimators.sequences import PolynomialSequenceEstimator, bernstein, chebyshev
 from jaxonline.estimators.series import SeriesEstimator
@@ -51,6 +52,7 @@ __all__ = [
     "CombinedFeatureMap",
     "CountDistribution",
     "DebiasedFourierFeatures",
+    "DebiasedPolynomialFeatures",
     "DiscreteLomax",
     "DotProductFeatureMap",
     "FiniteDistribution",
@@ -65,6 +67,7 @@ __all__ = [
     "MeanOfCopies",
     "NaiveCopy",
     "PairsOfCopies",
+    "PolynomialFeatures",
     "PolynomialSequenceEstimator",
     "Regularised",
     "SeriesEstimator",

@@ -199,6 +199,11 @@ def estimators_calls():
     yield from number("at_zero", lambda at_zero: estimators.FourierFeatures(X, None, at_zero), -1.0)
     features = estimators.FourierFeatures(X)
     yield from thing("features", lambda phi: estimators.DebiasedFourierFeatures(phi, 0.1), GAUSS)
+    phi = estimators.PolynomialFeatures(kernels.Linear(), 2)
+    yield from thing("kernel", lambda kernel: estimators.PolynomialFeatures(kernel, 2), GAUSS, EXP)
+    yield from count("dimension", lambda d: estimators.PolynomialFeatures(kernels.Linear(), d))
+    yield from thing("features", lambda phi: estimators.DebiasedPolynomialFeatures(phi, 0.1), GAUSS)
+    yield from rows("covariance", lambda c: estimators.DebiasedPolynomialFeatures(phi, c), ValueError, -1.0, [0.1] * 7)
     bad = -1.0, np.nan, [0.1] * 7, []
     yield from rows("covariance", lambda c: estimators.DebiasedFourierFeatures(features, c), ValueError, *bad)
     draw = estimators.FourierFeatures.draw

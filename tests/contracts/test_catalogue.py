@@ -35,6 +35,7 @@ OWN_ARGUMENTS = {
     "GivenDelays": {"rounds": [1, 0]}, "Replicates": {"X": [[[1.0], [2.0]]]},
     "Sleeping": {"environment": {"type": "BernoulliArms", "means": [0.2, 0.4]}, "availability": [[1, 0]]},
     "FiniteDistribution": {"probabilities": [0.5, 0.5]}, "DebiasedFourierFeatures": {"covariance": 0.1},
+    "PolynomialFeatures": {"kernel": "Linear"}, "DebiasedPolynomialFeatures": {"covariance": 0.1},
     "SwitchingArms": {"means": [[0.2, 0.4], [0.4, 0.2]], "starts": [5]}, "GradientBandit": {"delta": 0.5},
     "hidden_attribute_examples": {"dimension": 8}, "noisy_kernel": {"y_bound": 1.0},
     "noisy_kernel_geometric": {"y_bound": 1.0, "copy_moment": 0.1, "loss": "Squared"},

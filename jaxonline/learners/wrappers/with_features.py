@@ -34,7 +34,8 @@ class WithFeatures(ForwardsToLearner):
     Args:
         learner: a learner of vectors with the length of the features.
         features: a feature map, a pytree that is a function of an instance (`FourierFeatures`).
-        copy_features: the feature map of noisy copies (`DebiasedFourierFeatures`); `features` when None.
+        copy_features: the feature map of noisy copies (`DebiasedFourierFeatures`, `DebiasedPolynomialFeatures`);
+            `features` when None.
 
     Example:
         >>> import jax, numpy as np, jaxonline as jo
