@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         AdversarialCopies,
         Attributes,
         Bandit,
+        CorrelatedCopies,
         Delayed,
         Duel,
         FullInformation,
@@ -68,6 +69,7 @@ _NAMES_BY_MODULE = {
         "AdversarialCopies",
         "Attributes",
         "Bandit",
+        "CorrelatedCopies",
         "Delayed",
         "Duel",
         "FullInformation",
@@ -97,8 +99,8 @@ _MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() fo
 # a literal list, since type checkers read no other
 __all__ = [
     "AdversarialCopies", "Attributes", "AwakeRegret", "Bandit", "BestArm", "BestSegments", "BestSet", "Checkpoint",
-    "Comparison", "CondorcetWinner", "Constant", "Context", "Delayed", "Duel", "Entrant", "FullInformation", "Game",
-    "GradientLearner", "InverseSqrt", "L2Ball", "Live", "LossOfMove", "Mistakes", "NoisyCopies", "OfInfo", "OnRequest",
+    "Comparison", "CondorcetWinner", "Constant", "Context", "CorrelatedCopies", "Delayed", "Duel", "Entrant",
+    "FullInformation", "Game", "GradientLearner", "InverseSqrt", "L2Ball", "Live", "LossOfMove", "Mistakes", "NoisyCopies", "OfInfo", "OnRequest",
     "OnlineClassifier", "OnlineRegressor", "Precision", "Pulls", "RKHSBall", "Range", "Replicates", "Result",
     "Schedule", "SemiBandit", "SimpleRegret", "StoppingRound", "Study", "Switches", "Task", "Unanswered",
     "WrongRecommendation",

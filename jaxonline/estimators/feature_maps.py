@@ -265,6 +265,7 @@ class GaussianFeatureMap(PairedFeatureMap):
 
 
 def log_pmf(law: CountDistribution, n: Int[Array, ""], like: Float[Array, "..."]) -> Float[Array, ""]:
+    """Return ln P(N = n) in the dtype of an array."""
     return law.log_pmf(n).astype(like.dtype)
 
 

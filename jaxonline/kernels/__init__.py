@@ -11,6 +11,7 @@ from jaxonline.kernels.dot_product import (
     Linear,
     PowerSeries,
 )
+from jaxonline.kernels.matern import Matern
 from jaxonline.kernels.products import Product
 from jaxonline.kernels.shift_invariant import Gaussian, Laplacian, ShiftInvariantKernel
 
@@ -24,6 +25,7 @@ __all__ = [
     "Kernel",
     "Laplacian",
     "Linear",
+    "Matern",
     "PowerSeries",
     "Product",
     "Scaled",

@@ -32,7 +32,7 @@ class Matern(SchoenbergKernel):
         order: degree of the polynomial.
 
     Example:
-        >>> from jaxonline.kernels.matern import Matern
+        >>> from jaxonline.kernels import Matern
         >>> round(float(Matern(5.0, order=1)([0.0, 0.0], [3.0, 4.0])), 4)  # (1 + sqrt(3)) e^-sqrt(3)
         0.4834
     """

@@ -18,7 +18,7 @@ from jaxonline.environments.adversaries import indistinguishable_pair, unavoidab
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.estimators.sequences import PolynomialSequence
 from jaxonline.feedback import noise
-from jaxonline.kernels import matern, radial
+from jaxonline.kernels import radial
 
 FULL, COPIES = estimators.FullGradient(), estimators.TwoCopies()
 DICTIONARY = Dictionary(np.zeros((2, 1, 2)))
@@ -47,8 +47,8 @@ def kernels_calls():
     yield from positive("exponent", kernels.Binomial)
     yield from positive("scale", radial.RadialExponential)
     yield from positive("scale", radial.Cauchy)
-    yield from positive("scale", matern.Matern)
-    yield from count("order", lambda order: matern.Matern(1.0, order), 0)
+    yield from positive("scale", kernels.Matern)
+    yield from count("order", lambda order: kernels.Matern(1.0, order), 0)
     yield from positive("exponent", lambda exponent: radial.Cauchy(1.0, exponent))
     yield from vector("rates", lambda rates: radial.GaussianMixture(rates, [1.0, 1.0]), [-1.0, 1.0], [1.0])
     yield from vector("weights", lambda weights: radial.GaussianMixture([1.0, 1.0], weights), [-1.0, 1.0], [1.0])

@@ -12,8 +12,7 @@ from scipy import integrate, special
 
 from jaxonline.estimators import CombinedFeatureMap, FiniteDistribution, GaussianFeatureMap, Geometric
 from jaxonline.estimators.feature_maps import copy_moments, prod
-from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Inhomogeneous, Linear, Product, Scaled, Sum
-from jaxonline.kernels.matern import Matern
+from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Inhomogeneous, Linear, Matern, Product, Scaled, Sum
 from jaxonline.kernels.radial import GaussianMixture, RadialExponential, quadrature_error, truncate
 
 pytestmark = pytest.mark.fast_compile

@@ -25,6 +25,7 @@ from jaxonline.kernels import (
     Inhomogeneous,
     Laplacian,
     Linear,
+    Matern,
     PowerSeries,
     Product,
     Scaled,
@@ -32,7 +33,6 @@ from jaxonline.kernels import (
     Sum,
 )
 from jaxonline.kernels.dot_product import require_dot_product
-from jaxonline.kernels.matern import Matern
 from jaxonline.kernels.radial import Cauchy, GaussianMixture, RadialExponential, quadrature_error, truncate
 from jaxonline.kernels.shift_invariant import require_shift_invariant
 from jaxonline.parameters.struct import replace, stack

@@ -69,7 +69,6 @@ class Storage:
             >>> from jaxonline.estimators.count_distributions import Geometric
             >>> from jaxonline.estimators.feature_maps import GaussianFeatureMap
             >>> from jaxonline.estimators.gradient_length import GradientLength
-        from jaxonline.estimators.paired_feature_maps import PairedFeatureMap
             >>> feature_map = GaussianFeatureMap(jo.kernels.Gaussian(2.0), Geometric(2.0))
             >>> length = GradientLength.for_loss(jo.losses.Squared(), Geometric(2.0), 1.0)
             >>> storage = jo.learners.Storage.for_horizon(feature_map, length, dimension=5, n_rounds=500)
