@@ -56,6 +56,8 @@ PLACES: dict[str, list[Place]] = {
         Place("Appendix C", "the series of Examples 3 and 4", "losses.SmoothedAbsolute losses.SmoothedHinge"),
     ],
     "B": [
+        Place("section 2", "regret with high probability", "bounds.with_high_probability bounds.largest_copies "
+              "results.statistics.quantiles.quantile_over_runs study.ready.games.quantiles"),
         Place("section 3.1", "gradient descent on estimates", "learners.GradientLearner"),
         Place("section 4, Lemma 1, Algorithm 1", "two copies (left) and one copy with its covariance (right)",
               "estimators.TwoCopies estimators.KnownCovariance"),
