@@ -89,7 +89,8 @@ def with_high_probability(
     5. Bernstein, as E h^2 <= V = (D + eta b / 2)^2 G: S <= sqrt(2 V T ln(1/delta)) + c ln(1/delta) / 3.
 
     The result has the smaller deviation of 4 and 5. There is no b for estimates with unbounded noise, such as Gaussian
-    noise; see `largest_copies`. Estimates with a random number of copies (paper A) have no useful b either.
+    noise; see `largest_copies`. For Algorithm 1 of paper A with bounded copies, b is the largest |g~| |Psi~| over all
+    numbers of copies, if it is finite.
 
     Args:
         bound: bound on the expected regret for noisy estimates in an oblivious environment, such as

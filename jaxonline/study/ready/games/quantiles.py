@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Float, Key
 from pydantic import Field
 
-from jaxonline import bounds, random
+from jaxonline import bounds
 from jaxonline.bounds import HighProbabilityBound, RegretBound, largest_copies, largest_estimate, with_high_probability
 from jaxonline.comparators import L2Ball
 from jaxonline.environments import DataStream
@@ -20,9 +19,10 @@ from jaxonline.results.report.plotting import COLOURS, set_log_scales, style_axe
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text
 from jaxonline.results.statistics import mean_over_runs
 from jaxonline.results.statistics.intervals import ClopperPearson
-from jaxonline.study import Context, Report, Study
+from jaxonline.study import Context, Report
 from jaxonline.study.comparison import ignore_skewness_warnings
-from jaxonline.study.study import Names, select_by_name
+from jaxonline.study.ready.games.classical import ClassicalGame, Setting
+from jaxonline.study.study import select_by_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,8 +39,12 @@ class Rival(NamedTuple):
     expected: RegretBound
     likely: Callable[[float], HighProbabilityBound]
 
+    def at_rounds(self, t: int) -> Any:
+        """Return the bound on the expected regret after t rounds."""
+        return self.expected.constant_step(self.expected.step_size, t)
 
-class Quantiles(Study):
+
+class Quantiles(ClassicalGame):
     """Linear regression on the instance x = 1 with the label 10, with the steps of paper B's theorems.
 
     The noise of the copies is uniform on [-1, 1], or Gaussian with the same variance. Among rare wrong labels, the
@@ -51,15 +55,27 @@ class Quantiles(Study):
     runs: int = Field(4000, ge=2, le=1_000_000, description="Runs of each learner.")
     rounds: int = Field(400, ge=2, le=100_000_000, description="The horizon.")
     probability: float = Field(0.95, gt=0, lt=1, description="The quantile, and the probability of its bound.")
-    only: Names = Field((), description="Learners, named as in the table; by default all.")
+
+    def setting(self) -> Setting:
+        rivals = self.rivals()
+        sentences = [
+            "A bound on the expected regret may be exceeded in many runs. For bounded estimates, Azuma's and "
+            "Bernstein's inequalities give a bound with high probability (bounds.with_high_probability)."
+        ]
+        return Setting(
+            Game(DataStream(X, LABEL, order="iid"), FullInformation()),
+            {name: rival.entrant for name, rival in rivals.items()},
+            {name: rival.at_rounds for name, rival in rivals.items()}, sentences, L2Ball(RADIUS),
+        )  # fmt: skip
 
     @ignore_skewness_warnings()
     def run(self, context: Context) -> Report:
-        rivals = select_by_name("only", self.only, self.rivals())
+        setting = self.setting()
+        learners = select_by_name("only", self.only, setting.learners)
+        rivals = {name: rival for name, rival in self.rivals().items() if name in learners}
         result = context.simulate(
-            Game(DataStream(X, LABEL, order="iid"), FullInformation()),
-            {name: rival.entrant for name, rival in rivals.items()},
-            n_runs=self.runs, n_rounds=self.rounds, comparator=L2Ball(RADIUS), record_at=min(40, self.rounds),
+            setting.game, learners, n_runs=self.runs, n_rounds=self.rounds, comparator=setting.comparator,
+            record_at=self._record_at(),
         )  # fmt: skip
         percent = f"{100 * self.probability:.4g} %"
         columns = (
@@ -75,10 +91,7 @@ class Quantiles(Study):
         return Report(
             {"table": Table(title, self._rows(result, rivals), columns)},
             {"figure": lambda: plot_tails(result, rivals)},
-            [
-                "A bound on the expected regret may be exceeded in many runs. For bounded estimates, Azuma's and "
-                "Bernstein's inequalities give a bound with high probability (bounds.with_high_probability)."
-            ],
+            list(setting.sentences),
             {"result": result},
         )
 
@@ -87,7 +100,7 @@ class Quantiles(Study):
         T, rate = self.rounds, 1 / self.rounds
         moments = bounds.moment_bounds(X, LABEL, UNIFORM)  # equal to those of Gaussian noise up to the second
         two = bounds.two_copies(RADIUS, moments.x_second, moments.y_second, T)
-        known = bounds.known_covariance(RADIUS, moments.x_fourth, moments.y_second, moments.covariance_norm, T)
+        known = bounds.known_covariance(RADIUS, moments.x_fourth, moments.y_second, T)
         rare = bounds.two_copies(RADIUS, 1.0, float(np.hypot(LABEL[0], np.sqrt(rate) * ERROR)), T)
 
         def uniform(expected: RegretBound, covariance_norm: float = 0.0) -> Callable[[float], HighProbabilityBound]:
@@ -112,7 +125,7 @@ class Quantiles(Study):
                 entrant(KnownCovariance(), known, UNIFORM), known, uniform(known, moments.covariance_norm)
             ),
             "rare wrong labels": Rival(
-                entrant(TwoCopies(), rare, noise.gaussian(0.0), _rare_errors(rate)), rare, wrong_labels
+                entrant(TwoCopies(), rare, noise.gaussian(0.0), noise.RareErrors(ERROR, rate)), rare, wrong_labels
             ),
         }
 
@@ -157,13 +170,3 @@ def plot_tails(result: Result, rivals: Mapping[str, Rival]) -> "Figure":
     style_axes(axes, "regret / bound on the expected regret", "share of runs with at least this regret")
     axes.legend(frameon=False, fontsize=9, loc="lower left")
     return figure
-
-
-def _rare_errors(rate: float) -> noise.CustomNoise:
-    """Return noise that is ERROR or -ERROR with probability `rate` / 2 each, and otherwise 0."""
-
-    def draw(key: Key[Array, ""], t: Array, x: Float[Array, ""]) -> Float[Array, ""]:
-        u = random.uniform(key, x.shape, x.dtype)
-        return ERROR * ((u < rate / 2).astype(x.dtype) - (u > 1 - rate / 2).astype(x.dtype))
-
-    return noise.CustomNoise(draw)
