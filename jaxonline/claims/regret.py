@@ -102,16 +102,17 @@ def _adaptive_two_copies(form: str, options: SamplingOptions) -> Verification:
     return _moment_of_root(root_of_squared_regret, limit, options)
 
 
-def largest_exponential_moment(n_rounds: int = 12) -> float:
+def largest_exponential_moment(n_rounds: int = 12, factor: float = 1.0) -> float:
     """The largest E exp(s S) / exp(s^2 c^2 T / 8) of all s >= 0, for S of `bounds.with_high_probability`.
 
     Linear prediction of y = 0.5 at x = 1 from labels y + 3 or y - 3, T = 12. The 2^T runs have equal probabilities.
+    A `factor` multiplies c.
     """
     radius, y, error = 1.0, 0.5, 3.0
     expected = two_copies(radius, 1.0, math.hypot(y, error), n_rounds)
     likely = with_high_probability(expected, largest_estimate(radius, 1.0, y + error), n_rounds, math.exp(-2))
     eta = expected.step_size
-    azuma = 2 * expected.diameter * likely.estimate_bound  # c
+    azuma = factor * 2 * expected.diameter * likely.estimate_bound  # c
     signs = 1 - 2 * ((np.arange(2**n_rounds)[:, None] >> np.arange(n_rounds)) & 1)
     w, S = np.zeros(len(signs)), np.zeros(len(signs))
     for sign in signs.T:
