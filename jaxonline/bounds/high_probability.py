@@ -94,7 +94,7 @@ def with_high_probability(
 
     Args:
         bound: bound on the expected regret for noisy estimates in an oblivious environment, such as
-            `two_copies(...)`; a ValueError for exact gradients, whose bound holds in every run.
+            `two_copies(...)`; a ValueError for exact gradients, whose bound holds in every run, and for late answers.
         estimate_bound: b, for example `largest_estimate(...)`. For `surrogate_kernel` with labels in [-B_y, B_y] it is
             sqrt(G), although the noise of the instances is Gaussian.
         n_rounds: the horizon T of `bound`.
@@ -112,6 +112,8 @@ def with_high_probability(
             "bound", "must be for noisy estimates in an oblivious environment (got a bound for any environment); "
             "use with_high_probability(...).in_any_environment() if the environment reacts",
         )  # fmt: skip
+    if math.isinf(bound.diameter):
+        raise ArgumentError("bound", "must have a finite diameter (got inf, as of delayed_gradient_descent)")
     return HighProbabilityBound(bound, float(estimate_bound), n_rounds, float(delta))
 
 

@@ -102,6 +102,8 @@ def test_bounds_for_exact_gradients_are_an_error():
     for bound in (bounds.full_information(1.0, 1.0, 1.0, 9), bounds.two_copies(1, 1, 1, 9).in_any_environment()):
         with pytest.raises(ArgumentError, match="bound: must be for noisy estimates in an oblivious environment"):
             with_high_probability(bound, 4.0, 9, 0.1)
+    with pytest.raises(ArgumentError, match=r"bound: must have a finite diameter \(got inf"):
+        with_high_probability(bounds.delayed_gradient_descent(1.0, 4.0, 3, 9), 4.0, 9, 0.1)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
