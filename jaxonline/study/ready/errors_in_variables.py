@@ -1,0 +1,166 @@
+"""What would a statistician do with noisy instances? Errors-in-variables methods and online learners on the same data.
+
+The methods of statistics use all rows at once: total least squares, the corrected score (Nakamura 1990), regression
+calibration (Carroll, Ruppert, Stefanski and Crainiceanu 2006), SIMEX (Cook and Stefanski 1994) and, for flipped labels,
+MC-SIMEX (Kuechenhoff, Mwalili and Lesaffre 2006). The online learners read every row once, and their mean hypothesis
+is evaluated. The covariance of the noise is estimated from the copies of the rows (`feedback.replicate_covariance`).
+
+No data set with measured replicates is available to this study: those of scikit-learn have none. So the copies of real
+rows are the rows plus simulated noise, whose variance is a share of the measured variance of each attribute.
+"""
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from jaxonline.losses import Logistic, Squared
+from jaxonline.results.report.tables import Interval, Number, Table, Text
+from jaxonline.results.statistics import mean_over_runs
+from jaxonline.study import Context, Report, Study
+from jaxonline.study.ready.errors_in_variables_figure import plot
+from jaxonline.study.ready.errors_in_variables_labels import FlippedRegression
+from jaxonline.study.ready.errors_in_variables_regression import Regression, from_rows, simulated
+from jaxonline.study.study import Positive, Words, load_set
+
+GAUSSIAN, SKEWED, FLIPPED = "Gaussian instances", "skewed instances", "flipped labels"
+Problem = Regression | FlippedRegression
+
+
+class ErrorsInVariables(Study):
+    """Study of five problems: Gaussian and skewed instances, two real sets with simulated noise, and flipped labels.
+
+    Steps of online learners are 2 eta / (L sqrt(t)), where L is E|x|^2 times the largest curvature of the loss. The eta
+    of a learner has the least risk on clean held-out rows in separate runs. The methods of statistics have nothing to
+    tune. In the linear model regression calibration is consistent for skewed instances too (`calibrate_rows`).
+    """
+
+    title: ClassVar[str] = (
+        "Errors in variables: total least squares, corrected score, calibration and SIMEX beside online learners."
+    )
+    runs: int = Field(40, ge=2, le=100_000, description="Runs of each method.")
+    tuning_runs: int = Field(8, ge=1, le=1000, description="Separate runs that choose the steps of online learners.")
+    rows: int = Field(1000, ge=50, le=1_000_000, description="Training rows of a simulated run.")
+    held_out: int = Field(500, ge=2, le=1_000_000, description="Held-out rows of a simulated run.")
+    dimension: int = Field(4, ge=1, le=100, description="Dimension of simulated instances.")
+    copies: int = Field(2, ge=2, le=100, description="Copies of each row.")
+    noise_variance: float = Field(0.5, gt=0, description="Variance of the noise of simulated instances of variance 1.")
+    label_variance: float = Field(0.1, gt=0, description="Variance of the noise of labels.")
+    real_noise: float = Field(0.1, gt=0, description="Variance of the noise, as a share of that of a real attribute.")
+    flip_rate: float = Field(0.2, gt=0, lt=0.5, description="Rate at which labels are flipped.")
+    resamples: int = Field(50, ge=1, le=100_000, description="Simulated data sets at each level of SIMEX.")
+    etas: Positive = Field((0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4), min_length=1, description="Candidate steps.")
+    sets: Words = Field(("Airfoil", "Concrete"), description="Real sets.")
+    data: Path | None = Field(None, description="Folder of the real sets, searched before JAXONLINE_DATA.")
+
+    def run(self, context: Context) -> Report:
+        problems, skipped = self.problems()
+        settings = self.model_dump(exclude={"data", "sets"}) | {"seed": context.seed}
+        with context.parts(len(problems)) as part:
+            outcomes = {}
+            for i, problem in enumerate(problems):
+                inputs = settings | {"problem": problem.name, "w": problem.w.tolist()}
+                outcomes[problem.name] = part(problem.name).compute_once(
+                    inputs, lambda problem=problem, i=i: self.compute(problem, (context.seed, i))
+                )
+        rows = [row for problem in problems for row in summarise(problem, outcomes[problem.name])]
+        title = "Estimates of w and risks on clean held-out rows"
+        caption = (
+            f"{self.runs} runs. Bias and root mean squared error (RMSE) are those of the vector w, divided by |w|. "
+            "Excess risk: risk minus that of the target w, with 95 % intervals. Copies (labels, if they are flipped): "
+            "without those that only estimate the covariance of the noise."
+        )
+        return Report(
+            {"table": Table(title, rows)},
+            {"figure": lambda: plot(rows, self.runs)},
+            [*self.sentences(problems, outcomes), *skipped],
+            numbers={"settings": settings, "rows": rows},
+            shown=[Table(title, rows, COLUMNS, group="problem", headed=True, caption=caption)],
+        )
+
+    def problems(self) -> tuple[list[Problem], list[str]]:
+        """Return the problems, and a sentence for each real set that cannot be fetched."""
+        sizes = self.rows, self.held_out, self.dimension, self.noise_variance, self.label_variance
+        rest = self.copies, self.resamples
+        problems: list[Problem] = [
+            simulated(GAUSSIAN, lambda rng, shape: rng.normal(size=shape), *sizes, *rest),
+            simulated(SKEWED, lambda rng, shape: rng.exponential(size=shape) - 1.0, *sizes, *rest),
+        ]
+        skipped = []
+        for name in self.sets:
+            try:
+                rows = load_set(name, () if self.data is None else (str(self.data),))
+            except OSError as error:
+                skipped.append(f"{name} is skipped: {error}")
+            else:
+                problems.append(from_rows(name, rows.X, rows.y, self.real_noise, self.label_variance, *rest))
+        w = 2 * problems[0].w
+        problems.append(FlippedRegression(FLIPPED, w, self.rows, self.held_out, self.flip_rate, self.resamples))
+        return problems, skipped
+
+    def compute(self, problem: Problem, seed: tuple[int, int]) -> dict[str, np.ndarray]:
+        """Return estimates [methods, runs, d], excess risks [methods, runs], etas, and where the safeguard acted."""
+        loss = Squared() if isinstance(problem, Regression) else Logistic()
+        rng = np.random.default_rng(seed)
+        tuning = [problem.draw(rng) for _ in range(self.tuning_runs)]
+        samples = [problem.draw(rng) for _ in range(self.runs)]
+        batch = [problem.estimate(sample, r) for r, sample in enumerate(samples)]
+        w = [[estimates[name] for estimates, _ in batch] for name in batch[0][0]]
+        etas = []
+        for method in problem.learners(len(samples[0].y)).values():
+            risks = [
+                np.mean([problem.risk(method.estimate(s, eta, loss, r), s) for r, s in enumerate(tuning)])
+                for eta in self.etas
+            ]
+            etas.append(self.etas[int(np.argmin(risks))])
+            w.append([method.estimate(sample, etas[-1], loss, r) for r, sample in enumerate(samples)])
+        least = [problem.risk(problem.w, sample) for sample in samples]
+        excess = [[problem.risk(v, s) - b for v, s, b in zip(own, samples, least, strict=True)] for own in w]
+        guarded = np.array([acted for _, acted in batch])
+        return {
+            "w": np.array(w), "excess": np.array(excess), "etas": np.array(etas), "guarded": guarded,
+            "n_rows": np.array(len(samples[0].y)),
+        }  # fmt: skip
+
+    def sentences(self, problems: list[Problem], outcomes: dict[str, dict[str, np.ndarray]]) -> list[str]:
+        """Return the origin of the copies, and the number of runs in which the safeguard acted."""
+        lines = [
+            f"{', '.join(self.sets)}: the rows are real; their copies are simulated, with noise of {self.real_noise:g} "
+            "times the variance of each attribute. No set with measured replicates was available."
+        ] * bool(self.sets)
+        for problem in problems:
+            acted = int(outcomes[problem.name]["guarded"].sum())
+            lines += [f"{problem.name}: the safeguard of the corrected score acted in {acted} runs."] * bool(acted)
+        return lines
+
+
+COLUMNS = (
+    Text("method"),
+    Number("rows", "rows", "{:,}"),
+    Number("copies", "copies\n/row"),
+    Number("eta", "eta", "{:g}"),
+    Number("bias", "bias", "{:.3f}"),
+    Number("rmse", "RMSE", "{:.3f}"),
+    Interval("excess", "excess risk", "{:.4f}"),
+)
+
+
+def summarise(problem: Problem, outcome: dict[str, np.ndarray]) -> list[dict[str, Any]]:
+    """Return a row for each method; `bias_error` is the standard error of the bias."""
+    estimates, length, copies = outcome["w"], np.linalg.norm(problem.w), problem.copies_per_row()
+    n_runs, names = estimates.shape[1], list(copies)
+    excess = mean_over_runs(outcome["excess"])
+    etas = [None] * (len(names) - len(outcome["etas"])) + outcome["etas"].tolist()
+    bias = np.linalg.norm(estimates.mean(axis=1) - problem.w, axis=-1)
+    error = np.sqrt(estimates.var(axis=1, ddof=1).sum(axis=-1) / n_runs)
+    rmse = np.sqrt(np.mean(np.sum((estimates - problem.w) ** 2, axis=-1), axis=1))
+    return [
+        {
+            "problem": problem.name, "method": name, "rows": int(outcome["n_rows"]), "copies": copies[name],
+            "eta": etas[i],
+            "bias": float(bias[i] / length), "bias_error": float(error[i] / length), "rmse": float(rmse[i] / length),
+            "excess": float(excess.mean[i]), "excess_low": float(excess.low[i]), "excess_high": float(excess.high[i]),
+        }
+        for i, name in enumerate(names)
+    ]  # fmt: skip
