@@ -11,7 +11,12 @@ from jaxtyping import ArrayLike, Float
 from scipy import optimize, special
 
 from jaxonline.comparators.measurement_error.noisy_rows import Fit
-from jaxonline.comparators.measurement_error.simex import Degree, SimexEstimate, extrapolate_resamples
+from jaxonline.comparators.measurement_error.simex import (
+    Degree,
+    SimexEstimate,
+    extrapolate_resamples,
+    resampling_generator,
+)
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
@@ -111,7 +116,7 @@ def mc_simex(
     """
     X, y = check.rows("X", X, "y", y)
     check.margin_labels("y", y)
-    rng = np.random.default_rng(seed)
+    rng = resampling_generator(seed)
 
     def resample(level: float) -> np.ndarray:
         flips = rng.uniform(size=len(y)) < (1 - (1 - 2 * flip_rate) ** level) / 2

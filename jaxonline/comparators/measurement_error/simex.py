@@ -59,6 +59,14 @@ def extrapolate(levels: Vector, estimates: Annotated[Any, Shape("G", "d")], degr
     return np.asarray(polynomial.polyval(-1.0, coefficients))
 
 
+def resampling_generator(seed: int) -> np.random.Generator:
+    """Return a generator that differs from `np.random.default_rng(seed)`.
+
+    A user may have drawn the rows with that generator. Then the added noise would be the rows' own random numbers.
+    """
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1994,)))
+
+
 def extrapolate_resamples(
     naive: np.ndarray, resample: Callable[[float], np.ndarray], n_resamples: int, degree: int
 ) -> SimexEstimate:
@@ -109,7 +117,7 @@ def simex(
         ([0.8], [0.97])
     """
     X, y = check.rows("X", X, "y", y)
-    rng, factor = np.random.default_rng(seed), noise_factor(covariance, X.shape[1])
+    rng, factor = resampling_generator(seed), noise_factor(covariance, X.shape[1])
 
     def resample(level: float) -> np.ndarray:
         return fit(X + np.sqrt(level) * rng.standard_normal(X.shape) @ factor.T, y)

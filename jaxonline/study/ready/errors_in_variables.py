@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from jaxonline.losses import Logistic, Squared
-from jaxonline.results.report.tables import Interval, Number, Table, Text
+from jaxonline.results.report.tables import Count, Interval, Number, Table, Text
 from jaxonline.results.statistics import mean_over_runs
 from jaxonline.study import Context, Report, Study
 from jaxonline.study.ready.errors_in_variables_figure import plot
@@ -143,24 +143,24 @@ COLUMNS = (
     Number("bias", "bias", "{:.3f}"),
     Number("rmse", "RMSE", "{:.3f}"),
     Interval("excess", "excess risk", "{:.4f}"),
+    Count("failed", "failed\nruns"),
 )
 
 
 def summarise(problem: Problem, outcome: dict[str, np.ndarray]) -> list[dict[str, Any]]:
-    """Return a row for each method; `bias_error` is the standard error of the bias."""
-    estimates, length, copies = outcome["w"], np.linalg.norm(problem.w), problem.copies_per_row()
-    n_runs, names = estimates.shape[1], list(copies)
-    excess = mean_over_runs(outcome["excess"])
-    etas = [None] * (len(names) - len(outcome["etas"])) + outcome["etas"].tolist()
-    bias = np.linalg.norm(estimates.mean(axis=1) - problem.w, axis=-1)
-    error = np.sqrt(estimates.var(axis=1, ddof=1).sum(axis=-1) / n_runs)
-    rmse = np.sqrt(np.mean(np.sum((estimates - problem.w) ** 2, axis=-1), axis=1))
-    return [
-        {
+    """Return a row for each method; `bias_error` is the standard error of the bias. Failed runs are left out."""
+    copies, excess = problem.copies_per_row(), mean_over_runs(outcome["excess"])
+    etas = [None] * (len(copies) - len(outcome["etas"])) + outcome["etas"].tolist()
+    rows = []
+    for i, (name, estimates) in enumerate(zip(copies, outcome["w"] / np.linalg.norm(problem.w), strict=True)):
+        errors = estimates[np.isfinite(estimates).all(axis=1)] - problem.w / np.linalg.norm(problem.w)
+        bias_error = np.sqrt(np.sum(errors.var(axis=0, ddof=1)) / len(errors)) if len(errors) > 1 else np.nan
+        row = {
             "problem": problem.name, "method": name, "rows": int(outcome["n_rows"]), "copies": copies[name],
-            "eta": etas[i],
-            "bias": float(bias[i] / length), "bias_error": float(error[i] / length), "rmse": float(rmse[i] / length),
-            "excess": float(excess.mean[i]), "excess_low": float(excess.low[i]), "excess_high": float(excess.high[i]),
-        }
-        for i, name in enumerate(names)
-    ]  # fmt: skip
+            "eta": etas[i], "bias": float(np.linalg.norm(errors.mean(axis=0))) if len(errors) else np.nan,
+            "bias_error": float(bias_error), "rmse": float(np.sqrt(np.sum(errors**2) / max(len(errors), 1))),
+            "failed": len(estimates) - len(errors),
+        }  # fmt: skip
+        ends = (("", "mean"), ("_low", "low"), ("_high", "high"))
+        rows.append(row | {f"excess{end}": float(getattr(excess, part)[i]) for end, part in ends})
+    return rows

@@ -12,6 +12,7 @@ from jaxonline.comparators import measurement_error as me
 from jaxonline.feedback import FullInformation, Replicates
 from jaxonline.learners import GradientLearner, InverseSqrt
 from jaxonline.losses import Logistic
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
 from jaxonline.study.ready.errors_in_variables_regression import OnlineMethod, Sample, linear_kernel
 
@@ -75,8 +76,15 @@ class FlippedRegression:
             FLIPPED: simex.estimates[0],
             MC_SIMEX_1: me.extrapolate(simex.levels, simex.estimates, 1),
             MC_SIMEX_2: simex.w,
-            UNBIASED: me.logistic_regression(X, y, self.flip_rate),
+            UNBIASED: self._unbiased(X, y),
         }, False
+
+    def _unbiased(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the minimiser of the unbiased loss, or NaN if it has none."""
+        try:
+            return me.logistic_regression(X, y, self.flip_rate)
+        except ArgumentError:
+            return np.full(X.shape[1], np.nan)
 
     def learners(self, n_rounds: int) -> dict[str, OnlineMethod]:
         """Return the online learners, in a ball of radius 1.25 |w|.

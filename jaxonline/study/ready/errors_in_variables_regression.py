@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxonline import estimators, kernels
 from jaxonline.comparators import measurement_error as me
-from jaxonline.feedback import Replicates, replicate_covariance
+from jaxonline.feedback import FullInformation, Replicates, replicate_covariance
 from jaxonline.learners import GradientLearner, InverseSqrt, NoisyKernel, Storage, online_to_batch
 from jaxonline.losses import Squared
 
@@ -22,6 +22,7 @@ SCORE_ONE, SCORE = "corrected score, one copy", "corrected score, mean"
 CALIBRATION, SIMEX_1, SIMEX_2 = "regression calibration", "SIMEX, linear", "SIMEX, quadratic"
 NAIVE, KNOWN, TWO = "online: one copy as if clean", "online: one copy, covariance", "online: two copies"
 PAIRS, ALGORITHM_1 = "online: all pairs of copies", "online: Algorithm 1, linear kernel"
+ONLINE_CLEAN = "online: clean rows"
 
 
 class Sample(NamedTuple):
@@ -65,14 +66,18 @@ class Regression:
     def copies_per_row(self) -> dict[str, int]:
         """Return the number of copies of a row that each method uses, apart from the estimate of the covariance."""
         numbers: dict[str, int] = dict.fromkeys(self.names(), self.n_copies)
-        numbers |= {CLEAN: 0} | dict.fromkeys((ONE, SCORE_ONE, NAIVE, KNOWN), 1) | dict.fromkeys((TWO, ALGORITHM_1), 2)
+        numbers |= (
+            {CLEAN: 0, ONLINE_CLEAN: 0}
+            | dict.fromkeys((ONE, SCORE_ONE, NAIVE, KNOWN), 1)
+            | dict.fromkeys((TWO, ALGORITHM_1), 2)
+        )
         return numbers
 
     def names(self) -> list[str]:
         """Return the names of all methods."""
         residual = [TLS_RESIDUAL] if self.residual_variance else []
         batch = [CLEAN, ONE, MEAN, TLS_RATIO, TLS, *residual, SCORE_ONE, SCORE, CALIBRATION, SIMEX_1, SIMEX_2]
-        return [*batch, NAIVE, KNOWN, TWO, PAIRS, ALGORITHM_1]
+        return [*batch, ONLINE_CLEAN, NAIVE, KNOWN, TWO, PAIRS, ALGORITHM_1]
 
     def estimate(self, sample: Sample, seed: int) -> tuple[dict[str, np.ndarray], bool]:
         """Return the estimate of w of each method of statistics, and whether the safeguard of the score acted.
@@ -104,10 +109,12 @@ class Regression:
         radius, d = 2 * float(np.linalg.norm(self.w)), len(self.w)
         unbiased = {KNOWN: estimators.KnownCovariance(), TWO: estimators.TwoCopies()}
         unbiased[PAIRS] = estimators.PairsOfCopies(self.n_copies)
-        linear = {
-            name: OnlineMethod(lambda eta, e=estimator: GradientLearner(e, InverseSqrt(eta / d), radius), _noisy, None)
-            for name, estimator in {NAIVE: estimators.NaiveCopy(), **unbiased}.items()
-        }
+
+        def descent(estimator: Any, feedback: Callable[[Sample], Any]) -> OnlineMethod:
+            return OnlineMethod(lambda eta: GradientLearner(estimator, InverseSqrt(eta / d), radius), feedback, None)
+
+        linear = {ONLINE_CLEAN: descent(estimators.FullGradient(), lambda sample: FullInformation())}
+        linear |= {name: descent(e, _noisy) for name, e in {NAIVE: estimators.NaiveCopy(), **unbiased}.items()}
         feature_map = estimators.best_feature_map(kernels.Linear(), 1.0)  # one copy, whatever the moments
         length = estimators.GradientLength.for_loss(Squared(), estimators.minimum_variance, 1.0)
         return linear | {ALGORITHM_1: linear_kernel(feature_map, length, d, n_rounds, 1 / d, radius, _noisy)}

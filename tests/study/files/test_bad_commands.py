@@ -128,6 +128,18 @@ FIELDS = {
         "--runs 1": "--runs ... got 1",
         "--rounds 15": "--rounds ... got 15",
     },
+    "reproduce errors-in-variables": {
+        "--runs 1": "--runs ... got 1",
+        "--rows 10": "--rows ... got 10",
+        "--copies 1": "--copies ... got 1",
+        "--noise-variance 0": "--noise-variance ... got 0",
+        "--real-noise 0": "--real-noise ... got 0",
+        "--flip-rate 0.5": "--flip-rate ... got 0.5",
+        "--etas 0": "--etas ... got 0",
+        "--data nowhere": "--data ... got 'nowhere'",
+        "--data folder": "--data ... got folder",
+        "--sets Airfol": "did you mean 'Airfoil'?",
+    },
     "reproduce impossibility": {
         "--radius 1": "--radius ... got 1",
         "--rounds 15": "--rounds ... got 15",
