@@ -10,13 +10,13 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 from scipy import optimize, special
 
-from jaxonline.comparators.measurement_error.noisy_rows import Fit
-from jaxonline.comparators.measurement_error.simex import (
+from jaxonline.comparators.measurement_error.extrapolation import (
     Degree,
     SimexEstimate,
     extrapolate_resamples,
     resampling_generator,
 )
+from jaxonline.comparators.measurement_error.noisy_rows import Fit
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
@@ -33,7 +33,7 @@ def logistic_regression(
 ) -> Float[np.ndarray, "d"]:
     """Fit logistic regression without an intercept, with an unbiased loss if labels are flipped at a known rate q.
 
-    For a label y the logistic loss of a = <w, x> is log(2 cosh(a / 2)) - a y / 2. It is linear in y. So y / (1 - 2q) in
+    For a label y the logistic loss of a = <w, x> is log(2 cosh(a / 2)) - a y / 2. It is affine in y. So y / (1 - 2q) in
     place of y gives a loss whose mean over the flips is the loss of the clean label. This loss is convex. In a small
     sample it may have no minimum, and then the function raises an error.
 

@@ -19,7 +19,9 @@ from jaxonline.losses import Logistic, Squared
 from jaxonline.results.report.tables import Count, Interval, Number, Table, Text
 from jaxonline.results.statistics import mean_over_runs
 from jaxonline.study import Context, Report, Study
-from jaxonline.study.ready.errors_in_variables_figure import plot
+from jaxonline.study.ready import errors_in_variables_labels as labels
+from jaxonline.study.ready import errors_in_variables_regression as regression
+from jaxonline.study.ready.errors_in_variables_figure import plot_errors
 from jaxonline.study.ready.errors_in_variables_labels import FlippedRegression
 from jaxonline.study.ready.errors_in_variables_regression import Regression, from_rows, simulated
 from jaxonline.study.study import Positive, Words, load_set
@@ -73,8 +75,8 @@ class ErrorsInVariables(Study):
         )
         return Report(
             {"table": Table(title, rows)},
-            {"figure": lambda: plot(rows, self.runs)},
-            [*self.sentences(problems, outcomes), *skipped],
+            {"figure": lambda: plot_errors(rows, self.runs)},
+            [*self.sentences(problems, outcomes), *compare(rows), *skipped],
             numbers={"settings": settings, "rows": rows},
             shown=[Table(title, rows, COLUMNS, group="problem", headed=True, caption=caption)],
         )
@@ -135,6 +137,21 @@ class ErrorsInVariables(Study):
         return lines
 
 
+def compare(rows: list[dict[str, Any]]) -> list[str]:
+    """Return for each problem the least errors of a method of statistics and of an online learner, on noisy data."""
+    lines = []
+    for problem in dict.fromkeys(row["problem"] for row in rows):
+        own = [row for row in rows if row["problem"] == problem and row["method"] not in NOT_COMPARED]
+        least = [
+            min((row for row in own if row["method"].startswith("online") == online), key=lambda row: row["rmse"])
+            for online in (False, True)
+        ]
+        texts = (f"{row['rmse']:.3f} ({row['method']})" for row in least)
+        lines.append(f"{problem}: least RMSE of a method of statistics {' and of an online learner '.join(texts)}.")
+    return lines
+
+
+NOT_COMPARED = (regression.CLEAN, regression.ONLINE_CLEAN, regression.TLS_RESIDUAL, labels.CLEAN)
 COLUMNS = (
     Text("method"),
     Number("rows", "rows", "{:,}"),

@@ -11,26 +11,30 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def plot(rows: Sequence[Mapping[str, Any]], n_runs: int) -> "Figure":
-    """Draw the RMSE (dots) and the bias (circles) of the estimates of w; online learners have another colour."""
+def plot_errors(rows: Sequence[Mapping[str, Any]], n_runs: int) -> "Figure":
+    """Draw the RMSE (dots) and the bias (circles) of the estimates of w; online learners have another colour.
+
+    Panels of regression problems share the labels on the left. Those of flipped labels are on the right.
+    """
     from matplotlib.figure import Figure
 
     from jaxonline.results.report.figure import set_ticks
 
     problems = list(dict.fromkeys(row["problem"] for row in rows))
-    methods = [[row for row in rows if row["problem"] == problem] for problem in problems]
-    columns = -(-len(problems) // 2)
-    figure = Figure(figsize=(5.2 * columns, 9.0), layout="constrained")
-    panels = figure.subplots(2, columns, squeeze=False).ravel()
-    for axes, problem, own in zip(panels, problems, methods, strict=False):
-        _panel(axes, own)
+    methods = {problem: [row["method"] for row in rows if row["problem"] == problem] for problem in problems}
+    shared = max(methods.values(), key=len)
+    figure = Figure(figsize=(2.2 * len(problems) + 4.0, 5.6), layout="constrained")
+    panels = figure.subplots(1, len(problems), squeeze=False)[0]
+    for i, (axes, problem) in enumerate(zip(panels, problems, strict=True)):
+        names = shared if set(methods[problem]) <= set(shared) else methods[problem]
+        _panel(axes, names, [row for row in rows if row["problem"] == problem])
         style_axes(axes, "relative to |w|", "", problem)
         axes.set_xscale("log")
         set_ticks(axes.xaxis, format_tick)
-        axes.set_yticks(range(len(own)), [row["method"] for row in own], fontsize=8)
-        axes.invert_yaxis()
-    for axes in panels[len(problems) :]:
-        axes.set_axis_off()
+        axes.set_yticks(range(len(names)), names if i == 0 or names is not shared else [""] * len(names), fontsize=9)
+        axes.tick_params(axis="y", length=0)
+        if names is not shared:
+            axes.yaxis.tick_right()
     labels = ("RMSE, methods of statistics", COLOURS[0], True), ("RMSE, online learners", COLOURS[3], True)
     for label, colour, filled in (*labels, ("bias", "0.4", False)):
         panels[0].plot([], [], "o", color=colour, mfc=colour if filled else "white", label=label)
@@ -39,9 +43,10 @@ def plot(rows: Sequence[Mapping[str, Any]], n_runs: int) -> "Figure":
     return figure
 
 
-def _panel(axes: "Axes", rows: Sequence[Mapping[str, Any]]) -> None:
-    for y, row in enumerate(rows):
-        colour = COLOURS[3] if row["method"].startswith("online") else COLOURS[0]
+def _panel(axes: "Axes", names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    for row in rows:
+        y, colour = names.index(row["method"]), COLOURS[3] if row["method"].startswith("online") else COLOURS[0]
         axes.plot([row["bias"], row["rmse"]], [y, y], color=colour, lw=0.8, alpha=0.5)
         axes.plot(row["bias"], y, "o", color=colour, mfc="white", ms=5)
         axes.plot(row["rmse"], y, "o", color=colour, ms=6)
+    axes.set_ylim(len(names) - 0.5, -0.5)

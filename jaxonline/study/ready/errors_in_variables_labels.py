@@ -38,7 +38,7 @@ class UnbiasedLogisticGradient:
 class FlippedRegression:
     """Instances uniform on the unit sphere, P(y = 1) = 1 / (1 + exp(-<w, x>)), and labels flipped at a known rate.
 
-    Held-out labels are the expected values of clean labels, so that the logistic loss, which is linear in the label, is
+    Held-out labels are the expected values of clean labels, so that the logistic loss, which is affine in the label, is
     the exact conditional risk.
     """
 

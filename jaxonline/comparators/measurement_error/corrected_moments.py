@@ -37,7 +37,7 @@ def corrected_score(X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"], covari
     In a small sample the corrected moments of (x, y) may have a negative eigenvalue; then the solution is useless.
     Safeguard: let s be the largest number for which the moments of (x, y) minus s Sigma are positive semi-definite. If
     s is above 1 + 1/n, the whole Sigma is subtracted, else s - 1/n times Sigma (at least 0). The remaining matrix is
-    positive definite if Sigma is.
+    positive definite.
 
     Args:
         X: noisy rows. A column of ones whose noise has the variance 0 is an intercept.
