@@ -1,7 +1,7 @@
 """Logistic regression on flipped labels: the data of a run, methods of statistics, and online learners."""
 
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -48,6 +48,7 @@ class FlippedRegression:
     n_held_out: int
     flip_rate: float
     n_resamples: int
+    loss: ClassVar[Logistic] = Logistic()
 
     def draw(self, rng: np.random.Generator) -> Sample:
         """Draw the data of a run; `copies` has the clean label of each row."""
@@ -92,7 +93,7 @@ class FlippedRegression:
         Algorithm 1 has copies without noise. The series of the logistic loss has the radius of convergence pi, so that
         the ball cannot be larger than pi.
         """
-        radius, d, loss = 1.25 * float(np.linalg.norm(self.w)), len(self.w), Logistic()
+        radius, d, loss = 1.25 * float(np.linalg.norm(self.w)), len(self.w), self.loss
         feature_map = estimators.best_feature_map(kernels.Linear(), 1.0)
         length = estimators.GradientLength.for_loss(loss, estimators.minimum_variance, radius**2)
         most = 1 + len(length.series.coefficients)

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +21,7 @@ TLS_RESIDUAL = "total least squares, residual known"
 SCORE_ONE, SCORE = "corrected score, one copy", "corrected score, mean"
 CALIBRATION, SIMEX_1, SIMEX_2 = "regression calibration", "SIMEX, linear", "SIMEX, quadratic"
 NAIVE, KNOWN, TWO = "online: one copy as if clean", "online: one copy, covariance", "online: two copies"
-PAIRS, ALGORITHM_1 = "online: all pairs of copies", "online: Algorithm 1, linear kernel"
+PAIRS, ALGORITHM_1 = "online: all pairs of copies", "online: Algorithm 1"
 ONLINE_CLEAN = "online: clean rows"
 
 
@@ -51,6 +51,7 @@ class Regression:
     residual_variance: float
     n_copies: int
     n_resamples: int
+    loss: ClassVar[Squared] = Squared()
 
     def draw(self, rng: np.random.Generator) -> Sample:
         """Draw the data of a run, with Gaussian noise of the copies and labels."""
@@ -116,7 +117,7 @@ class Regression:
         linear = {ONLINE_CLEAN: descent(estimators.FullGradient(), lambda sample: FullInformation())}
         linear |= {name: descent(e, _noisy) for name, e in {NAIVE: estimators.NaiveCopy(), **unbiased}.items()}
         feature_map = estimators.best_feature_map(kernels.Linear(), 1.0)  # one copy, whatever the moments
-        length = estimators.GradientLength.for_loss(Squared(), estimators.minimum_variance, 1.0)
+        length = estimators.GradientLength.for_loss(self.loss, estimators.minimum_variance, 1.0)
         return linear | {ALGORITHM_1: linear_kernel(feature_map, length, d, n_rounds, 1 / d, radius, _noisy)}
 
 
