@@ -5,16 +5,17 @@ calibration (Carroll, Ruppert, Stefanski and Crainiceanu 2006), SIMEX (Cook and 
 MC-SIMEX (Kuechenhoff, Mwalili and Lesaffre 2006). The online learners read every row once, and their mean hypothesis
 is evaluated. The covariance of the noise is estimated from the copies of the rows (`feedback.replicate_covariance`).
 
-No data set with measured replicates is available to this study: those of scikit-learn have none. So the copies of real
-rows are the rows plus simulated noise, whose variance is a share of the measured variance of each attribute.
+No data set with measured replicates is available to this study: the sets in scikit-learn's package have none. So the
+copies of real rows are the rows plus simulated noise, whose variance is a share of the variance of each attribute.
 """
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.tables import Count, Interval, Number, Table, Text
 from jaxonline.results.statistics import mean_over_runs
 from jaxonline.study import Context, Report, Study
@@ -34,10 +35,10 @@ Problem = Regression | QuadraticRegression | FlippedRegression
 class ErrorsInVariables(Study):
     """Study of linear and quadratic models, two real sets with simulated noise, and flipped labels.
 
-    Steps of online learners are 2 eta / (L sqrt(t)), where L is E|x|^2 times the largest curvature of the loss. The eta
-    of a learner has the least risk on clean held-out rows in separate runs. The methods of statistics have nothing to
-    tune. If instances are skewed, regression calibration is consistent in the linear model (`regression_calibration`),
-    and biased in the quadratic one.
+    Steps of online learners are 2 eta / (L sqrt(t)), where L is E k(x, x) times the largest curvature of the loss. The
+    eta of a learner has the least risk on clean held-out rows in separate runs. The methods of statistics have nothing
+    to tune. If instances are skewed, regression calibration is consistent in the linear model, and biased in the
+    quadratic one.
     """
 
     title: ClassVar[str] = (
@@ -58,6 +59,12 @@ class ErrorsInVariables(Study):
     sets: Words = Field(("Airfoil", "Concrete"), description="Real sets.")
     data: Path | None = Field(None, description="Folder of the real sets, searched before JAXONLINE_DATA.")
 
+    @model_validator(mode="after")
+    def _check_rows(self) -> Self:
+        if self.rows < 10 * self.dimension:
+            raise ArgumentError("rows", f"must be at least 10 times the dimension, {self.dimension} (got {self.rows})")
+        return self
+
     def run(self, context: Context) -> Report:
         problems, skipped = self.problems()
         settings = self.model_dump(exclude={"data", "sets"}) | {"seed": context.seed}
@@ -73,7 +80,7 @@ class ErrorsInVariables(Study):
         caption = (
             f"{self.runs} runs. Bias and root mean squared error (RMSE) are those of the vector w, divided by |w|. "
             "Excess risk: risk minus that of the target w, with 95 % intervals. Copies (labels, if they are flipped): "
-            "without those that only estimate the covariance of the noise."
+            "the largest number, without those that only estimate the covariance of the noise."
         )
         return Report(
             {"table": Table(title, rows)},

@@ -17,8 +17,7 @@ def plot_errors(rows: Sequence[Mapping[str, Any]], n_runs: int) -> "Figure":
     Panels of regression problems share the labels on the left. Those of flipped labels are on the right.
     """
     from matplotlib.figure import Figure
-
-    from jaxonline.results.report.figure import set_ticks
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     problems = list(dict.fromkeys(row["problem"] for row in rows))
     methods = {problem: [row["method"] for row in rows if row["problem"] == problem] for problem in problems}
@@ -30,7 +29,10 @@ def plot_errors(rows: Sequence[Mapping[str, Any]], n_runs: int) -> "Figure":
         _panel(axes, names, [row for row in rows if row["problem"] == problem])
         style_axes(axes, "relative to |w|", "", problem)
         axes.set_xscale("log")
-        set_ticks(axes.xaxis, format_tick)
+        low, high = axes.get_xlim()
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0) if high < 200 * low else (1.0,)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: format_tick(value)))
+        axes.xaxis.set_minor_locator(NullLocator())
         axes.set_yticks(range(len(names)), names if i == 0 or names is not shared else [""] * len(names), fontsize=9)
         axes.tick_params(axis="y", length=0)
         if names is not shared:

@@ -131,6 +131,7 @@ FIELDS = {
     "reproduce errors-in-variables": {
         "--runs 1": "--runs ... got 1",
         "--rows 10": "--rows ... got 10",
+        "--rows 99 --dimension 10": "--rows ... got 99",
         "--copies 1": "--copies ... got 1",
         "--noise-variance 0": "--noise-variance ... got 0",
         "--real-noise 0": "--real-noise ... got 0",
