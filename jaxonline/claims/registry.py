@@ -37,6 +37,7 @@ TOPICS = (
     "combined_kernels",
     "lengths",
     "regret",
+    "remarks",
     "noise",
     "correlated_noise",
     "surrogates",
