@@ -19,7 +19,8 @@ class Place(NamedTuple):
 
     where: str  # sections, equations, theorems and algorithms, separated by commas
     what: str
-    names: str  # dotted paths below `jaxonline`, separated by blanks; "" if it is not in the code
+    names: str = ""  # dotted paths below `jaxonline`, separated by blanks; "" if it is not in the code
+    reason: str = ""  # why it is not in the code, as in "not shown, because ..."
 
 
 PLACES: dict[str, list[Place]] = {
@@ -75,50 +76,88 @@ PLACES: dict[str, list[Place]] = {
               "bounds.surrogate_radial_kernel estimators.surrogates.lemma7_bound"),
     ],
     "C": [
-        Place("section 2", "k attributes of each instance", "feedback.Attributes"),
+        Place("section 2, Eq. 1", "k attributes of each instance; ridge and Lasso with all attributes",
+              "feedback.Attributes study.ready.attributes_mnist.solve_ridge study.ready.attributes_mnist.solve_lasso"),
+        Place("Eq. 2", "the risk of Lasso, a known result; its order is wrong for B < 1", "bounds.baseline_risk"),
+        Place("Eq. 3, Lemma 1", "an estimate of x from attributes drawn without replacement",
+              "estimators.AttributeGradient estimators.AttributePairs"),
         Place(
             "section 2.1, Algorithm 1",
             "Baseline: moments from pairs of attributes",
             "learners.Baseline estimators.AttributePairs",
         ),
+        Place("footnote 2", "w for the correlations of the identity", "estimators.AttributePairs"),
+        Place("Theorem 1, Lemma 4, section A.1", "risk of the Baseline, measured beside its bound",
+              "bounds.baseline_risk environments.HiddenAttribute"),
+        Place("Lemma 2", "the deviation of the Baseline's A", "estimators.AttributePairs bounds.baseline_risk"),
+        Place("Lemma 3", "the size of the Baseline's v", "estimators.AttributePairs bounds.baseline_risk"),
         Place(
-            "section 2.2, Eq. 4, Algorithm 2",
+            "section 2.2, Eq. 4, Eq. 6, Algorithm 2",
             "AER: the gradient from k attributes",
             "learners.aer estimators.AttributeGradient",
         ),
+        Place("Eq. 5", "the regularised risk that AER minimises", "estimators.Regularised learners.aer"),
         Place("Hazan and Koren 2012", "AERR: the same with an l2 distribution",
               "learners.aerr estimators.AttributeGradient"),
-        Place("Lemma 3", "the size of the Baseline's v", "estimators.AttributePairs bounds.baseline_risk"),
-        Place("Theorem 1, Theorem 2", "risks of Baseline and AER", "bounds.baseline_risk bounds.aer_regret"),
-        Place(
-            "section 2.3, Theorem 3, Theorem 4",
-            "lower bounds",
-            "bounds.hidden_attribute_examples environments.HiddenAttribute environments.three_bits",
-        ),
-        Place("section 4", "MNIST", "datasets.mnist study.ready.attributes"),
+        Place("Theorem 2, section 3, Lemma 5", "risk of AER", "bounds.aer_regret"),
+        Place("Eq. 7, Eq. 8, Eq. 9, Eq. 10", "the sum of <z_t, w_t - w*>, and the regret", "bounds.aer_regret"),
+        Place("footnote 4", "the bound for instances with a short |x|_2", "bounds.aer_regret"),
+        Place("remark after Theorem 2", "AER and Lasso need as many attributes if w* is dense",
+              reason="the paper compares upper bounds without constants, and no study compares dense with sparse w*"),
+        Place("section 2.3, Theorem 3, Eq. 11, Eq. 12, Eq. 13", "lower bound on the number of examples",
+              "bounds.hidden_attribute_examples environments.HiddenAttribute "
+              "study.ready.attributes_theory.hidden_attribute"),
+        Place("Lemma 6", "the game with K arms behind Theorem 3", "environments.HiddenAttribute"),
+        Place("Theorem 4", "two attributes do not suffice to predict",
+              "environments.three_bits study.ready.attributes_theory.three_bits_row"),
+        Place("section 4, the table of test errors", "MNIST, all 45 pairs of digits",
+              "datasets.mnist study.ready.attributes"),
+        Place("Figure 1", "images of which four pixels are seen", "study.ready.attributes_figures.images"),
+        Place("Figure 2", "test errors by examples and by attributes", "study.ready.attributes_figures.prefixes"),
+        Place("section 5", "other losses, and attributes for Winnow and p-norm perceptrons",
+              reason="the paper announces them without an algorithm"),
     ],
     "D": [
-        Place("section 2, Lemma 1", "random Fourier features",
+        Place("Eq. 1, Eq. 2", "functions of the RKHS as integrals of features, and their norm",
+              "estimators.FourierFeatures"),
+        Place("section 2, Eq. 3, Eq. 4, Eq. 5", "random Fourier features",
               "estimators.FourierFeatures kernels.Gaussian kernels.Laplacian"),
+        Place("Lemma 1, Eq. 6, Eq. 7", "the approximation of f by m features", "bounds.Features"),
         Place("Eq. 9, Eq. 10, Eq. 11", "the Vovk-Azoury-Warmuth forecaster, its regret", "learners.VAW bounds.vaw"),
-        Place("Lemma 2, Theorem 1", "VAW on the features of all kernels", "bounds.concatenated"),
-        Place("Theorem 2", "VAW over the kernels' forecasters, plain or truncated (Eq. 28)",
+        Place("Eq. 12", "its regret on random features, and the remark on pairs (cos, sin)",
+              "bounds.vaw bounds.Features"),
+        Place("Lemma 2, Theorem 1, Eq. 17", "VAW on the features of all kernels", "bounds.concatenated"),
+        Place("Eq. 18", "its rate for m = sqrt(T)", "bounds.concatenated"),
+        Place("remark on complexity", "N^2 m^2 operations a round of VAW on all features, N m^2 of VAW over experts",
+              "learners.VAW learners.MultiKernel"),
+        Place("Theorem 2, Eq. 20, Eq. 28", "VAW over the kernels' forecasters, plain or truncated (Eq. 28)",
               "learners.MultiKernel learners.Truncated bounds.vaw2"),
+        Place("Eq. 21", "its rate for m = sqrt(T)", "bounds.vaw2"),
         Place("Eq. 29, Eq. 30", "exponential weights over experts", "learners.EWA bounds.ewa"),
-        Place("Theorem 3", "exponential weights over truncated forecasters", "bounds.vaw_ewa"),
+        Place("Theorem 3, Eq. 31", "exponential weights over truncated forecasters", "bounds.vaw_ewa"),
+        Place("remark after Theorem 3", "gradient descent on the features (OGD-EWA, OGD-OGD)", "learners.Raker"),
         Place("section 4", "the other combiners, Raker and OMKL-GF",
               "learners.Aggregating learners.BOA learners.MLPoly learners.MLProd learners.Raker learners.OMKLGF"),
-        Place("Eq. 32", "the autoregressive series", "environments.Autoregressive"),
-        Place("Table 1, Table 2, Figure 1, Figure 2", "the experiments; Table 2 was made with online ridge (E17)",
-              "study.ready.multikernel datasets"),
+        Place("Eq. 32", "the autoregressive series", "environments.Autoregressive datasets.ar4"),
+        Place("Eq. 33, Eq. 34", "the scaling of labels and instances", "study.ready.multikernel_runs.scaled"),
+        Place("Table 1", "the data sets", "datasets.catalogue"),
+        Place("Table 2", "the errors of all algorithms; the table was made with online ridge (E17)",
+              "study.ready.multikernel"),
+        Place("Figure 1", "errors up to each round", "study.ready.multikernel_figures.running"),
+        Place("Figure 2", "weights after the last round", "study.ready.multikernel_figures.weights"),
     ],
     "E": [
+        Place("setup", "the protocol of a round: instance, prediction, label, loss, update", "game.Game game.play"),
+        Place("spam filtering", "boolean features of e-mails, an example of the protocol",
+              reason="the lecture has no data and no result for it"),
         Place("regret, negative result", "learner and adversary, regret against the best expert",
               "game.CleanRegret comparators.BestExpert environments.ContraryLabels environments.ContraryLosses"),
         Place("Algorithm 1", "halving, and its bound", "learners.Halving bounds.halving"),
         Place("exponential weights", "Algorithms 2 and 3 and their regret",
               "learners.DrawnExpert learners.Hedge learners.EWA bounds.exponential_weights"),
         Place("Algorithm 4", "the perceptron, and its bound", "learners.Perceptron bounds.perceptron"),
+        Place("interesting materials", "convex optimisation, stochastic and adversarial bandits",
+              "learners.GradientLearner learners.UCB1 learners.EXP3"),
         Place("Auer et al. 2002", "adversarial bandits (The nonstochastic multiarmed bandit problem)",
               "learners.EXP3 learners.EXP3P learners.EXP4 bounds.exp3 bounds.exp4 bounds.minimax"),
         Place("Freund et al. 1997", "experts that sleep (Using and combining predictors that specialize)",
@@ -173,8 +212,8 @@ def papers_page() -> str:
         for place in places:
             code = ", ".join(f"[`{name}`](../{defining_file(name).as_posix()})" for name in place.names.split())
             claims = "; ".join(dict.fromkeys(claim.name for claim in claims_at(letter, place)))
-            cells = (place.where, as_text(place.what), code or "not in the code", as_text(claims))
-            lines.append(f"| {' | '.join(cells)} |")
+            cells = (place.where, as_text(place.what), code or f"not shown, because {as_text(place.reason)}")
+            lines.append(f"| {' | '.join((*cells, as_text(claims)))} |")
     return "\n".join(lines) + "\n"
 
 

@@ -39,7 +39,9 @@ TOPICS = (
     "noise",
     "surrogates",
     "attributes",
+    "attribute_theorems",
     "features",
+    "multikernel",
     "bandits",
     "learners",
 )
