@@ -40,6 +40,7 @@ TOPICS = (
     "surrogates",
     "attributes",
     "attribute_theorems",
+    "hidden_attribute",
     "features",
     "multikernel",
     "bandits",

@@ -10,7 +10,7 @@ from scipy import linalg, stats
 
 from jaxonline import bounds
 from jaxonline.claims import attribute_theorems as theorems
-from jaxonline.claims import multikernel
+from jaxonline.claims import hidden_attribute, multikernel
 from jaxonline.claims.errata import ERRATA
 from jaxonline.claims.printed_attributes import printed_baseline_risk, printed_sum_of_gradients
 from jaxonline.claims.printed_multikernel import PRINTED_LAGS, PRINTED_TABLE_2, printed_ewa_weights
@@ -115,7 +115,7 @@ def test_short_instances_have_a_smaller_bound():
 
 def test_histories_are_those_of_the_hidden_attribute():
     """Two rounds, two arms, K = 1: the laws of (x_a, y) from all x and y, and their divergence."""
-    p, outcomes = 0.2, theorems.histories(2, 1, 2, 0.2, 1)
+    p, outcomes = 0.2, hidden_attribute.histories(2, 1, 2, 0.2, 1)
     laws: dict[tuple, np.ndarray] = {}
     signs = list(itertools.product((-1, 1), repeat=3))
     for (x1, x2, y), (z1, z2, u) in itertools.product(signs, repeat=2):
@@ -134,12 +134,12 @@ def test_histories_are_those_of_the_hidden_attribute():
 
 def test_a_wrong_probability_changes_the_divergence(monkeypatch):
     """Labels that agree with probability 1/2 + p/2: the divergence is too small."""
-    right = theorems.histories
+    right = hidden_attribute.histories
 
     def wrong(d, K, rounds, p, arm):
         return [(w, 1 + (ratio - 1) / 2, n) for w, ratio, n in right(d, K, rounds, p, arm)]
 
-    monkeypatch.setattr(theorems, "histories", wrong)
+    monkeypatch.setattr(hidden_attribute, "histories", wrong)
     assert run_claims("KL divergence of the histories", mesh=ONE)[0].verification.verdict == "biased"
 
 
@@ -154,8 +154,8 @@ def test_best_strategy_of_two_arms_is_the_best_of_all_trees():
             law = math.prod(0.5 + (p * sign if arm == j else 0.0) for sign, arm in zip(path, chosen, strict=True))
             value += law / 2 * chosen.count(j)
         best = max(best, value)
-    assert theorems.best_picks(2, 3, p) == pytest.approx(best)
-    assert theorems.best_picks(4, 5, 1e-9) == pytest.approx(5 / 4)
+    assert hidden_attribute.best_picks(2, 3, p) == pytest.approx(best)
+    assert hidden_attribute.best_picks(4, 5, 1e-9) == pytest.approx(5 / 4)
 
 
 def test_regret_on_pairs_equals_numpy():
