@@ -222,7 +222,7 @@ def _sum_of_gradients(form: str, options: SamplingOptions) -> Verification:
 
 
 @claim(
-    "w for the correlations of the identity, ten examples",
+    "w if the correlation matrix is the identity, ten examples",
     "C, footnote 2",
     erratum=42,
     cost="exact",

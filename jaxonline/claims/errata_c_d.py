@@ -29,7 +29,7 @@ ERRATA_C_D: tuple[Erratum, ...] = (
         "0.043, and m times that 429",
     ),
     Erratum(
-        42, "C", "footnote 2", "for the correlations of the identity, w is the sum of y x over S",
+        42, "C", "footnote 2", "if the correlation matrix is the identity, w is the sum of y x over S",
         "the mean, 1/|S| times the sum",
     ),
     Erratum(

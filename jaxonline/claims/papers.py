@@ -86,7 +86,7 @@ PLACES: dict[str, list[Place]] = {
             "Baseline: moments from pairs of attributes",
             "learners.Baseline estimators.AttributePairs",
         ),
-        Place("footnote 2", "w for the correlations of the identity", "estimators.AttributePairs"),
+        Place("footnote 2", "w if the correlation matrix is the identity", "estimators.AttributePairs"),
         Place("Theorem 1, Lemma 4, section A.1", "risk of the Baseline, measured beside its bound",
               "bounds.baseline_risk environments.HiddenAttribute"),
         Place("Lemma 2", "the deviation of the Baseline's A", "estimators.AttributePairs bounds.baseline_risk"),

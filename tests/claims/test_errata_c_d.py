@@ -15,7 +15,7 @@ from jaxonline.claims.errata import ERRATA
 from jaxonline.claims.printed_attributes import printed_baseline_risk, printed_sum_of_gradients
 from jaxonline.claims.printed_multikernel import PRINTED_LAGS, PRINTED_TABLE_2, printed_ewa_weights
 from jaxonline.claims.registry import run_claims
-from jaxonline.environments import Autoregressive
+from jaxonline.environments import Autoregressive, HiddenAttribute
 from jaxonline.simulation.blocks import default_mesh
 
 ONE = default_mesh(jax.devices()[:1])
@@ -141,6 +141,13 @@ def test_a_wrong_probability_changes_the_divergence(monkeypatch):
 
     monkeypatch.setattr(hidden_attribute, "histories", wrong)
     assert run_claims("KL divergence of the histories", mesh=ONE)[0].verification.verdict == "biased"
+
+
+@pytest.mark.long
+def test_an_environment_with_a_weaker_attribute_is_detected(monkeypatch):
+    """The label agrees with the attribute with probability 1/2 + p/2."""
+    monkeypatch.setattr(hidden_attribute, "HiddenAttribute", lambda d, eps: HiddenAttribute(d, eps=eps / 4))
+    assert run_claims("draws of HiddenAttribute", mesh=ONE)[0].verification.verdict == "biased"
 
 
 def test_best_strategy_of_two_arms_is_the_best_of_all_trees():
