@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import os
 
 import jax
 import numpy as np
@@ -15,6 +16,7 @@ from jaxonline.claims.errata import ERRATA
 from jaxonline.claims.printed_attributes import printed_baseline_risk, printed_sum_of_gradients
 from jaxonline.claims.printed_multikernel import PRINTED_LAGS, PRINTED_TABLE_2, printed_ewa_weights
 from jaxonline.claims.registry import run_claims
+from jaxonline.datasets import mnist
 from jaxonline.environments import Autoregressive, HiddenAttribute
 from jaxonline.simulation.blocks import default_mesh
 
@@ -99,6 +101,24 @@ def test_sum_of_gradients_against_labels_that_contradict():
         w = min(max((1 - 1 / t) * w - 2 * (w - y) / (rate * t), -1.0), 1.0)
     assert theorems.sum_of_gradients(m) == pytest.approx(total) == pytest.approx(514.44, abs=0.01)
     assert printed_sum_of_gradients(1, 2, 1.0, 1.0, m) * m == bounds.aer_regret(1, 2, 1.0, 1.0, m).value
+
+
+@pytest.mark.long
+def test_the_identity_is_a_poor_correlation_matrix_of_digits():
+    """Footnote 2 on MNIST, 3 against 5, pixels in [0, 1] less their means: w = mean of y x has a squared error of 6.2,
+    where 0 has 1, although the best multiple of w has 0.41 and its sign is mostly right."""
+    if not os.environ.get("JAXONLINE_DATA"):
+        pytest.skip("needs real data: set JAXONLINE_DATA")
+    X, digits = mnist()
+    of_pair = np.isin(digits, (3, 5))
+    x, y = X[of_pair].astype(float) / X.max(), np.where(digits[of_pair] == 5, 1.0, -1.0)
+    train = np.random.default_rng(0).random(len(y)) < 0.9
+    x -= x[train].mean(axis=0)
+    predictions = x[~train] @ (y[train] @ x[train] / train.sum())
+    best = predictions @ y[~train] / (predictions @ predictions)
+    errors = [np.mean((scale * predictions - y[~train]) ** 2) for scale in (1.0, best)]
+    assert errors == pytest.approx([6.18, 0.41], abs=0.01)
+    assert np.mean(np.sign(predictions) != y[~train]) < 0.15
 
 
 def test_short_instances_have_a_smaller_bound():
