@@ -1,4 +1,4 @@
-"""The five papers behind this package and their errata E1 to E50, as printed and corrected.
+"""The five papers behind this package and their errata E1 to E52, as printed and corrected.
 
 An erratum is a misprint or a statement that does not hold. Docstrings, claims and documents refer to papers by letter
 and to errata by number.

@@ -58,7 +58,7 @@ def _laplacian(form: str, options: SamplingOptions) -> Verification:
 @claim(
     "Fourier features of the form sqrt(2) cos, their range",
     "D, section 2",
-    erratum=47,
+    erratum=49,
     cost="exact",
     printed="violated",
     corrected="respected",
