@@ -41,8 +41,10 @@ PLACES: dict[str, list[Place]] = {
         Place("Example 2", "the exponential loss", "losses.Exponential"),
         Place("Example 3", "the smoothed absolute loss", "losses.SmoothedAbsolute"),
         Place("Example 4", "the smoothed hinge loss", "losses.SmoothedHinge"),
-        Place("section 4.3, Theorem 3, section 5.3, Theorem 5, Appendix E", "one noisy copy is not enough",
-              "environments.indistinguishable_pair environments.unavoidable_regret study.ready.impossibility"),
+        Place("section 4.3, Theorem 3, section 5.3, Theorem 5, Appendix E, Appendix F", "one noisy copy is not enough",
+              "environments.indistinguishable_pair environments.unavoidable_regret "
+              "environments.indistinguishable_games environments.unavoidable_regret_of_games "
+              "study.ready.impossibility"),
         Place("Theorem 4, Appendix D", "regret with any unbiased g~ and Psi~",
               "bounds.unbiased_steps bounds.noisy_kernel environments.OppositeLabels environments.OppositeInstances "
               "study.ready.games.adaptive"),
@@ -64,7 +66,8 @@ PLACES: dict[str, list[Place]] = {
         Place("Theorem 2", "regret with one copy and its covariance", "bounds.known_covariance"),
         Place("section 6, Algorithm 2", "a Gaussian kernel and Gaussian noise", "learners.SurrogateKernel"),
         Place("Theorem 3", "its regret", "bounds.surrogate_kernel"),
-        Place("section 6.1, Theorem 4", "radial kernels as mixtures of Gaussian ones (Schoenberg)", "kernels.radial"),
+        Place("section 6.1, Theorem 4", "radial kernels as mixtures of Gaussian ones (Schoenberg)",
+              "kernels.radial study.ready.radial_kernels"),
         Place("Lemma 3", "gradient descent on any sequence of vectors", "bounds.gradient_descent"),
         Place("Lemma 4, Eq. 7", "the surrogate kernel k^ with E k^(a, x~) = k(a, x)", "estimators.Surrogate"),
         Place("Lemma 5, Lemma 6, Lemma 9", "the angle beta, and the radius W that it gives",

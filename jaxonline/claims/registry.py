@@ -36,6 +36,7 @@ TOPICS = (
     "kernels",
     "lengths",
     "regret",
+    "one_copy",
     "noise",
     "surrogates",
     "attributes",
