@@ -41,6 +41,8 @@ PLACES: dict[str, list[Place]] = {
         Place("Example 2", "the exponential loss", "losses.Exponential"),
         Place("Example 3", "the smoothed absolute loss", "losses.SmoothedAbsolute"),
         Place("Example 4", "the smoothed hinge loss", "losses.SmoothedHinge"),
+        Place("section 4.2", "losses with finitely many derivatives",
+              "losses.SemicircleAbsolute estimators.DiscreteLomax estimators.GradientLength estimators.chebyshev"),
         Place("section 4.3, Theorem 3, section 5.3, Theorem 5, Appendix E, Appendix F", "one noisy copy is not enough",
               "environments.indistinguishable_pair environments.unavoidable_regret "
               "environments.indistinguishable_games environments.unavoidable_regret_of_games "

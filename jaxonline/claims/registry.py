@@ -35,6 +35,7 @@ TOPICS = (
     "counts",
     "kernels",
     "lengths",
+    "finite_smoothness",
     "regret",
     "one_copy",
     "noise",
