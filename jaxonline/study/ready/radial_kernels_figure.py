@@ -36,7 +36,7 @@ def plot_radial_kernels(
     """Plot g = (1 + r^2/d)^-1 and k for c = 2 and 4 (paper B, Figure 1), and regret against rounds for each kernel."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9.3, 6.2), layout="constrained")
+    figure = Figure(figsize=(8.2, 5.8), layout="constrained")
     above, below = figure.subfigures(2, 1)  # type: ignore[misc]
     for i, (axes, c) in enumerate(zip(above.subplots(1, 2, sharey=True), PRINTED_CS, strict=True)):
         _plot_kernels(axes, c, dimension, noise_std)
