@@ -17,7 +17,7 @@ from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Num
 from jaxonline.study import Context, Report, Study
 from jaxonline.study.comparison import format_places, ignore_skewness_warnings, skewness_sentences
 from jaxonline.study.ready.radial_kernels_figure import plot_radial_kernels
-from jaxonline.study.ready.radial_kernels_problem import Problem
+from jaxonline.study.ready.radial_kernels_problem import RadialProblem
 from jaxonline.study.study import Names, Positive, select_by_name
 
 WORKED_CASE = "(1 + r^2/d)^-1"
@@ -84,9 +84,9 @@ class RadialKernels(Study):
         d = float(self.dimension)
         return dict(zip(KERNELS, (Cauchy(d), Cauchy(d, 2.0), RadialExponential(math.sqrt(d))), strict=True))
 
-    def problem(self, kernel: SchoenbergKernel, seed: int) -> Problem:
+    def problem(self, kernel: SchoenbergKernel, seed: int) -> RadialProblem:
         """Return the data set for a kernel."""
-        return Problem(kernel, self.dimension, self.noise, self.c, self.label_noise, self.rounds, seed)
+        return RadialProblem(kernel, self.dimension, self.noise, self.c, self.label_noise, self.rounds, seed)
 
 
 ENDS = "", ", step of the theorem"

@@ -27,7 +27,7 @@ N_NODES = 24  # Gaussian kernels in a mixture
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Problem:
+class RadialProblem:
     """The target f = a k(p, .) - a k(-p, .), p = (1, 1, 0, ..., 0), on instances that are uniform in [-1, 1]^d.
 
     The kernel k is the part u <= c/d of the radial kernel g. The largest |f(x_t)| is 1.
