@@ -21,7 +21,7 @@ FIGURES = {
     "radial-kernels": "figure",
     "experts": "figure", "tracking": "figure", "forecasts": "figure", "mistakes": "figure", "perceptron": "figure",
     "bandits": "figure", "delayed": "figure", "best-arm": "figure", "sets": "figure",
-    "delayed-gradient": "figure", "adaptive": "figure", "duels": "figure",
+    "delayed-gradient": "figure", "adaptive": "figure", "quantiles": "figure", "duels": "figure",
     "sleeping-bandits": "figure", "sleeping-experts": "figure", "contextual": "figure",
     "convex": "figure",
 }  # fmt: skip

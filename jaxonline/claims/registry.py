@@ -38,6 +38,7 @@ TOPICS = (
     "finite_smoothness",
     "regret",
     "one_copy",
+    "remarks",
     "noise",
     "surrogates",
     "attributes",
