@@ -20,7 +20,7 @@ FIGURES = {
     "attributes": "prefixes", "noisy-generalisation": "figure", "copies": "figure", "errors-in-variables": "figure",
     "experts": "figure", "tracking": "figure", "forecasts": "figure", "mistakes": "figure", "perceptron": "figure",
     "bandits": "figure", "delayed": "figure", "best-arm": "figure", "sets": "figure",
-    "delayed-gradient": "figure", "adaptive": "figure", "duels": "figure",
+    "delayed-gradient": "figure", "adaptive": "figure", "quantiles": "figure", "duels": "figure",
     "sleeping-bandits": "figure", "sleeping-experts": "figure", "contextual": "figure",
     "convex": "figure",
 }  # fmt: skip

@@ -34,6 +34,7 @@ STUDY_GROUPS = {
         "duels": "jaxonline.study.ready.games.duels:Duels",
         "contextual": "jaxonline.study.ready.games.contextual:Contextual",
         "adaptive": "jaxonline.study.ready.games.adaptive:AdaptiveAdversaries",
+        "quantiles": "jaxonline.study.ready.games.quantiles:Quantiles",
         "convex": "jaxonline.study.ready.games.convex:Convex",
     },
     "benchmark": {
