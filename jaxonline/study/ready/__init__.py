@@ -13,6 +13,7 @@ STUDY_GROUPS = {
         "gaussian-noise": "jaxonline.study.ready.gaussian_noise:GaussianNoise",
         "radial-kernels": "jaxonline.study.ready.radial_kernels:RadialKernels",
         "noisy-generalisation": "jaxonline.study.ready.noisy_generalisation:NoisyGeneralisation",
+        "copies": "jaxonline.study.ready.copies:Copies",
         "errors-in-variables": "jaxonline.study.ready.errors_in_variables:ErrorsInVariables",
         "impossibility": "jaxonline.study.ready.impossibility:Impossibility",
         "multikernel": "jaxonline.study.ready.multikernel:MultiKernelTable",
