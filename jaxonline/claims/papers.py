@@ -58,13 +58,17 @@ PLACES: dict[str, list[Place]] = {
         Place("Example 2", "the exponential loss", "losses.Exponential"),
         Place("Example 3", "the smoothed absolute loss", "losses.SmoothedAbsolute"),
         Place("Example 4", "the smoothed hinge loss", "losses.SmoothedHinge"),
-        Place("section 4.2, Figure 1", "the smoothed losses approximate the absolute and the hinge loss",
-              "losses.SmoothedAbsolute losses.SmoothedHinge"),
+        Place("section 4.2, Figure 1", "the smoothed losses approximate the absolute and the hinge loss; losses with "
+              "finitely many derivatives",
+              "losses.SmoothedAbsolute losses.SmoothedHinge losses.SemicircleAbsolute estimators.DiscreteLomax "
+              "estimators.GradientLength estimators.chebyshev"),
         Place("footnote 2", "two copies are enough for the squared loss and the linear kernel",
               "estimators.TwoCopies study.ready.quickstart"),
         Place("section 4.3, Theorem 3, section 5.3, Theorem 5, Eq. 3, Eq. 4, Appendix E, Eq. 7, Appendix F, Eq. 8, "
               "Eq. 9, Eq. 10, Eq. 11", "one noisy copy is not enough",
-              "environments.indistinguishable_pair environments.unavoidable_regret study.ready.impossibility"),
+              "environments.indistinguishable_pair environments.unavoidable_regret "
+              "environments.indistinguishable_games environments.unavoidable_regret_of_games "
+              "study.ready.impossibility"),
         Place("section 5.1, Theorem 4, Appendix D", "regret with any unbiased g~ and Psi~",
               "bounds.unbiased_steps bounds.noisy_kernel environments.OppositeLabels environments.OppositeInstances "
               "study.ready.games.adaptive"),
@@ -102,15 +106,16 @@ PLACES: dict[str, list[Place]] = {
         Place("Theorem 3, Eq. 10, Eq. 11, Eq. 12", "its regret, and R for wide kernels",
               "bounds.surrogate_kernel study.ready.gaussian_noise"),
         Place("section 6.1, Theorem 4, footnote 2, Eq. 6", "radial kernels as mixtures of Gaussian ones (Schoenberg)",
-              "kernels.radial"),
+              "kernels.radial study.ready.radial_kernels"),
         Place("Lemma 4, Eq. 7", "the surrogate kernel k^ with E k^(a, x~) = k(a, x)", "estimators.Surrogate"),
         Place("Lemma 5, Eq. 8, Lemma 6, Eq. 9, Lemma 9, Eq. 21", "the angle beta, and the radius W that it gives",
               "comparators.positive_negative_angle bounds.surrogate_radius"),
         Place("Appendix E, Eq. 16, Eq. 17, Lemma 8, Eq. 20", "surrogates of radial kernels, the worked case "
-              "(1 + r^2/d)^-1", "estimators.radial_surrogate kernels.radial.Cauchy"),
-        Place("Figure 1", "the kernel g of the worked case and its approximation k", "kernels.radial.Cauchy"),
+              "(1 + r^2/d)^-1", "estimators.radial_surrogate kernels.radial.Cauchy study.ready.radial_kernels"),
+        Place("Figure 1", "the kernel g of the worked case and its approximation k",
+              "kernels.radial.Cauchy study.ready.radial_kernels"),
         Place("Theorem 5, Lemma 7, Eq. 18, Eq. 19", "regret in the worked case, its R",
-              "bounds.surrogate_radial_kernel estimators.surrogates.lemma7_bound"),
+              "bounds.surrogate_radial_kernel estimators.surrogates.lemma7_bound study.ready.radial_kernels"),
     ],
     "C": [
         Place("section 2", "k attributes of each instance", "feedback.Attributes study.ready.attributes"),
