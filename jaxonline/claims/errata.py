@@ -281,6 +281,27 @@ ERRATA: tuple[Erratum, ...] = (
         "bound 1671, or 1714 after E10. Theorems 3 and 5 compare with a fixed u and hold if x_t does not depend on the "
         "noise",
     ),
+    Erratum(
+        38, "A", "Theorem 5, Appendix F",
+        "one of two strategies, fixed before the game, forces a regret of order T with probability 1, since no "
+        "sequence of predictors is good for both",
+        "which of the two is bad for a sequence of predictors may depend on the copies: the two probabilities have a "
+        "sum of at least 1. A strategy that throws a coin for each of many periods, each much longer than all earlier "
+        "ones, forces it with probability 1, so that the theorem holds",
+        "Copies 3e and -e, squared loss. A learner that predicts with e if its first copy is 3e, and with e/5 "
+        "otherwise, has no regret in either game with probability 1/2, and otherwise 3.2 a round without noise and "
+        "0.64 with noise",
+    ),
+    Erratum(
+        39, "A", "section 4.2",
+        "with numbers of queries that have polynomial tails, losses that are differentiable to a bounded order, "
+        "rather than analytic, need far fewer samples",
+        "for noisy copies, no sequence Q_n and no distribution of N gives the estimator of section 3.2 a finite second "
+        "moment unless l' is a power series about c wherever |a - c|^2 < E (X - c)^2, as in Lemma 1; c is the number "
+        "that is subtracted from copies, 0 in the paper. Other estimators may do better",
+        "Huber's loss with kinks at 1/2 and its Chebyshev series on [-1, 1], E X = 0, E X^2 = 1: the least second "
+        "moment for degrees 5, 15 and 25 is 4.1, 6.0e5 and 8.2e11, while |l'| <= 1/2",
+    ),
     *ERRATA_C_D,
 )  # fmt: skip
 
