@@ -42,7 +42,10 @@ TOPICS = (
     "noise",
     "surrogates",
     "attributes",
+    "attribute_theorems",
+    "hidden_attribute",
     "features",
+    "multikernel",
     "bandits",
     "learners",
 )
