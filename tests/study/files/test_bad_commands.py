@@ -122,11 +122,25 @@ FIELDS = {
         "--data folder": "--data ... got folder",
         "--sets Airfol": "did you mean 'Airfoil'?",
     },
+    "reproduce radial-kernels": {
+        "--c 5": "--c ... got 5",
+        "--noise 0": "--noise ... got 0",
+        "--rounds 63": "--rounds ... got 63",
+        "--only nobody": "--only",
+    },
     "reproduce noisy-generalisation": {
         "--noise-variance 0": "--noise-variance ... got 0",
         "--held-out 1": "--held-out ... got 1",
         "--runs 1": "--runs ... got 1",
         "--rounds 15": "--rounds ... got 15",
+    },
+    "reproduce copies": {
+        "--noise-variances 0": "--noise-variances ... got 0",
+        "--copies 3": "--copies ... got 3",
+        "--total 100": "--total ... got 100",
+        "--queries 0": "--queries ... got 0",
+        "--repetitions 0": "--repetitions ... got 0",
+        "--runs 1": "--runs ... got 1",
     },
     "reproduce errors-in-variables": {
         "--runs 1": "--runs ... got 1",
