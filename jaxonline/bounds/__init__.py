@@ -4,8 +4,8 @@ The modules are `linear` (linear predictors, with `moments` of data and noise), 
 `classifiers` (mistakes of classifiers), `experts` (expert advice), `bandits`, `combinatorial` (bandits with sets of
 arms), `duelling` (bandits with pairs of arms), `best_arm` (identification of the best arm), `delayed` (late answers),
 `sleeping` (arms and experts that are not always available), `noisy_kernels` (kernels with any noise), `gaussian_noise`
-(kernels with Gaussian noise), `multikernel` (multi-kernel least squares) and `attributes` (a few attributes of each
-instance).
+(kernels with Gaussian noise), `multikernel` (multi-kernel least squares) `attributes` (a few attributes of each
+instance) and `conformal` (coverage of prediction sets).
 """
 
 from jaxonline.bounds.assumptions import Assumptions
@@ -20,6 +20,7 @@ from jaxonline.bounds.bandits import exp3, exp3_ix, exp3_p, exp4, explore_then_c
 from jaxonline.bounds.best_arm import sequential_halving, successive_elimination
 from jaxonline.bounds.classifiers import p_norm_perceptron, passive_aggressive, perceptron, winnow
 from jaxonline.bounds.combinatorial import cucb
+from jaxonline.bounds.conformal import adaptive_conformal, quantile_tracking
 from jaxonline.bounds.convex import (
     BanditBound,
     NewtonBound,
@@ -58,6 +59,7 @@ __all__ = [
     "RateBound",
     "RegretBound",
     "StronglyConvexBound",
+    "adaptive_conformal",
     "aer_regret",
     "aerr_regret",
     "aggregating",
@@ -98,6 +100,7 @@ __all__ = [
     "perceptron",
     "perturbed_leader",
     "projected_gradient",
+    "quantile_tracking",
     "regularized_leader",
     "rucb",
     "sequential_halving",

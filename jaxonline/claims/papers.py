@@ -119,6 +119,9 @@ PLACES: dict[str, list[Place]] = {
         Place("exponential weights", "Algorithms 2 and 3 and their regret",
               "learners.DrawnExpert learners.Hedge learners.EWA bounds.exponential_weights"),
         Place("Algorithm 4", "the perceptron, and its bound", "learners.Perceptron bounds.perceptron"),
+        Place("practical setup", "adaptive conformal prediction (named only in the lecture): Gibbs and Candes 2021",
+              "learners.AdaptiveConformal losses.Miscoverage environments.ShiftingScores bounds.adaptive_conformal "
+              "bounds.quantile_tracking"),
         Place("Auer et al. 2002", "adversarial bandits (The nonstochastic multiarmed bandit problem)",
               "learners.EXP3 learners.EXP3P learners.EXP4 bounds.exp3 bounds.exp4 bounds.minimax"),
         Place("Freund et al. 1997", "experts that sleep (Using and combining predictors that specialize)",

@@ -14,6 +14,7 @@ from jaxonline.environments.moving_arms import DriftingArms, SwitchingArms
 from jaxonline.environments.preference_arms import PreferenceArms
 from jaxonline.environments.reacting import OppositeInstances, OppositeLabels
 from jaxonline.environments.separable import SeparableData
+from jaxonline.environments.shifting_scores import ShiftingScores
 from jaxonline.environments.sleeping import Sleeping
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "PreferenceArms",
     "RandomWalkExperts",
     "SeparableData",
+    "ShiftingScores",
     "Sleeping",
     "SwitchingArms",
     "SwitchingExperts",

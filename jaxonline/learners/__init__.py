@@ -6,8 +6,9 @@ perceptron, many kernels (`multikernel`, `raker`, `omkl_gf`), and noisy instance
 `experts`: combiners, learners built on them (such as `over_advice` and `hedge`), `aggregating`, and votes (`halving`,
 `weighted_majority`). `bandits`: learners that observe the loss of one arm (`exp4`, `lin_ucb` and `lin_thompson` also
 see contexts), the losses of a set of arms (`cucb`), or the winner of a pair (`rucb`). `attributes`: learners that
-observe a few attributes of each instance. `wrappers`: learners for an unknown horizon (`doubling`) or with feature maps
-(`with_features`), and one predictor from all hypotheses (`batch_conversion`).
+observe a few attributes of each instance. `conformal`: thresholds of prediction sets. `wrappers`: learners for an
+unknown horizon (`doubling`) or with feature maps (`with_features`), and one predictor from all hypotheses
+(`batch_conversion`).
 """
 
 from jaxonline.learners.attributes.aer import aer, aerr
@@ -28,6 +29,7 @@ from jaxonline.learners.bandits.sequential_halving import SequentialHalving
 from jaxonline.learners.bandits.successive_elimination import SuccessiveElimination
 from jaxonline.learners.bandits.thompson import BernoulliThompson, GaussianThompson
 from jaxonline.learners.bandits.ucb1 import UCB1
+from jaxonline.learners.conformal.adaptive_conformal import AdaptiveConformal
 from jaxonline.learners.experts.aggregating import Aggregating
 from jaxonline.learners.experts.boa import BOA
 from jaxonline.learners.experts.combiner import Combiner
@@ -86,6 +88,7 @@ __all__ = [
     "RUCB",
     "UCB1",
     "VAW",
+    "AdaptiveConformal",
     "Aggregating",
     "Baseline",
     "BatchPredictor",

@@ -108,6 +108,11 @@ def classifiers_and_steps_calls():
     yield from rows("signed", lambda yes: entropic(FULL, 0.1, signed=yes), TypeError, *NOT_FLAGS)
     yield from thing("optimizer", lambda o: entropic(FULL, 0.1, optimizer=o), optax.adam, "adam")
     yield from positive("eta", learners.InverseTime)
+    conformal = learners.AdaptiveConformal
+    yield from vector("calibration", lambda scores: conformal(scores, 0.1, 0.1))
+    yield from number("alpha", lambda alpha: conformal([1.0], alpha, 0.1), 0.0, 1.0)
+    yield from not_negative("step_size", lambda step: conformal([1.0], 0.1, step))
+    yield from rows("rolling", lambda yes: conformal([1.0], 0.1, 0.1, yes), TypeError, *NOT_FLAGS)
     descent = jo.GradientLearner(FULL, 0.1)
     bad = "hypothesis", 3.0
     yield from rows(
@@ -150,6 +155,8 @@ def environments_calls():
     yield from vector("direction", environments.SeparableData, [0.0, 0.0])
     yield from positive("margin", lambda margin: environments.SeparableData([1.0, 0.0], margin))
     yield from positive("radius", lambda radius: environments.SeparableData([1.0, 0.0], 0.1, radius))
+    yield from vector("scales", environments.ShiftingScores, [0.0], [1.0, -1.0])
+    yield from number("every", lambda n: environments.ShiftingScores([1.0], n), 0.0, -1.0)
     yield from count("n_segments", comparators.BestSegments)
     yield from thing("loss", comparators.BestExpert, losses.Squared)
 
@@ -200,6 +207,10 @@ def bounds_calls():
     yield from count("n_weights", lambda n: bounds.exponentiated_gradient(n, 1.0, 10), 2)
     yield from positive("exp_concavity", lambda a: bounds.online_newton_step(a, 1.0, 1.0, 2, 10))
     yield from count("dimension", lambda d: bounds.online_newton_step(1.0, 1.0, 1.0, d, 10))
+    yield from fraction("start", lambda a: bounds.adaptive_conformal(a, 0.1, 10))
+    yield from positive("step_size", lambda step: bounds.adaptive_conformal(0.1, step, 10))
+    yield from positive("score_bound", lambda b: bounds.quantile_tracking(b, 0.1, 10))
+    yield from positive("step_size", lambda step: bounds.quantile_tracking(1.0, step, 10))
     yield from positive("loss_bound", lambda C: bounds.gradient_bandit(1.0, C, 1.0, 2, 10))
     yield from positive("lipschitz", lambda L: bounds.gradient_bandit(1.0, 1.0, L, 2, 10))
 

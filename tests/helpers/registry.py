@@ -48,6 +48,7 @@ from jaxonline.learners.bandits.moss import MOSS
 from jaxonline.learners.bandits.rucb import RUCB
 from jaxonline.learners.bandits.thompson import BernoulliThompson, GaussianThompson
 from jaxonline.learners.bandits.ucb1 import UCB1
+from jaxonline.learners.conformal.adaptive_conformal import AdaptiveConformal
 from jaxonline.learners.experts.aggregating import Aggregating
 from jaxonline.learners.experts.boa import BOA
 from jaxonline.learners.experts.drawn_expert import DrawnExpert
@@ -86,6 +87,7 @@ from jaxonline.losses import (
     ArmLoss,
     ExpectedLoss,
     Exponential,
+    Miscoverage,
     PairLoss,
     SmallestArms,
     SmoothedAbsolute,
@@ -218,6 +220,7 @@ def bandit(learner: Any, **options: Any) -> Entry:
     return arms(learner, jo.Bandit(), ArmLoss(), **options)
 
 
+SCORES = np.linspace(-2.0, 2.0, 9, dtype=np.float32)
 DICTIONARY = Dictionary(np.array([[[0.5, -1.0, 0.2]], [[1.5, 0.3, -0.7]]], np.float32))
 FOURIER = FourierFeatures(np.array([[0.5, -1.0, 0.2], [1.5, 0.3, -0.7]], np.float32))
 
@@ -328,6 +331,7 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "exponentiated gradient, signed": lambda: expert(
         ExponentiatedGradient(FullGradient(), step_size=0.1, scale=2.0, signed=True)
     ),
+    "adaptive conformal": lambda: expert(AdaptiveConformal(SCORES, 0.3, 0.05, rolling=True), loss=Miscoverage()),
     # advice of any size: its sign is what an expert says
     "halving": lambda: expert(Halving(), loss=ZeroOne(), classes=True, coarse=True),
     "weighted majority": lambda: expert(WeightedMajority(0.5), loss=ZeroOne(), classes=True),

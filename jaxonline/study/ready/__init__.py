@@ -32,6 +32,7 @@ STUDY_GROUPS = {
         "duels": "jaxonline.study.ready.games.duels:Duels",
         "contextual": "jaxonline.study.ready.games.contextual:Contextual",
         "adaptive": "jaxonline.study.ready.games.adaptive:AdaptiveAdversaries",
+        "conformal": "jaxonline.study.ready.games.conformal:Conformal",
         "convex": "jaxonline.study.ready.games.convex:Convex",
     },
     "benchmark": {

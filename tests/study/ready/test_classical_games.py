@@ -22,6 +22,7 @@ SMALL = {
     "sleeping-bandits": {"means": (0.2, 0.5, 0.6)},
     "sleeping-experts": {"means": (0.2, 0.5, 0.6), "block": 7},
     "contextual": {"arms": 3, "dimension": 2},
+    "conformal": {"calibration": 19},
     "convex": {"dimension": 2},
     "adaptive": {"size": 2.0},
     "delayed": {"delays": (0, 5)},
