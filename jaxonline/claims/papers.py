@@ -115,7 +115,7 @@ PLACES: dict[str, list[Place]] = {
     "E": [
         Place("regret, negative result", "learner and adversary, regret against the best expert",
               "game.CleanRegret comparators.BestExpert environments.ContraryLabels environments.ContraryLosses"),
-        Place("Algorithm 1", "halving, and its bound", "learners.Halving bounds.halving"),
+        Place("Algorithm 1", "halving (as printed: lazy), and its bound", "learners.Halving bounds.halving"),
         Place("exponential weights", "Algorithms 2 and 3 and their regret",
               "learners.DrawnExpert learners.Hedge learners.EWA bounds.exponential_weights"),
         Place("Algorithm 4", "the perceptron, and its bound", "learners.Perceptron bounds.perceptron"),

@@ -95,6 +95,7 @@ def classifiers_and_steps_calls():
     yield from thing("kernel", lambda kernel: learners.KernelPerceptron(kernel, 3), kernels.Gaussian)
     yield from count("max_mistakes", lambda n: learners.KernelPerceptron(kernels.Linear(), n))
     yield from count("max_mistakes", learners.VotedPerceptron)
+    yield from rows("lazy", learners.Halving, TypeError, *NOT_FLAGS)
     yield from rows("averaged", lambda yes: learners.VotedPerceptron(3, yes), TypeError, *NOT_FLAGS)
     newton = learners.OnlineNewtonStep
     yield from thing("estimator", lambda e: newton(e, 1.0, 1.0, 1.0), estimators.FullGradient)

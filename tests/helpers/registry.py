@@ -334,6 +334,7 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "adaptive conformal": lambda: expert(AdaptiveConformal(SCORES, 0.3, 0.05, rolling=True), loss=Miscoverage()),
     # advice of any size: its sign is what an expert says
     "halving": lambda: expert(Halving(), loss=ZeroOne(), classes=True, coarse=True),
+    "halving, lazy": lambda: expert(Halving(lazy=True), loss=ZeroOne(), classes=True, coarse=True),
     "weighted majority": lambda: expert(WeightedMajority(0.5), loss=ZeroOne(), classes=True),
     "drawn expert": lambda: arms(DrawnExpert(EWA(0.5)), jo.FullInformation(), ArmLoss(), randomised=True, silent=True),
     "fixed share": lambda: arms(Hedge(FixedShare(0.5, 0.2)), jo.FullInformation(), ExpectedLoss()),
