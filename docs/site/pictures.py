@@ -19,6 +19,7 @@ FIGURES = {
     "noisy-kernels": "regret", "impossibility": "figure", "variance": "figure", "multikernel": "running",
     "attributes": "prefixes", "noisy-generalisation": "figure",
     "experts": "figure", "tracking": "figure", "forecasts": "figure", "mistakes": "figure", "perceptron": "figure",
+    "sparse": "figure",
     "bandits": "figure", "delayed": "figure", "best-arm": "figure", "sets": "figure",
     "delayed-gradient": "figure", "adaptive": "figure", "duels": "figure",
     "sleeping-bandits": "figure", "sleeping-experts": "figure", "contextual": "figure",

@@ -119,6 +119,8 @@ PLACES: dict[str, list[Place]] = {
         Place("exponential weights", "Algorithms 2 and 3 and their regret",
               "learners.DrawnExpert learners.Hedge learners.EWA bounds.exponential_weights"),
         Place("Algorithm 4", "the perceptron, and its bound", "learners.Perceptron bounds.perceptron"),
+        Place("spam filtering", "boolean instances with few relevant attributes; Winnow (Littlestone 1988)",
+              "environments.SparseBooleans learners.Winnow learners.ThresholdAdvice bounds.winnow"),
         Place("practical setup", "adaptive conformal prediction (named only in the lecture): Gibbs and Candes 2021",
               "learners.AdaptiveConformal losses.Miscoverage environments.ShiftingScores bounds.adaptive_conformal "
               "bounds.quantile_tracking"),

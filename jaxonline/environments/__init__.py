@@ -16,6 +16,7 @@ from jaxonline.environments.reacting import OppositeInstances, OppositeLabels
 from jaxonline.environments.separable import SeparableData
 from jaxonline.environments.shifting_scores import ShiftingScores
 from jaxonline.environments.sleeping import Sleeping
+from jaxonline.environments.sparse_booleans import SparseBooleans
 
 __all__ = [
     "Autoregressive",
@@ -39,6 +40,7 @@ __all__ = [
     "SeparableData",
     "ShiftingScores",
     "Sleeping",
+    "SparseBooleans",
     "SwitchingArms",
     "SwitchingExperts",
     "indistinguishable_pair",

@@ -45,6 +45,7 @@ from jaxonline.learners.experts.label_efficient_hedge import LabelEfficientHedge
 from jaxonline.learners.experts.ml_poly import MLPoly
 from jaxonline.learners.experts.ml_prod import MLProd
 from jaxonline.learners.experts.over_advice import OverAdvice
+from jaxonline.learners.experts.threshold_advice import ThresholdAdvice
 from jaxonline.learners.experts.truncated import Truncated
 from jaxonline.learners.experts.weighted_majority import WeightedMajority
 from jaxonline.learners.gradient.exponentiated_gradient import ExponentiatedGradient
@@ -133,6 +134,7 @@ __all__ = [
     "Storage",
     "SuccessiveElimination",
     "SurrogateKernel",
+    "ThresholdAdvice",
     "Truncated",
     "UpdateOnArrival",
     "VotedPerceptron",

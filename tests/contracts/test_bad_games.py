@@ -158,6 +158,13 @@ def environments_calls():
     yield from positive("radius", lambda radius: environments.SeparableData([1.0, 0.0], 0.1, radius))
     yield from vector("scales", environments.ShiftingScores, [0.0], [1.0, -1.0])
     yield from number("every", lambda n: environments.ShiftingScores([1.0], n), 0.0, -1.0)
+    yield from count("dimension", lambda d: environments.SparseBooleans(d, 1), 2)
+    yield from count("n_relevant", lambda k: environments.SparseBooleans(5, k))
+    yield from count("n_required", lambda r: environments.SparseBooleans(5, 2, r))
+    yield from fraction("presence", lambda p: environments.SparseBooleans(5, 2, 1, p))
+    yield from count("dimension", lambda d: learners.ThresholdAdvice(d, 1))
+    yield from count("n_relevant", lambda k: learners.ThresholdAdvice(5, k))
+    yield from count("n_required", lambda r: learners.ThresholdAdvice(5, 2, r))
     yield from count("n_segments", comparators.BestSegments)
     yield from thing("loss", comparators.BestExpert, losses.Squared)
 
@@ -197,6 +204,7 @@ def bounds_calls():
     yield from number("p", lambda p: bounds.p_norm_perceptron(p, 1.0, 0.1), 1.5)
     yield from count("n_relevant", lambda n: bounds.winnow(5, n))
     yield from number("promotion", lambda a: bounds.winnow(5, 2, a), 1.0)
+    yield from count("n_required", lambda r: bounds.winnow(5, 2, 1.25, n_required=r))
     yield from option("variant", lambda v: bounds.passive_aggressive(v, 1.0, 1.0, [0.0]), "PA3")
     bad = [-0.1], [np.nan], MASKED
     yield from rows(

@@ -47,6 +47,7 @@ OWN_ARGUMENTS = {
         },
     },
     "Mirrored": {"law": {"type": "gaussian", "covariance": 0.1}},
+    "SparseBooleans": {"dimension": 4},
     "passive_aggressive": {"variant": "PA-I"}, "warmup_cosine_decay_schedule": {"decay_steps": 10},
     "piecewise_interpolate_schedule": {"interpolate_type": "linear"},
 }  # fmt: skip

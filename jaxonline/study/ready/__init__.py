@@ -21,6 +21,7 @@ STUDY_GROUPS = {
         "tracking": "jaxonline.study.ready.games.tracking:Tracking",
         "forecasts": "jaxonline.study.ready.games.forecasts:RealSeries",
         "mistakes": "jaxonline.study.ready.games.mistakes:FiniteClasses",
+        "sparse": "jaxonline.study.ready.games.sparse:SparseAttributes",
         "perceptron": "jaxonline.study.ready.games.perceptron:Perceptrons",
         "bandits": "jaxonline.study.ready.games.bandits:Bandits",
         "sleeping-bandits": "jaxonline.study.ready.games.sleeping:SleepingBandits",
