@@ -23,7 +23,7 @@ FIGURES = {
     "bandits": "figure", "delayed": "figure", "best-arm": "figure", "sets": "figure",
     "delayed-gradient": "figure", "adaptive": "figure", "duels": "figure",
     "sleeping-bandits": "figure", "sleeping-experts": "figure", "contextual": "figure",
-    "conformal": "figure", "convex": "figure",
+    "conformal": "figure", "convex": "figure", "strongly-convex": "figure",
 }  # fmt: skip
 OPTIONS = {"attributes": ["--quick"]}  # an hour without it
 WIDTH = 1400

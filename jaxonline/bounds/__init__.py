@@ -1,13 +1,14 @@
 """Regret and mistake bounds of theorems as numbers, with the step sizes that they prescribe.
 
 The modules are `linear` (linear predictors, with `moments` of data and noise), `convex` (other gradient descent),
-`classifiers` (mistakes of classifiers), `experts` (expert advice), `bandits`, `combinatorial` (bandits with sets of
-arms), `duelling` (bandits with pairs of arms), `best_arm` (identification of the best arm), `delayed` (late answers),
-`sleeping` (arms and experts that are not always available), `noisy_kernels` (kernels with any noise), `gaussian_noise`
-(kernels with Gaussian noise), `multikernel` (multi-kernel least squares) `attributes` (a few attributes of each
-instance) and `conformal` (coverage of prediction sets).
+`adaptive_steps` (steps 1/t and AdaGrad), `classifiers` (mistakes of classifiers), `experts` (expert advice), `bandits`,
+`combinatorial` (bandits with sets of arms), `duelling` (bandits with pairs of arms), `best_arm` (identification of the
+best arm), `delayed` (late answers), `sleeping` (arms and experts that are not always available), `noisy_kernels`
+(kernels with any noise), `gaussian_noise` (kernels with Gaussian noise), `multikernel` (multi-kernel least squares),
+`attributes` (a few attributes of each instance) and `conformal` (coverage of prediction sets).
 """
 
+from jaxonline.bounds.adaptive_steps import AdaGradBound, LogarithmicBound, adagrad, strongly_convex
 from jaxonline.bounds.assumptions import Assumptions
 from jaxonline.bounds.attributes import (
     StronglyConvexBound,
@@ -51,14 +52,17 @@ from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.bounds.sleeping import sleeping_exp3, sleeping_hedge, sleeping_ucb1
 
 __all__ = [
+    "AdaGradBound",
     "Assumptions",
     "BanditBound",
     "Features",
+    "LogarithmicBound",
     "MomentBounds",
     "NewtonBound",
     "RateBound",
     "RegretBound",
     "StronglyConvexBound",
+    "adagrad",
     "adaptive_conformal",
     "aer_regret",
     "aerr_regret",
@@ -107,6 +111,7 @@ __all__ = [
     "sleeping_exp3",
     "sleeping_hedge",
     "sleeping_ucb1",
+    "strongly_convex",
     "successive_elimination",
     "surrogate_kernel",
     "surrogate_radial_kernel",

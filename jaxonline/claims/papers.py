@@ -135,6 +135,10 @@ PLACES: dict[str, list[Place]] = {
               "learners.UCB1 comparators.BestOrdering bounds.sleeping_ucb1"),
         Place("Neu 2015", "EXP3 with implicit exploration", "learners.EXP3IX bounds.exp3_ix"),
         Place("Kivinen and Warmuth 1997", "exponentiated gradient", "learners.ExponentiatedGradient"),
+        Place("Hazan et al. 2007", "logarithmic regret: strongly convex losses, online Newton step",
+              "learners.GradientLearner learners.InverseTime bounds.strongly_convex learners.OnlineNewtonStep "
+              "bounds.online_newton_step"),
+        Place("Duchi et al. 2011", "AdaGrad", "learners.AdaGrad bounds.adagrad"),
         Place("Flaxman et al. 2005", "gradient descent without a gradient",
               "learners.GradientBandit bounds.gradient_bandit"),
         Place("Cesa-Bianchi et al. 2005", "label-efficient prediction", "learners.LabelEfficientHedge"),

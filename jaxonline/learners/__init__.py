@@ -48,6 +48,7 @@ from jaxonline.learners.experts.over_advice import OverAdvice
 from jaxonline.learners.experts.threshold_advice import ThresholdAdvice
 from jaxonline.learners.experts.truncated import Truncated
 from jaxonline.learners.experts.weighted_majority import WeightedMajority
+from jaxonline.learners.gradient.adagrad import AdaGrad
 from jaxonline.learners.gradient.exponentiated_gradient import ExponentiatedGradient
 from jaxonline.learners.gradient.gradient_bandit import GradientBandit
 from jaxonline.learners.gradient.gradient_learner import GradientLearner, GradientState
@@ -89,6 +90,7 @@ __all__ = [
     "RUCB",
     "UCB1",
     "VAW",
+    "AdaGrad",
     "AdaptiveConformal",
     "Aggregating",
     "Baseline",

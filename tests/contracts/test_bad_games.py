@@ -102,6 +102,9 @@ def classifiers_and_steps_calls():
     yield from positive("gamma", lambda gamma: newton(FULL, gamma, 1.0, 1.0))
     yield from positive("epsilon", lambda epsilon: newton(FULL, 1.0, epsilon, 1.0))
     yield from positive("radius", lambda radius: newton(FULL, 1.0, 1.0, radius))
+    yield from thing("estimator", lambda e: learners.AdaGrad(e, 1.0, 1.0), estimators.FullGradient)
+    yield from positive("step_size", lambda step: learners.AdaGrad(FULL, step, 1.0))
+    yield from positive("radius", lambda radius: learners.AdaGrad(FULL, 1.0, radius))
     entropic = learners.ExponentiatedGradient
     yield from thing("estimator", lambda e: entropic(e, 0.1), estimators.FullGradient)
     yield from positive("step_size", lambda step: entropic(FULL, step))
@@ -220,6 +223,11 @@ def bounds_calls():
     yield from positive("step_size", lambda step: bounds.adaptive_conformal(0.1, step, 10))
     yield from positive("score_bound", lambda b: bounds.quantile_tracking(b, 0.1, 10))
     yield from positive("step_size", lambda step: bounds.quantile_tracking(1.0, step, 10))
+    yield from positive("convexity", lambda mu: bounds.strongly_convex(mu, 1.0, 10))
+    yield from positive("gradient_bound", lambda G: bounds.strongly_convex(1.0, G, 10))
+    yield from count("n_rounds", lambda n: bounds.strongly_convex(1.0, 1.0, n))
+    yield from positive("radius", lambda radius: bounds.adagrad(radius, [1.0]))
+    yield from vector("gradient_norms", lambda norms: bounds.adagrad(1.0, norms), [-1.0])
     yield from positive("loss_bound", lambda C: bounds.gradient_bandit(1.0, C, 1.0, 2, 10))
     yield from positive("lipschitz", lambda L: bounds.gradient_bandit(1.0, 1.0, L, 2, 10))
 

@@ -244,6 +244,7 @@ GAME_ARGUMENTS = {
     "VAW": {"allow_float32": True}, "Raker": {"dictionary": DICTIONARY}, "OMKLGF": {"dictionary": DICTIONARY},
     "aer": {"n_attributes": 2}, "aerr": {"n_attributes": 2}, "Baseline": {"n_attributes": 2},
     "GradientLearner": {"estimator": "FullGradient"}, "OnlineNewtonStep": {"estimator": "FullGradient"},
+    "AdaGrad": {"estimator": "FullGradient"},
     "ExponentiatedGradient": {"estimator": "FullGradient"},
     "SurrogateKernel": {"surrogate": {"type": "Surrogate", "kernel": GAUSSIAN, "covariance": 0.1, "dimension": 3}},
     "WithFeatures": {

@@ -65,6 +65,7 @@ from jaxonline.learners.experts.ml_prod import MLProd
 from jaxonline.learners.experts.over_advice import OverAdvice
 from jaxonline.learners.experts.truncated import Truncated
 from jaxonline.learners.experts.weighted_majority import WeightedMajority
+from jaxonline.learners.gradient.adagrad import AdaGrad
 from jaxonline.learners.gradient.exponentiated_gradient import ExponentiatedGradient
 from jaxonline.learners.gradient.gradient_bandit import GradientBandit
 from jaxonline.learners.gradient.online_newton_step import OnlineNewtonStep
@@ -327,6 +328,7 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "PA": lambda: expert(PassiveAggressive("PA"), loss=ZeroOne(), classes=True),
     "PA-II": lambda: expert(PassiveAggressive("PA-II", 0.3), loss=ZeroOne(), classes=True),
     "online Newton step": lambda: expert(OnlineNewtonStep(FullGradient(), gamma=0.5, epsilon=1.0, radius=0.6)),
+    "AdaGrad": lambda: expert(AdaGrad(FullGradient(), step_size=0.3, radius=0.6)),
     "exponentiated gradient": lambda: expert(ExponentiatedGradient(FullGradient(), step_size=0.1)),
     "exponentiated gradient, signed": lambda: expert(
         ExponentiatedGradient(FullGradient(), step_size=0.1, scale=2.0, signed=True)

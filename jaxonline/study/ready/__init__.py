@@ -35,6 +35,7 @@ STUDY_GROUPS = {
         "adaptive": "jaxonline.study.ready.games.adaptive:AdaptiveAdversaries",
         "conformal": "jaxonline.study.ready.games.conformal:Conformal",
         "convex": "jaxonline.study.ready.games.convex:Convex",
+        "strongly-convex": "jaxonline.study.ready.games.strongly_convex:StronglyConvex",
     },
     "benchmark": {
         "noisy-regression": "jaxonline.study.ready.suites.noisy_regression:NoisyRegression",

@@ -25,6 +25,7 @@ SMALL = {
     "contextual": {"arms": 3, "dimension": 2},
     "conformal": {"calibration": 19},
     "convex": {"dimension": 2},
+    "strongly-convex": {},
     "adaptive": {"size": 2.0},
     "delayed": {"delays": (0, 5)},
     "delayed-gradient": {"delays": (0, 5)},
