@@ -27,6 +27,7 @@ from jaxonline.bounds.convex import (
     NewtonBound,
     exponentiated_gradient,
     gradient_bandit,
+    mirror_descent,
     online_newton_step,
     projected_gradient,
 )
@@ -94,6 +95,7 @@ __all__ = [
     "label_efficient",
     "lai_robbins",
     "minimax",
+    "mirror_descent",
     "moment_bounds",
     "moss",
     "noisy_kernel",

@@ -135,6 +135,8 @@ PLACES: dict[str, list[Place]] = {
               "learners.UCB1 comparators.BestOrdering bounds.sleeping_ucb1"),
         Place("Neu 2015", "EXP3 with implicit exploration", "learners.EXP3IX bounds.exp3_ix"),
         Place("Kivinen and Warmuth 1997", "exponentiated gradient", "learners.ExponentiatedGradient"),
+        Place("Nemirovsky and Yudin 1983", "mirror descent, with the entropy, p-norms and the logarithmic barrier",
+              "learners.MirrorLearner learners.Entropy learners.PNorm learners.LogBarrier bounds.mirror_descent"),
         Place("Hazan et al. 2007", "logarithmic regret: strongly convex losses, online Newton step",
               "learners.GradientLearner learners.InverseTime bounds.strongly_convex learners.OnlineNewtonStep "
               "bounds.online_newton_step"),

@@ -105,6 +105,13 @@ def classifiers_and_steps_calls():
     yield from thing("estimator", lambda e: learners.AdaGrad(e, 1.0, 1.0), estimators.FullGradient)
     yield from positive("step_size", lambda step: learners.AdaGrad(FULL, step, 1.0))
     yield from positive("radius", lambda radius: learners.AdaGrad(FULL, 1.0, radius))
+    mirror = learners.MirrorLearner
+    yield from thing("estimator", lambda e: mirror(e, 0.1, learners.LogBarrier()), estimators.FullGradient)
+    yield from positive("step_size", lambda step: mirror(FULL, step, learners.LogBarrier()))
+    yield from thing("mirror_map", lambda mirror_map: mirror(FULL, 0.1, mirror_map), learners.LogBarrier)
+    yield from number("p", learners.PNorm, 1.5)
+    yield from positive("scale", learners.Entropy)
+    yield from rows("signed", lambda yes: learners.Entropy(1.0, yes), TypeError, *NOT_FLAGS)
     entropic = learners.ExponentiatedGradient
     yield from thing("estimator", lambda e: entropic(e, 0.1), estimators.FullGradient)
     yield from positive("step_size", lambda step: entropic(FULL, step))
@@ -223,6 +230,8 @@ def bounds_calls():
     yield from positive("step_size", lambda step: bounds.adaptive_conformal(0.1, step, 10))
     yield from positive("score_bound", lambda b: bounds.quantile_tracking(b, 0.1, 10))
     yield from positive("step_size", lambda step: bounds.quantile_tracking(1.0, step, 10))
+    yield from positive("divergence", lambda D: bounds.mirror_descent(D, 1.0, 10))
+    yield from positive("gradient_bound", lambda G: bounds.mirror_descent(1.0, G, 10))
     yield from positive("convexity", lambda mu: bounds.strongly_convex(mu, 1.0, 10))
     yield from positive("gradient_bound", lambda G: bounds.strongly_convex(1.0, G, 10))
     yield from count("n_rounds", lambda n: bounds.strongly_convex(1.0, 1.0, n))

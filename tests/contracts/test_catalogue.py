@@ -245,6 +245,7 @@ GAME_ARGUMENTS = {
     "aer": {"n_attributes": 2}, "aerr": {"n_attributes": 2}, "Baseline": {"n_attributes": 2},
     "GradientLearner": {"estimator": "FullGradient"}, "OnlineNewtonStep": {"estimator": "FullGradient"},
     "AdaGrad": {"estimator": "FullGradient"},
+    "MirrorLearner": {"estimator": "FullGradient", "mirror_map": "LogBarrier"},
     "ExponentiatedGradient": {"estimator": "FullGradient"},
     "SurrogateKernel": {"surrogate": {"type": "Surrogate", "kernel": GAUSSIAN, "covariance": 0.1, "dimension": 3}},
     "WithFeatures": {

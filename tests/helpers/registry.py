@@ -68,6 +68,8 @@ from jaxonline.learners.experts.weighted_majority import WeightedMajority
 from jaxonline.learners.gradient.adagrad import AdaGrad
 from jaxonline.learners.gradient.exponentiated_gradient import ExponentiatedGradient
 from jaxonline.learners.gradient.gradient_bandit import GradientBandit
+from jaxonline.learners.gradient.mirror_descent import MirrorLearner
+from jaxonline.learners.gradient.mirror_maps import LogBarrier, PNorm
 from jaxonline.learners.gradient.online_newton_step import OnlineNewtonStep
 from jaxonline.learners.kernels.kernel_gradient import KernelGradient
 from jaxonline.learners.kernels.kernel_perceptron import KernelPerceptron
@@ -328,6 +330,8 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "PA": lambda: expert(PassiveAggressive("PA"), loss=ZeroOne(), classes=True),
     "PA-II": lambda: expert(PassiveAggressive("PA-II", 0.3), loss=ZeroOne(), classes=True),
     "online Newton step": lambda: expert(OnlineNewtonStep(FullGradient(), gamma=0.5, epsilon=1.0, radius=0.6)),
+    "mirror descent, p-norm": lambda: expert(MirrorLearner(FullGradient(), 0.1, PNorm(3.0))),
+    "mirror descent, barrier": lambda: expert(MirrorLearner(FullGradient(), 0.1, LogBarrier())),
     "AdaGrad": lambda: expert(AdaGrad(FullGradient(), step_size=0.3, radius=0.6)),
     "exponentiated gradient": lambda: expert(ExponentiatedGradient(FullGradient(), step_size=0.1)),
     "exponentiated gradient, signed": lambda: expert(
