@@ -17,11 +17,11 @@ FOLDER = Path(__file__).resolve().parents[1] / "gallery"
 # the figure of each study; other pictures of the gallery are in docs/
 FIGURES = {
     "noisy-kernels": "regret", "impossibility": "figure", "variance": "figure", "multikernel": "running",
-    "attributes": "prefixes", "noisy-generalisation": "figure",
+    "attributes": "prefixes", "noisy-generalisation": "figure", "errors-in-variables": "figure",
     "experts": "figure", "tracking": "figure", "forecasts": "figure", "mistakes": "figure", "perceptron": "figure",
     "sparse": "figure",
     "bandits": "figure", "delayed": "figure", "best-arm": "figure", "sets": "figure",
-    "delayed-gradient": "figure", "adaptive": "figure", "duels": "figure",
+    "delayed-gradient": "figure", "adaptive": "figure", "quantiles": "figure", "duels": "figure",
     "sleeping-bandits": "figure", "sleeping-experts": "figure", "contextual": "figure",
     "conformal": "figure", "convex": "figure", "strongly-convex": "figure",
 }  # fmt: skip
