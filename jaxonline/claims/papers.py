@@ -196,16 +196,21 @@ PLACES: dict[str, list[Place]] = {
     "E": [
         Place("setup", "the protocol of a round: instance, prediction, label, loss, update", "game.Game game.play",
               reason="it is a definition"),
-        Place("spam filtering", "boolean features of e-mails, an example of the protocol",
-              reason="the lecture has no data and no result for it"),
+        Place("spam filtering", "boolean instances with few relevant attributes; Winnow (Littlestone 1988)",
+              "environments.SparseBooleans learners.Winnow learners.ThresholdAdvice bounds.winnow "
+              "study.ready.games.sparse"),
         Place("regret, negative result", "learner and adversary, regret against the best expert",
               "game.CleanRegret comparators.BestExpert environments.ContraryLabels environments.ContraryLosses "
               "study.ready.games.mistakes"),
-        Place("Algorithm 1", "halving, and its bound", "learners.Halving bounds.halving study.ready.games.mistakes"),
+        Place("Algorithm 1", "halving (as printed: lazy), and its bound",
+              "learners.Halving bounds.halving study.ready.games.mistakes"),
         Place("exponential weights", "Algorithms 2 and 3 and their regret",
               "learners.DrawnExpert learners.Hedge learners.EWA bounds.exponential_weights"),
         Place("Algorithm 4", "the perceptron, and its bound",
               "learners.Perceptron bounds.perceptron study.ready.games.perceptron"),
+        Place("practical setup", "adaptive conformal prediction (named only in the lecture): Gibbs and Candes 2021",
+              "learners.AdaptiveConformal losses.Miscoverage environments.ShiftingScores bounds.adaptive_conformal "
+              "bounds.quantile_tracking study.ready.games.conformal"),
         Place("interesting materials", "convex optimisation, stochastic and adversarial bandits",
               "learners.GradientLearner learners.UCB1 learners.EXP3 study.ready.games.convex "
               "study.ready.games.bandits"),
@@ -220,6 +225,13 @@ PLACES: dict[str, list[Place]] = {
               "learners.UCB1 comparators.BestOrdering bounds.sleeping_ucb1 study.ready.games.sleeping"),
         Place("Neu 2015", "EXP3 with implicit exploration", "learners.EXP3IX bounds.exp3_ix"),
         Place("Kivinen and Warmuth 1997", "exponentiated gradient", "learners.ExponentiatedGradient"),
+        Place("Nemirovsky and Yudin 1983", "mirror descent, with the entropy, p-norms and the logarithmic barrier",
+              "learners.MirrorLearner learners.Entropy learners.PNorm learners.LogBarrier bounds.mirror_descent",
+              reason="the claim is in the row of exponentiated gradient, which is the map of the entropy"),
+        Place("Hazan et al. 2007", "logarithmic regret: strongly convex losses, online Newton step",
+              "learners.GradientLearner learners.InverseTime bounds.strongly_convex learners.OnlineNewtonStep "
+              "bounds.online_newton_step study.ready.games.strongly_convex"),
+        Place("Duchi et al. 2011", "AdaGrad", "learners.AdaGrad bounds.adagrad study.ready.games.strongly_convex"),
         Place("Flaxman et al. 2005", "gradient descent without a gradient",
               "learners.GradientBandit bounds.gradient_bandit"),
         Place("Cesa-Bianchi et al. 2005", "label-efficient prediction", "learners.LabelEfficientHedge"),

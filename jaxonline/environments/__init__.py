@@ -15,7 +15,9 @@ from jaxonline.environments.one_copy_games import indistinguishable_games, unavo
 from jaxonline.environments.preference_arms import PreferenceArms
 from jaxonline.environments.reacting import OppositeInstances, OppositeLabels
 from jaxonline.environments.separable import SeparableData
+from jaxonline.environments.shifting_scores import ShiftingScores
 from jaxonline.environments.sleeping import Sleeping
+from jaxonline.environments.sparse_booleans import SparseBooleans
 
 __all__ = [
     "Autoregressive",
@@ -37,7 +39,9 @@ __all__ = [
     "PreferenceArms",
     "RandomWalkExperts",
     "SeparableData",
+    "ShiftingScores",
     "Sleeping",
+    "SparseBooleans",
     "SwitchingArms",
     "SwitchingExperts",
     "indistinguishable_games",
