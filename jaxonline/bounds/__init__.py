@@ -53,7 +53,7 @@ from jaxonline.bounds.high_probability import (
     largest_estimate,
     with_high_probability,
 )
-from jaxonline.bounds.linear import full_information, known_covariance, two_copies
+from jaxonline.bounds.linear import full_information, known_covariance, known_joint_covariance, two_copies
 from jaxonline.bounds.moments import MomentBounds, moment_bounds
 from jaxonline.bounds.multikernel import Features, aggregating, concatenated, ewa, vaw, vaw2, vaw_ewa
 from jaxonline.bounds.noisy_kernels import factor_moment, noisy_kernel, noisy_kernel_geometric, unbiased_steps
@@ -102,6 +102,7 @@ __all__ = [
     "halving",
     "hidden_attribute_examples",
     "known_covariance",
+    "known_joint_covariance",
     "label_efficient",
     "lai_robbins",
     "largest_copies",

@@ -26,6 +26,7 @@ from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.estimators.count_distributions import Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
+from jaxonline.estimators.paired_feature_maps import PairedFeatureMap
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.estimators.series_moments import lemma1_bound
 from jaxonline.kernels import DotProductKernel, Gaussian
@@ -95,7 +96,7 @@ def factor_moment(
 @assumes(OBLIVIOUS, prescribed_rate=True)
 @validate_arguments
 def noisy_kernel(
-    feature_map: DotProductFeatureMap | GaussianFeatureMap,
+    feature_map: DotProductFeatureMap | PairedFeatureMap,
     gradient_length: GradientLength,
     radius: PositiveFloat,
     copy_moment: NonNegativeFloat,
@@ -121,8 +122,8 @@ def noisy_kernel(
         n_rounds: T.
         y_bound: bound on |y|, or on sqrt(E y~^2) if labels are noisy; required for regression losses (else a
             ValueError), and 1 by default in classification.
-        pair_moment: bound on E <x~, x~'>^2 (`moment_bounds(...).x_pair ** 2`), used only by the Gaussian kernel's
-            feature map; copy_moment^2 when None.
+        pair_moment: bound on E <x~, x~'>^2 (`moment_bounds(...).x_pair ** 2`), used only by `GaussianFeatureMap` and
+            `CombinedFeatureMap`; copy_moment^2 when None.
         repetitions: number r of pairs (g~, Psi~) in a round (`NoisyKernel.repetitions`).
         squared_norm: bound on |x|^2 in every round, used only with repetitions; `copy_moment` when None.
 
@@ -134,7 +135,7 @@ def noisy_kernel(
         >>> round(jo.bounds.noisy_kernel(linear, length, 1.0, 1.0, 100, y_bound=1.0).value, 9)  # as two noisy copies
         40.0
     """
-    pairs = (pair_moment,) if isinstance(feature_map, GaussianFeatureMap) else ()
+    pairs = (pair_moment,) if isinstance(feature_map, PairedFeatureMap) else ()
     feature_moment = feature_map.second_moment(copy_moment, *pairs)
     series, (y_bound, label_factor) = gradient_length.series, _effect_of_labels(gradient_length.kind, y_bound)
 

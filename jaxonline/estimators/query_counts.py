@@ -12,7 +12,8 @@ import functools
 import numpy as np
 
 from jaxonline.estimators.count_protocol import AnyCountDistribution, CountDistribution
-from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap
+from jaxonline.estimators.feature_maps import FeatureMap
+from jaxonline.estimators.paired_feature_maps import PairedFeatureMap
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.types import Count
 from jaxonline.parameters.validation import validate_arguments
@@ -26,7 +27,7 @@ def estimate_query_probabilities(feature_map: FeatureMap, n_terms: Count) -> np.
     """Probabilities that one estimate of a feature vector asks for 0, 1, ..., n_terms - 1 copies.
 
     Args:
-        feature_map: `DotProductFeatureMap` (N copies) or `GaussianFeatureMap` (2 N1 + N2 copies).
+        feature_map: `DotProductFeatureMap` (N copies), `GaussianFeatureMap` or `CombinedFeatureMap` (2 N1 + N2 copies).
         n_terms: length of the result.
 
     Example:
@@ -38,11 +39,10 @@ def estimate_query_probabilities(feature_map: FeatureMap, n_terms: Count) -> np.
         [0.25, 0.125, 0.1875]
     """
     levels = np.exp(feature_map.law.log_table(n_terms))  # type: ignore[attr-defined]
-    if not isinstance(feature_map, GaussianFeatureMap):
+    if not isinstance(feature_map, PairedFeatureMap):
         return levels
-    pair_law = feature_map.law if feature_map.pair_law is None else feature_map.pair_law
     pairs = np.zeros(n_terms)
-    pairs[::2] = np.exp(pair_law.log_table((n_terms + 1) // 2))
+    pairs[::2] = np.exp(feature_map.pair_distribution().log_table((n_terms + 1) // 2))
     return np.convolve(pairs, levels)[:n_terms]
 
 

@@ -56,12 +56,16 @@ def kernels_calls():
     yield from positive("exponent", kernels.Binomial)
     yield from positive("scale", radial.RadialExponential)
     yield from positive("scale", radial.Cauchy)
+    yield from positive("scale", kernels.Matern)
+    yield from count("order", lambda order: kernels.Matern(1.0, order), 0)
     yield from positive("exponent", lambda exponent: radial.Cauchy(1.0, exponent))
     yield from vector("rates", lambda rates: radial.GaussianMixture(rates, [1.0, 1.0]), [-1.0, 1.0], [1.0])
     yield from vector("weights", lambda weights: radial.GaussianMixture([1.0, 1.0], weights), [-1.0, 1.0], [1.0])
     yield from vector("betas", kernels.PowerSeries, [-1.0])
     yield from thing("kernels", lambda kernel: kernels.Sum([kernel]), kernels.Gaussian, kernels.Linear)
     yield from rows("kernels", kernels.Sum, (TypeError, ValueError), None, [], "gauss", 3, GAUSS)
+    yield from thing("kernels", lambda kernel: kernels.Product([kernel]), kernels.Gaussian, kernels.Linear)
+    yield from rows("kernels", kernels.Product, (TypeError, ValueError), None, [], "gauss", 3, GAUSS)
     yield from thing("kernel", lambda kernel: kernels.Scaled(kernel, 1.0), kernels.Gaussian)
     yield from number("factor", lambda factor: kernels.Scaled(GAUSS, factor), -1.0)
     yield from thing("kernel", lambda kernel: radial.truncate(kernel, 1.0), GAUSS, radial.Cauchy)
@@ -139,6 +143,8 @@ def feedback_calls():
     bad = 0.1, "g", noise.gaussian
     chasing = environments.ChasingNoise(1.0)
     yield from rows("label_noise", lambda law: feedback.AdversarialCopies(chasing, law), TypeError, *bad)
+    yield from thing("joint", feedback.JointNoise, 0.1, noise.gaussian)
+    yield from thing("noise", feedback.CorrelatedCopies, noise.gaussian(1.0), feedback.JointNoise)
     yield from rows(
         "X", feedback.Replicates, (TypeError, ValueError), None, "1", [[[1j]]], 1.0, X, [[[np.nan]]], [[[]]]
     )
@@ -192,10 +198,16 @@ def estimators_calls():
     yield from thing("kernel", lambda kernel: estimators.GaussianFeatureMap(kernel, LAW), EXP, kernels.Gaussian)
     yield from thing("law", lambda law: estimators.GaussianFeatureMap(GAUSS, law), estimators.Geometric)
     yield from rows("pair_law", lambda law: estimators.GaussianFeatureMap(GAUSS, LAW, law), TypeError, 2.0, "geometric")
+    bad = (3, None, kernels.Laplacian(1.0), radial.Cauchy(1.0))
+    yield from rows("kernel", lambda kernel: estimators.CombinedFeatureMap(kernel, LAW), TypeError, *bad)
+    yield row(lambda: estimators.CombinedFeatureMap(EXP, LAW), ValueError, "kernel: must have a Gaussian part")
+    yield from thing("law", lambda law: estimators.CombinedFeatureMap(GAUSS, law), estimators.Geometric)
     yield from thing("kernel", lambda kernel: estimators.best_feature_map(kernel, 0.5), kernels.Gaussian)
     yield from positive("copy_moment", lambda moment: estimators.best_feature_map(GAUSS, moment))
     yield from positive("pair_moment", lambda m: estimators.best_feature_map(GAUSS, 0.5, m), optional=True)
     yield from thing("kernel", lambda kernel: estimators.Surrogate(kernel, 0.1, 2), EXP, kernels.Gaussian)
+    yield from thing("kernel", lambda kernel: estimators.LaplaceSurrogate(kernel, 0.1, 2), EXP, kernels.Gaussian)
+    yield from rows("covariance", lambda c: estimators.LaplaceSurrogate(GAUSS, c, 2), ValueError, -1.0, np.nan, [])
     bad = -1.0, np.nan, [-1.0, 1.0], [], 3.0
     yield from rows("covariance", lambda c: estimators.Surrogate(GAUSS, c, 2), ValueError, *bad)
     bad = "1", None, 1j, [1j], MASKED
@@ -211,6 +223,15 @@ def estimators_calls():
     bad = np.ones(2), [np.nan, 1.0, 1.0], np.ones((3, 1))
     yield from rows("phases", lambda phases: estimators.FourierFeatures(X, phases), ValueError, *bad)
     yield from number("at_zero", lambda at_zero: estimators.FourierFeatures(X, None, at_zero), -1.0)
+    features = estimators.FourierFeatures(X)
+    yield from thing("features", lambda phi: estimators.DebiasedFourierFeatures(phi, 0.1), GAUSS)
+    phi = estimators.PolynomialFeatures(kernels.Linear(), 2)
+    yield from thing("kernel", lambda kernel: estimators.PolynomialFeatures(kernel, 2), GAUSS, EXP)
+    yield from count("dimension", lambda d: estimators.PolynomialFeatures(kernels.Linear(), d))
+    yield from thing("features", lambda phi: estimators.DebiasedPolynomialFeatures(phi, 0.1), GAUSS)
+    yield from rows("covariance", lambda c: estimators.DebiasedPolynomialFeatures(phi, c), ValueError, -1.0, [0.1] * 7)
+    bad = -1.0, np.nan, [0.1] * 7, []
+    yield from rows("covariance", lambda c: estimators.DebiasedFourierFeatures(features, c), ValueError, *bad)
     draw = estimators.FourierFeatures.draw
     yield from thing("kernel", lambda kernel: draw(KEY, kernel, 2, 3), EXP, kernels.Gaussian)
     yield from count("dimension", lambda d: draw(KEY, GAUSS, d, 3))

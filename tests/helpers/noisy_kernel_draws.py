@@ -15,9 +15,10 @@ import noisy_kernel_reference as reference
 import numpy as np
 
 from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric
-from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
+from jaxonline.estimators.feature_maps import DotProductFeatureMap
+from jaxonline.estimators.paired_feature_maps import PairedFeatureMap
 from jaxonline.game import stream_keys
-from jaxonline.kernels import PowerSeries
+from jaxonline.kernels import Gaussian, PowerSeries, Product
 
 TERMS = 40  # of padded kernels and laws
 _TABLE = 200
@@ -54,7 +55,7 @@ def drawn(learner: Any, feedback: Any, X: np.ndarray, run_key: jax.Array) -> Dra
     laws = learner.gradient_length.series.law, learner.feature_map
     n, counts = jax.tree.map(np.asarray, _numbers(laws, keys, rounds, learner.storage.most_fresh, learner.repetitions))
     queried = (np.arange(1 + learner.storage.most_fresh) <= n[..., None]).reshape(len(X), -1)
-    pairs, levels = counts if isinstance(learner.feature_map, GaussianFeatureMap) else (0 * counts, counts)
+    pairs, levels = counts if isinstance(learner.feature_map, PairedFeatureMap) else (0 * counts, counts)
     queries = np.where(queried, 2 * pairs + levels, 0)
     most = _COPIES * -(-int(queries.sum(axis=1).max()) // _COPIES)
     return Drawn(n, counts, queries, np.asarray(_copies(feedback, keys, rounds, jnp.asarray(X), most), np.float64))
@@ -120,9 +121,15 @@ def power_series(kernel: Any, law: Any) -> DotProductFeatureMap:
 
 def reference_kernel(feature_map: Any) -> reference.Kernel:
     """The kernel and the laws of a feature map for the reference."""
-    law = reference.table(np.exp(feature_map.law.log_table(_TABLE)))
-    if isinstance(feature_map, GaussianFeatureMap):
-        pair_law = feature_map.law if feature_map.pair_law is None else feature_map.pair_law
-        pairs = reference.table(np.exp(pair_law.log_table(_TABLE)))
-        return reference.Gaussian(float(np.asarray(feature_map.kernel.width)), pairs, law)
-    return reference.DotProduct(reference.table(feature_map.kernel.coefficients(_TABLE)), law)
+    law, kernel = reference.table(np.exp(feature_map.law.log_table(_TABLE))), feature_map.kernel
+    if not isinstance(feature_map, PairedFeatureMap):
+        return reference.DotProduct(reference.table(kernel.coefficients(_TABLE)), law)
+    pairs = reference.table(np.exp(feature_map.pair_distribution().log_table(_TABLE)))
+    dot_product, gaussian = (None, kernel) if isinstance(kernel, Gaussian) else kernel.kernels
+    width = float(np.asarray(gaussian.width))
+    if dot_product is None:
+        return reference.Gaussian(width, pairs, law)
+    beta = reference.table(dot_product.coefficients(_TABLE))
+    if isinstance(kernel, Product):
+        return reference.DotProductTimesGaussian(width, pairs, law, beta)
+    return reference.DotProductPlusGaussian(reference.DotProduct(beta, law), reference.Gaussian(width, pairs, law))

@@ -1,5 +1,6 @@
 """Storage of `NoisyKernel`: sizes for a horizon, and the probability that these sizes do not suffice."""
 
+import math
 from typing import Annotated
 
 import numpy as np
@@ -7,8 +8,9 @@ from jaxtyping import Array, Float, Int
 
 from jaxonline.estimators.count_distributions import Geometric
 from jaxonline.estimators.count_protocol import CountDistribution
-from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap
+from jaxonline.estimators.feature_maps import FeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
+from jaxonline.estimators.paired_feature_maps import PairedFeatureMap
 from jaxonline.learners.kernels.expansion import count_chunks
 from jaxonline.linalg.programs import run_compiled
 from jaxonline.parameters.struct import static, struct
@@ -89,7 +91,8 @@ class Storage:
             total = _chunk_distribution(feature_map, length, levels, deepest, n_pairs)
             tails = np.cumsum(total[::-1])[::-1]
             n_chunks = max(1, int(np.sum(tails > risk / 4)))
-            floats = sum(dimension**n for n in range(levels + 1)) + n_chunks * ((levels + 1) * dimension + 1)
+            tensors, parts = sum(dimension**n for n in range(levels + 1)), math.prod(feature_map.component_shape)
+            floats = parts * tensors + n_chunks * ((levels + 1) * dimension + parts)
             plans.append((floats, levels, n_chunks))
         _, levels, n_chunks = min(plans)
         return cls(
@@ -141,9 +144,7 @@ def _level_distribution(feature_map: FeatureMap) -> CountDistribution:
 
 
 def _pair_distribution(feature_map: FeatureMap) -> CountDistribution | None:
-    if not isinstance(feature_map, GaussianFeatureMap):
-        return None
-    return feature_map.law if feature_map.pair_law is None else feature_map.pair_law
+    return feature_map.pair_distribution() if isinstance(feature_map, PairedFeatureMap) else None
 
 
 def _limit(argument: str, distribution: CountDistribution, risk: float, draws: float, n_rounds: int) -> int:

@@ -25,9 +25,10 @@ from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.sequences import PolynomialSequenceEstimator
 from jaxonline.estimators.series import SeriesEstimator
+from jaxonline.feedback.correlated_copies import JointNoise
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
-from jaxonline.game.traits import LearnerTraits
+from jaxonline.game.traits import FeedbackTraits, LearnerTraits
 from jaxonline.learners.gradient.step_sizes import StepSize
 from jaxonline.learners.kernels import expansion
 from jaxonline.learners.kernels.capacity import Storage
@@ -44,6 +45,7 @@ from jaxonline.learners.kernels.map_estimate import MapEstimate, Requests
 from jaxonline.learners.vectors import zeros_like_vector
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count, Positive
 
@@ -75,7 +77,8 @@ class NoisyKernel(LearnerDefaults):
     factors. In classification targets are +1 and -1, and a round asks for one label. Labels cost nothing.
 
     Args:
-        feature_map: estimator of the feature map (`DotProductFeatureMap`, `GaussianFeatureMap`).
+        feature_map: estimator of the feature map (`DotProductFeatureMap`, `GaussianFeatureMap`, and for sums and
+            products of their kernels `CombinedFeatureMap`).
         gradient_length: estimator of the gradient's length (`GradientLength.for_loss` of a loss, or `for_sequence` of
             polynomials that approximate its derivative). A RuntimeWarning reports a truncated series that does not
             reach all values of <w, Psi(x)> that `radius` allows; these values are known only for the Gaussian kernel.
@@ -121,17 +124,23 @@ class NoisyKernel(LearnerDefaults):
         """Return a bound on the probability that a run of `n_rounds` has no room for a copy."""
         return self.storage.overflow_probability(self.feature_map, self.gradient_length, n_rounds, self.repetitions)
 
+    def check_feedback(self, feedback: FeedbackTraits) -> None:
+        """Raise a ValueError for labels whose noise is correlated with that of copies: a round multiplies them."""
+        if isinstance(feedback.noise, JointNoise):
+            raise ArgumentError("noise", f"must be independent of labels for NoisyKernel (got {feedback.noise!r})")
+
     def init(self, key: Key[Array, ""], specs: Specs) -> NoisyKernelState:
         """Return w = 0; instances must be vectors."""
         del key
         x, sizes = zeros_like_vector(self, specs.instance), self.storage
-        w = expansion.empty(len(x), sizes.tensor_levels, sizes.n_chunks, sizes.deepest, x.dtype)
+        parts = self.feature_map.component_shape
+        w = expansion.empty(len(x), sizes.tensor_levels, sizes.n_chunks, sizes.deepest, x.dtype, parts)
         return NoisyKernelState(w, jnp.int32(0))
 
     def predict(self, key: Key[Array, ""], state: NoisyKernelState, x: Float[Array, "d"]) -> Float[Array, ""]:
         """Predict <w, Psi(x)> = sum_i alpha_i Prod(Psi~_i, x)."""
         del key
-        return expansion.evaluate(state.w, x) * jnp.exp(self.feature_map.log_clean(x))
+        return expansion.sum_parts(expansion.evaluate(state.w, x) * jnp.exp(self.feature_map.log_clean(x)))
 
     def update(
         self, key: Key[Array, ""], state: NoisyKernelState, oracle: Any
