@@ -13,6 +13,7 @@ from jaxonline.bounds.attributes import (
     StronglyConvexBound,
     aer_regret,
     aerr_regret,
+    attribute_series_regret,
     baseline_risk,
     hidden_attribute_examples,
 )
@@ -61,6 +62,7 @@ __all__ = [
     "aer_regret",
     "aerr_regret",
     "aggregating",
+    "attribute_series_regret",
     "baseline_risk",
     "bold",
     "concatenated",

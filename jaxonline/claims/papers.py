@@ -96,6 +96,8 @@ PLACES: dict[str, list[Place]] = {
             "bounds.hidden_attribute_examples environments.HiddenAttribute environments.three_bits",
         ),
         Place("section 4", "MNIST", "datasets.mnist study.ready.attributes"),
+        Place("section 5", "other losses, from a random number of attributes",
+              "estimators.AttributeSeriesGradient bounds.attribute_series_regret"),
     ],
     "D": [
         Place("section 2, Lemma 1", "random Fourier features",

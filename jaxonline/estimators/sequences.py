@@ -156,10 +156,7 @@ class PolynomialSequenceEstimator:
         """Draw an estimate given N = n, with the weight 1/p_n; its mean is (Q_n - Q_(n-1))(E X) / p_n."""
         dtype = jax.eval_shape(lambda key: jnp.asarray(draw(key)), key).dtype
         n = jnp.asarray(n, jnp.int32)
-        table = jnp.asarray(self.sequence.differences).astype(dtype)
-        centre, scale = jnp.asarray(self.sequence.centre, dtype), jnp.asarray(self.sequence.scale, dtype)
-        inside = n < len(table)
-        row = table[jnp.minimum(n, len(table) - 1)]
+        row, centre, scale = self._row(n, dtype)
 
         def add(j, carry):
             total, product = carry
@@ -167,9 +164,30 @@ class PolynomialSequenceEstimator:
             return total + row[j + 1] * product, product
 
         first = (row[0], jnp.ones((), dtype))
-        total, _ = jax.lax.fori_loop(jnp.zeros((), jnp.int32), jnp.where(inside, n, 0), add, first)
-        weight = self.law.pmf(n).astype(dtype)
-        drawable = inside & (weight > 0.0)
+        used = jnp.where(n < len(row), n, 0)
+        total, _ = jax.lax.fori_loop(jnp.zeros((), jnp.int32), used, add, first)
+        return self._weighted(total, n)
+
+    def estimate_from(self, copies: Float[Array, "k"], n: ArrayLike) -> Float[Array, ""]:
+        """Compute the estimate conditional on N = n from the first n of the k given copies."""
+        n = jnp.asarray(n, jnp.int32)
+        row, centre, scale = self._row(n, copies.dtype)
+        factors = (copies - centre) / scale
+        one = jnp.ones(1, copies.dtype)
+        powers = jnp.cumprod(jnp.where(jnp.arange(len(copies), dtype=n.dtype) < n, factors, one))
+        terms = min(len(copies) + 1, len(row))
+        return self._weighted(jnp.sum(jnp.concatenate([one, powers])[:terms] * row[:terms]), n)
+
+    def _row(self, n: Array, dtype: Any) -> tuple[Array, Array, Array]:
+        """Return the coefficients of Q_n - Q_(n-1), the centre and the scale."""
+        table = jnp.asarray(self.sequence.differences).astype(dtype)
+        row = table[jnp.minimum(n, len(table) - 1)]
+        return row, jnp.asarray(self.sequence.centre, dtype), jnp.asarray(self.sequence.scale, dtype)
+
+    def _weighted(self, total: Float[Array, ""], n: Array) -> Float[Array, ""]:
+        """Return total / p_n, or 0 if N = n is impossible or beyond the last polynomial."""
+        weight = self.law.pmf(n).astype(total.dtype)
+        drawable = (n < len(self.sequence.differences)) & (weight > 0.0)
         return jnp.where(drawable, total / jnp.where(drawable, weight, 1.0), 0.0)
 
     def exact_second_moment(self, second_moment: float, mean: float) -> float:

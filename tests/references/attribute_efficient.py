@@ -34,3 +34,32 @@ def reference(X, y, choose, *, law, rate, radius, k=4):
         path.append(w)
         seen.append([*C, *draws])
     return np.array(path), np.array(seen)
+
+
+# -1/(1 + e^a) = -1/2 + a/4 - a^3/48 + a^5/480 - 17 a^7/80640 + ..., from the series of tanh
+LOGISTIC = np.array([-1 / 2, 1 / 4, 0, -1 / 48, 0, 1 / 480, 0, -17 / 80640])
+
+
+def optimal_counts(gammas, root):
+    """Probabilities of N proportional to |gamma_n| root^n."""
+    sizes = np.abs(gammas) * root ** np.arange(len(gammas))
+    return sizes / sizes.sum()
+
+
+def logistic_reference(X, y, draw, *, radius, step, n_subset):
+    """Gradient descent on the logistic loss in the l1 ball: w before each round, and the attributes charged."""
+    gammas = LOGISTIC
+    pmf = optimal_counts(gammas, radius)
+    d, w, path, charged = X.shape[1], np.zeros(X.shape[1]), [], []
+    for t, (x, label) in enumerate(zip(X, y, strict=True), start=1):
+        path.append(w)
+        n, subset, draws = draw(t, w)
+        v = np.zeros(d)
+        for j in subset:
+            v[j] += d / n_subset * x[j]
+        slope = gammas[n] / pmf[n]
+        for i in draws[:n]:
+            slope *= label * np.sign(w[i]) * np.abs(w).sum() * x[i]
+        w = project(w - step * label * slope * v, radius)
+        charged.append(n_subset + n)
+    return np.array(path), np.array(charged)
