@@ -4,16 +4,16 @@ The modules are `linear` (linear predictors, with `moments` of data and noise), 
 `classifiers` (mistakes of classifiers), `experts` (expert advice), `bandits`, `combinatorial` (bandits with sets of
 arms), `duelling` (bandits with pairs of arms), `best_arm` (identification of the best arm), `delayed` (late answers),
 `sleeping` (arms and experts that are not always available), `noisy_kernels` (kernels with any noise), `gaussian_noise`
-(kernels with Gaussian noise), `multikernel` (multi-kernel least squares) and `attributes` (a few attributes of each
-instance).
+(kernels with Gaussian noise), `multikernel` (multi-kernel least squares), `attributes` (a few attributes of each
+instance) and `attribute_gradients` (the same with other losses, and exponentiated gradient).
 """
 
 from jaxonline.bounds.assumptions import Assumptions
+from jaxonline.bounds.attribute_gradients import attribute_exponentiated_regret, attribute_series_regret
 from jaxonline.bounds.attributes import (
     StronglyConvexBound,
     aer_regret,
     aerr_regret,
-    attribute_series_regret,
     baseline_risk,
     hidden_attribute_examples,
 )
@@ -62,6 +62,7 @@ __all__ = [
     "aer_regret",
     "aerr_regret",
     "aggregating",
+    "attribute_exponentiated_regret",
     "attribute_series_regret",
     "baseline_risk",
     "bold",

@@ -12,21 +12,16 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxonline.bounds.assumptions import ANY, OBLIVIOUS, STOCHASTIC, Assumptions, assumes, with_assumptions
-from jaxonline.bounds.noisy_kernels import factor_moment
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
-from jaxonline.estimators.attribute_series import AttributeSeriesGradient
 from jaxonline.estimators.index_sampling import EvenCount
-from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.types import (
     Count,
     Ge,
     Horizon,
     Interval,
-    NonNegativeFloat,
     Numbers,
     OpenUnitFloat,
     PositiveFloat,
@@ -148,46 +143,6 @@ def aerr_regret(
     d, k, B, X, Y = dimension, n_attributes, radius, x_bound, y_bound
     # E|v|^2 = (2 d / k) |x|^2, and each of the k/2 terms of y^ has the second moment |w|^2 |x|^2.
     return gradient_descent(radius, 8 * d / k * X**2 * ((B * X + Y) ** 2 + 2 / k * B**2 * X**2), n_rounds)
-
-
-@cites("cesabianchi2010efficient", "cesabianchi2010online", "zinkevich2003online")
-@assumes(OBLIVIOUS, prescribed_rate=True)
-@validate_arguments
-def attribute_series_regret(
-    estimator: AttributeSeriesGradient, dimension: Count, radius: PositiveFloat, n_rounds: Rounds,
-    norm: PositiveFloat | None = None, x_bound: PositiveFloat = 1.0, y_bound: NonNegativeFloat = 0.0,
-) -> RegretBound:  # fmt: skip
-    """Bound on the expected regret of gradient descent with `AttributeSeriesGradient`: norm sqrt(G T).
-
-    The step size is norm / sqrt(G T), and the projection is on the ball of hypotheses. Here G is
-    `estimator.length_moment` times E|v|^2, which is at most (d / n_subset) |x|^2. The bound excludes the bias of an
-    estimate of l' with a limit on the number of factors: a bias of at most b adds at most 2 b radius x_bound T.
-
-    Args:
-        estimator: the estimator, with a finite second moment (otherwise a ValueError).
-        dimension: d.
-        radius: B, radius of the ball of hypotheses and comparators: the l1 ball if the law of the estimator is "l1",
-            the l2 ball if it is "l2".
-        n_rounds: horizon T.
-        norm: bound on |w*|_2 of the comparator w*, at most `radius`; by default `radius`.
-        x_bound: bound on every |x_i| if the law is "l1", on |x|_2 if it is "l2".
-        y_bound: bound on |y| for a loss of the residual; 0 for a loss of the margin.
-
-    Example:
-        >>> import jaxonline as jo
-        >>> from jaxonline.estimators import AttributeSeriesGradient, minimum_variance
-        >>> gradient = AttributeSeriesGradient.for_loss(jo.losses.Squared(), minimum_variance, 4.0)
-        >>> round(jo.bounds.attribute_series_regret(gradient, 3, 1.0, 100, y_bound=1.0).G, 9)  # 4 (1 + 1)^2 d^2
-        144.0
-    """
-    norm = radius if norm is None else float(check.number("norm", norm, le=float(radius)))
-    if isinstance(estimator.derivative, SeriesEstimator):
-        centre = host_float("centre", estimator.derivative.centre)
-    else:
-        centre = 0.0  # `length_moment` adds the centre of the polynomials
-    length = estimator.length_moment(factor_moment(radius, x_bound**2, y_bound, centre))
-    squared_norm = x_bound**2 * (dimension if estimator.law == "l1" else 1)
-    return gradient_descent(norm, length * dimension / estimator.n_subset * squared_norm, n_rounds)
 
 
 @cites("cesabianchi2010efficient")

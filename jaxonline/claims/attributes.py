@@ -154,6 +154,32 @@ def _polynomials(form: str, options: SamplingOptions) -> Verification:
     return unbiased(None, LABEL * sequence.value(LABEL * float(w @ X)) * X, support=estimator.support(w, X, LABEL))
 
 
+# ---------------------------------------------------------------------------------------------------------------------
+# Second moments of the gradient for exponentiated gradient, in the worst case x = (1, ..., 1), y = -1, w = e_1
+
+
+def _worst_case() -> list[tuple[float, np.ndarray]]:
+    return AttributeGradient(K).support(np.eye(4)[0], np.ones(4), -1.0)
+
+
+@claim(
+    "second moment of the gradient in the norm of the weights",
+    "Hazan and Koren 2012",
+    cost="exact",
+    improved="respected",
+)
+def _local_norm(form: str, options: SamplingOptions) -> Verification:
+    """The mean of sum_i p_i g_i^2 is L = 8 (1 + 1)^2 d / k for every p on the simplex, here p = e_1."""
+    moment = sum(p * g[0] ** 2 for p, g in _worst_case())
+    return bound(float(moment), 8 * (1 + 1) ** 2 * 4 / K, note="E sum p_i g_i^2, L")
+
+
+@claim("second moment of the gradient in the dual norm", "Hazan and Koren 2012", cost="exact", improved="respected")
+def _dual_norm(form: str, options: SamplingOptions) -> Verification:
+    moment = sum(p * np.abs(g).max() ** 2 for p, g in _worst_case())
+    return bound(float(moment), (4 * (1 + 1) * 4 / K) ** 2, note="E |g|_inf^2, G^2")
+
+
 UNEVEN = np.array([2.0, -1.0, 0.5, 0.0, 0.3, -0.25, 0.4, 0.35])
 
 

@@ -155,14 +155,24 @@ def _log_ratios(learner, before, after):
     return change[1:] - change[0]
 
 
-@claim("update of exponentiated gradient, two copies", "Kivinen and Warmuth 1997", improved="unbiased")
-def _exponentiated(form: str, options: SamplingOptions) -> Verification:
+def _log_ratios_change(learner: ExponentiatedGradient, feedback: Any, options: SamplingOptions) -> Verification:
     """On average the log ratio of two weights changes by -step times the difference of their gradient entries."""
-    learner = ExponentiatedGradient(TwoCopies(), InverseSqrt(STEP), scale=1.5, signed=True)
-    state = _state_after_rounds(learner, COPIES, XS, YS)
+    state = _state_after_rounds(learner, feedback, XS, YS)
     g = 1.5 * _gradient(np.asarray(run_compiled(ExponentiatedGradient.w, learner, state), float))
     both = np.concatenate([g, -g])
-    return _check(learner, COPIES, state, _log_ratios, both[1:] - both[0], options, kurtosis=100.0)
+    return _check(learner, feedback, state, _log_ratios, both[1:] - both[0], options, kurtosis=100.0)
+
+
+@claim("update of exponentiated gradient, two copies", "Kivinen and Warmuth 1997", improved="unbiased")
+def _exponentiated(form: str, options: SamplingOptions) -> Verification:
+    learner = ExponentiatedGradient(TwoCopies(), InverseSqrt(STEP), scale=1.5, signed=True)
+    return _log_ratios_change(learner, COPIES, options)
+
+
+@claim("update of exponentiated gradient, attributes", "Hazan and Koren 2012", few=True, improved="unbiased")
+def _exponentiated_attributes(form: str, options: SamplingOptions) -> Verification:
+    learner = ExponentiatedGradient(AttributeGradient(4), InverseSqrt(STEP), scale=1.5, signed=True)
+    return _log_ratios_change(learner, Attributes(4), options)
 
 
 _POINT = np.array([0.4, -0.3, 0.5], np.float32)

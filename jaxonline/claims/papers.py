@@ -86,8 +86,9 @@ PLACES: dict[str, list[Place]] = {
             "AER: the gradient from k attributes",
             "learners.aer estimators.AttributeGradient",
         ),
-        Place("Hazan and Koren 2012", "AERR: the same with an l2 distribution",
-              "learners.aerr estimators.AttributeGradient"),
+        Place("Hazan and Koren 2012", "AERR: the same with an l2 distribution; exponentiated gradient",
+              "learners.aerr estimators.AttributeGradient learners.ExponentiatedGradient "
+              "bounds.attribute_exponentiated_regret"),
         Place("Lemma 3", "the size of the Baseline's v", "estimators.AttributePairs bounds.baseline_risk"),
         Place("Theorem 1, Theorem 2", "risks of Baseline and AER", "bounds.baseline_risk bounds.aer_regret"),
         Place(

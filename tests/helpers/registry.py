@@ -258,6 +258,12 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "pairs of copies": lambda: one(PairsOfCopies(3), queries=3, step_size=jo.InverseSqrt(0.1), radius=0.6),
     "four attributes": lambda: few("l1", step_size=0.02),
     "four attributes, l2": lambda: few("l2", step_size=jo.InverseSqrt(0.05), radius=0.8),
+    "four attributes, exponentiated gradient": lambda: Entry(
+        ExponentiatedGradient(AttributeGradient(4), step_size=0.05, scale=1.5, signed=True),
+        Repeatedly(4),
+        queries=4,
+        randomised=True,
+    ),
     "attributes, smoothed hinge": lambda: series("l1", SmoothedHinge(1.0), step_size=0.3, radius=0.9, projection=L1),
     "attributes, absolute loss, l2": lambda: series("l2", SmoothedAbsolute(0.5), step_size=0.1, radius=0.8),
     "AER": lambda: attributes(aer(2, regularizer=2.0, radius=3.0)),

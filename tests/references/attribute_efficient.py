@@ -63,3 +63,22 @@ def logistic_reference(X, y, draw, *, radius, step, n_subset):
         w = project(w - step * label * slope * v, radius)
         charged.append(n_subset + n)
     return np.array(path), np.array(charged)
+
+
+def exponentiated_reference(X, y, choose, *, radius, step, k):
+    """Exponentiated gradient with two copies of each weight, from k attributes: w before each round."""
+    d, path = X.shape[1], []
+    plus, minus = np.ones(d), np.ones(d)
+    for t, (x, target) in enumerate(zip(X, y, strict=True), start=1):
+        total = plus.sum() + minus.sum()
+        w = radius * (plus - minus) / total
+        path.append(w)
+        subset, draws = choose(t, w)
+        v, y_hat = np.zeros(d), 0.0
+        for j in subset:
+            v[j] += 2 / k * d * x[j]
+        for i in draws:
+            y_hat += 2 / k * np.sign(w[i]) * np.abs(w).sum() * x[i]
+        g = 2 * (y_hat - target) * v
+        plus, minus = plus * np.exp(-step * radius * g), minus * np.exp(step * radius * g)
+    return np.array(path)
