@@ -19,10 +19,11 @@ FIGURES = {
     "noisy-kernels": "regret", "impossibility": "figure", "variance": "figure", "multikernel": "running",
     "attributes": "prefixes", "noisy-generalisation": "figure",
     "experts": "figure", "tracking": "figure", "forecasts": "figure", "mistakes": "figure", "perceptron": "figure",
+    "sparse": "figure",
     "bandits": "figure", "delayed": "figure", "best-arm": "figure", "sets": "figure",
     "delayed-gradient": "figure", "adaptive": "figure", "duels": "figure",
     "sleeping-bandits": "figure", "sleeping-experts": "figure", "contextual": "figure",
-    "convex": "figure",
+    "conformal": "figure", "convex": "figure", "strongly-convex": "figure",
 }  # fmt: skip
 OPTIONS = {"attributes": ["--quick"]}  # an hour without it
 WIDTH = 1400

@@ -1,13 +1,15 @@
 """Regret and mistake bounds of theorems as numbers, with the step sizes that they prescribe.
 
 The modules are `linear` (linear predictors, with `moments` of data and noise), `convex` (other gradient descent),
-`classifiers` (mistakes of classifiers), `experts` (expert advice), `bandits`, `combinatorial` (bandits with sets of
-arms), `duelling` (bandits with pairs of arms), `best_arm` (identification of the best arm), `delayed` (late answers),
-`sleeping` (arms and experts that are not always available), `noisy_kernels` (kernels with any noise), `gaussian_noise`
-(kernels with Gaussian noise), `multikernel` (multi-kernel least squares), `attributes` (a few attributes of each
-instance) and `attribute_gradients` (the same with other losses, and exponentiated gradient).
+`adaptive_steps` (steps 1/t and AdaGrad), `classifiers` (mistakes of classifiers), `experts` (expert advice), `bandits`,
+`combinatorial` (bandits with sets of arms), `duelling` (bandits with pairs of arms), `best_arm` (identification of the
+best arm), `delayed` (late answers), `sleeping` (arms and experts that are not always available), `noisy_kernels`
+(kernels with any noise), `gaussian_noise` (kernels with Gaussian noise), `multikernel` (multi-kernel least squares),
+`attributes` (a few attributes of each instance), `attribute_gradients` (the same with other losses, and exponentiated
+gradient) and `conformal` (coverage of prediction sets).
 """
 
+from jaxonline.bounds.adaptive_steps import AdaGradBound, LogarithmicBound, adagrad, strongly_convex
 from jaxonline.bounds.assumptions import Assumptions
 from jaxonline.bounds.attribute_gradients import attribute_exponentiated_regret, attribute_series_regret
 from jaxonline.bounds.attributes import (
@@ -21,11 +23,13 @@ from jaxonline.bounds.bandits import exp3, exp3_ix, exp3_p, exp4, explore_then_c
 from jaxonline.bounds.best_arm import sequential_halving, successive_elimination
 from jaxonline.bounds.classifiers import p_norm_perceptron, passive_aggressive, perceptron, winnow
 from jaxonline.bounds.combinatorial import cucb
+from jaxonline.bounds.conformal import adaptive_conformal, quantile_tracking
 from jaxonline.bounds.convex import (
     BanditBound,
     NewtonBound,
     exponentiated_gradient,
     gradient_bandit,
+    mirror_descent,
     online_newton_step,
     projected_gradient,
 )
@@ -51,14 +55,18 @@ from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.bounds.sleeping import sleeping_exp3, sleeping_hedge, sleeping_ucb1
 
 __all__ = [
+    "AdaGradBound",
     "Assumptions",
     "BanditBound",
     "Features",
+    "LogarithmicBound",
     "MomentBounds",
     "NewtonBound",
     "RateBound",
     "RegretBound",
     "StronglyConvexBound",
+    "adagrad",
+    "adaptive_conformal",
     "aer_regret",
     "aerr_regret",
     "aggregating",
@@ -91,6 +99,7 @@ __all__ = [
     "label_efficient",
     "lai_robbins",
     "minimax",
+    "mirror_descent",
     "moment_bounds",
     "moss",
     "noisy_kernel",
@@ -101,12 +110,14 @@ __all__ = [
     "perceptron",
     "perturbed_leader",
     "projected_gradient",
+    "quantile_tracking",
     "regularized_leader",
     "rucb",
     "sequential_halving",
     "sleeping_exp3",
     "sleeping_hedge",
     "sleeping_ucb1",
+    "strongly_convex",
     "successive_elimination",
     "surrogate_kernel",
     "surrogate_radial_kernel",

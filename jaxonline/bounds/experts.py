@@ -64,6 +64,8 @@ class RateBound(NamedTuple):
 def halving(n_experts: Count, best_mistakes: NonNegativeInt = 0) -> int:
     """Mistake bound of `Halving` (Littlestone 1988): log2 K if L = 0, otherwise L (floor(log2 K) + 1) + log2 K.
 
+    The bound also holds for the lazy algorithm.
+
     Args:
         n_experts: K.
         best_mistakes: L, mistakes of the best expert.

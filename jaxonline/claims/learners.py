@@ -151,7 +151,7 @@ def _on_features(form: str, options: SamplingOptions) -> Verification:
 
 
 def _log_ratios(learner, before, after):
-    change = (before.logarithms - after.logarithms) / np.float32(LAST_STEP)
+    change = (before.theta - after.theta) / np.float32(LAST_STEP)
     return change[1:] - change[0]
 
 

@@ -14,7 +14,9 @@ from jaxonline.environments.moving_arms import DriftingArms, SwitchingArms
 from jaxonline.environments.preference_arms import PreferenceArms
 from jaxonline.environments.reacting import OppositeInstances, OppositeLabels
 from jaxonline.environments.separable import SeparableData
+from jaxonline.environments.shifting_scores import ShiftingScores
 from jaxonline.environments.sleeping import Sleeping
+from jaxonline.environments.sparse_booleans import SparseBooleans
 
 __all__ = [
     "Autoregressive",
@@ -36,7 +38,9 @@ __all__ = [
     "PreferenceArms",
     "RandomWalkExperts",
     "SeparableData",
+    "ShiftingScores",
     "Sleeping",
+    "SparseBooleans",
     "SwitchingArms",
     "SwitchingExperts",
     "indistinguishable_pair",

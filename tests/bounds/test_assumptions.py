@@ -10,7 +10,8 @@ from jaxonline import bounds
 from jaxonline.bounds.assumptions import Assumptions, unmet_assumptions
 
 NO_THEOREMS_ON_REGRET = {  # records, quantities inside bounds, lower bounds, and numbers of rounds
-    "Assumptions", "BanditBound", "Features", "MomentBounds", "NewtonBound", "RateBound", "RegretBound",
+    "AdaGradBound", "Assumptions", "BanditBound", "Features", "LogarithmicBound", "MomentBounds", "NewtonBound",
+    "RateBound", "RegretBound",
     "StronglyConvexBound", "factor_moment", "hidden_attribute_examples", "lai_robbins", "minimax", "moment_bounds",
     "sequential_halving", "successive_elimination", "surrogate_radius", "doubling",
 }  # fmt: skip

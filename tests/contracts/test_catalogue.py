@@ -47,6 +47,7 @@ OWN_ARGUMENTS = {
         },
     },
     "Mirrored": {"law": {"type": "gaussian", "covariance": 0.1}},
+    "SparseBooleans": {"dimension": 4},
     "passive_aggressive": {"variant": "PA-I"}, "warmup_cosine_decay_schedule": {"decay_steps": 10},
     "piecewise_interpolate_schedule": {"interpolate_type": "linear"},
 }  # fmt: skip
@@ -243,6 +244,8 @@ GAME_ARGUMENTS = {
     "VAW": {"allow_float32": True}, "Raker": {"dictionary": DICTIONARY}, "OMKLGF": {"dictionary": DICTIONARY},
     "aer": {"n_attributes": 2}, "aerr": {"n_attributes": 2}, "Baseline": {"n_attributes": 2},
     "GradientLearner": {"estimator": "FullGradient"}, "OnlineNewtonStep": {"estimator": "FullGradient"},
+    "AdaGrad": {"estimator": "FullGradient"},
+    "MirrorLearner": {"estimator": "FullGradient", "mirror_map": "LogBarrier"},
     "ExponentiatedGradient": {"estimator": "FullGradient"},
     "SurrogateKernel": {"surrogate": {"type": "Surrogate", "kernel": GAUSSIAN, "covariance": 0.1, "dimension": 3}},
     "WithFeatures": {

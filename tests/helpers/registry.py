@@ -49,6 +49,7 @@ from jaxonline.learners.bandits.moss import MOSS
 from jaxonline.learners.bandits.rucb import RUCB
 from jaxonline.learners.bandits.thompson import BernoulliThompson, GaussianThompson
 from jaxonline.learners.bandits.ucb1 import UCB1
+from jaxonline.learners.conformal.adaptive_conformal import AdaptiveConformal
 from jaxonline.learners.experts.aggregating import Aggregating
 from jaxonline.learners.experts.boa import BOA
 from jaxonline.learners.experts.drawn_expert import DrawnExpert
@@ -65,8 +66,11 @@ from jaxonline.learners.experts.ml_prod import MLProd
 from jaxonline.learners.experts.over_advice import OverAdvice
 from jaxonline.learners.experts.truncated import Truncated
 from jaxonline.learners.experts.weighted_majority import WeightedMajority
+from jaxonline.learners.gradient.adagrad import AdaGrad
 from jaxonline.learners.gradient.exponentiated_gradient import ExponentiatedGradient
 from jaxonline.learners.gradient.gradient_bandit import GradientBandit
+from jaxonline.learners.gradient.mirror_descent import MirrorLearner
+from jaxonline.learners.gradient.mirror_maps import LogBarrier, PNorm
 from jaxonline.learners.gradient.online_newton_step import OnlineNewtonStep
 from jaxonline.learners.kernels.kernel_gradient import KernelGradient
 from jaxonline.learners.kernels.kernel_perceptron import KernelPerceptron
@@ -87,6 +91,7 @@ from jaxonline.losses import (
     ArmLoss,
     ExpectedLoss,
     Exponential,
+    Miscoverage,
     PairLoss,
     SmallestArms,
     SmoothedAbsolute,
@@ -228,6 +233,7 @@ def bandit(learner: Any, **options: Any) -> Entry:
     return arms(learner, jo.Bandit(), ArmLoss(), **options)
 
 
+SCORES = np.linspace(-2.0, 2.0, 9, dtype=np.float32)
 DICTIONARY = Dictionary(np.array([[[0.5, -1.0, 0.2]], [[1.5, 0.3, -0.7]]], np.float32))
 FOURIER = FourierFeatures(np.array([[0.5, -1.0, 0.2], [1.5, 0.3, -0.7]], np.float32))
 
@@ -342,12 +348,17 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "PA": lambda: expert(PassiveAggressive("PA"), loss=ZeroOne(), classes=True),
     "PA-II": lambda: expert(PassiveAggressive("PA-II", 0.3), loss=ZeroOne(), classes=True),
     "online Newton step": lambda: expert(OnlineNewtonStep(FullGradient(), gamma=0.5, epsilon=1.0, radius=0.6)),
+    "mirror descent, p-norm": lambda: expert(MirrorLearner(FullGradient(), 0.1, PNorm(3.0))),
+    "mirror descent, barrier": lambda: expert(MirrorLearner(FullGradient(), 0.1, LogBarrier())),
+    "AdaGrad": lambda: expert(AdaGrad(FullGradient(), step_size=0.3, radius=0.6)),
     "exponentiated gradient": lambda: expert(ExponentiatedGradient(FullGradient(), step_size=0.1)),
     "exponentiated gradient, signed": lambda: expert(
         ExponentiatedGradient(FullGradient(), step_size=0.1, scale=2.0, signed=True)
     ),
+    "adaptive conformal": lambda: expert(AdaptiveConformal(SCORES, 0.3, 0.05, rolling=True), loss=Miscoverage()),
     # advice of any size: its sign is what an expert says
     "halving": lambda: expert(Halving(), loss=ZeroOne(), classes=True, coarse=True),
+    "halving, lazy": lambda: expert(Halving(lazy=True), loss=ZeroOne(), classes=True, coarse=True),
     "weighted majority": lambda: expert(WeightedMajority(0.5), loss=ZeroOne(), classes=True),
     "drawn expert": lambda: arms(DrawnExpert(EWA(0.5)), jo.FullInformation(), ArmLoss(), randomised=True, silent=True),
     "fixed share": lambda: arms(Hedge(FixedShare(0.5, 0.2)), jo.FullInformation(), ExpectedLoss()),

@@ -31,7 +31,7 @@ from jaxonline.study.files.docstrings import documented_parameters, first_line
 PACKAGES = (
     "learners", "environments", "feedback", "feedback.noise", "feedback.flipped_labels", "losses", "estimators",
     "estimators.dictionary", "kernels", "kernels.radial", "comparators", "bounds", "simulation.measures",
-    "simulation.awake_regret", "simulation.stopping", "feedback.delays",
+    "simulation.awake_regret", "simulation.coverage", "simulation.stopping", "feedback.delays",
     "game.regret", "claims", "environments.adversaries",
 )  # fmt: skip
 PROTOCOLS: dict[str, type] = {  # a class has the first kind whose protocol it satisfies

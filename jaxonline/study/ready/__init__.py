@@ -22,6 +22,7 @@ STUDY_GROUPS = {
         "tracking": "jaxonline.study.ready.games.tracking:Tracking",
         "forecasts": "jaxonline.study.ready.games.forecasts:RealSeries",
         "mistakes": "jaxonline.study.ready.games.mistakes:FiniteClasses",
+        "sparse": "jaxonline.study.ready.games.sparse:SparseAttributes",
         "perceptron": "jaxonline.study.ready.games.perceptron:Perceptrons",
         "bandits": "jaxonline.study.ready.games.bandits:Bandits",
         "sleeping-bandits": "jaxonline.study.ready.games.sleeping:SleepingBandits",
@@ -33,7 +34,9 @@ STUDY_GROUPS = {
         "duels": "jaxonline.study.ready.games.duels:Duels",
         "contextual": "jaxonline.study.ready.games.contextual:Contextual",
         "adaptive": "jaxonline.study.ready.games.adaptive:AdaptiveAdversaries",
+        "conformal": "jaxonline.study.ready.games.conformal:Conformal",
         "convex": "jaxonline.study.ready.games.convex:Convex",
+        "strongly-convex": "jaxonline.study.ready.games.strongly_convex:StronglyConvex",
     },
     "benchmark": {
         "noisy-regression": "jaxonline.study.ready.suites.noisy_regression:NoisyRegression",
