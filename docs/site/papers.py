@@ -22,7 +22,7 @@ DOCS = Path(__file__).resolve().parents[1]
 STUDIES = {
     "A": ("noisy-kernels", "noisy-generalisation", "impossibility", "variance"),
     "B": ("quickstart", "gaussian-noise"),
-    "C": ("attributes",),
+    "C": ("attributes", "attribute-targets"),
     "D": ("multikernel",),
     "E": ("mistakes", "experts", "perceptron", "bandits"),
 }

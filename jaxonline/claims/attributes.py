@@ -147,7 +147,7 @@ def _gradient_at_label(estimator: Any, key: jax.Array) -> Float[Array, "d"]:
     improved="unbiased",
 )
 def _polynomials(form: str, options: SamplingOptions) -> Verification:
-    """The mean is Q_5(y <w, x>) y x, and |Q_5 - l'| is at most 0.02 on [-4, 4]."""
+    """The mean is Q_5(y <w, x>) y x, and |Q_5 - l'| is at most 0.0065 on [-4, 4]."""
     w = 4 / np.abs(W).sum() * W
     sequence = chebyshev(lambda a: -1 / (1 + np.exp(a)), FACTORS, -4.0, 4.0)
     estimator = AttributeSeriesGradient(PolynomialSequenceEstimator.for_sequence(sequence, 16.0), Logistic())

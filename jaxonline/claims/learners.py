@@ -37,7 +37,9 @@ from jaxonline.learners import (
     GradientLearner,
     InverseSqrt,
     LabelEfficientHedge,
+    MirrorLearner,
     NoisyKernel,
+    PNorm,
     Storage,
     SurrogateKernel,
     WithFeatures,
@@ -173,6 +175,19 @@ def _exponentiated(form: str, options: SamplingOptions) -> Verification:
 def _exponentiated_attributes(form: str, options: SamplingOptions) -> Verification:
     learner = ExponentiatedGradient(AttributeGradient(4), InverseSqrt(STEP), scale=1.5, signed=True)
     return _log_ratios_change(learner, Attributes(4), options)
+
+
+def _theta_change(learner, before, after):
+    return (before.theta - after.theta) / np.float32(LAST_STEP)
+
+
+@claim("update of p-norm descent, attributes", "C, section 5", few=True, improved="unbiased")
+def _p_norm_attributes(form: str, options: SamplingOptions) -> Verification:
+    """The mean change of theta is -step times the gradient at w, the point of theta."""
+    learner, feedback = MirrorLearner(AttributeGradient(4), InverseSqrt(STEP), PNorm(3.0)), Attributes(4)
+    state = _state_after_rounds(learner, feedback, XS, YS)
+    target = _gradient(np.asarray(run_compiled(MirrorLearner.w, learner, state), float))
+    return _check(learner, feedback, state, _theta_change, target, options, kurtosis=100.0)
 
 
 _POINT = np.array([0.4, -0.3, 0.5], np.float32)

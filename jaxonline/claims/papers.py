@@ -84,7 +84,7 @@ PLACES: dict[str, list[Place]] = {
         Place(
             "section 2.2, Eq. 4, Algorithm 2",
             "AER: the gradient from k attributes",
-            "learners.aer estimators.AttributeGradient",
+            "learners.aer estimators.AttributeGradient study.ready.attribute_targets",
         ),
         Place("Hazan and Koren 2012", "AERR: the same with an l2 distribution; exponentiated gradient",
               "learners.aerr estimators.AttributeGradient learners.ExponentiatedGradient "
@@ -97,8 +97,9 @@ PLACES: dict[str, list[Place]] = {
             "bounds.hidden_attribute_examples environments.HiddenAttribute environments.three_bits",
         ),
         Place("section 4", "MNIST", "datasets.mnist study.ready.attributes"),
-        Place("section 5", "other losses, from a random number of attributes",
-              "estimators.AttributeSeriesGradient bounds.attribute_series_regret"),
+        Place("section 5", "other losses, from a random number of attributes; p-norm descent",
+              "estimators.AttributeSeriesGradient bounds.attribute_series_regret learners.MirrorLearner "
+              "learners.PNorm"),
     ],
     "D": [
         Place("section 2, Lemma 1", "random Fourier features",

@@ -270,6 +270,9 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
         queries=4,
         randomised=True,
     ),
+    "four attributes, p-norm": lambda: Entry(
+        MirrorLearner(AttributeGradient(4), 0.05, PNorm(3.0)), Repeatedly(4), queries=4, randomised=True
+    ),
     "attributes, smoothed hinge": lambda: series("l1", SmoothedHinge(1.0), step_size=0.3, radius=0.9, projection=L1),
     "attributes, absolute loss, l2": lambda: series("l2", SmoothedAbsolute(0.5), step_size=0.1, radius=0.8),
     "AER": lambda: attributes(aer(2, regularizer=2.0, radius=3.0)),

@@ -65,6 +65,29 @@ def logistic_reference(X, y, draw, *, radius, step, n_subset):
     return np.array(path), np.array(charged)
 
 
+def l1_gradient(w, x, target, subset, draws, k):
+    """AER's estimate of the gradient of the squared loss."""
+    v, y_hat = np.zeros(len(w)), 0.0
+    for j in subset:
+        v[j] += 2 / k * len(w) * x[j]
+    for i in draws:
+        y_hat += 2 / k * np.sign(w[i]) * np.abs(w).sum() * x[i]
+    return 2 * (y_hat - target) * v
+
+
+def p_norm_reference(X, y, choose, *, p, step, k):
+    """The weights of gradient sums theta that minimise (p - 1) |w|_q^2 / 2 - <theta, w>: w before each round."""
+    theta, path, q = np.zeros(X.shape[1]), [], p / (p - 1)
+    for t, (x, target) in enumerate(zip(X, y, strict=True), start=1):
+        norm = np.linalg.norm(theta, p)
+        w = np.sign(theta) * np.abs(theta) ** (p - 1) * norm ** (2 - p) / (p - 1) if norm else theta
+        back = np.sign(w) * np.abs(w) ** (q - 1) * (p - 1) * np.linalg.norm(w, q) ** (2 - q) if norm else theta
+        np.testing.assert_allclose(back, theta, atol=1e-12)  # the gradient of the regularizer at w
+        path.append(w)
+        theta = theta - step * l1_gradient(w, x, target, *choose(t, w), k)
+    return np.array(path)
+
+
 def exponentiated_reference(X, y, choose, *, radius, step, k):
     """Exponentiated gradient with two copies of each weight, from k attributes: w before each round."""
     d, path = X.shape[1], []
@@ -73,12 +96,6 @@ def exponentiated_reference(X, y, choose, *, radius, step, k):
         total = plus.sum() + minus.sum()
         w = radius * (plus - minus) / total
         path.append(w)
-        subset, draws = choose(t, w)
-        v, y_hat = np.zeros(d), 0.0
-        for j in subset:
-            v[j] += 2 / k * d * x[j]
-        for i in draws:
-            y_hat += 2 / k * np.sign(w[i]) * np.abs(w).sum() * x[i]
-        g = 2 * (y_hat - target) * v
+        g = l1_gradient(w, x, target, *choose(t, w), k)
         plus, minus = plus * np.exp(-step * radius * g), minus * np.exp(step * radius * g)
     return np.array(path)

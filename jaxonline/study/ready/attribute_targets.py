@@ -1,32 +1,37 @@
-"""Attributes that learners need for sparse and dense targets: AER, exponentiated gradient, and Lasso.
+"""Attributes that learners need for sparse and dense targets: AER, exponentiated gradient, p-norm descent, and Lasso.
 
 Paper C, section 2.2, compares bounds: with k of d attributes of each example, AER needs as many attributes as Lasso if
 the target w* is dense (|w*|_1 = sqrt(d) |w*|_2), and d times as many if w* is sparse. The bound of exponentiated
 gradient does not depend on this (`bounds.attribute_exponentiated_regret`; Hazan and Koren 2012). This study measures
-the numbers on independent uniform attributes.
+the numbers on independent uniform attributes. The exponent of p-norm descent is p = 2 ln(2 d).
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from jaxonline.comparators import QuadraticSums, best_in_l1_ball
 from jaxonline.environments import LinearModel
 from jaxonline.estimators import AttributeGradient
 from jaxonline.feedback import Attributes
 from jaxonline.game import Game
-from jaxonline.learners import ExponentiatedGradient, aer, held_out_risk
+from jaxonline.learners import ExponentiatedGradient, MirrorLearner, PNorm, aer, held_out_risk
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.results.statistics import mean_over_runs
 from jaxonline.study import Context, Report, Study
+from jaxonline.study.study import Items
 
-AER, EXPONENTIATED, LASSO = "AER", "exponentiated gradient", "Lasso, all attributes"
+AER, EXPONENTIATED, P_NORM, LASSO = "AER", "exponentiated gradient", "p-norm descent", "Lasso, all attributes"
 REGULARIZERS = 0.06, 0.12, 0.25, 0.5, 1.0
-STEPS = 0.5, 1.0, 2.0, 4.0, 8.0, 16.0
+STEPS = 0.5, 1.0, 2.0, 4.0, 8.0  # in units of the largest step of the theorem on exponentiated gradient
 N_POINTS = 160  # numbers of rounds at which the risk is read
 MAX_LASSO_EXAMPLES = 2000
+MAX_RISK = 1e6  # p-norm descent diverges with large steps; a larger risk, or none, counts as this one
+
+Dimensions = Annotated[tuple[Annotated[int, Field(ge=2, le=10_000)], ...], Items]
 
 
 class Needed(NamedTuple):
@@ -41,19 +46,29 @@ class AttributeTargets(Study):
     """Attributes until the excess risk of the mean hypothesis is a share of that of the predictor 0.
 
     Instances are uniform on the cube [-1, 1]^d. Labels are <w*, x> plus Gaussian noise. The target w* is e_1 (sparse)
-    or (1/d, ..., 1/d) (dense), and every learner knows |w*|_1 = 1. AER and exponentiated gradient have the best
-    parameter of a grid for each target; Lasso is the minimiser of the squared loss in the l1 ball.
+    or (1/d, ..., 1/d) (dense), and AER, exponentiated gradient and Lasso know |w*|_1 = 1. Lasso is the minimiser of
+    the squared loss in the l1 ball. Each other learner has the best parameter of its grid for each target.
     """
 
-    title: ClassVar[str] = "Sparse and dense targets from a few attributes: AER, exponentiated gradient, and Lasso."
-    dimensions: tuple[int, ...] = Field((8, 16, 32), min_length=1, description="Numbers d of attributes.")
+    title: ClassVar[str] = (
+        "Sparse and dense targets from a few attributes: AER, exponentiated gradient, p-norm descent, and Lasso."
+    )
+    dimensions: Dimensions = Field((8, 16, 32), min_length=1, description="Numbers d of attributes.")
     attributes: int = Field(4, ge=2, le=784, multiple_of=2, description="Attributes of each example that are seen.")
     runs: int = Field(16, ge=2, le=100_000, description="Runs of each learner.")
-    rounds: int = Field(40_000, ge=16, le=10_000_000, description="Examples of AER and exponentiated gradient.")
+    rounds: int = Field(40_000, ge=16, le=10_000_000, description="Examples of each learner but Lasso.")
     noise_std: float = Field(0.3, ge=0, description="Standard deviation of the noise on labels.")
     share: float = Field(0.5, gt=0, lt=1, description="Excess risk to reach, as a share of that of the predictor 0.")
 
+    @model_validator(mode="after")
+    def _check_dimensions(self) -> "AttributeTargets":
+        if min(self.dimensions) < self.attributes:
+            raise ArgumentError("dimensions", f"must be at least {self.attributes} (got {min(self.dimensions)})")
+        return self
+
     def run(self, context: Context) -> Report:
+        from jaxonline.study.ready import attributes_figures as figures
+
         cases = [(d, target) for d in self.dimensions for target in ("sparse", "dense")]
         rows = []
         with context.parts(len(cases)) as part:
@@ -64,7 +79,8 @@ class AttributeTargets(Study):
                 rows += _rows(d, target, {name: Needed(*map(float, values)) for name, values in needed.items()})
         table = Table("Attributes until the excess risk is small", rows, COLUMNS)
         sentence = f"The excess risk to reach is {self.share:g} of that of the predictor 0."
-        return Report({"table": table}, {}, [sentence], numbers={"rows": rows, "settings": self.model_dump()})
+        figure = {"figure": lambda: figures.targets(rows)}
+        return Report({"table": table}, figure, [sentence], numbers={"rows": rows, "settings": self.model_dump()})
 
     def case(self, d: int, target: str, seed: int) -> dict[str, np.ndarray]:
         """Return by learner the attributes that it needs, and their interval."""
@@ -77,6 +93,10 @@ class AttributeTargets(Study):
                 weights, threshold, seed,
                 (ExponentiatedGradient(AttributeGradient(k), c * largest_step, signed=True) for c in STEPS),
             ),
+            P_NORM: self.online(
+                weights, threshold, seed,
+                (MirrorLearner(AttributeGradient(k), c * largest_step, PNorm(2 * np.log(2 * d))) for c in STEPS),
+            ),
             LASSO: self.lasso(weights, threshold, seed),
         }  # fmt: skip
 
@@ -86,7 +106,8 @@ class AttributeTargets(Study):
         at = _numbers_up_to(self.rounds)
         X, y = exact_rows(weights)
         risks = (
-            held_out_risk(game, learner, X, y, self.rounds, self.runs, seed).mean[:, at - 1] for learner in learners
+            np.fmin(held_out_risk(game, learner, X, y, self.rounds, self.runs, seed).mean[:, at - 1], MAX_RISK)
+            for learner in learners
         )
         return min((needed(risk, at * self.attributes, threshold) for risk in risks), key=lambda values: values[0])
 

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from jaxonline.study import Context
-from jaxonline.study.ready.attribute_targets import AER, EXPONENTIATED, LASSO, AttributeTargets, exact_rows, needed
+from jaxonline.study.ready.attribute_targets import (
+    AER,
+    EXPONENTIATED,
+    LASSO,
+    P_NORM,
+    AttributeTargets,
+    exact_rows,
+    needed,
+)
 
 
 def test_the_risk_on_the_rows_is_the_excess_risk():
@@ -33,8 +41,10 @@ def test_exponentiated_gradient_needs_fewer_attributes_than_AER_for_a_sparse_tar
     study = AttributeTargets(dimensions=(16,), runs=8, rounds=8000)
     report = study.run(Context(seed=1))
     rows = {(row["target"], row["learner"]): row for row in report.tables["table"].rows}
-    assert len(rows) == 6
+    assert len(rows) == 8
     assert rows["sparse", EXPONENTIATED]["high"] < rows["sparse", AER]["low"]
+    assert rows["sparse", P_NORM]["high"] < rows["sparse", AER]["low"]
+    assert report.figures["figure"]().axes[0].get_yscale() == "log"
     for target in ("sparse", "dense"):
         assert rows[target, LASSO]["ratio"] == 1.0
         assert rows[target, AER]["ratio"] > 1.0
