@@ -76,7 +76,7 @@ def winnow(
         >>> winnow(64, 3)
         65.0
         >>> round(winnow(64, 3, promotion=1.25, n_required=2))
-        286
+        197
     """
     d, k, a = n_attributes, n_relevant, promotion
     if k > d:

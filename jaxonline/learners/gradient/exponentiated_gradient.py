@@ -1,7 +1,9 @@
 """Exponentiated gradient (mirror descent with the entropy), EG and EG+-."""
 
+from jaxtyping import Array, Float, Key
+
 from jaxonline.estimators.gradients import AnyEstimator
-from jaxonline.learners.gradient.mirror_descent import SGD, MirrorDescent
+from jaxonline.learners.gradient.mirror_descent import SGD, MirrorDescent, MirrorState
 from jaxonline.learners.gradient.mirror_maps import Entropy
 from jaxonline.learners.gradient.optimizers import Optimizer
 from jaxonline.learners.gradient.step_sizes import StepSize
@@ -48,3 +50,8 @@ class ExponentiatedGradient(MirrorDescent):
     def get_map(self) -> Entropy:
         """Return the entropy."""
         return Entropy(self.scale, self.signed)
+
+    def predict(self, key: Key[Array, ""] | None, state: MirrorState, x: Float[Array, "d"]) -> Float[Array, ""]:
+        """Predict <w, x>."""
+        del key
+        return self.w(state) @ x

@@ -29,7 +29,7 @@ class MirrorState(NamedTuple):
 
 
 class MirrorDescent(LearnerDefaults):
-    """Base class of learners that predict <w, x> with the point w of a mirror map."""
+    """Base class of learners that predict <w, x> with the point w of a mirror map: all but `predict`."""
 
     estimator: Any
     step_size: Any
@@ -49,11 +49,6 @@ class MirrorDescent(LearnerDefaults):
         del key
         theta = self.get_map().start(zeros_like_vector(self, specs.instance))
         return MirrorState(theta, jnp.int32(0), self.optimizer.init(theta))
-
-    def predict(self, key: Key[Array, ""] | None, state: MirrorState, x: Float[Array, "d"]) -> Float[Array, ""]:
-        """Predict <w, x>."""
-        del key
-        return self.w(state) @ x
 
     def update(self, key: Key[Array, ""], state: MirrorState, oracle: Any) -> tuple[MirrorState, tuple]:
         """Subtract step g from theta, g the gradient at w."""
@@ -102,3 +97,8 @@ class MirrorLearner(MirrorDescent):
     def get_map(self) -> MirrorMap:
         """Return the mirror map."""
         return self.mirror_map
+
+    def predict(self, key: Key[Array, ""] | None, state: MirrorState, x: Float[Array, "d"]) -> Float[Array, ""]:
+        """Predict <w, x>."""
+        del key
+        return self.w(state) @ x
