@@ -67,6 +67,7 @@ def _place(letter: str, place: Place, errata: list[Erratum]) -> list[str]:
             f"* {_reference(name)}, in [{defining_file(name).as_posix()}](../{defining_file(name).as_posix()})"
         )
     lines += [] if place.names else ["Not in the code."]
+    lines += ["", f"Not shown, because {as_text(place.reason)}."] if place.reason else []
     lines += [line for erratum in errata for line in ("", *_erratum(erratum))]
     claims = claims_at(letter, place)
     if claims:

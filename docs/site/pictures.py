@@ -22,7 +22,7 @@ FIGURES = {
     "experts": "figure", "tracking": "figure", "forecasts": "figure", "mistakes": "figure", "perceptron": "figure",
     "sparse": "figure",
     "bandits": "figure", "delayed": "figure", "best-arm": "figure", "sets": "figure",
-    "delayed-gradient": "figure", "adaptive": "figure", "duels": "figure",
+    "delayed-gradient": "figure", "adaptive": "figure", "quantiles": "figure", "duels": "figure",
     "sleeping-bandits": "figure", "sleeping-experts": "figure", "contextual": "figure",
     "conformal": "figure", "convex": "figure", "strongly-convex": "figure",
 }  # fmt: skip

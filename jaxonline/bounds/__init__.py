@@ -6,7 +6,7 @@ The modules are `linear` (linear predictors, with `moments` of data and noise), 
 best arm), `delayed` (late answers), `sleeping` (arms and experts that are not always available), `noisy_kernels`
 (kernels with any noise), `gaussian_noise` (kernels with Gaussian noise), `multikernel` (multi-kernel least squares),
 `attributes` (a few attributes of each instance), `attribute_gradients` (the same with other losses, and exponentiated
-gradient) and `conformal` (coverage of prediction sets).
+gradient), `high_probability` (bounds that hold with high probability) and `conformal` (coverage of prediction sets).
 """
 
 from jaxonline.bounds.adaptive_steps import AdaGradBound, LogarithmicBound, adagrad, strongly_convex
@@ -47,6 +47,13 @@ from jaxonline.bounds.experts import (
     weighted_majority,
 )
 from jaxonline.bounds.gaussian_noise import surrogate_kernel, surrogate_radial_kernel, surrogate_radius
+from jaxonline.bounds.high_probability import (
+    HighProbabilityBound,
+    LargestCopies,
+    largest_copies,
+    largest_estimate,
+    with_high_probability,
+)
 from jaxonline.bounds.linear import full_information, known_covariance, two_copies
 from jaxonline.bounds.moments import MomentBounds, moment_bounds
 from jaxonline.bounds.multikernel import Features, aggregating, concatenated, ewa, vaw, vaw2, vaw_ewa
@@ -59,6 +66,8 @@ __all__ = [
     "Assumptions",
     "BanditBound",
     "Features",
+    "HighProbabilityBound",
+    "LargestCopies",
     "LogarithmicBound",
     "MomentBounds",
     "NewtonBound",
@@ -98,6 +107,8 @@ __all__ = [
     "known_covariance",
     "label_efficient",
     "lai_robbins",
+    "largest_copies",
+    "largest_estimate",
     "minimax",
     "mirror_descent",
     "moment_bounds",
@@ -130,4 +141,5 @@ __all__ = [
     "vaw_ewa",
     "weighted_majority",
     "winnow",
+    "with_high_probability",
 ]

@@ -7,7 +7,7 @@
 from jaxonline.bounds.assumptions import OBLIVIOUS, assumes
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.types import NonNegativeFloat, PositiveFloat, Rounds
+from jaxonline.parameters.types import PositiveFloat, Rounds
 from jaxonline.parameters.validation import validate_arguments
 
 
@@ -55,27 +55,23 @@ def two_copies(radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveF
 @assumes(OBLIVIOUS, prescribed_rate=True)
 @validate_arguments
 def known_covariance(
-    radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, covariance_norm: NonNegativeFloat,
-    n_rounds: Rounds,
-) -> RegretBound:  # fmt: skip
+    radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds
+) -> RegretBound:
     """Regret bound for one noisy copy and the covariance of its noise: B_w sqrt(G T), with step size B_w / sqrt(G T).
 
-    The bound is Theorem 2 of paper B, corrected, with G = 8 B_w^2 B^4 + 8 B_y^2 B^2 + 8 B_w B_Sigma B (B_w B + B_y),
-    for the gradient 2 (<w, x~> - y~) x~ - 2 Sigma w (erratum E11). The second moment of this gradient is at most
-    4 (B_w B + B_y)^2 B^2, so a smaller bound holds (proof in `claims.noise`).
+    The bound corrects Theorem 2 of paper B, for the gradient 2 (<w, x~> - y~) x~ - 2 Sigma w (erratum E11). It has the
+    constant G = 4 (B_w B + B_y)^2 B^2 of `two_copies`, but with the fourth moment of the copies, and it holds for every
+    covariance Sigma. The paper's G is larger. `claims.noise` has the proof.
 
     Args:
         radius: B_w, radius of the ball of hypotheses and comparators.
         x_bound: B with E|x~|^4 <= B^4 in every round (so that E|x~|^2 <= B^2).
         y_bound: B_y with E y~^2 <= B_y^2 in every round.
-        covariance_norm: B_Sigma, bound on the spectral norm of the covariances.
         n_rounds: horizon T.
 
     Example:
         >>> from jaxonline.bounds import known_covariance
-        >>> known_covariance(1.0, 1.0, 1.0, 0.5, 100).G
-        24.0
+        >>> known_covariance(1.0, 1.0, 1.0, 100).G
+        16.0
     """
-    B_w, B, B_y, B_S = radius, x_bound, y_bound, covariance_norm
-    G = 8 * B_w**2 * B**4 + 8 * B_y**2 * B**2 + 8 * B_w * B_S * B * (B_w * B + B_y)
-    return gradient_descent(radius, G, n_rounds)
+    return two_copies(radius, x_bound, y_bound, n_rounds)

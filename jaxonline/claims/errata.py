@@ -134,8 +134,9 @@ ERRATA: tuple[Erratum, ...] = (
     Erratum(
         11, "B", "Lemma 2, Theorem 2 and Algorithm 1", "the gradient from one copy is 2 (<w, x~> - y~) x~ - Sigma w",
         "2 (<w, x~> - y~) x~ - 2 Sigma w",
-        "The printed one is biased by Sigma w. The second moment of the right one is at most 4 (B_w B + B_y)^2 B^2 "
-        "for every covariance, and some distributions reach it. The printed G is larger, so it is also a bound",
+        "The printed one is biased by Sigma w. The second moment of the right one is at most G = 4 (B_w B + B_y)^2 B^2 "
+        "for every covariance, and copies without noise reach it. The printed G, at least 8 (B_w^2 B^2 + B_y^2) B^2, "
+        "is larger, so it is also a bound",
     ),
     Erratum(
         12, "B", "Theorem 3", "regret <= 2 W R sqrt(W^2 R^2 + B_y^2) sqrt(T)", "2 W R (W R + B_y) sqrt(T)",

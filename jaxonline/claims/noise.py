@@ -117,17 +117,9 @@ def _two_copies_moment(form: str, options: SamplingOptions) -> Verification:
     "B, Lemma 2",
     erratum=11,
     corrected="respected",
-    improved="respected",
 )
 def _known_covariance_moment(form: str, options: SamplingOptions) -> Verification:
-    """Improved: the G of two copies, 4 (B_w B + B_y)^2 B^2."""
-
-    def limit(m: MomentBounds) -> float:
-        if form == "improved":
-            return two_copies(1.0, m.x_fourth, m.y_second, 1).G
-        return known_covariance(1.0, m.x_fourth, m.y_second, m.covariance_norm, 1).G
-
-    return _moment(KnownCovariance(), limit, options)
+    return _moment(KnownCovariance(), lambda m: known_covariance(1.0, m.x_fourth, m.y_second, 1).G, options)
 
 
 @claim(
@@ -166,7 +158,7 @@ def _known_covariance_any_noise(form: str, options: SamplingOptions) -> Verifica
         covariance = (p[:, None] * noise).T @ noise
         g = 2 * (copies @ w - y)[:, None] * copies - 2 * covariance @ w
         fourth = float(p @ np.sum(copies**2, axis=1) ** 2) ** 0.25
-        largest = max(largest, float(p @ np.sum(g**2, axis=1)) / two_copies(1.0, fourth, abs(y), 1).G)
+        largest = max(largest, float(p @ np.sum(g**2, axis=1)) / known_covariance(1.0, fourth, abs(y), 1).G)
     return bound(largest, 1.0)
 
 

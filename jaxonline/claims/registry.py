@@ -36,6 +36,7 @@ TOPICS = (
     "kernels",
     "lengths",
     "regret",
+    "remarks",
     "noise",
     "surrogates",
     "attributes",

@@ -61,6 +61,34 @@ def test_every_claim_has_a_place_in_papers_md():
     assert all(as_text(claim.name) in PAPERS for claim in all_claims())
 
 
+PARTS_OF_PAPERS = {  # every theorem, lemma, algorithm, example, figure and numbered equation of the papers A and B
+    "A": {
+        "theorem": 5, "lemma": 6, "subroutine": 7, "algorithm": 1, "example": 4, "figure": 1, "eq.": 11, "footnote": 2,
+        "appendix": "ABCDEF", "section": ["2", "3.1", "3.2", "3.3", "4.1", "4.2", "4.3", "5.1", "5.2", "5.3", "6"],
+    },
+    "B": {
+        "theorem": 5, "lemma": 9, "algorithm": 2, "figure": 1, "eq.": 21, "footnote": 2, "appendix": "E",
+        "section": ["2", "3", "3.1", "3.2", "4", "5", "6", "6.1"],
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("letter", "AB")
+def test_every_part_of_the_papers_on_noise_has_a_row(letter):
+    keys = {key.strip().lower() for place in PLACES[letter] for key in place.where.split(",")}
+    for kind, numbers in PARTS_OF_PAPERS[letter].items():
+        numbers = range(1, numbers + 1) if isinstance(numbers, int) else numbers
+        assert [f"{kind} {n}" for n in numbers if f"{kind} {n}".lower() not in keys] == []
+
+
+def test_every_row_has_a_claim_or_a_study_or_says_why_not():
+    """Of papers A, B and E."""
+    for letter in "ABE":
+        for place in PLACES[letter]:
+            shown = bool(claims_at(letter, place)) or "study." in place.names
+            assert shown != bool(place.reason), place.where
+
+
 def test_defining_file_returns_the_file_of_a_name():
     assert defining_file("learners.NoisyKernel") == Path("jaxonline/learners/kernels/noisy_kernel.py")
     assert defining_file("losses") == Path("jaxonline/losses")

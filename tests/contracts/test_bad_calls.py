@@ -102,6 +102,8 @@ def feedback_calls():
     yield from rows("vector", noise.TwoPoints, TypeError, None, "1", 1j, MASKED, ["a"], float)
     yield from rows("vector", noise.TwoPoints, ValueError, np.nan, [np.inf], [])
     yield from number("rate", noise.FlippedLabels, 0.5, -0.1)
+    yield from number("rate", lambda rate: noise.RareErrors(1.0, rate), 1.1, -0.1)
+    yield from positive("size", lambda size: noise.RareErrors(size, 0.1))
     yield from rows("draw", noise.CustomNoise, TypeError, None, 1.0, "gaussian", noise.Noise)
     yield from rows("covariance", lambda c: noise.CustomNoise(lambda key, t, x: x, c), TypeError, 1.0, "yes", np.eye(2))
     yield from thing("noise", feedback.NoisyCopies, noise.Noise, noise.gaussian, 0.1)

@@ -36,6 +36,7 @@ STUDY_GROUPS = {
         "contextual": "jaxonline.study.ready.games.contextual:Contextual",
         "adaptive": "jaxonline.study.ready.games.adaptive:AdaptiveAdversaries",
         "conformal": "jaxonline.study.ready.games.conformal:Conformal",
+        "quantiles": "jaxonline.study.ready.games.quantiles:Quantiles",
         "convex": "jaxonline.study.ready.games.convex:Convex",
         "strongly-convex": "jaxonline.study.ready.games.strongly_convex:StronglyConvex",
     },

@@ -236,7 +236,28 @@ def test_follow_the_leader_fails_on_alternating_losses(x64):
     assert regret(FollowTheLeader()) == T / 2
     entropy, euclidean = bounds.exponential_weights(K, T), bounds.regularized_leader(K, T)
     assert regret(FollowTheRegularizedLeader(entropy.eta, "entropy")) <= entropy.value < 7
-    assert regret(FollowTheRegularizedLeader(euclidean.eta)) <= euclidean.value < 14
+    assert regret(FollowTheRegularizedLeader(euclidean.eta)) <= euclidean.value < 7
+
+
+def test_the_bound_of_the_regularized_leader_is_reached_up_to_one_percent():
+    """Two experts, T = 32: losses that alternate, and then are all of one expert. The weight of an expert is 1/2 - eta
+    (difference of losses) / 2, cut at 0 and 1. For the best eta a bound that is 2 % smaller fails."""
+    for factor in (0.7, 1.0, 1.5):
+        bound = bounds.regularized_leader(2, 32, factor * bounds.regularized_leader(2, 32).eta)
+        best = 0.0
+        for alternating in range(33):
+            signs = np.where(np.arange(32) < alternating, (-1.0) ** np.arange(32), (-1.0) ** alternating)
+            before = np.cumsum(signs) - signs  # the loss of the first expert less that of the second one
+            weights = np.clip(0.5 - bound.eta * before / 2, 0, 1)
+            losses = np.stack([signs > 0, signs < 0], axis=1)
+            own = (weights * losses[:, 0] + (1 - weights) * losses[:, 1]).sum()
+            best = max(best, own - losses.sum(axis=0).min())
+        assert best <= bound.value * (1 + 1e-12)
+        if factor == 1.0:
+            assert best > 0.98 * bound.value
+    assert bounds.regularized_leader(2, 32).value == pytest.approx(np.sqrt(32) / 2)
+    rule = FollowTheRegularizedLeader(0.25)
+    np.testing.assert_allclose(rule.weights(jnp.array([3.0, 1.0])), [0.25, 0.75])  # 1/2 -+ 0.25 * 2 / 2
 
 
 def test_regret_of_fixed_share_to_the_best_sequence_is_below_its_bound(x64):

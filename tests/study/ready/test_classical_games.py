@@ -32,6 +32,7 @@ SMALL = {
     "best-arm": {"budget": 40},
     "sets": {"means": (0.2, 0.4, 0.6), "size": 2},
     "duels": {"strengths": (3.0, 2.0, 1.0)},
+    "quantiles": {},
 }
 
 
