@@ -20,7 +20,7 @@ from jaxonline.claims.report import as_text
 DOCS = Path(__file__).resolve().parents[1]
 # the studies of the gallery that belong to a paper
 STUDIES = {
-    "A": ("noisy-kernels", "noisy-generalisation", "impossibility", "variance"),
+    "A": ("noisy-kernels", "noisy-generalisation", "copies", "impossibility", "variance"),
     "B": ("quickstart", "gaussian-noise"),
     "C": ("attributes", "attribute-targets"),
     "D": ("multikernel",),

@@ -26,6 +26,7 @@ from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.estimators.count_distributions import Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
+from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.estimators.series_moments import lemma1_bound
 from jaxonline.kernels import DotProductKernel, Gaussian
 from jaxonline.losses.series import AnySeriesLoss
@@ -33,7 +34,7 @@ from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import replace
-from jaxonline.parameters.types import Gt, NonNegativeFloat, OrInfinity, PositiveFloat, Rounds
+from jaxonline.parameters.types import Count, Gt, NonNegativeFloat, OrInfinity, PositiveFloat, Rounds
 from jaxonline.parameters.validation import validate_arguments
 
 Moment = Annotated[PositiveFloat, OrInfinity()]
@@ -101,10 +102,16 @@ def noisy_kernel(
     n_rounds: Rounds,
     y_bound: NonNegativeFloat | None = None,
     pair_moment: float | None = None,
+    repetitions: Count = 1,
+    squared_norm: NonNegativeFloat | None = None,
 ) -> RegretBound:
     """Regret bound of Algorithm 1 with any distributions of its random numbers: Theorem 4 with exact second moments.
 
     The bound excludes the truncation errors of the estimators (`bias`, `truncation_bias`).
+
+    The mean of g~ Psi~ over r pairs has the second moment |m|^2 + (S - |m|^2) / r, where m is the mean and S the second
+    moment of g~ Psi~. So G is M + (B_g B_Psi - M) / r, where M = k(x, x) f(radius sqrt(k(x, x)) + B_y + |c|)^2
+    bounds |m|^2, and f is the majorant of l'.
 
     Args:
         feature_map: the estimator Map_Estimate, with a finite second moment (otherwise a ValueError).
@@ -116,6 +123,8 @@ def noisy_kernel(
             ValueError), and 1 by default in classification.
         pair_moment: bound on E <x~, x~'>^2 (`moment_bounds(...).x_pair ** 2`), used only by the Gaussian kernel's
             feature map; copy_moment^2 when None.
+        repetitions: number r of pairs (g~, Psi~) in a round (`NoisyKernel.repetitions`).
+        squared_norm: bound on |x|^2 in every round, used only with repetitions; `copy_moment` when None.
 
     Example:
         >>> import jaxonline as jo
@@ -134,7 +143,24 @@ def noisy_kernel(
         drawn = replace(gradient_length, series=replace(series, constant=0.0)).second_moment(factors)
         return label_factor * (abs(host_float("constant", series.constant)) + math.sqrt(drawn)) ** 2
 
-    return _theorem4(radius, feature_moment, length_moment, n_rounds)
+    one = _theorem4(radius, feature_moment, length_moment, n_rounds)
+    if repetitions == 1 or math.isinf(one.G):
+        return one
+    k = _largest_kernel_value(feature_map, copy_moment if squared_norm is None else min(squared_norm, copy_moment))
+    mean_moment = k * _length_bound(series, radius * math.sqrt(k) + y_bound) ** 2
+    return gradient_descent(radius, mean_moment + (one.G - mean_moment) / repetitions, n_rounds)
+
+
+def _largest_kernel_value(feature_map: DotProductFeatureMap | GaussianFeatureMap, squared_norm: float) -> float:
+    """Return k(x, x) for |x|^2 = `squared_norm`."""
+    return feature_map.kernel.tail_bound(0, squared_norm) if isinstance(feature_map, DotProductFeatureMap) else 1.0
+
+
+def _length_bound(series: SeriesEstimator, reach: float) -> float:
+    """Return a bound on |E g~| if the mean of a factor is at most `reach` in absolute value: the majorant of l'."""
+    distance = reach + abs(host_float("centre", series.centre))
+    drawn = np.polynomial.polynomial.polyval(distance, np.abs(series.coefficients))
+    return abs(host_float("constant", series.constant)) + float(drawn)
 
 
 @cites("cesabianchi2010online")

@@ -5,6 +5,7 @@ whole update: queries, estimate, step size and state. (The claims on EXP3 are in
 """
 
 import functools
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -25,10 +26,10 @@ from jaxonline.estimators import (
     TwoCopies,
     minimum_variance,
 )
-from jaxonline.feedback import Attributes, LossOfMove, NoisyCopies, OnRequest
+from jaxonline.feedback import Attributes, LossOfMove, NoisyCopies, OnRequest, ReplicatesOracle
 from jaxonline.feedback.noise import gaussian
 from jaxonline.game import Specs
-from jaxonline.kernels import Gaussian, Inhomogeneous
+from jaxonline.kernels import Gaussian, Homogeneous, Inhomogeneous
 from jaxonline.learners import (
     EWA,
     Baseline,
@@ -213,6 +214,54 @@ def _noisy_kernel(form: str, options: SamplingOptions) -> Verification:
     value = float(run_compiled(_predicted, learner, state))
     target = 2 * (value - Y) * (1 + float(X @ _POINT)) ** 2
     return _check(learner, feedback, state, _change_at_a_point, target, options, kurtosis=500.0)
+
+
+@claim(
+    "update of Algorithm 1, mean of two g~ Psi~, and its second moment",
+    "A, Algorithm 1",
+    cost="exact",
+    improved="unbiased",
+)
+def _mean_of_pairs(form: str, options: SamplingOptions) -> Verification:
+    """Enumerate all signs of the noise of 8 copies +-v and 2 labels, for the kernel <x, x'>^2 and the squared loss.
+
+    The change of the hypothesis at z, divided by -step, has the mean m = 2 (w(x) - y) <x, z>^2, and the second moment
+    m^2 + (S - m^2) / 2 with S = 4 E (<w, Psi~> - y~)^2 E <Psi~, Psi(z)>^2. One g~ for both Psi~ would give the same
+    mean and a larger second moment.
+    """
+    x, z, start, v, y, label_noise = np.array([0.8, 0.3]), np.array([0.9, 0.5]), np.array([0.7, -0.2]), 0.4, 0.6, 0.5
+    noise = v * np.array([0.6, 0.8])
+    feature_map = DotProductFeatureMap(Homogeneous(2), FiniteDistribution([0.0, 0.0, 1.0]))
+    length = GradientLength.for_loss(Squared(), minimum_variance, 4.0)
+    learner = NoisyKernel(feature_map, length, STEP, None, Storage(2, 2, 0, 1, 1), repetitions=2)
+    signs = np.array(list(itertools.product([-1.0, 1.0], repeat=10)))
+    copies, labels = x + signs[:, :8, None] * noise, y + label_noise * signs[:, 8:]
+    with jax.enable_x64(True):
+        alpha, changes = run_compiled(_changes_after_a_round, learner, start, copies, labels, z)
+    alpha, changes = float(alpha), np.asarray(changes, float)
+
+    def second(a):  # E <x~, a>^2
+        return (x @ a) ** 2 + (noise @ a) ** 2
+
+    w = alpha * (start @ x) ** 2
+    mean = 2 * (w - y) * (x @ z) ** 2
+    length_moment = 4 * (alpha**2 * second(start) ** 2 - 2 * y * w + y**2 + label_noise**2)
+    moment = mean**2 + (length_moment * second(z) ** 2 - mean**2) / 2
+    support = [(1 / len(signs), np.array([change, change**2])) for change in changes]
+    return unbiased(None, np.array([mean, moment]), support=support, detect=1e-6)
+
+
+def _changes_after_a_round(learner, start, copies, labels, z):
+    """Return w(start) after a round without noise and the label 1, divided by |start|^4, and the next changes at z."""
+    key = jax.random.key(0)
+    clean = ReplicatesOracle(jnp.tile(start, (8, 1)), None, jnp.ones(()))
+    before = learner.update(key, learner.init(key, Specs.of_vectors(2, start.dtype)), clean)[0]
+
+    def change(copies, labels):
+        after = learner.update(key, before, ReplicatesOracle(copies, labels, labels[0]))[0]
+        return (learner.predict(key, before, z) - learner.predict(key, after, z)) / STEP
+
+    return learner.predict(key, before, start) / (start @ start) ** 2, jax.vmap(change)(copies, labels)
 
 
 def _surrogate_change(learner, before, after):

@@ -3,7 +3,8 @@
 `SeriesEstimator.for_loss(..., max_copies=K)`, `GradientLength.for_loss(..., max_copies=K)` and feature maps with
 `limit_counts(law, D)` draw no more copies than the limit. The mean is then the sum of the first terms of a series, and
 the bias is the sum of the remaining ones. A round of `NoisyKernel` with a dot-product kernel asks for at most
-(1 + K) D copies; with the Gaussian kernel, D1 pairs and D2 factors, for at most (1 + K) (2 D1 + D2).
+(1 + K) D copies; with the Gaussian kernel, D1 pairs and D2 factors, for at most (1 + K) (2 D1 + D2). With r repetitions
+a round asks for at most r times as many, and the bias of the mean of g~ Psi~ is that of one g~ Psi~.
 """
 
 import math

@@ -139,6 +139,33 @@ def test_linear_kernel_and_squared_loss_give_the_bound_of_two_copies():
         np.testing.assert_allclose(got[:5], two_copies(radius, B, Y, 50)[:5], rtol=1e-12)
 
 
+def test_repetitions_divide_the_variance_and_not_the_mean():
+    """By hand, with |x|^2 <= 0.3 and E|x~|^2 <= 0.8: for the linear kernel and the squared loss M = 4 (B_w |x| + Y)^2
+    |x|^2; for e^<x, x'> and the exponential loss M = k e^(2 B_w sqrt k), k = e^0.3."""
+    sure = FiniteDistribution([0.0, 1.0])
+    linear, squared = DotProductFeatureMap(Linear(), sure), GradientLength.for_loss(Squared(), minimum_variance, 1.0)
+    powers, law = DotProductFeatureMap(ExponentialKernel(), Geometric(1.5)), Geometric(1.5)
+    exponential = GradientLength.for_loss(Exponential(), law, factor_moment(0.5, powers.second_moment(0.8)))
+    gaussian = GaussianFeatureMap(Gaussian(2.0), law)
+    on_gaussian = GradientLength.for_loss(Exponential(), law, factor_moment(0.5, gaussian.second_moment(0.8)))
+    k = math.exp(0.3)
+    cases = [
+        (linear, squared, 0.7, 4 * (0.5 * math.sqrt(0.3) + 0.7) ** 2 * 0.3),
+        (powers, exponential, None, k * math.exp(2 * 0.5 * math.sqrt(k))),
+        (gaussian, on_gaussian, None, math.exp(2 * 0.5)),
+    ]
+    for feature_map, length, Y, mean in cases:
+        args = feature_map, length, 0.5, 0.8, 100, Y
+        one = noisy_kernel(*args)
+        assert noisy_kernel(*args, squared_norm=0.3) == one
+        assert mean < one.G
+        for r in (2, 7):
+            got = noisy_kernel(*args, repetitions=r, squared_norm=0.3)
+            np.testing.assert_allclose(got.G, mean + (one.G - mean) / r, rtol=1e-12)
+            np.testing.assert_allclose(got.value, 0.5 * math.sqrt(got.G * 100), rtol=1e-12)
+            assert got.value <= noisy_kernel(*args, repetitions=r).value <= one.value * (1 + 1e-12)
+
+
 def test_pair_moment_matters_for_the_gaussian_kernel_only():
     """E <x~, x~'>^2 is far below (E |x~|^2)^2 if noise in many dimensions makes x~ long."""
     length = GradientLength.for_loss(Exponential(), Geometric(2.0), 1.0)

@@ -15,12 +15,13 @@ from jaxonline.estimators.count_distributions import Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradients import MeanOfCopies, PairsOfCopies
 from jaxonline.estimators.noisy_features import FeatureMap, PairProduct, zero_on_overflow
-from jaxonline.feedback import noise
+from jaxonline.feedback import ReplicatesOracle, noise
 from jaxonline.game.masks import mask_of
 from jaxonline.kernels import ExponentialKernel, Gaussian, Laplacian
-from jaxonline.learners import EXP3, GradientLearner
+from jaxonline.learners import EXP3, GradientLearner, NoisyKernel
 from jaxonline.learners.wrappers.with_features import FeaturedOracle
 from jaxonline.losses import Logistic
+from jaxonline.parameters.struct import replace
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.verify.sampling import Capped
 
@@ -224,7 +225,33 @@ def _pairs_of_a_copy_with_itself(patch):
     patch.setattr(PairsOfCopies, "__call__", lambda self, *args: right(MeanOfCopies(self.n_copies), *args))
 
 
+def _sum_of_pairs(patch):
+    """Weights that are not divided by the number of pairs."""
+    right = NoisyKernel._add_mean_of_pairs
+
+    def add(self, key, w, t, oracle):
+        return right(
+            replace(self, step_size=self.step_size(t, w.squared_norm.dtype) * self.repetitions), key, w, t, oracle
+        )
+
+    patch.setattr(NoisyKernel, "_add_mean_of_pairs", add)
+
+
+def _one_length_for_all_pairs(patch):
+    """The second pair has the fresh copies and the label of the first: the same g~, which is unbiased."""
+    right = ReplicatesOracle.reserve
+
+    def reserve(self, number):
+        draw = right(self, number)
+        return lambda index: draw(jnp.where(index >= 6, index - 4, index))
+
+    patch.setattr(ReplicatesOracle, "reserve", reserve)
+    patch.setattr(ReplicatesOracle, "labels", lambda self, capacity, number: jnp.repeat(self.label(0)[None], capacity))
+
+
 MUTANTS = {
+    "sum of the steps of all pairs": (_sum_of_pairs, "update of Algorithm 1, mean of two"),
+    "one length for all pairs": (_one_length_for_all_pairs, "update of Algorithm 1, mean of two"),
     "pairs of a copy with itself": (_pairs_of_a_copy_with_itself, "gradient from all pairs of five noisy copies"),
     "copies of fresh estimates only": (_no_first_estimate, "queries of a round, dot-product kernel: (p/(p^2-p+1))^m"),
     "Gaussian map, width^-n1": (_gaussian_power, "feature map, Gaussian kernel*corrected"),

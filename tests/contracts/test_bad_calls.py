@@ -286,11 +286,13 @@ def learners_calls():
     yield from thing("gradient_length", lambda g: learners.NoisyKernel(MAP, g, 0.1, 1.0, STORAGE), LENGTH.series)
     yield from thing("storage", lambda s: learners.NoisyKernel(MAP, LENGTH, 0.1, 1.0, s), learners.Storage)
     yield from positive("radius", lambda r: learners.NoisyKernel(MAP, LENGTH, 0.1, r, STORAGE), optional=True)
+    yield from count("repetitions", lambda n: learners.NoisyKernel(MAP, LENGTH, 0.1, 1.0, STORAGE, n))
     yield from count("tensor_levels", lambda n: learners.Storage(n, 2, 2, 2, 2), 0)
     yield from count("n_chunks", lambda n: learners.Storage(1, 2, 2, 2, n))
     for_horizon = learners.Storage.for_horizon
     yield from count("dimension", lambda d: for_horizon(MAP, LENGTH, d, 10))
     yield from count("n_rounds", lambda n: for_horizon(MAP, LENGTH, 2, n))
+    yield from count("repetitions", lambda n: for_horizon(MAP, LENGTH, 2, 10, repetitions=n))
     yield from number("risk", lambda risk: for_horizon(MAP, LENGTH, 2, 10, risk), 0.0, 1.0)
     yield from thing("feature_map", lambda m: for_horizon(m, LENGTH, 2, 10), GAUSS)
     yield from thing("length", lambda g: for_horizon(MAP, g, 2, 10), LENGTH.series)

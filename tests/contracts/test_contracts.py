@@ -78,6 +78,10 @@ class Poisoned:
     def label(self, index=0):
         return self.given[1][index]
 
+    def labels(self, capacity, number):  # labels repeat too
+        index = jnp.arange(capacity)
+        return jnp.where(index < number, self.given[1][index % MAX_COPIES], self.poison)
+
     def queries(self):
         return jnp.asarray(self.charged, jnp.int32)
 

@@ -296,6 +296,13 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
         step_size=jo.InverseSqrt(0.1),
         radius=0.6,
     ),
+    "noisy kernel, mean of two": lambda: noisy_kernel(
+        DotProductFeatureMap(Inhomogeneous(2), FiniteDistribution([0.3, 0.4, 0.3])),
+        GradientLength.for_loss(Squared(), cost_aware, 1.0),
+        step_size=0.1,
+        radius=None,
+        repetitions=2,
+    ),
     "kernel gradient": lambda: kernel(FullGradient(), jo.FullInformation(), Gaussian(1.5), step_size=0.2),
     "kernel gradient, naive copy, exponential loss": lambda: kernel(
         NaiveCopy(Exponential()), noisy(), Gaussian(1.5), step_size=jo.InverseSqrt(0.3), radius=0.6

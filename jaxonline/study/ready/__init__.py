@@ -12,6 +12,7 @@ STUDY_GROUPS = {
         "noisy-kernels": "jaxonline.study.ready.noisy_kernels:NoisyKernels",
         "gaussian-noise": "jaxonline.study.ready.gaussian_noise:GaussianNoise",
         "noisy-generalisation": "jaxonline.study.ready.noisy_generalisation:NoisyGeneralisation",
+        "copies": "jaxonline.study.ready.copies:Copies",
         "errors-in-variables": "jaxonline.study.ready.errors_in_variables:ErrorsInVariables",
         "impossibility": "jaxonline.study.ready.impossibility:Impossibility",
         "multikernel": "jaxonline.study.ready.multikernel:MultiKernelTable",

@@ -136,6 +136,14 @@ FIELDS = {
         "--rounds 15": "--rounds ... got 15",
         "--share 1": "--share ... got 1",
     },
+    "reproduce copies": {
+        "--noise-variances 0": "--noise-variances ... got 0",
+        "--copies 3": "--copies ... got 3",
+        "--total 100": "--total ... got 100",
+        "--queries 0": "--queries ... got 0",
+        "--repetitions 0": "--repetitions ... got 0",
+        "--runs 1": "--runs ... got 1",
+    },
     "reproduce errors-in-variables": {
         "--runs 1": "--runs ... got 1",
         "--rows 10": "--rows ... got 10",
