@@ -21,7 +21,7 @@ DOCS = Path(__file__).resolve().parents[1]
 # the studies of the gallery that belong to a paper
 STUDIES = {
     "A": ("noisy-kernels", "noisy-generalisation", "copies", "impossibility", "variance"),
-    "B": ("quickstart", "gaussian-noise"),
+    "B": ("quickstart", "gaussian-noise", "radial-kernels"),
     "C": ("attributes", "attribute-targets"),
     "D": ("multikernel",),
     "E": ("mistakes", "experts", "perceptron", "bandits"),

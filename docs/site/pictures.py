@@ -18,7 +18,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "gallery"
 FIGURES = {
     "noisy-kernels": "regret", "impossibility": "figure", "variance": "figure", "multikernel": "running",
     "attributes": "prefixes", "attribute-targets": "figure", "noisy-generalisation": "figure", "copies": "figure",
-    "errors-in-variables": "figure",
+    "errors-in-variables": "figure", "radial-kernels": "figure",
     "experts": "figure", "tracking": "figure", "forecasts": "figure", "mistakes": "figure", "perceptron": "figure",
     "sparse": "figure",
     "bandits": "figure", "delayed": "figure", "best-arm": "figure", "sets": "figure",

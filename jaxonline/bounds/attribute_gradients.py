@@ -13,7 +13,6 @@ from jaxonline.bounds.noisy_kernels import factor_moment
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.estimators.attribute_series import AttributeSeriesGradient
 from jaxonline.estimators.index_sampling import EvenCount
-from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
@@ -100,10 +99,7 @@ def attribute_series_regret(
         144.0
     """
     norm = radius if norm is None else float(check.number("norm", norm, le=float(radius)))
-    if isinstance(estimator.derivative, SeriesEstimator):
-        centre = host_float("centre", estimator.derivative.centre)
-    else:
-        centre = 0.0  # `length_moment` adds the centre of the polynomials
+    centre = host_float("centre", estimator.derivative.centre)
     length = estimator.length_moment(factor_moment(radius, x_bound**2, y_bound, centre))
     squared_norm = x_bound**2 * (dimension if estimator.law == "l1" else 1)
     return gradient_descent(norm, length * dimension / estimator.n_subset * squared_norm, n_rounds)

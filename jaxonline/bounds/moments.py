@@ -5,9 +5,10 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
-from jaxonline.feedback.noise import Noise
+from jaxonline.feedback.noise import FlippedLabels, Noise
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.validation import validate_arguments
 
 
@@ -32,7 +33,7 @@ class MomentBounds(NamedTuple):
 @validate_arguments
 def moment_bounds(
     X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"], noise: Noise | None = None,
-    label_noise: Noise | None = None,
+    label_noise: Noise | FlippedLabels | None = None,
 ) -> MomentBounds:  # fmt: skip
     """Exact constants of paper B's theorems for a data set with `Noise` F z, where z has independent symmetric entries.
 
@@ -44,7 +45,8 @@ def moment_bounds(
         y: targets [n].
         noise: distribution of the instances' noise with a finite fourth moment (otherwise a ValueError); None for clean
             instances.
-        label_noise: distribution of the labels' noise, or None for clean labels.
+        label_noise: distribution of the labels' noise (`Noise`, or `FlippedLabels` with E y~^2 = y^2 / (1 - 2q)^2), or
+            None for clean labels.
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -62,11 +64,17 @@ def moment_bounds(
     pair = norms**2 + 2 * quadratic + np.sum(S * S)
     noise_fourth = np.trace(S) ** 2 + 2 * np.sum(S * S) + excess * np.sum(np.diag(M) ** 2)
     fourth = norms**2 + 4 * quadratic + 2 * norms * np.trace(S) + noise_fourth
-    label_variance = 0.0 if label_noise is None else float(label_noise.factor_matrix(1)[0, 0]) ** 2
     return MomentBounds(
         float(np.sqrt(norms.max() + np.trace(S))),
         float(fourth.max() ** 0.25),
         float(np.sqrt(pair.max())),
-        float(np.sqrt((y**2).max() + label_variance)),
+        float(np.sqrt(_label_moments(y, label_noise).max())),
         float(np.linalg.norm(S, 2)),
     )
+
+
+def _label_moments(y: Float[np.ndarray, "n"], noise: Noise | FlippedLabels | None) -> Float[np.ndarray, "n"]:
+    """Return E y~^2 of a noisy label y~ of each target."""
+    if isinstance(noise, FlippedLabels):
+        return (y / (1 - 2 * host_float("rate", noise.rate))) ** 2
+    return y**2 + (0.0 if noise is None else float(noise.factor_matrix(1)[0, 0]) ** 2)

@@ -140,8 +140,9 @@ def noisy_kernel(
 
     def length_moment() -> float:
         factors = factor_moment(radius, feature_moment, y_bound, host_float("centre", series.centre))
-        drawn = replace(gradient_length, series=replace(series, constant=0.0)).second_moment(factors)
-        return label_factor * (abs(host_float("constant", series.constant)) + math.sqrt(drawn)) ** 2
+        constant = abs(host_float("constant", series.constant))
+        without = replace(gradient_length, series=replace(series, constant=0.0)) if constant else gradient_length
+        return label_factor * (constant + math.sqrt(without.second_moment(factors))) ** 2
 
     one = _theorem4(radius, feature_moment, length_moment, n_rounds)
     if repetitions == 1 or math.isinf(one.G):

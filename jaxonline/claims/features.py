@@ -1,8 +1,4 @@
-"""Claims on random Fourier features (paper D) and on exponential weights (lecture E).
-
-Erratum E17 concerns the whole Table 2 of paper D. No claim checks it; the command `jaxonline reproduce multikernel`
-shows it.
-"""
+"""Claims on random Fourier features (paper D) and on exponential weights (lecture E)."""
 
 import math
 from typing import Any
@@ -62,6 +58,7 @@ def _laplacian(form: str, options: SamplingOptions) -> Verification:
 @claim(
     "Fourier features of the form sqrt(2) cos, their range",
     "D, section 2",
+    erratum=49,
     cost="exact",
     printed="violated",
     corrected="respected",

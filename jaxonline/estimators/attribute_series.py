@@ -119,7 +119,7 @@ class AttributeSeriesGradient:
     @property
     def max_factors(self) -> int:
         """K, the largest number of factors."""
-        return _table_length(self.derivative) - 1
+        return self.derivative.coefficients.shape[0] - 1
 
     @property
     def max_attributes(self) -> int:
@@ -168,22 +168,16 @@ class AttributeSeriesGradient:
         return self.derivative.estimate_from(predictions - y, n) * v
 
     def length_moment(self, second_moment: float) -> float:
-        """Return a bound on the second moment of the estimate of l', from a bound on that of a factor.
+        """Return a bound on the second moment of the estimate of l', from a bound on E (X - c)^2 for a factor X.
 
         The second moment of the gradient is at most the result times that of v, which is (d / n_subset) |x|^2. For a
-        series without a constant outside the draw, the result is exact if the second moment of the factor is exact.
+        series without a constant outside the draw, the result is exact if E (X - c)^2 is exact; c is the centre.
         """
         derivative = self.derivative
-        if isinstance(derivative, SeriesEstimator):
-            drawn = exact_second_moment(replace(derivative, constant=0.0), second_moment)
-            return (abs(host_float("constant", derivative.constant)) + math.sqrt(drawn)) ** 2
-        sequence = derivative.sequence
-        z_root = (math.sqrt(second_moment) + abs(host_float("centre", sequence.centre))) / host_float(
-            "scale", sequence.scale
-        )
-        sizes = np.abs(np.asarray(sequence.differences, float)) @ z_root ** np.arange(len(sequence.differences))
-        drawn = np.flatnonzero(sizes)
-        return math.fsum(sizes[drawn] ** 2 / np.exp(derivative.law.log_table(len(sizes))[drawn]))
+        if isinstance(derivative, PolynomialSequenceEstimator):
+            return derivative.exact_second_moment(second_moment, None)
+        drawn = exact_second_moment(replace(derivative, constant=0.0), second_moment)
+        return (abs(host_float("constant", derivative.constant)) + math.sqrt(drawn)) ** 2
 
     def support(self, w: ArrayLike, x: ArrayLike, y: float) -> list[tuple[float, np.ndarray]]:
         """List (probability, value) of all outcomes in float64; raise a ValueError for over about a million."""
@@ -223,9 +217,3 @@ def _gradients(
     outcomes: SeriesIndices,
 ) -> Float[Array, "m d"]:
     return jax.vmap(lambda n, seen: estimator.gradient(w, y, n, seen, x[seen.subset], x[seen.weighted]))(n, outcomes)
-
-
-def _table_length(derivative: SeriesEstimator | PolynomialSequenceEstimator) -> int:
-    if isinstance(derivative, SeriesEstimator):
-        return len(derivative.coefficients)
-    return len(derivative.sequence.differences)

@@ -10,6 +10,10 @@ of the coefficients. For f(x) = |x| the Chebyshev sequence has a second moment n
 and float64 rounding exceeds 1e-6 of f soon after n = 30. The coefficients of Bernstein's sequence grow more slowly, but
 the sequence converges slowly.
 
+For every infinite sequence and every distribution of N, the second moment is infinite unless f equals a power series
+about the centre c wherever |x - c|^2 < E (X - c)^2 (erratum E39; proof in `jaxonline.claims.finite_smoothness`). So a
+kink of f at such an x, as in the derivative of Huber's loss, excludes a finite second moment without bias.
+
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), section 3.2.
 """
 
@@ -156,7 +160,10 @@ class PolynomialSequenceEstimator:
         """Draw an estimate given N = n, with the weight 1/p_n; its mean is (Q_n - Q_(n-1))(E X) / p_n."""
         dtype = jax.eval_shape(lambda key: jnp.asarray(draw(key)), key).dtype
         n = jnp.asarray(n, jnp.int32)
-        row, centre, scale = self._row(n, dtype)
+        table = jnp.asarray(self.sequence.differences).astype(dtype)
+        centre, scale = jnp.asarray(self.sequence.centre, dtype), jnp.asarray(self.sequence.scale, dtype)
+        inside = n < len(table)
+        row = table[jnp.minimum(n, len(table) - 1)]
 
         def add(j, carry):
             total, product = carry
@@ -164,35 +171,54 @@ class PolynomialSequenceEstimator:
             return total + row[j + 1] * product, product
 
         first = (row[0], jnp.ones((), dtype))
-        used = jnp.where(n < len(row), n, 0)
-        total, _ = jax.lax.fori_loop(jnp.zeros((), jnp.int32), used, add, first)
-        return self._weighted(total, n)
-
-    def estimate_from(self, copies: Float[Array, "k"], n: ArrayLike) -> Float[Array, ""]:
-        """Compute the estimate conditional on N = n from the first n of the k given copies."""
-        n = jnp.asarray(n, jnp.int32)
-        row, centre, scale = self._row(n, copies.dtype)
-        factors = (copies - centre) / scale
-        one = jnp.ones(1, copies.dtype)
-        powers = jnp.cumprod(jnp.where(jnp.arange(len(copies), dtype=n.dtype) < n, factors, one))
-        terms = min(len(copies) + 1, len(row))
-        return self._weighted(jnp.sum(jnp.concatenate([one, powers])[:terms] * row[:terms]), n)
-
-    def _row(self, n: Array, dtype: Any) -> tuple[Array, Array, Array]:
-        """Return the coefficients of Q_n - Q_(n-1), the centre and the scale."""
-        table = jnp.asarray(self.sequence.differences).astype(dtype)
-        row = table[jnp.minimum(n, len(table) - 1)]
-        return row, jnp.asarray(self.sequence.centre, dtype), jnp.asarray(self.sequence.scale, dtype)
-
-    def _weighted(self, total: Float[Array, ""], n: Array) -> Float[Array, ""]:
-        """Return total / p_n, or 0 if N = n is impossible or beyond the last polynomial."""
-        weight = self.law.pmf(n).astype(total.dtype)
-        drawable = (n < len(self.sequence.differences)) & (weight > 0.0)
+        total, _ = jax.lax.fori_loop(jnp.zeros((), jnp.int32), jnp.where(inside, n, 0), add, first)
+        weight = self.law.pmf(n).astype(dtype)
+        drawable = inside & (weight > 0.0)
         return jnp.where(drawable, total / jnp.where(drawable, weight, 1.0), 0.0)
 
-    def exact_second_moment(self, second_moment: float, mean: float) -> float:
-        """Return E theta^2 = sum_n E (Q'_n - Q'_(n-1))^2 / p_n; arguments as in `PolynomialSequence.magnitudes`."""
-        squares = self.sequence.magnitudes(second_moment, mean) ** 2
+    def estimate_from(self, copies: Float[Array, "k"], n: ArrayLike) -> Float[Array, ""]:
+        """Compute the estimate conditional on N = n from the first n of the k given copies; 0 if n > k."""
+        n, k, dtype = jnp.asarray(n, jnp.int32), copies.shape[0], copies.dtype
+        table = jnp.asarray(self.sequence.differences).astype(dtype)
+        row = table[jnp.minimum(n, len(table) - 1)]
+        row = jnp.pad(row, (0, max(k + 1 - len(table), 0)))[: k + 1]
+        z = (copies - jnp.asarray(self.centre, dtype)) / jnp.asarray(self.sequence.scale, dtype)
+        total = row[0] + jnp.sum(row[1:] * jnp.cumprod(z))
+        weight = self.law.pmf(n).astype(dtype)
+        drawable = (n < len(table)) & (n <= k) & (weight > 0.0)
+        return jnp.where(drawable, total / jnp.where(drawable, weight, 1.0), 0.0)
+
+    @property
+    def coefficients(self) -> Float[Array, "k"]:
+        """Sums of the absolute coefficients of Q_n - Q_(n-1) for n = 0 .. K; 0 if an estimate with N = n is 0."""
+        return jnp.sum(jnp.abs(jnp.asarray(self.sequence.differences)), axis=1)
+
+    @property
+    def constant(self) -> float:
+        """The number that is added to every estimate: 0."""
+        return 0.0
+
+    @property
+    def centre(self) -> Number:
+        """Middle of the interval on which the polynomials approximate f."""
+        return self.sequence.centre
+
+    @property
+    def reach(self) -> Number:
+        """Largest |E X - centre| for which the polynomials approximate f: half the length of the interval."""
+        return self.sequence.scale
+
+    def exact_second_moment(self, second_moment: float, mean: float | None) -> float:
+        """Return E theta^2 = sum_n E (Q'_n - Q'_(n-1))^2 / p_n; arguments as in `PolynomialSequence.magnitudes`.
+
+        If `mean` is None, return an upper bound for every mean, from the absolute coefficients of Q_n - Q_(n-1).
+        """
+        if mean is None:
+            table = np.abs(np.asarray(self.sequence.differences, np.float64))
+            root = math.sqrt(second_moment) / host_float("scale", self.sequence.scale)
+            squares = (table @ root ** np.arange(len(table))) ** 2
+        else:
+            squares = self.sequence.magnitudes(second_moment, mean) ** 2
         n = np.flatnonzero(squares)
         return math.fsum(squares[n] / np.exp(self.law.log_table(len(squares))[n]))
 

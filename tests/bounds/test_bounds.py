@@ -123,6 +123,27 @@ def test_moment_bounds_match_enumeration(law, form):
     assert got.x_pair <= got.x_second**2
 
 
+def test_moment_bounds_of_flipped_labels():
+    """|y~| = |y| / (1 - 2q) in every draw; for q = 0 it is |y|. Labels 1 have E y~^2 = 1 / (1 - 2q)^2, by which flips
+    multiply the second moment of the gradient's length in classification."""
+    X, y, flips = np.eye(3), np.array([0.5, -2.0, 1.0]), jo.noise.FlippedLabels(0.3)
+    got = moment_bounds(X, y, gaussian(0.1), flips)
+    assert got.y_second == pytest.approx(2.0 / 0.4, rel=1e-12)
+    assert got[:3] == moment_bounds(X, y, gaussian(0.1))[:3]
+    noises = jax.vmap(lambda key: flips.sample(key, jnp.int32(1), jnp.float32(-2.0)))(
+        jax.random.split(jax.random.key(0), 50)
+    )
+    np.testing.assert_allclose(np.abs(-2.0 + np.asarray(noises)), got.y_second, rtol=1e-6)
+    assert np.unique(noises).size == 2
+    assert moment_bounds(X, y, label_noise=jo.noise.FlippedLabels(0.0)).y_second == 2.0
+    labels = moment_bounds(X, np.ones(3), label_noise=flips).y_second
+    assert labels**2 == pytest.approx(0.7 * (1 / 0.4) ** 2 + 0.3 * (-1 / 0.4) ** 2)
+    linear = jo.estimators.DotProductFeatureMap(jo.kernels.Linear(), jo.estimators.FiniteDistribution([0.0, 1.0]))
+    length = jo.estimators.GradientLength.for_loss(jo.losses.Exponential(), jo.estimators.minimum_variance, 1.0)
+    clean, noisy = (jo.bounds.noisy_kernel(linear, length, 1.0, 1.0, 100, bound) for bound in (None, labels))
+    np.testing.assert_allclose(noisy.G, clean.G / 0.4**2)
+
+
 def copies_of(noise, x, number=100_000, seed=0) -> np.ndarray:
     """[number, 2, d] independent pairs of copies."""
     x, t = jnp.asarray(x, jnp.float32), jnp.int32(1)

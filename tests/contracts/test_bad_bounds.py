@@ -40,6 +40,9 @@ def bound_calls():
         "rounds", lambda at: bound.constant_step(0.1, at), (TypeError, ValueError), None, "a", [-1.0], [np.nan]
     )
     yield from rows("noise", lambda law: bounds.moment_bounds(X, Y, law), TypeError, 0.1, "gauss", noise.gaussian)
+    yield from rows(
+        "label_noise", lambda law: bounds.moment_bounds(X, Y, None, law), TypeError, 0.1, noise.TwoPoints(1.0)
+    )
     yield from rows("X", lambda X: bounds.moment_bounds(X, Y), (ValueError, TypeError), None, X[0], X * np.nan, X[:2])
     yield from count("frequencies", bounds.Features)
     yield from option("layout", lambda layout: bounds.Features(3, layout), "cosin")

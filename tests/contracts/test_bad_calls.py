@@ -31,6 +31,13 @@ KEY = jax.random.key(0)
 
 def losses_calls():
     yield from positive("scale", losses.SmoothedAbsolute)
+    yield from positive("width", losses.SemicircleAbsolute)
+    yield row(lambda: losses.SemicircleAbsolute(1.0).coefficients(3, centre=1.0), ValueError, "centre")
+    sequence = estimators.chebyshev(np.abs, 2, -1.0, 1.0)
+    length = estimators.GradientLength.for_sequence
+    yield from positive("second_moment", lambda moment: length(sequence, "regression", moment))
+    yield from option("kind", lambda kind: length(sequence, kind, 1.0), "regresion")
+    yield from rows("sequence", lambda own: length(own, "regression", 1.0), TypeError, None, [[1.0]], losses.Squared())
     yield from positive("scale", losses.SmoothedHinge)
     yield from positive("delta", losses.Huber)
     yield row(lambda: losses.Huber(np.inf), ValueError, "delta: must be above 0 and finite (got inf")
@@ -88,6 +95,21 @@ def environments_calls():
     yield from rows("reveal_covariance", lambda yes: indistinguishable_pair(reveal_covariance=yes), TypeError, "yes", 1)
     yield from positive("radius", unavoidable_regret)
     yield from thing("loss", lambda loss: unavoidable_regret(1.0, loss), losses.Squared)
+    yield from one_copy_calls()
+
+
+def one_copy_calls():
+    games, regret = environments.indistinguishable_games, environments.unavoidable_regret_of_games
+    points = [[[3.0], [-1.0]], [[-3.0], [1.0]]]
+    for make in (games, lambda points, labels=(1.0,): regret(points, 1.0, labels)):
+        yield from rows("points", make, ValueError, [[1.0]], [[[np.nan]]], [])
+        yield row(lambda make=make: make(np.ones((2, 1, 1)), [1.0, -1.0]), ValueError, "points")
+        yield from rows("labels", lambda labels, make=make: make(points, labels), ValueError, [1.0], [1.0, np.inf])
+    yield from thing("loss", lambda loss: games(points, [1.0, -1.0], loss=loss), losses.Squared)
+    yield from rows("reveal_covariance", lambda yes: games(points, [1.0, -1.0], reveal_covariance=yes), TypeError, 1)
+    yield from positive("radius", lambda radius: regret(points, radius, [1.0, -1.0]))
+    yield from thing("loss", lambda loss: regret(points, 1.0, [1.0, -1.0], loss=loss), losses.Squared)
+    yield from rows("kernel", lambda k: regret(points, 1.0, [1.0, -1.0], kernel=k), TypeError, "gauss", 1.0, FULL)
 
 
 def feedback_calls():

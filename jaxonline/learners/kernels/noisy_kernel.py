@@ -23,6 +23,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
 from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
+from jaxonline.estimators.sequences import PolynomialSequenceEstimator
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
@@ -75,9 +76,9 @@ class NoisyKernel(LearnerDefaults):
 
     Args:
         feature_map: estimator of the feature map (`DotProductFeatureMap`, `GaussianFeatureMap`).
-        gradient_length: estimator of the gradient's length (`GradientLength.for_loss` of a loss). A RuntimeWarning
-            reports a truncated series that does not reach all values of <w, Psi(x)> that `radius` allows; these values
-            are known only for the Gaussian kernel.
+        gradient_length: estimator of the gradient's length (`GradientLength.for_loss` of a loss, or `for_sequence` of
+            polynomials that approximate its derivative). A RuntimeWarning reports a truncated series that does not
+            reach all values of <w, Psi(x)> that `radius` allows; these values are known only for the Gaussian kernel.
         step_size: step size in alpha_t = -g~_t step_t; the theorems use eta / sqrt(T) (`jaxonline.bounds`).
         radius: bound on |w| (the paper's B_w is the square of the radius); None for no projection.
         storage: sizes of the state (`Storage.for_horizon`, with the same number of repetitions).
@@ -187,7 +188,9 @@ class NoisyKernel(LearnerDefaults):
         return n, Requests.sample(counts_key, n, self.feature_map, self.storage, listed)
 
 
-def _warn_of_truncation(feature_map: FeatureMap, series: SeriesEstimator, radius: ArrayLike) -> None:
+def _warn_of_truncation(
+    feature_map: FeatureMap, series: SeriesEstimator | PolynomialSequenceEstimator, radius: ArrayLike
+) -> None:
     """Warn if |<w, Psi(x)>|, at most the radius (known for the Gaussian kernel), may exceed the reach of the series."""
     reach, centre, largest = (check.concrete_array(value) for value in (series.reach, series.centre, radius))
     if reach is None or centre is None or largest is None or not isinstance(feature_map, GaussianFeatureMap):

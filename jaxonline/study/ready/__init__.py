@@ -11,6 +11,7 @@ STUDY_GROUPS = {
         "variance": "jaxonline.study.ready.variance:Variance",
         "noisy-kernels": "jaxonline.study.ready.noisy_kernels:NoisyKernels",
         "gaussian-noise": "jaxonline.study.ready.gaussian_noise:GaussianNoise",
+        "radial-kernels": "jaxonline.study.ready.radial_kernels:RadialKernels",
         "noisy-generalisation": "jaxonline.study.ready.noisy_generalisation:NoisyGeneralisation",
         "copies": "jaxonline.study.ready.copies:Copies",
         "errors-in-variables": "jaxonline.study.ready.errors_in_variables:ErrorsInVariables",

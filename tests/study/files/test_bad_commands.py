@@ -122,6 +122,12 @@ FIELDS = {
         "--data folder": "--data ... got folder",
         "--sets Airfol": "did you mean 'Airfoil'?",
     },
+    "reproduce radial-kernels": {
+        "--c 5": "--c ... got 5",
+        "--noise 0": "--noise ... got 0",
+        "--rounds 63": "--rounds ... got 63",
+        "--only nobody": "--only",
+    },
     "reproduce noisy-generalisation": {
         "--noise-variance 0": "--noise-variance ... got 0",
         "--held-out 1": "--held-out ... got 1",
