@@ -1,6 +1,6 @@
 """Make the pictures of docs/gallery.md: `python docs/site/pictures.py [NAME ...]` runs the commands.
 
-`--from FOLDER` uses earlier figures of the commands, FOLDER/NAME/FIGURE. Pictures have 256 colours.
+`--from FOLDER` uses earlier figures of the commands, FOLDER/NAME/FIGURE. New pictures have 64 colours.
 """
 
 import argparse
@@ -27,7 +27,7 @@ FIGURES = {
     "conformal": "figure", "convex": "figure", "strongly-convex": "figure",
 }  # fmt: skip
 OPTIONS = {"attributes": ["--quick"]}  # an hour without it
-WIDTH = 1400
+WIDTH, COLOURS = 1400, 64  # all pictures together must stay below 2 MB
 
 
 def reduce(source: Path, target: Path) -> None:
@@ -36,7 +36,7 @@ def reduce(source: Path, target: Path) -> None:
         plain = image.convert("RGB")
         size = (WIDTH, round(plain.height * WIDTH / plain.width)) if plain.width > WIDTH else plain.size
         target.parent.mkdir(exist_ok=True)
-        plain.resize(size, Image.Resampling.LANCZOS).quantize(256, method=Image.Quantize.FASTOCTREE).save(
+        plain.resize(size, Image.Resampling.LANCZOS).quantize(COLOURS, method=Image.Quantize.FASTOCTREE).save(
             target, optimize=True
         )
 

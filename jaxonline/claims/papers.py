@@ -196,6 +196,9 @@ PLACES: dict[str, list[Place]] = {
     "E": [
         Place("setup", "the protocol of a round: instance, prediction, label, loss, update", "game.Game game.play",
               reason="it is a definition"),
+        Place("spam filtering", "boolean instances with few relevant attributes; Winnow (Littlestone 1988)",
+              "environments.SparseBooleans learners.Winnow learners.ThresholdAdvice bounds.winnow "
+              "study.ready.games.sparse"),
         Place("regret, negative result", "learner and adversary, regret against the best expert",
               "game.CleanRegret comparators.BestExpert environments.ContraryLabels environments.ContraryLosses "
               "study.ready.games.mistakes"),
@@ -205,9 +208,6 @@ PLACES: dict[str, list[Place]] = {
               "learners.DrawnExpert learners.Hedge learners.EWA bounds.exponential_weights"),
         Place("Algorithm 4", "the perceptron, and its bound",
               "learners.Perceptron bounds.perceptron study.ready.games.perceptron"),
-        Place("spam filtering", "boolean instances with few relevant attributes; Winnow (Littlestone 1988)",
-              "environments.SparseBooleans learners.Winnow learners.ThresholdAdvice bounds.winnow "
-              "study.ready.games.sparse"),
         Place("practical setup", "adaptive conformal prediction (named only in the lecture): Gibbs and Candes 2021",
               "learners.AdaptiveConformal losses.Miscoverage environments.ShiftingScores bounds.adaptive_conformal "
               "bounds.quantile_tracking study.ready.games.conformal"),
