@@ -22,7 +22,7 @@ DOCS = Path(__file__).resolve().parents[1]
 STUDIES = {
     "A": ("noisy-kernels", "noisy-generalisation", "copies", "impossibility", "variance"),
     "B": ("quickstart", "gaussian-noise", "radial-kernels"),
-    "C": ("attributes",),
+    "C": ("attributes", "attribute-targets"),
     "D": ("multikernel",),
     "E": ("mistakes", "experts", "perceptron", "bandits"),
 }

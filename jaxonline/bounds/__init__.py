@@ -5,12 +5,13 @@ The modules are `linear` (linear predictors, with `moments` of data and noise), 
 `combinatorial` (bandits with sets of arms), `duelling` (bandits with pairs of arms), `best_arm` (identification of the
 best arm), `delayed` (late answers), `sleeping` (arms and experts that are not always available), `noisy_kernels`
 (kernels with any noise), `gaussian_noise` (kernels with Gaussian noise), `multikernel` (multi-kernel least squares),
-`attributes` (a few attributes of each instance), `high_probability` (bounds that hold with high probability) and
-`conformal` (coverage of prediction sets).
+`attributes` (a few attributes of each instance), `attribute_gradients` (the same with other losses, and exponentiated
+gradient), `high_probability` (bounds that hold with high probability) and `conformal` (coverage of prediction sets).
 """
 
 from jaxonline.bounds.adaptive_steps import AdaGradBound, LogarithmicBound, adagrad, strongly_convex
 from jaxonline.bounds.assumptions import Assumptions
+from jaxonline.bounds.attribute_gradients import attribute_exponentiated_regret, attribute_series_regret
 from jaxonline.bounds.attributes import (
     StronglyConvexBound,
     aer_regret,
@@ -78,6 +79,8 @@ __all__ = [
     "aer_regret",
     "aerr_regret",
     "aggregating",
+    "attribute_exponentiated_regret",
+    "attribute_series_regret",
     "baseline_risk",
     "bold",
     "concatenated",

@@ -38,7 +38,9 @@ from jaxonline.learners import (
     GradientLearner,
     InverseSqrt,
     LabelEfficientHedge,
+    MirrorLearner,
     NoisyKernel,
+    PNorm,
     Storage,
     SurrogateKernel,
     WithFeatures,
@@ -156,14 +158,37 @@ def _log_ratios(learner, before, after):
     return change[1:] - change[0]
 
 
-@claim("update of exponentiated gradient, two copies", "Kivinen and Warmuth 1997", improved="unbiased")
-def _exponentiated(form: str, options: SamplingOptions) -> Verification:
+def _log_ratios_change(learner: ExponentiatedGradient, feedback: Any, options: SamplingOptions) -> Verification:
     """On average the log ratio of two weights changes by -step times the difference of their gradient entries."""
-    learner = ExponentiatedGradient(TwoCopies(), InverseSqrt(STEP), scale=1.5, signed=True)
-    state = _state_after_rounds(learner, COPIES, XS, YS)
+    state = _state_after_rounds(learner, feedback, XS, YS)
     g = 1.5 * _gradient(np.asarray(run_compiled(ExponentiatedGradient.w, learner, state), float))
     both = np.concatenate([g, -g])
-    return _check(learner, COPIES, state, _log_ratios, both[1:] - both[0], options, kurtosis=100.0)
+    return _check(learner, feedback, state, _log_ratios, both[1:] - both[0], options, kurtosis=100.0)
+
+
+@claim("update of exponentiated gradient, two copies", "Kivinen and Warmuth 1997", improved="unbiased")
+def _exponentiated(form: str, options: SamplingOptions) -> Verification:
+    learner = ExponentiatedGradient(TwoCopies(), InverseSqrt(STEP), scale=1.5, signed=True)
+    return _log_ratios_change(learner, COPIES, options)
+
+
+@claim("update of exponentiated gradient, attributes", "Hazan and Koren 2012", few=True, improved="unbiased")
+def _exponentiated_attributes(form: str, options: SamplingOptions) -> Verification:
+    learner = ExponentiatedGradient(AttributeGradient(4), InverseSqrt(STEP), scale=1.5, signed=True)
+    return _log_ratios_change(learner, Attributes(4), options)
+
+
+def _theta_change(learner, before, after):
+    return (before.theta - after.theta) / np.float32(LAST_STEP)
+
+
+@claim("update of p-norm descent, attributes", "C, section 5", few=True, improved="unbiased")
+def _p_norm_attributes(form: str, options: SamplingOptions) -> Verification:
+    """The mean change of theta is -step times the gradient at w, the point of theta."""
+    learner, feedback = MirrorLearner(AttributeGradient(4), InverseSqrt(STEP), PNorm(3.0)), Attributes(4)
+    state = _state_after_rounds(learner, feedback, XS, YS)
+    target = _gradient(np.asarray(run_compiled(MirrorLearner.w, learner, state), float))
+    return _check(learner, feedback, state, _theta_change, target, options, kurtosis=100.0)
 
 
 _POINT = np.array([0.4, -0.3, 0.5], np.float32)

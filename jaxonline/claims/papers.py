@@ -144,13 +144,15 @@ PLACES: dict[str, list[Place]] = {
             "learners.aer estimators.AttributeGradient",
         ),
         Place("Eq. 5", "the regularised risk that AER minimises", "estimators.Regularised learners.aer"),
-        Place("Hazan and Koren 2012", "AERR: the same with an l2 distribution",
-              "learners.aerr estimators.AttributeGradient"),
+        Place("Hazan and Koren 2012", "AERR: the same with an l2 distribution; exponentiated gradient",
+              "learners.aerr estimators.AttributeGradient learners.ExponentiatedGradient "
+              "bounds.attribute_exponentiated_regret"),
         Place("Theorem 2, section 3, Lemma 5", "risk of AER", "bounds.aer_regret"),
         Place("Eq. 7, Eq. 8, Eq. 9, Eq. 10", "the sum of <z_t, w_t - w*>, and the regret", "bounds.aer_regret"),
         Place("footnote 4", "the bound for instances with a short |x|_2", "bounds.aer_regret"),
         Place("remark after Theorem 2", "AER and Lasso need as many attributes if w* is dense",
-              reason="the paper compares upper bounds without constants, and no study compares dense with sparse w*"),
+              "study.ready.attribute_targets",
+              reason="the paper compares upper bounds without constants; the study measures numbers of attributes"),
         Place("section 2.3, Theorem 3, Eq. 11, Eq. 12, Eq. 13", "lower bound on the number of examples",
               "bounds.hidden_attribute_examples environments.HiddenAttribute "
               "study.ready.attributes_theory.hidden_attribute"),
@@ -161,8 +163,9 @@ PLACES: dict[str, list[Place]] = {
               "datasets.mnist study.ready.attributes"),
         Place("Figure 1", "images of which four pixels are seen", "study.ready.attributes_figures.images"),
         Place("Figure 2", "test errors by examples and by attributes", "study.ready.attributes_figures.prefixes"),
-        Place("section 5", "other losses, and attributes for Winnow and p-norm perceptrons",
-              reason="the paper announces them without an algorithm"),
+        Place("section 5", "other losses, from a random number of attributes; p-norm descent",
+              "estimators.AttributeSeriesGradient bounds.attribute_series_regret learners.MirrorLearner "
+              "learners.PNorm"),
     ],
     "D": [
         Place("Eq. 1, Eq. 2", "functions of the RKHS as integrals of features, and their norm",

@@ -1,6 +1,7 @@
 """Unbiased estimators of gradients, functions of a mean, feature vectors and kernels from limited information.
 
-* Gradients: `gradients` (noisy copies), `attributes` and `attribute_pairs` (k attributes of an instance).
+* Gradients: `gradients` (noisy copies), `attributes` and `attribute_pairs` (k attributes of an instance),
+  `attribute_series` (attributes, for losses other than the squared loss).
 * Functions of a mean, from a random number of copies: `series` and `sequences`, with the distributions of that number
   (`count_distributions`, `count_protocol` for your own) and exact moments (`series_moments`).
 * Feature maps of kernels: `feature_maps` and, for sums and products, `combined_feature_maps`, with exact moments
@@ -13,6 +14,7 @@
 """
 
 from jaxonline.estimators.attribute_pairs import AttributePairs
+from jaxonline.estimators.attribute_series import AttributeSeriesGradient
 from jaxonline.estimators.attributes import AttributeGradient
 from jaxonline.estimators.combined_feature_maps import CombinedFeatureMap
 from jaxonline.estimators.count_distributions import (
@@ -49,6 +51,7 @@ from jaxonline.estimators.surrogates import Surrogate, radial_surrogate
 __all__ = [
     "AttributeGradient",
     "AttributePairs",
+    "AttributeSeriesGradient",
     "CombinedFeatureMap",
     "CountDistribution",
     "DebiasedFourierFeatures",

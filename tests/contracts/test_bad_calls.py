@@ -177,6 +177,13 @@ def estimators_calls():
     yield from count("n_attributes", estimators.AttributePairs, 2)
     yield from rows("n_attributes", estimators.AttributeGradient, ValueError, 3)
     yield from option("law", lambda law: estimators.AttributeGradient(2, law), "l3")
+    by_series = estimators.AttributeSeriesGradient.for_loss
+    yield from thing("loss", lambda loss: by_series(loss, LAW, 1.0), losses.Hinge(), losses.Squared)
+    yield from thing("counts", lambda law: by_series(losses.Squared(), law, 1.0), estimators.Geometric)
+    yield from positive("second_moment", lambda moment: by_series(losses.Squared(), LAW, moment))
+    yield from count("n_subset", lambda n: by_series(losses.Squared(), LAW, 1.0, n))
+    yield from option("law", lambda law: by_series(losses.Squared(), LAW, 1.0, 1, law), "l3")
+    yield from thing("derivative", lambda of: estimators.AttributeSeriesGradient(of, losses.Squared()), LENGTH)
     yield from vector("coefficients", lambda table: estimators.SeriesEstimator(table, LAW))
     yield from thing("law", lambda law: estimators.SeriesEstimator([1.0], law), estimators.Geometric, lambda: 1)
     yield from number("centre", lambda centre: estimators.SeriesEstimator([1.0], LAW, centre))

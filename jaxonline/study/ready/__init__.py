@@ -18,6 +18,7 @@ STUDY_GROUPS = {
         "impossibility": "jaxonline.study.ready.impossibility:Impossibility",
         "multikernel": "jaxonline.study.ready.multikernel:MultiKernelTable",
         "attributes": "jaxonline.study.ready.attributes:FewAttributes",
+        "attribute-targets": "jaxonline.study.ready.attribute_targets:AttributeTargets",
     },
     "play": {
         "experts": "jaxonline.study.ready.games.experts:Experts",

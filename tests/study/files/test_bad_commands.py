@@ -134,6 +134,14 @@ FIELDS = {
         "--runs 1": "--runs ... got 1",
         "--rounds 15": "--rounds ... got 15",
     },
+    "reproduce attribute-targets": {
+        "--dimensions 0": "--dimensions ... got 0",
+        "--dimensions 8,3": "--dimensions ... got 3",
+        "--attributes 3": "--attributes",
+        "--runs 1": "--runs ... got 1",
+        "--rounds 15": "--rounds ... got 15",
+        "--share 1": "--share ... got 1",
+    },
     "reproduce copies": {
         "--noise-variances 0": "--noise-variances ... got 0",
         "--copies 3": "--copies ... got 3",
