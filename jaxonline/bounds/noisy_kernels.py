@@ -26,8 +26,8 @@ from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.estimators.count_distributions import Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
+from jaxonline.estimators.kernel_groups import kernel_groups
 from jaxonline.estimators.paired_feature_maps import PairedFeatureMap
-from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.estimators.series_moments import lemma1_bound
 from jaxonline.kernels import DotProductKernel, Gaussian
 from jaxonline.losses.series import AnySeriesLoss
@@ -149,20 +149,15 @@ def noisy_kernel(
     if repetitions == 1 or math.isinf(one.G):
         return one
     k = _largest_kernel_value(feature_map, copy_moment if squared_norm is None else min(squared_norm, copy_moment))
-    mean_moment = k * _length_bound(series, radius * math.sqrt(k) + y_bound) ** 2
+    distance = radius * math.sqrt(k) + y_bound + abs(host_float("centre", series.centre))
+    mean_moment = k * series.mean_bound(distance) ** 2
     return gradient_descent(radius, mean_moment + (one.G - mean_moment) / repetitions, n_rounds)
 
 
-def _largest_kernel_value(feature_map: DotProductFeatureMap | GaussianFeatureMap, squared_norm: float) -> float:
+def _largest_kernel_value(feature_map: DotProductFeatureMap | PairedFeatureMap, squared_norm: float) -> float:
     """Return k(x, x) for |x|^2 = `squared_norm`."""
-    return feature_map.kernel.tail_bound(0, squared_norm) if isinstance(feature_map, DotProductFeatureMap) else 1.0
-
-
-def _length_bound(series: SeriesEstimator, reach: float) -> float:
-    """Return a bound on |E g~| if the mean of a factor is at most `reach` in absolute value: the majorant of l'."""
-    distance = reach + abs(host_float("centre", series.centre))
-    drawn = np.polynomial.polynomial.polyval(distance, np.abs(series.coefficients))
-    return abs(host_float("constant", series.constant)) + float(drawn)
+    groups = kernel_groups(feature_map.kernel, np.asarray)
+    return sum(float(np.sum(group.weights)) * group.series.tail_bound(0, squared_norm) for group in groups)
 
 
 @cites("cesabianchi2010online")

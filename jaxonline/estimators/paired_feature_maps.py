@@ -9,6 +9,7 @@ from jaxtyping import Array, Int, Key
 
 from jaxonline.estimators.count_protocol import CountDistribution
 from jaxonline.estimators.noisy_features import FeatureMap
+from jaxonline.kernels import Kernel
 from jaxonline.parameters.types import Count
 from jaxonline.parameters.validation import validate_arguments
 
@@ -16,9 +17,10 @@ from jaxonline.parameters.validation import validate_arguments
 class PairedFeatureMap(FeatureMap):
     """Estimator with N1 pairs and N2 factors, drawn independently: counts are (N1, N2), for 2 N1 + N2 copies.
 
-    A subclass declares the fields `law` (distribution of N2) and `pair_law` (of N1; equal to `law` when None).
+    A subclass declares the fields `kernel`, `law` (distribution of N2) and `pair_law` (of N1; equal to `law` when None).
     """
 
+    kernel: Kernel
     law: CountDistribution
     pair_law: CountDistribution | None
 

@@ -34,7 +34,17 @@ from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Convert, Count, FiniteFloat, Number, Positive, PositiveFloat, Shape, Takes
+from jaxonline.parameters.types import (
+    Convert,
+    Count,
+    FiniteFloat,
+    NonNegativeFloat,
+    Number,
+    Positive,
+    PositiveFloat,
+    Shape,
+    Takes,
+)
 from jaxonline.parameters.validation import validate_arguments
 
 _MAX_ROUNDING = 1e-6  # relative to max |f|
@@ -187,6 +197,13 @@ class PolynomialSequenceEstimator:
         weight = self.law.pmf(n).astype(dtype)
         drawable = (n < len(table)) & (n <= k) & (weight > 0.0)
         return jnp.where(drawable, total / jnp.where(drawable, weight, 1.0), 0.0)
+
+    @validate_arguments
+    def mean_bound(self, distance: NonNegativeFloat) -> float:
+        """Bound on |Q_K(E X)| if E X is within `distance` of the centre: the sum of the absolute terms of Q_K."""
+        coefficients = np.asarray(self.sequence.differences, np.float64).sum(axis=0)
+        z = distance / host_float("scale", self.sequence.scale)
+        return float(np.polynomial.polynomial.polyval(z, np.abs(coefficients)))
 
     @property
     def coefficients(self) -> Float[Array, "k"]:
