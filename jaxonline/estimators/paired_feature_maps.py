@@ -17,7 +17,7 @@ from jaxonline.parameters.validation import validate_arguments
 class PairedFeatureMap(FeatureMap):
     """Estimator with N1 pairs and N2 factors, drawn independently: counts are (N1, N2), for 2 N1 + N2 copies.
 
-    A subclass declares the fields `kernel`, `law` (distribution of N2) and `pair_law` (of N1; equal to `law` when None).
+    A subclass declares the fields `kernel`, `law` (distribution of N2) and `pair_law` (of N1; `law` when None).
     """
 
     kernel: Kernel
