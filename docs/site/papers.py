@@ -23,7 +23,7 @@ STUDIES = {
     "A": ("noisy-kernels", "noisy-generalisation", "impossibility", "variance"),
     "B": ("quickstart", "gaussian-noise"),
     "C": ("attributes",),
-    "D": ("multikernel",),
+    "D": ("multikernel", "multikernel-rates"),
     "E": ("mistakes", "experts", "perceptron", "bandits"),
 }
 

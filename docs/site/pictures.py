@@ -17,7 +17,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "gallery"
 # the figure of each study; other pictures of the gallery are in docs/
 FIGURES = {
     "noisy-kernels": "regret", "impossibility": "figure", "variance": "figure", "multikernel": "running",
-    "attributes": "prefixes", "noisy-generalisation": "figure",
+    "multikernel-rates": "figure", "attributes": "prefixes", "noisy-generalisation": "figure",
     "experts": "figure", "tracking": "figure", "forecasts": "figure", "mistakes": "figure", "perceptron": "figure",
     "bandits": "figure", "delayed": "figure", "best-arm": "figure", "sets": "figure",
     "delayed-gradient": "figure", "adaptive": "figure", "duels": "figure",

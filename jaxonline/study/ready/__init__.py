@@ -14,6 +14,7 @@ STUDY_GROUPS = {
         "noisy-generalisation": "jaxonline.study.ready.noisy_generalisation:NoisyGeneralisation",
         "impossibility": "jaxonline.study.ready.impossibility:Impossibility",
         "multikernel": "jaxonline.study.ready.multikernel:MultiKernelTable",
+        "multikernel-rates": "jaxonline.study.ready.multikernel_rates:MultiKernelRates",
         "attributes": "jaxonline.study.ready.attributes:FewAttributes",
     },
     "play": {
