@@ -1,7 +1,8 @@
 """Regret and mistake bounds of theorems as numbers, with the step sizes that they prescribe.
 
 The modules are `linear` (linear predictors, with `moments` of data and noise), `convex` (other gradient descent),
-`classifiers` (mistakes of classifiers), `experts` (expert advice), `bandits`, `combinatorial` (bandits with sets of
+`classifiers` (mistakes of classifiers), `experts` (expert advice), `second_order` (expert advice, from
+the regrets of a run), `bandits`, `combinatorial` (bandits with sets of
 arms), `duelling` (bandits with pairs of arms), `best_arm` (identification of the best arm), `delayed` (late answers),
 `sleeping` (arms and experts that are not always available), `noisy_kernels` (kernels with any noise), `gaussian_noise`
 (kernels with Gaussian noise), `multikernel` (multi-kernel least squares) and `attributes` (a few attributes of each
@@ -47,6 +48,7 @@ from jaxonline.bounds.moments import MomentBounds, moment_bounds
 from jaxonline.bounds.multikernel import Features, aggregating, concatenated, ewa, vaw, vaw2, vaw_ewa
 from jaxonline.bounds.noisy_kernels import factor_moment, noisy_kernel, noisy_kernel_geometric, unbiased_steps
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
+from jaxonline.bounds.second_order import boa, ml_poly, ml_prod
 from jaxonline.bounds.sleeping import sleeping_exp3, sleeping_hedge, sleeping_ucb1
 
 __all__ = [
@@ -62,6 +64,7 @@ __all__ = [
     "aerr_regret",
     "aggregating",
     "baseline_risk",
+    "boa",
     "bold",
     "concatenated",
     "cucb",
@@ -88,6 +91,8 @@ __all__ = [
     "label_efficient",
     "lai_robbins",
     "minimax",
+    "ml_poly",
+    "ml_prod",
     "moment_bounds",
     "moss",
     "noisy_kernel",

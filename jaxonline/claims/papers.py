@@ -137,7 +137,8 @@ PLACES: dict[str, list[Place]] = {
         Place("Theorem 3, Eq. 31", "exponential weights over truncated forecasters", "bounds.vaw_ewa"),
         Place("remark after Theorem 3", "gradient descent on the features (OGD-EWA, OGD-OGD)", "learners.Raker"),
         Place("section 4", "the other combiners, Raker and OMKL-GF",
-              "learners.Aggregating learners.BOA learners.MLPoly learners.MLProd learners.Raker learners.OMKLGF"),
+              "learners.Aggregating learners.BOA learners.MLPoly learners.MLProd learners.Raker learners.OMKLGF "
+              "bounds.ml_poly bounds.ml_prod bounds.boa"),
         Place("Eq. 32", "the autoregressive series", "environments.Autoregressive datasets.ar4"),
         Place("Eq. 33, Eq. 34", "the scaling of labels and instances", "study.ready.multikernel_runs.scaled"),
         Place("Table 1", "the data sets", "datasets.catalogue"),

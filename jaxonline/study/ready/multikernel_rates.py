@@ -20,10 +20,12 @@ from jaxonline.study import Context, Report, Study
 from jaxonline.study.ready.multikernel_rates_runs import (
     CONCATENATED,
     ONE,
+    SECOND_ORDER,
     TWO_LEVELS,
     Y_BOUND,
     regrets,
     round_cost,
+    second_order_run,
 )
 from jaxonline.study.study import Items
 
@@ -63,7 +65,7 @@ class MultiKernelRates(Study):
     rounds: Annotated[tuple[Annotated[int, Field(ge=16, le=100_000)], ...], Items] = Field(
         (256, 512, 1024, 2048, 4096), min_length=2, description="Horizons T, at least two."
     )
-    n_kernels: int = Field(4, ge=1, le=16, description="Number N of kernels, with scales 1/4, 1/2, 1, 2, ...")
+    n_kernels: int = Field(4, ge=2, le=16, description="Number N of kernels, with scales 1/4, 1/2, 1, 2, ...")
     kernel: Literal["laplacian", "gaussian"] = Field("laplacian", description="Family of the kernels.")
     dimension: int = Field(2, ge=1, le=100, description="Dimension of the instances.")
     draws: int = Field(12, ge=3, le=10_000, description="Draws of problem and features.")
@@ -81,7 +83,7 @@ class MultiKernelRates(Study):
             if len(set(getattr(self, name))) < len(getattr(self, name)):
                 raise ArgumentError(name, f"must have distinct numbers (got {getattr(self, name)})")
         with jax.enable_x64(True):
-            samples = self.measure(context)
+            samples, curves = self.measure(context)
             costs = self.costs()
         rows = [row for (choice, T), values in samples.items() for row in self._rows(choice, T, values)]
         exponents = [*self._regret_exponents(samples), *self._cost_exponents(costs)]
@@ -90,8 +92,9 @@ class MultiKernelRates(Study):
                 "regret": Table("Regret to f, half squared losses", rows),
                 "costs": Table("Operations of one round", costs),
                 "exponents": Table("Fitted exponents", exponents),
+                "second_order": Table("Regret to the best forecaster, squared losses, one draw", _last(curves)),
             },
-            {"figure": lambda: plot_rates(rows, costs)},
+            {"figure": lambda: plot_rates(rows, costs), "second-order": lambda: plot_second_order(curves)},
             [*SENTENCES, *(_polynomial(name, costs) for name in COST_EXPONENTS)],
             shown=[
                 Table(
@@ -99,6 +102,10 @@ class MultiKernelRates(Study):
                     group="features", headed=True,
                 ),
                 Table("Fitted exponents, with standard errors", exponents, EXPONENT_COLUMNS),
+                Table(
+                    f"Regret to the best forecaster after {max(self.rounds):,} rounds, squared losses, one draw",
+                    _last(curves), SECOND_ORDER_COLUMNS,
+                ),
             ],
         )  # fmt: skip
 
@@ -106,19 +113,21 @@ class MultiKernelRates(Study):
         """Return the number m of features of each kernel for a horizon."""
         return int(np.ceil(np.sqrt(n_rounds))) if choice == ROOT else self.fixed
 
-    def measure(self, context: Context) -> dict[tuple[str, int], dict[str, np.ndarray]]:
-        """Return the regrets of the draws by choice of m and horizon, and by learner."""
+    def measure(self, context: Context) -> tuple[dict[tuple[str, int], dict[str, np.ndarray]], dict[str, np.ndarray]]:
+        """Return the regrets of the draws by choice of m and horizon, and by learner; and `second_order_run`."""
         cases = [(choice, T) for choice in (ROOT, FIXED) for T in sorted(self.rounds)]
         setting = (self.kernel, self.n_kernels, self.dimension)
-        samples = {}
-        with context.parts(len(cases)) as part:
+        samples, longest = {}, max(self.rounds)
+        single = (*setting, longest, self.n_frequencies(longest, ROOT), context.seed)
+        with context.parts(len(cases) + 1) as part:
             for choice, T in cases:
                 m = self.n_frequencies(T, choice)
                 samples[choice, T] = part(f"{choice}, T = {T}").compute_once(
                     (*setting, T, m, self.draws, context.seed),
                     lambda T=T, m=m: regrets(*setting, T, m, range(self.draws), context.seed),
                 )
-        return samples
+            curves = part("second order").compute_once(("second order", *single), lambda: second_order_run(*single))
+        return samples, curves
 
     def costs(self) -> list[dict[str, Any]]:
         """Return one row of operations for each learner, N and m."""
@@ -215,6 +224,19 @@ def _polynomial(name: str, costs: Sequence[Mapping[str, Any]]) -> str:
     return f"Operations of {name}, fitted: {a:.2f} {lead} + {b:.0f} N m."
 
 
+SECOND_ORDER_COLUMNS = (
+    Text("rule"),
+    Number("regret", form="{:.2f}"),
+    Number("bound", form="{:.2f}"),
+    Number("squares", "sum of squared\ninstantaneous regrets", "{:.2f}"),
+)
+
+
+def _last(curves: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
+    numbers = "regret", "bound", "squares"
+    return [{"rule": rule} | {name: float(curves[f"{rule}/{name}"][-1]) for name in numbers} for rule in SECOND_ORDER]
+
+
 def _exponent_row(of: str, learner: str, fit: Fit, i: int, theory: float) -> dict[str, Any]:
     numbers = {"exponent": fit.exponents[i], "standard_error": fit.errors[i], "theory": theory}
     finite = {name: float(value) if np.isfinite(value) else None for name, value in numbers.items()}
@@ -239,6 +261,24 @@ def fit_means(x: np.ndarray, samples: np.ndarray) -> Fit:
     without = np.array([fit_power([x], np.delete(samples, s, axis=1).mean(axis=1)).exponents[0] for s in range(n)])
     error = np.sqrt((n - 1) / n * np.sum((without - without.mean()) ** 2))
     return Fit(fit_power([x], samples.mean(axis=1)).exponents, np.array([error]))
+
+
+def plot_second_order(curves: Mapping[str, np.ndarray]) -> "Figure":
+    """Plot the regret of three rules to the best forecaster (solid) below their second-order bounds (dashed)."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.0, 4.4), layout="constrained")
+    axes = figure.subplots()
+    for i, rule in enumerate(SECOND_ORDER):
+        rounds = np.arange(1, len(curves[f"{rule}/regret"]) + 1)
+        axes.plot(rounds, curves[f"{rule}/regret"], color=COLOURS[i], lw=1.5, label=rule)
+        axes.plot(rounds, curves[f"{rule}/bound"], "--", color=COLOURS[i], lw=1.0)
+    axes.plot([], [], "--", color="0.4", lw=1.0, label="second-order bound of the run")
+    style_axes(axes, "round", "regret to the best of the VAW forecasters, squared losses")
+    axes.set_yscale("symlog", linthresh=1.0)
+    axes.set_xscale("log")
+    axes.legend(frameon=False, fontsize=9)
+    return figure
 
 
 def plot_rates(rows: Sequence[Mapping[str, Any]], costs: Sequence[Mapping[str, Any]]) -> "Figure":

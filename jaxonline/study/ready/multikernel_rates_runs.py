@@ -8,17 +8,23 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxonline import kernels
+from jaxonline import bounds, kernels
+from jaxonline.engines.expert_sequences import aggregate
+from jaxonline.engines.kernel_forecasts import expert_forecasts
 from jaxonline.engines.vaw_blocks import BLOCK_ROUNDS, scan_blocks
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.feedback import FullOracle
 from jaxonline.game.protocols import Specs
-from jaxonline.learners import VAW, MultiKernel
+from jaxonline.learners import BOA, VAW, MLPoly, MLProd, MultiKernel
 
 CONCATENATED, TWO_LEVELS, ONE = "concatenated VAW", "VAW2", "VAW, the comparator's kernel"
 CENTRES = 20  # the comparator f is a combination of so many kernel functions
 LABEL_NOISE = 0.5  # labels are f(x) + noise, uniform in [-LABEL_NOISE, LABEL_NOISE]
 Y_BOUND = 1.0 + LABEL_NOISE  # |f(x)| <= |f| k(x, x)^(1/2) = 1
+
+SECOND_ORDER: dict[str, Any] = {  # rule and bound
+    "ML-Poly": (MLPoly(), bounds.ml_poly), "ML-Prod": (MLProd(), bounds.ml_prod), "BOA": (BOA(), bounds.boa),
+}  # fmt: skip
 
 
 class Problem(NamedTuple):
@@ -75,6 +81,30 @@ def regrets(
     predictions = jax.tree.map(np.asarray, _play(frequencies, phases, X, y, own))
     own_losses = np.stack([(problem.f - problem.y) ** 2 for problem in problems]).sum(axis=1)
     return {name: (((p - np.asarray(y)) ** 2).sum(axis=1) - own_losses) / 2 for name, p in predictions.items()}
+
+
+def second_order_run(
+    family: str, n_kernels: int, dimension: int, n_rounds: int, n_frequencies: int, seed: int
+) -> dict[str, Float[np.ndarray, "T"]]:
+    """Return for one draw, by rule, the regret to the best VAW forecaster, its bound, and V, the sum of squares.
+
+    The rule combines the N forecasters, losses are squared errors, and the best forecaster is that after T rounds. Keys
+    are "rule/regret", "rule/bound" and "rule/squares".
+    """
+    members = dictionary_kernels(family, n_kernels)
+    problem = draw_problem(members[min(1, n_kernels - 1)], dimension, n_rounds, (seed, 0))
+    key = jax.random.fold_in(jax.random.key(seed), 0)
+    features = Dictionary.draw(key, members, dimension, n_frequencies, "cosine")
+    z = np.asarray(expert_forecasts(features, problem.X, problem.y, regularizer=1.0 / n_frequencies).vaw)
+    losses, curves = (z - problem.y[:, None]) ** 2, {}
+    best = int(losses.sum(axis=0).argmin())
+    for name, (rule, bound) in SECOND_ORDER.items():
+        own = (np.asarray(aggregate(rule, z, problem.y).predictions) - problem.y) ** 2
+        r = own[:, None] - losses
+        curves[f"{name}/regret"] = r[:, best].cumsum()
+        curves[f"{name}/bound"] = np.asarray(bound(r))[:, best]
+        curves[f"{name}/squares"] = (r[:, best] ** 2).cumsum()
+    return curves
 
 
 @jax.jit

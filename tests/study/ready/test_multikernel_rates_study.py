@@ -80,8 +80,11 @@ def test_regrets_equal_those_of_the_normal_equations():
 def test_regrets_have_the_rates_of_the_bounds_with_sqrt_T_features_only(tmp_path):
     report = SMALL.run(Context())
     names = {path.name for path in report.save(tmp_path)}
-    assert {"regret.csv", "costs.csv", "exponents.csv", "figure.png"} <= names
+    assert {"regret.csv", "costs.csv", "exponents.csv", "figure.png", "second_order.csv", "second-order.png"} <= names
     assert all(row["regret"] + 4 * row["standard_error"] < row["bound"] for row in report.tables["regret"].rows)
+    for row in report.tables["second_order"].rows:
+        assert row["regret"] < row["bound"]
+        assert row["squares"] > 0
     exponents = {(row["of"], row["learner"]): row for row in report.tables["exponents"].rows}
     for (of, _), row in exponents.items():
         if ROOT in of:
