@@ -86,7 +86,7 @@ def test_the_first_round_by_hand():
 
 
 def test_closed_forms_for_losses_in_the_unit_interval():
-    """ML-Poly: sqrt((2 + V) 2 K ln(1 + T)). ML-Prod: on these runs the bound is below that of Adapt-ML-Prod as published
+    """ML-Poly: sqrt((2 + V) 2 K ln(1 + T)). ML-Prod: on these runs the bound is below that of Adapt-ML-Prod
     (Gaillard, Stoltz and van Erven 2014, Corollary 4), which has the same order sqrt(V ln K) and larger constants."""
     K, T = 10, 2000
     for kind in ("coins", "gap", "blocks"):

@@ -17,7 +17,7 @@ from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.study import Context
 from jaxonline.study.ready.multikernel import MultiKernelTable, parse_seeds
 from jaxonline.study.ready.multikernel_draws import differences, draw_many, intervals
-from jaxonline.study.ready.multikernel_runs import run_set, scaled
+from jaxonline.study.ready.multikernel_runs import printed, run_set, scaled
 
 # MSE x 1000, mean of seeds 0 to 4: AR(4), Airfoil, Concrete; computed independently, from the published notebooks
 RIDGE = {
@@ -174,6 +174,35 @@ def files(tmp_path, monkeypatch):
     (tmp_path / "gaps.csv").write_text("\n".join([*lines[:3], ",1.0,2.0", *lines[4:]]) + "\n")
     np.savez(tmp_path / "flat.npz", X=np.ones((25, 2)), y=np.full(25, 7.0))
     return tmp_path
+
+
+def test_bias_and_naval_are_read_from_local_npz_files(tmp_path, monkeypatch):
+    """Made-up numbers in the shape of the sets; the printed column of the table belongs to either spelling."""
+    monkeypatch.delenv("JAXONLINE_DATA", raising=False)
+    rng = np.random.default_rng(0)
+    made = {"bias": rng.normal(size=(30, 21)), "naval": rng.normal(size=(25, 18))}
+    for name, rows in made.items():
+        np.savez(tmp_path / f"{name}.npz", X=rows[:, :-1], y=rows[:, -1])
+    loaded = MultiKernelTable(data=str(tmp_path), sets="Bias,Naval").load_sets()
+    assert [data.name for data in loaded] == ["Bias", "Naval"]
+    for data, rows in zip(loaded, made.values(), strict=True):
+        np.testing.assert_array_equal(data.X, rows[:, :-1])
+        np.testing.assert_array_equal(data.y, rows[:, -1])
+    assert [printed(data.name)["VAW2"] for data in loaded] == [4.09, 0.29]
+    np.savez(tmp_path / "naval.npz", X=rng.normal(size=(25, 4)), y=np.ones(25))
+    with pytest.raises(ValueError, match=r"Naval: must have the shape \(11934, 17\) or fewer rows .*naval.npz"):
+        MultiKernelTable(data=str(tmp_path), sets="Naval").load_sets()
+
+
+@pytest.mark.parametrize("name", ["Bias", "Naval"])
+def test_a_set_that_cannot_be_fetched_is_named_with_advice(name, monkeypatch):
+    def fail(*arguments, **options):
+        raise OSError("no network")
+
+    monkeypatch.delenv("JAXONLINE_DATA", raising=False)
+    monkeypatch.setattr("pooch.retrieve", fail)
+    with pytest.raises(OSError, match=f"{name}.* cannot be fetched from https.*no network.*give its folder as data"):
+        MultiKernelTable(sets=name).load_sets()
 
 
 @pytest.mark.long
