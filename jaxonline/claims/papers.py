@@ -135,7 +135,8 @@ PLACES: dict[str, list[Place]] = {
         Place("Eq. 21", "its rate for m = sqrt(T)", "bounds.vaw2 study.ready.multikernel_rates"),
         Place("Eq. 29, Eq. 30", "exponential weights over experts", "learners.EWA bounds.ewa"),
         Place("Theorem 3, Eq. 31", "exponential weights over truncated forecasters", "bounds.vaw_ewa"),
-        Place("remark after Theorem 3", "gradient descent on the features (OGD-EWA, OGD-OGD)", "learners.Raker"),
+        Place("remark after Theorem 3", "gradient descent on the features (OGD-EWA, OGD-OGD)",
+              "learners.Raker engines.kernel_competitors.two_level_descent"),
         Place("section 4", "the other combiners, Raker and OMKL-GF",
               "learners.Aggregating learners.BOA learners.MLPoly learners.MLProd learners.Raker learners.OMKLGF "
               "bounds.ml_poly bounds.ml_prod bounds.boa"),
