@@ -86,7 +86,7 @@ def aer_regret(
     """Bound on the expected regret of `learners.aer` and on the risk of its mean hypothesis (paper C, Theorem 2).
 
     The bound uses G = 8 (B x_bound + y_bound)^2 d x_norm^2 / k. The lambda of Theorem 2 is not optimal for the
-    constants of this bound; `value_for_regularizer` allows any lambda. (For one round that lambda is 0: erratum E43.)
+    constants of this bound; `value_for_regularizer` allows any lambda. (For one round that lambda is 0: erratum E45.)
     Footnote 4 replaces the order d / sqrt(k) by d x_norm / k. Since the regret is a mean, sqrt(d / k) x_norm suffices,
     which is smaller than both. This bound has that order, also in lambda.
 
@@ -159,7 +159,7 @@ def baseline_risk(
     """Bound on the Baseline's excess risk over the best predictor, with probability 1 - delta (paper C, Theorem 1).
 
     The bound holds for |x_i| <= 1, |y| <= 1 and the exact minimiser w. It has the order B (B + 1) where the theorem has
-    B^2, which is too small for B < 1 (erratum E38), and uses the paper's Lemma 3, corrected for k > 2 (E20).
+    B^2, which is too small for B < 1 (erratum E40), and uses the paper's Lemma 3, corrected for k > 2 (E20).
 
     Args:
         dimension: d.
@@ -175,7 +175,7 @@ def baseline_risk(
     """
     d, k, m, B, share = dimension, n_attributes, n_examples, float(radius), float(delta) / 4
     # |A - mean x x'| <= (d^2/k) sqrt(2 log(2 d^2/delta) / m) for every entry (Lemma 2): given the examples, an entry of
-    # one estimate of x x' is between 0 and (2 d^2/k) x_i x_j (erratum E39).
+    # one estimate of x x' is between 0 and (2 d^2/k) x_i x_j (erratum E41).
     quadratic = B**2 * d**2 / k * math.sqrt(2 * math.log(2 * d**2 / share) / m)
     # |b - mean y x| <= (d / sqrt(k)) sqrt(log(2 d/delta) / m) for every entry, by Hoeffding's inequality for all m k/2
     # pairs. Lemma 3 has d sqrt(2) / k for d / sqrt(k), from |v_i| <= 2 d/k. That holds for k = 2, where both are equal,

@@ -52,7 +52,7 @@ def quantile_of_excess_risk(n_examples: int, radius: float) -> float:
 @claim(
     "excess risk of the Baseline for B = 1/sqrt(m)",
     "C, Theorem 1",
-    erratum=38,
+    erratum=40,
     cost="exact",
     printed="violated",
     corrected="respected",
@@ -114,7 +114,7 @@ def _simulated_risk(form: str, options: SamplingOptions) -> Verification:
 @claim(
     "the largest entry of the Baseline's A",
     "C, Lemma 2",
-    erratum=39,
+    erratum=41,
     cost="exact",
     printed="violated",
     corrected="respected",
@@ -166,7 +166,7 @@ def _deviation_of_v(form: str, options: SamplingOptions) -> Verification:
 @claim(
     "minimiser of the regularised risk, d = 1",
     "C, Eq. 5",
-    erratum=40,
+    erratum=42,
     cost="exact",
     printed="biased",
     corrected="unbiased",
@@ -209,7 +209,7 @@ def _play_contrary_labels(n_examples: int, learner) -> jax.Array:
 @claim(
     "sum of <z_t, w_t> over 10,000 examples",
     "C, Eq. 7",
-    erratum=41,
+    erratum=43,
     cost="exact",
     printed="violated",
     corrected="respected",
@@ -224,7 +224,7 @@ def _sum_of_gradients(form: str, options: SamplingOptions) -> Verification:
 @claim(
     "w if the correlation matrix is the identity, ten examples",
     "C, footnote 2",
-    erratum=42,
+    erratum=44,
     cost="exact",
     printed="biased",
     corrected="unbiased",

@@ -62,7 +62,7 @@ def _play(learner: VAW, xs: jax.Array, ys: jax.Array) -> jax.Array:
 @claim(
     "regret of VAW on pairs (cos, sin)",
     "D, Eq. 12",
-    erratum=44,
+    erratum=46,
     cost="exact",
     printed="violated",
     corrected="respected",
@@ -101,7 +101,7 @@ def _rate_of_theorem_2(form: str, options: SamplingOptions) -> Verification:
 @claim(
     "VAW2 has the least error on every data set",
     "D, section 4",
-    erratum=45,
+    erratum=47,
     cost="exact",
     printed="violated",
     corrected="respected",
@@ -125,7 +125,7 @@ def quotients(extra: float) -> np.ndarray:
 @claim(
     "E |w^|^2 and the norm of f, one feature",
     "D, Lemma 1",
-    erratum=46,
+    erratum=48,
     cost="exact",
     printed="biased",
     corrected="unbiased",
@@ -139,7 +139,7 @@ def _norm(form: str, options: SamplingOptions) -> Verification:
 @claim(
     "weights of exponential weights in round 3",
     "D, Eq. 29",
-    erratum=48,
+    erratum=50,
     cost="exact",
     printed="biased",
     corrected="unbiased",
@@ -163,7 +163,7 @@ def _lag(form: str, options: SamplingOptions) -> Verification:
 @claim(
     "innovations of the series AR(4) of Table 2",
     "D, Eq. 32",
-    erratum=49,
+    erratum=51,
     cost="exact",
     printed="violated",
     corrected="respected",

@@ -19,7 +19,7 @@ PRINTED_TABLE_2 = {  # D, Table 2: mean squared errors times 1000 of the algorit
 
 
 def printed_vaw_of_pairs(features: Features, w_norm: float, y_bound: float, n_rounds: int, regularizer: float) -> float:
-    """E44, D Eq. 12: the bound for m features, which the paper also claims for pairs (cos, sin), of norm sqrt(2 m).
+    """E46, D Eq. 12: the bound for m features, which the paper also claims for pairs (cos, sin), of norm sqrt(2 m).
 
     Pairs of m frequencies have 2 m weights and the norm sqrt(m).
     """
@@ -28,11 +28,11 @@ def printed_vaw_of_pairs(features: Features, w_norm: float, y_bound: float, n_ro
 
 
 def printed_ewa_weights(losses: Float[ArrayLike, "T K"], eta: float) -> np.ndarray:
-    """E48, D Eq. 29: the weights of the last round T, with the losses of rounds 2 to T; those of 1 to T - 1 are right.
+    """E50, D Eq. 29: the weights of the last round T, with the losses of rounds 2 to T; those of 1 to T - 1 are right.
 
     At the time of the prediction the loss of round T is unknown.
     """
     return special.softmax(-eta * np.asarray(losses, float)[1:].sum(axis=0))
 
 
-PRINTED_LAGS = (0.1, 0.2, -0.3, 0.5)  # E49, D Eq. 32: coefficients of x_(t-1), ..., x_(t-4); reversed, they are right
+PRINTED_LAGS = (0.1, 0.2, -0.3, 0.5)  # E51, D Eq. 32: coefficients of x_(t-1), ..., x_(t-4); reversed, they are right

@@ -29,6 +29,9 @@ from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 
+IndexLaw = Literal["l1", "l2"]
+"""Distribution of the indices for <w, x>: proportional to |w_i| or to w_i^2."""
+
 
 class AttributeIndices(NamedTuple):
     """Observed indices: `subset` [k/2], distinct, for the estimate of x; `weighted` [k/2], with repeats, for <w, x>."""
@@ -64,7 +67,7 @@ class AttributeGradient:
     """
 
     n_attributes: EvenCount = static()
-    law: Literal["l1", "l2"] = static(default="l1")
+    law: IndexLaw = static(default="l1")
     loss: ClassVar[Loss] = Squared()
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
@@ -80,7 +83,7 @@ class AttributeGradient:
         half = self.n_attributes // 2
         _check_half(half, len(w))
         return AttributeIndices(
-            uniform_subset(subset_key, len(w), half), weighted_indices(weighted_key, self._weights(w), half)
+            uniform_subset(subset_key, len(w), half), weighted_indices(weighted_key, index_weights(w, self.law), half)
         )
 
     def gradient(
@@ -92,14 +95,9 @@ class AttributeGradient:
         x_weighted: Float[Array, "half"],
     ) -> Float[Array, "d"]:
         """Estimate the gradient at w from the label y and the values of x at the subset and at the weighted indices."""
-        d, half = len(w), self.n_attributes // 2
-        v = jnp.zeros(d, x_subset.dtype).at[indices.subset].add(d / half * x_subset)
-        w_weighted = w[indices.weighted]
-        if self.law == "l1":
-            scale = jnp.sign(w_weighted) * jnp.sum(jnp.abs(w))
-        else:
-            scale = jnp.where(w_weighted == 0, 0.0, jnp.sum(w * w) / jnp.where(w_weighted == 0, 1.0, w_weighted))
-        return 2 * (jnp.mean(scale * x_weighted) - y) * v
+        v = estimate_instance(indices.subset, x_subset, len(w))
+        y_hat = jnp.mean(estimate_predictions(w, indices.weighted, x_weighted, self.law))
+        return 2 * (y_hat - y) * v
 
     def support(self, w: ArrayLike, x: ArrayLike, y: float) -> list[tuple[float, np.ndarray]]:
         """List (probability, value) of all outcomes in float64; raise a ValueError for over about a million."""
@@ -107,8 +105,7 @@ class AttributeGradient:
         d, half = len(w), self.n_attributes // 2
         _check_half(half, d)
         check_enumerable(math.comb(d, half) * d**half)
-        weights = np.asarray(np.abs(w) if self.law == "l1" else w * w)
-        weights = weights / weights.sum() if weights.any() else np.full(d, 1 / d)
+        weights = index_probabilities(w, self.law)
         subsets = list(itertools.combinations(range(d), half))
         pairs = list(itertools.product(subsets, itertools.product(np.flatnonzero(weights), repeat=half)))
         subset, weighted = (np.array([pair[i] for pair in pairs], np.int32) for i in (0, 1))
@@ -117,8 +114,33 @@ class AttributeGradient:
             values = np.asarray(run_compiled(_gradients, self, w, x, y, outcomes))
         return list(zip(np.prod(weights[weighted], axis=1) / len(subsets), values, strict=True))
 
-    def _weights(self, w: Float[Array, "d"]) -> Float[Array, "d"]:
-        return jnp.abs(w) if self.law == "l1" else w * w
+
+def index_weights(w: Float[Array, "d"], law: IndexLaw) -> Float[Array, "d"]:
+    """Return numbers that are proportional to the probabilities of the indices for <w, x>."""
+    return jnp.abs(w) if law == "l1" else w * w
+
+
+def index_probabilities(w: Float[np.ndarray, "d"], law: IndexLaw) -> Float[np.ndarray, "d"]:
+    """Return the probabilities of the indices for <w, x> in float64; uniform if w = 0."""
+    weights = np.abs(w) if law == "l1" else w * w
+    return weights / weights.sum() if weights.any() else np.full(len(w), 1 / len(w))
+
+
+def estimate_instance(subset: Int[Array, "h"], x_subset: Float[Array, "h"], d: int) -> Float[Array, "d"]:
+    """Return v, an estimate of x: (d / h) x_j for the h indices j of a uniform subset, 0 elsewhere."""
+    return jnp.zeros(d, x_subset.dtype).at[subset].add(d / len(subset) * x_subset)
+
+
+def estimate_predictions(
+    w: Float[Array, "d"], weighted: Int[Array, "n"], x_weighted: Float[Array, "n"], law: IndexLaw
+) -> Float[Array, "n"]:
+    """Return an estimate of <w, x> from each attribute of `weighted`: sgn(w_i) |w|_1 x_i, or (|w|^2 / w_i) x_i."""
+    w_weighted = w[weighted]
+    if law == "l1":
+        scale = jnp.sign(w_weighted) * jnp.sum(jnp.abs(w))
+    else:
+        scale = jnp.where(w_weighted == 0, 0.0, jnp.sum(w * w) / jnp.where(w_weighted == 0, 1.0, w_weighted))
+    return scale * x_weighted
 
 
 def _gradients(

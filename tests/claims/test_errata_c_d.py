@@ -1,4 +1,4 @@
-"""Errata E38 to E50 of papers C and D, and the game of Theorem 3 of paper C, against independent programs."""
+"""Errata E40 to E52 of papers C and D, and the game of Theorem 3 of paper C, against independent programs."""
 
 import itertools
 import math
@@ -24,7 +24,7 @@ ONE = default_mesh(jax.devices()[:1])
 
 
 def test_excess_risk_for_small_balls_exceeds_every_multiple_of_the_printed_rate():
-    """E38: 11.6, 116 and 1155 times (d B)^2/k sqrt(ln(d/delta)/m); the probability is exact."""
+    """E40: 11.6, 116 and 1155 times (d B)^2/k sqrt(ln(d/delta)/m); the probability is exact."""
     ratios = []
     for m in (10**2, 10**4, 10**6):
         B = m**-0.5
@@ -78,8 +78,8 @@ def test_simulated_risk_equals_numpy():
 
 
 def test_entries_of_the_baselines_estimates():
-    """E39, and the tails of Lemmas 2 and 3: a bound with four times the exponent is exceeded."""
-    printed, right = run_claims("entry of the Baseline's A (E39)", mesh=ONE)
+    """E41, and the tails of Lemmas 2 and 3: a bound with four times the exponent is exceeded."""
+    printed, right = run_claims("entry of the Baseline's A (E41)", mesh=ONE)
     assert (printed.verification.bias, right.verification.bias) == (1.0, 0.0)
     two, law = np.array([0.0, 9.0]), np.array([8, 1]) / 9
     once = theorems.largest_tail_ratio(two, law, 1.0, 4 / 162)
@@ -92,7 +92,7 @@ def test_entries_of_the_baselines_estimates():
 
 
 def test_sum_of_gradients_against_labels_that_contradict():
-    """E41: 514.44 of AER by a loop."""
+    """E43: 514.44 of AER by a loop."""
     m, w, total = 10_000, 0.0, 0.0
     rate = 2 * math.sqrt(math.log(m) / (2 * m))
     for t in range(1, m + 1):
@@ -186,7 +186,7 @@ def test_best_strategy_of_two_arms_is_the_best_of_all_trees():
 
 
 def test_regret_on_pairs_equals_numpy():
-    """E44: 3.446, above ln(201)/2 and below ln(51); two weights for one frequency."""
+    """E46: 3.446, above ln(201)/2 and below ln(51); two weights for one frequency."""
     z = np.tile(np.eye(2), (50, 1))
     y = np.tile([1.0, 1.0, -1.0, -1.0], 25)
     S, s, loss = np.eye(2), np.zeros(2), 0.0
@@ -201,7 +201,7 @@ def test_regret_on_pairs_equals_numpy():
 
 
 def test_other_representations_have_other_norms():
-    """E46: the function is the same, cos(omega (x - 0)) for each omega, and the mean square of gamma/p is not."""
+    """E48: the function is the same, cos(omega (x - 0)) for each omega, and the mean square of gamma/p is not."""
     b = 2 * np.pi * np.arange(64) / 64
     for angle in (0.0, 0.7, 2.0):
         for extra in (0.0, 1.0, -3.0):
@@ -211,13 +211,13 @@ def test_other_representations_have_other_norms():
 
 
 def test_printed_weights_ignore_the_first_loss():
-    """E48."""
+    """E50."""
     losses, right = np.array([[9.0, 0.0], [0.0, 1.0], [2.0, 0.0]]), np.exp([-2.0, -1.0])
     assert printed_ewa_weights(losses, 1.0) == pytest.approx(right / right.sum())
 
 
 def test_printed_series_is_another_one():
-    """E49: roots 0.971 and 0.727, variances 2.37 and 1.33, by the Lyapunov equation."""
+    """E51: roots 0.971 and 0.727, variances 2.37 and 1.33, by the Lyapunov equation."""
     for lags, root, variance in ((PRINTED_LAGS, 0.971, 2.373), (PRINTED_LAGS[::-1], 0.727, 1.331)):
         companion = np.vstack([lags, np.eye(4)[:3]])
         assert max(abs(np.linalg.eigvals(companion))) == pytest.approx(root, abs=5e-4)
@@ -227,11 +227,11 @@ def test_printed_series_is_another_one():
 
 
 def test_printed_table_has_other_winners_on_one_set():
-    """E45: the better VAW2 is the first or second of all algorithms on the real sets, and fifth on AR(4)."""
+    """E47: the better VAW2 is the first or second of all algorithms on the real sets, and fifth on AR(4)."""
     places = {name: sorted(errors).index(min(errors[:2])) for name, errors in PRINTED_TABLE_2.items()}
     assert places == {"AR(4)": 5, "Airfoil": 0, "Bias correction": 0, "Concrete": 0, "Naval": 0}
 
 
 def test_numbers_and_papers():
-    later = [(one.number, one.paper) for one in ERRATA if one.number > 37]
-    assert later == [*((n, "C") for n in range(38, 44)), *((n, "D") for n in range(44, 51))]
+    later = [(one.number, one.paper) for one in ERRATA if one.paper in "CD" and one.number > 39]
+    assert later == [*((n, "C") for n in range(40, 46)), *((n, "D") for n in range(46, 53))]

@@ -78,7 +78,7 @@ def test_the_published_table_is_reproduced_to_its_last_digit(tables, name):
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "last"), some([("Airfoil", 742), ("Concrete", 128)], ("Concrete", 128)))
 def test_vaw2_is_not_the_lowest_curve_throughout(name, last):
-    """E45: the curves of Figure 1 without VAW2-truncated, BOA and ML-Poly, as in the paper."""
+    """E47: the curves of Figure 1 without VAW2-truncated, BOA and ML-Poly, as in the paper."""
     if not os.environ.get("JAXONLINE_DATA"):
         pytest.skip("needs real data: set JAXONLINE_DATA")
     study = MultiKernelTable(sets=name)
