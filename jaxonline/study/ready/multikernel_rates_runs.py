@@ -27,7 +27,7 @@ SECOND_ORDER: dict[str, Any] = {  # rule and bound
 }  # fmt: skip
 
 
-class Problem(NamedTuple):
+class RegressionProblem(NamedTuple):
     """Instances X [T, d], values of the comparator f [T], and labels y [T]."""
 
     X: np.ndarray
@@ -41,14 +41,14 @@ def dictionary_kernels(name: str, n_kernels: int) -> list[Any]:
     return [family(2.0 ** (i - 2)) for i in range(n_kernels)]
 
 
-def draw_problem(kernel: Any, dimension: int, n_rounds: int, seed: tuple[int, ...]) -> Problem:
+def draw_problem(kernel: Any, dimension: int, n_rounds: int, seed: tuple[int, ...]) -> RegressionProblem:
     """Draw instances uniform in [0, 1]^d, and a comparator f of norm 1 in the RKHS of the kernel."""
     rng = np.random.default_rng(seed)
     centres, coefficients = rng.uniform(size=(CENTRES, dimension)), rng.normal(size=CENTRES)
     X, noise = rng.uniform(size=(n_rounds, dimension)), rng.uniform(-LABEL_NOISE, LABEL_NOISE, n_rounds)
     coefficients /= np.sqrt(coefficients @ _gram(kernel, centres, centres) @ coefficients)
     f = _gram(kernel, X, centres) @ coefficients
-    return Problem(X, f, f + noise)
+    return RegressionProblem(X, f, f + noise)
 
 
 def _gram(kernel: Any, X: np.ndarray, Z: np.ndarray) -> np.ndarray:

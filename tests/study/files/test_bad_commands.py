@@ -189,6 +189,7 @@ FIELDS = {
     },
     "reproduce multikernel-rates": {
         "--rounds 256": "--rounds ... got 1",
+        "--n-kernels 1": "--n-kernels ... got 1",
         "--rounds 256,256": "--rounds ... distinct",
         "--cost-kernels 4": "--cost-kernels ... got 1",
         "--rounds 256,8": "--rounds ... got 8",
