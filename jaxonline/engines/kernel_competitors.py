@@ -14,10 +14,12 @@ from scipy import linalg
 from jaxonline.engines.vaw_blocks import Forecasts, forecast
 from jaxonline.learners.kernels.raker import descend_each_kernel
 from jaxonline.parameters import check
+from jaxonline.parameters.citations import cites
 
 MAX_EXACT_ROUNDS = 10_000
 
 
+@cites("vovk2001competitive", "azoury2001relative")
 def exact_forecasts(gram: Float[np.ndarray, "T T"], y: Float[np.ndarray, "T"], regularizer: float = 1.0) -> Forecasts:
     """Return online kernel ridge regression and VAW with an exact kernel, from one Cholesky factor of all rounds.
 
@@ -63,6 +65,7 @@ def nystroem_forecasts(
     return forecast(features, y, regularizer=regularizer)[0]
 
 
+@cites("kivinen2004online")
 def budgeted_forecasts(
     gram: Float[np.ndarray, "T T"], y: Float[np.ndarray, "T"], step: float, budget: int, penalty: float = 0.0
 ) -> Float[np.ndarray, "T"]:
