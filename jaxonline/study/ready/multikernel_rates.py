@@ -274,8 +274,7 @@ def plot_second_order(curves: Mapping[str, np.ndarray]) -> "Figure":
         axes.plot(rounds, curves[f"{rule}/regret"], color=COLOURS[i], lw=1.5, label=rule)
         axes.plot(rounds, curves[f"{rule}/bound"], "--", color=COLOURS[i], lw=1.0)
     axes.plot([], [], "--", color="0.4", lw=1.0, label="second-order bound of the run")
-    style_axes(axes, "round", "regret to the best of the VAW forecasters, squared losses")
-    axes.set_yscale("symlog", linthresh=1.0)
+    style_axes(axes, "round", "regret to the best forecaster, squared losses")
     axes.set_xscale("log")
     axes.legend(frameon=False, fontsize=9)
     return figure
