@@ -23,7 +23,7 @@ STUDIES = {
     "A": ("noisy-kernels", "noisy-generalisation", "copies", "impossibility", "variance"),
     "B": ("quickstart", "gaussian-noise", "radial-kernels"),
     "C": ("attributes", "attribute-targets"),
-    "D": ("multikernel",),
+    "D": ("multikernel", "multikernel-rates"),
     "E": ("mistakes", "experts", "perceptron", "bandits"),
 }
 

@@ -1,12 +1,13 @@
 """Regret and mistake bounds of theorems as numbers, with the step sizes that they prescribe.
 
 The modules are `linear` (linear predictors, with `moments` of data and noise), `convex` (other gradient descent),
-`adaptive_steps` (steps 1/t and AdaGrad), `classifiers` (mistakes of classifiers), `experts` (expert advice), `bandits`,
-`combinatorial` (bandits with sets of arms), `duelling` (bandits with pairs of arms), `best_arm` (identification of the
-best arm), `delayed` (late answers), `sleeping` (arms and experts that are not always available), `noisy_kernels`
-(kernels with any noise), `gaussian_noise` (kernels with Gaussian noise), `multikernel` (multi-kernel least squares),
-`attributes` (a few attributes of each instance), `attribute_gradients` (the same with other losses, and exponentiated
-gradient), `high_probability` (bounds that hold with high probability) and `conformal` (coverage of prediction sets).
+`adaptive_steps` (steps 1/t and AdaGrad), `classifiers` (mistakes of classifiers), `experts` (expert advice),
+`second_order` (the same, from a run's regrets), `bandits`, `combinatorial` (bandits with sets of arms), `duelling`
+(bandits with pairs of arms), `best_arm` (identification of the best arm), `delayed` (late answers), `sleeping` (arms
+and experts that are not always available), `noisy_kernels` (kernels with any noise), `gaussian_noise` (kernels with
+Gaussian noise), `multikernel` (multi-kernel least squares), `attributes` (a few attributes of each instance),
+`attribute_gradients` (the same with other losses, and exponentiated gradient), `high_probability` (bounds that hold
+with high probability) and `conformal` (coverage of prediction sets).
 """
 
 from jaxonline.bounds.adaptive_steps import AdaGradBound, LogarithmicBound, adagrad, strongly_convex
@@ -59,6 +60,7 @@ from jaxonline.bounds.moments import MomentBounds, moment_bounds
 from jaxonline.bounds.multikernel import Features, aggregating, concatenated, ewa, vaw, vaw2, vaw_ewa
 from jaxonline.bounds.noisy_kernels import factor_moment, noisy_kernel, noisy_kernel_geometric, unbiased_steps
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
+from jaxonline.bounds.second_order import boa, ml_poly, ml_prod
 from jaxonline.bounds.sleeping import sleeping_exp3, sleeping_hedge, sleeping_ucb1
 
 __all__ = [
@@ -82,6 +84,7 @@ __all__ = [
     "attribute_exponentiated_regret",
     "attribute_series_regret",
     "baseline_risk",
+    "boa",
     "bold",
     "concatenated",
     "cucb",
@@ -112,6 +115,8 @@ __all__ = [
     "largest_estimate",
     "minimax",
     "mirror_descent",
+    "ml_poly",
+    "ml_prod",
     "moment_bounds",
     "moss",
     "noisy_kernel",

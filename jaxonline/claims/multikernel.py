@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxonline.bounds import Features, concatenated, vaw, vaw2
+from jaxonline.bounds import Features, boa, concatenated, ml_poly, ml_prod, vaw, vaw2
 from jaxonline.claims.printed_multikernel import (
     PRINTED_LAGS,
     PRINTED_TABLE_2,
@@ -23,7 +23,7 @@ from jaxonline.datasets import ar4
 from jaxonline.estimators.fourier import FourierFeatures
 from jaxonline.feedback import FullOracle
 from jaxonline.game import Specs
-from jaxonline.learners import EWA, VAW
+from jaxonline.learners import BOA, EWA, VAW, MLPoly, MLProd
 from jaxonline.linalg.programs import run_compiled
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound
@@ -111,6 +111,34 @@ def _best_on_all_sets(form: str, options: SamplingOptions) -> Verification:
     tables = [errors for name, errors in PRINTED_TABLE_2.items() if form == "printed" or name != "AR(4)"]
     ratios = [min(errors[:2]) / min(errors[2:]) for errors in tables]
     return bound(max(ratios), 1.0, note="the largest ratio of VAW2's error to the least other one")
+
+
+def regret_over_bound(rule: Any, theorem: Callable, n_experts: int = 5, n_rounds: int = 300) -> float:
+    """Return the largest ratio of regret and second-order bound, over rounds and experts.
+
+    In each round the expert with the largest weight has the loss 1, and the others have the loss 0.
+    """
+
+    def run_round(state, _):
+        weights = rule.weights(state)
+        losses = (jnp.arange(n_experts) == jnp.argmax(weights)).astype(weights.dtype)
+        own = weights @ losses
+        return rule.update(state, losses, own), own - losses
+
+    def regrets_of(first):
+        return jax.lax.scan(run_round, first, None, length=n_rounds)[1]
+
+    with jax.enable_x64(True):
+        regrets = np.asarray(jax.jit(regrets_of)(rule.init(n_experts, jnp.float64)))
+    return float(np.max(np.cumsum(regrets, axis=0) / theorem(regrets)))
+
+
+@claim("second-order bounds of ML-Poly, ML-Prod and BOA", "D, section 4", cost="exact", improved="respected")
+def _second_order(form: str, options: SamplingOptions) -> Verification:
+    """The bounds of Gaillard, Stoltz, van Erven and of Wintenberger, for the rates of `opera`, against an adversary."""
+    rules = (MLPoly(), ml_poly), (MLProd(), ml_prod), (BOA(), boa)
+    ratio = max(regret_over_bound(rule, theorem) for rule, theorem in rules)
+    return bound(ratio, 1.0, note="the largest ratio of a regret to its bound")
 
 
 def quotients(extra: float) -> np.ndarray:

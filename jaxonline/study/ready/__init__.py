@@ -17,6 +17,7 @@ STUDY_GROUPS = {
         "errors-in-variables": "jaxonline.study.ready.errors_in_variables:ErrorsInVariables",
         "impossibility": "jaxonline.study.ready.impossibility:Impossibility",
         "multikernel": "jaxonline.study.ready.multikernel:MultiKernelTable",
+        "multikernel-rates": "jaxonline.study.ready.multikernel_rates:MultiKernelRates",
         "attributes": "jaxonline.study.ready.attributes:FewAttributes",
         "attribute-targets": "jaxonline.study.ready.attribute_targets:AttributeTargets",
     },

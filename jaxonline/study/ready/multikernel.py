@@ -18,6 +18,7 @@ from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.study import Context, Report, Study
+from jaxonline.study.ready import multikernel_competitors as others
 from jaxonline.study.ready import multikernel_draws as many
 from jaxonline.study.ready import multikernel_figures as figures
 from jaxonline.study.ready.multikernel_runs import SetResult, printed, run_set_once, scaled
@@ -81,6 +82,9 @@ class MultiKernelTable(Study):
     target: str | int | None = Field(None, description="Column of the target in CSV files, by name or number.")
     impute: Literal["mean", "median"] | None = Field(None, description="Fill gaps with the column's mean or median.")
     draws: int = Field(0, ge=0, le=1_000_000, description="Draws of the features by JAX, to compare algorithms.")
+    competitors: bool = Field(
+        False, description="Also run exact kernels, Nystroem features, NORMA with a budget, and OGD-OGD."
+    )
     sampler: Literal["correct", "published"] = Field("correct", description="Sampler of OMKL-GF.")
     dtype: Literal["float64", "float32"] = Field(
         "float64", description="float64, or float32 to show its rounding errors."
@@ -88,7 +92,7 @@ class MultiKernelTable(Study):
 
     def run(self, context: Context) -> Report:
         loaded, is_float32 = self.load_sets(), self.dtype == "float32"
-        with jax.enable_x64(True), context.parts(len(loaded) * (1 + is_float32 + (self.draws > 0))) as part:
+        with jax.enable_x64(True), context.parts(len(loaded) * self._parts()) as part:
             results = [self.run_set(data, part(data.name), self.dtype) for data in loaded]
             exact = [self.run_set(data, part(f"{data.name} in float64"), "float64") for data in loaded if is_float32]
             draws = [
@@ -96,8 +100,15 @@ class MultiKernelTable(Study):
                 for name, X, y in loaded
                 if self.draws
             ]
+            rivals = [self.run_rivals(data, part(f"{data.name}, others")) for data in loaded if self.competitors]
         kind = "vaw" if self.forward else "ridge"
         tables = {"table": Table("multi-kernel online least squares", _rows(results))}
+        shown = [_shown(results)]
+        if rivals:
+            rows = others.competitor_rows(rivals)
+            tables["competitors"] = Table("learners outside the paper's table", rows)
+            title = "mean squared error x 1000 of learners outside the table, steps not tuned"
+            shown.append(Table(title, rows, others.COLUMNS, group="set", headed=True))
         plots = {"running": lambda: figures.running(results, kind), "weights": lambda: figures.weights(results, kind)}
         if draws:
             tables["draws"] = Table("mean squared errors over the draws", many.interval_rows(draws))
@@ -110,7 +121,7 @@ class MultiKernelTable(Study):
             plots,
             lines,
             numbers={result.name: result.by_algorithm() for result in results},
-            shown=[_shown(results)],
+            shown=shown,
         )
 
     def load_sets(self) -> list[datasets.DataSet]:
@@ -122,6 +133,15 @@ class MultiKernelTable(Study):
             if loaded[-1].name in [other.name for other in loaded[:-1]]:
                 raise ArgumentError("sets", f"must have different names (got {loaded[-1].name!r} twice)")
         return loaded
+
+    def _parts(self) -> int:
+        return 1 + (self.dtype == "float32") + (self.draws > 0) + self.competitors
+
+    def run_rivals(self, data: datasets.DataSet, context: Context) -> others.Errors:
+        """Run the learners outside the table on one data set, in float64."""
+        X, y = scaled(data.X, data.y)
+        frequencies = np.stack([Dictionary.published(seed, X.shape[1]).frequencies for seed in self.seeds])
+        return others.run_competitors(context, data.name, X, y, frequencies)
 
     def run_set(self, data: datasets.DataSet, context: Context, dtype: str) -> SetResult:
         """Run all algorithms on one data set, with one dictionary of random features per seed."""

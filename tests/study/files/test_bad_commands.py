@@ -187,6 +187,15 @@ FIELDS = {
         "--sets table.csv --target 9": "table.csv has no column 9",
         "--sets file": "--sets",
     },
+    "reproduce multikernel-rates": {
+        "--rounds 256": "--rounds ... got 1",
+        "--n-kernels 1": "--n-kernels ... got 1",
+        "--rounds 256,256": "--rounds ... distinct",
+        "--cost-kernels 4": "--cost-kernels ... got 1",
+        "--rounds 256,8": "--rounds ... got 8",
+        "--kernel nonsense": "--kernel ... got nonsense",
+        "--draws 2": "--draws ... got 2",
+    },
 }
 TABLE = {
     **ON_TOP,

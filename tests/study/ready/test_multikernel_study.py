@@ -13,11 +13,12 @@ from tiers import some
 
 from jaxonline.engines.kernel_forecasts import expert_forecasts
 from jaxonline.engines.vaw_blocks import forecast
-from jaxonline.estimators.dictionary import Dictionary
+from jaxonline.estimators.dictionary import Dictionary, published_kernels
 from jaxonline.study import Context
 from jaxonline.study.ready.multikernel import MultiKernelTable, parse_seeds
+from jaxonline.study.ready.multikernel_competitors import mean_kernel
 from jaxonline.study.ready.multikernel_draws import differences, draw_many, intervals
-from jaxonline.study.ready.multikernel_runs import run_set, scaled
+from jaxonline.study.ready.multikernel_runs import printed, run_set, scaled
 
 # MSE x 1000, mean of seeds 0 to 4: AR(4), Airfoil, Concrete; computed independently, from the published notebooks
 RIDGE = {
@@ -176,6 +177,35 @@ def files(tmp_path, monkeypatch):
     return tmp_path
 
 
+def test_bias_and_naval_are_read_from_local_npz_files(tmp_path, monkeypatch):
+    """Made-up numbers in the shape of the sets; the printed column of the table belongs to either spelling."""
+    monkeypatch.delenv("JAXONLINE_DATA", raising=False)
+    rng = np.random.default_rng(0)
+    made = {"bias": rng.normal(size=(30, 21)), "naval": rng.normal(size=(25, 18))}
+    for name, rows in made.items():
+        np.savez(tmp_path / f"{name}.npz", X=rows[:, :-1], y=rows[:, -1])
+    loaded = MultiKernelTable(data=str(tmp_path), sets="Bias,Naval").load_sets()
+    assert [data.name for data in loaded] == ["Bias", "Naval"]
+    for data, rows in zip(loaded, made.values(), strict=True):
+        np.testing.assert_array_equal(data.X, rows[:, :-1])
+        np.testing.assert_array_equal(data.y, rows[:, -1])
+    assert [printed(data.name)["VAW2"] for data in loaded] == [4.09, 0.29]
+    np.savez(tmp_path / "naval.npz", X=rng.normal(size=(25, 4)), y=np.ones(25))
+    with pytest.raises(ValueError, match=r"Naval: must have the shape \(11934, 17\) or fewer rows .*naval.npz"):
+        MultiKernelTable(data=str(tmp_path), sets="Naval").load_sets()
+
+
+@pytest.mark.parametrize("name", ["Bias", "Naval"])
+def test_a_set_that_cannot_be_fetched_is_named_with_advice(name, monkeypatch):
+    def fail(*arguments, **options):
+        raise OSError("no network")
+
+    monkeypatch.delenv("JAXONLINE_DATA", raising=False)
+    monkeypatch.setattr("pooch.retrieve", fail)
+    with pytest.raises(OSError, match=f"{name}.* cannot be fetched from https.*no network.*give its folder as data"):
+        MultiKernelTable(sets=name).load_sets()
+
+
 @pytest.mark.long
 def test_sets_are_read_from_files_with_target_and_imputation(files):
     """.npz and CSV, a target by name, gaps imputed when asked for, equal targets, names as keys, both columns."""
@@ -264,3 +294,32 @@ def test_seeds_are_parsed_from_numbers_lists_and_ranges():
     texts = ("3", "0,4", "2-4", "7,")
     assert [parse_seeds(text) for text in texts] == [[0, 1, 2], [0, 4], [2, 3, 4], [7]]
     assert MultiKernelTable(seeds=["0", "2-3"]).seeds == MultiKernelTable(seeds=[0, 2, 3]).seeds == (0, 2, 3)
+
+
+@pytest.mark.long
+def test_competitors_are_added_on_request_and_change_nothing_else(files):
+    """The exact kernel against the formula of kernel ridge regression, with the mean of the published kernels."""
+    fields = {"data": [files / "mine.npz"], "seeds": "1"}
+    plain = MultiKernelTable(**fields).run(Context())
+    report = MultiKernelTable(competitors=True, **fields).run(Context())
+    assert "competitors" not in plain.tables
+    assert report.tables["table"].rows == plain.tables["table"].rows
+    rows = {row["algorithm"]: row for row in report.tables["competitors"].rows}
+    assert list(rows) == ["exact kernel", "NORMA, 100 points", "Nystroem, 100 landmarks", "OGD-OGD"]
+    X, y = problem()
+    K = mean_kernel(X, X)
+    errors = [
+        (K[t, :t] @ np.linalg.solve(K[:t, :t] + np.eye(t), y[:t]) - y[t]) ** 2 if t else y[0] ** 2
+        for t in range(len(y))
+    ]
+    assert rows["exact kernel"]["ridge"] == pytest.approx(1e3 * np.mean(errors), rel=1e-9)
+    # as many landmarks as rounds: the same kernel
+    assert rows["Nystroem, 100 landmarks"]["ridge"] == pytest.approx(rows["exact kernel"]["ridge"], rel=1e-4)
+    assert "| OGD-OGD |" in report.shown[1].markdown()
+
+
+def test_the_mean_kernel_is_the_mean_of_the_published_kernels():
+    X, _ = problem(5)
+    with jax.enable_x64(True):
+        expected = np.mean([[[k(a, b) for b in X] for a in X] for k in published_kernels()], axis=0)
+    np.testing.assert_allclose(mean_kernel(X, X), expected, rtol=1e-9)
