@@ -304,7 +304,7 @@ def few_pixels(algorithm: str, n_attributes: int, dimension: int, seed: int) -> 
 
     def run(X: jax.Array, y: jax.Array, rows: np.ndarray, parameters: Pairs, ends: tuple[int, ...]) -> jax.Array:
         rates, radii = np.array(parameters).T
-        return play_streams(algorithm, X, y, rows, key, rates, radii, n_attributes, ends, dimension)  # type: ignore[arg-type]
+        return play_streams(algorithm, X, y, rows, key, rates, radii, n_attributes, ends, dimension).average  # type: ignore[arg-type]
 
     return run
 
