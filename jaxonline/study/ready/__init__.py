@@ -15,6 +15,7 @@ STUDY_GROUPS = {
         "impossibility": "jaxonline.study.ready.impossibility:Impossibility",
         "multikernel": "jaxonline.study.ready.multikernel:MultiKernelTable",
         "attributes": "jaxonline.study.ready.attributes:FewAttributes",
+        "attributes-protocol": "jaxonline.study.ready.attributes_protocol:AttributesProtocol",
     },
     "play": {
         "experts": "jaxonline.study.ready.games.experts:Experts",

@@ -33,7 +33,7 @@ def explain(
         for pair in pairs:
 
             def compute(pair: tuple[int, int] = pair) -> dict[str, np.ndarray]:
-                split = digits.split_pair(X, y, pair, seed, 10, centred=True)
+                split = digits.split_pair(X, y, pair, seed, 10, "centred")
                 with threadpool_limits(1):
                     return {"lasso": by_radius(split), "aer": by_passes(split, (*seed, *pair))}
 
