@@ -74,7 +74,7 @@ def known_covariance() -> Case:
         Y, variance = label_scale(extras[0]), 0.35 * float(extras[1]) + 1e-6
         # E|x~|^4 = r^4 + 8 r^2 s^2 + 8 s^4 = 1 for |x| = r in the plane
         length = np.sqrt(np.sqrt(1 + 8 * variance**2) - 4 * variance)
-        bound = bounds.known_covariance(1.0, 1.0, Y, variance, T)
+        bound = bounds.known_covariance(1.0, 1.0, Y, T)
         return {"bound": bound.value, "step": bound.step_size, "Y": Y, "length": length, "variance": variance}
 
     def learner(settings):

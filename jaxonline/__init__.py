@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         AdversarialCopies,
         Attributes,
         Bandit,
+        CorrelatedCopies,
         Delayed,
         Duel,
         FullInformation,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from jaxonline.results.statistics import intervals
     from jaxonline.simulation import Checkpoint, Precision, Range, measures, simulate, sweep, tune
     from jaxonline.simulation.awake_regret import AwakeRegret
+    from jaxonline.simulation.coverage import Coverage, CoverageError
     from jaxonline.simulation.measures import Mistakes, OfInfo, Pulls, Switches, Unanswered
     from jaxonline.simulation.stopping import SimpleRegret, StoppingRound, WrongRecommendation
     from jaxonline.study import Comparison, Context, Study, Task, benchmark, load_study_file
@@ -68,6 +70,7 @@ _NAMES_BY_MODULE = {
         "AdversarialCopies",
         "Attributes",
         "Bandit",
+        "CorrelatedCopies",
         "Delayed",
         "Duel",
         "FullInformation",
@@ -88,6 +91,7 @@ _NAMES_BY_MODULE = {
     "results.statistics": ("intervals",),
     "simulation": ("Checkpoint", "Precision", "Range", "measures", "simulate", "sweep", "tune"),
     "simulation.awake_regret": ("AwakeRegret",),
+    "simulation.coverage": ("Coverage", "CoverageError"),
     "simulation.measures": ("Mistakes", "OfInfo", "Pulls", "Switches", "Unanswered"),
     "simulation.stopping": ("SimpleRegret", "StoppingRound", "WrongRecommendation"),
     "study": ("Comparison", "Context", "Study", "Task", "benchmark", "load_study_file"),
@@ -97,11 +101,11 @@ _MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() fo
 # a literal list, since type checkers read no other
 __all__ = [
     "AdversarialCopies", "Attributes", "AwakeRegret", "Bandit", "BestArm", "BestSegments", "BestSet", "Checkpoint",
-    "Comparison", "CondorcetWinner", "Constant", "Context", "Delayed", "Duel", "Entrant", "FullInformation", "Game",
-    "GradientLearner", "InverseSqrt", "L2Ball", "Live", "LossOfMove", "Mistakes", "NoisyCopies", "OfInfo", "OnRequest",
-    "OnlineClassifier", "OnlineRegressor", "Precision", "Pulls", "RKHSBall", "Range", "Replicates", "Result",
-    "Schedule", "SemiBandit", "SimpleRegret", "StoppingRound", "Study", "Switches", "Task", "Unanswered",
-    "WrongRecommendation",
+    "Comparison", "CondorcetWinner", "Constant", "Context", "CorrelatedCopies", "Coverage", "CoverageError", "Delayed",
+    "Duel", "Entrant", "FullInformation", "Game", "GradientLearner", "InverseSqrt", "L2Ball", "Live", "LossOfMove",
+    "Mistakes", "NoisyCopies", "OfInfo", "OnRequest", "OnlineClassifier", "OnlineRegressor", "Precision", "Pulls",
+    "RKHSBall", "Range", "Replicates", "Result", "Schedule", "SemiBandit", "SimpleRegret", "StoppingRound", "Study",
+    "Switches", "Task", "Unanswered", "WrongRecommendation",
     "aggregate", "benchmark", "bounds", "cite", "claims", "comparators", "datasets", "delays", "environments",
     "estimators", "feedback", "game", "intervals", "kernels", "learners", "load_result", "load_study_file", "losses",
     "measures", "noise", "play", "random", "replace", "results", "simulate", "static", "struct", "sweep", "tune",

@@ -20,9 +20,9 @@ from jaxonline.claims.report import as_text
 DOCS = Path(__file__).resolve().parents[1]
 # the studies of the gallery that belong to a paper
 STUDIES = {
-    "A": ("noisy-kernels", "noisy-generalisation", "impossibility", "variance"),
-    "B": ("quickstart", "gaussian-noise"),
-    "C": ("attributes",),
+    "A": ("noisy-kernels", "noisy-generalisation", "copies", "impossibility", "variance"),
+    "B": ("quickstart", "gaussian-noise", "radial-kernels"),
+    "C": ("attributes", "attributes-protocol", "attribute-targets"),
     "D": ("multikernel",),
     "E": ("mistakes", "experts", "perceptron", "bandits"),
 }
@@ -67,6 +67,7 @@ def _place(letter: str, place: Place, errata: list[Erratum]) -> list[str]:
             f"* {_reference(name)}, in [{defining_file(name).as_posix()}](../{defining_file(name).as_posix()})"
         )
     lines += [] if place.names else ["Not in the code."]
+    lines += ["", f"Not shown, because {as_text(place.reason)}."] if place.reason else []
     lines += [line for erratum in errata for line in ("", *_erratum(erratum))]
     claims = claims_at(letter, place)
     if claims:

@@ -1,6 +1,6 @@
 """Make the pictures of docs/gallery.md: `python docs/site/pictures.py [NAME ...]` runs the commands.
 
-`--from FOLDER` uses earlier figures of the commands, FOLDER/NAME/FIGURE. Pictures have 256 colours.
+`--from FOLDER` uses earlier figures of the commands, FOLDER/NAME/FIGURE. New pictures have 64 colours.
 """
 
 import argparse
@@ -17,15 +17,17 @@ FOLDER = Path(__file__).resolve().parents[1] / "gallery"
 # the figure of each study; other pictures of the gallery are in docs/
 FIGURES = {
     "noisy-kernels": "regret", "impossibility": "figure", "variance": "figure", "multikernel": "running",
-    "attributes": "prefixes", "noisy-generalisation": "figure",
+    "attributes": "prefixes", "attribute-targets": "figure", "attributes-protocol": "figure", "noisy-generalisation": "figure", "copies": "figure",
+    "errors-in-variables": "figure", "radial-kernels": "figure",
     "experts": "figure", "tracking": "figure", "forecasts": "figure", "mistakes": "figure", "perceptron": "figure",
+    "sparse": "figure",
     "bandits": "figure", "delayed": "figure", "best-arm": "figure", "sets": "figure",
-    "delayed-gradient": "figure", "adaptive": "figure", "duels": "figure",
+    "delayed-gradient": "figure", "adaptive": "figure", "quantiles": "figure", "duels": "figure",
     "sleeping-bandits": "figure", "sleeping-experts": "figure", "contextual": "figure",
-    "convex": "figure",
+    "conformal": "figure", "convex": "figure", "strongly-convex": "figure",
 }  # fmt: skip
 OPTIONS = {"attributes": ["--quick"]}  # an hour without it
-WIDTH = 1400
+WIDTH, COLOURS = 1400, 64  # all pictures together must stay below 2 MB
 
 
 def reduce(source: Path, target: Path) -> None:
@@ -34,7 +36,7 @@ def reduce(source: Path, target: Path) -> None:
         plain = image.convert("RGB")
         size = (WIDTH, round(plain.height * WIDTH / plain.width)) if plain.width > WIDTH else plain.size
         target.parent.mkdir(exist_ok=True)
-        plain.resize(size, Image.Resampling.LANCZOS).quantize(256, method=Image.Quantize.FASTOCTREE).save(
+        plain.resize(size, Image.Resampling.LANCZOS).quantize(COLOURS, method=Image.Quantize.FASTOCTREE).save(
             target, optimize=True
         )
 

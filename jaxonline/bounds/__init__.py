@@ -1,14 +1,17 @@
 """Regret and mistake bounds of theorems as numbers, with the step sizes that they prescribe.
 
 The modules are `linear` (linear predictors, with `moments` of data and noise), `convex` (other gradient descent),
-`classifiers` (mistakes of classifiers), `experts` (expert advice), `bandits`, `combinatorial` (bandits with sets of
-arms), `duelling` (bandits with pairs of arms), `best_arm` (identification of the best arm), `delayed` (late answers),
-`sleeping` (arms and experts that are not always available), `noisy_kernels` (kernels with any noise), `gaussian_noise`
-(kernels with Gaussian noise), `multikernel` (multi-kernel least squares) and `attributes` (a few attributes of each
-instance).
+`adaptive_steps` (steps 1/t and AdaGrad), `classifiers` (mistakes of classifiers), `experts` (expert advice), `bandits`,
+`combinatorial` (bandits with sets of arms), `duelling` (bandits with pairs of arms), `best_arm` (identification of the
+best arm), `delayed` (late answers), `sleeping` (arms and experts that are not always available), `noisy_kernels`
+(kernels with any noise), `gaussian_noise` (kernels with Gaussian noise), `multikernel` (multi-kernel least squares),
+`attributes` (a few attributes of each instance), `attribute_gradients` (the same with other losses, and exponentiated
+gradient), `high_probability` (bounds that hold with high probability) and `conformal` (coverage of prediction sets).
 """
 
+from jaxonline.bounds.adaptive_steps import AdaGradBound, LogarithmicBound, adagrad, strongly_convex
 from jaxonline.bounds.assumptions import Assumptions
+from jaxonline.bounds.attribute_gradients import attribute_exponentiated_regret, attribute_series_regret
 from jaxonline.bounds.attributes import (
     StronglyConvexBound,
     aer_regret,
@@ -20,11 +23,13 @@ from jaxonline.bounds.bandits import exp3, exp3_ix, exp3_p, exp4, explore_then_c
 from jaxonline.bounds.best_arm import sequential_halving, successive_elimination
 from jaxonline.bounds.classifiers import p_norm_perceptron, passive_aggressive, perceptron, winnow
 from jaxonline.bounds.combinatorial import cucb
+from jaxonline.bounds.conformal import adaptive_conformal, quantile_tracking
 from jaxonline.bounds.convex import (
     BanditBound,
     NewtonBound,
     exponentiated_gradient,
     gradient_bandit,
+    mirror_descent,
     online_newton_step,
     projected_gradient,
 )
@@ -42,7 +47,14 @@ from jaxonline.bounds.experts import (
     weighted_majority,
 )
 from jaxonline.bounds.gaussian_noise import surrogate_kernel, surrogate_radial_kernel, surrogate_radius
-from jaxonline.bounds.linear import full_information, known_covariance, two_copies
+from jaxonline.bounds.high_probability import (
+    HighProbabilityBound,
+    LargestCopies,
+    largest_copies,
+    largest_estimate,
+    with_high_probability,
+)
+from jaxonline.bounds.linear import full_information, known_covariance, known_joint_covariance, two_copies
 from jaxonline.bounds.moments import MomentBounds, moment_bounds
 from jaxonline.bounds.multikernel import Features, aggregating, concatenated, ewa, vaw, vaw2, vaw_ewa
 from jaxonline.bounds.noisy_kernels import factor_moment, noisy_kernel, noisy_kernel_geometric, unbiased_steps
@@ -50,17 +62,25 @@ from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.bounds.sleeping import sleeping_exp3, sleeping_hedge, sleeping_ucb1
 
 __all__ = [
+    "AdaGradBound",
     "Assumptions",
     "BanditBound",
     "Features",
+    "HighProbabilityBound",
+    "LargestCopies",
+    "LogarithmicBound",
     "MomentBounds",
     "NewtonBound",
     "RateBound",
     "RegretBound",
     "StronglyConvexBound",
+    "adagrad",
+    "adaptive_conformal",
     "aer_regret",
     "aerr_regret",
     "aggregating",
+    "attribute_exponentiated_regret",
+    "attribute_series_regret",
     "baseline_risk",
     "bold",
     "concatenated",
@@ -85,9 +105,13 @@ __all__ = [
     "halving",
     "hidden_attribute_examples",
     "known_covariance",
+    "known_joint_covariance",
     "label_efficient",
     "lai_robbins",
+    "largest_copies",
+    "largest_estimate",
     "minimax",
+    "mirror_descent",
     "moment_bounds",
     "moss",
     "noisy_kernel",
@@ -98,12 +122,14 @@ __all__ = [
     "perceptron",
     "perturbed_leader",
     "projected_gradient",
+    "quantile_tracking",
     "regularized_leader",
     "rucb",
     "sequential_halving",
     "sleeping_exp3",
     "sleeping_hedge",
     "sleeping_ucb1",
+    "strongly_convex",
     "successive_elimination",
     "surrogate_kernel",
     "surrogate_radial_kernel",
@@ -116,4 +142,5 @@ __all__ = [
     "vaw_ewa",
     "weighted_majority",
     "winnow",
+    "with_high_probability",
 ]

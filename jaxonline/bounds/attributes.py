@@ -81,11 +81,14 @@ class StronglyConvexBound(NamedTuple):
 def aer_regret(
     dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, norm: PositiveFloat,
     n_rounds: Annotated[int, Ge(2), Horizon()], x_bound: PositiveFloat = 1.0, y_bound: PositiveFloat = 1.0,
+    x_norm: PositiveFloat | None = None,
 ) -> StronglyConvexBound:  # fmt: skip
     """Bound on the expected regret of `learners.aer` and on the risk of its mean hypothesis (paper C, Theorem 2).
 
-    The bound uses G = 8 (B x_bound + y_bound)^2 d^2 x_bound^2 / k. The lambda of Theorem 2 is not optimal for the
-    constants of this bound; `value_for_regularizer` allows any lambda.
+    The bound uses G = 8 (B x_bound + y_bound)^2 d x_norm^2 / k. The lambda of Theorem 2 is not optimal for the
+    constants of this bound; `value_for_regularizer` allows any lambda. (For one round that lambda is 0: erratum E45.)
+    Footnote 4 replaces the order d / sqrt(k) by d x_norm / k. Since the regret is a mean, sqrt(d / k) x_norm suffices,
+    which is smaller than both. This bound has that order, also in lambda.
 
     Args:
         dimension: d.
@@ -95,6 +98,7 @@ def aer_regret(
         n_rounds: horizon T.
         x_bound: bound on every |x_i|.
         y_bound: bound on |y|.
+        x_norm: bound on |x|_2; by default sqrt(d) x_bound.
 
     Example:
         >>> from jaxonline.bounds import aer_regret
@@ -103,14 +107,15 @@ def aer_regret(
         True
     """
     d, k, T, B, X, Y = dimension, n_attributes, n_rounds, radius, x_bound, y_bound
+    share = 1.0 if x_norm is None else min(float(x_norm) ** 2 / (d * X**2), 1.0)  # of the largest |x|_2^2
     norm = float(check.number("norm", norm, le=float(B)))
     # With z_t = 2 (y^ - y) v the regret is at most E sum <z_t, w_t - w*>. With steps 1 / (lambda t) this is at most
     #     lambda T |w*|^2 / 2 - lambda/2 sum |w_t|^2 + sum |lambda w_t + z_t|^2 / (2 lambda t)
     #         <= lambda T |w*|^2 / 2 + G (1 + log T) / lambda,
     # as |a + b|^2 <= 2 |a|^2 + 2 |b|^2 and w_1 = 0. E|z_t|^2 <= G because y^ and v are independent,
     # |y^| <= B x_bound and E|v|^2 = (2 d / k) |x|^2.
-    G = 8 * (B * X + Y) ** 2 * d**2 * X**2 / k
-    regularizer = (B + 1) * d / norm * math.sqrt(math.log(T) / (T * k))
+    G = 8 * (B * X + Y) ** 2 * d**2 * X**2 / k * share
+    regularizer = (B + 1) * d / norm * math.sqrt(math.log(T) / (T * k) * share)
     bound = StronglyConvexBound(0.0, float(regularizer), float(G), norm)
     return bound._replace(value=float(bound.value_for_regularizer(regularizer, np.asarray(T))))
 
@@ -153,8 +158,8 @@ def baseline_risk(
 ) -> float:
     """Bound on the Baseline's excess risk over the best predictor, with probability 1 - delta (paper C, Theorem 1).
 
-    The bound holds for |x_i| <= 1, |y| <= 1 and the exact minimiser w. The bound uses the paper's Lemma 3, corrected
-    for k > 2 (erratum E20).
+    The bound holds for |x_i| <= 1, |y| <= 1 and the exact minimiser w. It has the order B (B + 1) where the theorem has
+    B^2, which is too small for B < 1 (erratum E40), and uses the paper's Lemma 3, corrected for k > 2 (E20).
 
     Args:
         dimension: d.
@@ -169,16 +174,18 @@ def baseline_risk(
         2.0
     """
     d, k, m, B, share = dimension, n_attributes, n_examples, float(radius), float(delta) / 4
-    # |A - mean x x'| <= (d^2/k) sqrt(2 log(2 d^2/delta) / m) for every entry (Lemma 2).
+    # |A - mean x x'| <= (d^2/k) sqrt(2 log(2 d^2/delta) / m) for every entry (Lemma 2): given the examples, an entry of
+    # one estimate of x x' is between 0 and (2 d^2/k) x_i x_j (erratum E41).
     quadratic = B**2 * d**2 / k * math.sqrt(2 * math.log(2 * d**2 / share) / m)
     # |b - mean y x| <= (d / sqrt(k)) sqrt(log(2 d/delta) / m) for every entry, by Hoeffding's inequality for all m k/2
     # pairs. Lemma 3 has d sqrt(2) / k for d / sqrt(k), from |v_i| <= 2 d/k. That holds for k = 2, where both are equal,
     # but not for k > 2, as an index may be in several pairs (erratum E20).
     linear = 2 * B * d / math.sqrt(k) * math.sqrt(math.log(2 * d / share) / m)
     # risk - mean loss <= complexity + deviation for all w of the ball (Rademacher), and
-    # mean loss - risk <= deviation for the best w (Hoeffding).
+    # mean loss - risk <= deviation for the best w (Hoeffding). The loss without y^2, a^2 - 2 y a with a = <w, x>, has a
+    # range of the width 4 B for B < 1.
     complexity = 4 * (B + 1) * B * math.sqrt(2 * math.log(2 * d) / m)
-    deviation = (B + 1) ** 2 * math.sqrt(math.log(1 / share) / (2 * m))
+    deviation = (4 * B if B < 1 else (B + 1) ** 2) * math.sqrt(math.log(1 / share) / (2 * m))
     return 2 * (quadratic + linear) + complexity + 2 * deviation
 
 

@@ -50,37 +50,51 @@ def p_norm_perceptron(p: Annotated[float, Ge(2)], radius: PositiveFloat, margin:
     return (p - 1.0) * perceptron(radius, margin)
 
 
-@cites("blum1998online")
+@cites("littlestone1988learning", "blum1998online")
 @assumes(quantity="mistakes")
 @validate_arguments
 def winnow(
     n_attributes: Count, n_relevant: Count, promotion: Annotated[float, Gt(1)] = 2.0,
-    threshold: Annotated[float, Ge(1)] | None = None,
+    threshold: Annotated[float, Ge(1)] | None = None, n_required: Count = 1,
 ) -> float:  # fmt: skip
-    """Mistake bound of `Winnow` on a disjunction of k of d attributes (Blum 1998).
+    """Mistake bound of `Winnow` on labels that are +1 if at least r of k relevant attributes are present.
 
-    With the promotion factor a and the threshold theta the bound is (1 + a) k (1 + log_a theta) + a d / ((a - 1)
-    theta). For a = 2 and theta = d the bound is 2 + 3 k (1 + log2 d).
+    With the promotion factor a and the threshold theta let A = a d / ((a - 1) theta), M = (k / r) (1 + log_a theta) and
+    c = 1 - 1/r. The bound is A + (1 + a) (M + c A) / (1 - a c). For a disjunction, r = 1, it is A + (1 + a) M (Blum
+    1998), which is 2 + 3 k (1 + log2 d) for a = 2 and theta = d. For r > 1 the factor a must be less than r / (r - 1);
+    Littlestone (1988), Theorem 9, has a = 1 + 1/(2 r) and larger constants.
 
     Args:
         n_attributes: d.
         n_relevant: k, at most d.
         promotion: a.
         threshold: theta; d by default.
+        n_required: r, at most k.
 
     Example:
         >>> from jaxonline.bounds import winnow
         >>> winnow(64, 3)
         65.0
+        >>> round(winnow(64, 3, promotion=1.25, n_required=2))
+        197
     """
     d, k, a = n_attributes, n_relevant, promotion
     if k > d:
         raise ArgumentError("n_relevant", f"must be at most n_attributes, {d} (got {k})")
     theta = d if threshold is None else threshold
-    # A promotion multiplies the weight of a relevant attribute by a while the weight is at most theta, and no demotion
-    # changes it: at most k (1 + log_a theta) promotions. Promotions add at most (a - 1) theta to the sum of weights,
-    # which starts at d; demotions subtract at least (1 - 1/a) theta.
-    return (1.0 + a) * k * (1.0 + math.log(theta) / math.log(a)) + a * d / ((a - 1.0) * theta)
+    if n_required > k:
+        raise ArgumentError("n_required", f"must be at most n_relevant, {k} (got {n_required})")
+    c = 1.0 - 1.0 / n_required
+    if a * c >= 1.0:
+        raise ArgumentError("promotion", f"must be less than r / (r - 1) = {1.0 / c:.6g} (got {a:g})")
+    # Promotions p add at most (a - 1) theta to the sum of weights, which starts at d; demotions q subtract at least
+    # (1 - 1/a) theta: q <= A + a p. Let u be 1/r on the relevant attributes, so that <u, x> is at least 1 if the label
+    # is +1, and at most c otherwise. The mean of log_a w under u changes by <u, x>, so its end is at least p - c q. A
+    # weight is promoted only if it is at most theta, so the end is at most M: p <= M + c q. Both give p (1 - a c) <= M
+    # + c A, and p + q <= A + (1 + a) p.
+    A = a * d / ((a - 1.0) * theta)
+    M = k / n_required * (1.0 + math.log(theta) / math.log(a))
+    return A + (1.0 + a) * (M + c * A) / (1.0 - a * c)
 
 
 @cites("crammer2006online")

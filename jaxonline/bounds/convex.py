@@ -55,6 +55,30 @@ def projected_gradient(diameter: PositiveFloat, gradient_bound: PositiveFloat, n
     return gradient_descent(diameter, gradient_bound**2, n_rounds)._replace(diameter=diameter)
 
 
+@cites("nemirovski1983problem", "beck2003mirror", "shalevshwartz2012online")
+@assumes(prescribed_rate=True)
+@validate_arguments
+def mirror_descent(divergence: PositiveFloat, gradient_bound: PositiveFloat, n_rounds: Rounds) -> RegretBound:
+    """Regret bound of `MirrorLearner` for dual norms of at most G: G sqrt(2 D T), with the step sqrt(2 D / T) / G.
+
+    For any constant step the bound is D / step + step G^2 T / 2 (`constant_step`), where D = R(u) - min R for the
+    comparator u: Shalev-Shwartz (2012), Theorem 2.11. The regret is not bounded for decreasing steps.
+
+    Args:
+        divergence: D, as `mirror_map.divergence(u)`.
+        gradient_bound: G, a bound on `mirror_map.dual_norm(g)`.
+        n_rounds: T.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.bounds import mirror_descent
+        >>> from jaxonline.learners import Entropy
+        >>> round(mirror_descent(Entropy().divergence(np.eye(1000)[0]), 1.0, 100).value, 2)
+        37.17
+    """
+    return gradient_descent(math.sqrt(2.0 * divergence), gradient_bound**2, n_rounds)._replace(diameter=math.inf)
+
+
 @cites("kivinen1997exponentiated", "shalevshwartz2012online")
 @assumes(prescribed_rate=True)
 @validate_arguments
@@ -78,8 +102,7 @@ def exponentiated_gradient(
         >>> round(exponentiated_gradient(1000, 1.0, 100).value, 2)
         37.17
     """
-    radius = math.sqrt(2.0 * math.log(n_weights))  # twice the range of the entropy
-    return gradient_descent(radius, (scale * gradient_bound) ** 2, n_rounds)._replace(diameter=math.inf)
+    return mirror_descent(math.log(n_weights), scale * gradient_bound, n_rounds)  # ln n is the range of the entropy
 
 
 @cites("hazan2007logarithmic", "hazan2016introduction")

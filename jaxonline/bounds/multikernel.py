@@ -5,7 +5,8 @@ The bounds are for half squared losses, sum (prediction - y)^2 / 2, and labels |
 features, against functions f of an RKHS, through the weights of Lemma 1. The paper uses m features sqrt(2) cos(<omega,
 x> + b) for each kernel. Features divided by sqrt(m), as in a `Dictionary`, give the same algorithm with lambda m in
 place of lambda (`scaled=True`). Pairs (cos, sin) of m frequencies have 2m weights, and the squared norm of these
-features is at most m instead of 2m. So the term 2 |f|^2 / m of Lemma 1 becomes |f|^2 / m.
+features is at most m instead of 2m (erratum E46: the paper has the same bound for both). So the term 2 |f|^2 / m of
+Lemma 1 becomes |f|^2 / m.
 """
 
 import dataclasses

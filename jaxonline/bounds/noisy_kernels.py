@@ -26,6 +26,8 @@ from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.estimators.count_distributions import Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
+from jaxonline.estimators.kernel_groups import kernel_groups
+from jaxonline.estimators.paired_feature_maps import PairedFeatureMap
 from jaxonline.estimators.series_moments import lemma1_bound
 from jaxonline.kernels import DotProductKernel, Gaussian
 from jaxonline.losses.series import AnySeriesLoss
@@ -33,7 +35,7 @@ from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import replace
-from jaxonline.parameters.types import Gt, NonNegativeFloat, OrInfinity, PositiveFloat, Rounds
+from jaxonline.parameters.types import Count, Gt, NonNegativeFloat, OrInfinity, PositiveFloat, Rounds
 from jaxonline.parameters.validation import validate_arguments
 
 Moment = Annotated[PositiveFloat, OrInfinity()]
@@ -94,17 +96,23 @@ def factor_moment(
 @assumes(OBLIVIOUS, prescribed_rate=True)
 @validate_arguments
 def noisy_kernel(
-    feature_map: DotProductFeatureMap | GaussianFeatureMap,
+    feature_map: DotProductFeatureMap | PairedFeatureMap,
     gradient_length: GradientLength,
     radius: PositiveFloat,
     copy_moment: NonNegativeFloat,
     n_rounds: Rounds,
     y_bound: NonNegativeFloat | None = None,
     pair_moment: float | None = None,
+    repetitions: Count = 1,
+    squared_norm: NonNegativeFloat | None = None,
 ) -> RegretBound:
     """Regret bound of Algorithm 1 with any distributions of its random numbers: Theorem 4 with exact second moments.
 
     The bound excludes the truncation errors of the estimators (`bias`, `truncation_bias`).
+
+    The mean of g~ Psi~ over r pairs has the second moment |m|^2 + (S - |m|^2) / r, where m is the mean and S the second
+    moment of g~ Psi~. So G is M + (B_g B_Psi - M) / r, where M = k(x, x) f(radius sqrt(k(x, x)) + B_y + |c|)^2
+    bounds |m|^2, and f is the majorant of l'.
 
     Args:
         feature_map: the estimator Map_Estimate, with a finite second moment (otherwise a ValueError).
@@ -114,8 +122,10 @@ def noisy_kernel(
         n_rounds: T.
         y_bound: bound on |y|, or on sqrt(E y~^2) if labels are noisy; required for regression losses (else a
             ValueError), and 1 by default in classification.
-        pair_moment: bound on E <x~, x~'>^2 (`moment_bounds(...).x_pair ** 2`), used only by the Gaussian kernel's
-            feature map; copy_moment^2 when None.
+        pair_moment: bound on E <x~, x~'>^2 (`moment_bounds(...).x_pair ** 2`), used only by `GaussianFeatureMap` and
+            `CombinedFeatureMap`; copy_moment^2 when None.
+        repetitions: number r of pairs (g~, Psi~) in a round (`NoisyKernel.repetitions`).
+        squared_norm: bound on |x|^2 in every round, used only with repetitions; `copy_moment` when None.
 
     Example:
         >>> import jaxonline as jo
@@ -125,16 +135,29 @@ def noisy_kernel(
         >>> round(jo.bounds.noisy_kernel(linear, length, 1.0, 1.0, 100, y_bound=1.0).value, 9)  # as two noisy copies
         40.0
     """
-    pairs = (pair_moment,) if isinstance(feature_map, GaussianFeatureMap) else ()
+    pairs = (pair_moment,) if isinstance(feature_map, PairedFeatureMap) else ()
     feature_moment = feature_map.second_moment(copy_moment, *pairs)
     series, (y_bound, label_factor) = gradient_length.series, _effect_of_labels(gradient_length.kind, y_bound)
 
     def length_moment() -> float:
         factors = factor_moment(radius, feature_moment, y_bound, host_float("centre", series.centre))
-        drawn = replace(gradient_length, series=replace(series, constant=0.0)).second_moment(factors)
-        return label_factor * (abs(host_float("constant", series.constant)) + math.sqrt(drawn)) ** 2
+        constant = abs(host_float("constant", series.constant))
+        without = replace(gradient_length, series=replace(series, constant=0.0)) if constant else gradient_length
+        return label_factor * (constant + math.sqrt(without.second_moment(factors))) ** 2
 
-    return _theorem4(radius, feature_moment, length_moment, n_rounds)
+    one = _theorem4(radius, feature_moment, length_moment, n_rounds)
+    if repetitions == 1 or math.isinf(one.G):
+        return one
+    k = _largest_kernel_value(feature_map, copy_moment if squared_norm is None else min(squared_norm, copy_moment))
+    distance = radius * math.sqrt(k) + y_bound + abs(host_float("centre", series.centre))
+    mean_moment = k * series.mean_bound(distance) ** 2
+    return gradient_descent(radius, mean_moment + (one.G - mean_moment) / repetitions, n_rounds)
+
+
+def _largest_kernel_value(feature_map: DotProductFeatureMap | PairedFeatureMap, squared_norm: float) -> float:
+    """Return k(x, x) for |x|^2 = `squared_norm`."""
+    groups = kernel_groups(feature_map.kernel, np.asarray)
+    return sum(float(np.sum(group.weights)) * group.series.tail_bound(0, squared_norm) for group in groups)
 
 
 @cites("cesabianchi2010online")

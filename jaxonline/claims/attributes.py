@@ -1,4 +1,7 @@
-"""Claims on estimates from k of d attributes (paper C), checked by enumeration of all outcomes for d = 4 and k = 4."""
+"""Claims on estimates from k of d attributes (paper C), checked by enumeration of all outcomes for d = 4 and k = 4.
+
+Losses other than the squared loss have a random number of attributes, at most 1 + 5.
+"""
 
 from functools import partial
 from typing import Any
@@ -11,8 +14,15 @@ from jaxtyping import Array, Float, Int, Key
 from jaxonline.claims.printed_gradients import printed_attribute_support, printed_pair_loss
 from jaxonline.claims.registry import SamplingOptions, claim
 from jaxonline.estimators.attribute_pairs import AttributePairs, PairMoments, pair_loss, project_psd
+from jaxonline.estimators.attribute_series import AttributeSeriesGradient
 from jaxonline.estimators.attributes import AttributeGradient
+from jaxonline.estimators.count_distributions import minimum_variance
+from jaxonline.estimators.query_limits import limit_bias
+from jaxonline.estimators.sequences import PolynomialSequenceEstimator, chebyshev
+from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.linalg.programs import run_compiled
+from jaxonline.losses import Logistic, SmoothedHinge
+from jaxonline.losses.series import SeriesLoss
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound
 from jaxonline.verify.result import Verification
@@ -24,11 +34,15 @@ GRADIENT = 2 * (W @ X - Y) * X
 class _KnownInstance:
     """Oracle that returns attributes and the label of the instance `X` of this module."""
 
-    def attributes(self, indices: Int[Array, "k"]) -> Float[Array, "k"]:
+    def __init__(self, y: float = Y):
+        self._y = y
+
+    def attributes(self, indices: Int[Array, "k"], number: Int[Array, ""] | None = None) -> Float[Array, "k"]:
+        del number
         return jnp.asarray(X, jnp.float32)[indices]
 
     def label(self) -> Float[Array, ""]:
-        return jnp.float32(Y)
+        return jnp.float32(self._y)
 
 
 @claim(
@@ -62,6 +76,108 @@ def _aer_sampler(form: str, options: SamplingOptions) -> Verification:
 
 def _gradient(estimator: Any, key: jax.Array) -> Float[Array, "d"]:
     return estimator(key, jnp.asarray(W, jnp.float32), _KnownInstance())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Losses of the margin; the factors have the second moment |w|_1 sum |w_i| x_i^2 <= |w|_1^2
+
+LABEL, FACTORS = -1.0, 5
+MARGIN = LABEL * float(W @ X)
+
+
+def _series(loss: SeriesLoss) -> SeriesEstimator:
+    return SeriesEstimator.for_loss(loss, minimum_variance, float(np.abs(W).sum()) ** 2, max_copies=FACTORS)
+
+
+def _target(loss: SeriesLoss) -> np.ndarray:
+    """Return y l'(y <w, x>) x, with the bias of the limit on the number of factors, in float64."""
+    with jax.enable_x64(True):
+        slope = float(run_compiled(type(loss).derivative, loss, MARGIN))
+    return LABEL * (slope + limit_bias(loss, _series(loss), MARGIN)) * X
+
+
+def _support(loss: SeriesLoss) -> list[tuple[float, np.ndarray]]:
+    return AttributeSeriesGradient(_series(loss), loss).support(W, X, LABEL)
+
+
+@claim("gradient of the logistic loss from at most 6 attributes", "C, section 5", cost="exact", improved="unbiased")
+def _logistic(form: str, options: SamplingOptions) -> Verification:
+    """The mean is l'(y <w, x>) y x plus the bias of the limit."""
+    return unbiased(None, _target(Logistic()), support=_support(Logistic()))
+
+
+HINGE = SmoothedHinge(1.0)
+
+
+@claim("gradient of the smoothed hinge from at most 6 attributes", "C, section 5", cost="exact", improved="unbiased")
+def _hinge(form: str, options: SamplingOptions) -> Verification:
+    return unbiased(None, _target(HINGE), support=_support(HINGE))
+
+
+@claim("gradient of the smoothed hinge, one attribute for all factors", "C, section 5", cost="exact", improved="biased")
+def _hinge_one_attribute(form: str, options: SamplingOptions) -> Verification:
+    """The mean of a power of y^ is not the power of its mean."""
+    series, norm, d = _series(HINGE), float(np.abs(W).sum()), len(X)
+    pmf = np.exp(series.law.log_table(FACTORS + 1))
+    powers = np.asarray(series.coefficients) * (LABEL * np.sign(W) * norm * X)[:, None] ** np.arange(FACTORS + 1)
+    support = [
+        (float(pmf[n] * abs(W[i]) / norm / d), LABEL * powers[i, n] / pmf[n] * d * X[j] * np.eye(d)[j])
+        for i in np.flatnonzero(W)
+        for n in np.flatnonzero(pmf)
+        for j in range(d)
+    ]
+    return unbiased(None, _target(HINGE), support=support)
+
+
+@claim("gradient of the smoothed hinge, the sampler", "C, section 5", few=True, improved="unbiased")
+def _hinge_sampler(form: str, options: SamplingOptions) -> Verification:
+    second = sum(p * g**2 for p, g in _support(HINGE))
+    sampler = jax.tree_util.Partial(_gradient_at_label, AttributeSeriesGradient(_series(HINGE), HINGE))
+    return unbiased(sampler, _target(HINGE), second_moment=second, **options.sampling())
+
+
+def _gradient_at_label(estimator: Any, key: jax.Array) -> Float[Array, "d"]:
+    return estimator(key, jnp.asarray(W, jnp.float32), _KnownInstance(LABEL))
+
+
+@claim(
+    "gradient of the logistic loss from Chebyshev polynomials, |w|_1 = 4 > pi",
+    "C, section 5",
+    cost="exact",
+    improved="unbiased",
+)
+def _polynomials(form: str, options: SamplingOptions) -> Verification:
+    """The mean is Q_5(y <w, x>) y x, and |Q_5 - l'| is at most 0.0065 on [-4, 4]."""
+    w = 4 / np.abs(W).sum() * W
+    sequence = chebyshev(lambda a: -1 / (1 + np.exp(a)), FACTORS, -4.0, 4.0)
+    estimator = AttributeSeriesGradient(PolynomialSequenceEstimator.for_sequence(sequence, 16.0), Logistic())
+    return unbiased(None, LABEL * sequence.value(LABEL * float(w @ X)) * X, support=estimator.support(w, X, LABEL))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Second moments of the gradient for exponentiated gradient, in the worst case x = (1, ..., 1), y = -1, w = e_1
+
+
+def _worst_case() -> list[tuple[float, np.ndarray]]:
+    return AttributeGradient(K).support(np.eye(4)[0], np.ones(4), -1.0)
+
+
+@claim(
+    "second moment of the gradient in the norm of the weights",
+    "Hazan and Koren 2012",
+    cost="exact",
+    improved="respected",
+)
+def _local_norm(form: str, options: SamplingOptions) -> Verification:
+    """The mean of sum_i p_i g_i^2 is L = 8 (1 + 1)^2 d / k for every p on the simplex, here p = e_1."""
+    moment = sum(p * g[0] ** 2 for p, g in _worst_case())
+    return bound(float(moment), 8 * (1 + 1) ** 2 * 4 / K, note="E sum p_i g_i^2, L")
+
+
+@claim("second moment of the gradient in the dual norm", "Hazan and Koren 2012", cost="exact", improved="respected")
+def _dual_norm(form: str, options: SamplingOptions) -> Verification:
+    moment = sum(p * np.abs(g).max() ** 2 for p, g in _worst_case())
+    return bound(float(moment), (4 * (1 + 1) * 4 / K) ** 2, note="E |g|_inf^2, G^2")
 
 
 UNEVEN = np.array([2.0, -1.0, 0.5, 0.0, 0.3, -0.25, 0.4, 0.35])

@@ -1,8 +1,4 @@
-"""Claims on random Fourier features (paper D) and on exponential weights (lecture E).
-
-Erratum E17 concerns the whole Table 2 of paper D. No claim checks it; the command `jaxonline reproduce multikernel`
-shows it.
-"""
+"""Claims on random Fourier features (paper D), on features of noisy copies, and on exponential weights (lecture E)."""
 
 import math
 from typing import Any
@@ -14,10 +10,12 @@ import numpy as np
 from jaxonline.bounds import exponential_weights
 from jaxonline.claims.printed_bounds import printed_exponential_weights
 from jaxonline.claims.registry import SamplingOptions, claim
+from jaxonline.estimators.debiased_fourier import DebiasedFourierFeatures
 from jaxonline.estimators.fourier import FourierFeatures
+from jaxonline.estimators.polynomial_features import DebiasedPolynomialFeatures, PolynomialFeatures
 from jaxonline.feedback.full import FullOracle
 from jaxonline.game import Specs
-from jaxonline.kernels import Gaussian, Kernel, Laplacian, Scaled, ShiftInvariantKernel
+from jaxonline.kernels import Gaussian, Inhomogeneous, Kernel, Laplacian, Scaled, ShiftInvariantKernel
 from jaxonline.learners import BOA, EWA, Hedge
 from jaxonline.linalg.programs import run_compiled
 from jaxonline.verify.bias import unbiased
@@ -25,6 +23,7 @@ from jaxonline.verify.moments import bound
 from jaxonline.verify.result import Verification
 
 X, X2 = np.array([0.6, 0.5, -0.2]), np.array([0.3, 0.9, 0.1])
+COVARIANCE = np.array([[0.5, 0.2, 0.0], [0.2, 0.4, -0.1], [0.0, -0.1, 0.3]])
 SIZE = 2.5  # k(x, x); unlike 1, it shows a missing root
 
 
@@ -62,6 +61,7 @@ def _laplacian(form: str, options: SamplingOptions) -> Verification:
 @claim(
     "Fourier features of the form sqrt(2) cos, their range",
     "D, section 2",
+    erratum=49,
     cost="exact",
     printed="violated",
     corrected="respected",
@@ -70,6 +70,55 @@ def _range(form: str, options: SamplingOptions) -> Verification:
     """Paper D states the range [-1, 1] of the features sqrt(2) cos(<w, x> + b), but they reach sqrt(2)."""
     value = float(run_compiled(FourierFeatures([[0.0]], [0.0]), np.zeros(1, np.float32))[0])
     return bound(value, 1.0 if form == "printed" else math.sqrt(2.0) * (1 + 1e-6))
+
+
+def _features_of_copy(features: Any, factor: jax.Array, key: jax.Array) -> jax.Array:
+    return features(jnp.asarray(X, jnp.float32) + factor @ jax.random.normal(key, (3,)))
+
+
+def _of_copies(are_debiased: bool, options: SamplingOptions) -> Verification:
+    """Compare the mean of the features of a copy with phi(x), for two frequencies and correlated noise."""
+    frequencies = np.array([[0.8, -0.5, 0.3], [-1.2, 0.4, 1.0]], np.float32)
+    phi = FourierFeatures(frequencies)
+    debiased = DebiasedFourierFeatures(phi, COVARIANCE)
+    angles = frequencies.astype(float) @ X
+    target = np.concatenate([np.cos(angles), np.sin(angles)]) / math.sqrt(2)
+    reach = float(np.max(run_compiled(DebiasedFourierFeatures.inflation, debiased)))
+    factor = np.linalg.cholesky(COVARIANCE).astype(np.float32)
+    sample = jax.tree_util.Partial(_features_of_copy, debiased if are_debiased else phi, factor)
+    return unbiased(sample, target, range=(-reach, reach), **options.sampling())
+
+
+@claim("Fourier features of a noisy copy, known covariance", "D, section 2", improved="unbiased")
+def _debiased(form: str, options: SamplingOptions) -> Verification:
+    return _of_copies(True, options)
+
+
+@claim("Fourier features of a noisy copy, without a correction", "D, section 2", improved="biased")
+def _not_debiased(form: str, options: SamplingOptions) -> Verification:
+    """E cos(<w, x~>) = e^(-w' Sigma w / 2) cos(<w, x>)."""
+    return _of_copies(False, options)
+
+
+def _polynomials_of_copy(are_debiased: bool, options: SamplingOptions) -> Verification:
+    """Compare with the monomials of x up to degree 2, times the roots of their coefficients in (1 + <x, x'>)^2."""
+    phi = PolynomialFeatures(Inhomogeneous(2), 3)
+    features = DebiasedPolynomialFeatures(phi, COVARIANCE) if are_debiased else phi
+    root = math.sqrt(2.0)
+    pairs = [X[i] * X[j] * (1.0 if i == j else root) for i in range(3) for j in range(i, 3)]
+    target = np.concatenate([[1.0], root * X, pairs])
+    sample = jax.tree_util.Partial(_features_of_copy, features, np.linalg.cholesky(COVARIANCE).astype(np.float32))
+    return unbiased(sample, target, kurtosis=50.0, **options.sampling())  # a squared Gaussian number has 15
+
+
+@claim("features of a polynomial kernel, noisy copy with known covariance", "B, Lemma 4", improved="unbiased")
+def _debiased_polynomials(form: str, options: SamplingOptions) -> Verification:
+    return _polynomials_of_copy(True, options)
+
+
+@claim("features of a polynomial kernel, noisy copy without a correction", "B, Lemma 4", improved="biased")
+def _polynomials(form: str, options: SamplingOptions) -> Verification:
+    return _polynomials_of_copy(False, options)
 
 
 @claim(

@@ -27,7 +27,7 @@ from jaxonline.claims.printed_kernels import (
 from jaxonline.claims.printed_proofs import GaussianCopies, printed_lemma5_step, printed_prod
 from jaxonline.claims.registry import SamplingOptions, claim
 from jaxonline.estimators.count_distributions import Geometric
-from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap, copy_moments, prod
+from jaxonline.estimators.feature_maps import DotProductFeatureMap, FeatureMap, GaussianFeatureMap, copy_moments, prod
 from jaxonline.kernels import Binomial, DotProductKernel, ExponentialKernel, Gaussian, Inhomogeneous, Kernel, Linear
 from jaxonline.linalg.programs import run_compiled
 from jaxonline.verify.bias import unbiased
@@ -36,7 +36,6 @@ from jaxonline.verify.result import Verification
 from jaxonline.verify.sampling import Capped
 from jaxonline.verify.strata import Strata
 
-AnyMap = DotProductFeatureMap | GaussianFeatureMap | PrintedGaussianFeatureMap
 X, X2, VARIANCE, P, CAPACITY = np.array([0.6, 0.5]), np.array([0.5, 0.7]), 0.05, 2.0, 16
 WIDTH = 1.3
 _MIN_TERM, _MAX_COPIES, _MAX_SAMPLES = 1e-5, 16, 1 << 19  # relative to the largest term; of a stratum; of a check
@@ -58,7 +57,11 @@ def kernel_value(kernel: Kernel) -> float:
 
 
 def map_strata(
-    feature_map: AnyMap, exact: AnyMap, counts: Sequence[tuple[int, ...]], terms: Sequence[float], remainder: float
+    feature_map: FeatureMap,
+    exact: FeatureMap,
+    counts: Sequence[tuple[int, ...]],
+    terms: Sequence[float],
+    remainder: float,
 ) -> Strata:
     """Return the strata of <Psi~, Psi(x')> for a feature map, one stratum for each entry of `counts`.
 
@@ -67,7 +70,7 @@ def map_strata(
     these counts, from an independent source. `remainder` bounds the sum of the other terms.
     """
     sizes = [max(column) + 1 for column in zip(*counts, strict=True)]
-    laws = [feature_map.law] * len(sizes)
+    laws = [feature_map.law] * len(sizes)  # type: ignore[attr-defined]
     logs = [law.log_table(size) for law, size in zip(laws, sizes, strict=True)]
     capacity = max(1, *(2 * sum(count[:-1]) + count[-1] for count in counts))
     return Strata(
@@ -220,7 +223,8 @@ def _product(form: str, options: SamplingOptions) -> Verification:
     )
 
 
-def _norm(feature_map, draw, key):
+def noisy_norm(feature_map: FeatureMap, draw: Callable[[Key], Array], key: Key[Array, ""]) -> Float[Array, ""]:
+    """Return |Psi~| for an estimate of the feature vector."""
     psi = feature_map.estimate(key, draw, CAPACITY)
     return jnp.sqrt(prod(psi, psi))
 
@@ -229,7 +233,7 @@ def _norm(feature_map, draw, key):
 def _lemma3(form: str, options: SamplingOptions) -> Verification:
     feature_map, moment = DotProductFeatureMap(ExponentialKernel(), Geometric(P)), copy_moments(X, VARIANCE)[0]
     return second_moment(
-        jax.tree_util.Partial(_norm, feature_map, _draw()),
+        jax.tree_util.Partial(noisy_norm, feature_map, _draw()),
         P / (P - 1) * math.exp(P * moment),
         exact=feature_map.second_moment(moment),
         kurtosis=100.0,
@@ -248,7 +252,7 @@ def _lemma5(form: str, options: SamplingOptions) -> Verification:
     feature_map = GaussianFeatureMap(Gaussian(WIDTH), Geometric(P))
     moment, pairs = copy_moments(X, VARIANCE)
     return second_moment(
-        jax.tree_util.Partial(_norm, feature_map, _draw()),
+        jax.tree_util.Partial(noisy_norm, feature_map, _draw()),
         feature_map.second_moment(moment),
         exact=feature_map.second_moment(moment, pairs),
         kurtosis=200.0,

@@ -5,6 +5,7 @@ whole update: queries, estimate, step size and state. (The claims on EXP3 are in
 """
 
 import functools
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -25,10 +26,10 @@ from jaxonline.estimators import (
     TwoCopies,
     minimum_variance,
 )
-from jaxonline.feedback import Attributes, LossOfMove, NoisyCopies, OnRequest
+from jaxonline.feedback import Attributes, LossOfMove, NoisyCopies, OnRequest, ReplicatesOracle
 from jaxonline.feedback.noise import gaussian
 from jaxonline.game import Specs
-from jaxonline.kernels import Gaussian, Inhomogeneous
+from jaxonline.kernels import Gaussian, Homogeneous, Inhomogeneous
 from jaxonline.learners import (
     EWA,
     Baseline,
@@ -37,7 +38,9 @@ from jaxonline.learners import (
     GradientLearner,
     InverseSqrt,
     LabelEfficientHedge,
+    MirrorLearner,
     NoisyKernel,
+    PNorm,
     Storage,
     SurrogateKernel,
     WithFeatures,
@@ -151,18 +154,41 @@ def _on_features(form: str, options: SamplingOptions) -> Verification:
 
 
 def _log_ratios(learner, before, after):
-    change = (before.logarithms - after.logarithms) / np.float32(LAST_STEP)
+    change = (before.theta - after.theta) / np.float32(LAST_STEP)
     return change[1:] - change[0]
+
+
+def _log_ratios_change(learner: ExponentiatedGradient, feedback: Any, options: SamplingOptions) -> Verification:
+    """On average the log ratio of two weights changes by -step times the difference of their gradient entries."""
+    state = _state_after_rounds(learner, feedback, XS, YS)
+    g = 1.5 * _gradient(np.asarray(run_compiled(ExponentiatedGradient.w, learner, state), float))
+    both = np.concatenate([g, -g])
+    return _check(learner, feedback, state, _log_ratios, both[1:] - both[0], options, kurtosis=100.0)
 
 
 @claim("update of exponentiated gradient, two copies", "Kivinen and Warmuth 1997", improved="unbiased")
 def _exponentiated(form: str, options: SamplingOptions) -> Verification:
-    """On average the log ratio of two weights changes by -step times the difference of their gradient entries."""
     learner = ExponentiatedGradient(TwoCopies(), InverseSqrt(STEP), scale=1.5, signed=True)
-    state = _state_after_rounds(learner, COPIES, XS, YS)
-    g = 1.5 * _gradient(np.asarray(run_compiled(ExponentiatedGradient.w, learner, state), float))
-    both = np.concatenate([g, -g])
-    return _check(learner, COPIES, state, _log_ratios, both[1:] - both[0], options, kurtosis=100.0)
+    return _log_ratios_change(learner, COPIES, options)
+
+
+@claim("update of exponentiated gradient, attributes", "Hazan and Koren 2012", few=True, improved="unbiased")
+def _exponentiated_attributes(form: str, options: SamplingOptions) -> Verification:
+    learner = ExponentiatedGradient(AttributeGradient(4), InverseSqrt(STEP), scale=1.5, signed=True)
+    return _log_ratios_change(learner, Attributes(4), options)
+
+
+def _theta_change(learner, before, after):
+    return (before.theta - after.theta) / np.float32(LAST_STEP)
+
+
+@claim("update of p-norm descent, attributes", "C, section 5", few=True, improved="unbiased")
+def _p_norm_attributes(form: str, options: SamplingOptions) -> Verification:
+    """The mean change of theta is -step times the gradient at w, the point of theta."""
+    learner, feedback = MirrorLearner(AttributeGradient(4), InverseSqrt(STEP), PNorm(3.0)), Attributes(4)
+    state = _state_after_rounds(learner, feedback, XS, YS)
+    target = _gradient(np.asarray(run_compiled(MirrorLearner.w, learner, state), float))
+    return _check(learner, feedback, state, _theta_change, target, options, kurtosis=100.0)
 
 
 _POINT = np.array([0.4, -0.3, 0.5], np.float32)
@@ -188,6 +214,54 @@ def _noisy_kernel(form: str, options: SamplingOptions) -> Verification:
     value = float(run_compiled(_predicted, learner, state))
     target = 2 * (value - Y) * (1 + float(X @ _POINT)) ** 2
     return _check(learner, feedback, state, _change_at_a_point, target, options, kurtosis=500.0)
+
+
+@claim(
+    "update of Algorithm 1, mean of two g~ Psi~, and its second moment",
+    "A, Algorithm 1",
+    cost="exact",
+    improved="unbiased",
+)
+def _mean_of_pairs(form: str, options: SamplingOptions) -> Verification:
+    """Enumerate all signs of the noise of 8 copies +-v and 2 labels, for the kernel <x, x'>^2 and the squared loss.
+
+    The change of the hypothesis at z, divided by -step, has the mean m = 2 (w(x) - y) <x, z>^2, and the second moment
+    m^2 + (S - m^2) / 2 with S = 4 E (<w, Psi~> - y~)^2 E <Psi~, Psi(z)>^2. One g~ for both Psi~ would give the same
+    mean and a larger second moment.
+    """
+    x, z, start, v, y, label_noise = np.array([0.8, 0.3]), np.array([0.9, 0.5]), np.array([0.7, -0.2]), 0.4, 0.6, 0.5
+    noise = v * np.array([0.6, 0.8])
+    feature_map = DotProductFeatureMap(Homogeneous(2), FiniteDistribution([0.0, 0.0, 1.0]))
+    length = GradientLength.for_loss(Squared(), minimum_variance, 4.0)
+    learner = NoisyKernel(feature_map, length, STEP, None, Storage(2, 2, 0, 1, 1), repetitions=2)
+    signs = np.array(list(itertools.product([-1.0, 1.0], repeat=10)))
+    copies, labels = x + signs[:, :8, None] * noise, y + label_noise * signs[:, 8:]
+    with jax.enable_x64(True):
+        alpha, changes = run_compiled(_changes_after_a_round, learner, start, copies, labels, z)
+    alpha, changes = float(alpha), np.asarray(changes, float)
+
+    def second(a):  # E <x~, a>^2
+        return (x @ a) ** 2 + (noise @ a) ** 2
+
+    w = alpha * (start @ x) ** 2
+    mean = 2 * (w - y) * (x @ z) ** 2
+    length_moment = 4 * (alpha**2 * second(start) ** 2 - 2 * y * w + y**2 + label_noise**2)
+    moment = mean**2 + (length_moment * second(z) ** 2 - mean**2) / 2
+    support = [(1 / len(signs), np.array([change, change**2])) for change in changes]
+    return unbiased(None, np.array([mean, moment]), support=support, detect=1e-6)
+
+
+def _changes_after_a_round(learner, start, copies, labels, z):
+    """Return w(start) after a round without noise and the label 1, divided by |start|^4, and the next changes at z."""
+    key = jax.random.key(0)
+    clean = ReplicatesOracle(jnp.tile(start, (8, 1)), None, jnp.ones(()))
+    before = learner.update(key, learner.init(key, Specs.of_vectors(2, start.dtype)), clean)[0]
+
+    def change(copies, labels):
+        after = learner.update(key, before, ReplicatesOracle(copies, labels, labels[0]))[0]
+        return (learner.predict(key, before, z) - learner.predict(key, after, z)) / STEP
+
+    return learner.predict(key, before, start) / (start @ start) ** 2, jax.vmap(change)(copies, labels)
 
 
 def _surrogate_change(learner, before, after):

@@ -19,106 +19,204 @@ class Place(NamedTuple):
 
     where: str  # sections, equations, theorems and algorithms, separated by commas
     what: str
-    names: str  # dotted paths below `jaxonline`, separated by blanks; "" if it is not in the code
+    names: str = ""  # dotted paths below `jaxonline`, separated by blanks; studies show the place
+    reason: str = ""  # why neither a claim nor a study shows the place
 
 
 PLACES: dict[str, list[Place]] = {
     "A": [
         Place("section 2", "oracles of noisy copies; the losses; the kernels",
               "feedback.NoisyCopies feedback.AdversarialCopies losses kernels"),
-        Place("section 3.1", "online gradient descent, its bound", "learners.GradientLearner bounds.gradient_descent"),
-        Place("section 3.2", "the general estimator, polynomials Q_n -> f, and better distributions of N",
+        Place("Eq. 1", "the expected regret on the clean data", "game.CleanRegret study.ready.quickstart"),
+        Place("section 2 (remark on batches)", "online-to-batch conversion: a predictor with small risk on clean data",
+              "learners.held_out_risk study.ready.noisy_generalisation"),
+        Place("section 3.1", "online gradient descent, its bound; a linear loss needs one copy",
+              "learners.GradientLearner bounds.gradient_descent"),
+        Place("section 3.2, footnote 1", "the general estimator, polynomials Q_n -> f, and better distributions of N, "
+              "also with polynomial tails (section 4.2)",
               "estimators.PolynomialSequenceEstimator estimators.chebyshev estimators.minimum_variance "
               "estimators.cost_aware estimators.DiscreteLomax"),
+        Place("section 3.2 (impossibility)", "no unbiased estimate of a function that is no polynomial from a fixed "
+              "number of samples; finite variance needs derivatives; none of a discontinuous function",
+              reason="these are theorems of Paninski (2003) and of Bhandari and Bose (1990), which the paper cites"),
         Place("Lemma 1", "the series estimator, its queries and its second moment",
               "estimators.SeriesEstimator estimators.Geometric estimators.series_moments.lemma1_bound "
-              "estimators.query_limits.limit_bias"),
-        Place("Algorithm 1", "kernel learning from noisy copies",
-              "learners.NoisyKernel estimators.query_limits.round_bias_bound"),
-        Place("Theorem 1, Theorem 2, Example 1", "its regret with dot-product kernels and with the Gaussian kernel",
-              "bounds.noisy_kernel_geometric estimators.round_query_probabilities"),
+              "estimators.query_limits.limit_bias study.ready.variance"),
+        Place("section 3.3", "explicit features; those of <r, s>^2 from two copies", "estimators.DotProductFeatureMap"),
+        Place("Algorithm 1", "kernel learning from noisy copies, also with a limit on the queries (section 2)",
+              "learners.NoisyKernel estimators.query_limits.round_bias_bound study.ready.noisy_kernels"),
+        Place("section 4.1", "an unknown horizon; regret with high probability if noise is bounded (after Theorem 1)",
+              "learners.InverseSqrt learners.Doubling bounds.with_high_probability study.ready.quickstart "
+              "study.ready.games.quantiles"),
+        Place("Theorem 1, Theorem 2, Example 1", "its regret and its queries, for dot-product kernels and for the "
+              "Gaussian kernel", "bounds.noisy_kernel_geometric estimators.round_query_probabilities"),
+        Place("Theorem 1 (running time)", "expected time O(T^3 (1 + d p/(p-1)^2)), also in Theorem 2",
+              "learners.NoisyKernel",
+              "the learner updates |w|^2 by recurrence, so a run takes less time, O(T^2); benchmarks/README.md "
+              "has the measured rates"),
         Place("Subroutine 1, Lemma 2", "Grad_Length_Estimate, the length of the gradient", "estimators.GradientLength"),
         Place("Example 2", "the exponential loss", "losses.Exponential"),
         Place("Example 3", "the smoothed absolute loss", "losses.SmoothedAbsolute"),
         Place("Example 4", "the smoothed hinge loss", "losses.SmoothedHinge"),
-        Place("section 4.3, Theorem 3, section 5.3, Theorem 5, Appendix E", "one noisy copy is not enough",
-              "environments.indistinguishable_pair environments.unavoidable_regret study.ready.impossibility"),
-        Place("Theorem 4, Appendix D", "regret with any unbiased g~ and Psi~",
+        Place("section 4.2, Figure 1", "the smoothed losses approximate the absolute and the hinge loss; losses with "
+              "finitely many derivatives",
+              "losses.SmoothedAbsolute losses.SmoothedHinge losses.SemicircleAbsolute estimators.DiscreteLomax "
+              "estimators.GradientLength estimators.chebyshev"),
+        Place("footnote 2", "two copies are enough for the squared loss and the linear kernel",
+              "estimators.TwoCopies study.ready.quickstart"),
+        Place("section 4.3, Theorem 3, section 5.3, Theorem 5, Eq. 3, Eq. 4, Appendix E, Eq. 7, Appendix F, Eq. 8, "
+              "Eq. 9, Eq. 10, Eq. 11", "one noisy copy is not enough",
+              "environments.indistinguishable_pair environments.unavoidable_regret "
+              "environments.indistinguishable_games environments.unavoidable_regret_of_games "
+              "study.ready.impossibility"),
+        Place("section 5.1, Theorem 4, Appendix D", "regret with any unbiased g~ and Psi~",
               "bounds.unbiased_steps bounds.noisy_kernel environments.OppositeLabels environments.OppositeInstances "
               "study.ready.games.adaptive"),
-        Place("section 5.2, Subroutine 2, Lemma 3", "Map_Estimate of a dot-product kernel",
-              "estimators.DotProductFeatureMap"),
+        Place("section 5.2, Eq. 2, Subroutine 2, Lemma 3", "Map_Estimate of a dot-product kernel",
+              "estimators.DotProductFeatureMap estimators.CombinedFeatureMap"),
         Place("Subroutine 3, Lemma 4, Subroutine 4", "Prod, inner products of estimates",
               "estimators.feature_maps.prod"),
-        Place("Appendix A", "the other two notions of regret", "game.NoisyRegret game.NoisyLearnerRegret"),
+        Place("section 6", "open questions", reason="the section states no result"),
+        Place("Appendix A, Eq. 5", "the other two notions of regret", "game.NoisyRegret game.NoisyLearnerRegret"),
         Place("Appendix B, Eq. 6, Subroutine 5, Lemma 5, Subroutine 6, Lemma 6, Subroutine 7",
               "Map_Estimate and Prod of the Gaussian kernel", "estimators.GaussianFeatureMap"),
         Place("Appendix C", "the series of Examples 3 and 4", "losses.SmoothedAbsolute losses.SmoothedHinge"),
     ],
     "B": [
-        Place("section 3.1", "gradient descent on estimates", "learners.GradientLearner"),
-        Place("section 4, Lemma 1, Algorithm 1", "two copies (left) and one copy with its covariance (right)",
-              "estimators.TwoCopies estimators.KnownCovariance"),
-        Place("Theorem 1", "regret with two copies", "bounds.two_copies"),
-        Place("section 5, Lemma 2", "one copy and its covariance", "estimators.KnownCovariance"),
-        Place("Theorem 2", "regret with one copy and its covariance", "bounds.known_covariance"),
-        Place("section 6, Algorithm 2", "a Gaussian kernel and Gaussian noise", "learners.SurrogateKernel"),
-        Place("Theorem 3", "its regret", "bounds.surrogate_kernel"),
-        Place("section 6.1, Theorem 4", "radial kernels as mixtures of Gaussian ones (Schoenberg)", "kernels.radial"),
-        Place("Lemma 3", "gradient descent on any sequence of vectors", "bounds.gradient_descent"),
-        Place("Lemma 4, Eq. 7", "the surrogate kernel k^ with E k^(a, x~) = k(a, x)", "estimators.Surrogate"),
-        Place("Lemma 5, Lemma 6, Lemma 9", "the angle beta, and the radius W that it gives",
+        Place("section 2, Eq. 1", "the expected regret on the clean data, and regret with high probability",
+              "game.CleanRegret bounds.with_high_probability bounds.largest_copies "
+              "results.statistics.quantiles.quantile_over_runs study.ready.games.quantiles"),
+        Place("section 2 (remark on batches)", "online-to-batch conversion",
+              "learners.held_out_risk study.ready.noisy_generalisation"),
+        Place("section 2 (unknown horizon)", "the results extend to an unknown horizon",
+              "learners.InverseSqrt learners.Doubling study.ready.quickstart"),
+        Place("section 3, Eq. 2, Lemma 3", "gradient descent on any sequence of vectors", "bounds.gradient_descent"),
+        Place("section 3.1, Eq. 3", "gradient descent on estimates", "learners.GradientLearner study.ready.quickstart"),
+        Place("section 3.2, Eq. 4, Eq. 13, Eq. 14, Eq. 15", "gradient descent with a surrogate kernel",
+              "estimators.Surrogate learners.SurrogateKernel"),
+        Place("section 4, footnote 1, Lemma 1, Algorithm 1",
+              "two copies (left) and one copy with its covariance (right), and the moments of copies",
+              "estimators.TwoCopies estimators.KnownCovariance bounds.moment_bounds"),
+        Place("Theorem 1", "regret with two copies", "bounds.two_copies study.ready.quickstart"),
+        Place("section 5, Lemma 2", "one copy and its covariance",
+              "estimators.KnownCovariance estimators.KnownJointCovariance feedback.CorrelatedCopies"),
+        Place("Theorem 2", "regret with one copy and its covariance, also with the better step B_w / sqrt(G T)",
+              "bounds.known_covariance bounds.known_joint_covariance study.ready.quickstart "
+              "study.ready.games.quantiles"),
+        Place("section 6, Eq. 5, Algorithm 2", "a Gaussian kernel and Gaussian noise",
+              "estimators.Surrogate learners.SurrogateKernel study.ready.gaussian_noise"),
+        Place("Theorem 3, Eq. 10, Eq. 11, Eq. 12", "its regret, and R for wide kernels",
+              "bounds.surrogate_kernel study.ready.gaussian_noise"),
+        Place("section 6.1, Theorem 4, footnote 2, Eq. 6", "radial kernels as mixtures of Gaussian ones (Schoenberg)",
+              "kernels.radial study.ready.radial_kernels"),
+        Place("Lemma 4, Eq. 7", "the surrogate kernel k^ with E k^(a, x~) = k(a, x)",
+              "estimators.Surrogate estimators.LaplaceSurrogate estimators.DebiasedPolynomialFeatures"),
+        Place("Lemma 5, Eq. 8, Lemma 6, Eq. 9, Lemma 9, Eq. 21", "the angle beta, and the radius W that it gives",
               "comparators.positive_negative_angle bounds.surrogate_radius"),
-        Place("Appendix E, Lemma 8", "surrogates of radial kernels, the worked case (1 + r^2/d)^-1",
-              "estimators.radial_surrogate kernels.radial.Cauchy"),
-        Place("Theorem 5, Lemma 7", "regret in the worked case, its R",
-              "bounds.surrogate_radial_kernel estimators.surrogates.lemma7_bound"),
+        Place("Appendix E, Eq. 16, Eq. 17, Lemma 8, Eq. 20", "surrogates of radial kernels, the worked case "
+              "(1 + r^2/d)^-1", "estimators.radial_surrogate kernels.radial.Cauchy study.ready.radial_kernels"),
+        Place("Figure 1", "the kernel g of the worked case and its approximation k",
+              "kernels.radial.Cauchy study.ready.radial_kernels"),
+        Place("Theorem 5, Lemma 7, Eq. 18, Eq. 19", "regret in the worked case, its R",
+              "bounds.surrogate_radial_kernel estimators.surrogates.lemma7_bound study.ready.radial_kernels"),
     ],
     "C": [
-        Place("section 2", "k attributes of each instance", "feedback.Attributes"),
+        Place("section 2, Eq. 1", "k attributes of each instance; ridge and Lasso with all attributes",
+              "feedback.Attributes study.ready.attributes_mnist.solve_ridge study.ready.attributes_mnist.solve_lasso"),
+        Place("Eq. 2", "the risk of Lasso, a known result; its order is wrong for B < 1", "bounds.baseline_risk",
+              reason="the paper cites it, and the claim of Theorem 1 shows the same error"),
+        Place("Eq. 3, Lemma 1", "an estimate of x from attributes drawn without replacement",
+              "estimators.AttributeGradient estimators.AttributePairs",
+              reason="the claims of Algorithms 1 and 2 contain it"),
         Place(
             "section 2.1, Algorithm 1",
             "Baseline: moments from pairs of attributes",
             "learners.Baseline estimators.AttributePairs",
         ),
+        Place("footnote 2", "w if the correlation matrix is the identity", "estimators.AttributePairs"),
+        Place("Theorem 1, Lemma 4, section A.1", "risk of the Baseline, measured beside its bound",
+              "bounds.baseline_risk environments.HiddenAttribute"),
+        Place("Lemma 2", "the deviation of the Baseline's A", "estimators.AttributePairs bounds.baseline_risk"),
+        Place("Lemma 3", "the size of the Baseline's v", "estimators.AttributePairs bounds.baseline_risk"),
         Place(
-            "section 2.2, Eq. 4, Algorithm 2",
+            "section 2.2, Eq. 4, Eq. 6, Algorithm 2",
             "AER: the gradient from k attributes",
             "learners.aer estimators.AttributeGradient",
         ),
-        Place("Hazan and Koren 2012", "AERR: the same with an l2 distribution",
-              "learners.aerr estimators.AttributeGradient"),
-        Place("Lemma 3", "the size of the Baseline's v", "estimators.AttributePairs bounds.baseline_risk"),
-        Place("Theorem 1, Theorem 2", "risks of Baseline and AER", "bounds.baseline_risk bounds.aer_regret"),
-        Place(
-            "section 2.3, Theorem 3, Theorem 4",
-            "lower bounds",
-            "bounds.hidden_attribute_examples environments.HiddenAttribute environments.three_bits",
-        ),
-        Place("section 4", "MNIST", "datasets.mnist study.ready.attributes"),
+        Place("Eq. 5", "the regularised risk that AER minimises", "estimators.Regularised learners.aer"),
+        Place("Hazan and Koren 2012", "AERR: the same with an l2 distribution; exponentiated gradient",
+              "learners.aerr estimators.AttributeGradient learners.ExponentiatedGradient "
+              "bounds.attribute_exponentiated_regret"),
+        Place("Theorem 2, section 3, Lemma 5", "risk of AER", "bounds.aer_regret"),
+        Place("Eq. 7, Eq. 8, Eq. 9, Eq. 10", "the sum of <z_t, w_t - w*>, and the regret", "bounds.aer_regret"),
+        Place("footnote 4", "the bound for instances with a short |x|_2", "bounds.aer_regret"),
+        Place("remark after Theorem 2", "AER and Lasso need as many attributes if w* is dense",
+              "study.ready.attribute_targets",
+              reason="the paper compares upper bounds without constants; the study measures numbers of attributes"),
+        Place("section 2.3, Theorem 3, Eq. 11, Eq. 12, Eq. 13", "lower bound on the number of examples",
+              "bounds.hidden_attribute_examples environments.HiddenAttribute "
+              "study.ready.attributes_theory.hidden_attribute"),
+        Place("Lemma 6", "the game with K arms behind Theorem 3", "environments.HiddenAttribute"),
+        Place("Theorem 4", "two attributes do not suffice to predict",
+              "environments.three_bits study.ready.attributes_theory.three_bits_row"),
+        Place("section 4, the table of test errors", "MNIST, all 45 pairs of digits",
+              "datasets.mnist study.ready.attributes study.ready.attributes_protocol"),
+        Place("Figure 1", "images of which four pixels are seen", "study.ready.attributes_figures.images"),
+        Place("Figure 2", "test errors by examples and by attributes", "study.ready.attributes_figures.prefixes"),
+        Place("section 5", "other losses, from a random number of attributes; p-norm descent",
+              "estimators.AttributeSeriesGradient bounds.attribute_series_regret learners.MirrorLearner "
+              "learners.PNorm"),
     ],
     "D": [
-        Place("section 2, Lemma 1", "random Fourier features",
-              "estimators.FourierFeatures kernels.Gaussian kernels.Laplacian"),
+        Place("Eq. 1, Eq. 2", "functions of the RKHS as integrals of features, and their norm",
+              "estimators.FourierFeatures", reason="they define what Lemma 1 uses"),
+        Place("section 2, Eq. 3, Eq. 4, Eq. 5", "random Fourier features",
+              "estimators.FourierFeatures estimators.DebiasedFourierFeatures kernels.Gaussian kernels.Laplacian"),
+        Place("Lemma 1, Eq. 6, Eq. 7", "the approximation of f by m features", "bounds.Features"),
         Place("Eq. 9, Eq. 10, Eq. 11", "the Vovk-Azoury-Warmuth forecaster, its regret", "learners.VAW bounds.vaw"),
-        Place("Lemma 2, Theorem 1", "VAW on the features of all kernels", "bounds.concatenated"),
-        Place("Theorem 2", "VAW over the kernels' forecasters, plain or truncated (Eq. 28)",
+        Place("Eq. 12", "its regret on random features, and the remark on pairs (cos, sin)",
+              "bounds.vaw bounds.Features"),
+        Place("Lemma 2, Theorem 1, Eq. 17", "VAW on the features of all kernels", "bounds.concatenated"),
+        Place("Eq. 18", "its rate for m = sqrt(T)", "bounds.concatenated"),
+        Place("remark on complexity", "N^2 m^2 operations a round of VAW on all features, N m^2 of VAW over experts",
+              "learners.VAW learners.MultiKernel"),
+        Place("Theorem 2, Eq. 20, Eq. 28", "VAW over the kernels' forecasters, plain or truncated (Eq. 28)",
               "learners.MultiKernel learners.Truncated bounds.vaw2"),
+        Place("Eq. 21", "its rate for m = sqrt(T)", "bounds.vaw2"),
         Place("Eq. 29, Eq. 30", "exponential weights over experts", "learners.EWA bounds.ewa"),
-        Place("Theorem 3", "exponential weights over truncated forecasters", "bounds.vaw_ewa"),
+        Place("Theorem 3, Eq. 31", "exponential weights over truncated forecasters", "bounds.vaw_ewa"),
+        Place("remark after Theorem 3", "gradient descent on the features (OGD-EWA, OGD-OGD)", "learners.Raker"),
         Place("section 4", "the other combiners, Raker and OMKL-GF",
               "learners.Aggregating learners.BOA learners.MLPoly learners.MLProd learners.Raker learners.OMKLGF"),
-        Place("Eq. 32", "the autoregressive series", "environments.Autoregressive"),
-        Place("Table 1, Table 2, Figure 1, Figure 2", "the experiments; Table 2 was made with online ridge (E17)",
-              "study.ready.multikernel datasets"),
+        Place("Eq. 32", "the autoregressive series", "environments.Autoregressive datasets.ar4"),
+        Place("Eq. 33, Eq. 34", "the scaling of labels and instances", "study.ready.multikernel_runs.scaled"),
+        Place("Table 1", "the data sets", "datasets.catalogue study.ready.multikernel"),
+        Place("Table 2", "the errors of all algorithms; the table was made with online ridge (E17)",
+              "study.ready.multikernel"),
+        Place("Figure 1", "errors up to each round", "study.ready.multikernel_figures.running"),
+        Place("Figure 2", "weights after the last round", "study.ready.multikernel_figures.weights"),
     ],
     "E": [
+        Place("setup", "the protocol of a round: instance, prediction, label, loss, update", "game.Game game.play",
+              reason="it is a definition"),
+        Place("spam filtering", "boolean instances with few relevant attributes; Winnow (Littlestone 1988)",
+              "environments.SparseBooleans learners.Winnow learners.ThresholdAdvice bounds.winnow "
+              "study.ready.games.sparse"),
         Place("regret, negative result", "learner and adversary, regret against the best expert",
-              "game.CleanRegret comparators.BestExpert environments.ContraryLabels environments.ContraryLosses"),
-        Place("Algorithm 1", "halving, and its bound", "learners.Halving bounds.halving"),
+              "game.CleanRegret comparators.BestExpert environments.ContraryLabels environments.ContraryLosses "
+              "study.ready.games.mistakes"),
+        Place("Algorithm 1", "halving (as printed: lazy), and its bound",
+              "learners.Halving bounds.halving study.ready.games.mistakes"),
         Place("exponential weights", "Algorithms 2 and 3 and their regret",
               "learners.DrawnExpert learners.Hedge learners.EWA bounds.exponential_weights"),
-        Place("Algorithm 4", "the perceptron, and its bound", "learners.Perceptron bounds.perceptron"),
+        Place("Algorithm 4", "the perceptron, and its bound",
+              "learners.Perceptron bounds.perceptron study.ready.games.perceptron"),
+        Place("practical setup", "adaptive conformal prediction (named only in the lecture): Gibbs and Candes 2021",
+              "learners.AdaptiveConformal losses.Miscoverage environments.ShiftingScores bounds.adaptive_conformal "
+              "bounds.quantile_tracking study.ready.games.conformal"),
+        Place("interesting materials", "convex optimisation, stochastic and adversarial bandits",
+              "learners.GradientLearner learners.UCB1 learners.EXP3 study.ready.games.convex "
+              "study.ready.games.bandits"),
         Place("Auer et al. 2002", "adversarial bandits (The nonstochastic multiarmed bandit problem)",
               "learners.EXP3 learners.EXP3P learners.EXP4 bounds.exp3 bounds.exp4 bounds.minimax"),
         Place("Freund et al. 1997", "experts that sleep (Using and combining predictors that specialize)",
@@ -127,9 +225,16 @@ PLACES: dict[str, list[Place]] = {
         Place("Joulani et al. 2013", "delayed answers",
               "feedback.Delayed learners.UpdateOnArrival learners.BOLD bounds.bold bounds.delayed_ucb1"),
         Place("Kleinberg et al. 2010", "sleeping bandits and the best ordering",
-              "learners.UCB1 comparators.BestOrdering bounds.sleeping_ucb1"),
+              "learners.UCB1 comparators.BestOrdering bounds.sleeping_ucb1 study.ready.games.sleeping"),
         Place("Neu 2015", "EXP3 with implicit exploration", "learners.EXP3IX bounds.exp3_ix"),
         Place("Kivinen and Warmuth 1997", "exponentiated gradient", "learners.ExponentiatedGradient"),
+        Place("Nemirovsky and Yudin 1983", "mirror descent, with the entropy, p-norms and the logarithmic barrier",
+              "learners.MirrorLearner learners.Entropy learners.PNorm learners.LogBarrier bounds.mirror_descent",
+              reason="the claim is in the row of exponentiated gradient, which is the map of the entropy"),
+        Place("Hazan et al. 2007", "logarithmic regret: strongly convex losses, online Newton step",
+              "learners.GradientLearner learners.InverseTime bounds.strongly_convex learners.OnlineNewtonStep "
+              "bounds.online_newton_step study.ready.games.strongly_convex"),
+        Place("Duchi et al. 2011", "AdaGrad", "learners.AdaGrad bounds.adagrad study.ready.games.strongly_convex"),
         Place("Flaxman et al. 2005", "gradient descent without a gradient",
               "learners.GradientBandit bounds.gradient_bandit"),
         Place("Cesa-Bianchi et al. 2005", "label-efficient prediction", "learners.LabelEfficientHedge"),
@@ -165,7 +270,8 @@ def papers_page() -> str:
         "# Where is each paper in the code?",
         "",
         "`python -m jaxonline.claims.papers > docs/papers.md` generates this page. [claims.md](claims.md) explains the "
-        f"claims and the errata E1 to E{len(ERRATA)}.",
+        f"claims and the errata E1 to E{len(ERRATA)}. A study (`study.ready`) shows the statements of its row in "
+        "simulations.",
     ]
     for letter, places in PLACES.items():
         lines += ["", f"## {letter}", "", f"{PAPERS[letter]}.", ""]
@@ -173,7 +279,8 @@ def papers_page() -> str:
         for place in places:
             code = ", ".join(f"[`{name}`](../{defining_file(name).as_posix()})" for name in place.names.split())
             claims = "; ".join(dict.fromkeys(claim.name for claim in claims_at(letter, place)))
-            cells = (place.where, as_text(place.what), code or "not in the code", as_text(claims))
+            shown = claims or (f"not shown, because {place.reason}" if place.reason else "")
+            cells = (place.where, as_text(place.what), code or "not in the code", as_text(shown))
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

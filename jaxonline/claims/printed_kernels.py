@@ -184,6 +184,22 @@ def printed_radial_surrogate(
     return jnp.sum(jnp.asarray(sizes, difference.dtype) * jnp.exp(-exponents))
 
 
+def printed_radial_surrogate_mean(
+    mixture: GaussianMixture, standard_deviation: float, dimension: int, squared_distance: ArrayLike
+) -> Float[np.ndarray, "..."]:
+    """Return E k^(a, x~) of the surrogate printed in paper B, Eq. 17, as a function of |x - a|^2 (erratum E13).
+
+    In d dimensions and for noise of standard deviation sigma, a Gaussian kernel of rate u has the mean s^(-d/2) exp(-u
+    |x - a|^2 / s) with s = 1 - 2 sigma u + 2 sigma^2 u; s = 1 would be unbiased.
+    """
+    rates, weights = np.asarray(mixture.rates, float), np.asarray(mixture.weights, float)
+    check.numbers("2 sigma u", 2.0 * standard_deviation * rates, lt=1.0)
+    s = 1.0 - 2.0 * rates * (standard_deviation - standard_deviation**2)
+    return np.exp(-np.multiply.outer(np.asarray(squared_distance, float), rates / s)) @ (
+        weights * s ** (-dimension / 2)
+    )
+
+
 def printed_lemma7_bound(standard_deviation: float, c: float) -> float:
     """Bound exp(2 sigma c) on R^2 printed in paper B, Lemma 7; exp(2 sigma^2 c) is right (erratum E13)."""
     return math.exp(2.0 * standard_deviation * c)

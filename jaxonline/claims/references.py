@@ -12,7 +12,13 @@ KEYS_BY_LETTER = {
     "A": "cesabianchi2010online", "B": "cesabianchi2010learning", "C": "cesabianchi2010efficient",
     "D": "rokhlin2025random",
 }  # fmt: skip
-for _package in ("bounds", "environments.adversaries", "estimators", "learners"):  # their files fill METHODS
+for _package in (
+    "bounds",
+    "comparators",
+    "environments.adversaries",
+    "estimators",
+    "learners",
+):  # their files fill METHODS
     importlib.import_module(f"jaxonline.{_package}")
 METHODS = REFERENCES
 

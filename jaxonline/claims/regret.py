@@ -7,8 +7,9 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import numpy as np
+from scipy import special
 
-from jaxonline.bounds import two_copies
+from jaxonline.bounds import largest_estimate, two_copies, with_high_probability
 from jaxonline.claims.printed_bounds import printed_two_copies
 from jaxonline.claims.printed_proofs import printed_unbiased_steps
 from jaxonline.claims.registry import SamplingOptions, claim
@@ -16,7 +17,7 @@ from jaxonline.environments import unavoidable_regret
 from jaxonline.estimators.gradients import squared_loss_gradient
 from jaxonline.losses import Squared
 from jaxonline.verify.bias import unbiased
-from jaxonline.verify.moments import second_moment
+from jaxonline.verify.moments import bound, second_moment
 from jaxonline.verify.result import Verification
 
 X, ROUNDS = 0.2, 1000  # one instance x with Gaussian noise of variance 1
@@ -99,6 +100,36 @@ def _adaptive_two_copies(form: str, options: SamplingOptions) -> Verification:
     """2020 against 1671 as printed, 1714 with E10, and twice that, as for E21."""
     limit = printed_two_copies(**TWO_COPIES).value if form == "printed" else 2 * two_copies(**TWO_COPIES).value
     return _moment_of_root(root_of_squared_regret, limit, options)
+
+
+def largest_exponential_moment(n_rounds: int = 12, factor: float = 1.0) -> float:
+    """The largest E exp(s S) / exp(s^2 c^2 T / 8) of all s >= 0, for S of `bounds.with_high_probability`.
+
+    Linear prediction of y = 0.5 at x = 1 from labels y + 3 or y - 3, T = 12. The 2^T runs have equal probabilities.
+    A `factor` multiplies c.
+    """
+    radius, y, error = 1.0, 0.5, 3.0
+    expected = two_copies(radius, 1.0, math.hypot(y, error), n_rounds)
+    likely = with_high_probability(expected, largest_estimate(radius, 1.0, y + error), n_rounds, math.exp(-2))
+    eta = expected.step_size
+    azuma = factor * 2 * expected.diameter * likely.estimate_bound  # c
+    signs = 1 - 2 * ((np.arange(2**n_rounds)[:, None] >> np.arange(n_rounds)) & 1)
+    w, S = np.zeros(len(signs)), np.zeros(len(signs))
+    for sign in signs.T:
+        h = [eta * g**2 / 2 - g * (w - y) for g in (2 * (w - y - error), 2 * (w - y + error))]
+        S += np.where(sign > 0, *h) - (h[0] + h[1]) / 2
+        w = np.clip(w - eta * 2 * (w - y - error * sign), -radius, radius)
+    s = np.linspace(0, 4, 81)[1:] / azuma
+    logs = special.logsumexp(s[:, None] * S, axis=1) - math.log(len(S)) - s**2 * azuma**2 * n_rounds / 8
+    return float(np.exp(logs.max()))
+
+
+@claim(
+    "high-probability regret, the martingale's exponential moment", "B, section 2", cost="exact", improved="respected"
+)
+def _high_probability(form: str, options: SamplingOptions) -> Verification:
+    """Paper B mentions Azuma's inequality; `bounds.with_high_probability` has the bound and its proof."""
+    return bound(largest_exponential_moment(), 1.0)
 
 
 @claim("regret if labels are fixed in advance", "A, Theorem 4", printed="respected")

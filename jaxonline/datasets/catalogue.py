@@ -107,7 +107,7 @@ def ar4(n_rounds: int = 5000, seed: int = 41) -> DataSet:
     """The published AR(4) series y_t = .5 y_(t-1) - .3 y_(t-2) + .2 y_(t-3) + .1 y_(t-4) + e_t after four zeros.
 
     The innovations are normal numbers of NumPy's legacy generator, as published. An instance holds the four previous
-    values, oldest first. (Rokhlin and Gurtovaya 2025, Eq. 32, lists the lags in the reversed order.)
+    values, oldest first. (Rokhlin and Gurtovaya 2025, Eq. 32, lists the lags in the reversed order: erratum E51.)
 
     Raises:
         ValueError: `n_rounds` below 1.

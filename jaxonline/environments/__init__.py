@@ -11,10 +11,13 @@ from jaxonline.environments.drifting import DriftingModel
 from jaxonline.environments.experts import FiniteClass, RandomWalkExperts, SwitchingExperts
 from jaxonline.environments.linear import LinearModel
 from jaxonline.environments.moving_arms import DriftingArms, SwitchingArms
+from jaxonline.environments.one_copy_games import indistinguishable_games, unavoidable_regret_of_games
 from jaxonline.environments.preference_arms import PreferenceArms
 from jaxonline.environments.reacting import OppositeInstances, OppositeLabels
 from jaxonline.environments.separable import SeparableData
+from jaxonline.environments.shifting_scores import ShiftingScores
 from jaxonline.environments.sleeping import Sleeping
+from jaxonline.environments.sparse_booleans import SparseBooleans
 
 __all__ = [
     "Autoregressive",
@@ -36,10 +39,14 @@ __all__ = [
     "PreferenceArms",
     "RandomWalkExperts",
     "SeparableData",
+    "ShiftingScores",
     "Sleeping",
+    "SparseBooleans",
     "SwitchingArms",
     "SwitchingExperts",
+    "indistinguishable_games",
     "indistinguishable_pair",
     "three_bits",
     "unavoidable_regret",
+    "unavoidable_regret_of_games",
 ]

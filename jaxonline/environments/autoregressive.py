@@ -21,7 +21,8 @@ class Autoregressive(ScalarOutcome):
     stationary (a root of the characteristic polynomial is on or outside the unit circle).
 
     Args:
-        coefficients: weights of the lags [p], the most recent first.
+        coefficients: weights of the lags [p], the most recent first. (The series of Rokhlin and Gurtovaya 2025 has
+            [0.5, -0.3, 0.2, 0.1]; their Eq. 32 has the reversed order, which is another series: erratum E51.)
         noise_std: standard deviation of the innovations.
 
     Example:

@@ -30,6 +30,9 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count, Ge
 
+IndexLaw = Literal["l1", "l2"]
+"""Distribution of the indices for <w, x>: proportional to |w_i| or to w_i^2."""
+
 
 class AttributeIndices(NamedTuple):
     """Observed indices: `subset` [a], distinct, for the estimate of x; `weighted` [b], with repeats, for <w, x>."""
@@ -66,7 +69,7 @@ class AttributeGradient:
     """
 
     n_attributes: Annotated[int, Ge(2)] = static()
-    law: Literal["l1", "l2"] = static(default="l1")
+    law: IndexLaw = static(default="l1")
     n_for_prediction: Count | None = static(default=None)
     loss: ClassVar[Loss] = Squared()
 
@@ -85,7 +88,7 @@ class AttributeGradient:
         subset_key, weighted_key = jax.random.split(key)
         size, draws = self._sizes(len(w))
         return AttributeIndices(
-            uniform_subset(subset_key, len(w), size), weighted_indices(weighted_key, self._weights(w), draws)
+            uniform_subset(subset_key, len(w), size), weighted_indices(weighted_key, index_weights(w, self.law), draws)
         )
 
     def gradient(
@@ -97,14 +100,9 @@ class AttributeGradient:
         x_weighted: Float[Array, "b"],
     ) -> Float[Array, "d"]:
         """Estimate the gradient at w from the label y and the values of x at the subset and at the weighted indices."""
-        d = len(w)
-        v = jnp.zeros(d, x_subset.dtype).at[indices.subset].add(d / len(x_subset) * x_subset)
-        w_weighted = w[indices.weighted]
-        if self.law == "l1":
-            scale = jnp.sign(w_weighted) * jnp.sum(jnp.abs(w))
-        else:
-            scale = jnp.where(w_weighted == 0, 0.0, jnp.sum(w * w) / jnp.where(w_weighted == 0, 1.0, w_weighted))
-        return 2 * (jnp.mean(scale * x_weighted) - y) * v
+        v = estimate_instance(indices.subset, x_subset, len(w))
+        y_hat = jnp.mean(estimate_predictions(w, indices.weighted, x_weighted, self.law))
+        return 2 * (y_hat - y) * v
 
     def support(self, w: ArrayLike, x: ArrayLike, y: float) -> list[tuple[float, np.ndarray]]:
         """List (probability, value) of all outcomes in float64; raise a ValueError for over about a million."""
@@ -112,8 +110,7 @@ class AttributeGradient:
         d = len(w)
         size, draws = self._sizes(d)
         check_enumerable(math.comb(d, size) * d**draws)
-        weights = np.asarray(np.abs(w) if self.law == "l1" else w * w)
-        weights = weights / weights.sum() if weights.any() else np.full(d, 1 / d)
+        weights = index_probabilities(w, self.law)
         subsets = list(itertools.combinations(range(d), size))
         pairs = list(itertools.product(subsets, itertools.product(np.flatnonzero(weights), repeat=draws)))
         subset, weighted = (np.array([pair[i] for pair in pairs], np.int32) for i in (0, 1))
@@ -128,8 +125,33 @@ class AttributeGradient:
             raise ArgumentError("n_attributes", f"must be at most d + {draws} = {d + draws} (got {self.n_attributes})")
         return size, draws
 
-    def _weights(self, w: Float[Array, "d"]) -> Float[Array, "d"]:
-        return jnp.abs(w) if self.law == "l1" else w * w
+
+def index_weights(w: Float[Array, "d"], law: IndexLaw) -> Float[Array, "d"]:
+    """Return numbers that are proportional to the probabilities of the indices for <w, x>."""
+    return jnp.abs(w) if law == "l1" else w * w
+
+
+def index_probabilities(w: Float[np.ndarray, "d"], law: IndexLaw) -> Float[np.ndarray, "d"]:
+    """Return the probabilities of the indices for <w, x> in float64; uniform if w = 0."""
+    weights = np.abs(w) if law == "l1" else w * w
+    return weights / weights.sum() if weights.any() else np.full(len(w), 1 / len(w))
+
+
+def estimate_instance(subset: Int[Array, "h"], x_subset: Float[Array, "h"], d: int) -> Float[Array, "d"]:
+    """Return v, an estimate of x: (d / h) x_j for the h indices j of a uniform subset, 0 elsewhere."""
+    return jnp.zeros(d, x_subset.dtype).at[subset].add(d / len(subset) * x_subset)
+
+
+def estimate_predictions(
+    w: Float[Array, "d"], weighted: Int[Array, "n"], x_weighted: Float[Array, "n"], law: IndexLaw
+) -> Float[Array, "n"]:
+    """Return an estimate of <w, x> from each attribute of `weighted`: sgn(w_i) |w|_1 x_i, or (|w|^2 / w_i) x_i."""
+    w_weighted = w[weighted]
+    if law == "l1":
+        scale = jnp.sign(w_weighted) * jnp.sum(jnp.abs(w))
+    else:
+        scale = jnp.where(w_weighted == 0, 0.0, jnp.sum(w * w) / jnp.where(w_weighted == 0, 1.0, w_weighted))
+    return scale * x_weighted
 
 
 def _gradients(

@@ -35,6 +35,7 @@ from jaxonline.estimators.feature_moments import (
     weighted_series,
 )
 from jaxonline.estimators.noisy_features import FeatureMap, NoisyFeature, PairProduct, noisy_feature, prod
+from jaxonline.estimators.paired_feature_maps import PairedFeatureMap
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.dot_product import DotProductKernel
 from jaxonline.parameters.citations import cites
@@ -80,7 +81,7 @@ class DotProductFeatureMap(FeatureMap):
 
     def combine(self, counts: Int[Array, ""], pairs: PairProduct, factors: Float[Array, "l d"]) -> NoisyFeature:
         n = jnp.asarray(counts, jnp.int32)
-        log_weight = 0.5 * self.log_beta(n, factors.dtype) - _log_pmf(self.law, n, factors)
+        log_weight = 0.5 * self.log_beta(n, factors.dtype) - log_pmf(self.law, n, factors)
         return noisy_feature(n, jnp.ones((), factors.dtype), log_weight, factors, n)
 
     def log_beta(self, n: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
@@ -146,7 +147,7 @@ class DotProductFeatureMap(FeatureMap):
 
 @cites("cesabianchi2010online")
 @struct
-class GaussianFeatureMap(FeatureMap):
+class GaussianFeatureMap(PairedFeatureMap):
     """Map_Estimate of the Gaussian kernel exp(-|x - x'|^2 / width^2) (paper A, Subroutine 5, corrected by erratum E6).
 
     Component n of Psi(x) is e^(-|x|^2/width^2) times sqrt((2/width^2)^n / n!) x (x) ... (x) x; paper A prints this
@@ -172,16 +173,6 @@ class GaussianFeatureMap(FeatureMap):
     law: AnyCountDistribution
     pair_law: AnyCountDistribution | None = None
 
-    def sample_counts(self, key: Key[Array, ""]) -> tuple[Int[Array, ""], Int[Array, ""]]:
-        pair_key, vector_key = jax.random.split(key)
-        return self._pair_law().sample(pair_key), self.law.sample(vector_key)
-
-    def pairs(self, counts: tuple[Int[Array, "..."], Int[Array, "..."]]) -> Int[Array, "..."]:
-        return jnp.asarray(counts[0], jnp.int32)
-
-    def level(self, counts: tuple[Int[Array, "..."], Int[Array, "..."]]) -> Int[Array, "..."]:
-        return jnp.asarray(counts[1], jnp.int32)
-
     def combine(
         self, counts: tuple[Int[Array, ""], Int[Array, ""]], pairs: PairProduct, factors: Float[Array, "l d"]
     ) -> NoisyFeature:
@@ -190,18 +181,18 @@ class GaussianFeatureMap(FeatureMap):
         sign = jnp.where(n1 % 2 == 0, pairs.sign, -pairs.sign)
         log_weight = (
             pairs.log_size
-            - _log_factorial(n1, dtype)
+            - log_factorial(n1, dtype)
             - 2.0 * n1.astype(dtype) * self._log_width(dtype)
-            - _log_pmf(self._pair_law(), n1, factors)
+            - log_pmf(self.pair_distribution(), n1, factors)
             + 0.5 * self.log_beta(n2, dtype)
-            - _log_pmf(self.law, n2, factors)
+            - log_pmf(self.law, n2, factors)
         )
         return noisy_feature(n2, sign, log_weight, factors, self.queries((n1, n2)))
 
     def log_beta(self, n: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
         # log (2/width^2)^n / n!
         real = jnp.asarray(n).astype(dtype)
-        return real * (math.log(2.0) - 2.0 * self._log_width(dtype)) - _log_factorial(n, dtype)
+        return real * (math.log(2.0) - 2.0 * self._log_width(dtype)) - log_factorial(n, dtype)
 
     def log_clean(self, x: Float[Array, "d"]) -> Float[Array, ""]:
         return -jnp.sum((x / jnp.asarray(self.kernel.width, x.dtype)) ** 2)
@@ -209,7 +200,7 @@ class GaussianFeatureMap(FeatureMap):
     def term(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike) -> float:
         # (-|x|^2/width^2)^n1 / n1! (2 <x, x2>/width^2)^n2 / n2! e^(-|x2|^2/width^2)
         n1, n2 = (int(n) for n in counts)
-        has_mass = support_mask(self._pair_law(), n1 + 1)[n1] and support_mask(self.law, n2 + 1)[n2]
+        has_mass = support_mask(self.pair_distribution(), n1 + 1)[n1] and support_mask(self.law, n2 + 1)[n2]
         x, x2 = (np.asarray(v, float) / host_float("width", self.kernel.width) for v in (x, x2))
         inner = float(x @ x2)
         log_size = special.xlogy(n1, x @ x) + special.xlogy(n2, 2.0 * abs(inner)) - x2 @ x2
@@ -226,21 +217,11 @@ class GaussianFeatureMap(FeatureMap):
             - math.lgamma(n1 + 1)
             - math.lgamma(n2 + 1)
             - np.sum(np.square(x2)) / width2
-            - self._pair_law().log_table(n1 + 1)[n1]
+            - self.pair_distribution().log_table(n1 + 1)[n1]
             - self.law.log_table(n2 + 1)[n2]
         )
         pair_moment = copy_moments(x, covariance)[1]
         return float(np.exp(2.0 * log_weight) * pair_moment**n1 * inner_moment(x, x2, covariance) ** n2)
-
-    def expected_queries(self) -> float:
-        # With the paper's distribution its learner needs 3p/(p-1)^2 in total, for 1 + E N estimates a round.
-        return 2.0 * self._pair_law().mean() + self.law.mean()
-
-    @validate_arguments
-    def overflow_probability(self, capacity: Count) -> float:
-        n1 = np.arange(capacity // 2 + 1)
-        inside = np.exp(self._pair_law().log_table(len(n1))) * np.asarray(self.law.tail(capacity - 2 * n1 + 1), float)
-        return float(inside.sum() + float(self._pair_law().tail(len(n1))))
 
     @validate_arguments
     def bias(self, capacity: Count, squared_norm: NonNegativeFloat) -> float:
@@ -250,7 +231,7 @@ class GaussianFeatureMap(FeatureMap):
         n = np.arange(capacity + 1)
         with np.errstate(over="ignore", invalid="ignore"):
             pair_terms = np.exp(special.xlogy(n, s) - special.gammaln(n + 1))
-            undrawn = np.cumsum(np.where(support_mask(self._pair_law(), len(n)), 0.0, pair_terms))
+            undrawn = np.cumsum(np.where(support_mask(self.pair_distribution(), len(n)), 0.0, pair_terms))
             max_pairs = (capacity - n) // 2  # beside n factors
             lost_pairs = undrawn[max_pairs] + np.exp(s) * special.gammainc(max_pairs + 1.0, s)
             lost = np.where(support_mask(self.law, len(n)), lost_pairs, np.exp(-s))
@@ -271,7 +252,7 @@ class GaussianFeatureMap(FeatureMap):
         pairs = moment**2 if pair_moment is None else host_float("pair_moment", pair_moment)
         width2 = host_float("width", self.kernel.width) ** 2
         pair_factor = weighted_series(
-            self._pair_law(),
+            self.pair_distribution(),
             pairs / width2**2,
             lambda a: float(special.i0(2.0 * math.sqrt(a))),
             lambda n: -2.0 * special.gammaln(n + 1.0),
@@ -279,19 +260,17 @@ class GaussianFeatureMap(FeatureMap):
         level_factor = weighted_series(self.law, 2.0 * moment / width2, exp, lambda n: -special.gammaln(n + 1.0))
         return pair_factor * level_factor
 
-    def _pair_law(self) -> CountDistribution:
-        return self.law if self.pair_law is None else self.pair_law
-
     def _log_width(self, dtype: Any) -> Float[Array, ""]:
         return jnp.log(jnp.asarray(self.kernel.width, dtype))
 
 
-def _log_pmf(law: CountDistribution, n: Int[Array, ""], like: Float[Array, "..."]) -> Float[Array, ""]:
+def log_pmf(law: CountDistribution, n: Int[Array, ""], like: Float[Array, "..."]) -> Float[Array, ""]:
+    """Return ln P(N = n) in the dtype of an array."""
     return law.log_pmf(n).astype(like.dtype)
 
 
 @functools.partial(jax.jit, static_argnames="dtype")  # traced once for all calls of the same shapes
-def _log_factorial(n: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
+def log_factorial(n: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
     """Return ln n! from a table, or beyond it from Stirling's series, as JAX's `lgamma` takes seconds to compile."""
     table = jnp.asarray(_LOG_FACTORIALS, dtype)
     real = jnp.maximum(n, len(table)).astype(dtype)

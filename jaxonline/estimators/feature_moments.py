@@ -73,10 +73,11 @@ def weighted_series(
         p = host_float("p", law.p)
         return p / (p - 1.0) * series(p * a)
     if isinstance(law, FiniteDistribution):
-        return float(np.exp(special.logsumexp(_log_weighted_terms(law, a, log_terms, len(law.probabilities)))))
+        logs = _log_weighted_terms(law, a, log_terms, len(law.probabilities))
+        return float(np.exp(np.asarray(special.logsumexp(logs))))
     for n_terms in (256, 1024, 4096):
         logs = _log_weighted_terms(law, a, log_terms, n_terms)
-        total = special.logsumexp(logs)
+        total = np.asarray(special.logsumexp(logs))
         if special.logsumexp(logs[-len(logs) // 4 :]) < total + _LOG_RELATIVE_REST:
             return float(np.exp(total))
     raise ArgumentError("law", "must make the second moment finite, with at most 4,096 terms that matter")

@@ -132,5 +132,7 @@ def single_frequency_variance(
     return pair if layout == "pair" else pair + 0.5 * k0**2
 
 
-AnyFeatures = Annotated[Callable, Takes("an instance"), Component("`FourierFeatures`", "`Dictionary`")]
+AnyFeatures = Annotated[
+    Callable, Takes("an instance"), Component("`FourierFeatures`", "`Dictionary`", "`ThresholdAdvice`")
+]
 """A function of an instance that is a pytree."""

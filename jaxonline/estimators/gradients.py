@@ -230,6 +230,32 @@ class KnownCovariance:
         return squared_loss_gradient(w, x, oracle.label(), x) - 2 * (oracle.covariance @ w)
 
 
+@cites("cesabianchi2010learning")
+@struct
+class KnownJointCovariance:
+    """Unbiased gradient of the squared loss from one copy and its label, whose noise has a known joint covariance.
+
+    With E (x~ - x) (x~ - x)' = Sigma and E (x~ - x) (y~ - y) = c the estimate is 2 (<w, x~> - y~) x~ - 2 Sigma w + 2 c:
+    the mean of y~ x~ is y x + c. For c = 0 it is `KnownCovariance`, the case of paper B, Lemma 2. The second moment of
+    the estimate is in `jaxonline.bounds.known_joint_covariance`.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
+        >>> noise = jo.feedback.JointNoise(jo.noise.gaussian([[0.3, 0.0, 0.1], [0.0, 0.3, 0.1], [0.1, 0.1, 0.2]]))
+        >>> feedback = jo.feedback.CorrelatedCopies(noise, reveal_covariance=True)
+        >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
+        >>> gradient = jo.estimators.KnownJointCovariance()(jax.random.key(1), jnp.zeros(2), oracle)
+        >>> gradient.shape, oracle.queries().item()
+        ((2,), 1)
+    """
+
+    loss: ClassVar[Loss] = Squared()
+
+    def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
+        """Return 2 (<w, x~> - y~) x~ - 2 Sigma w + 2 c."""
+        return KnownCovariance()(key, w, oracle) + 2 * oracle.cross_covariance
+
+
 @struct
 class NaiveCopy:
     """Biased gradient that treats one noisy copy as the true instance: bias 2 Sigma w for the squared loss.

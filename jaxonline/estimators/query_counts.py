@@ -2,14 +2,18 @@
 
 A round asks for 1 + N estimates of a feature vector, and each asks for its own random number of copies. For a
 dot-product kernel and P(N = n) = (p - 1) / p^(n + 1) in both places, the total M is geometric again: P(M >= m) =
-(p / (p^2 - p + 1))^m with E M = p / (p - 1)^2. Source of the protocol and of E M: Cesa-Bianchi, Shalev-Shwartz, Shamir,
-"Online learning of noisy data with kernels" (COLT 2010), Algorithm 1 and Theorems 1 and 2.
+(p / (p^2 - p + 1))^m with E M = p / (p - 1)^2. With r repetitions M is a sum of r such numbers. Source of the protocol
+and of E M: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), Algorithm 1
+and Theorems 1 and 2.
 """
+
+import functools
 
 import numpy as np
 
-from jaxonline.estimators.count_protocol import AnyCountDistribution
-from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap
+from jaxonline.estimators.count_protocol import AnyCountDistribution, CountDistribution
+from jaxonline.estimators.feature_maps import FeatureMap
+from jaxonline.estimators.paired_feature_maps import PairedFeatureMap
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.types import Count
 from jaxonline.parameters.validation import validate_arguments
@@ -23,7 +27,7 @@ def estimate_query_probabilities(feature_map: FeatureMap, n_terms: Count) -> np.
     """Probabilities that one estimate of a feature vector asks for 0, 1, ..., n_terms - 1 copies.
 
     Args:
-        feature_map: `DotProductFeatureMap` (N copies) or `GaussianFeatureMap` (2 N1 + N2 copies).
+        feature_map: `DotProductFeatureMap` (N copies), `GaussianFeatureMap` or `CombinedFeatureMap` (2 N1 + N2 copies).
         n_terms: length of the result.
 
     Example:
@@ -35,17 +39,18 @@ def estimate_query_probabilities(feature_map: FeatureMap, n_terms: Count) -> np.
         [0.25, 0.125, 0.1875]
     """
     levels = np.exp(feature_map.law.log_table(n_terms))  # type: ignore[attr-defined]
-    if not isinstance(feature_map, GaussianFeatureMap):
+    if not isinstance(feature_map, PairedFeatureMap):
         return levels
-    pair_law = feature_map.law if feature_map.pair_law is None else feature_map.pair_law
     pairs = np.zeros(n_terms)
-    pairs[::2] = np.exp(pair_law.log_table((n_terms + 1) // 2))
+    pairs[::2] = np.exp(feature_map.pair_distribution().log_table((n_terms + 1) // 2))
     return np.convolve(pairs, levels)[:n_terms]
 
 
 @cites("cesabianchi2010online")
 @validate_arguments
-def round_query_probabilities(feature_map: FeatureMap, law: AnyCountDistribution, n_terms: Count) -> np.ndarray:
+def round_query_probabilities(
+    feature_map: FeatureMap, law: AnyCountDistribution, n_terms: Count, repetitions: Count = 1
+) -> np.ndarray:
     """Probabilities that a round of `NoisyKernel` asks for 0, 1, ..., n_terms - 1 copies.
 
     The round estimates Psi(x) 1 + N times, also where the term n = N of the series of the loss is 0. The result is
@@ -56,6 +61,7 @@ def round_query_probabilities(feature_map: FeatureMap, law: AnyCountDistribution
         feature_map: estimator of the feature vectors.
         law: distribution of N (`gradient_length.series.law`).
         n_terms: length of the result. The computing time grows as the cube of this length.
+        repetitions: number r of pairs (g~, Psi~) in a round (`NoisyKernel.repetitions`); r times as many copies.
 
     Example:
         >>> import jaxonline as jo
@@ -65,6 +71,12 @@ def round_query_probabilities(feature_map: FeatureMap, law: AnyCountDistribution
         >>> round(float(1 - pmf.sum()), 9), round((2 / 3) ** 10, 9)  # P(M >= 10)
         (0.01734153, 0.01734153)
     """
+    pair = _pair_query_probabilities(feature_map, law, n_terms)
+    return functools.reduce(lambda total, more: np.convolve(total, more)[:n_terms], [pair] * repetitions)
+
+
+def _pair_query_probabilities(feature_map: FeatureMap, law: CountDistribution, n_terms: int) -> np.ndarray:
+    """Return the probabilities for one pair (g~, Psi~)."""
     one = estimate_query_probabilities(feature_map, n_terms)
     if one[0] == 1.0:
         return one

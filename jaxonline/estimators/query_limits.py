@@ -3,7 +3,8 @@
 `SeriesEstimator.for_loss(..., max_copies=K)`, `GradientLength.for_loss(..., max_copies=K)` and feature maps with
 `limit_counts(law, D)` draw no more copies than the limit. The mean is then the sum of the first terms of a series, and
 the bias is the sum of the remaining ones. A round of `NoisyKernel` with a dot-product kernel asks for at most
-(1 + K) D copies; with the Gaussian kernel, D1 pairs and D2 factors, for at most (1 + K) (2 D1 + D2).
+(1 + K) D copies; with the Gaussian kernel, D1 pairs and D2 factors, for at most (1 + K) (2 D1 + D2). With r repetitions
+a round asks for at most r times as many, and the bias of the mean of g~ Psi~ is that of one g~ Psi~.
 """
 
 import math
@@ -12,9 +13,11 @@ import numpy as np
 
 from jaxonline.estimators.count_distributions import FiniteDistribution
 from jaxonline.estimators.count_protocol import CountDistribution
-from jaxonline.estimators.feature_maps import DotProductFeatureMap, FeatureMap, GaussianFeatureMap
+from jaxonline.estimators.feature_maps import FeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
+from jaxonline.estimators.paired_feature_maps import PairedFeatureMap
 from jaxonline.estimators.series import SeriesEstimator, n_required_terms
+from jaxonline.kernels import DotProductKernel
 from jaxonline.losses.series import AnySeriesLoss, require_series
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.types import FiniteFloat, NonNegativeFloat, PositiveFloat, Rounds
@@ -122,8 +125,8 @@ def limited_regret(
 
 def _feature_bias(feature_map: FeatureMap, squared_norm: float) -> float:
     """Return the bound on |E Psi~ - Psi(x)| with room for all copies."""
-    law, pair_law = feature_map.law, getattr(feature_map, "pair_law", None)  # type: ignore[attr-defined]
-    pairs = _largest(pair_law or law) if isinstance(feature_map, GaussianFeatureMap) else 0
+    law = feature_map.law  # type: ignore[attr-defined]
+    pairs = _largest(feature_map.pair_distribution()) if isinstance(feature_map, PairedFeatureMap) else 0
     return feature_map.bias(max(1, _largest(law) + 2 * pairs), squared_norm)
 
 
@@ -132,7 +135,8 @@ def _largest(law: CountDistribution) -> int:
 
 
 def _feature_norm(feature_map: FeatureMap, squared_norm: float) -> float:
-    """Return |Psi(x)|, the root of k(x, x)."""
-    if isinstance(feature_map, DotProductFeatureMap):
-        return math.sqrt(feature_map.kernel.tail_bound(0, squared_norm))
-    return 1.0
+    """Return |Psi(x)|, the root of k(x, x), where the kernel at (x, x) is a function of |x|^2."""
+    kernel, x = feature_map.kernel, np.array([math.sqrt(squared_norm)])  # type: ignore[attr-defined]
+    if isinstance(kernel, DotProductKernel):
+        return math.sqrt(kernel.tail_bound(0, squared_norm))
+    return math.sqrt(float(kernel(x, x)))

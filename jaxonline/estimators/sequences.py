@@ -10,6 +10,10 @@ of the coefficients. For f(x) = |x| the Chebyshev sequence has a second moment n
 and float64 rounding exceeds 1e-6 of f soon after n = 30. The coefficients of Bernstein's sequence grow more slowly, but
 the sequence converges slowly.
 
+For every infinite sequence and every distribution of N, the second moment is infinite unless f equals a power series
+about the centre c wherever |x - c|^2 < E (X - c)^2 (erratum E39; proof in `jaxonline.claims.finite_smoothness`). So a
+kink of f at such an x, as in the derivative of Huber's loss, excludes a finite second moment without bias.
+
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), section 3.2.
 """
 
@@ -30,7 +34,17 @@ from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Convert, Count, FiniteFloat, Number, Positive, PositiveFloat, Shape, Takes
+from jaxonline.parameters.types import (
+    Convert,
+    Count,
+    FiniteFloat,
+    NonNegativeFloat,
+    Number,
+    Positive,
+    PositiveFloat,
+    Shape,
+    Takes,
+)
 from jaxonline.parameters.validation import validate_arguments
 
 _MAX_ROUNDING = 1e-6  # relative to max |f|
@@ -172,9 +186,56 @@ class PolynomialSequenceEstimator:
         drawable = inside & (weight > 0.0)
         return jnp.where(drawable, total / jnp.where(drawable, weight, 1.0), 0.0)
 
-    def exact_second_moment(self, second_moment: float, mean: float) -> float:
-        """Return E theta^2 = sum_n E (Q'_n - Q'_(n-1))^2 / p_n; arguments as in `PolynomialSequence.magnitudes`."""
-        squares = self.sequence.magnitudes(second_moment, mean) ** 2
+    def estimate_from(self, copies: Float[Array, "k"], n: ArrayLike) -> Float[Array, ""]:
+        """Compute the estimate conditional on N = n from the first n of the k given copies; 0 if n > k."""
+        n, k, dtype = jnp.asarray(n, jnp.int32), copies.shape[0], copies.dtype
+        table = jnp.asarray(self.sequence.differences).astype(dtype)
+        row = table[jnp.minimum(n, len(table) - 1)]
+        row = jnp.pad(row, (0, max(k + 1 - len(table), 0)))[: k + 1]
+        z = (copies - jnp.asarray(self.centre, dtype)) / jnp.asarray(self.sequence.scale, dtype)
+        total = row[0] + jnp.sum(row[1:] * jnp.cumprod(z))
+        weight = self.law.pmf(n).astype(dtype)
+        drawable = (n < len(table)) & (n <= k) & (weight > 0.0)
+        return jnp.where(drawable, total / jnp.where(drawable, weight, 1.0), 0.0)
+
+    @validate_arguments
+    def mean_bound(self, distance: NonNegativeFloat) -> float:
+        """Bound on |Q_K(E X)| if E X is within `distance` of the centre: the sum of the absolute terms of Q_K."""
+        coefficients = np.asarray(self.sequence.differences, np.float64).sum(axis=0)
+        z = distance / host_float("scale", self.sequence.scale)
+        return float(np.polynomial.polynomial.polyval(z, np.abs(coefficients)))
+
+    @property
+    def coefficients(self) -> Float[Array, "k"]:
+        """Sums of the absolute coefficients of Q_n - Q_(n-1) for n = 0 .. K; 0 if an estimate with N = n is 0."""
+        return jnp.sum(jnp.abs(jnp.asarray(self.sequence.differences)), axis=1)
+
+    @property
+    def constant(self) -> float:
+        """The number that is added to every estimate: 0."""
+        return 0.0
+
+    @property
+    def centre(self) -> Number:
+        """Middle of the interval on which the polynomials approximate f."""
+        return self.sequence.centre
+
+    @property
+    def reach(self) -> Number:
+        """Largest |E X - centre| for which the polynomials approximate f: half the length of the interval."""
+        return self.sequence.scale
+
+    def exact_second_moment(self, second_moment: float, mean: float | None) -> float:
+        """Return E theta^2 = sum_n E (Q'_n - Q'_(n-1))^2 / p_n; arguments as in `PolynomialSequence.magnitudes`.
+
+        If `mean` is None, return an upper bound for every mean, from the absolute coefficients of Q_n - Q_(n-1).
+        """
+        if mean is None:
+            table = np.abs(np.asarray(self.sequence.differences, np.float64))
+            root = math.sqrt(second_moment) / host_float("scale", self.sequence.scale)
+            squares = (table @ root ** np.arange(len(table))) ** 2
+        else:
+            squares = self.sequence.magnitudes(second_moment, mean) ** 2
         n = np.flatnonzero(squares)
         return math.fsum(squares[n] / np.exp(self.law.log_table(len(squares))[n]))
 

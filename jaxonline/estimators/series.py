@@ -160,6 +160,12 @@ class SeriesEstimator:
             distribution = limit_counts(distribution, max_copies)
         return cls(gammas, distribution, centre, float(constant), radius, computed_reach)
 
+    @validate_arguments
+    def mean_bound(self, distance: NonNegativeFloat) -> float:
+        """Bound on |E theta| if E X is within `distance` of the centre: the sum of the absolute terms of the series."""
+        drawn = np.polynomial.polynomial.polyval(distance, np.abs(self.coefficients))
+        return abs(host_float("constant", self.constant)) + float(drawn)
+
     def estimate(self, key: jax.Array, draw: Callable[[jax.Array], ArrayLike]) -> Float[Array, "*shape"]:
         """Draw an estimate theta. `draw(key)` returns a copy of X: a number, or an array estimated entry by entry."""
         key_n, key_copies = jax.random.split(key)

@@ -1,5 +1,7 @@
 """Surrogate kernels: E k^(a, x~) = k(a, x) for every a, under Gaussian noise of known covariance.
 
+`jaxonline.estimators.laplace_surrogates` has surrogates under Laplace noise.
+
 For the Gaussian kernel exp(-u |x - x'|^2) and noise N(0, Sigma) with eigenvalues sigma_i^2,
     k^(x, x') = prod_i (1 - 2 u sigma_i^2)^(-1/2) exp(-sum_i u (x_i - x'_i)^2 / (1 - 2 u sigma_i^2))
 in the coordinates of the eigenvectors, which requires 2 u max sigma_i^2 < 1. The surrogate is linear in the kernel, so
@@ -10,23 +12,22 @@ Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Learning from noisy data under di
 2010), section 6, Lemma 4, and appendix E with erratum E13 (the workshop paper prints 2 sigma u for 2 sigma^2 u).
 """
 
-import dataclasses
 import math
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
+from jaxonline.estimators.noise_surrogates import NoiseSurrogate, RotatedKernel, covariance_eigenvectors
 from jaxonline.feedback.noise import Covariance
 from jaxonline.kernels import Gaussian
-from jaxonline.kernels.base import Kernel
-from jaxonline.kernels.radial import GaussianMixture, SchoenbergKernel, distance_grid, truncate
+from jaxonline.kernels.radial import SchoenbergKernel, distance_grid, truncate
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import as_floating, host_float
-from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Count, PositiveFloat
 from jaxonline.parameters.validation import validate_arguments
 
@@ -43,9 +44,26 @@ class GaussianComponents(NamedTuple):
     log_sizes: Float[Array, "n"]
 
 
+@struct
+class _RotatedGaussians:
+    """Sum of Gaussian kernels with a scale for each coordinate; numbers common to all pairs are computed once."""
+
+    scales: Float[Array, "m d"]
+    log_sizes: Float[Array, "m"]
+
+    def __call__(self, x: Float[Array, "d"], x2: Float[Array, "d"]) -> Float[Array, ""]:
+        squares = (x - x2) ** 2
+        if len(self.log_sizes) == 1:  # faster than the general form
+            return jnp.exp(self.log_sizes[0] - jnp.sum(self.scales[0] * squares))
+        return jnp.sum(jnp.exp(self.log_sizes - jnp.sum(self.scales * squares[None, :], axis=1)))
+
+    def at_zero(self) -> Float[Array, ""]:
+        return jnp.sum(jnp.exp(self.log_sizes))
+
+
 @cites("cesabianchi2010learning")
 @struct
-class Surrogate(Kernel):
+class Surrogate(NoiseSurrogate):
     """Surrogate kernel k^ of a Gaussian kernel, or of a mixture of Gaussian kernels, under noise N(0, covariance).
 
     Args:
@@ -61,20 +79,11 @@ class Surrogate(Kernel):
         (1.2172, 1.1033)
     """
 
-    kernel: Gaussian | GaussianMixture
-    covariance: Covariance
-    dimension: Count | None = static(default=None)
-    variances: Float[ArrayLike, "d"] = dataclasses.field(init=False)
-    """The eigenvalues of the covariance."""
-    rotation: Float[ArrayLike, "d d"] | None = dataclasses.field(init=False)
-    """The eigenvectors of the covariance, in columns; None if it is diagonal."""
+    law: ClassVar[str] = "gaussian"
 
     def __post_init__(self):
-        variances, rotation = _eigenvectors(self.covariance, self.dimension)  # type: ignore[arg-type]
-        set_field(self, "dimension", int(np.shape(variances)[0]))
-        set_field(self, "variances", variances)
-        set_field(self, "rotation", rotation)
-        known_variances, width2 = check.concrete_array(variances), self._min_squared_width()
+        super().__post_init__()
+        known_variances, width2 = check.concrete_array(self.variances), self._min_squared_width()
         if known_variances is not None and width2 is not None and 2.0 * known_variances.max() >= width2:
             raise ArgumentError(
                 "covariance",
@@ -83,24 +92,18 @@ class Surrogate(Kernel):
             )
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
-        difference = as_floating(x) - as_floating(x2)
-        if self.rotation is not None:
-            difference = difference @ jnp.asarray(self.rotation, difference.dtype)
+        difference = self.rotate(as_floating(x) - as_floating(x2))
         rates, shrinkage, log_sizes = self.components(difference.dtype)
         exponents = jnp.sum(difference[None, :] ** 2 / shrinkage, axis=1)
         return jnp.sum(jnp.exp(log_sizes - rates * exponents))
 
-    def at_zero(self) -> Float[Array, ""]:
-        """Return k^(x, x), which is the same for all x."""
-        return jnp.sum(jnp.exp(self.components(jnp.result_type(float)).log_sizes))
-
-    def constant(self) -> Float[Array, ""]:
-        """Return R = sqrt(k^(x, x)), the norm of every feature vector of k^; R is at least sqrt(k(x, x))."""
-        return jnp.sqrt(self.at_zero())
+    def in_eigenvectors(self, dtype: jnp.dtype) -> RotatedKernel:
+        rates, shrinkage, log_sizes = self.components(dtype)
+        return _RotatedGaussians(rates[:, None] / shrinkage, log_sizes)
 
     def components(self, dtype: jnp.dtype) -> GaussianComponents:
         """Write k^ as a sum of Gaussian kernels, in the coordinates of the eigenvectors."""
-        mixture = self._mixture()
+        mixture = self.mixture()
         rates, variances = jnp.asarray(mixture.rates, dtype), jnp.asarray(self.variances, dtype)
         shrinkage = 1.0 - 2.0 * rates[:, None] * variances[None, :]
         log_sizes = jnp.log(jnp.asarray(mixture.weights, dtype)) - 0.5 * jnp.sum(jnp.log(shrinkage), axis=1)
@@ -113,12 +116,6 @@ class Surrogate(Kernel):
             return None if width is None else float(width) ** 2
         rates = check.concrete_array(self.kernel.rates)
         return None if rates is None else 1.0 / max(float(rates.max()), 1e-300)
-
-    def _mixture(self) -> GaussianMixture:
-        if isinstance(self.kernel, GaussianMixture):
-            return self.kernel
-        rate = as_floating(self.kernel.width) ** -2
-        return GaussianMixture(rate[None], jnp.ones_like(rate)[None])
 
 
 @cites("cesabianchi2010learning")
@@ -152,7 +149,7 @@ def radial_surrogate(
         >>> round(float(surrogate(jnp.zeros(4), jnp.zeros(4))), 4)
         1.3264
     """
-    variances = np.asarray(_eigenvectors(np.asarray(covariance, float), dimension)[0])
+    variances = np.asarray(covariance_eigenvectors(np.asarray(covariance, float), dimension)[0])
     _check_cut(cut, variances)
     return Surrogate(truncate(kernel, cut, n_nodes), covariance, dimension)
 
@@ -170,7 +167,7 @@ def surrogate_error(
     The maximum is over distances from 0 to 300 / sqrt(cut) along every eigenvector. The arguments are those of
     `radial_surrogate`.
     """
-    variances = np.asarray(_eigenvectors(np.asarray(covariance, float), dimension)[0])
+    variances = np.asarray(covariance_eigenvectors(np.asarray(covariance, float), dimension)[0])
     _check_cut(cut, variances)
     profiles = []
     for n in (n_nodes, 2 * n_nodes):
@@ -196,26 +193,6 @@ def lemma7_bound(variance: PositiveFloat, c: PositiveFloat, dimension: Count) ->
     """
     check.number("c", c, gt=0.0, lt=dimension / (4.0 * host_float("variance", variance)))
     return math.exp(2.0 * variance * c)
-
-
-def _eigenvectors(covariance: ArrayLike, dimension: int | None) -> tuple[ArrayLike, ArrayLike | None]:
-    """Return eigenvalues [d] and eigenvectors [d, d] of a covariance; None as eigenvectors if it is diagonal."""
-    ndim = np.ndim(covariance)
-    if ndim == 0 and dimension is None:
-        raise ArgumentError("dimension", "must be given if covariance is a number (got None)")
-    if dimension is not None and ndim > 0 and np.shape(covariance)[0] != dimension:
-        raise ArgumentError(
-            "dimension", f"must match covariance, of dimension {np.shape(covariance)[0]} (got {dimension})"
-        )
-    known_covariance = check.concrete_array(covariance)
-    if known_covariance is not None:
-        covariance = known_covariance.astype(float)
-    xp = jnp if known_covariance is None else np
-    if ndim == 0:
-        return xp.broadcast_to(covariance, (dimension,)), None  # type: ignore[arg-type]
-    if ndim == 1:
-        return covariance, None
-    return xp.linalg.eigh(covariance)
 
 
 def _check_cut(cut: float, variances: np.ndarray) -> None:

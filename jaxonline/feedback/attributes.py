@@ -60,7 +60,9 @@ class AttributesOracle:
             return self._x[indices]
         number = jnp.clip(jnp.asarray(number, jnp.int32), 0, n_indices)
         self._charged += number
-        return jnp.where(jnp.arange(n_indices) < number, self._x[indices], jnp.zeros((), self._x.dtype))
+        return jnp.where(
+            jnp.arange(n_indices, dtype=jnp.int32) < number, self._x[indices], jnp.zeros((), self._x.dtype)
+        )
 
     def label(self) -> Float[Array, ""]:
         """Return the target, which costs no query."""

@@ -16,6 +16,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
 from jaxonline import random
 from jaxonline.feedback.flipped_labels import FlippedLabels as FlippedLabels
+from jaxonline.feedback.rare_errors import RareErrors as RareErrors
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import set_field, static, struct
@@ -218,9 +219,7 @@ class Noise:
         """Return the noise F z for the instance or label `x`."""
         factor = jnp.asarray(self.factor, x.dtype)
         if factor.ndim and (factor.shape[-1:] != x.shape or x.ndim != 1):
-            raise ArgumentError(
-                "covariance", f"must fit the instance or label, of shape {x.shape} (got {factor.shape})"
-            )
+            raise ArgumentError("covariance", f"must fit the instance or label of shape {x.shape} (got {factor.shape})")
         return factor @ z if factor.ndim == 2 else factor * z
 
     def covariance_at(self, t: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, "d d"]:

@@ -11,6 +11,8 @@ from jaxonline.kernels.dot_product import (
     Linear,
     PowerSeries,
 )
+from jaxonline.kernels.matern import Matern
+from jaxonline.kernels.products import Product
 from jaxonline.kernels.shift_invariant import Gaussian, Laplacian, ShiftInvariantKernel
 
 __all__ = [
@@ -23,7 +25,9 @@ __all__ = [
     "Kernel",
     "Laplacian",
     "Linear",
+    "Matern",
     "PowerSeries",
+    "Product",
     "Scaled",
     "ShiftInvariantKernel",
     "Sum",

@@ -45,7 +45,7 @@ class Sum(Kernel):
     kernels: Annotated[Sequence[Kernel], Convert(as_kernels)]
 
     def __new__(cls, kernels: Sequence[Kernel] = ()) -> Any:
-        return object.__new__(_select_class(cls, Sum, DotProductSum, ShiftInvariantSum, kernels))
+        return object.__new__(select_class(cls, Sum, DotProductSum, ShiftInvariantSum, kernels))
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         return sum(kernel(x, x2) for kernel in self.kernels)  # type: ignore[return-value]
@@ -123,7 +123,7 @@ class Scaled(Kernel):
     factor: NonNegative = 1.0
 
     def __new__(cls, kernel: Kernel | None = None, factor: ArrayLike = 1.0) -> Any:
-        return object.__new__(_select_class(cls, Scaled, ScaledDotProduct, ScaledShiftInvariant, [kernel]))
+        return object.__new__(select_class(cls, Scaled, ScaledDotProduct, ScaledShiftInvariant, [kernel]))
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         return self._scale(self.kernel(x, x2))
@@ -173,7 +173,7 @@ class ScaledShiftInvariant(Scaled, ShiftInvariantKernel):
         return self.kernel.frequencies(key, dimension, n)
 
 
-def _select_class(cls: type, plain: type, dot_product: type, shift_invariant: type, kernels: Any) -> type:
+def select_class(cls: type, plain: type, dot_product: type, shift_invariant: type, kernels: Any) -> type:
     """Return the class for `kernels` if `cls` is `plain`, else `cls`; pickle calls this method without kernels."""
     if cls is not plain or not isinstance(kernels, Sequence):
         return cls

@@ -1,12 +1,13 @@
 """Learners: each file implements the algorithm of a paper.
 
-`gradient`: gradient descent, with `step_sizes`, and `gradient_bandit`, which observes only the loss of the move.
-`linear`: classifiers, and `vaw`, the forecaster for the squared loss. `kernels`: kernel gradient descent and
-perceptron, many kernels (`multikernel`, `raker`, `omkl_gf`), and noisy instances (`noisy_kernel`, `surrogate_kernel`).
-`experts`: combiners, learners built on them (such as `over_advice` and `hedge`), `aggregating`, and votes (`halving`,
-`weighted_majority`). `bandits`: learners that observe the loss of one arm (`exp4`, `lin_ucb` and `lin_thompson` also
-see contexts), the losses of a set of arms (`cucb`), or the winner of a pair (`rucb`). `attributes`: learners that
-observe a few attributes of each instance. `wrappers`: learners for an unknown horizon (`doubling`) or with feature maps
+`gradient`: gradient descent, with `step_sizes`, mirror descent (`mirror_descent`, `mirror_maps`), and
+`gradient_bandit`, which observes only the loss of the move. `linear`: classifiers, and `vaw`, the forecaster for the
+squared loss. `kernels`: kernel gradient descent and perceptron, many kernels (`multikernel`, `raker`, `omkl_gf`), and
+noisy instances (`noisy_kernel`, `surrogate_kernel`). `experts`: combiners, learners built on them (such as
+`over_advice` and `hedge`), `aggregating`, and votes (`halving`, `weighted_majority`). `bandits`: learners that observe
+the loss of one arm (`exp4`, `lin_ucb` and `lin_thompson` also see contexts), the losses of a set of arms (`cucb`), or
+the winner of a pair (`rucb`). `attributes`: learners that observe a few attributes of each instance. `conformal`:
+thresholds of prediction sets. `wrappers`: learners for an unknown horizon (`doubling`) or with feature maps
 (`with_features`), and one predictor from all hypotheses (`batch_conversion`).
 """
 
@@ -28,6 +29,7 @@ from jaxonline.learners.bandits.sequential_halving import SequentialHalving
 from jaxonline.learners.bandits.successive_elimination import SuccessiveElimination
 from jaxonline.learners.bandits.thompson import BernoulliThompson, GaussianThompson
 from jaxonline.learners.bandits.ucb1 import UCB1
+from jaxonline.learners.conformal.adaptive_conformal import AdaptiveConformal
 from jaxonline.learners.experts.aggregating import Aggregating
 from jaxonline.learners.experts.boa import BOA
 from jaxonline.learners.experts.combiner import Combiner
@@ -43,11 +45,15 @@ from jaxonline.learners.experts.label_efficient_hedge import LabelEfficientHedge
 from jaxonline.learners.experts.ml_poly import MLPoly
 from jaxonline.learners.experts.ml_prod import MLProd
 from jaxonline.learners.experts.over_advice import OverAdvice
+from jaxonline.learners.experts.threshold_advice import ThresholdAdvice
 from jaxonline.learners.experts.truncated import Truncated
 from jaxonline.learners.experts.weighted_majority import WeightedMajority
+from jaxonline.learners.gradient.adagrad import AdaGrad
 from jaxonline.learners.gradient.exponentiated_gradient import ExponentiatedGradient
 from jaxonline.learners.gradient.gradient_bandit import GradientBandit
 from jaxonline.learners.gradient.gradient_learner import GradientLearner, GradientState
+from jaxonline.learners.gradient.mirror_descent import MirrorLearner
+from jaxonline.learners.gradient.mirror_maps import Entropy, LogBarrier, MirrorMap, PNorm
 from jaxonline.learners.gradient.online_newton_step import OnlineNewtonStep
 from jaxonline.learners.gradient.step_sizes import Constant, InverseSqrt, InverseTime, Schedule
 from jaxonline.learners.kernels.capacity import Storage
@@ -86,6 +92,8 @@ __all__ = [
     "RUCB",
     "UCB1",
     "VAW",
+    "AdaGrad",
+    "AdaptiveConformal",
     "Aggregating",
     "Baseline",
     "BatchPredictor",
@@ -94,6 +102,7 @@ __all__ = [
     "Constant",
     "Doubling",
     "DrawnExpert",
+    "Entropy",
     "EpsilonGreedy",
     "ExploreThenCommit",
     "ExponentiatedGradient",
@@ -115,12 +124,16 @@ __all__ = [
     "LabelEfficientHedge",
     "LinThompson",
     "LinUCB",
+    "LogBarrier",
     "MLPoly",
     "MLProd",
+    "MirrorLearner",
+    "MirrorMap",
     "MultiKernel",
     "NoisyKernel",
     "OnlineNewtonStep",
     "OverAdvice",
+    "PNorm",
     "PNormPerceptron",
     "PassiveAggressive",
     "Perceptron",
@@ -130,6 +143,7 @@ __all__ = [
     "Storage",
     "SuccessiveElimination",
     "SurrogateKernel",
+    "ThresholdAdvice",
     "Truncated",
     "UpdateOnArrival",
     "VotedPerceptron",

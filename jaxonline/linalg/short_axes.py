@@ -40,7 +40,8 @@ def take_columns(matrices: Float[Array, "a b n"], columns: Int[Array, "m"]) -> F
     return selected
 
 
-def select_entry(values: Num[Array, "m"], j: Int[Array, ""]) -> Num[Array, ""]:
+def select_entry(values: Num[Array, "m ..."], j: Int[Array, ""]) -> Num[Array, "..."]:
     """Return values[j], computed as a sum, which XLA fuses with the operations that use it."""
     is_entry = jnp.arange(len(values), dtype=jnp.int32) == j
-    return jnp.sum(jnp.where(is_entry, values, jnp.zeros_like(values)), dtype=values.dtype)
+    is_entry = is_entry.reshape(-1, *[1] * (values.ndim - 1))
+    return jnp.sum(jnp.where(is_entry, values, jnp.zeros_like(values)), axis=0, dtype=values.dtype)

@@ -1,10 +1,12 @@
-"""Losses of residuals, margins, probabilities, arms, sets and pairs of arms, weights and points.
+"""Losses of residuals, margins, probabilities, thresholds, arms, sets and pairs of arms, weights and points.
 
 A loss has a value, and a gradient in the prediction.
 """
 
 from jaxonline.losses.actions import ArmLoss, ExpectedLoss
 from jaxonline.losses.base import Loss, ScalarLoss
+from jaxonline.losses.finite_smoothness import SemicircleAbsolute
+from jaxonline.losses.intervals import Miscoverage
 from jaxonline.losses.margins import Exponential, Hinge, Logistic, SmoothedHinge, ZeroOne
 from jaxonline.losses.pairs import PairLoss
 from jaxonline.losses.points import SquaredDistance
@@ -23,9 +25,11 @@ __all__ = [
     "LogLoss",
     "Logistic",
     "Loss",
+    "Miscoverage",
     "PairLoss",
     "Pinball",
     "ScalarLoss",
+    "SemicircleAbsolute",
     "SeriesLoss",
     "SmallestArms",
     "SmoothedAbsolute",

@@ -15,6 +15,7 @@ from jaxonline.results.report.formats import escape_markdown, to_one_line
 from jaxonline.results.statistics import estimates, means
 from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
 from jaxonline.results.statistics.means import Growth
+from jaxonline.results.statistics.quantiles import QuantileEstimate
 from jaxonline.results.statistics.ranking import Ranking
 
 if TYPE_CHECKING:
@@ -215,6 +216,36 @@ class Result:
         """Return quantiles over runs [Q, L, G]."""
         wanted = np.asarray(check.numbers("probabilities", probabilities, ge=0.0, le=1.0), float)
         return estimates.quantiles(self, wanted, quantity)
+
+    def quantile_interval(
+        self, probability: float = 0.95, quantity: str = "regret", level: float = 0.95
+    ) -> QuantileEstimate:
+        """Return a quantile over runs with a confidence interval for any distribution; fields are [L, G].
+
+        The estimate and the ends of its interval are values of runs; `quantiles` interpolates between runs. An end is
+        infinite if there are too few runs: the upper end for the probability 0.95 and the level 0.95 needs 72 runs.
+        A theorem's bound with probability 0.95 (`bounds.with_high_probability`) is a bound on the quantile 0.95.
+
+        Args:
+            probability: the quantile; 0.95 for the value that 95 % of the runs do not exceed.
+            quantity: a quantity that is a number in each round, as in `mean`.
+            level: confidence level of each interval.
+
+        Raises:
+            ValueError: the probability or the level is not between 0 and 1, or the runs are antithetic.
+
+        Example:
+            >>> import numpy as np, jaxonline as jo
+            >>> loss = np.arange(1.0, 101.0).reshape(1, 100, 1)
+            >>> measures = {"cumulative_loss": loss, "queries": 0 * loss}
+            >>> result = jo.Result(learners=("a",), runs=np.arange(100), rounds=np.array([1]), measures=measures)
+            >>> estimate = result.quantile_interval(0.9, "cumulative_loss")
+            >>> estimate.value.item(), estimate.low.item(), estimate.high.item()
+            (90.0, 84.0, 96.0)
+        """
+        check.number("probability", probability, gt=0.0, lt=1.0)
+        check.number("level", level, gt=0.0, lt=1.0)
+        return estimates.quantile_interval(self, probability, quantity, level)
 
     def growth(
         self, first_round: int | None = None, quantity: str = "regret", level: float = 0.95

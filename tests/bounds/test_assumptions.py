@@ -10,9 +10,10 @@ from jaxonline import bounds
 from jaxonline.bounds.assumptions import Assumptions, unmet_assumptions
 
 NO_THEOREMS_ON_REGRET = {  # records, quantities inside bounds, lower bounds, and numbers of rounds
-    "Assumptions", "BanditBound", "Features", "MomentBounds", "NewtonBound", "RateBound", "RegretBound",
-    "StronglyConvexBound", "factor_moment", "hidden_attribute_examples", "lai_robbins", "minimax", "moment_bounds",
-    "sequential_halving", "successive_elimination", "surrogate_radius", "doubling",
+    "AdaGradBound", "Assumptions", "BanditBound", "Features", "HighProbabilityBound", "LargestCopies",
+    "LogarithmicBound", "MomentBounds", "NewtonBound", "RateBound", "RegretBound", "StronglyConvexBound",
+    "factor_moment", "hidden_attribute_examples", "lai_robbins", "largest_copies", "largest_estimate", "minimax",
+    "moment_bounds", "sequential_halving", "successive_elimination", "surrogate_radius", "doubling",
 }  # fmt: skip
 T, X, SIZE, VARIANCE = 400, 0.3, 40.0, 1.0
 PRINTED = bounds.two_copies(1.0, float(np.hypot(X, np.sqrt(VARIANCE))), SIZE, T)

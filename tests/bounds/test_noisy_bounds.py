@@ -27,6 +27,7 @@ from jaxonline.claims.printed_bounds import (
 )
 from jaxonline.comparators import positive_negative_angle, rkhs_norm
 from jaxonline.estimators import (
+    CombinedFeatureMap,
     DotProductFeatureMap,
     FiniteDistribution,
     GaussianFeatureMap,
@@ -35,9 +36,10 @@ from jaxonline.estimators import (
     cost_aware,
     minimum_variance,
 )
+from jaxonline.estimators.sequences import PolynomialSequence
 from jaxonline.estimators.series_moments import exact_second_moment
 from jaxonline.estimators.surrogates import Surrogate, radial_surrogate
-from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Homogeneous, Linear
+from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Homogeneous, Linear, Product, Scaled, Sum
 from jaxonline.kernels.radial import Cauchy
 from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHinge, Squared
 
@@ -137,6 +139,48 @@ def test_linear_kernel_and_squared_loss_give_the_bound_of_two_copies():
     for radius, B, Y in ((1.0, 1.0, 1.0), (2.0, 0.5, 3.0)):
         got = noisy_kernel(linear, length, radius, B**2, 50, Y)
         np.testing.assert_allclose(got[:5], two_copies(radius, B, Y, 50)[:5], rtol=1e-12)
+
+
+def test_repetitions_divide_the_variance_and_not_the_mean():
+    """By hand, with |x|^2 <= 0.3 and E|x~|^2 <= 0.8: for the linear kernel and the squared loss M = 4 (B_w |x| + Y)^2
+    |x|^2; for e^<x, x'> and the exponential loss M = k e^(2 B_w sqrt k), k = e^0.3."""
+    sure = FiniteDistribution([0.0, 1.0])
+    linear, squared = DotProductFeatureMap(Linear(), sure), GradientLength.for_loss(Squared(), minimum_variance, 1.0)
+    powers, law = DotProductFeatureMap(ExponentialKernel(), Geometric(1.5)), Geometric(1.5)
+    exponential = GradientLength.for_loss(Exponential(), law, factor_moment(0.5, powers.second_moment(0.8)))
+    gaussian = GaussianFeatureMap(Gaussian(2.0), law)
+    on_gaussian = GradientLength.for_loss(Exponential(), law, factor_moment(0.5, gaussian.second_moment(0.8)))
+    k = math.exp(0.3)
+    cases = [
+        (linear, squared, 0.7, 4 * (0.5 * math.sqrt(0.3) + 0.7) ** 2 * 0.3),
+        (powers, exponential, None, k * math.exp(2 * 0.5 * math.sqrt(k))),
+        (gaussian, on_gaussian, None, math.exp(2 * 0.5)),
+    ]
+    for feature_map, length, Y, mean in cases:
+        args = feature_map, length, 0.5, 0.8, 100, Y
+        one = noisy_kernel(*args)
+        assert noisy_kernel(*args, squared_norm=0.3) == one
+        assert mean < one.G
+        for r in (2, 7):
+            got = noisy_kernel(*args, repetitions=r, squared_norm=0.3)
+            np.testing.assert_allclose(got.G, mean + (one.G - mean) / r, rtol=1e-12)
+            np.testing.assert_allclose(got.value, 0.5 * math.sqrt(got.G * 100), rtol=1e-12)
+            assert got.value <= noisy_kernel(*args, repetitions=r).value <= one.value * (1 + 1e-12)
+
+
+def test_repetitions_with_combined_kernels_and_with_polynomials():
+    """By hand, |x|^2 <= 0.3: k(x, x) is the sum of the parts, and the mean of g~ is Q_2 = 1 + 2 z - 3 z^2."""
+    kernel = Sum([Linear(), Scaled(Gaussian(2.0), 2.0), Product([Linear(), Gaussian(3.0)])])
+    combined = CombinedFeatureMap(kernel, FiniteDistribution([0.25, 0.5, 0.25]), Geometric(2.0))
+    sequence = PolynomialSequence([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, -3.0]])
+    length = GradientLength.for_sequence(sequence, "classification", 1.0)
+    one = noisy_kernel(combined, length, 0.5, 0.8, 100)
+    k = 0.3 + 2.0 + 0.3
+    distance = 0.5 * math.sqrt(k)
+    mean = k * (1.0 + 2.0 * distance + 3.0 * distance**2) ** 2
+    assert 0 < mean < one.G < math.inf
+    three = noisy_kernel(combined, length, 0.5, 0.8, 100, repetitions=3, squared_norm=0.3)
+    np.testing.assert_allclose(three.G, mean + (one.G - mean) / 3, rtol=1e-12)
 
 
 def test_pair_moment_matters_for_the_gaussian_kernel_only():

@@ -15,7 +15,7 @@ from jaxonline.claims.errata import PAPERS
 from jaxonline.claims.references import KEYS_BY_LETTER, METHODS, entries
 from jaxonline.results import Standings
 
-ROOMS = ("learners", "estimators", "environments", "bounds", "comparators")
+ROOMS = ("learners", "estimators", "kernels", "environments", "bounds", "comparators")
 REQUIRED = {
     "article": {"author", "title", "journal", "volume", "pages", "year"},
     "inproceedings": {"author", "title", "booktitle", "year"},

@@ -10,17 +10,27 @@ import pytest
 
 from jaxonline.claims import lengths
 from jaxonline.claims.registry import run_claims
-from jaxonline.estimators import attribute_pairs, attributes, fourier, sequences, series_moments
+from jaxonline.estimators import (
+    attribute_pairs,
+    attributes,
+    combined_feature_maps,
+    fourier,
+    kernel_groups,
+    sequences,
+    series_moments,
+)
+from jaxonline.estimators.combined_feature_maps import CombinedFeatureMap
 from jaxonline.estimators.count_distributions import Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradients import MeanOfCopies, PairsOfCopies
 from jaxonline.estimators.noisy_features import FeatureMap, PairProduct, zero_on_overflow
-from jaxonline.feedback import noise
+from jaxonline.feedback import ReplicatesOracle, noise
 from jaxonline.game.masks import mask_of
 from jaxonline.kernels import ExponentialKernel, Gaussian, Laplacian
-from jaxonline.learners import EXP3, GradientLearner
+from jaxonline.learners import EXP3, GradientLearner, NoisyKernel
 from jaxonline.learners.wrappers.with_features import FeaturedOracle
 from jaxonline.losses import Logistic
+from jaxonline.parameters.struct import replace
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.verify.sampling import Capped
 
@@ -72,6 +82,20 @@ def _gaussian_power(patch):
 def _log_clean(patch):
     """|x|^2 / width for |x|^2 / width^2."""
     patch.setattr(GaussianFeatureMap, "log_clean", lambda self, x: -jnp.sum(x**2) / jnp.asarray(self.kernel.width))
+
+
+def _pairs_of_the_linear_part(patch):
+    """0^N1 = 1 for N1 > 0: the linear kernel's estimate is not 0 if there are pairs."""
+    right = combined_feature_maps.log_power
+    patch.setattr(combined_feature_maps, "log_power", lambda base, n: right(jnp.where(base == 0.0, 1.0, base), n))
+
+
+def _coefficients_of_one_factor(patch):
+    """The coefficients of the dot-product kernel are not convolved with those of e^(2 u a)."""
+    right = kernel_groups.KernelGroup.log_beta
+    patch.setattr(
+        kernel_groups.KernelGroup, "log_beta", lambda self, n: right(self._replace(series=kernel_groups._ONE), n)
+    )
 
 
 def _laplacian(patch):
@@ -224,12 +248,41 @@ def _pairs_of_a_copy_with_itself(patch):
     patch.setattr(PairsOfCopies, "__call__", lambda self, *args: right(MeanOfCopies(self.n_copies), *args))
 
 
+def _sum_of_pairs(patch):
+    """Weights that are not divided by the number of pairs."""
+    right = NoisyKernel._add_mean_of_pairs
+
+    def add(self, key, w, t, oracle):
+        return right(
+            replace(self, step_size=self.step_size(t, w.squared_norm.dtype) * self.repetitions), key, w, t, oracle
+        )
+
+    patch.setattr(NoisyKernel, "_add_mean_of_pairs", add)
+
+
+def _one_length_for_all_pairs(patch):
+    """The second pair has the fresh copies and the label of the first: the same g~, which is unbiased."""
+    right = ReplicatesOracle.reserve
+
+    def reserve(self, number):
+        draw = right(self, number)
+        return lambda index: draw(jnp.where(index >= 6, index - 4, index))
+
+    patch.setattr(ReplicatesOracle, "reserve", reserve)
+    patch.setattr(ReplicatesOracle, "labels", lambda self, capacity, number: jnp.repeat(self.label(0)[None], capacity))
+
+
 MUTANTS = {
+    "sum of the steps of all pairs": (_sum_of_pairs, "update of Algorithm 1, mean of two"),
+    "one length for all pairs": (_one_length_for_all_pairs, "update of Algorithm 1, mean of two"),
     "pairs of a copy with itself": (_pairs_of_a_copy_with_itself, "gradient from all pairs of five noisy copies"),
     "copies of fresh estimates only": (_no_first_estimate, "queries of a round, dot-product kernel: (p/(p^2-p+1))^m"),
     "Gaussian map, width^-n1": (_gaussian_power, "feature map, Gaussian kernel*corrected"),
     "Gaussian map, |x|^2 / width": (_log_clean, "feature map, Gaussian kernel*corrected"),
     "a copy in a pair and as a factor": (_copy_used_twice, "feature map, Gaussian kernel*corrected"),
+    "sum of kernels, pairs of a part without pairs": (_pairs_of_the_linear_part, "feature map, sum of the linear"),
+    "product of kernels, coefficients of one factor": (_coefficients_of_one_factor, "feature map, product of (1"),
+    "second moment of a sum": (_moment(CombinedFeatureMap, "second_moment"), "second moment of the map of a sum"),
     "kernel coefficient 5": (_kernel_coefficient, "feature map, exponential kernel"),
     "Laplacian frequencies": (_laplacian, "Laplacian kernel"),
     "Gaussian frequencies": (_gaussian_frequencies, "Fourier features (cos, sin), Gaussian kernel"),

@@ -18,20 +18,31 @@ def bound_calls():
         (bounds.surrogate_kernel, ("radius", "constant", "y_bound")),
         (bounds.unbiased_steps, ("radius", "feature_moment", "length_moment")),
     )
-    constants = {bounds.known_covariance: {"covariance_norm": 1.0}}
     for bound, arguments in cases:
-        good = dict.fromkeys(arguments, 1.0) | {"n_rounds": 10} | constants.get(bound, {})
+        good = dict.fromkeys(arguments, 1.0) | {"n_rounds": 10}
         for name in arguments:
             yield from rows(name, lambda v, b=bound, g=good, n=name: b(**g | {n: v}), TypeError, "1", None, 1j, True)
             yield from rows(name, lambda v, b=bound, g=good, n=name: b(**g | {n: v}), ValueError, 0.0, -1.0, np.nan)
         yield from count("n_rounds", lambda v, b=bound, g=good: b(**g | {"n_rounds": v}))
     bound = bounds.two_copies(1.0, 1.0, 1.0, 10)
     yield from positive("step_size", lambda step: bound.constant_step(step, [1]))
+    likely = bounds.with_high_probability(bound, 4.0, 10, 0.1)
+    yield from positive("step_size", lambda step: likely.constant_step(step, [1]))
+    yield from positive("estimate_bound", lambda b: bounds.with_high_probability(bound, b, 10, 0.1))
+    yield from count("n_rounds", lambda n: bounds.with_high_probability(bound, 4.0, n, 0.1))
+    yield from number("delta", lambda delta: bounds.with_high_probability(bound, 4.0, 10, delta), 0.0, 1.0)
+    yield from rows("bound", lambda b: bounds.with_high_probability(b, 4.0, 10, 0.1), TypeError, 80.0, None)
+    yield from rows("noise", lambda law: bounds.largest_copies(X, Y, law), TypeError, 0.1, "uniform", noise.uniform)
+    yield from number("missed", lambda p: bounds.largest_copies(X, Y, missed=p), -0.1, 1.0)
+    yield from count("draws", lambda n: bounds.largest_copies(X, Y, draws=n))
     yield from positive("eta", lambda eta: bound.inverse_sqrt_step(eta, [1]))
     yield from rows(
         "rounds", lambda at: bound.constant_step(0.1, at), (TypeError, ValueError), None, "a", [-1.0], [np.nan]
     )
     yield from rows("noise", lambda law: bounds.moment_bounds(X, Y, law), TypeError, 0.1, "gauss", noise.gaussian)
+    yield from rows(
+        "label_noise", lambda law: bounds.moment_bounds(X, Y, None, law), TypeError, 0.1, noise.TwoPoints(1.0)
+    )
     yield from rows("X", lambda X: bounds.moment_bounds(X, Y), (ValueError, TypeError), None, X[0], X * np.nan, X[:2])
     yield from count("frequencies", bounds.Features)
     yield from option("layout", lambda layout: bounds.Features(3, layout), "cosin")

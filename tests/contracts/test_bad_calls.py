@@ -3,6 +3,8 @@
 The test runs the rows of a table and compiles nothing. Bounds are in `test_bad_bounds`, studies in `test_bad_studies`.
 """
 
+from functools import partial
+
 import jax
 import numpy as np
 import optax
@@ -29,6 +31,13 @@ KEY = jax.random.key(0)
 
 def losses_calls():
     yield from positive("scale", losses.SmoothedAbsolute)
+    yield from positive("width", losses.SemicircleAbsolute)
+    yield row(lambda: losses.SemicircleAbsolute(1.0).coefficients(3, centre=1.0), ValueError, "centre")
+    sequence = estimators.chebyshev(np.abs, 2, -1.0, 1.0)
+    length = estimators.GradientLength.for_sequence
+    yield from positive("second_moment", lambda moment: length(sequence, "regression", moment))
+    yield from option("kind", lambda kind: length(sequence, kind, 1.0), "regresion")
+    yield from rows("sequence", lambda own: length(own, "regression", 1.0), TypeError, None, [[1.0]], losses.Squared())
     yield from positive("scale", losses.SmoothedHinge)
     yield from positive("delta", losses.Huber)
     yield row(lambda: losses.Huber(np.inf), ValueError, "delta: must be above 0 and finite (got inf")
@@ -47,12 +56,16 @@ def kernels_calls():
     yield from positive("exponent", kernels.Binomial)
     yield from positive("scale", radial.RadialExponential)
     yield from positive("scale", radial.Cauchy)
+    yield from positive("scale", kernels.Matern)
+    yield from count("order", lambda order: kernels.Matern(1.0, order), 0)
     yield from positive("exponent", lambda exponent: radial.Cauchy(1.0, exponent))
     yield from vector("rates", lambda rates: radial.GaussianMixture(rates, [1.0, 1.0]), [-1.0, 1.0], [1.0])
     yield from vector("weights", lambda weights: radial.GaussianMixture([1.0, 1.0], weights), [-1.0, 1.0], [1.0])
     yield from vector("betas", kernels.PowerSeries, [-1.0])
     yield from thing("kernels", lambda kernel: kernels.Sum([kernel]), kernels.Gaussian, kernels.Linear)
     yield from rows("kernels", kernels.Sum, (TypeError, ValueError), None, [], "gauss", 3, GAUSS)
+    yield from thing("kernels", lambda kernel: kernels.Product([kernel]), kernels.Gaussian, kernels.Linear)
+    yield from rows("kernels", kernels.Product, (TypeError, ValueError), None, [], "gauss", 3, GAUSS)
     yield from thing("kernel", lambda kernel: kernels.Scaled(kernel, 1.0), kernels.Gaussian)
     yield from number("factor", lambda factor: kernels.Scaled(GAUSS, factor), -1.0)
     yield from thing("kernel", lambda kernel: radial.truncate(kernel, 1.0), GAUSS, radial.Cauchy)
@@ -86,6 +99,21 @@ def environments_calls():
     yield from rows("reveal_covariance", lambda yes: indistinguishable_pair(reveal_covariance=yes), TypeError, "yes", 1)
     yield from positive("radius", unavoidable_regret)
     yield from thing("loss", lambda loss: unavoidable_regret(1.0, loss), losses.Squared)
+    yield from one_copy_calls()
+
+
+def one_copy_calls():
+    games, regret = environments.indistinguishable_games, environments.unavoidable_regret_of_games
+    points = [[[3.0], [-1.0]], [[-3.0], [1.0]]]
+    for make in (games, lambda points, labels=(1.0,): regret(points, 1.0, labels)):
+        yield from rows("points", make, ValueError, [[1.0]], [[[np.nan]]], [])
+        yield row(lambda make=make: make(np.ones((2, 1, 1)), [1.0, -1.0]), ValueError, "points")
+        yield from rows("labels", lambda labels, make=make: make(points, labels), ValueError, [1.0], [1.0, np.inf])
+    yield from thing("loss", lambda loss: games(points, [1.0, -1.0], loss=loss), losses.Squared)
+    yield from rows("reveal_covariance", lambda yes: games(points, [1.0, -1.0], reveal_covariance=yes), TypeError, 1)
+    yield from positive("radius", lambda radius: regret(points, radius, [1.0, -1.0]))
+    yield from thing("loss", lambda loss: regret(points, 1.0, [1.0, -1.0], loss=loss), losses.Squared)
+    yield from rows("kernel", lambda k: regret(points, 1.0, [1.0, -1.0], kernel=k), TypeError, "gauss", 1.0, FULL)
 
 
 def feedback_calls():
@@ -100,6 +128,8 @@ def feedback_calls():
     yield from rows("vector", noise.TwoPoints, TypeError, None, "1", 1j, MASKED, ["a"], float)
     yield from rows("vector", noise.TwoPoints, ValueError, np.nan, [np.inf], [])
     yield from number("rate", noise.FlippedLabels, 0.5, -0.1)
+    yield from number("rate", lambda rate: noise.RareErrors(1.0, rate), 1.1, -0.1)
+    yield from positive("size", lambda size: noise.RareErrors(size, 0.1))
     yield from rows("draw", noise.CustomNoise, TypeError, None, 1.0, "gaussian", noise.Noise)
     yield from rows("covariance", lambda c: noise.CustomNoise(lambda key, t, x: x, c), TypeError, 1.0, "yes", np.eye(2))
     yield from thing("noise", feedback.NoisyCopies, noise.Noise, noise.gaussian, 0.1)
@@ -113,6 +143,8 @@ def feedback_calls():
     bad = 0.1, "g", noise.gaussian
     chasing = environments.ChasingNoise(1.0)
     yield from rows("label_noise", lambda law: feedback.AdversarialCopies(chasing, law), TypeError, *bad)
+    yield from thing("joint", feedback.JointNoise, 0.1, noise.gaussian)
+    yield from thing("noise", feedback.CorrelatedCopies, noise.gaussian(1.0), feedback.JointNoise)
     yield from rows(
         "X", feedback.Replicates, (TypeError, ValueError), None, "1", [[[1j]]], 1.0, X, [[[np.nan]]], [[[]]]
     )
@@ -145,6 +177,13 @@ def estimators_calls():
     yield from count("n_attributes", estimators.AttributePairs, 2)
     yield from rows("n_attributes", estimators.AttributeGradient, ValueError, 3)
     yield from option("law", lambda law: estimators.AttributeGradient(2, law), "l3")
+    by_series = estimators.AttributeSeriesGradient.for_loss
+    yield from thing("loss", lambda loss: by_series(loss, LAW, 1.0), losses.Hinge(), losses.Squared)
+    yield from thing("counts", lambda law: by_series(losses.Squared(), law, 1.0), estimators.Geometric)
+    yield from positive("second_moment", lambda moment: by_series(losses.Squared(), LAW, moment))
+    yield from count("n_subset", lambda n: by_series(losses.Squared(), LAW, 1.0, n))
+    yield from option("law", lambda law: by_series(losses.Squared(), LAW, 1.0, 1, law), "l3")
+    yield from thing("derivative", lambda of: estimators.AttributeSeriesGradient(of, losses.Squared()), LENGTH)
     yield from vector("coefficients", lambda table: estimators.SeriesEstimator(table, LAW))
     yield from thing("law", lambda law: estimators.SeriesEstimator([1.0], law), estimators.Geometric, lambda: 1)
     yield from number("centre", lambda centre: estimators.SeriesEstimator([1.0], LAW, centre))
@@ -166,10 +205,16 @@ def estimators_calls():
     yield from thing("kernel", lambda kernel: estimators.GaussianFeatureMap(kernel, LAW), EXP, kernels.Gaussian)
     yield from thing("law", lambda law: estimators.GaussianFeatureMap(GAUSS, law), estimators.Geometric)
     yield from rows("pair_law", lambda law: estimators.GaussianFeatureMap(GAUSS, LAW, law), TypeError, 2.0, "geometric")
+    bad = (3, None, kernels.Laplacian(1.0), radial.Cauchy(1.0))
+    yield from rows("kernel", lambda kernel: estimators.CombinedFeatureMap(kernel, LAW), TypeError, *bad)
+    yield row(lambda: estimators.CombinedFeatureMap(EXP, LAW), ValueError, "kernel: must have a Gaussian part")
+    yield from thing("law", lambda law: estimators.CombinedFeatureMap(GAUSS, law), estimators.Geometric)
     yield from thing("kernel", lambda kernel: estimators.best_feature_map(kernel, 0.5), kernels.Gaussian)
     yield from positive("copy_moment", lambda moment: estimators.best_feature_map(GAUSS, moment))
     yield from positive("pair_moment", lambda m: estimators.best_feature_map(GAUSS, 0.5, m), optional=True)
     yield from thing("kernel", lambda kernel: estimators.Surrogate(kernel, 0.1, 2), EXP, kernels.Gaussian)
+    yield from thing("kernel", lambda kernel: estimators.LaplaceSurrogate(kernel, 0.1, 2), EXP, kernels.Gaussian)
+    yield from rows("covariance", lambda c: estimators.LaplaceSurrogate(GAUSS, c, 2), ValueError, -1.0, np.nan, [])
     bad = -1.0, np.nan, [-1.0, 1.0], [], 3.0
     yield from rows("covariance", lambda c: estimators.Surrogate(GAUSS, c, 2), ValueError, *bad)
     bad = "1", None, 1j, [1j], MASKED
@@ -185,6 +230,15 @@ def estimators_calls():
     bad = np.ones(2), [np.nan, 1.0, 1.0], np.ones((3, 1))
     yield from rows("phases", lambda phases: estimators.FourierFeatures(X, phases), ValueError, *bad)
     yield from number("at_zero", lambda at_zero: estimators.FourierFeatures(X, None, at_zero), -1.0)
+    features = estimators.FourierFeatures(X)
+    yield from thing("features", lambda phi: estimators.DebiasedFourierFeatures(phi, 0.1), GAUSS)
+    phi = estimators.PolynomialFeatures(kernels.Linear(), 2)
+    yield from thing("kernel", lambda kernel: estimators.PolynomialFeatures(kernel, 2), GAUSS, EXP)
+    yield from count("dimension", lambda d: estimators.PolynomialFeatures(kernels.Linear(), d))
+    yield from thing("features", lambda phi: estimators.DebiasedPolynomialFeatures(phi, 0.1), GAUSS)
+    yield from rows("covariance", lambda c: estimators.DebiasedPolynomialFeatures(phi, c), ValueError, -1.0, [0.1] * 7)
+    bad = -1.0, np.nan, [0.1] * 7, []
+    yield from rows("covariance", lambda c: estimators.DebiasedFourierFeatures(features, c), ValueError, *bad)
     draw = estimators.FourierFeatures.draw
     yield from thing("kernel", lambda kernel: draw(KEY, kernel, 2, 3), EXP, kernels.Gaussian)
     yield from count("dimension", lambda d: draw(KEY, GAUSS, d, 3))
@@ -275,11 +329,13 @@ def learners_calls():
     yield from thing("gradient_length", lambda g: learners.NoisyKernel(MAP, g, 0.1, 1.0, STORAGE), LENGTH.series)
     yield from thing("storage", lambda s: learners.NoisyKernel(MAP, LENGTH, 0.1, 1.0, s), learners.Storage)
     yield from positive("radius", lambda r: learners.NoisyKernel(MAP, LENGTH, 0.1, r, STORAGE), optional=True)
+    yield from count("repetitions", lambda n: learners.NoisyKernel(MAP, LENGTH, 0.1, 1.0, STORAGE, n))
     yield from count("tensor_levels", lambda n: learners.Storage(n, 2, 2, 2, 2), 0)
     yield from count("n_chunks", lambda n: learners.Storage(1, 2, 2, 2, n))
     for_horizon = learners.Storage.for_horizon
     yield from count("dimension", lambda d: for_horizon(MAP, LENGTH, d, 10))
     yield from count("n_rounds", lambda n: for_horizon(MAP, LENGTH, 2, n))
+    yield from count("repetitions", lambda n: for_horizon(MAP, LENGTH, 2, 10, repetitions=n))
     yield from number("risk", lambda risk: for_horizon(MAP, LENGTH, 2, 10, risk), 0.0, 1.0)
     yield from thing("feature_map", lambda m: for_horizon(m, LENGTH, 2, 10), GAUSS)
     yield from thing("length", lambda g: for_horizon(MAP, g, 2, 10), LENGTH.series)
@@ -347,11 +403,44 @@ def comparators_calls():
         yield from rows("coefficients", lambda a, measure=measure: measure(GAUSS, X, a), ValueError, Y[:2], Y * np.nan)
 
 
+def measurement_error_calls():
+    one = {"covariance": 0.1}
+    for method, arguments in (
+        (comparators.least_squares, {}), (comparators.corrected_score, one), (comparators.simex, one),
+        (comparators.total_least_squares, one | {"label_variance": 0.1}), (comparators.regression_calibration, one),
+        (comparators.logistic_regression, {}), (comparators.mc_simex, {"flip_rate": 0.1}),
+    ):  # fmt: skip
+        call = partial(method, **arguments)
+        yield from rows("X", lambda X, call=call: call(X, Y), (TypeError, ValueError), None, X + 0j, X * np.nan, X[0])
+        yield from rows("y", lambda y, call=call: call(X, y), (TypeError, ValueError), Y * np.nan, Y[:2], None)
+        if arguments == one:
+            bad = -1.0, [np.inf], [1.0] * 4, None, "1"
+            yield from rows(
+                "covariance", lambda c, method=method: method(X, Y, covariance=c), (TypeError, ValueError), *bad
+            )
+    yield row(lambda: comparators.corrected_score(X[:1], Y[:1], 0.1), ValueError, "X: must have linearly independent")
+    yield from number("label_variance", lambda v: comparators.total_least_squares(X, Y, 0.1, v), -1.0)
+    yield row(lambda: comparators.total_least_squares(X, Y, 0.0, 0.0), ValueError, "label_variance: must be above 0")
+    yield from rows("covariance", lambda c: comparators.calibrate_rows(X, c), (TypeError, ValueError), None, -1.0)
+    yield from number("flip_rate", lambda q: comparators.logistic_regression(X, Y, q), 0.5, -0.1)
+    yield row(lambda: comparators.mc_simex(X, Y + 1, 0.1), ValueError, "y: must be -1 or +1")
+    for simex in (
+        lambda **own: comparators.simex(X, Y, 0.1, **own),
+        lambda **own: comparators.mc_simex(X, Y, 0.1, **own),
+    ):
+        yield from rows("fit", lambda fit, simex=simex: simex(fit=fit), TypeError, None, 1.0, "least squares")
+        yield from count("degree", lambda degree, simex=simex: simex(degree=degree))
+        yield from count("n_resamples", lambda n, simex=simex: simex(n_resamples=n))
+        yield from count("seed", lambda seed, simex=simex: simex(seed=seed), 0)
+    yield row(lambda: comparators.extrapolate([0.0, 1.0], X[:2], 2), ValueError, "degree: must be below")
+    yield row(lambda: comparators.extrapolate([0.0, 1.0], X, 1), ValueError, "estimates: must have a row")
+
+
 TABLE: list[Row] = [
     bad
     for calls in (
         losses_calls, kernels_calls, environments_calls, feedback_calls, estimators_calls, learners_calls,
-        attributes_calls, sequences_calls, comparators_calls,
+        attributes_calls, sequences_calls, comparators_calls, measurement_error_calls,
     )
     for bad in calls()
 ]  # fmt: skip

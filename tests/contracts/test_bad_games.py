@@ -95,12 +95,23 @@ def classifiers_and_steps_calls():
     yield from thing("kernel", lambda kernel: learners.KernelPerceptron(kernel, 3), kernels.Gaussian)
     yield from count("max_mistakes", lambda n: learners.KernelPerceptron(kernels.Linear(), n))
     yield from count("max_mistakes", learners.VotedPerceptron)
+    yield from rows("lazy", learners.Halving, TypeError, *NOT_FLAGS)
     yield from rows("averaged", lambda yes: learners.VotedPerceptron(3, yes), TypeError, *NOT_FLAGS)
     newton = learners.OnlineNewtonStep
     yield from thing("estimator", lambda e: newton(e, 1.0, 1.0, 1.0), estimators.FullGradient)
     yield from positive("gamma", lambda gamma: newton(FULL, gamma, 1.0, 1.0))
     yield from positive("epsilon", lambda epsilon: newton(FULL, 1.0, epsilon, 1.0))
     yield from positive("radius", lambda radius: newton(FULL, 1.0, 1.0, radius))
+    yield from thing("estimator", lambda e: learners.AdaGrad(e, 1.0, 1.0), estimators.FullGradient)
+    yield from positive("step_size", lambda step: learners.AdaGrad(FULL, step, 1.0))
+    yield from positive("radius", lambda radius: learners.AdaGrad(FULL, 1.0, radius))
+    mirror = learners.MirrorLearner
+    yield from thing("estimator", lambda e: mirror(e, 0.1, learners.LogBarrier()), estimators.FullGradient)
+    yield from positive("step_size", lambda step: mirror(FULL, step, learners.LogBarrier()))
+    yield from thing("mirror_map", lambda mirror_map: mirror(FULL, 0.1, mirror_map), learners.LogBarrier)
+    yield from number("p", learners.PNorm, 1.5)
+    yield from positive("scale", learners.Entropy)
+    yield from rows("signed", lambda yes: learners.Entropy(1.0, yes), TypeError, *NOT_FLAGS)
     entropic = learners.ExponentiatedGradient
     yield from thing("estimator", lambda e: entropic(e, 0.1), estimators.FullGradient)
     yield from positive("step_size", lambda step: entropic(FULL, step))
@@ -108,6 +119,11 @@ def classifiers_and_steps_calls():
     yield from rows("signed", lambda yes: entropic(FULL, 0.1, signed=yes), TypeError, *NOT_FLAGS)
     yield from thing("optimizer", lambda o: entropic(FULL, 0.1, optimizer=o), optax.adam, "adam")
     yield from positive("eta", learners.InverseTime)
+    conformal = learners.AdaptiveConformal
+    yield from vector("calibration", lambda scores: conformal(scores, 0.1, 0.1))
+    yield from number("alpha", lambda alpha: conformal([1.0], alpha, 0.1), 0.0, 1.0)
+    yield from not_negative("step_size", lambda step: conformal([1.0], 0.1, step))
+    yield from rows("rolling", lambda yes: conformal([1.0], 0.1, 0.1, yes), TypeError, *NOT_FLAGS)
     descent = jo.GradientLearner(FULL, 0.1)
     bad = "hypothesis", 3.0
     yield from rows(
@@ -150,6 +166,15 @@ def environments_calls():
     yield from vector("direction", environments.SeparableData, [0.0, 0.0])
     yield from positive("margin", lambda margin: environments.SeparableData([1.0, 0.0], margin))
     yield from positive("radius", lambda radius: environments.SeparableData([1.0, 0.0], 0.1, radius))
+    yield from vector("scales", environments.ShiftingScores, [0.0], [1.0, -1.0])
+    yield from number("every", lambda n: environments.ShiftingScores([1.0], n), 0.0, -1.0)
+    yield from count("dimension", lambda d: environments.SparseBooleans(d, 1), 2)
+    yield from count("n_relevant", lambda k: environments.SparseBooleans(5, k))
+    yield from count("n_required", lambda r: environments.SparseBooleans(5, 2, r))
+    yield from fraction("presence", lambda p: environments.SparseBooleans(5, 2, 1, p))
+    yield from count("dimension", lambda d: learners.ThresholdAdvice(d, 1))
+    yield from count("n_relevant", lambda k: learners.ThresholdAdvice(5, k))
+    yield from count("n_required", lambda r: learners.ThresholdAdvice(5, 2, r))
     yield from count("n_segments", comparators.BestSegments)
     yield from thing("loss", comparators.BestExpert, losses.Squared)
 
@@ -189,6 +214,7 @@ def bounds_calls():
     yield from number("p", lambda p: bounds.p_norm_perceptron(p, 1.0, 0.1), 1.5)
     yield from count("n_relevant", lambda n: bounds.winnow(5, n))
     yield from number("promotion", lambda a: bounds.winnow(5, 2, a), 1.0)
+    yield from count("n_required", lambda r: bounds.winnow(5, 2, 1.25, n_required=r))
     yield from option("variant", lambda v: bounds.passive_aggressive(v, 1.0, 1.0, [0.0]), "PA3")
     bad = [-0.1], [np.nan], MASKED
     yield from rows(
@@ -200,6 +226,17 @@ def bounds_calls():
     yield from count("n_weights", lambda n: bounds.exponentiated_gradient(n, 1.0, 10), 2)
     yield from positive("exp_concavity", lambda a: bounds.online_newton_step(a, 1.0, 1.0, 2, 10))
     yield from count("dimension", lambda d: bounds.online_newton_step(1.0, 1.0, 1.0, d, 10))
+    yield from fraction("start", lambda a: bounds.adaptive_conformal(a, 0.1, 10))
+    yield from positive("step_size", lambda step: bounds.adaptive_conformal(0.1, step, 10))
+    yield from positive("score_bound", lambda b: bounds.quantile_tracking(b, 0.1, 10))
+    yield from positive("step_size", lambda step: bounds.quantile_tracking(1.0, step, 10))
+    yield from positive("divergence", lambda D: bounds.mirror_descent(D, 1.0, 10))
+    yield from positive("gradient_bound", lambda G: bounds.mirror_descent(1.0, G, 10))
+    yield from positive("convexity", lambda mu: bounds.strongly_convex(mu, 1.0, 10))
+    yield from positive("gradient_bound", lambda G: bounds.strongly_convex(1.0, G, 10))
+    yield from count("n_rounds", lambda n: bounds.strongly_convex(1.0, 1.0, n))
+    yield from positive("radius", lambda radius: bounds.adagrad(radius, [1.0]))
+    yield from vector("gradient_norms", lambda norms: bounds.adagrad(1.0, norms), [-1.0])
     yield from positive("loss_bound", lambda C: bounds.gradient_bandit(1.0, C, 1.0, 2, 10))
     yield from positive("lipschitz", lambda L: bounds.gradient_bandit(1.0, 1.0, L, 2, 10))
 

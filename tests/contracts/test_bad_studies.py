@@ -188,6 +188,8 @@ def results_calls():
     yield from rows("first_round", result.growth, (TypeError, ValueError), 4, 100, "a", np.nan, [1], 1j)
     yield from rows("probabilities", result.quantiles, ValueError, -0.1, 1.1, [np.nan], [])
     yield from rows("probabilities", result.quantiles, TypeError, "a", [None], 1j, None)
+    yield from number("probability", result.quantile_interval, 0.0, 1.0, -0.1)
+    yield from number("level", lambda level: result.quantile_interval(0.5, level=level), 0.0, 1.0, 95.0)
     yield row(lambda: dataclasses.replace(result, comparator_loss=None).regret, ValueError, "comparator")
     yield from rows(
         "cumulative_loss",

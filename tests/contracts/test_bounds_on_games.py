@@ -154,12 +154,13 @@ def test_follow_the_leader_and_constant_weights_exceed_the_bound():
 
 @pytest.mark.parametrize("labels", ["perfect", "noisy", "contrary"])
 def test_mistakes_of_votes_are_below_the_bound(labels):
-    """Halving and weighted majority, in every run, with the mistakes of the best expert in that run."""
+    """Halving (also lazy) and weighted majority, in every run, with the mistakes of the best expert in that run."""
     environment = ContraryLabels((-1.0, 1.0, 1.0, 1.0)) if labels == "contrary" else FiniteClass(
         [0.0 if labels == "perfect" else 0.1, 0.5, 0.5, 0.5]
     )  # fmt: skip
     for learner, bound in (
-        (Halving(), bounds.halving), (WeightedMajority(0.5), lambda K, L: bounds.weighted_majority(K, 0.5, L)),
+        (Halving(), bounds.halving), (Halving(lazy=True), bounds.halving),
+        (WeightedMajority(0.5), lambda K, L: bounds.weighted_majority(K, 0.5, L)),
     ):  # fmt: skip
         history = histories(environment, learner, FULL, ZeroOne())
         mistakes = np.asarray(history.loss).sum(axis=1)

@@ -23,6 +23,7 @@ from jaxonline.study.files.reading import SourceFile, StudyFileError
 PACKAGES = ("learners", "environments", "feedback", "losses", "estimators", "kernels", "comparators", "bounds")
 HORIZON = 64
 # Arguments of constructors that check several arguments together; for others the first fitting value is enough.
+JOINT = {"type": "JointNoise", "joint": {"type": "gaussian", "covariance": [[1.0, 0.5], [0.5, 1.0]]}}
 PAIRS = {"preferences": [[0.5, 0.8], [0.2, 0.5]]}
 OWN_ARGUMENTS = {
     "Autoregressive": {"coefficients": [0.5]}, "data": {"set": "diabetes"}, "DataStream": {"X": [[1.0], [2.0]]},
@@ -30,14 +31,18 @@ OWN_ARGUMENTS = {
     "delayed_ucb1": {"gaps": [0.0, 0.5]}, "sequential_halving": {"gaps": [0.0, 0.5]},
     "successive_elimination": {"gaps": [0.0, 0.5]}, "delayed_exp3": {"eta": 0.01},
     "PreferenceArms": PAIRS, "CondorcetWinner": PAIRS, "rucb": PAIRS, "cucb": {"m": 2},
+    "JointNoise": {"joint": JOINT["joint"]}, "CorrelatedCopies": {"noise": JOINT},
     "GivenDelays": {"rounds": [1, 0]}, "Replicates": {"X": [[[1.0], [2.0]]]},
     "Sleeping": {"environment": {"type": "BernoulliArms", "means": [0.2, 0.4]}, "availability": [[1, 0]]},
-    "FiniteDistribution": {"probabilities": [0.5, 0.5]},
+    "FiniteDistribution": {"probabilities": [0.5, 0.5]}, "DebiasedFourierFeatures": {"covariance": 0.1},
+    "PolynomialFeatures": {"kernel": "Linear"}, "DebiasedPolynomialFeatures": {"covariance": 0.1},
     "SwitchingArms": {"means": [[0.2, 0.4], [0.4, 0.2]], "starts": [5]}, "GradientBandit": {"delta": 0.5},
     "hidden_attribute_examples": {"dimension": 8}, "noisy_kernel": {"y_bound": 1.0},
     "noisy_kernel_geometric": {"y_bound": 1.0, "copy_moment": 0.1, "loss": "Squared"},
     "surrogate_radial_kernel": {"variance": 0.1}, "radial_surrogate": {"covariance": 0.1, "dimension": 2},
-    "Surrogate": {"covariance": 0.1, "dimension": 2}, "Sum": {"kernels": [{"type": "Gaussian", "width": 1.0}]},
+    "Surrogate": {"covariance": 0.1, "dimension": 2}, "LaplaceSurrogate": {"covariance": 0.1, "dimension": 2},
+    "Sum": {"kernels": [{"type": "Gaussian", "width": 1.0}]},
+    "Product": {"kernels": ["Linear"]}, "CombinedFeatureMap": {"kernel": {"type": "Gaussian", "width": 1.0}},
     "EWA.over_range": {"low": 0.0}, "best_feature_map": {"kernel": "ExponentialKernel"}, "Scaled": {"kernel": "Linear"},
     "KernelGradient": {"estimator": "FullGradient"},
     "NoisyKernel": {
@@ -47,6 +52,7 @@ OWN_ARGUMENTS = {
         },
     },
     "Mirrored": {"law": {"type": "gaussian", "covariance": 0.1}},
+    "SparseBooleans": {"dimension": 4},
     "passive_aggressive": {"variant": "PA-I"}, "warmup_cosine_decay_schedule": {"decay_steps": 10},
     "piecewise_interpolate_schedule": {"interpolate_type": "linear"},
 }  # fmt: skip
@@ -243,6 +249,8 @@ GAME_ARGUMENTS = {
     "VAW": {"allow_float32": True}, "Raker": {"dictionary": DICTIONARY}, "OMKLGF": {"dictionary": DICTIONARY},
     "aer": {"n_attributes": 2}, "aerr": {"n_attributes": 2}, "Baseline": {"n_attributes": 2},
     "GradientLearner": {"estimator": "FullGradient"}, "OnlineNewtonStep": {"estimator": "FullGradient"},
+    "AdaGrad": {"estimator": "FullGradient"},
+    "MirrorLearner": {"estimator": "FullGradient", "mirror_map": "LogBarrier"},
     "ExponentiatedGradient": {"estimator": "FullGradient"},
     "SurrogateKernel": {"surrogate": {"type": "Surrogate", "kernel": GAUSSIAN, "covariance": 0.1, "dimension": 3}},
     "WithFeatures": {

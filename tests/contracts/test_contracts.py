@@ -78,6 +78,10 @@ class Poisoned:
     def label(self, index=0):
         return self.given[1][index]
 
+    def labels(self, capacity, number):  # labels repeat too
+        index = jnp.arange(capacity)
+        return jnp.where(index < number, self.given[1][index % MAX_COPIES], self.poison)
+
     def queries(self):
         return jnp.asarray(self.charged, jnp.int32)
 
@@ -88,14 +92,15 @@ class Poisoned:
 
 
 class PoisonedAttributes(Poisoned):
-    """Oracle that answers with the attributes asked for."""
+    """Oracle that answers with the attributes asked for, with poison beyond a random number of them."""
 
     def __init__(self, x, label, poison):
         super().__init__(x[None], label[None], None, poison)
 
-    def attributes(self, indices):
-        self.charged = self.charged + len(indices)
-        return self.given[0][0][indices]
+    def attributes(self, indices, number=None):
+        number = jnp.int32(len(indices)) if number is None else number
+        self.charged = self.charged + number
+        return jnp.where(jnp.arange(len(indices)) < number, self.given[0][0][indices], self.poison)
 
 
 class PoisonedOnRequest(OnRequestOracle):

@@ -36,6 +36,15 @@ def test_total_of_theorem_1_is_geometric(p):
         assert pmf @ np.arange(300) == pytest.approx(p / (p - 1) ** 2, rel=1e-12)
 
 
+@pytest.mark.parametrize("repetitions", [2, 5])
+def test_the_total_of_repetitions_is_negative_binomial(repetitions):
+    """For the paper's distribution: the sum of r geometric numbers, in SciPy; without repetitions r = 1."""
+    pmf = round_query_probabilities(DotProductFeatureMap(LINEAR, Geometric(2.0)), Geometric(2.0), 200, repetitions)
+    expected = stats.nbinom(repetitions, 1 / 3)  # q = 2/3
+    np.testing.assert_allclose(pmf, expected.pmf(np.arange(200)), rtol=1e-11, atol=1e-28)
+    assert pmf @ np.arange(200) == pytest.approx(2.0 * repetitions, rel=1e-12)
+
+
 def test_mean_of_theorem_2_is_three_times_as_large():
     pmf = round_query_probabilities(GaussianFeatureMap(GAUSSIAN, Geometric(2.0)), Geometric(2.0), 400)
     assert pmf.sum() == pytest.approx(1.0, rel=1e-13)

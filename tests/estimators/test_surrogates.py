@@ -9,7 +9,11 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from jaxonline.claims.printed_kernels import printed_lemma7_bound, printed_radial_surrogate
+from jaxonline.claims.printed_kernels import (
+    printed_lemma7_bound,
+    printed_radial_surrogate,
+    printed_radial_surrogate_mean,
+)
 from jaxonline.estimators.surrogates import Surrogate, lemma7_bound, radial_surrogate, surrogate_error
 from jaxonline.kernels import Gaussian, Laplacian, Linear
 from jaxonline.kernels.radial import Cauchy, GaussianMixture, RadialExponential
@@ -124,6 +128,8 @@ def test_printed_radial_surrogate_is_biased(x64):
     printed = mean(functools.partial(printed_radial_surrogate, mixture, sigma))
     assert (round(right, 3), round(printed, 3)) == (0.890, 1.206)
     np.testing.assert_allclose(right, math.exp(-u * difference @ difference), rtol=1e-12)
+    closed_form = printed_radial_surrogate_mean(mixture, sigma, d, difference @ difference)
+    np.testing.assert_allclose(printed, closed_form, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("variance", "c", "d"), [(0.25, 2.0, 4), (1.0, 1.2, 5), (0.01, 9.0, 2), (4.0, 5.9, 100)])

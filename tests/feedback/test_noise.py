@@ -194,3 +194,19 @@ def test_copies_of_a_round_and_of_other_rounds_are_independent():
 def test_constructors_equal_noise_made_by_hand():
     by_hand, ready = (jax.tree.flatten(noise) for noise in (Noise(0.2, law="laplace"), laplace(0.2)))
     assert by_hand == ready
+
+
+def test_rare_errors_have_their_values_rate_and_covariance():
+    """False alarm 1e-6 (normal limit): a rate wrong by 10 % is seen with probability 0.99 or more, and is caught."""
+    noise = jo.noise.RareErrors(5.0, 0.2)
+    z = draws(noise)
+    assert set(np.unique(z)) == {-5.0, 0.0, 5.0}
+    for sign in (-1, 1):
+        hits = (z == 5.0 * sign).astype(float)
+        assert (np.abs(scores(hits, np.full(2, 0.1))) < limit(4)).all()
+        assert (np.abs(scores(hits, np.full(2, 0.11))) > limit(4)).all()
+    assert moments_agree(z, np.asarray(noise.covariance_at(jnp.int32(1), jnp.zeros(2))))
+    np.testing.assert_allclose(noise.covariance_at(jnp.int32(1), jnp.zeros(2)), 5.0 * np.eye(2), rtol=1e-6)
+    x = jnp.ones(3)
+    assert not np.any(jo.noise.RareErrors(5.0, 0.0).sample(jax.random.key(0), jnp.int32(1), x))
+    assert np.all(np.abs(jo.noise.RareErrors(5.0, 1.0).sample(jax.random.key(0), jnp.int32(1), x)) == 5.0)

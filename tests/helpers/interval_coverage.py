@@ -7,10 +7,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+from scipy import stats
 
 import jaxonline as jo
 from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.results.statistics import mean_over_runs, simultaneous
+from jaxonline.results.statistics.quantiles import quantile_over_runs
 
 PAGE = Path(__file__).parents[2] / "docs" / "intervals.md"
 STUDIES = 1000
@@ -78,6 +80,31 @@ def coverage_of_curves(
     return Table("A whole curve", rows, (*columns, Number("simultaneous", "simultaneous", "{:.1f}")))
 
 
+def coverage_of_quantiles(
+    probabilities: Iterable[float] = (0.5, 0.95), numbers_of_runs: Iterable[int] = RUNS[1:]
+) -> Table:
+    """Coverage of the intervals of quantiles, for a continuous and a discrete distribution."""
+    laws = {
+        "lognormal, sigma 2": (lambda rng, size: rng.lognormal(sigma=2.0, size=size), stats.lognorm(2.0)),
+        "Poisson, mean 3": (lambda rng, size: rng.poisson(3.0, size).astype(float), stats.poisson(3.0)),
+    }
+    rows = []
+    for name, (draw, law) in laws.items():
+        for p in probabilities:
+            for n in numbers_of_runs:
+                estimate = quantile_over_runs(draw(np.random.default_rng([3, n]), (STUDIES, n)), p, 0.95)
+                covered = (estimate.low <= law.ppf(p)) & (law.ppf(p) <= estimate.high)
+                share = 100 * float(covered.mean())
+                rows.append({"distribution": name, "quantile": p, "runs": n, "covers": share})
+    columns = (
+        Text("distribution"),
+        Number("quantile", "quantile", "{:g}"),
+        Number("runs", "runs", "{:,d}"),
+        Number("covers", "covers", "{:.1f}"),
+    )
+    return Table("A quantile", rows, columns)
+
+
 def page() -> str:
     """Return the text of docs/intervals.md."""
     return f"""# How often do the intervals cover?
@@ -110,6 +137,13 @@ steps at {ROUNDS} rounds. Figures of `Result.plot` show the simultaneous bands. 
 round.
 
 {coverage_of_curves().markdown()}
+
+## A quantile
+
+The table shows the percentage of studies in which the interval of `Result.quantile_interval` contains the quantile. Its
+ends are order statistics, so it covers at least 95 % for every distribution.
+
+{coverage_of_quantiles().markdown()}
 """
 
 

@@ -15,9 +15,10 @@ import noisy_kernel_reference as reference
 import numpy as np
 
 from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric
-from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
+from jaxonline.estimators.feature_maps import DotProductFeatureMap
+from jaxonline.estimators.paired_feature_maps import PairedFeatureMap
 from jaxonline.game import stream_keys
-from jaxonline.kernels import PowerSeries
+from jaxonline.kernels import Gaussian, PowerSeries, Product
 
 TERMS = 40  # of padded kernels and laws
 _TABLE = 200
@@ -26,12 +27,12 @@ _COPIES = 64  # the number of copies that are reproduced is a multiple of it
 
 @dataclasses.dataclass(frozen=True)
 class Drawn:
-    """The draws of a run.
+    """The draws of a run, with r pairs (g~, Psi~) in a round.
 
     Attributes:
-        n: the number of fresh estimates [T].
-        counts: of every estimate, N or (N1, N2), [T, 1 + most] each; the first is Psi~_t.
-        queries: of every estimate, 0 beyond the n-th [T, 1 + most].
+        n: the number of fresh estimates [T], or [T, r] if r > 1.
+        counts: of every estimate, N or (N1, N2), [T, r (1 + most)] each; the first of each pair is Psi~_t.
+        queries: of every estimate, 0 beyond the n-th [T, r (1 + most)].
         copies: of every round [T, most copies, d], in float64 (their values are those of the run).
     """
 
@@ -40,8 +41,9 @@ class Drawn:
     queries: np.ndarray
     copies: np.ndarray
 
-    def psi(self, t: int, j: int = 0) -> reference.Psi:
-        """The j-th estimate of a round, both counted from 0."""
+    def psi(self, t: int, j: int = 0, pair: int = 0) -> reference.Psi:
+        """The j-th estimate of a pair of a round, all counted from 0."""
+        j += pair * self.queries.shape[1] // self.n[0].size
         first = int(self.queries[t, :j].sum())
         counts = jax.tree.map(lambda count: int(count[t, j]), self.counts)
         return counts, self.copies[t, first : first + int(self.queries[t, j])]
@@ -51,20 +53,27 @@ def drawn(learner: Any, feedback: Any, X: np.ndarray, run_key: jax.Array) -> Dra
     """The draws of the run with this key on the instances `X`, in their precision."""
     keys, rounds = stream_keys(run_key), jnp.arange(1, len(X) + 1, dtype=jnp.int32)
     laws = learner.gradient_length.series.law, learner.feature_map
-    n, counts = jax.tree.map(np.asarray, _numbers(laws, keys, rounds, learner.storage.most_fresh))
-    pairs, levels = counts if isinstance(learner.feature_map, GaussianFeatureMap) else (0 * counts, counts)
-    queries = np.where(np.arange(levels.shape[1]) <= n[:, None], 2 * pairs + levels, 0)
+    n, counts = jax.tree.map(np.asarray, _numbers(laws, keys, rounds, learner.storage.most_fresh, learner.repetitions))
+    queried = (np.arange(1 + learner.storage.most_fresh) <= n[..., None]).reshape(len(X), -1)
+    pairs, levels = counts if isinstance(learner.feature_map, PairedFeatureMap) else (0 * counts, counts)
+    queries = np.where(queried, 2 * pairs + levels, 0)
     most = _COPIES * -(-int(queries.sum(axis=1).max()) // _COPIES)
     return Drawn(n, counts, queries, np.asarray(_copies(feedback, keys, rounds, jnp.asarray(X), most), np.float64))
 
 
-@functools.partial(jax.jit, static_argnames="most_fresh")
-def _numbers(laws, keys, rounds, most_fresh):
+@functools.partial(jax.jit, static_argnames=("most_fresh", "repetitions"))
+def _numbers(laws, keys, rounds, most_fresh, repetitions):
     """n, and the counts of all estimates that there may be, in every round."""
     law, feature_map = laws
 
     def one(t):
         key = jax.random.fold_in(jax.random.fold_in(keys.learner, t), 1)
+        if repetitions == 1:
+            return pair(key)
+        n, counts = jax.vmap(pair)(jax.random.split(key, repetitions))
+        return n, jax.tree.map(jnp.ravel, counts)
+
+    def pair(key):
         n_key, counts_key = jax.random.split(key)
         each = jnp.arange(1 + most_fresh, dtype=jnp.int32)
         return law.sample(n_key), jax.vmap(lambda j: feature_map.sample_counts(jax.random.fold_in(counts_key, j)))(each)
@@ -112,9 +121,15 @@ def power_series(kernel: Any, law: Any) -> DotProductFeatureMap:
 
 def reference_kernel(feature_map: Any) -> reference.Kernel:
     """The kernel and the laws of a feature map for the reference."""
-    law = reference.table(np.exp(feature_map.law.log_table(_TABLE)))
-    if isinstance(feature_map, GaussianFeatureMap):
-        pair_law = feature_map.law if feature_map.pair_law is None else feature_map.pair_law
-        pairs = reference.table(np.exp(pair_law.log_table(_TABLE)))
-        return reference.Gaussian(float(np.asarray(feature_map.kernel.width)), pairs, law)
-    return reference.DotProduct(reference.table(feature_map.kernel.coefficients(_TABLE)), law)
+    law, kernel = reference.table(np.exp(feature_map.law.log_table(_TABLE))), feature_map.kernel
+    if not isinstance(feature_map, PairedFeatureMap):
+        return reference.DotProduct(reference.table(kernel.coefficients(_TABLE)), law)
+    pairs = reference.table(np.exp(feature_map.pair_distribution().log_table(_TABLE)))
+    dot_product, gaussian = (None, kernel) if isinstance(kernel, Gaussian) else kernel.kernels
+    width = float(np.asarray(gaussian.width))
+    if dot_product is None:
+        return reference.Gaussian(width, pairs, law)
+    beta = reference.table(dot_product.coefficients(_TABLE))
+    if isinstance(kernel, Product):
+        return reference.DotProductTimesGaussian(width, pairs, law, beta)
+    return reference.DotProductPlusGaussian(reference.DotProduct(beta, law), reference.Gaussian(width, pairs, law))

@@ -13,6 +13,7 @@ from jaxonline.claims import PrintedKnownCovariance
 from jaxonline.environments.adversaries import ChasingNoise
 from jaxonline.estimators import (
     AttributeGradient,
+    AttributeSeriesGradient,
     DotProductFeatureMap,
     FiniteDistribution,
     FourierFeatures,
@@ -48,6 +49,7 @@ from jaxonline.learners.bandits.moss import MOSS
 from jaxonline.learners.bandits.rucb import RUCB
 from jaxonline.learners.bandits.thompson import BernoulliThompson, GaussianThompson
 from jaxonline.learners.bandits.ucb1 import UCB1
+from jaxonline.learners.conformal.adaptive_conformal import AdaptiveConformal
 from jaxonline.learners.experts.aggregating import Aggregating
 from jaxonline.learners.experts.boa import BOA
 from jaxonline.learners.experts.drawn_expert import DrawnExpert
@@ -64,8 +66,11 @@ from jaxonline.learners.experts.ml_prod import MLProd
 from jaxonline.learners.experts.over_advice import OverAdvice
 from jaxonline.learners.experts.truncated import Truncated
 from jaxonline.learners.experts.weighted_majority import WeightedMajority
+from jaxonline.learners.gradient.adagrad import AdaGrad
 from jaxonline.learners.gradient.exponentiated_gradient import ExponentiatedGradient
 from jaxonline.learners.gradient.gradient_bandit import GradientBandit
+from jaxonline.learners.gradient.mirror_descent import MirrorLearner
+from jaxonline.learners.gradient.mirror_maps import LogBarrier, PNorm
 from jaxonline.learners.gradient.online_newton_step import OnlineNewtonStep
 from jaxonline.learners.kernels.kernel_gradient import KernelGradient
 from jaxonline.learners.kernels.kernel_perceptron import KernelPerceptron
@@ -86,9 +91,11 @@ from jaxonline.losses import (
     ArmLoss,
     ExpectedLoss,
     Exponential,
+    Miscoverage,
     PairLoss,
     SmallestArms,
     SmoothedAbsolute,
+    SmoothedHinge,
     Squared,
     SquaredDistance,
     SumOfArms,
@@ -180,6 +187,14 @@ def few(law: str, **options: Any) -> Entry:
     return Entry(learner, Repeatedly(4), queries=4, randomised=True)
 
 
+def series(law: str, loss: Any, **options: Any) -> Entry:
+    classes = loss.kind == "classification"
+    counts = FiniteDistribution([0.3, 0.3, 0.2, 0.2] if classes else [0.0, 0.6, 0.0, 0.4])
+    estimator = AttributeSeriesGradient.for_loss(loss, counts, 0.81, 2, law, max_copies=3)
+    learner = jo.GradientLearner(estimator, **options)
+    return Entry(learner, Repeatedly(5), loss=loss, classes=classes, queries=None, randomised=True, strict=False)
+
+
 def attributes(learner: Any) -> Entry:
     return Entry(learner, jo.Attributes(2), queries=2, randomised=True, strict=False)
 
@@ -218,6 +233,7 @@ def bandit(learner: Any, **options: Any) -> Entry:
     return arms(learner, jo.Bandit(), ArmLoss(), **options)
 
 
+SCORES = np.linspace(-2.0, 2.0, 9, dtype=np.float32)
 DICTIONARY = Dictionary(np.array([[[0.5, -1.0, 0.2]], [[1.5, 0.3, -0.7]]], np.float32))
 FOURIER = FourierFeatures(np.array([[0.5, -1.0, 0.2], [1.5, 0.3, -0.7]], np.float32))
 
@@ -248,6 +264,17 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "pairs of copies": lambda: one(PairsOfCopies(3), queries=3, step_size=jo.InverseSqrt(0.1), radius=0.6),
     "four attributes": lambda: few("l1", step_size=0.02),
     "four attributes, l2": lambda: few("l2", step_size=jo.InverseSqrt(0.05), radius=0.8),
+    "four attributes, exponentiated gradient": lambda: Entry(
+        ExponentiatedGradient(AttributeGradient(4), step_size=0.05, scale=1.5, signed=True),
+        Repeatedly(4),
+        queries=4,
+        randomised=True,
+    ),
+    "four attributes, p-norm": lambda: Entry(
+        MirrorLearner(AttributeGradient(4), 0.05, PNorm(3.0)), Repeatedly(4), queries=4, randomised=True
+    ),
+    "attributes, smoothed hinge": lambda: series("l1", SmoothedHinge(1.0), step_size=0.3, radius=0.9, projection=L1),
+    "attributes, absolute loss, l2": lambda: series("l2", SmoothedAbsolute(0.5), step_size=0.1, radius=0.8),
     "AER": lambda: attributes(aer(2, regularizer=2.0, radius=3.0)),
     "AER, last hypothesis": lambda: attributes(aer(2, regularizer=2.0, radius=3.0, hypothesis="last")),
     "AERR": lambda: attributes(aerr(2, step_size=0.05, radius=0.4)),
@@ -268,6 +295,13 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
         GradientLength.for_loss(Squared(), cost_aware, 1.0),
         step_size=jo.InverseSqrt(0.1),
         radius=0.6,
+    ),
+    "noisy kernel, mean of two": lambda: noisy_kernel(
+        DotProductFeatureMap(Inhomogeneous(2), FiniteDistribution([0.3, 0.4, 0.3])),
+        GradientLength.for_loss(Squared(), cost_aware, 1.0),
+        step_size=0.1,
+        radius=None,
+        repetitions=2,
     ),
     "kernel gradient": lambda: kernel(FullGradient(), jo.FullInformation(), Gaussian(1.5), step_size=0.2),
     "kernel gradient, naive copy, exponential loss": lambda: kernel(
@@ -324,12 +358,17 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "PA": lambda: expert(PassiveAggressive("PA"), loss=ZeroOne(), classes=True),
     "PA-II": lambda: expert(PassiveAggressive("PA-II", 0.3), loss=ZeroOne(), classes=True),
     "online Newton step": lambda: expert(OnlineNewtonStep(FullGradient(), gamma=0.5, epsilon=1.0, radius=0.6)),
+    "mirror descent, p-norm": lambda: expert(MirrorLearner(FullGradient(), 0.1, PNorm(3.0))),
+    "mirror descent, barrier": lambda: expert(MirrorLearner(FullGradient(), 0.1, LogBarrier())),
+    "AdaGrad": lambda: expert(AdaGrad(FullGradient(), step_size=0.3, radius=0.6)),
     "exponentiated gradient": lambda: expert(ExponentiatedGradient(FullGradient(), step_size=0.1)),
     "exponentiated gradient, signed": lambda: expert(
         ExponentiatedGradient(FullGradient(), step_size=0.1, scale=2.0, signed=True)
     ),
+    "adaptive conformal": lambda: expert(AdaptiveConformal(SCORES, 0.3, 0.05, rolling=True), loss=Miscoverage()),
     # advice of any size: its sign is what an expert says
     "halving": lambda: expert(Halving(), loss=ZeroOne(), classes=True, coarse=True),
+    "halving, lazy": lambda: expert(Halving(lazy=True), loss=ZeroOne(), classes=True, coarse=True),
     "weighted majority": lambda: expert(WeightedMajority(0.5), loss=ZeroOne(), classes=True),
     "drawn expert": lambda: arms(DrawnExpert(EWA(0.5)), jo.FullInformation(), ArmLoss(), randomised=True, silent=True),
     "fixed share": lambda: arms(Hedge(FixedShare(0.5, 0.2)), jo.FullInformation(), ExpectedLoss()),

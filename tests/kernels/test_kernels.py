@@ -11,6 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn import gaussian_process
 from sklearn.metrics import pairwise
 from tiers import some
 
@@ -24,7 +25,9 @@ from jaxonline.kernels import (
     Inhomogeneous,
     Laplacian,
     Linear,
+    Matern,
     PowerSeries,
+    Product,
     Scaled,
     ShiftInvariantKernel,
     Sum,
@@ -47,6 +50,11 @@ DOT_PRODUCT = {
     "power series": (PowerSeries([0.5, 0.0, 2.0]), lambda a: mpmath.mpf(0.5) + 2 * a**2),
     "sum": (Sum([Linear(), ExponentialKernel(), Binomial(2.0)]), lambda a: a + mpmath.exp(a) + (1 - a) ** -2),
     "scaled": (Scaled(ExponentialKernel(), 0.7), lambda a: mpmath.mpf(0.7) * mpmath.exp(a)),
+    "product": (
+        Product([Inhomogeneous(2), ExponentialKernel(), Binomial(2.0)]),
+        lambda a: (1 + a) ** 2 * mpmath.exp(a) * (1 - a) ** -2,
+    ),
+    "product of polynomials": (Product([Inhomogeneous(3), Linear()]), lambda a: (1 + a) ** 3 * a),
 }
 SHIFT_INVARIANT = {
     "gaussian": Gaussian(1.3),
@@ -56,6 +64,8 @@ SHIFT_INVARIANT = {
     "mixture": GaussianMixture([0.1, 2.0], [0.75, 0.5]),
     "sum": Sum([Gaussian(1.0), Laplacian(2.0)]),
     "scaled": Scaled(Gaussian(1.0), 2.5),
+    "matern": Matern(1.2, order=1),
+    "product": Product([Gaussian(2.0), Laplacian(2.0)]),
 }
 
 
@@ -78,7 +88,7 @@ def test_series_equals_the_kernel_as_a_function_of_the_inner_product(name, both_
     assert value.dtype == both_precisions
     expected = float(function(mpmath.mpf(float(x.astype(float) @ x2.astype(float)))))
     np.testing.assert_allclose(value, expected, rtol=1e-5 if both_precisions == np.float32 else 1e-13)
-    assert kernel.radius() == (1.0 if name in ("binomial", "steep binomial", "sum") else math.inf)
+    assert kernel.radius() == (1.0 if name in ("binomial", "steep binomial", "sum", "product") else math.inf)
 
 
 @pytest.mark.parametrize("name", DOT_PRODUCT)
@@ -102,6 +112,8 @@ def test_gram_matrices_agree_with_scikit_learn(x64):
         (Gaussian.from_standard_deviation(1.7), pairwise.rbf_kernel(X, X2, gamma=1 / (2 * 1.7**2))),
         (Laplacian(1.7), pairwise.laplacian_kernel(X, X2, gamma=1 / 1.7)),
         (RadialExponential(1.7), np.exp(-pairwise.euclidean_distances(X, X2) / 1.7)),
+        (Matern(1.7, order=1), gaussian_process.kernels.Matern(1.7, nu=1.5)(X, X2)),
+        (Matern(0.7, order=3), gaussian_process.kernels.Matern(0.7, nu=3.5)(X, X2)),
         (Cauchy(1.7, 0.6), (1 + pairwise.euclidean_distances(X, X2) ** 2 / 1.7) ** -0.6),
     ]:
         np.testing.assert_allclose(kernel.gram(X, X2), expected, rtol=1e-12)
@@ -167,7 +179,10 @@ def test_frequencies_have_the_stated_distributions():
     assert stats.kstest(cauchy, stats.cauchy(scale=0.5).cdf).pvalue > 1e-6
 
 
-@pytest.mark.parametrize("kernel", [RadialExponential(0.8), Cauchy(4.0), Cauchy(2.0, 0.4), Cauchy(1.5, 3.2)])
+MIXTURES = [RadialExponential(0.8), Matern(0.8, 2), Cauchy(4.0), Cauchy(2.0, 0.4), Cauchy(1.5, 3.2)]
+
+
+@pytest.mark.parametrize("kernel", MIXTURES)
 def test_mixing_density_gives_the_kernel(kernel, x64):
     """Schoenberg's integral by mpmath, whole and cut: the closed forms agree to 1e-8."""
     for r2 in (0.0, 0.5, 6.0):
@@ -177,12 +192,12 @@ def test_mixing_density_gives_the_kernel(kernel, x64):
 
         cut = float(mpmath.quad(integrand, [0.0, 1e-4, 0.01, 0.1, 0.5, 1.0]))
         np.testing.assert_allclose(kernel.truncated_profile(r2, 1.0), cut, rtol=1e-8)
-        whole = kernel.truncated_profile(r2, 1e12 if isinstance(kernel, RadialExponential) else 1e4)
+        whole = kernel.truncated_profile(r2, 1e12 if isinstance(kernel, RadialExponential | Matern) else 1e4)
         np.testing.assert_allclose(kernel.profile(jnp.asarray(r2)), whole, rtol=1e-5)
     np.testing.assert_allclose(1 - kernel.truncated_profile(0.0, 0.3), kernel.truncation_error(0.3), rtol=1e-12)
 
 
-@pytest.mark.parametrize("kernel", [RadialExponential(0.8), Cauchy(4.0), Cauchy(2.0, 0.4), Cauchy(1.5, 3.2)])
+@pytest.mark.parametrize("kernel", MIXTURES)
 def test_truncated_kernel_agrees_with_its_quadrature(kernel):
     """The closed form and Gauss-Jacobi quadrature share no code; they agree for the kernel cut at u = 2 to 1e-12."""
     assert quadrature_error(kernel, 2.0) < 1e-12
@@ -210,14 +225,17 @@ def test_parameters_are_leaves_of_one_program():
 
 
 MIXED = Sum([Linear(), Gaussian(1.0)])
+MULTIPLIED = Product([Linear(), Gaussian(1.0)])
 
 
-@pytest.mark.parametrize("kernel", [*(k for k, _ in DOT_PRODUCT.values()), *SHIFT_INVARIANT.values(), MIXED])
+@pytest.mark.parametrize(
+    "kernel", [*(k for k, _ in DOT_PRODUCT.values()), *SHIFT_INVARIANT.values(), MIXED, MULTIPLIED]
+)
 def test_the_type_of_a_sum_states_its_series_and_spectrum(kernel):
     """A series where all parts are functions of the inner product, a spectrum where all are of the difference; and no
     method that only raises."""
     parts = [kernel]
-    while any(isinstance(part, Sum | Scaled) for part in parts):
+    while any(isinstance(part, Sum | Product | Scaled) for part in parts):
         parts = [q for p in parts for q in getattr(p, "kernels", [getattr(p, "kernel", p)])]
     for capability, methods in [
         (DotProductKernel, {"series", "coefficients", "log_coefficient", "tail_bound", "radius", "degree"}),
@@ -228,7 +246,7 @@ def test_the_type_of_a_sum_states_its_series_and_spectrum(kernel):
         assert {hasattr(kernel, method) for method in methods} == {able}
 
 
-@pytest.mark.parametrize("kernel", [MIXED, Sum([Linear()]), Scaled(Gaussian(1.0), 2.0), Scaled(MIXED, 3.0)])
+@pytest.mark.parametrize("kernel", [MIXED, MULTIPLIED, Sum([Linear()]), Scaled(Gaussian(1.0), 2.0), Scaled(MIXED, 3.0)])
 def test_sums_and_multiples_survive_copy_and_pickle(kernel):
     """As pytrees, copied, and pickled."""
     x, x2 = jnp.array([0.3, -0.2]), jnp.array([0.1, 0.4])

@@ -93,7 +93,44 @@ class Gaussian:
         return (2.0 / self.width**2) ** n2 / math.factorial(n2)
 
 
-Kernel = DotProduct | Gaussian
+@dataclass(frozen=True)
+class DotProductPlusGaussian:
+    """The sum of the two kernels; features are stacked, and both kernels take their estimates from the same copies.
+
+    The dot-product kernel has no pairs: its estimate is 0 for N1 > 0, and otherwise divided by P(N1 = 0).
+    """
+
+    dot_product: DotProduct
+    gaussian: Gaussian
+
+    def prod(self, psi: Psi, psi2: Psi) -> float:
+        """Prod(Psi~, Psi~')."""
+        ((n1, n2), copies), ((m1, m2), copies2) = psi, psi2
+        value = self.gaussian.prod(psi, psi2)
+        if n1 == 0 and m1 == 0:
+            value += self.dot_product.prod((n2, copies), (m2, copies2)) / self.gaussian.pair_law(0) ** 2
+        return value
+
+    def prod_clean(self, psi: Psi, x: np.ndarray) -> float:
+        """Prod(Psi~, x')."""
+        (n1, n2), copies = psi
+        value = self.gaussian.prod_clean(psi, x)
+        if n1 == 0:
+            value += self.dot_product.prod_clean((n2, copies), x) / self.gaussian.pair_law(0)
+        return value
+
+
+@dataclass(frozen=True)
+class DotProductTimesGaussian(Gaussian):
+    """The product of the kernels sum beta_n <x, x'>^n and exp(-|x - x'|^2 / width^2)."""
+
+    beta: Function
+
+    def _level(self, n2: int) -> float:
+        return sum(self.beta(a) * super(DotProductTimesGaussian, self)._level(n2 - a) for a in range(n2 + 1))
+
+
+Kernel = DotProduct | Gaussian | DotProductPlusGaussian
 
 
 @dataclass(frozen=True)
@@ -185,22 +222,38 @@ def grad_length_estimate(loss: Loss, n: int, values: Sequence[float], y: float |
 
 def algorithm_1(kernel: Kernel, loss: Loss, rounds: Sequence[Round], eta_over_sqrt_T: float, B_w: float) -> Record:
     """Algorithm 1. `B_w` bounds the squared norm of w."""
-    T = len(rounds)
+    return algorithm_1_with_means(kernel, loss, [[each] for each in rounds], eta_over_sqrt_T, B_w)
+
+
+def algorithm_1_with_means(
+    kernel: Kernel, loss: Loss, rounds: Sequence[Sequence[Round]], eta_over_sqrt_T: float, B_w: float
+) -> Record:
+    """Algorithm 1 with the mean of g~ Psi~ over r pairs in a round: r draws for each round, with the same x.
+
+    `lengths` are the means of the g~ of a round, and a row of `alphas` has r T numbers.
+    """
+    T, r = len(rounds), len(rounds[0])
     predictions, lengths, norms, unprojected = np.zeros((4, T))
-    history = np.zeros((T, T))
-    products = np.zeros((T, T))  # Prod(Psi~_i, Psi~_j)
+    history = np.zeros((T, r * T))
+    products = np.zeros((r * T, r * T))  # Prod(Psi~_i, Psi~_j)
     alphas: list[float] = []
     psis: list[Psi] = []
-    for t, (x, y, psi, n, fresh) in enumerate(rounds):
-        predictions[t] = predict(kernel, alphas, psis, x)
-        lengths[t] = grad_length_estimate(loss, n, [hypothesis(kernel, alphas, psis, f) for f in fresh], y)
-        alphas.append(-lengths[t] * eta_over_sqrt_T)
-        psis.append(psi)
-        for i in range(t + 1):
-            products[i, t] = products[t, i] = kernel.prod(psis[i], psi)
+    for t, pairs in enumerate(rounds):
+        predictions[t] = predict(kernel, alphas, psis, pairs[0].x)
+        gs = [
+            grad_length_estimate(loss, n, [hypothesis(kernel, alphas, psis, f) for f in fresh], y)
+            for _, y, _, n, fresh in pairs
+        ]
+        lengths[t] = sum(gs) / r
+        for g, pair in zip(gs, pairs, strict=True):
+            alphas.append(-g * eta_over_sqrt_T / r)
+            psis.append(pair.psi)
+            last = len(psis) - 1
+            for i in range(len(psis)):
+                products[i, last] = products[last, i] = kernel.prod(psis[i], pair.psi)
         unprojected[t] = double_sum(alphas, products)
         if unprojected[t] > B_w:
             alphas = [alpha * math.sqrt(B_w / unprojected[t]) for alpha in alphas]
-        history[t, : t + 1] = alphas
+        history[t, : len(alphas)] = alphas
         norms[t] = double_sum(alphas, products)
     return Record(predictions, lengths, history, norms, unprojected)

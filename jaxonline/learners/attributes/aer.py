@@ -24,6 +24,7 @@ def aer(
     """AER (paper C, Algorithm 2): w <- (1 - 1/t) w - 2 / (lambda t) (y^ - y) v, projected on the l1 ball of radius B.
 
     The update of AER is gradient descent on (<w, x> - y)^2 + lambda |w|^2 / 2 with step sizes 1 / (lambda t) (Pegasos).
+    (Erratum E42: Eq. 5 of the paper has lambda |w|^2.)
     The hypothesis "average" is the mean of w_1 = 0, ..., w_t, with which Theorem 2 (`bounds.aer_regret`) predicts in
     round t. The paper's output after m examples omits w_1, so this output is (m + 1) / m times the average of round m +
     1.
@@ -31,7 +32,7 @@ def aer(
     Args:
         n_attributes: k, at most d (the budget of `Attributes`), otherwise a game raises a ValueError. An attribute that
             is chosen twice is charged twice.
-        regularizer: lambda; Theorem 2 requires the value ((B + 1) d / B_2) sqrt(log(m) / (m k)).
+        regularizer: lambda; Theorem 2 requires the value ((B + 1) d / B_2) sqrt(log(m) / (m k)), for m > 1 examples.
         radius: B.
         hypothesis: whether to predict with the average of the hypotheses or with the last hypothesis.
         n_for_prediction: how many of the k attributes serve to estimate the prediction; by default half, as in paper C.

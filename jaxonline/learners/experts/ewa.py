@@ -24,9 +24,8 @@ class EWA(SumsCombiner):
     """Exponentially weighted average (EWA): weights proportional to exp(-eta cumulative loss).
 
     Sleeping experts have the weight 0. In a round in which an expert sleeps, its cumulative loss grows by the mix loss
-    of the awake experts, so that the total weight of the awake experts stays the same (Freund et al., 1997). Eq. 29 of
-    the paper by Rokhlin and Gurtovaya has a misprint: the weights of round t contain the loss of round t instead of
-    round t-1.
+    of the awake experts, so that the total weight of the awake experts stays the same (Freund et al., 1997). In Eq. 29
+    of Rokhlin and Gurtovaya the weights of round t contain the loss of round t instead of round t-1 (erratum E50).
 
     Args:
         eta: the rate. If the loss is eta-exp-concave, the regret of the weighted mean is at most ln(K) / eta;

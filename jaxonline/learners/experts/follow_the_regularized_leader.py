@@ -20,7 +20,7 @@ class FollowTheRegularizedLeader(SumsCombiner):
 
     The vector L holds the cumulative losses of the experts. With R = |w|^2 / 2 the weights are the projection of -eta L
     on the simplex, and many weights are exactly 0. With R = sum w ln w the weights are those of `EWA`. For losses in
-    [0, 1] and the Euclidean regularizer the regret is at most (1 - 1/K) / (2 eta) + eta K T / 2
+    [0, 1] and the Euclidean regularizer the regret is at most (1 - 1/K) / (2 eta) + eta K T / 8
     (`bounds.regularized_leader`).
 
     Args:

@@ -10,11 +10,11 @@ from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.vectors import vector_length
 from jaxonline.learners.experts.votes import VoteInfo, is_mistake, vote
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.struct import struct
+from jaxonline.parameters.struct import static, struct
 
 
 class HalvingState(NamedTuple):
-    """State of `Halving`: whether each expert has made no mistake [K]."""
+    """State of `Halving`: whether each expert is consistent, that is has not been removed [K]."""
 
     consistent: Bool[Array, "K"]
 
@@ -26,9 +26,13 @@ class Halving(LearnerDefaults):
 
     An instance is the vector of the predictions, -1 or +1. The move is the mean vote in [-1, 1]. A tie is 0, which
     counts as a mistake (`losses.ZeroOne`). If one of K experts makes no mistake, the learner makes at most log2 K
-    mistakes, because each mistake removes at least half of the experts. (The lecture, paper E, removes experts only in
-    rounds where the learner is wrong, with the same bound.) When no expert is left, the learner restores all experts.
-    If the best expert makes L mistakes, the learner makes at most L (floor(log2 K) + 1) + log2 K (`bounds.halving`).
+    mistakes, because each mistake removes at least half of the experts. When no expert is left, the learner restores
+    all experts. If the best expert makes L mistakes, the learner makes at most L (floor(log2 K) + 1) + log2 K
+    (`bounds.halving`). The bounds hold for both kinds of updates.
+
+    Args:
+        lazy: whether only rounds in which the learner is wrong remove experts, as printed in the lecture (paper E,
+            Algorithm 1); otherwise every round removes the experts that are wrong.
 
     Example:
         >>> import jax, jaxonline as jo, numpy as np
@@ -38,6 +42,8 @@ class Halving(LearnerDefaults):
         >>> history.info.mistake.tolist(), state.consistent.tolist()
         ([True, False, False], [True, False, False])
     """
+
+    lazy: bool = static(default=False)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> HalvingState:
         """Return the state in which no expert has made a mistake; raise a ValueError if instances are not vectors."""
@@ -50,7 +56,8 @@ class Halving(LearnerDefaults):
         return vote(state.consistent.astype(x.dtype), x)
 
     def update(self, key: Key[Array, ""] | None, state: HalvingState, oracle: Any) -> tuple[HalvingState, VoteInfo]:
-        """Remove the experts that are wrong; restore all experts if none is left."""
+        """Remove the experts that are wrong (if lazy, only after a mistake); restore all experts if none is left."""
         mistake = is_mistake(self.predict(key, state, oracle.x), oracle.y)
-        left = state.consistent & ~is_mistake(oracle.x, oracle.y)
+        wrong = is_mistake(oracle.x, oracle.y)
+        left = state.consistent & ~(wrong & mistake if self.lazy else wrong)
         return HalvingState(left | ~jnp.any(left)), VoteInfo(mistake)

@@ -1,5 +1,6 @@
 """Storage of `NoisyKernel`: sizes for a horizon, and the probability that these sizes do not suffice."""
 
+import math
 from typing import Annotated
 
 import numpy as np
@@ -7,8 +8,9 @@ from jaxtyping import Array, Float, Int
 
 from jaxonline.estimators.count_distributions import Geometric
 from jaxonline.estimators.count_protocol import CountDistribution
-from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap
+from jaxonline.estimators.feature_maps import FeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
+from jaxonline.estimators.paired_feature_maps import PairedFeatureMap
 from jaxonline.learners.kernels.expansion import count_chunks
 from jaxonline.linalg.programs import run_compiled
 from jaxonline.parameters.struct import static, struct
@@ -27,7 +29,7 @@ class Storage:
         tensor_levels: D; the parts of the hypothesis at levels n <= D are stored as tensors with d^n entries.
         deepest: largest accepted level of an estimate.
         most_pairs: largest number of pairs of an estimate, 0 for dot-product kernels.
-        most_fresh: largest number of fresh estimates (those for the gradient's length) in a round.
+        most_fresh: largest number of fresh estimates of a pair (those for the gradient's length).
         n_chunks: number of chunks, with D + 1 copies each, for the levels above D.
 
     Example:
@@ -51,6 +53,7 @@ class Storage:
         dimension: Count,
         n_rounds: Rounds,
         risk: Annotated[float, Interval(ge=1e-12, lt=1)] = 1e-6,
+        repetitions: Count = 1,
     ) -> "Storage":
         """Return sizes with which a run of `n_rounds` overflows with a probability of about `risk` or less.
 
@@ -61,6 +64,7 @@ class Storage:
             n_rounds: horizon.
             risk: accepted probability of an overflow. If a distribution exceeds 511 copies, pairs or estimates too
                 often, a ValueError states a p or a horizon that suffices.
+            repetitions: number of pairs (g~, Psi~) in a round (`NoisyKernel.repetitions`).
 
         Example:
             >>> import jaxonline as jo
@@ -73,20 +77,22 @@ class Storage:
             >>> storage.tensor_levels, storage.overflow_probability(feature_map, length, 500) < 1e-6
             (3, True)
         """
-        estimates = n_rounds * (1.0 + _mean(length))
+        n_pairs = n_rounds * repetitions  # of g~ and Psi~
+        estimates = n_pairs * (1.0 + _mean(length))
         deepest = _limit("law of feature_map", _level_distribution(feature_map), risk / 4, estimates, n_rounds)
         pairs, most_pairs = _pair_distribution(feature_map), 0
         if pairs is not None:
             most_pairs = _limit("pair_law of feature_map", pairs, risk / 4, estimates, n_rounds)
-        most_fresh = _limit("law of length", length.series.law, risk / 4, n_rounds, n_rounds)
+        most_fresh = _limit("law of length", length.series.law, risk / 4, n_pairs, n_rounds)
         plans = []
         for levels in range(deepest + 1):
             if dimension**levels > _MAX_TENSOR_ENTRIES:
                 break
-            total = _chunk_distribution(feature_map, length, levels, deepest, n_rounds)
+            total = _chunk_distribution(feature_map, length, levels, deepest, n_pairs)
             tails = np.cumsum(total[::-1])[::-1]
             n_chunks = max(1, int(np.sum(tails > risk / 4)))
-            floats = sum(dimension**n for n in range(levels + 1)) + n_chunks * ((levels + 1) * dimension + 1)
+            tensors, parts = sum(dimension**n for n in range(levels + 1)), math.prod(feature_map.component_shape)
+            floats = parts * tensors + n_chunks * ((levels + 1) * dimension + parts)
             plans.append((floats, levels, n_chunks))
         _, levels, n_chunks = min(plans)
         return cls(
@@ -97,20 +103,23 @@ class Storage:
             n_chunks=n_chunks,
         )
 
-    def overflow_probability(self, feature_map: FeatureMap, length: GradientLength, n_rounds: int) -> float:
+    def overflow_probability(
+        self, feature_map: FeatureMap, length: GradientLength, n_rounds: int, repetitions: int = 1
+    ) -> float:
         """Return a bound on the probability that a run of `n_rounds` overflows."""
-        estimates = n_rounds * (1.0 + _mean(length))
+        n_pairs = n_rounds * repetitions
+        estimates = n_pairs * (1.0 + _mean(length))
         pairs = _pair_distribution(feature_map)
         probability = estimates * _tail(_level_distribution(feature_map), self.deepest + 1)
         if pairs is not None:
             probability += estimates * _tail(pairs, self.most_pairs + 1)
-        probability += n_rounds * _tail(length.series.law, self.most_fresh + 1)
-        total = _chunk_distribution(feature_map, length, self.tensor_levels, self.deepest, n_rounds)
+        probability += n_pairs * _tail(length.series.law, self.most_fresh + 1)
+        total = _chunk_distribution(feature_map, length, self.tensor_levels, self.deepest, n_pairs)
         return min(1.0, probability + float(total[self.n_chunks + 1 :].sum()))
 
 
 def _update_probability(length: GradientLength) -> float:
-    """Return the probability that a round changes the hypothesis."""
+    """Return the probability that a pair changes the hypothesis."""
     if float(np.asarray(length.series.constant)) != 0.0:
         return 1.0
     coefficients = np.asarray(length.series.coefficients)
@@ -135,9 +144,7 @@ def _level_distribution(feature_map: FeatureMap) -> CountDistribution:
 
 
 def _pair_distribution(feature_map: FeatureMap) -> CountDistribution | None:
-    if not isinstance(feature_map, GaussianFeatureMap):
-        return None
-    return feature_map.law if feature_map.pair_law is None else feature_map.pair_law
+    return feature_map.pair_distribution() if isinstance(feature_map, PairedFeatureMap) else None
 
 
 def _limit(argument: str, distribution: CountDistribution, risk: float, draws: float, n_rounds: int) -> int:
@@ -157,15 +164,15 @@ def _limit(argument: str, distribution: CountDistribution, risk: float, draws: f
 
 
 def _chunk_distribution(
-    feature_map: FeatureMap, length: GradientLength, levels: int, deepest: int, n_rounds: int
+    feature_map: FeatureMap, length: GradientLength, levels: int, deepest: int, n_pairs: int
 ) -> np.ndarray:
-    """Return the distribution of the number of chunks stored in `n_rounds`; levels beyond `deepest` are not stored."""
+    """Return the distribution of the number of chunks stored for `n_pairs`; levels beyond `deepest` are not stored."""
     n_levels = max(_MAX_LEVELS, deepest + 1)
     pmf = np.exp(_level_distribution(feature_map).log_table(n_levels))
     one = np.zeros(n_levels + 1)
     np.add.at(one, [count_chunks(n, levels) for n in range(n_levels)], _update_probability(length) * pmf)
     one[0] += 1.0 - one.sum()
-    mean = n_rounds * float(one @ np.arange(len(one)))
-    spread = np.sqrt(n_rounds * float(one @ np.arange(len(one)) ** 2))
+    mean = n_pairs * float(one @ np.arange(len(one)))
+    spread = np.sqrt(n_pairs * float(one @ np.arange(len(one)) ** 2))
     size = 1 << int(np.ceil(np.log2(max(2 * len(one), mean + 40 * spread + 200))))
-    return np.maximum(np.fft.irfft(np.fft.rfft(one, size) ** n_rounds, size), 0.0)
+    return np.maximum(np.fft.irfft(np.fft.rfft(one, size) ** n_pairs, size), 0.0)

@@ -7,6 +7,10 @@ classification from one label, and in regression if each factor <w, Psi~_j> - y~
 (`GradientLength`). Source: "Online learning of noisy data with kernels" (COLT 2010), Algorithm 1, Subroutines 1 to 7,
 with errata E6, E8 (the paper prints sqrt(B_w)/n~ for sqrt(B_w/n~)), E9 and E22. A recurrence for the norm of w, and the
 storage of w as tensors and copies (`expansion`), reduce the cost of a run from O(T^3) to O(T^2).
+
+Paper A has one pair (g~_t, Psi~_t) in a round. The mean of g~ Psi~ over r independent pairs is also unbiased. It asks
+for r times as many copies, and its second moment is |m|^2 + (S - |m|^2) / r, where m is the mean and S the second
+moment of g~ Psi~.
 """
 
 import warnings
@@ -19,21 +23,31 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
 from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
+from jaxonline.estimators.sequences import PolynomialSequenceEstimator
 from jaxonline.estimators.series import SeriesEstimator
+from jaxonline.feedback.correlated_copies import JointNoise
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
-from jaxonline.game.traits import LearnerTraits
+from jaxonline.game.traits import FeedbackTraits, LearnerTraits
 from jaxonline.learners.gradient.step_sizes import StepSize
 from jaxonline.learners.kernels import expansion
 from jaxonline.learners.kernels.capacity import Storage
 from jaxonline.learners.kernels.expansion import Expansion
+from jaxonline.learners.kernels.grad_length import (
+    count_used,
+    grad_length,
+    labels_of_one,
+    labels_of_pairs,
+    max_estimates,
+)
 from jaxonline.learners.kernels.inner_products import inner_products
 from jaxonline.learners.kernels.map_estimate import MapEstimate, Requests
 from jaxonline.learners.vectors import zeros_like_vector
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Positive
+from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Count, Positive
 
 
 class NoisyKernelState(NamedTuple):
@@ -44,7 +58,10 @@ class NoisyKernelState(NamedTuple):
 
 
 class NoisyKernelInfo(NamedTuple):
-    """Diagnostics of one update: estimated gradient `length`, `squared_norm` |w|^2, and `overflow` (no room left)."""
+    """Diagnostics of one update: estimated gradient `length`, `squared_norm` |w|^2, and `overflow` (no room left).
+
+    With repetitions, `length` is the mean of the g~ of the round.
+    """
 
     length: Float[Array, ""]
     squared_norm: Float[Array, ""]
@@ -60,13 +77,16 @@ class NoisyKernel(LearnerDefaults):
     factors. In classification targets are +1 and -1, and a round asks for one label. Labels cost nothing.
 
     Args:
-        feature_map: estimator of the feature map (`DotProductFeatureMap`, `GaussianFeatureMap`).
-        gradient_length: estimator of the gradient's length (`GradientLength.for_loss` of a loss). A RuntimeWarning
-            reports a truncated series that does not reach all values of <w, Psi(x)> that `radius` allows; these values
-            are known only for the Gaussian kernel.
+        feature_map: estimator of the feature map (`DotProductFeatureMap`, `GaussianFeatureMap`, and for sums and
+            products of their kernels `CombinedFeatureMap`).
+        gradient_length: estimator of the gradient's length (`GradientLength.for_loss` of a loss, or `for_sequence` of
+            polynomials that approximate its derivative). A RuntimeWarning reports a truncated series that does not
+            reach all values of <w, Psi(x)> that `radius` allows; these values are known only for the Gaussian kernel.
         step_size: step size in alpha_t = -g~_t step_t; the theorems use eta / sqrt(T) (`jaxonline.bounds`).
         radius: bound on |w| (the paper's B_w is the square of the radius); None for no projection.
-        storage: sizes of the state (`Storage.for_horizon`).
+        storage: sizes of the state (`Storage.for_horizon`, with the same number of repetitions).
+        repetitions: number r of independent pairs (g~, Psi~) in a round, each from its own copies and labels. The step
+            is the mean of their steps: r terms of w, each with the coefficient -g~ step_t / r.
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -88,6 +108,7 @@ class NoisyKernel(LearnerDefaults):
     step_size: StepSize
     radius: Positive | None
     storage: Storage
+    repetitions: Count = static(default=1)
 
     def __post_init__(self):
         if self.radius is not None:
@@ -101,76 +122,84 @@ class NoisyKernel(LearnerDefaults):
 
     def overflow_probability(self, n_rounds: int) -> float:
         """Return a bound on the probability that a run of `n_rounds` has no room for a copy."""
-        return self.storage.overflow_probability(self.feature_map, self.gradient_length, n_rounds)
+        return self.storage.overflow_probability(self.feature_map, self.gradient_length, n_rounds, self.repetitions)
+
+    def check_feedback(self, feedback: FeedbackTraits) -> None:
+        """Raise a ValueError for labels whose noise is correlated with that of copies: a round multiplies them."""
+        if isinstance(feedback.noise, JointNoise):
+            raise ArgumentError("noise", f"must be independent of labels for NoisyKernel (got {feedback.noise!r})")
 
     def init(self, key: Key[Array, ""], specs: Specs) -> NoisyKernelState:
         """Return w = 0; instances must be vectors."""
         del key
         x, sizes = zeros_like_vector(self, specs.instance), self.storage
-        w = expansion.empty(len(x), sizes.tensor_levels, sizes.n_chunks, sizes.deepest, x.dtype)
+        parts = self.feature_map.component_shape
+        w = expansion.empty(len(x), sizes.tensor_levels, sizes.n_chunks, sizes.deepest, x.dtype, parts)
         return NoisyKernelState(w, jnp.int32(0))
 
     def predict(self, key: Key[Array, ""], state: NoisyKernelState, x: Float[Array, "d"]) -> Float[Array, ""]:
         """Predict <w, Psi(x)> = sum_i alpha_i Prod(Psi~_i, x)."""
         del key
-        return expansion.evaluate(state.w, x) * jnp.exp(self.feature_map.log_clean(x))
+        return expansion.sum_parts(expansion.evaluate(state.w, x) * jnp.exp(self.feature_map.log_clean(x)))
 
     def update(
         self, key: Key[Array, ""], state: NoisyKernelState, oracle: Any
     ) -> tuple[NoisyKernelState, NoisyKernelInfo]:
         """Run Map_Estimate and Grad_Length_Estimate, add alpha_t Psi~_t to w, alpha_t = -g~_t step_t, and project."""
         t = state.t + 1
-        n_key, counts_key = jax.random.split(key)
-        n = self.gradient_length.series.law.sample(n_key)
-        requests = Requests.sample(counts_key, n, self.feature_map, self.storage, self._max_estimates())
-        estimates = MapEstimate(self.feature_map, self.storage, requests, oracle.reserve(requests.total))
-        own, fresh = self._count_used(n)
-        products = inner_products(state.w, estimates, own + fresh)
-        g = self._grad_length_estimate(products.values[1:], n, self._labels(oracle, fresh))
-        w = products.add_estimate(-g * self.step_size(t, g.dtype))
+        add = self._add_pair if self.repetitions == 1 else self._add_mean_of_pairs
+        w, g, too_large = add(key, state.w, t, oracle)
         if self.radius is not None:
             w = expansion.project_to_ball(w, self.radius)
-        w = expansion.mark_overflow(w, requests.too_large)
+        w = expansion.mark_overflow(w, too_large)
         return NoisyKernelState(w, t), NoisyKernelInfo(g, w.squared_norm, w.overflow)
 
-    # Estimate 0 is Psi~_t; estimates 1, ..., n are the fresh ones of Grad_Length_Estimate.
+    def _add_pair(
+        self, key: Key[Array, ""], w: Expansion, t: Int[Array, ""], oracle: Any
+    ) -> tuple[Expansion, Float[Array, ""], Bool[Array, ""]]:
+        """Return w + alpha_t Psi~_t, g~_t, and whether there was no room for a copy."""
+        n, requests = self._draw_counts(key)
+        estimates = MapEstimate(self.feature_map, self.storage, requests, oracle.reserve(requests.total))
+        own, fresh = count_used(self.gradient_length, n)
+        products = inner_products(w, estimates, own + fresh)
+        values, length = products.values[1:], self.gradient_length
+        g = grad_length(length, values, n, labels_of_one(length, oracle, fresh))
+        return products.add_estimate(-g * self.step_size(t, g.dtype)), g, requests.too_large
 
-    def _max_estimates(self) -> int:
-        """Return the largest number of used estimates of a round."""
-        return min(1 + self.storage.most_fresh, len(self.gradient_length.series.coefficients))
+    def _add_mean_of_pairs(
+        self, key: Key[Array, ""], w: Expansion, t: Int[Array, ""], oracle: Any
+    ) -> tuple[Expansion, Float[Array, ""], Bool[Array, ""]]:
+        """Return w plus the mean of the steps of r pairs, the mean of the g~, and whether there was no room for a copy.
 
-    def _count_used(self, n: Int[Array, ""]) -> tuple[Int[Array, ""], Int[Array, ""]]:
-        """Return whether Psi~_t is used (1 or 0), and the number of used fresh estimates.
-
-        If the term of the series is 0, the learner asks for copies in the round but does not use them.
+        All g~ are those of the same w; the recurrence for |w|^2 needs the products with the terms added before.
         """
-        series = self.gradient_length.series
-        coefficients = jnp.asarray(series.coefficients)
-        table = len(coefficients)
-        is_used = (n < table) & (coefficients[jnp.minimum(n, table - 1)] != 0.0)
-        fresh = jnp.where(is_used, n, 0)
-        own = jnp.where(is_used | (jnp.asarray(series.constant) != 0.0), 1, 0)
-        return own, fresh
+        n, requests = jax.vmap(self._draw_counts)(jax.random.split(key, self.repetitions))
+        draw, first = oracle.reserve(jnp.sum(requests.total)), jnp.cumsum(requests.total) - requests.total
+        own, fresh = jax.vmap(lambda n: count_used(self.gradient_length, n))(n)
+        step = self.step_size(t, w.squared_norm.dtype) / self.repetitions
 
-    def _labels(self, oracle: Any, fresh: Int[Array, ""]) -> Float[Array, "..."]:
-        """Return the label, or in regression a label for each factor of g~, of which `fresh` are drawn."""
-        table = len(self.gradient_length.series.coefficients)
-        if self.gradient_length.kind == "classification" or table <= 2:  # at most one factor
-            return oracle.label()
-        labels = oracle.labels(table - 1, fresh)
-        is_drawn = jnp.arange(table, dtype=jnp.int32) < fresh
-        return jnp.where(is_drawn, jnp.append(labels, labels[0]), labels[0])
+        def add_pair(new, pair):
+            n, requests, first, own, fresh, y = pair
+            estimates = MapEstimate(self.feature_map, self.storage, requests, lambda i: draw(first + i))
+            values = inner_products(w, estimates, own + fresh).values
+            g = grad_length(self.gradient_length, values[1:], n, y)
+            return inner_products(new, estimates, own).add_estimate(-g * step), g
 
-    def _grad_length_estimate(
-        self, products: Float[Array, "k"], n: Int[Array, ""], y: Float[Array, "..."]
-    ) -> Float[Array, ""]:
-        """Return g~, from the products of w with the fresh estimates, and the labels."""
-        table = len(self.gradient_length.series.coefficients)
-        padded = jnp.zeros(table, products.dtype).at[: len(products)].set(products[:table])
-        return self.gradient_length.combine(padded, n, y)
+        pairs = n, requests, first, own, fresh, labels_of_pairs(self.gradient_length, oracle, fresh)
+        w, lengths = jax.lax.scan(add_pair, w, pairs)
+        return w, jnp.mean(lengths), jnp.any(requests.too_large)
+
+    def _draw_counts(self, key: Key[Array, ""]) -> tuple[Int[Array, ""], Requests]:
+        """Draw the number n of fresh estimates, and the numbers of copies of Psi~_t and of these n estimates."""
+        n_key, counts_key = jax.random.split(key)
+        n = self.gradient_length.series.law.sample(n_key)
+        listed = max_estimates(self.gradient_length, self.storage)
+        return n, Requests.sample(counts_key, n, self.feature_map, self.storage, listed)
 
 
-def _warn_of_truncation(feature_map: FeatureMap, series: SeriesEstimator, radius: ArrayLike) -> None:
+def _warn_of_truncation(
+    feature_map: FeatureMap, series: SeriesEstimator | PolynomialSequenceEstimator, radius: ArrayLike
+) -> None:
     """Warn if |<w, Psi(x)>|, at most the radius (known for the Gaussian kernel), may exceed the reach of the series."""
     reach, centre, largest = (check.concrete_array(value) for value in (series.reach, series.centre, radius))
     if reach is None or centre is None or largest is None or not isinstance(feature_map, GaussianFeatureMap):

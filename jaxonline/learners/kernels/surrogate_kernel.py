@@ -1,13 +1,13 @@
-"""Kernel learning under Gaussian noise of known covariance, from two noisy copies a round (squared loss)."""
+"""Kernel learning under Gaussian or Laplace noise of known covariance, from two noisy copies a round (squared loss)."""
 
 import warnings
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from jaxonline.estimators.surrogates import Surrogate
+from jaxonline.estimators.noise_surrogates import NoiseSurrogate
+from jaxonline.feedback.correlated_copies import JointNoise
 from jaxonline.feedback.noise import Noise, TwoPoints
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
@@ -30,8 +30,9 @@ class SurrogateKernel(LearnerDefaults):
 
     Source: "Learning from noisy data under distributional assumptions" (NIPS workshop 2010), section 6. The gradient is
     unbiased if the noise is Gaussian with the covariance of the surrogate in every round, and biased for other noise.
-    Other noise raises a ValueError at binding to a game; a distribution of your own gives a warning. Labels may have
-    any noise of mean zero, since the gradient is linear in the label.
+    With a `LaplaceSurrogate` the noise must be Laplace noise. Other noise raises a ValueError at binding to a game; a
+    distribution of your own gives a warning. Labels may have any noise of mean zero, since the gradient is linear in
+    the label.
 
     Each round asks for two copies x~, x~' and a noisy label y~. The gradient length is g = 2 (w^(x~') - y~), with w^(x)
     = sum_i alpha_i k^(x~_i, x). The point x~_t gets alpha_t = -step g, and w^ is projected on the ball of radius W in
@@ -40,7 +41,8 @@ class SurrogateKernel(LearnerDefaults):
     kernels for a mixture. After `n_rounds` points the learner stops learning and sets `overflow` in its info.
 
     Args:
-        surrogate: k^, with the original kernel and the covariance of the noise (`Surrogate`, `radial_surrogate`).
+        surrogate: k^, with the original kernel and the covariance of the noise (`Surrogate`, `radial_surrogate`,
+            `LaplaceSurrogate`).
         step_size: a number, `Constant.over_horizon(eta, T)`, `InverseSqrt(eta)`, or any optax schedule.
         n_rounds: largest number of rounds.
         radius: W, radius of the ball; None for no projection.
@@ -56,7 +58,7 @@ class SurrogateKernel(LearnerDefaults):
         (20, 2, False)
     """
 
-    surrogate: Surrogate
+    surrogate: NoiseSurrogate
     step_size: StepSize
     n_rounds: Rounds = static()
     radius: Positive | None = None
@@ -75,13 +77,16 @@ class SurrogateKernel(LearnerDefaults):
         if not feedback.makes_copies and feedback.noise is None:
             return
         noise = feedback.noise
-        if noise is None or isinstance(noise, TwoPoints) or (isinstance(noise, Noise) and noise.law != "gaussian"):
+        law = self.surrogate.law
+        is_other = isinstance(noise, TwoPoints | JointNoise) or (isinstance(noise, Noise) and noise.law != law)
+        if noise is None or is_other:
             shown = "noise without a single distribution" if noise is None else repr(noise)
-            raise ArgumentError("noise", f"must be Gaussian for SurrogateKernel (got {shown})")
+            needed = f"must be {law.capitalize()} for SurrogateKernel with {type(self.surrogate).__name__}"
+            raise ArgumentError("noise", f"{needed} (got {shown})")
         if not isinstance(noise, Noise):
             warnings.warn(
-                f"noise: SurrogateKernel cannot check {noise!r}; it is biased unless the noise is Gaussian with the "
-                f"covariance of its surrogate",
+                f"noise: SurrogateKernel cannot check {noise!r}; it is biased unless the noise is {law.capitalize()} "
+                f"with the covariance of its surrogate",
                 RuntimeWarning,
                 stacklevel=2,
             )
@@ -109,23 +114,18 @@ class SurrogateKernel(LearnerDefaults):
     def predict(self, key: Key[Array, ""], state: Supports, x: Float[Array, "d"]) -> Float[Array, ""]:
         """Predict sum_i alpha_i k(x~_i, x), with the original kernel."""
         del key
-        return state.evaluate(self.surrogate.kernel, self._rotate(x))
+        return state.evaluate(self.surrogate.kernel, self.surrogate.rotate(x))
 
     def update(self, key: Key[Array, ""], state: Supports, oracle: Any) -> tuple[Supports, SupportsInfo]:
         """Add the point x~ with the coefficient alpha_t = -step 2 (w^(x~') - y~), and project w^ on the ball."""
         del key
-        x, x_other = self._rotate(oracle.copy(0)), self._rotate(oracle.copy(1))
-        kernel = _rotate_kernel(self.surrogate, x.dtype)
+        x, x_other = (self.surrogate.rotate(oracle.copy(j)) for j in (0, 1))
+        kernel = self.surrogate.in_eigenvectors(x.dtype)
         gradient = 2 * (state.evaluate(kernel, x_other) - oracle.label())
         alpha = -self.step_size(state.t + 1, x.dtype) * gradient
-        square = jnp.sum(jnp.exp(kernel.log_sizes))
+        square = kernel.at_zero()
         state, overflow = state.add_point(x, alpha, state.evaluate(kernel, x), square, self.radius, self.n_rounds)
         return state, SupportsInfo(gradient, overflow)
-
-    def _rotate(self, x: Float[Array, "d"]) -> Float[Array, "d"]:
-        """Return x in the coordinates of the eigenvectors of the covariance."""
-        rotation = self.surrogate.rotation
-        return x if rotation is None else x @ jnp.asarray(rotation, x.dtype)
 
 
 def _as_matrix(covariance: np.ndarray, dimension: int) -> np.ndarray:
@@ -133,22 +133,3 @@ def _as_matrix(covariance: np.ndarray, dimension: int) -> np.ndarray:
     if covariance.ndim == 0:
         return float(covariance) * np.eye(dimension)
     return np.diag(covariance) if covariance.ndim == 1 else covariance
-
-
-@struct
-class _RotatedKernel:
-    """Surrogate kernel k^ in the eigenvectors' coordinates; numbers common to all pairs are computed once."""
-
-    scales: Float[Array, "m d"]
-    log_sizes: Float[Array, "m"]
-
-    def __call__(self, x: Float[Array, "d"], x2: Float[Array, "d"]) -> Float[Array, ""]:
-        squares = (x - x2) ** 2
-        if len(self.log_sizes) == 1:  # faster than the general form
-            return jnp.exp(self.log_sizes[0] - jnp.sum(self.scales[0] * squares))
-        return jnp.sum(jnp.exp(self.log_sizes - jnp.sum(self.scales * squares[None, :], axis=1)))
-
-
-def _rotate_kernel(surrogate: Surrogate, dtype: jnp.dtype) -> _RotatedKernel:
-    rates, shrinkage, log_sizes = surrogate.components(dtype)
-    return _RotatedKernel(rates[:, None] / shrinkage, log_sizes)

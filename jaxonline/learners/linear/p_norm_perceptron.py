@@ -2,9 +2,9 @@
 
 from typing import Annotated
 
-import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from jaxonline.learners.gradient.mirror_maps import p_norm_link
 from jaxonline.learners.linear.perceptron import Perceptron
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
@@ -34,9 +34,5 @@ class PNormPerceptron(Perceptron):
     p: Annotated[Number, Ge(2)] = 2.0
 
     def w(self, state: Float[Array, "d"]) -> Float[Array, "d"]:
-        """Return sign(theta) |theta|^(p - 1) / |theta|_p^(p - 2), by ratios to the largest entry to avoid overflow."""
-        p = jnp.asarray(self.p, state.dtype)
-        largest = jnp.max(jnp.abs(state))
-        ratios = jnp.abs(state) / jnp.where(largest > 0, largest, 1.0)
-        norm = jnp.sum(ratios**p) ** ((p - 2.0) / p)
-        return jnp.sign(state) * largest * ratios ** (p - 1.0) / jnp.where(largest > 0, norm, 1.0)
+        """Return the gradient of |theta|_p^2 / 2."""
+        return p_norm_link(state, self.p)

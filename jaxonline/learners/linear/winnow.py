@@ -19,7 +19,8 @@ class Winnow(Perceptron):
     The move is the score <w, x> - threshold, with w = 1 before round 1; a score of 0 counts as a mistake. A mistake on
     a label +1 multiplies the weights of the present attributes by `promotion`; a mistake on a label -1 divides these
     weights by `promotion`. If the label is a disjunction of k attributes, the number of mistakes is at most 2 + 3 k (1
-    + log2 d) for the defaults (`bounds.winnow`). The state is log w / log promotion [d].
+    + log2 d) for the defaults. If at least r of k attributes decide, use the promotion 1 + 1/(2 r) (`bounds.winnow`).
+    The state is log w / log promotion [d].
 
     Args:
         promotion: factor of the weights.

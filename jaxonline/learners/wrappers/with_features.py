@@ -28,11 +28,14 @@ class WithFeatures(ForwardsToLearner):
 
     Labels, queries and the costs of queries do not change. On noisy copies features are biased, since E phi(x~) differs
     from phi(x): `TwoCopies` learns with the mean features E phi(x~) in place of phi(x), and `MeanOfCopies` averages
-    features, not copies. The covariance of the noise of features is unknown: `KnownCovariance` raises a ValueError.
+    features, not copies. With unbiased `copy_features` `TwoCopies` learns with phi(x). The covariance of the noise of
+    features is unknown: `KnownCovariance` raises a ValueError.
 
     Args:
         learner: a learner of vectors with the length of the features.
         features: a feature map, a pytree that is a function of an instance (`FourierFeatures`).
+        copy_features: the feature map of noisy copies (`DebiasedFourierFeatures`, `DebiasedPolynomialFeatures`);
+            `features` when None.
 
     Example:
         >>> import jax, numpy as np, jaxonline as jo
@@ -46,6 +49,7 @@ class WithFeatures(ForwardsToLearner):
 
     learner: Annotated[Any, Component("learner"), Convert(_require_learner)]
     features: AnyFeatures
+    copy_features: AnyFeatures | None = None
 
     def check_feedback(self, feedback: FeedbackTraits) -> None:
         """Check the feedback by the inner learner, without the noise: noise of features has no single distribution."""
@@ -61,20 +65,25 @@ class WithFeatures(ForwardsToLearner):
 
     def update(self, key: Key[Array, ""], state: PyTree, oracle: Any) -> tuple[PyTree, PyTree]:
         """Update the learner with an oracle of features."""
-        return self.learner.update(key, state, FeaturedOracle(oracle, self.features))
+        of_copies = self.features if self.copy_features is None else self.copy_features
+        return self.learner.update(key, state, FeaturedOracle(oracle, self.features, of_copies))
 
 
 class FeaturedOracle:
-    """Oracle in feature space: returns phi of the instance and the copies of another oracle, which counts queries."""
+    """Oracle in feature space: returns phi of the instance and the copies of another oracle, which counts queries.
 
-    def __init__(self, oracle: Any, features: Callable[[Array], Array]):
+    `of_copies` is the feature map of copies.
+    """
+
+    def __init__(self, oracle: Any, features: Callable[[Array], Array], of_copies: Callable[[Array], Array]):
         self._oracle = oracle
-        self._features = features
+        self._of_instance = features
+        self._features = of_copies
 
     @property
     def x(self) -> Float[Array, "m"]:
         """phi(x)."""
-        return self._features(self._oracle.x)
+        return self._of_instance(self._oracle.x)
 
     @property
     def y(self) -> Float[Array, ""]:

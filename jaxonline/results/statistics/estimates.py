@@ -11,6 +11,7 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.quantities import label_of
 from jaxonline.results.statistics import means
 from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
+from jaxonline.results.statistics.quantiles import QuantileEstimate, quantile_over_runs
 from jaxonline.results.statistics.ranking import Ranking, rank
 from jaxonline.results.statistics.variance_reduction import (
     CONTROL,
@@ -156,6 +157,22 @@ def quantiles(result: Any, probabilities: np.ndarray, quantity: str) -> np.ndarr
             [(at, quantile_part(*at)) for at in working_slices(recorded_array(result, quantity))],
             axis=probabilities.ndim,
         )
+
+
+def quantile_interval(result: Any, probability: float, quantity: str, level: float) -> QuantileEstimate:
+    """See `Result.quantile_interval`."""
+    check_number(result, quantity)
+    if HALF_DIFFERENCE in result.measures:
+        raise ArgumentError(
+            "antithetic", "must be False for quantiles (got True: the result has means of pairs of runs)"
+        )
+    estimated = [
+        (at, quantile_over_runs(values(result, quantity, *at), probability, level))
+        for at in working_slices(recorded_array(result, quantity))
+    ]
+    return QuantileEstimate(
+        *(_concatenate([(at, part[i]) for at, part in estimated], axis=0) for i in range(len(QuantileEstimate._fields)))
+    )
 
 
 def reduction(result: Any, quantity: str) -> np.ndarray:

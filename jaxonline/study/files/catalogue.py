@@ -29,9 +29,9 @@ from jaxonline.study.files.data import data_stream
 from jaxonline.study.files.docstrings import documented_parameters, first_line
 
 PACKAGES = (
-    "learners", "environments", "feedback", "feedback.noise", "feedback.flipped_labels", "losses", "estimators",
-    "estimators.dictionary", "kernels", "kernels.radial", "comparators", "bounds", "simulation.measures",
-    "simulation.awake_regret", "simulation.stopping", "feedback.delays",
+    "learners", "environments", "feedback", "feedback.noise", "feedback.flipped_labels", "feedback.rare_errors",
+    "losses", "estimators", "estimators.dictionary", "kernels", "kernels.radial", "comparators", "bounds",
+    "simulation.measures", "simulation.awake_regret", "simulation.coverage", "simulation.stopping", "feedback.delays",
     "game.regret", "claims", "environments.adversaries",
 )  # fmt: skip
 PROTOCOLS: dict[str, type] = {  # a class has the first kind whose protocol it satisfies
@@ -58,7 +58,7 @@ class Entry:
     name: str  # of the class or function; CLASS.METHOD for another constructor
     kind: str  # a key of HEADINGS
     make: Callable[..., Any]
-    product: type | None  # class of the objects; None for bounds and functions of optax
+    product: type | None  # class of the objects; None for bounds that are numbers and functions of optax
     line: str  # first line of the docstring
     parameters: tuple[Parameter, ...]
     package: str  # where it is defined
@@ -162,10 +162,11 @@ def _class_entries(name: str, value: type, package: str) -> Iterator[Entry]:
 
 def _function_entries(name: str, value: Callable[..., Any], package: str) -> Iterator[Entry]:
     """Yield the catalogue entry of a function that returns a component or a bound."""
+    product = typing.get_type_hints(value).get("return")
     if package == "bounds":
-        yield _entry(name, "bound", value, None, package)
+        record = isinstance(product, type) and issubclass(product, tuple)
+        yield _entry(name, "bound", value, product if record else None, package)
     elif package != "claims":
-        product = typing.get_type_hints(value).get("return")
         made = next(iter(typing.get_args(product)), product)
         if isinstance(made, type) and is_component(made):
             yield _entry(name, kind_of(made), value, made, package)

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 from jaxonline import datasets, learners
 from jaxonline._xla.compile_options import fast_compile_options, jit_with_options
 from jaxonline._xla.threads import run_parallel
+from jaxonline.claims.printed_multikernel import COLUMNS, PRINTED_TABLE_2
 from jaxonline.engines.expert_sequences import play_sequence
 from jaxonline.engines.kernel_forecasts import expert_jobs
 from jaxonline.engines.vaw_blocks import BLOCK_ROUNDS, scan_blocks
@@ -27,14 +28,6 @@ MIN_ROUNDS, WIDTH_MULTIPLE = 8192, 8  # padding: minimum of rounds, and multiple
 MAX_PADDED_FORECASTS = 2**24  # above it, rounds are not padded, to save memory
 DESCENT = ("Raker", "OMKL-GF")
 ALGORITHMS = (*COMBINERS, BEST, *DESCENT)
-# Table 2 as printed, MSE x 1000
-PUBLISHED = {
-    "AR(4)": (16.56, 16.51, 16.49, 16.40, 16.34, 16.34, 16.34, None, 23.24, 20.47),
-    "Airfoil": (22.80, 22.78, 27.61, 26.74, 26.42, 26.10, 26.27, None, 28.64, 24.37),
-    "Bias correction": (4.09, 4.09, 5.41, 5.02, 4.98, 4.96, 4.97, None, 12.70, 7.05),
-    "Concrete": (10.96, 10.97, 15.08, 13.57, 13.88, 13.33, 13.64, None, 35.29, 34.24),
-    "Naval": (0.29, 0.29, 0.62, 0.45, 0.52, 0.37, 0.48, None, 11.32, 4.60),
-}
 
 
 class SetResult(NamedTuple):
@@ -56,8 +49,9 @@ class SetResult(NamedTuple):
 
 def printed(name: str) -> dict[str, float | None]:
     """Return the column of the paper's printed Table 2 for a data set, by algorithm."""
-    numbers = PUBLISHED.get(datasets.canonical_name(name) or name, (None,) * len(ALGORITHMS))
-    return dict(zip(ALGORITHMS, numbers, strict=True))
+    numbers = PRINTED_TABLE_2.get(datasets.canonical_name(name) or name, (None,) * len(COLUMNS))
+    by_algorithm: dict[str, float | None] = dict(zip(COLUMNS, numbers, strict=True))
+    return {algorithm: by_algorithm.get(algorithm) for algorithm in ALGORITHMS}
 
 
 def run_set_once(

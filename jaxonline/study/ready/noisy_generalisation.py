@@ -114,7 +114,7 @@ class NoisyGeneralisation(Study):
         length = estimators.GradientLength.for_loss(losses.Squared(), estimators.minimum_variance, factors)
         theorem = bounds.noisy_kernel(feature_map, length, radius, x**2, T, y_bound)
         storage = Storage.for_horizon(feature_map, length, self.dimension, T)
-        known = bounds.known_covariance(1.0, moments.x_fourth, y_bound, moments.covariance_norm, T)
+        known = bounds.known_covariance(1.0, moments.x_fourth, y_bound, T)
         full = bounds.full_information(1.0, clean.x_second, clean.y_second, T)
         return {
             FULL: (Entrant(_descent(FullGradient(losses.Squared()), full), FullInformation()), full),

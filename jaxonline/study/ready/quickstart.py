@@ -46,11 +46,10 @@ class Quickstart(Study):
             return lambda step: GradientLearner(estimator, step_size=step, radius=radius)
 
         clean, noisy = bounds.moment_bounds(X, y), bounds.moment_bounds(X, y, measurement_noise)
-        moments = (noisy.x_fourth, noisy.y_second, noisy.covariance_norm)
         theorems = {
             "full information": bounds.full_information(radius, clean.x_second, clean.y_second, n_rounds),
             "two noisy copies": bounds.two_copies(radius, noisy.x_second, noisy.y_second, n_rounds),
-            "known covariance": bounds.known_covariance(radius, *moments, n_rounds),
+            "known covariance": bounds.known_covariance(radius, noisy.x_fourth, noisy.y_second, n_rounds),
         }
         full = learner(estimators.FullGradient())
         learners = {

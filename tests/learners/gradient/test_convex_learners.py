@@ -154,7 +154,7 @@ def test_exponentiated_gradient_on_linear_losses_equals_hedge_and_is_below_its_b
     assert 0 < regret <= bound.value == pytest.approx(np.sqrt(400 * np.log(3)))
     big = ExponentiatedGradient(FullGradient(), 1.0)
     state = big.init(None, jo.game.Specs.of_vectors(3))
-    assert np.isfinite(big.w(state._replace(logarithms=jnp.asarray([0.0, -1e30, -1e6], jnp.float32)))).all()
+    assert np.isfinite(big.w(state._replace(theta=jnp.asarray([0.0, -1e30, -1e6], jnp.float32)))).all()
 
 
 def test_exponentiated_gradient_with_decreasing_steps_has_linear_regret(x64):

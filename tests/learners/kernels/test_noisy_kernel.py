@@ -8,11 +8,23 @@ from noisy_kernel_draws import TERMS, drawn, labels, padded, power_series, refer
 from tiers import some
 
 import jaxonline as jo
+from jaxonline.estimators.combined_feature_maps import CombinedFeatureMap
 from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric
 from jaxonline.estimators.feature_maps import GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.optimal_feature_maps import best_feature_map
-from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Homogeneous, Inhomogeneous, Linear
+from jaxonline.estimators.paired_feature_maps import PairedFeatureMap
+from jaxonline.kernels import (
+    Binomial,
+    ExponentialKernel,
+    Gaussian,
+    Homogeneous,
+    Inhomogeneous,
+    Linear,
+    PowerSeries,
+    Product,
+    Sum,
+)
 from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared
 from jaxonline.parameters.warning_classes import OverflowWarning
@@ -33,6 +45,12 @@ MAPS = {  # those with tables, and those with the paper's laws, are one program 
     "inhomogeneous, better law": power_series(Inhomogeneous(2), FiniteDistribution([0.3, 0.4, 0.3])),
     "gaussian, the paper's laws": GaussianFeatureMap(Gaussian(2.0), Geometric(2.0), Geometric(2.5)),
     "exponential, the paper's law": power_series(ExponentialKernel(), Geometric(1.5)),
+    "dot product + gaussian": CombinedFeatureMap(
+        Sum([PowerSeries([0.0, 0.5, 0.3, 0.2]), Gaussian(2.0)]), padded(Geometric(2.0)), padded(Geometric(2.5))
+    ),
+    "dot product * gaussian": CombinedFeatureMap(
+        Product([PowerSeries([0.2, 0.5, 0.3]), Gaussian(2.0)]), padded(Geometric(2.0)), padded(Geometric(2.5))
+    ),
 }
 LOSSES = {
     "squared": Squared(),
@@ -46,7 +64,7 @@ FAR = 5.0  # a radius that w never comes to: no projection
 def learner_of(feature_map, loss, radius, p=2.0):
     """One of four programs: each kind of feature map and of loss stores other levels as tensors."""
     length = GradientLength.for_loss(loss, Geometric(p), second_moment=1.0, n_terms=24)
-    is_gaussian, regression = isinstance(feature_map, GaussianFeatureMap), loss.kind == "regression"
+    is_gaussian, regression = isinstance(feature_map, PairedFeatureMap), loss.kind == "regression"
     levels = int(regression) if is_gaussian else 2
     storage = Storage(levels, deepest=TERMS, most_pairs=TERMS * is_gaussian, most_fresh=24, n_chunks=400)
     return NoisyKernel(feature_map, length, 0.02, radius, storage)
@@ -86,6 +104,7 @@ def rounds_of(learner, X, y, run_key, channel):
         + [("gaussian", "absolute", 0.05), ("gaussian, the paper's laws", "hinge", 0.2)]
         + [("gaussian, the paper's laws", "exponential", FAR), ("exponential, the paper's law", "hinge", 0.15)],
         ("exponential, the paper's law", "hinge", 0.15),
+        ("dot product + gaussian", "squared", 0.2),
     ),
 )
 def test_noisy_kernel_equals_the_pseudocode(x64, kernel, loss, radius):

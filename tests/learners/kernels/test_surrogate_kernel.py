@@ -12,6 +12,7 @@ from kernel_loops import (
     gaussian,
     gaussian_surrogate,
     kernel_loop,
+    laplace_surrogate,
     rounds_of,
     squared,
     stored,
@@ -20,7 +21,7 @@ from tiers import some
 
 import jaxonline as jo
 from jaxonline import verify
-from jaxonline.estimators import Surrogate, radial_surrogate
+from jaxonline.estimators import LaplaceSurrogate, Surrogate, radial_surrogate
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.radial import Cauchy
 from jaxonline.learners import SurrogateKernel
@@ -43,14 +44,16 @@ def data(n_rounds=ROUNDS, d=3, seed=0):
     return X, np.sin(3 * X[:, 0]) + 0.5 * X[:, 1] + 0.1 * rng.normal(size=n_rounds)
 
 
-def noisy(covariance):
-    return jo.NoisyCopies(jo.noise.gaussian(covariance), label_noise=jo.noise.uniform(0.04))
+def noisy(covariance, law=jo.noise.gaussian):
+    return jo.NoisyCopies(law(covariance), label_noise=jo.noise.uniform(0.04))
 
 
 def surrogate_and_kernels(name, covariance):
     given, matrix = COVARIANCES[covariance]
     if name == "Gaussian":
         return Surrogate(Gaussian(WIDTH), given, 3), gaussian_surrogate(WIDTH, matrix), gaussian(WIDTH)
+    if name == "Laplace":
+        return LaplaceSurrogate(Gaussian(WIDTH), given, 3), laplace_surrogate(WIDTH, matrix), gaussian(WIDTH)
     kernels = cauchy_surrogate(3.0, CUT, matrix), cauchy_part(3.0, CUT)
     return radial_surrogate(Cauchy(3.0), given, CUT, 3, n_nodes=24), *kernels
 
@@ -66,6 +69,7 @@ def surrogate_and_kernels(name, covariance):
             ("Cauchy", "number", 0.8),
             ("Cauchy", "matrix", None),
             ("Cauchy", "matrix", 0.8),
+            ("Laplace", "matrix", 0.8),
         ],
         ("Gaussian", "number", None),
     ),
@@ -74,7 +78,8 @@ def test_surrogate_kernel_equals_the_pseudocode(name, covariance, radius, x64):
     """Predictions, coefficients and |w|^2 of every learner, float64, on the same copies and labels, to 1e-9."""
     surrogate, learning_kernel, predicting_kernel = surrogate_and_kernels(name, covariance)
     X, y = data()
-    feedback, key = noisy(COVARIANCES[covariance][0]), jax.random.fold_in(jax.random.key(3), 5)
+    law = jo.noise.laplace if name == "Laplace" else jo.noise.gaussian
+    feedback, key = noisy(COVARIANCES[covariance][0], law), jax.random.fold_in(jax.random.key(3), 5)
     rounds = rounds_of(feedback, key, X, y, 2)
 
     def learns_from(seen):

@@ -160,7 +160,7 @@ def test_the_oracle_of_features_maps_answers_and_keeps_the_count():
         x, y = jnp.float32([0.1, -0.4, 0.3]), jnp.float32(1.0)
         return noisy().open(jax.random.key(0), jnp.int32(3), x, y, y)
 
-    under, oracle = opened(), FeaturedOracle(opened(), features)
+    under, oracle = opened(), FeaturedOracle(opened(), features, features)
 
     def close(found, expected):
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)

@@ -425,6 +425,7 @@ def test_the_coverage_on_the_page_is_what_is_simulated():
     tables = [
         interval_coverage.coverage_of_means(("lognormal, sigma 2", "1 with probability 0.2, else 0"), (20,)),
         interval_coverage.coverage_of_curves(("exponential",), (20,)),
+        interval_coverage.coverage_of_quantiles(),
     ]
     for table in tables:
         for line in table.markdown().splitlines()[2:]:

@@ -17,18 +17,22 @@ SMALL = {
     "tracking": {"experts": 3, "switches": 2},
     "forecasts": {"switches": 2},
     "mistakes": {"experts": 16},
+    "sparse": {"attributes": 8},
     "perceptron": {"margin": 0.2, "dimension": 4},
     "bandits": {"means": (0.2, 0.5, 0.6)},
     "sleeping-bandits": {"means": (0.2, 0.5, 0.6)},
     "sleeping-experts": {"means": (0.2, 0.5, 0.6), "block": 7},
     "contextual": {"arms": 3, "dimension": 2},
+    "conformal": {"calibration": 19},
     "convex": {"dimension": 2},
+    "strongly-convex": {},
     "adaptive": {"size": 2.0},
     "delayed": {"delays": (0, 5)},
     "delayed-gradient": {"delays": (0, 5)},
     "best-arm": {"budget": 40},
     "sets": {"means": (0.2, 0.4, 0.6), "size": 2},
     "duels": {"strengths": (3.0, 2.0, 1.0)},
+    "quantiles": {},
 }
 
 
@@ -69,6 +73,32 @@ def test_follow_the_leader_has_linear_regret_if_two_experts_alternate():
     found, _ = rows("experts", experts=3, losses="alternating", only=["follow the leader", "exponential weights"])
     assert found["follow the leader"]["low"] >= 60 / 2 - 2
     assert found["exponential weights"]["low"] <= found["exponential weights"]["bound"]
+
+
+@pytest.mark.long
+def test_fixed_threshold_loses_coverage_and_adaptive_thresholds_keep_it_in_every_run():
+    """After the shift a threshold of 0.9 covers 0.45 of the scores: within 6 standard errors (of 32 runs of 100 rounds,
+    false alarm 1e-8), which are less than 0.06. The error of adaptive learners is below the bound in every run."""
+    found, report = rows("conformal", runs=32, rounds=1000)
+    result = report.results["result"]
+    last = result.values("coverage_of_last_100")[:, :, -1]
+    error = 6 * np.sqrt(0.45 * 0.55 / last[0].size / 100)
+    assert abs(last[0].mean() - 0.45) < error < 0.06
+    for name, errors in zip(result.learners, result.values("coverage_error"), strict=True):
+        bound = found[name]["bound"]
+        assert (errors[:, -1].max() > 0.15) if bound is None else (errors[:, -1].max() <= bound < 0.15)
+    assert (np.abs(last[1:3].mean(axis=1) - 0.9) < 0.02).all()
+
+
+@pytest.mark.long
+def test_regret_on_coin_flips_is_a_harmonic_number():
+    """Within 6 standard errors (false alarm 1e-8), of less than 1.5; steps eta / sqrt(t) are outside."""
+    found, _ = rows("strongly-convex", runs=256, rounds=1000)
+    expected = 1 + sum(1 / t for t in range(1, 1000))
+    row = found["steps 1 / (2 t)"]
+    error = 6 * (row["high"] - row["low"]) / (2 * 1.96)
+    assert abs(row["mean"] - expected) < error < 1.5
+    assert found["steps eta / sqrt(t)"]["low"] > expected + error
 
 
 def mean_losses(losses, eta, share=0.0):
@@ -145,6 +175,8 @@ def test_real_data_have_signed_labels_and_at_most_unit_length(name, size):
         ("tracking", {"switches": 40}, "switches: .*got 40 and 60 rounds"),
         ("forecasts", {"switches": 40}, "switches: .*got 40 and 60 rounds"),
         ("forecasts", {"rounds": 1028}, "rounds: must be at most 1,027"),
+        ("sparse", {"relevant": 64}, "relevant: must be less than attributes, 64"),
+        ("sparse", {"required": 3}, "required: must be at most relevant, 2"),
         ("mistakes", {"labels": "nonsense"}, "labels: .*got nonsense"),
         ("experts", {"only": ["nobody"]}, "only: must be among 'exponential weights'"),
     ],

@@ -4,6 +4,7 @@ import functools
 import json
 import os
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -71,6 +72,21 @@ def test_the_published_table_is_reproduced_to_its_last_digit(tables, name):
     assert f"{1e3 * np.mean(found['Raker']['ogd']):.5f}" == f"{RAKER[column]:.5f}"
     mean, deviation = OMKL_GF[column]
     assert abs(1e3 * np.mean(found["OMKL-GF"]["ogd"]) - mean) < 3 * deviation
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "last"), some([("Airfoil", 742), ("Concrete", 128)], ("Concrete", 128)))
+def test_vaw2_is_not_the_lowest_curve_throughout(name, last):
+    """E47: the curves of Figure 1 without VAW2-truncated, BOA and ML-Poly, as in the paper."""
+    if not os.environ.get("JAXONLINE_DATA"):
+        pytest.skip("needs real data: set JAXONLINE_DATA")
+    study = MultiKernelTable(sets=name)
+    with jax.enable_x64(True):
+        running = study.run_set(study.load_sets()[0], Context(), "float64").running
+    others = [running[which, "ridge"] for which in ("EWA", "Aggregating", "ML-Prod")]
+    others += [running[which, "ogd"] for which in ("Raker", "OMKL-GF")]
+    is_lower = np.min(others, axis=0) < running["VAW2", "ridge"]
+    assert np.flatnonzero(is_lower)[-1] + 1 == last
 
 
 @pytest.mark.long

@@ -32,6 +32,7 @@ class Setting(NamedTuple):
     quantity: str = "regret"  # the plotted and bounded quantity: "regret" or a measure
     limits: tuple[float, float] | None = None  # of the quantity in one round, if it is bounded
     interval: ConfidenceInterval | None = None  # of the quantity, Student's by default
+    form: str | None = None  # of the numbers in the table
 
 
 class ClassicalGame(Study):
@@ -121,15 +122,15 @@ def _rows(result: Result, setting: Setting, curves: Mapping[str, np.ndarray]) ->
 
 def _columns(setting: Setting, result: Result) -> tuple[Text, ...]:
     names = [measure.name for measure in _other_measures(setting, result)]
-    others = [Interval(name, name.replace("_", " "), "{:.1f}") for name in names]
+    others = [Interval(name, name.replace("_", " "), setting.form or "{:.1f}") for name in names]
     quantity = setting.quantity.replace("_", " ")
-    bounds = [Number("bound", "theorem's\nbound", "{:,.1f}")] if setting.bounds else []
+    bounds = [Number("bound", "theorem's\nbound", setting.form or "{:,.1f}")] if setting.bounds else []
     return (
         Text("learner"),
         Interval(
             "mean",
             f"{quantity}\n(95 %)",
-            "{:.2f}" if setting.interval is None else "{:.4f}",
+            setting.form or ("{:.2f}" if setting.interval is None else "{:.4f}"),
             brackets=setting.interval is not None,
         ),
         *bounds,

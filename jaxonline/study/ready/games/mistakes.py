@@ -22,7 +22,7 @@ class FiniteClasses(ClassicalGame):
 
     Kinds of labels: with "realizable", one hypothesis never errs, and the others are coin flips. With "noisy", the best
     hypothesis errs in a tenth of the rounds. With "contrary", the label is always the opposite of the prediction, so
-    that deterministic learners err in every round.
+    that deterministic learners err in every round. Lazy halving removes hypotheses only after its own mistakes.
     """
 
     title: ClassVar[str] = "Mistakes of halving and weighted majority."
@@ -42,10 +42,15 @@ class FiniteClasses(ClassicalGame):
         if self.labels == "realizable":
             theorem_bounds = {
                 "halving": lambda t: bounds.halving(K),
+                "lazy halving": lambda t: bounds.halving(K),
                 "weighted majority": lambda t: bounds.weighted_majority(K, BETA, 0),
             }
             sentences.append(f"Halving: at most log2 K = {math.log2(K):.1f} mistakes, for all labels.")
         game = Game(environment, FullInformation(), loss=ZeroOne())
-        learners = {"halving": Halving(), "weighted majority": WeightedMajority(BETA)}
+        learners = {
+            "halving": Halving(),
+            "lazy halving": Halving(lazy=True),
+            "weighted majority": WeightedMajority(BETA),
+        }
         options = {"measures": [Mistakes()], "quantity": "mistakes", "limits": (0.0, 1.0)}
         return Setting(game, learners, theorem_bounds, sentences, **options)

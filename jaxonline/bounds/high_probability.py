@@ -1,0 +1,219 @@
+"""Regret bounds that hold with high probability, for gradient descent on bounded unbiased estimates.
+
+Paper B mentions such bounds without a proof (section 2: "under suitable conditions, using Azuma's inequality"). The
+condition is that all estimates are bounded. `largest_copies` and `largest_estimate` compute this bound for bounded
+noise, and for copies of Gaussian noise that are bounded with high probability.
+"""
+
+import math
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from jaxtyping import ArrayLike, Float
+from scipy import special
+
+from jaxonline.bounds.assumptions import ANY, OBLIVIOUS, Assumptions, assumes, with_assumptions
+from jaxonline.bounds.regret_bound import RegretBound
+from jaxonline.feedback.noise import Noise
+from jaxonline.parameters import check
+from jaxonline.parameters.citations import cites
+from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.types import Count, Ge, Lt, NonNegativeFloat, Numbers, OpenUnitFloat, PositiveFloat, Rounds
+from jaxonline.parameters.validation import validate_arguments
+
+WITH_HIGH_PROBABILITY = "regret with high probability"
+
+
+class HighProbabilityBound(NamedTuple):
+    """Bound on the regret that holds with probability at least 1 - delta, for constant steps.
+
+    Attributes:
+        expected: the bound on the expected regret, with E|g~|^2 <= G.
+        estimate_bound: b with |g~| <= b for every estimate.
+        n_rounds: horizon.
+        delta: the probability that the bound fails. It holds for each number of rounds, not for all of them together.
+        assumptions: the environments that the bound covers.
+    """
+
+    expected: RegretBound
+    estimate_bound: float
+    n_rounds: int
+    delta: float
+    assumptions: Assumptions = Assumptions(OBLIVIOUS, WITH_HIGH_PROBABILITY, prescribed_rate=True)
+
+    @property
+    def value(self) -> float:
+        """Regret bound at the horizon for the step size of the theorem."""
+        return float(self.constant_step(self.expected.step_size, self.n_rounds))
+
+    def in_any_environment(self) -> "HighProbabilityBound":
+        """Return the bound for environments that react to the moves, whose best predictor depends on the noise.
+
+        Proof: let w_1 be the first hypothesis. <g - g~, w_t - u> is <g - g~, w_t - w_1> plus <g~ - g, u - w_1>. The
+        proof of `with_high_probability` bounds the first sum for D = radius, with probability 1 - delta/2. The second
+        sum is at most radius |sum of (g~ - g)|. These vectors are martingale differences with |g~ - g| <= 2b, so the
+        norm of their sum is at most 2b sqrt(2 T ln(4/delta)) with probability 1 - delta/2 (Pinelis 1994, Theorem 3.5).
+        """
+        return self._replace(assumptions=self.assumptions._replace(environment=ANY))
+
+    @validate_arguments
+    def constant_step(self, step_size: PositiveFloat, rounds: Annotated[Numbers, Ge(0)]) -> Float[np.ndarray, "..."]:
+        """Regret bound after each of `rounds` for constant steps: the expected bound plus the deviation."""
+        t, bound, b = np.asarray(rounds, float), self.expected, self.estimate_bound
+        if self.assumptions.environment == ANY:
+            added = _deviation(b, bound.G, step_size, bound.radius, t, self.delta / 2)
+            added = added + 2 * bound.radius * b * np.sqrt(2 * t * math.log(4 / self.delta))
+        else:
+            added = _deviation(b, bound.G, step_size, bound.diameter, t, self.delta)
+        return with_assumptions(np.asarray(bound.constant_step(step_size, t)) + added, self.assumptions)
+
+
+@cites(
+    "azuma1967weighted", "cesabianchi2010learning", "freedman1975tail", "hoeffding1963probability", "pinelis1994optimum"
+)
+@assumes(OBLIVIOUS, WITH_HIGH_PROBABILITY, prescribed_rate=True)
+@validate_arguments
+def with_high_probability(
+    bound: RegretBound, estimate_bound: PositiveFloat, n_rounds: Rounds, delta: OpenUnitFloat
+) -> HighProbabilityBound:
+    """Regret bound with probability 1 - delta for unbiased estimates with |g~| <= b: the expected bound + deviation.
+
+    The environment is oblivious, so the best predictor u in hindsight is fixed. Let D be the diameter, g = E g~ given
+    the past, v = w_t - u, and h = eta |g~|^2 / 2 - <g~, v>.
+
+    1. Each run has the regret <= sum of <g, v> <= radius^2 / (2 eta) + sum of (eta |g~|^2 / 2 + <g - g~, v>).
+    2. The mean of eta |g~|^2 / 2 is <= eta G / 2. So regret <= expected bound + S with the martingale S = sum of (h - E
+       h), whose mean is 0.
+    3. As |g~| <= b and |v| <= D, h lies in an interval of length c = 2 D b if eta b <= D, else (D + eta b)^2 / (2 eta).
+    4. Azuma-Hoeffding: S <= c sqrt(T ln(1/delta) / 2), which is radius b sqrt(8 T ln(1/delta)) in a ball.
+    5. Bernstein, as E h^2 <= V = (D + eta b / 2)^2 G: S <= sqrt(2 V T ln(1/delta)) + c ln(1/delta) / 3.
+
+    The result has the smaller deviation of 4 and 5. There is no b for estimates with unbounded noise, such as Gaussian
+    noise; see `largest_copies`. For Algorithm 1 of paper A with bounded copies, b is the largest |g~| |Psi~| over all
+    numbers of copies, if it is finite.
+
+    Args:
+        bound: bound on the expected regret for noisy estimates in an oblivious environment, such as
+            `two_copies(...)`; a ValueError for exact gradients, whose bound holds in every run, and for late answers.
+        estimate_bound: b, for example `largest_estimate(...)`. For `surrogate_kernel` with labels in [-B_y, B_y] it is
+            sqrt(G), although the noise of the instances is Gaussian.
+        n_rounds: the horizon T of `bound`.
+        delta: the probability that the bound fails.
+
+    Example:
+        >>> from jaxonline import bounds
+        >>> expected = bounds.two_copies(1.0, 1.0, 1.0, 10_000)
+        >>> bound = bounds.with_high_probability(expected, 4.0, 10_000, delta=0.05)
+        >>> expected.value, round(bound.value), round(bound.in_any_environment().value)
+        (400.0, 2358, 3855)
+    """
+    if bound.assumptions.environment == ANY:
+        raise ArgumentError(
+            "bound", "must be for noisy estimates in an oblivious environment (got a bound for any environment); "
+            "use with_high_probability(...).in_any_environment() if the environment reacts",
+        )  # fmt: skip
+    if math.isinf(bound.diameter):
+        raise ArgumentError("bound", "must have a finite diameter (got inf, as of delayed_gradient_descent)")
+    return HighProbabilityBound(bound, float(estimate_bound), n_rounds, float(delta))
+
+
+def _deviation(b: float, G: float, step: float, distance: float, t: np.ndarray, delta: float) -> np.ndarray:
+    """Return the deviation of step 4 or 5 of `with_high_probability`, the smaller one, for |w_t - u| <= distance."""
+    reach = min(b, distance / step)  # |g~| at which h is smallest
+    length = distance * b + step * b**2 / 2 + distance * reach - step * reach**2 / 2
+    log, variance = math.log(1 / delta), (distance + step * b / 2) ** 2 * G
+    return np.minimum(length * np.sqrt(t * log / 2), np.sqrt(2 * variance * t * log) + length * log / 3)
+
+
+class LargestCopies(NamedTuple):
+    """Bounds on noisy copies and noisy labels that hold for all of them.
+
+    Attributes:
+        x_bound: at least |x~| for every copy of every row.
+        y_bound: at least |y~| for every label.
+    """
+
+    x_bound: float
+    y_bound: float
+
+
+@validate_arguments
+def largest_copies(
+    X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"], noise: Noise | None = None,
+    label_noise: Noise | None = None, missed: Annotated[float, Ge(0), Lt(1)] = 0.0, draws: Count = 1,
+) -> LargestCopies:  # fmt: skip
+    """Bounds on |x~| and |y~| for a data set with noise F z, where all coordinates of z lie in [-k, k].
+
+    Uniform noise has k = sqrt(3). For unbounded noise give `missed`: k is then chosen so that one of `draws`
+    coordinates exceeds k with probability at most `missed`. If none exceeds it, the noise is that of another game with
+    independent symmetric coordinates in [-k, k] and smaller variances. The estimates `TwoCopies` and `PairsOfCopies`
+    are also unbiased in this game, with the same G. So `with_high_probability(..., delta)` with these bounds fails in
+    the game with unbounded noise with probability at most delta + missed. This is not so for `KnownCovariance`, which
+    subtracts the covariance of the unbounded noise.
+
+    Args:
+        X: instances [n, d].
+        y: targets [n].
+        noise: distribution of the instances' noise, or None for clean instances.
+        label_noise: distribution of the labels' noise, or None for clean labels.
+        missed: probability of larger copies; a ValueError if it is 0 and noise is unbounded.
+        draws: number of coordinates that are drawn in a run: T (2 d + 1) for T rounds of two copies and one label.
+
+    Example:
+        >>> import numpy as np, jaxonline as jo
+        >>> X, y = np.array([[1.0, 0.0]]), np.array([0.5])
+        >>> round(jo.bounds.largest_copies(X, y, jo.noise.uniform([3.0, 0.0])).x_bound, 6)
+        4.0
+        >>> copies = jo.bounds.largest_copies(X, y, jo.noise.gaussian([1.0, 0.0]), missed=0.01, draws=500)
+        >>> round(copies.x_bound, 2)  # P(|z| > 4.26) = 0.01 / 500
+        5.26
+    """
+    X, y = (array.astype(float) for array in check.rows("X", X, "y", y))
+
+    def reach(name: str, law: Noise | None, d: int) -> np.ndarray:
+        """Return a bound on the absolute value of each coordinate of the noise."""
+        if law is None:
+            return np.zeros(d)
+        return _coordinate_bound(name, law, missed / draws) * np.abs(law.factor_matrix(d)).sum(axis=1)
+
+    x_reach, y_reach = reach("noise", noise, X.shape[1]), reach("label_noise", label_noise, 1)
+    largest = np.linalg.norm(np.abs(X) + x_reach, axis=1).max()
+    return LargestCopies(float(largest), float(np.abs(y).max() + y_reach[0]))
+
+
+def _coordinate_bound(name: str, law: Noise, tail: float) -> float:
+    """Return k with P(|z| > k) <= tail for a coordinate z of the noise."""
+    if law.law == "uniform":
+        return math.sqrt(3.0)
+    if tail == 0:
+        raise ArgumentError(
+            name, f"must be bounded (got {law.law or 'student_t'} noise); use jo.noise.uniform, or give `missed`"
+        )
+    if law.law == "gaussian":
+        return -float(special.ndtri(tail / 2))
+    if law.law == "laplace":
+        return -math.log(tail) / math.sqrt(2)
+    degrees = float(np.asarray(law.student.degrees))  # type: ignore[union-attr]
+    return -float(special.stdtrit(degrees, tail / 2)) * math.sqrt((degrees - 2) / degrees)
+
+
+@validate_arguments
+def largest_estimate(
+    radius: PositiveFloat, x_bound: NonNegativeFloat, y_bound: NonNegativeFloat, covariance_norm: NonNegativeFloat = 0.0
+) -> float:
+    """Bound b on every estimate of the squared loss's gradient: 2 (radius X + Y) X, plus 2 radius |Sigma|.
+
+    The bound holds for `TwoCopies`, `PairsOfCopies` and (with the covariance's norm) `KnownCovariance`.
+
+    Args:
+        radius: radius of the ball of hypotheses.
+        x_bound: X with |x~| <= X for every copy (`largest_copies`).
+        y_bound: Y with |y~| <= Y for every label.
+        covariance_norm: spectral norm of the covariances that `KnownCovariance` subtracts.
+
+    Example:
+        >>> from jaxonline.bounds import largest_estimate
+        >>> largest_estimate(1.0, 2.0, 0.5)
+        10.0
+    """
+    return 2 * (radius * x_bound + y_bound) * x_bound + 2 * radius * covariance_norm

@@ -1,0 +1,155 @@
+"""Noisy copies with labels: the noise of label j is correlated with the noise of copy j.
+
+An example is a measuring device whose error affects both x and y. Papers A and B have independent noise of labels.
+"""
+
+from typing import Annotated, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Int, Key
+
+from jaxonline.feedback.copies import CopiesOracle
+from jaxonline.feedback.noise import AnyNoise, Mirrored
+from jaxonline.game.defaults import FeedbackDefaults
+from jaxonline.game.traits import FeedbackTraits
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import replace, static, struct
+from jaxonline.parameters.types import Convert
+
+
+@struct
+class JointNoise:
+    """Distribution of the noise of a copy and of its label, drawn together.
+
+    Args:
+        joint: distribution of vectors with d + 1 entries (`jaxonline.noise`): first the noise of the instance, then the
+            noise of the label. For Gaussian noise, `covariance` is the matrix [d + 1, d + 1] of both.
+
+    Example:
+        >>> import jax.numpy as jnp, jaxonline as jo
+        >>> noise = jo.feedback.JointNoise(jo.noise.gaussian([[0.5, 0.2], [0.2, 0.3]]))
+        >>> round(noise.cross_covariance_at(jnp.int32(1), jnp.zeros(1)).item(), 6)
+        0.2
+    """
+
+    joint: AnyNoise
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether the noise and its negative have the same distribution (`Mirrored`)."""
+        return getattr(self.joint, "symmetric", False)
+
+    def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, "d"]:
+        """Return one draw of the noise of the instance `x`."""
+        return self._sample(key, t, x)[:-1]
+
+    def sample_label(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, ""]:
+        """Return the noise of the label that belongs to the draw of `sample` with the same key."""
+        return self._sample(key, t, x)[-1]
+
+    def covariance_at(self, t: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, "d d"]:
+        """Return the covariance of the noise of the instance."""
+        return self._covariance_at(t, x)[:-1, :-1]
+
+    def cross_covariance_at(self, t: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, "d"]:
+        """Return the covariances of the noise of the instance and the noise of the label."""
+        return self._covariance_at(t, x)[:-1, -1]
+
+    @property
+    def kurtosis(self) -> float:
+        """E z^4 of the unit-variance coordinates of the joint distribution."""
+        return self.joint.kurtosis
+
+    def factor_matrix(self, d: int) -> np.ndarray:
+        """The factor of the noise of the instance, for d + 1 independent coordinates [d, d + 1]."""
+        return self.joint.factor_matrix(d + 1)[:-1]
+
+    def label_factor(self, d: int) -> np.ndarray:
+        """The factor of the noise of the label, for the same d + 1 coordinates [1, d + 1]."""
+        return self.joint.factor_matrix(d + 1)[-1:]
+
+    def _sample(self, key, t, x):
+        return self.joint.sample(key, t, jnp.zeros(x.shape[0] + 1, x.dtype))
+
+    def _covariance_at(self, t, x):
+        return self.joint.covariance_at(t, jnp.zeros(x.shape[0] + 1, x.dtype))
+
+
+class CorrelatedOracle(CopiesOracle):
+    """The oracle of copies and labels with correlated noise: label j belongs to copy j.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
+        >>> feedback = jo.feedback.CorrelatedCopies(jo.feedback.JointNoise(jo.noise.gaussian(jnp.ones((2, 2)))))
+        >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.zeros(1), jnp.float32(0.0), 0.0)
+        >>> bool(jnp.allclose(oracle.copy(1)[0], oracle.label(1), atol=1e-5)), oracle.queries().item()
+        (True, 1)
+    """
+
+    def __init__(self, key, t, x, y, law: JointNoise, reveals: bool):
+        """Create the oracle of a round; `reveals` is whether covariances are revealed."""
+        covariance = (lambda: law.covariance_at(t, x)) if reveals else None
+        super().__init__(
+            key, t, x, y, noise=lambda key, index: law.sample(key, t, x), label_noise=law, covariance=covariance
+        )
+        self._law = law
+
+    def label(self, index: int | Int[Array, ""] = 0) -> Float[Array, ""]:
+        """Return the label of copy number `index`. Labels are free: queries count copies of the instance."""
+        key = jax.random.fold_in(self._key, jnp.asarray(index, jnp.int32))
+        return self._y + self._law.sample_label(key, self._t, self._x)
+
+    @property
+    def cross_covariance(self) -> Float[Array, "d"]:
+        """Return the covariances of the noise of a copy and the noise of its label, if the feedback reveals them."""
+        if self._covariance is None:
+            raise ValueError("reveal_covariance: must be True for a learner that asks for the covariance (got False)")
+        return self._law.cross_covariance_at(self._t, self._x)
+
+
+JointLaw = Annotated[
+    JointNoise,
+    Convert(lambda law, name: check.instance(name, law, JointNoise, "a JointNoise, e.g. JointNoise(gaussian(matrix))")),
+]
+
+
+@struct
+class CorrelatedCopies(FeedbackDefaults):
+    """Noisy copies whose labels have correlated noise: E (x~ - x) (y~ - y) = c for a copy and its label.
+
+    A gradient that multiplies a copy by its own label is biased: `KnownCovariance` has the bias -2 c, which
+    `KnownJointCovariance` removes, and `PairsOfCopies(n)` the bias -2 c / n. `TwoCopies` has no bias, since its label
+    belongs to the other copy.
+
+    Args:
+        noise: distribution of the noise of copies and labels.
+        reveal_covariance: whether the learner observes the covariance of each round's noise, and c.
+
+    Example:
+        >>> import numpy as np, jaxonline as jo
+        >>> noise = jo.feedback.JointNoise(jo.noise.gaussian([[0.3, 0.0, 0.1], [0.0, 0.3, 0.1], [0.1, 0.1, 0.2]]))
+        >>> feedback = jo.feedback.CorrelatedCopies(noise, reveal_covariance=True)
+        >>> game = jo.Game(jo.environments.LinearModel(np.array([0.6, -0.8])), feedback)
+        >>> learner = jo.GradientLearner(jo.estimators.KnownJointCovariance(), step_size=0.01, radius=1.0)
+        >>> jo.simulate(game, learner, n_runs=2, n_rounds=4).queries[0, :, -1].tolist()
+        [4.0, 4.0]
+    """
+
+    noise: JointLaw
+    reveal_covariance: bool = static(default=False)
+
+    @property
+    def traits(self) -> FeedbackTraits:
+        """Traits of the feedback: its oracles make copies, and the distribution of the noise is known."""
+        return FeedbackTraits(makes_copies=True, noise=self.noise)
+
+    def open(self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> CorrelatedOracle:
+        """Return the oracle of one round."""
+        del y_hat
+        return CorrelatedOracle(key, t, x, y, self.noise, self.reveal_covariance)
+
+    def mirrored(self, sign: Float[ArrayLike, ""]) -> "CorrelatedCopies":
+        """Return this feedback with all noise times a sign; raise a ValueError for noise not declared symmetric."""
+        return replace(self, noise=JointNoise(Mirrored(self.noise.joint, sign)))

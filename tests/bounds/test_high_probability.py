@@ -1,0 +1,208 @@
+"""Bounds with high probability: by hand, by brute force, and against the runs of games, also in NumPy."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import jaxonline as jo
+from jaxonline import bounds
+from jaxonline.bounds import largest_copies, largest_estimate, with_high_probability
+from jaxonline.parameters.errors import ArgumentError
+from jaxonline.study import Context
+from jaxonline.study.ready.games.quantiles import Quantiles
+
+RUNS, T = 2000, 400
+
+
+def test_constants_match_hand_calculations():
+    """R = 2, G = 9, b = 5, delta = e^-2, T = 100: eta = 1/15, D = 4, c = 40, V = (4 + 1/6)^2 9."""
+    expected = bounds.gradient_descent(2.0, 9.0, 100)
+    bound = with_high_probability(expected, 5.0, 100, float(np.exp(-2)))
+    azuma, bernstein = 40 * np.sqrt(100), (4 + 1 / 6) * np.sqrt(2 * 9 * 100 * 2) + 40 * 2 / 3
+    np.testing.assert_allclose(bound.value, 60 + min(azuma, bernstein), rtol=1e-12)
+    assert bernstein < azuma
+    ball = with_high_probability(expected._replace(G=25.0), 5.0, 100, float(np.exp(-2)))  # b^2 = G: Azuma is smaller
+    np.testing.assert_allclose(ball.value - expected._replace(G=25.0).constant_step(1 / 15, 100), 400, rtol=1e-12)
+    np.testing.assert_allclose(2 * 5 * np.sqrt(8 * 100 * 2), 400, rtol=1e-12)  # radius b sqrt(8 T ln(1/delta))
+    any_game, delta = bound.in_any_environment(), float(np.exp(-2))
+    log = np.log(2 / delta)
+    first = min(20 * np.sqrt(50 * log), (2 + 1 / 6) * np.sqrt(1800 * log) + 20 * log / 3)
+    second = 2 * 2 * 5 * np.sqrt(200 * np.log(4 / delta))
+    np.testing.assert_allclose(any_game.value, 60 + first + second, rtol=1e-12)
+    assert (bound.assumptions.environment, any_game.assumptions.environment) == ("oblivious", "any")
+    assert bound.assumptions.quantity == any_game.assumptions.quantity == "regret with high probability"
+
+
+@pytest.mark.parametrize("step", [0.01, 0.3, 1.0, 4.0])
+def test_the_length_of_azumas_interval_is_the_largest_by_brute_force(step):
+    """All g~ = (s, 0) with |s| <= b and all v = (+-D, 0): by convexity the extremes of h are at parallel vectors."""
+    b, radius, t, delta = 1.5, 1.0, 9.0, 0.3
+    s = np.linspace(-b, b, 200_001)
+    h = step * s**2 / 2 - 2 * radius * s
+    azuma = np.ptp(h) * np.sqrt(t * np.log(1 / delta) / 2)
+    expected = bounds.gradient_descent(radius, b**2, 9)
+    bound = with_high_probability(expected, b, 9, delta)
+    bernstein = np.sqrt(2 * (2 * radius + step * b / 2) ** 2 * b**2 * t * np.log(1 / delta))
+    deviation = bound.constant_step(step, t) - expected.constant_step(step, t)
+    np.testing.assert_allclose(deviation, min(azuma, bernstein + np.ptp(h) * np.log(1 / delta) / 3), rtol=1e-6)
+
+
+def test_the_inequalities_hold_for_sums_and_smaller_constants_do_not():
+    """Exact tails of binomial sums: both inequalities hold for all tested cases; 0.7 times Azuma's constant fails."""
+    n, fails = 400, 0
+    for p in (0.5, 0.1, 0.02):
+        for delta in (0.1, 0.01, 1e-6):
+            log, k = np.log(1 / delta), np.arange(n + 1)
+            tails, sums = stats.binom.sf(k - 1, n, p), k - n * p  # of steps in an interval of length 1
+            for limit in (np.sqrt(n * log / 2), np.sqrt(2 * p * (1 - p) * n * log) + (1 - p) * log / 3):
+                assert tails[sums >= limit].max(initial=0.0) <= delta
+            fails += tails[sums >= 0.7 * np.sqrt(n * log / 2)].max(initial=0.0) > delta
+    assert fails >= 2
+
+
+def test_largest_copies_are_the_largest_that_occur():
+    """Corners of the cube for uniform noise with a full factor matrix; the quantile of Gaussian coordinates."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(5, 2)), rng.normal(size=5)
+    corners = np.sqrt(3) * np.array([[i, j] for i in (-1, 1) for j in (-1, 1)])
+    covariance = np.array([[0.5, 0.2], [0.2, 0.4]])
+    for law, tight in ((jo.noise.uniform([0.5, 0.2]), True), (jo.noise.uniform(covariance), False)):
+        copies = X[:, None] + corners @ law.factor_matrix(2).T
+        largest = np.linalg.norm(copies, axis=2).max()
+        bound = largest_copies(X, y, law, jo.noise.uniform(0.1))
+        assert bound.x_bound == pytest.approx(largest) if tight else bound.x_bound >= largest
+        assert bound.y_bound == pytest.approx(np.abs(y).max() + np.sqrt(0.3))
+    zero = np.zeros((1, 1))
+    for law, tail in (
+        (jo.noise.gaussian(1.0), 2 * stats.norm.sf(3.0)), (jo.noise.laplace(1.0), 2 * stats.laplace.sf(3 * np.sqrt(2))),
+        (jo.noise.student_t(1.0, 6.0), 2 * stats.t.sf(3 * np.sqrt(1.5), 6)),
+    ):  # fmt: skip
+        assert largest_copies(zero, [0.0], law, missed=7 * tail, draws=7).x_bound == pytest.approx(3.0)
+    assert largest_copies(zero, [0.0]) == (0.0, 0.0)
+
+
+def test_largest_estimates_bound_the_estimates():
+    """Estimates at w = (R, 0) from extreme copies and labels reach b; the covariance adds at most 2 R |Sigma|."""
+    copy, y, w = np.array([1.5, 0.0]), -0.7, np.array([2.0, 0.0])
+    g = 2 * (w @ copy - y) * copy
+    assert largest_estimate(2.0, 1.5, 0.7) == pytest.approx(np.linalg.norm(g))
+    sigma = np.diag([-0.3, 0.1])  # the sign of 2 Sigma w is chosen to make the sum large
+    assert largest_estimate(2.0, 1.5, 0.7, 0.3) == pytest.approx(np.linalg.norm(g - 2 * sigma @ w))
+
+
+@pytest.mark.parametrize("law", [jo.noise.gaussian(0.1), jo.noise.laplace(0.1), jo.noise.student_t(0.1, 5.0)])
+def test_unbounded_noise_is_an_error_that_says_what_to_do(law):
+    with pytest.raises(ArgumentError, match=r"noise: must be bounded \(got .*; use jo.noise.uniform, or give `missed`"):
+        largest_copies(np.eye(2), [0.0, 1.0], law)
+    with pytest.raises(ArgumentError, match="label_noise: must be bounded"):
+        largest_copies(np.eye(2), [0.0, 1.0], None, law)
+
+
+def test_bounds_for_exact_gradients_are_an_error():
+    for bound in (bounds.full_information(1.0, 1.0, 1.0, 9), bounds.two_copies(1, 1, 1, 9).in_any_environment()):
+        with pytest.raises(ArgumentError, match="bound: must be for noisy estimates in an oblivious environment"):
+            with_high_probability(bound, 4.0, 9, 0.1)
+    with pytest.raises(ArgumentError, match=r"bound: must have a finite diameter \(got inf"):
+        with_high_probability(bounds.delayed_gradient_descent(1.0, 4.0, 3, 9), 4.0, 9, 0.1)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Games
+
+
+@pytest.fixture(scope="module")
+def game():
+    study = Quantiles(runs=RUNS, rounds=T)
+    report = study.run(Context(seed=5))
+    return study, report.results["result"], {row["learner"]: row for row in report.tables["table"].rows}
+
+
+def numpy_regrets(name, study, seed):
+    """The regret of each run of gradient descent on the game of the study, in NumPy."""
+    rng, x, y, w = np.random.default_rng(seed), 1.0, 10.0, np.zeros(RUNS)
+    step, losses = study.rivals()[name].expected.step_size, np.zeros(RUNS)
+    deviation = np.sqrt(1 / 3)
+    for _ in range(T):
+        losses += (w * x - y) ** 2
+        if name == "rare wrong labels":
+            u = rng.random(RUNS)
+            g = 2 * (w * x - (y + 400 * (u < 0.5 / T) - 400.0 * (u > 1 - 0.5 / T))) * x
+        else:
+            noise = rng.normal(scale=deviation, size=(2, RUNS)) if "Gauss" in name else rng.uniform(-1, 1, (2, RUNS))
+            g = 2 * (w * (x + noise[0]) - y) * (x + noise[0 if "known" in name else 1])
+            g -= ("known" in name) * 2 * deviation**2 * w
+        w = np.clip(w - step * g, -1, 1)
+    return losses - T * 81.0
+
+
+@pytest.mark.parametrize("name", ["uniform noise", "Gaussian noise", "known covariance", "rare wrong labels"])
+def test_bounds_hold_in_runs_and_in_a_numpy_loop(game, name):
+    """Quantiles 0.5 to 0.99 of 2,000 runs are below the bound; those of NumPy agree (99.99 % intervals intersect)."""
+    study, result, _ = game
+    own, other = result.regret[list(result.learners).index(name), :, -1], numpy_regrets(name, study, 1)
+    for probability in (0.5, 0.9, 0.99):
+        bound = study.rivals()[name].likely(1 - probability).value
+        both = [interval(values, probability, 0.9999) for values in (own, other)]
+        assert max(low for low, _ in both) <= (1 + 1e-6) * min(high for _, high in both)  # float32
+        assert max(high for _, high in both) < bound
+
+
+def interval(values, probability, level):
+    """The distribution-free interval of a quantile, from the binomial quantiles of scipy.stats."""
+    low, high = stats.binom.ppf([(1 - level) / 2, (1 + level) / 2], len(values), probability).astype(int)
+    ordered = np.sort(values)
+    return (ordered[low - 1] if low > 0 else -np.inf), (ordered[high] if high < len(values) else np.inf)
+
+
+def test_wrong_bounds_are_caught_by_rare_wrong_labels(game):
+    """With rare wrong labels 11 % of the runs exceed the bound on the expected regret, although the mean is below it.
+
+    Taken as a bound with probability 0.95, it is wrong: the probability that 2,000 runs show this by chance is below
+    1e-6 (level of the interval). So is a bound with a twentieth of the deviation, at probability 0.99.
+    """
+    study, result, rows = game
+    row, rival = rows["rare wrong labels"], study.rivals()["rare wrong labels"]
+    assert row["high"] < row["bound"] == rival.expected.value
+    assert 8 < row["above"] < 15
+    regrets = result.regret[list(result.learners).index("rare wrong labels"), :, -1]
+    assert interval(regrets, 0.95, 1 - 2e-6)[0] > rival.expected.value
+    correct = rival.likely(0.01).value
+    assert interval(regrets, 0.99, 1 - 2e-6)[0] > rival.expected.value + (correct - rival.expected.value) / 20
+    assert interval(regrets, 0.99, 1 - 2e-6)[1] < correct
+
+
+def test_rows_have_the_quantiles_of_the_result(game):
+    study, result, rows = game
+    estimate = result.quantile_interval(0.95)
+    for i, name in enumerate(result.learners):
+        row = rows[name]
+        assert (row["quantile"], row["quantile_low"], row["quantile_high"]) == tuple(
+            float(field[i, -1]) for field in estimate[:3]
+        )
+        assert row["likely"] == study.rivals()[name].likely(1 - study.probability).value
+
+
+@pytest.mark.long
+def test_an_adversary_that_reacts_stays_below_the_bound_for_any_environment():
+    """Labels against the predictions, uniform noise: the 0.99 quantile of 1,000 runs (99.99 % interval)."""
+    X, y, law = np.array([[0.3]]), np.array([40.0]), jo.noise.uniform(1.0)
+    moments = bounds.moment_bounds(X, y, law)
+    expected = bounds.two_copies(1.0, moments.x_second, moments.y_second, T)
+    bound = with_high_probability(expected, largest_estimate(1.0, *largest_copies(X, y, law)), T, 0.01)
+    learner = jo.GradientLearner(jo.estimators.TwoCopies(), expected.step_size, radius=1.0)
+    game = jo.Game(jo.environments.OppositeLabels([0.3], 40.0), jo.NoisyCopies(law))
+    result = jo.simulate(game, {"two": learner}, n_runs=1000, n_rounds=T, comparator=jo.L2Ball(1.0), record_at=1, key=2)
+    low, high = interval(result.regret[0, :, -1], 0.9, 0.9999)
+    assert expected.value < low < high < bound.in_any_environment().value
+    assert "assumes an oblivious environment" in result.to_markdown(bounds={"two": bound})
+    assert "assumes" not in result.to_markdown(bounds={"two": bound.in_any_environment()})
+
+
+def test_study_files_cover_constant_steps_only():
+    """The curve of a learner with constant steps is that of `constant_step`; falling steps have no bound."""
+    from jaxonline.study.files.reporting import bound_curve
+
+    bound, rounds = with_high_probability(bounds.two_copies(1.0, 1.0, 1.0, 9), 4.0, 9, 0.1), np.array([4, 9])
+    steps = jo.learners.gradient.step_sizes
+    np.testing.assert_allclose(bound_curve(bound, steps.Constant(0.1), rounds), bound.constant_step(0.1, rounds))
+    assert np.isnan(bound_curve(bound, jo.InverseSqrt(0.1), rounds)).all()

@@ -1,0 +1,125 @@
+"""Exponentiated gradient and p-norm descent from k attributes: NumPy loops, moments of the bounds, and regrets."""
+
+import itertools
+import math
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from attribute_efficient import exponentiated_reference, p_norm_reference
+
+import jaxonline as jo
+from jaxonline import bounds
+from jaxonline.environments import DataStream, LinearModel
+from jaxonline.estimators import AttributeGradient
+from jaxonline.feedback import Attributes
+from jaxonline.game import Specs
+from jaxonline.game.keys import part_key, stream_keys
+from jaxonline.learners import ExponentiatedGradient, MirrorLearner, PNorm
+
+pytestmark = pytest.mark.fast_compile
+
+K = 4
+
+
+LEARNERS = {
+    "exponentiated": (
+        ExponentiatedGradient(AttributeGradient(K), 0.02, scale=1.5, signed=True),
+        partial(exponentiated_reference, radius=1.5, step=0.02, k=K),
+    ),
+    "p-norm": (MirrorLearner(AttributeGradient(K), 0.05, PNorm(4.0)), partial(p_norm_reference, p=4.0, step=0.05, k=K)),
+}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_learner_from_attributes_equals_its_numpy_loop(name, x64):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(40, 6))
+    y, key = X[:, 0] - 0.5 * X[:, 3], jax.random.key(7)
+    learner, reference = LEARNERS[name]
+    _, rounds = jo.play(jo.Game(DataStream(X, y), Attributes(K)), learner, key, len(y))
+    choose = jax.jit(lambda t, w: AttributeGradient(K).choose(part_key(stream_keys(key).learner, t, 1), w))
+    path = reference(X, y, choose)
+    np.testing.assert_allclose(rounds.y_hat, np.sum(path * X, axis=1), atol=1e-10)
+    assert rounds.queries.tolist() == [K] * len(y)
+    assert np.ptp(rounds.y_hat) > 0.3
+
+
+def test_moments_of_the_bound_are_reached_and_never_exceeded():
+    """L, the range and the dual norm of the bound, from the outcomes at random corners: the worst corner has L."""
+    d, radius, y_bound = 4, 1.5, 0.7
+    L = 8 * (radius + y_bound) ** 2 * d / K
+    largest = 4 * (radius + y_bound) * d / K
+    worst = 0.0
+    rng = np.random.default_rng(1)
+    for corner, y in itertools.product(range(4), (-y_bound, y_bound)):
+        x = rng.choice([-1.0, 1.0], size=d)
+        w = radius * np.eye(d)[corner] if corner else rng.dirichlet(np.ones(d)) * radius
+        support = AttributeGradient(K).support(w, x, y)
+        p = rng.dirichlet(np.ones(d))
+        moment = sum(q * (p @ g**2) for q, g in support)
+        worst = max(worst, moment)
+        assert moment <= L * (1 + 1e-12)
+        assert max(np.abs(g).max() for _, g in support) <= largest * (1 + 1e-12)
+        assert sum(q * np.abs(g).max() ** 2 for q, g in support) <= largest**2 * (1 + 1e-12)
+    assert worst == pytest.approx(L), "half of L, or d for the root of d, is exceeded"
+    bound = bounds.attribute_exponentiated_regret(d, K, radius, 500, y_bound=y_bound)
+    assert bound.value == pytest.approx(2 * radius * math.sqrt((math.e - 2) * L * 500 * math.log(2 * d)))
+    assert bound.step_size == pytest.approx(math.log(2 * d) / (bound.value / 2))
+    assert 2 * bound.step_size * radius * largest < 1  # the steps are small enough for the proof
+
+
+def test_too_few_rounds_raise_an_error():
+    least = math.ceil(8 * 10 * math.log(20) / ((math.e - 2) * K))
+    bounds.attribute_exponentiated_regret(10, K, 1.0, least)
+    with pytest.raises(ValueError, match=rf"^n_rounds\b.*at least {least},.*got {least - 1}"):
+        bounds.attribute_exponentiated_regret(10, K, 1.0, least - 1)
+
+
+@pytest.mark.long
+def test_regret_is_below_the_bound():
+    """The interval of the mean regret of 40 runs (95 %) is below the theorem. Labels are <w*, x>: w* loses nothing."""
+    d, rounds = 16, 2000
+    environment = LinearModel(0.9 * np.eye(d)[0], instances="cube")
+    bound = bounds.attribute_exponentiated_regret(d, K, 1.0, rounds)
+    learner = ExponentiatedGradient(AttributeGradient(K), bound.step_size, scale=1.0, signed=True)
+    result = jo.simulate(jo.Game(environment, Attributes(K)), learner, n_runs=40, n_rounds=rounds, record_at=1)
+    regret = result.mean("cumulative_loss")
+    assert 0 < regret.low[0, -1] < regret.high[0, -1] < bound.value
+    assert regret.high[0, -1] < 0.9 * rounds * 0.9**2 / 3, "the predictor 0 has 540"
+
+
+@pytest.mark.long
+def test_regret_of_p_norm_descent_is_below_its_bound():
+    """`bounds.mirror_descent` with |g|_p <= G = 2 (W + |y|) (2 d / k) (k / 2)^(1/p), if |w_t|_1 <= W in every round.
+
+    The weights have no bound in advance: the test checks W = 1.5 in all rounds of 40 runs. Labels are <w*, x>, so w*
+    loses nothing. The interval of the mean regret has 95 %.
+    """
+    d, n_rounds, largest = 16, 2000, 1.5
+    p, target = 2 * math.log(2 * d), 0.9 * np.eye(d, dtype=np.float32)[0]
+    G = 2 * (largest + 0.9) * 2 * d / K * (K / 2) ** (1 / p)
+    bound = bounds.mirror_descent(PNorm(p).divergence(target), G, n_rounds)
+    learner = MirrorLearner(AttributeGradient(K), bound.step_size, PNorm(p))
+
+    @jax.jit
+    @jax.vmap
+    def run(key):
+        def play_round(state, t):
+            x_key, key_of_round = jax.random.split(jax.random.fold_in(key, t))
+            x = jax.random.uniform(x_key, (d,), jnp.float32, -1.0, 1.0)
+            w, y = learner.w(state), jnp.asarray(target) @ x
+            state, _ = learner.update(key_of_round, state, Attributes(K).open(None, t, x, y, 0.0))
+            return state, ((w @ x - y) ** 2, jnp.abs(w).sum())
+
+        start = learner.init(None, Specs.of_vectors(d, np.float32))
+        losses, norms = jax.lax.scan(play_round, start, jnp.arange(n_rounds, dtype=jnp.int32))[1]
+        return losses.sum(), norms.max()
+
+    regret, norm = map(np.asarray, run(jax.random.split(jax.random.key(0), 40)))
+    assert 0.1 < norm.max() < largest
+    high = regret.mean() + 2.03 * regret.std(ddof=1) / np.sqrt(40)
+    assert 0 < high < bound.value
+    assert high < 0.9 * n_rounds * 0.9**2 / 3, "the predictor 0 has 540"
