@@ -133,6 +133,11 @@ def single_frequency_variance(
 
 
 AnyFeatures = Annotated[
-    Callable, Takes("an instance"), Component("`FourierFeatures`", "`Dictionary`", "`ThresholdAdvice`")
-]
+    Callable,
+    Takes("an instance"),
+    Component(
+        "`FourierFeatures`", "`Dictionary`", "`ThresholdAdvice`", "`PolynomialFeatures`", "`DebiasedFourierFeatures`",
+        "`DebiasedPolynomialFeatures`",
+    ),
+]  # fmt: skip
 """A function of an instance that is a pytree."""

@@ -43,6 +43,7 @@ class RadialProblem:
 
     @functools.cached_property
     def surrogate(self) -> Surrogate:
+        """The surrogate of the part u <= c/d of g."""
         return radial_surrogate(self.g, self.noise_std**2, self.c / self.d, self.d, N_NODES)
 
     @functools.cached_property
@@ -56,6 +57,7 @@ class RadialProblem:
 
     @property
     def points(self) -> np.ndarray:
+        """The two points z and -z of the target's expansion [2, d]."""
         return np.array([1.0, -1.0])[:, None] * (np.arange(self.d) < 2)
 
     @functools.cached_property
@@ -73,6 +75,7 @@ class RadialProblem:
 
     @property
     def is_worked_case(self) -> bool:
+        """Whether g is (1 + r^2/d)^-1, the case that Appendix E works out."""
         return isinstance(self.g, Cauchy) and (self.g.scale, self.g.exponent) == (self.d, 1.0)
 
     def run(
