@@ -22,7 +22,7 @@ DOCS = Path(__file__).resolve().parents[1]
 STUDIES = {
     "A": ("noisy-kernels", "noisy-generalisation", "copies", "impossibility", "variance"),
     "B": ("quickstart", "gaussian-noise", "radial-kernels"),
-    "C": ("attributes", "attribute-targets"),
+    "C": ("attributes", "attributes-protocol", "attribute-targets"),
     "D": ("multikernel", "multikernel-rates"),
     "E": ("mistakes", "experts", "perceptron", "bandits"),
 }

@@ -160,7 +160,7 @@ PLACES: dict[str, list[Place]] = {
         Place("Theorem 4", "two attributes do not suffice to predict",
               "environments.three_bits study.ready.attributes_theory.three_bits_row"),
         Place("section 4, the table of test errors", "MNIST, all 45 pairs of digits",
-              "datasets.mnist study.ready.attributes"),
+              "datasets.mnist study.ready.attributes study.ready.attributes_protocol"),
         Place("Figure 1", "images of which four pixels are seen", "study.ready.attributes_figures.images"),
         Place("Figure 2", "test errors by examples and by attributes", "study.ready.attributes_figures.prefixes"),
         Place("section 5", "other losses, from a random number of attributes; p-norm descent",

@@ -7,7 +7,7 @@ and `aerr` in `jo.play`, but in much less time.
 blocks. AER stores w_(t+1) = S(a, tau) / t, where S(a, tau) = sgn(a) (|a| - tau)_+. In this form
 
 * the shrinkage by 1 - 1/t costs nothing;
-* the update changes k/2 coordinates of a;
+* the update changes the few observed coordinates of a;
 * the projection on the l1 ball increases tau until sum S(|a|, tau) = t B. One step of (last norm - t B) / (number of
   non-zero coordinates) suffices unless it sets some coordinates to 0; then secant steps follow, because the sum is
   convex and piecewise linear in tau;
@@ -18,7 +18,7 @@ The remaining O(d) costs per lane are a pass that reads a (4 d bytes, 6 d operat
 second one, and a pass that adds w to the sum of hypotheses (12 d bytes, 7 d operations).
 
 AERR stores w = c u with a number c, which the projection on the l2 ball changes, and the sum of hypotheses as C u + v
-where C is the sum of the c. An update changes k/2 coordinates of u and v and their blocks; nothing costs O(d).
+where C is the sum of the c. An update changes the observed coordinates of u and v and their blocks; nothing costs O(d).
 """
 
 from collections.abc import Callable
@@ -30,11 +30,11 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
 from jaxonline.engines.lane_sums import as_columns, block_sums, draw_coordinate, sum_rows
-from jaxonline.estimators.index_sampling import EvenCount, uniform_subset
+from jaxonline.estimators.index_sampling import split_attributes, uniform_subset
 from jaxonline.game.keys import UPDATE, part_key
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.types import Count, Gt, Shape
+from jaxonline.parameters.types import Count, Ge, Gt, Shape
 from jaxonline.parameters.validation import validate_arguments
 
 _MAX_SECANTS = 64
@@ -72,13 +72,20 @@ class _Round(NamedTuple):
     t: Float[Array, ""]  # from 1
     x: Callable[[Int[Array, "..."]], Float[Array, "... L"]]  # the instance at coordinates
     y: Float[Array, "1 L"]
-    subset: Int[Array, "half ..."]  # observed coordinates for the estimate of x [half], or [half, L] with several keys
-    points: Float[Array, "half ..."]  # numbers in (0, 1] of the draws for y^ [half, 1], or [half, L]
-    spread: Float[Array, ""]  # d / (k/2)
+    subset: Int[Array, "a ..."]  # observed coordinates for the estimate of x [a], or [a, L] with several keys
+    points: Float[Array, "b ..."]  # numbers in (0, 1] of the draws for y^ [b, 1], or [b, L]
+    spread: Float[Array, ""]  # d / the number of observed coordinates for the estimate of x
     at: Callable[[Int[Array, "..."]], tuple]  # coordinates -> index of arrays with lanes on the last axis
     size: int  # of a block
     rates: Float[Array, "1 L"]
     radii: Float[Array, "1 L"]
+
+
+class StreamHypotheses(NamedTuple):
+    """Hypotheses after t rounds: the mean `average` of w_2, ..., w_(t+1), as in the papers, and `last`, w_(t+1)."""
+
+    average: Float[Array, "records S G d"]
+    last: Float[Array, "records S G d"]
 
 
 class _Rule(NamedTuple):
@@ -88,6 +95,7 @@ class _Rule(NamedTuple):
     is_well_scaled: Callable[[Any], Any]  # whether the next round needs no rebasing
     play: Callable[[Any, _Round], Any]
     total: Callable[[Any], Array]  # w_2 + ... + w_t
+    last: Callable[[Any, Array], Array]  # w_t, for t - 1
 
 
 @validate_arguments
@@ -99,11 +107,12 @@ def play_streams(
     keys: Key[Array, "K"],
     rates: Annotated[Any, Shape("G"), Gt(0)],
     radii: Annotated[Any, Shape("G"), Gt(0)],
-    n_attributes: EvenCount,
+    n_attributes: Annotated[int, Ge(2)],
     record_at: tuple[int, ...] | None = None,
     dimension: Count | None = None,
-) -> Float[Array, "records S G d"]:
-    """Return the averaged hypotheses of AER or AERR: the means of w_2, ..., w_(t+1) after t rounds, as in the papers.
+    n_for_prediction: Count | None = None,
+) -> StreamHypotheses:
+    """Return the hypotheses of AER or AERR.
 
     Streams share the data, and each has an order of rows of its own. With one key, all streams draw the same
     coordinates and numbers in the same round, which takes less time.
@@ -121,16 +130,17 @@ def play_streams(
         record_at: increasing rounds t whose hypotheses to return, by default the last. Later rows are not played, so
             that streams of different lengths share a program.
         dimension: number of leading coordinates of X to use, by default all. Hypotheses are 0 at the others.
+        n_for_prediction: how many of the k attributes serve to estimate the prediction; by default half, if k is even.
 
     Raises:
-        ValueError: shapes do not match, rounds or rows do not exist, or `n_attributes` is odd or above d.
+        ValueError: shapes do not match, rounds or rows do not exist, or `n_attributes` is above d or cannot be halved.
 
     Example:
         >>> import jax, numpy as np
         >>> from jaxonline.engines.attribute_streams import play_streams
         >>> X = np.sign(np.random.default_rng(0).normal(size=(500, 4)))
         >>> keys = jax.random.split(jax.random.key(0), 1)
-        >>> w = play_streams("aer", X, X[:, 0], np.arange(500)[None], keys, [1.0, 2.0], [1.0, 1.0], 2)
+        >>> w = play_streams("aer", X, X[:, 0], np.arange(500)[None], keys, [1.0, 2.0], [1.0, 1.0], 2).average
         >>> w.shape, int(abs(w[0, 0, 0]).argmax())
         ((1, 1, 2, 4), 0)
     """
@@ -152,20 +162,23 @@ def play_streams(
     dtype = jnp.result_type(float)
     arrays = (jnp.asarray(a, dtype) for a in (X, y, rates, radii))
     ends = jnp.array(record_at, jnp.int32)
-    return _play(algorithm, *arrays, jnp.asarray(rows, jnp.int32), keys, n_attributes, ends, jnp.int32(d))
+    sizes = split_attributes(n_attributes, n_for_prediction)
+    return _play(algorithm, *arrays, jnp.asarray(rows, jnp.int32), keys, sizes, ends, jnp.int32(d))
 
 
-@jax.jit(static_argnames=("algorithm", "n_attributes"))
-def _play(algorithm, X, y, rates, radii, rows, keys, n_attributes, ends, d):
-    (S, m), G, width, half = rows.shape, len(rates), X.shape[1], n_attributes // 2
+@jax.jit(static_argnames=("algorithm", "sizes"))
+def _play(algorithm, X, y, rates, radii, rows, keys, sizes, ends, d):
+    (S, m), G, width = rows.shape, len(rates), X.shape[1]
     n = int(np.ceil(np.cbrt(width) - 1e-9))  # n groups of n blocks
     size = -(-width // n**2)
     lanes = jnp.arange(-(-S * G // _LANE_MULTIPLE) * _LANE_MULTIPLE, dtype=jnp.int32)
     stream = jnp.minimum(lanes // G, S - 1)
     rates, radii = rates[lanes % G][None], radii[lanes % G][None]
-    spread = d.astype(X.dtype) / half
+    spread = d.astype(X.dtype) / sizes[0]
     rounds = jnp.arange(1, m + 1, dtype=jnp.int32)
-    subsets, points = jax.vmap(lambda t: jax.vmap(lambda key: _draw_attributes(key, t, d, half, X.dtype))(keys))(rounds)
+    subsets, points = jax.vmap(lambda t: jax.vmap(lambda key: _draw_attributes(key, t, d, sizes, X.dtype))(keys))(
+        rounds
+    )
     has_one_key = len(keys) == 1
 
     def make_round(t):  # counts from 0
@@ -180,10 +193,10 @@ def _play(algorithm, X, y, rates, radii, rows, keys, n_attributes, ends, d):
     of_coordinates, of_blocks, of_lanes = zeros
     if algorithm == "aer":
         first = _AER(of_coordinates, of_lanes, of_blocks, of_lanes, of_lanes, of_coordinates)
-        rule = _Rule(_rebase_aer, lambda _: True, _play_aer, lambda lanes: lanes.total)
+        rule = _Rule(_rebase_aer, lambda _: True, _play_aer, lambda lanes: lanes.total, _last_aer)
     else:
         first = _AERR(of_coordinates, of_lanes + 1, of_blocks, of_lanes, of_coordinates)
-        rule = _Rule(_rebase_aerr, _is_well_scaled, _play_aerr, _total_aerr)
+        rule = _Rule(_rebase_aerr, _is_well_scaled, _play_aerr, _total_aerr, lambda lanes, _: lanes.c * lanes.u)
 
     def play_some(state):
         t, until, lanes = state
@@ -197,16 +210,19 @@ def _play(algorithm, X, y, rates, radii, rows, keys, n_attributes, ends, d):
 
     def play_until(state, until):
         t, _, lanes = jax.lax.while_loop(lambda state: state[0] < state[1], play_some, (state[0], until, state[1]))
-        mean = rule.total(lanes)[:width, : S * G] / until.astype(X.dtype)
-        return (t, lanes), mean.T.reshape(S, G, width)
+        number = until.astype(X.dtype)
+        both = rule.total(lanes) / number, rule.last(lanes, number)
+        return (t, lanes), StreamHypotheses(*(w[:width, : S * G].T.reshape(S, G, width) for w in both))
 
     return jax.lax.scan(play_until, (jnp.int32(0), first), ends)[1]
 
 
-def _draw_attributes(key: Key[Array, ""], t: Int[Array, ""], d: int, half: int, dtype: Any) -> tuple[Array, Array]:
+def _draw_attributes(
+    key: Key[Array, ""], t: Int[Array, ""], d: int, sizes: tuple[int, int], dtype: Any
+) -> tuple[Array, Array]:
     """Draw like `AttributeGradient` in the game: the subset for x, and the numbers in (0, 1] of the draws for y^."""
     subset_key, weighted_key = jax.random.split(part_key(key, t, UPDATE))
-    return uniform_subset(subset_key, d, half), 1 - jax.random.uniform(weighted_key, (half,), dtype)
+    return uniform_subset(subset_key, d, sizes[0]), 1 - jax.random.uniform(weighted_key, (sizes[1],), dtype)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -218,6 +234,10 @@ def _rebase_aer(lanes: _AER, size: int) -> _AER:
     a = _soft_threshold(lanes.a, lanes.tau)
     alive = sum_rows(jnp.where(a != 0, 1.0, jnp.zeros_like(a)))
     return lanes._replace(a=a, tau=jnp.zeros_like(lanes.tau), alive=alive)
+
+
+def _last_aer(lanes: _AER, number: Float[Array, ""]) -> Float[Array, "N L"]:
+    return _soft_threshold(lanes.a, lanes.tau) / number
 
 
 def _play_aer(lanes: _AER, now: _Round) -> _AER:

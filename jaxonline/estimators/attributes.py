@@ -10,7 +10,7 @@ regression with limited observation" (ICML 2012), for "l2".
 
 import itertools
 import math
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,8 +18,8 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline.estimators.index_sampling import (
-    EvenCount,
     check_enumerable,
+    split_attributes,
     uniform_subset,
     weighted_indices,
 )
@@ -28,16 +28,17 @@ from jaxonline.losses import Loss, Squared
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Count, Ge
 
 IndexLaw = Literal["l1", "l2"]
 """Distribution of the indices for <w, x>: proportional to |w_i| or to w_i^2."""
 
 
 class AttributeIndices(NamedTuple):
-    """Observed indices: `subset` [k/2], distinct, for the estimate of x; `weighted` [k/2], with repeats, for <w, x>."""
+    """Observed indices: `subset` [a], distinct, for the estimate of x; `weighted` [b], with repeats, for <w, x>."""
 
-    subset: Int[Array, "half"]
-    weighted: Int[Array, "half"]
+    subset: Int[Array, "a"]
+    weighted: Int[Array, "b"]
 
 
 @cites("cesabianchi2010efficient", arguments={"law=l2": ("hazan2012linear",)})
@@ -45,14 +46,15 @@ class AttributeIndices(NamedTuple):
 class AttributeGradient:
     """Unbiased gradient 2 (y^ - y) v of the squared loss from k attributes of x (AER: paper C, Algorithm 2).
 
-    The vector v estimates x: it is (2/k) d times the sum of x_j e_j over a uniform subset of k/2 indices j. The number
-    y^ estimates <w, x>: it is the mean of k/2 terms with random indices i. With "l1" (AER), i has the probability |w_i|
-    / |w|_1 and the term sgn(w_i) |w|_1 x_i. With "l2" (Hazan and Koren's AERR, for a bounded l2 norm), i has the
-    probability w_i^2 / |w|^2 and the term (|w|^2 / w_i) x_i. If w = 0, the estimate y^ is 0.
+    The vector v estimates x: it is d / a times the sum of x_j e_j over a uniform subset of a indices j. The number y^
+    estimates <w, x>: it is the mean of b terms with random indices i. Paper C has a = b = k/2. With "l1" (AER), i has
+    the probability |w_i| / |w|_1 and the term sgn(w_i) |w|_1 x_i. With "l2" (Hazan and Koren's AERR, for a bounded l2
+    norm), i has the probability w_i^2 / |w|^2 and the term (|w|^2 / w_i) x_i. If w = 0, the estimate y^ is 0.
 
     Args:
-        n_attributes: the even number k of observed attributes; in a call k/2 <= d (otherwise a ValueError).
+        n_attributes: number k = a + b of observed attributes; in a call a <= d (otherwise a ValueError).
         law: distribution of the indices i for y^. (Erratum E14: paper C prints x_j for x_i in y^.)
+        n_for_prediction: b, below k; by default half of k, which must then be even. Hazan and Koren use b = 1.
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxonline as jo
@@ -66,24 +68,27 @@ class AttributeGradient:
         (12, [-4.0, -8.0, -12.0])
     """
 
-    n_attributes: EvenCount = static()
+    n_attributes: Annotated[int, Ge(2)] = static()
     law: IndexLaw = static(default="l1")
+    n_for_prediction: Count | None = static(default=None)
     loss: ClassVar[Loss] = Squared()
+
+    def __post_init__(self) -> None:
+        split_attributes(self.n_attributes, self.n_for_prediction)
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
         """Estimate the gradient at w, from `oracle.attributes(indices)` and `oracle.label()`."""
         indices = self.choose(key, w)
         values = oracle.attributes(jnp.concatenate(indices))
-        half = self.n_attributes // 2
-        return self.gradient(w, oracle.label(), indices, values[:half], values[half:])
+        size, _ = self._sizes(len(w))
+        return self.gradient(w, oracle.label(), indices, values[:size], values[size:])
 
     def choose(self, key: Key[Array, ""], w: Float[Array, "d"]) -> AttributeIndices:
         """Draw the indices to observe."""
         subset_key, weighted_key = jax.random.split(key)
-        half = self.n_attributes // 2
-        _check_half(half, len(w))
+        size, draws = self._sizes(len(w))
         return AttributeIndices(
-            uniform_subset(subset_key, len(w), half), weighted_indices(weighted_key, index_weights(w, self.law), half)
+            uniform_subset(subset_key, len(w), size), weighted_indices(weighted_key, index_weights(w, self.law), draws)
         )
 
     def gradient(
@@ -91,8 +96,8 @@ class AttributeGradient:
         w: Float[Array, "d"],
         y: ArrayLike,
         indices: AttributeIndices,
-        x_subset: Float[Array, "half"],
-        x_weighted: Float[Array, "half"],
+        x_subset: Float[Array, "a"],
+        x_weighted: Float[Array, "b"],
     ) -> Float[Array, "d"]:
         """Estimate the gradient at w from the label y and the values of x at the subset and at the weighted indices."""
         v = estimate_instance(indices.subset, x_subset, len(w))
@@ -102,17 +107,23 @@ class AttributeGradient:
     def support(self, w: ArrayLike, x: ArrayLike, y: float) -> list[tuple[float, np.ndarray]]:
         """List (probability, value) of all outcomes in float64; raise a ValueError for over about a million."""
         w, x = np.asarray(w, float), np.asarray(x, float)
-        d, half = len(w), self.n_attributes // 2
-        _check_half(half, d)
-        check_enumerable(math.comb(d, half) * d**half)
+        d = len(w)
+        size, draws = self._sizes(d)
+        check_enumerable(math.comb(d, size) * d**draws)
         weights = index_probabilities(w, self.law)
-        subsets = list(itertools.combinations(range(d), half))
-        pairs = list(itertools.product(subsets, itertools.product(np.flatnonzero(weights), repeat=half)))
+        subsets = list(itertools.combinations(range(d), size))
+        pairs = list(itertools.product(subsets, itertools.product(np.flatnonzero(weights), repeat=draws)))
         subset, weighted = (np.array([pair[i] for pair in pairs], np.int32) for i in (0, 1))
         with jax.enable_x64(True):
             outcomes = AttributeIndices(jnp.asarray(subset), jnp.asarray(weighted))
             values = np.asarray(run_compiled(_gradients, self, w, x, y, outcomes))
         return list(zip(np.prod(weights[weighted], axis=1) / len(subsets), values, strict=True))
+
+    def _sizes(self, d: int) -> tuple[int, int]:
+        size, draws = split_attributes(self.n_attributes, self.n_for_prediction)
+        if size > d:
+            raise ArgumentError("n_attributes", f"must be at most d + {draws} = {d + draws} (got {self.n_attributes})")
+        return size, draws
 
 
 def index_weights(w: Float[Array, "d"], law: IndexLaw) -> Float[Array, "d"]:
@@ -147,8 +158,3 @@ def _gradients(
     estimator: AttributeGradient, w: Float[Array, "d"], x: Float[Array, "d"], y: ArrayLike, outcomes: AttributeIndices
 ) -> Float[Array, "m d"]:
     return jax.vmap(lambda indices: estimator.gradient(w, y, indices, x[indices.subset], x[indices.weighted]))(outcomes)
-
-
-def _check_half(half: int, d: int) -> None:
-    if half > d:
-        raise ArgumentError("n_attributes", f"must be at most 2 d = {2 * d} (got {2 * half})")

@@ -54,6 +54,19 @@ EvenCount = Annotated[int, Ge(2), Convert(_require_even)]
 """An even number of attributes; each of two estimates uses half of it."""
 
 
+def split_attributes(n_attributes: int, n_for_prediction: int | None) -> tuple[int, int]:
+    """Return how many attributes serve to estimate x, and how many to estimate the prediction; by default, half each.
+
+    Raises a ValueError if one of the two numbers is 0, or if an odd number of attributes is to be halved.
+    """
+    if n_for_prediction is None:
+        half = _require_even(n_attributes, "n_attributes") // 2
+        return half, half
+    if n_for_prediction >= n_attributes:
+        raise ArgumentError("n_for_prediction", f"must be below n_attributes = {n_attributes} (got {n_for_prediction})")
+    return n_attributes - n_for_prediction, n_for_prediction
+
+
 def check_enumerable(outcomes: int) -> None:
     """Check that the number of outcomes is small enough to enumerate."""
     if outcomes > _MAX_OUTCOMES:

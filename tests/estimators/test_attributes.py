@@ -41,38 +41,40 @@ class Oracle:
         return self.y
 
 
-def numpy_gradients(w, x, y, k, law, printed=False):
+def numpy_gradients(w, x, y, sizes, law, printed=False):
     """Algorithm 2 as printed, loop by loop: `(probability, 2 (y^ - y) v)` for every outcome."""
-    d, half = len(w), k // 2
+    d, (n_subset, n_weighted) = len(w), sizes
     weights = np.abs(w) if law == "l1" else w**2
     outcomes = []
-    for C in itertools.combinations(range(d), half):
+    for C in itertools.combinations(range(d), n_subset):
         v = np.zeros(d)
         for j in C:
-            v[j] += 2 / k * d * x[j]
-        for draws in itertools.product(range(d), repeat=half):
+            v[j] += d / n_subset * x[j]
+        for draws in itertools.product(range(d), repeat=n_weighted):
             probability, y_hat = 1.0, 0.0
             for i in draws:
                 probability *= weights[i] / weights.sum()
                 if weights[i] == 0:
                     continue
                 scale = np.sign(w[i]) * np.abs(w).sum() if law == "l1" else (w @ w) / w[i]
-                y_hat += 2 / k * scale * x[C[-1] if printed else i]
+                y_hat += scale * x[C[-1] if printed else i] / n_weighted
             outcomes.append((probability, 2 * (y_hat - y) * v))
-    size = len(list(itertools.combinations(range(d), half)))
+    size = len(list(itertools.combinations(range(d), n_subset)))
     return [(p / size, value) for p, value in outcomes if p > 0]
 
 
 @pytest.mark.parametrize("law", ["l1", "l2"])
-@pytest.mark.parametrize("k", some([2, 4, 6], 4))
-def test_gradient_is_unbiased_outcome_by_outcome(k, law):
+@pytest.mark.parametrize(("n_subset", "n_weighted"), some([(1, 1), (2, 2), (3, 3), (3, 1), (1, 4)], (2, 2), (3, 1)))
+def test_gradient_is_unbiased_outcome_by_outcome(n_subset, n_weighted, law):
+    """Also if more attributes serve to estimate x than to estimate the prediction, or fewer."""
     target = 2 * (W @ X - Y) * X
-    support = AttributeGradient(k, law=law).support(W, X, Y)
+    n_for_prediction = None if n_subset == n_weighted else n_weighted
+    support = AttributeGradient(n_subset + n_weighted, law, n_for_prediction).support(W, X, Y)
     result = verify.unbiased(None, target, support=support)
     assert result.verdict == "unbiased"
     assert abs(result.bias) < 1e-14
     ours, reference = (collections.Counter() for _ in range(2))
-    for counter, outcomes in ((ours, support), (reference, numpy_gradients(W, X, Y, k, law))):
+    for counter, outcomes in ((ours, support), (reference, numpy_gradients(W, X, Y, (n_subset, n_weighted), law))):
         for p, value in outcomes:
             counter[tuple(np.round(value, 10) + 0.0)] += p
     assert ours.keys() == reference.keys()
@@ -87,7 +89,9 @@ def test_printed_gradient_is_biased():
     assert result.verdict == "biased"
     assert abs(result.bias) > 0.1
     mean = sum(p * g for p, g in support)
-    np.testing.assert_allclose(mean, sum(p * g for p, g in numpy_gradients(W, X, Y, 4, "l1", printed=True)), atol=1e-13)
+    np.testing.assert_allclose(
+        mean, sum(p * g for p, g in numpy_gradients(W, X, Y, (2, 2), "l1", printed=True)), atol=1e-13
+    )
 
 
 @pytest.mark.long
@@ -166,7 +170,7 @@ def test_weighted_indices_follow_the_weights():
 @pytest.mark.parametrize("law", some(["l1", "l2"], "l1"))
 def test_the_sampler_agrees_with_the_enumeration(law):
     """The draws have the enumerated mean and second moment (false alarms 1e-9, an error of 4 % is detected)."""
-    estimator = AttributeGradient(4, law=law)
+    estimator = AttributeGradient(4, law, 1)
     support = estimator.support(W, X, Y)
     second = sum(p * g**2 for p, g in support)
     w = jnp.asarray(W, jnp.float32)
@@ -216,6 +220,7 @@ def test_estimates_keep_the_precision_and_support_vmap(both_precisions):
     ("call", "message"),
     [
         (lambda: AttributeGradient(3), r"\bn_attributes\b"),
+        (lambda: AttributeGradient(3, n_for_prediction=3), r"\bn_for_prediction\b.*below n_attributes = 3"),
         (lambda: AttributeGradient(0), r"\bn_attributes\b.*0"),
         (lambda: AttributeGradient(4, law="l3"), r"\blaw\b.*'l3'"),
         (lambda: AttributeGradient(10).choose(jax.random.key(0), jnp.ones(4)), r"\bn_attributes\b"),

@@ -14,18 +14,18 @@ def project(w, radius):
     return np.sign(w) * np.maximum(np.abs(w) - high, 0)
 
 
-def reference(X, y, choose, *, law, rate, radius, k=4):
+def reference(X, y, choose, *, law, rate, radius):
     """Algorithm 2 (corrected) line by line, or AERR: w after each round, and the attributes looked at."""
     d, w, path, seen = X.shape[1], np.zeros(X.shape[1]), [], []
     for t, (x, target) in enumerate(zip(X, y, strict=True), start=1):
         C, draws = choose(t, w)
         v, y_hat = np.zeros(d), 0.0
         for j in C:
-            v[j] += 2 / k * d * x[j]
+            v[j] += d / len(C) * x[j]
         for i in draws:
             if w[i] != 0:
                 scale = np.sign(w[i]) * np.abs(w).sum() if law == "l1" else (w @ w) / w[i]
-                y_hat += 2 / k * scale * x[i]
+                y_hat += scale * x[i] / len(draws)
         if law == "l1":
             w = project((1 - 1 / t) * w - 2 / (rate * t) * (y_hat - target) * v, radius)
         else:

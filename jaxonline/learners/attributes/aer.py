@@ -7,20 +7,20 @@ E14; Hazan and Koren, "Linear regression with limited observation" (ICML 2012), 
 
 from jaxonline.estimators.attributes import AttributeGradient
 from jaxonline.estimators.gradients import Regularised
-from jaxonline.estimators.index_sampling import EvenCount
 from jaxonline.learners.attributes.baseline import project_l1_ball
 from jaxonline.learners.gradient.gradient_learner import GradientLearner, Hypothesis
 from jaxonline.learners.gradient.step_sizes import InverseTime, StepSize
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.types import Positive
+from jaxonline.parameters.types import Count, Positive
 from jaxonline.parameters.validation import validate_arguments
 
 
 @cites("cesabianchi2010efficient")
 @validate_arguments
 def aer(
-    n_attributes: EvenCount, regularizer: Positive, radius: Positive, hypothesis: Hypothesis = "average"
-) -> GradientLearner:
+    n_attributes: Count, regularizer: Positive, radius: Positive, hypothesis: Hypothesis = "average",
+    n_for_prediction: Count | None = None,
+) -> GradientLearner:  # fmt: skip
     """AER (paper C, Algorithm 2): w <- (1 - 1/t) w - 2 / (lambda t) (y^ - y) v, projected on the l1 ball of radius B.
 
     The update of AER is gradient descent on (<w, x> - y)^2 + lambda |w|^2 / 2 with step sizes 1 / (lambda t) (Pegasos).
@@ -35,6 +35,7 @@ def aer(
         regularizer: lambda; Theorem 2 requires the value ((B + 1) d / B_2) sqrt(log(m) / (m k)), for m > 1 examples.
         radius: B.
         hypothesis: whether to predict with the average of the hypotheses or with the last hypothesis.
+        n_for_prediction: how many of the k attributes serve to estimate the prediction; by default half, as in paper C.
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -44,7 +45,7 @@ def aer(
         [100.0, 100.0, 100.0, 100.0]
     """
     return GradientLearner(
-        Regularised(AttributeGradient(n_attributes), regularizer),
+        Regularised(AttributeGradient(n_attributes, n_for_prediction=n_for_prediction), regularizer),
         InverseTime(1 / regularizer),
         radius=radius,
         projection=project_l1_ball,
@@ -55,22 +56,26 @@ def aer(
 @cites("cesabianchi2010efficient", "hazan2012linear")
 @validate_arguments
 def aerr(
-    n_attributes: EvenCount, step_size: StepSize, radius: Positive, hypothesis: Hypothesis = "average"
-) -> GradientLearner:
+    n_attributes: Count, step_size: StepSize, radius: Positive, hypothesis: Hypothesis = "average",
+    n_for_prediction: Count | None = None,
+) -> GradientLearner:  # fmt: skip
     """AERR (Hazan and Koren 2012): draws attributes for y^ with probabilities w_i^2 / |w|^2, projects w on an l2 ball.
 
-    As in AER, half of the k attributes serve to estimate the prediction y^. The paper uses one attribute for y^, and k
-    attributes with replacement for the estimate of x. The paper's constant step size is proportional to sqrt(k / (d m))
-    (`bounds.aerr_regret`).
+    As in AER, half of the k attributes serve to estimate the prediction y^, unless `n_for_prediction` is given. The
+    paper uses one attribute for y^, and k attributes with replacement for the estimate of x. The paper's constant step
+    size is proportional to sqrt(k / (d m)) (`bounds.aerr_regret`).
 
     Args:
         n_attributes: k, at most d.
         step_size: a step size, as for `GradientLearner`.
         radius: B.
         hypothesis: whether to predict with the average of the hypotheses or with the last hypothesis.
+        n_for_prediction: how many of the k attributes serve to estimate the prediction; by default half. Hazan and
+            Koren use one.
 
     Example:
         >>> import jaxonline as jo
         >>> entrant = jo.Entrant(jo.learners.aerr(4, step_size=0.01, radius=1.0), jo.Attributes(4))
     """
-    return GradientLearner(AttributeGradient(n_attributes, law="l2"), step_size, radius=radius, hypothesis=hypothesis)
+    estimator = AttributeGradient(n_attributes, "l2", n_for_prediction)
+    return GradientLearner(estimator, step_size, radius=radius, hypothesis=hypothesis)

@@ -19,6 +19,7 @@ STUDY_GROUPS = {
         "multikernel": "jaxonline.study.ready.multikernel:MultiKernelTable",
         "multikernel-rates": "jaxonline.study.ready.multikernel_rates:MultiKernelRates",
         "attributes": "jaxonline.study.ready.attributes:FewAttributes",
+        "attributes-protocol": "jaxonline.study.ready.attributes_protocol:AttributesProtocol",
         "attribute-targets": "jaxonline.study.ready.attribute_targets:AttributeTargets",
     },
     "play": {

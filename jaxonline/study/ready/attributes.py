@@ -22,15 +22,13 @@ docs/attributes.md):
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import BeforeValidator, Field
-from threadpoolctl import threadpool_limits
 
-from jaxonline._xla.threads import run_parallel
 from jaxonline.datasets import mnist
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.tables import Number, Table, Text
@@ -47,25 +45,26 @@ N_PREFIXES = 12  # sizes of the training part in Fig. 2
 # Printed squared error and percentage of wrong signs.
 PUBLISHED = {"ridge": (0.110, 1.3), "Lasso": (0.222, 1.1), "AER": (0.320, 3.5), "Baseline": (0.815, None)}
 MEASURES = "squared", "classification"
+PIXELS: tuple[Literal["raw", "centred"], ...] = "raw", "centred"
 
 
 class TableRow(NamedTuple):
-    """A row of the table of results: a learner, and whether its pixels are centred."""
+    """A row of the table of results: a learner, and the scaling of its pixels."""
 
     learner: str
-    centred: bool
+    pixels: Literal["raw", "centred"]
 
     @property
     def name(self) -> str:
         """The label of the row."""
-        return f"{self.learner}, {'centred' if self.centred else 'raw'}"
+        return f"{self.learner}, {self.pixels}"
 
 
 CENTRED_ONLY = "Baseline, cone", "gradient descent"
 PARAMETERS_SUFFIX = ": parameters"  # of the key of chosen parameters
 ROWS = tuple(
-    TableRow(learner, centred)
-    for learner in digits.LEARNERS for centred in (False, True) if centred or learner not in CENTRED_ONLY
+    TableRow(learner, pixels)
+    for learner in digits.LEARNERS for pixels in PIXELS if pixels == "centred" or learner not in CENTRED_ONLY
 )  # fmt: skip
 
 
@@ -84,6 +83,10 @@ def _pairs(value: Any) -> Any:
     return parse_pairs(",".join(texts)) if texts and all(isinstance(text, str) for text in texts) else value
 
 
+DigitPairs = Annotated[tuple[tuple[int, int], ...], BeforeValidator(_pairs)]
+"""Pairs of digits, or text such as "3-5,0-1"."""
+
+
 class FewAttributes(Study):
     """Images of two digits: learners that see a few pixels of each image, and ridge and Lasso, which see all pixels.
 
@@ -92,9 +95,7 @@ class FewAttributes(Study):
     """
 
     title: ClassVar[str] = "MNIST from four pixels of each image: AER, AERR and the Baseline beside ridge and Lasso."
-    pairs: Annotated[tuple[tuple[int, int], ...], BeforeValidator(_pairs)] = Field(
-        (), description="Pairs of digits such as 3-5,0-1; by default all 45."
-    )
+    pairs: DigitPairs = Field((), description="Pairs of digits such as 3-5,0-1; by default all 45.")
     splits: int = Field(10, ge=1, le=1000, description="Random splits of each pair.")
     attributes: int = Field(4, ge=2, le=784, multiple_of=2, description="Pixels of each image that a learner sees.")
     quick: bool = Field(False, description="Five pairs, two splits, small grids, three folds.")
@@ -173,14 +174,14 @@ class FewAttributes(Study):
         self, X: np.ndarray, y: np.ndarray, pair: tuple[int, int], seed: tuple[int, ...]
     ) -> dict[str, np.ndarray]:
         """Train and test all learners (rows of the table) on one split of one pair of digits."""
-        splits = [digits.split_pair(X, y, pair, seed, self.grids.folds, centred) for centred in (False, True)]
+        splits = {pixels: digits.split_pair(X, y, pair, seed, self.grids.folds, pixels) for pixels in PIXELS}
 
         def learn(row: TableRow) -> tuple[np.ndarray, tuple[float, ...]]:
-            split = splits[row.centred]
+            split = splits[row.pixels]
             best = digits.learn(row.learner, split, self.grids, self.attributes, (*seed, *pair))
             return split.errors(best.w), best.parameters
 
-        results = list(zip(ROWS, _in_threads([partial(learn, row) for row in ROWS]), strict=True))
+        results = list(zip(ROWS, digits.run_in_threads([partial(learn, row) for row in ROWS]), strict=True))
         numbers = {row.name: errors for row, (errors, _) in results}
         return numbers | {f"{row.name}{PARAMETERS_SUFFIX}": np.array(chosen) for row, (_, chosen) in results}
 
@@ -197,21 +198,15 @@ class FewAttributes(Study):
 
     def run_prefixes(self, X: np.ndarray, y: np.ndarray, seed: tuple[int, ...]) -> dict[str, np.ndarray]:
         """Return squared errors on prefixes of a split of "3 vs 5", with the parameters of the whole training part."""
-        split = digits.split_pair(X, y, CURVE_PAIR, seed, self.grids.folds, centred=True)
+        split = digits.split_pair(X, y, CURVE_PAIR, seed, self.grids.folds, "centred")
         ends = tuple(int(n) for n in np.geomspace(len(split.y) / 400, len(split.y), N_PREFIXES).round())
 
         def learn(learner: str) -> np.ndarray:
             best = digits.learn(learner, split, self.grids, self.attributes, (*seed, *CURVE_PAIR))
             return split.errors(best.prefixes(ends))[:, 0]
 
-        errors = _in_threads([partial(learn, learner) for learner in digits.LEARNERS])
+        errors = digits.run_in_threads([partial(learn, learner) for learner in digits.LEARNERS])
         return dict(zip(digits.LEARNERS, errors, strict=True)) | {"examples": np.array(ends)}
-
-
-def _in_threads(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Run each learner in a thread; the linear algebra library then starts no threads of its own."""
-    with threadpool_limits(1):
-        return run_parallel(jobs)
 
 
 COLUMNS = (
@@ -261,7 +256,11 @@ def _pair_rows(errors: dict[tuple[int, int], dict[str, np.ndarray]]) -> list[dic
 
 def _pair_columns() -> tuple[Text, ...]:
     left_out = "gradient descent"
-    names = [*(row.name for row in ROWS if row.centred and row.learner != left_out), "AER, raw", "AER less ridge"]
+    names = [
+        *(row.name for row in ROWS if row.pixels == "centred" and row.learner != left_out),
+        "AER, raw",
+        "AER less ridge",
+    ]
     heads = [name.replace(", centred", "").replace(", raw", ",\nraw").replace(" less", "\nless") for name in names]
     return (Text("pair"), *(Number(name, head, "{:.3f}") for name, head in zip(names, heads, strict=True)))
 

@@ -9,13 +9,15 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import ArrayLike, Float, Int
+from threadpoolctl import threadpool_limits
 
+from jaxonline._xla.threads import run_parallel
 from jaxonline.engines.attribute_streams import play_streams
 from jaxonline.learners.attributes.baseline import minimise_on_l1_ball
 from jaxonline.linalg.programs import exact_products
@@ -30,6 +32,7 @@ DUALITY_GAPS = 1e-3, 1e-6  # at which it stops, relative to the mean of y^2
 
 
 Pairs = tuple[tuple[float, ...], ...]
+Pixels = Literal["raw", "centred", "root"]
 
 
 class Grids(NamedTuple):
@@ -67,9 +70,7 @@ class Split:
 
     def errors(self, w: Float[np.ndarray, "... 784"]) -> np.ndarray:
         """Return the mean squared error and the share of wrong signs on the test part [..., 2]."""
-        values = np.asarray(w) @ self.X_test.T
-        squared = np.mean((values - self.y_test) ** 2, axis=-1)
-        return np.stack([squared, np.mean(np.sign(values) != self.y_test, axis=-1)], axis=-1)
+        return errors_on(w, self.X_test, self.y_test)
 
     @functools.cached_property
     def moments(self) -> list["PixelMoments"]:
@@ -77,28 +78,36 @@ class Split:
         return [full_moments(self, fold) for fold in self.folds]
 
 
+def errors_on(w: Float[np.ndarray, "... d"], X: Float[np.ndarray, "n d"], y: Float[np.ndarray, "n"]) -> np.ndarray:
+    """Return the mean squared error and the share of wrong signs on rows [..., 2]."""
+    values = np.asarray(w) @ X.T
+    squared = np.mean((values - y) ** 2, axis=-1)
+    return np.stack([squared, np.mean(np.sign(values) != y, axis=-1)], axis=-1)
+
+
 def split_pair(
-    X: np.ndarray, y: np.ndarray, pair: tuple[int, int], seed: tuple[int, ...], folds: int, centred: bool
+    X: np.ndarray, y: np.ndarray, pair: tuple[int, int], seed: tuple[int, ...], folds: int, pixels: Pixels
 ) -> Split:
     """Split the images of two digits at random, nine tenths for training.
 
-    Pixels are scaled from [0, 255] to [0, 1]. If `centred` is True, the training mean of each pixel is subtracted, and
-    pixels that are constant in the training part are left out.
+    Pixels are scaled from [0, 255] to [0, 1]. From "centred" pixels the training mean of each pixel is subtracted, and
+    pixels that are constant in the training part are left out. "root" pixels are centred square roots.
     """
     rng = np.random.default_rng([*seed, *pair])
     order = rng.permutation(np.flatnonzero((y == pair[0]) | (y == pair[1])))
-    pixels, label = X[order], np.where(y[order] == pair[0], -1.0, 1.0).astype(np.float32)
+    values, label = X[order], np.where(y[order] == pair[0], -1.0, 1.0).astype(np.float32)
+    if pixels == "root":
+        values = np.sqrt(255 * values.astype(np.float32))
     n_test = len(order) // TEST_DIVISOR
     live = D
-    if centred:
-        train = pixels[n_test:]
+    if pixels != "raw":
+        train = values[n_test:]
         varies = train.max(axis=0) > train.min(axis=0)
         live = int(varies.sum())
-        mean = train[:, varies].mean(axis=0, dtype=np.float64)
-        values = np.zeros(pixels.shape, np.float32)
-        values[:, :live] = (pixels[:, varies] - mean.astype(np.float32)) / np.float32(255)
-    else:
-        values = pixels / np.float32(255)
+        centred = values[:, varies] - train[:, varies].mean(axis=0, dtype=np.float64).astype(np.float32)
+        values = np.zeros(values.shape, np.float32)
+        values[:, :live] = centred
+    values = values / np.float32(255)
     rows = np.arange(len(order) - n_test)  # the order is random already
     return Split(values[n_test:], label[n_test:], values[:n_test], label[:n_test], live, np.array_split(rows, folds))
 
@@ -277,25 +286,38 @@ def by_streams(split: Split, run_streams: StreamLearner, grid: Pairs) -> Trained
     The stream of all rows runs with all parameters, together with the streams of the folds; this is faster than a later
     run with the chosen parameters.
     """
+    X, y, rows, lengths = fold_streams(split)
+
+    def run(rows: np.ndarray, parameters: Pairs, ends: tuple[int, ...]) -> np.ndarray:
+        return np.asarray(run_streams(X, y, rows, parameters, ends))
+
+    hypotheses = run(rows, grid, lengths)
+    best = _best_parameters(split, hypotheses[0, :-1], grid)
+    return TrainedLearner(
+        hypotheses[1, -1, grid.index(best)], best, lambda ends: run(rows[-1:], (best,), ends)[:, 0, 0]
+    )
+
+
+class FoldStreams(NamedTuple):
+    """Padded training rows, and the streams of the rows outside of each fold and, last, of all rows."""
+
+    X: jax.Array
+    y: jax.Array
+    rows: Int[np.ndarray, "folds+1 n_rows"]
+    lengths: tuple[int, int]  # of the shortest stream, and of all rows
+
+
+def fold_streams(split: Split) -> FoldStreams:
+    """Return the streams of a split for cross-validation."""
     n = len(split.y)
     X, y = np.zeros((N_ROWS, D), np.float32), np.zeros(N_ROWS, np.float32)
     X[:n], y[:n] = split.X, split.y
-    device = jnp.asarray(X), jnp.asarray(y)
-
-    def run(rows: list[np.ndarray], parameters: Pairs, ends: tuple[int, ...]) -> np.ndarray:
-        padded = np.zeros((len(rows), N_ROWS), np.int32)
-        for row, indices in zip(padded, rows, strict=True):
-            row[: len(indices)] = indices
-        return np.asarray(run_streams(*device, padded, parameters, ends))
-
     all_rows = np.arange(n)
-    training = [np.setdiff1d(all_rows, fold, assume_unique=True) for fold in split.folds]
-    shortest = min(map(len, training))
-    hypotheses = run([*training, all_rows], grid, (shortest, n))
-    best = _best_parameters(split, hypotheses[0, :-1], grid)
-    return TrainedLearner(
-        hypotheses[1, -1, grid.index(best)], best, lambda ends: run([all_rows], (best,), ends)[:, 0, 0]
-    )
+    streams = [*(np.setdiff1d(all_rows, fold, assume_unique=True) for fold in split.folds), all_rows]
+    rows = np.zeros((len(streams), N_ROWS), np.int32)
+    for row, indices in zip(rows, streams, strict=True):
+        row[: len(indices)] = indices
+    return FoldStreams(jnp.asarray(X), jnp.asarray(y), rows, (min(map(len, streams)), n))
 
 
 def few_pixels(algorithm: str, n_attributes: int, dimension: int, seed: int) -> StreamLearner:
@@ -304,7 +326,7 @@ def few_pixels(algorithm: str, n_attributes: int, dimension: int, seed: int) -> 
 
     def run(X: jax.Array, y: jax.Array, rows: np.ndarray, parameters: Pairs, ends: tuple[int, ...]) -> jax.Array:
         rates, radii = np.array(parameters).T
-        return play_streams(algorithm, X, y, rows, key, rates, radii, n_attributes, ends, dimension)  # type: ignore[arg-type]
+        return play_streams(algorithm, X, y, rows, key, rates, radii, n_attributes, ends, dimension).average  # type: ignore[arg-type]
 
     return run
 
@@ -352,3 +374,9 @@ def learn(name: str, split: Split, grids: Grids, n_attributes: int, seed: tuple[
 
 
 LEARNERS = ("ridge", "Lasso", "gradient descent", "AER", "AERR", "Baseline", "Baseline, cone")
+
+
+def run_in_threads(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Run each learner in a thread; the linear algebra library then starts no threads of its own."""
+    with threadpool_limits(1):
+        return run_parallel(jobs)

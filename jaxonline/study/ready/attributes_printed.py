@@ -33,7 +33,7 @@ def explain(
         for pair in pairs:
 
             def compute(pair: tuple[int, int] = pair) -> dict[str, np.ndarray]:
-                split = digits.split_pair(X, y, pair, seed, 10, centred=True)
+                split = digits.split_pair(X, y, pair, seed, 10, "centred")
                 with threadpool_limits(1):
                     return {"lasso": by_radius(split), "aer": by_passes(split, (*seed, *pair))}
 
@@ -78,7 +78,7 @@ def by_passes(split: digits.Split, seed: tuple[int, ...]) -> np.ndarray:
         rows = np.zeros((1, passes * digits.N_ROWS), np.int32)
         rows[0, : passes * n] = np.concatenate([rng.permutation(n) for _ in range(passes)])
         w = play_streams("aer", *data, rows, key, rate, radius, n_attributes, ends, split.live)
-        return np.asarray(w)[:, 0, 0]
+        return np.asarray(w.average)[:, 0, 0]
 
     several = run(4, PASSES[-1], tuple(n * passes for passes in PASSES))
     return split.errors(np.concatenate([several, run(MANY_ATTRIBUTES, 1, (n,))]))

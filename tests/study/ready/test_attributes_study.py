@@ -39,7 +39,7 @@ def test_pairs_are_parsed_and_sorted():
 
 def test_splits_depend_only_on_the_training_part():
     X, y = blobs()
-    raw, centred = (digits.split_pair(X, y, (3, 5), (0, 1), 3, each) for each in (False, True))
+    raw, centred = (digits.split_pair(X, y, (3, 5), (0, 1), 3, each) for each in ("raw", "centred"))
     n = int(((y == 3) | (y == 5)).sum())
     assert len(raw.y_test) == n // 10
     assert len(raw.y) + len(raw.y_test) == n
@@ -54,7 +54,10 @@ def test_splits_depend_only_on_the_training_part():
     # pixels keep their order among those that live, and lose the same number everywhere
     np.testing.assert_allclose(raw.X[:, :684] - centred.X[:, :684], np.tile(raw.X[:, :684].mean(0), (len(raw.y), 1)),
                                atol=1e-6)  # fmt: skip
-    other = digits.split_pair(X, y, (3, 5), (0, 2), 3, False)
+    root = digits.split_pair(X, y, (3, 5), (0, 1), 3, "root")
+    roots = np.sqrt(raw.X[:, :684])
+    np.testing.assert_allclose(root.X[:, :684], roots - roots.mean(0), atol=1e-6)
+    other = digits.split_pair(X, y, (3, 5), (0, 2), 3, "raw")
     assert not np.array_equal(other.X, raw.X)
 
 
@@ -77,7 +80,7 @@ def test_ridge_equals_scikit_learn():
     from sklearn.linear_model import Ridge
 
     X, y = blobs()
-    split = digits.split_pair(X, y, (3, 5), (0, 0), 3, True)
+    split = digits.split_pair(X, y, (3, 5), (0, 0), 3, "centred")
     found = digits.learn("ridge", split, digits.QUICK._replace(ridge=(0.01,)), 4, (0, 0))
     ridge = Ridge(alpha=0.01 * len(split.y), fit_intercept=False).fit(split.X.astype(float), split.y)
     np.testing.assert_allclose(found.w, ridge.coef_, atol=2e-4)
@@ -119,7 +122,7 @@ def test_the_cone_of_the_study_equals_that_of_the_learner():
 @pytest.mark.parametrize("name", digits.LEARNERS)
 def test_every_learner_is_better_than_the_predictor_0(name):
     X, y = blobs(n=8000)
-    split = digits.split_pair(X, y, (3, 5), (0, 0), 3, True)
+    split = digits.split_pair(X, y, (3, 5), (0, 0), 3, "centred")
     # where the printed Baseline's descent ends in a larger ball is a matter of luck
     found = digits.learn(name, split, digits.QUICK._replace(baseline=(0.1, 0.25)), 4, (0, 0))
     assert split.errors(found.w)[0] < 1.0
