@@ -141,7 +141,7 @@ class LargestCopies(NamedTuple):
 @validate_arguments
 def largest_copies(
     X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"], noise: Noise | None = None,
-    label_noise: Noise | None = None, missed: Annotated[float, Ge(0), Lt(1)] = 0.0, draws: Count = 1,
+    label_noise: Noise | None = None, missed: Annotated[float, Ge(0), Lt(1)] = 0.0, draws: Count | None = None,
 ) -> LargestCopies:  # fmt: skip
     """Bounds on |x~| and |y~| for a data set with noise F z, where all coordinates of z lie in [-k, k].
 
@@ -159,6 +159,7 @@ def largest_copies(
         label_noise: distribution of the labels' noise, or None for clean labels.
         missed: probability of larger copies; a ValueError if it is 0 and noise is unbounded.
         draws: number of coordinates that are drawn in a run: T (2 d + 1) for T rounds of two copies and one label.
+            Required if `missed` is above 0 (otherwise a ValueError).
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -170,12 +171,17 @@ def largest_copies(
         5.26
     """
     X, y = (array.astype(float) for array in check.rows("X", X, "y", y))
+    if missed > 0 and draws is None:
+        raise ArgumentError(
+            "draws", f"must be the number of drawn coordinates if missed = {missed:g} (got None); "
+            "T rounds of two copies and one label draw T (2 d + 1)",
+        )  # fmt: skip
 
     def reach(name: str, law: Noise | None, d: int) -> np.ndarray:
         """Return a bound on the absolute value of each coordinate of the noise."""
         if law is None:
             return np.zeros(d)
-        return _coordinate_bound(name, law, missed / draws) * np.abs(law.factor_matrix(d)).sum(axis=1)
+        return _coordinate_bound(name, law, missed / (draws or 1)) * np.abs(law.factor_matrix(d)).sum(axis=1)
 
     x_reach, y_reach = reach("noise", noise, X.shape[1]), reach("label_noise", label_noise, 1)
     largest = np.linalg.norm(np.abs(X) + x_reach, axis=1).max()

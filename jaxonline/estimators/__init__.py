@@ -44,6 +44,7 @@ from jaxonline.estimators.optimal_feature_maps import best_feature_map
 from jaxonline.estimators.polynomial_counts import DiscreteLomax
 from jaxonline.estimators.polynomial_features import DebiasedPolynomialFeatures, PolynomialFeatures
 from jaxonline.estimators.query_counts import round_query_probabilities
+from jaxonline.estimators.query_limits import limit_bias, limited_regret, round_bias_bound
 from jaxonline.estimators.sequences import PolynomialSequenceEstimator, bernstein, chebyshev
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.estimators.surrogates import Surrogate, radial_surrogate
@@ -80,8 +81,11 @@ __all__ = [
     "best_feature_map",
     "chebyshev",
     "cost_aware",
+    "limit_bias",
     "limit_counts",
+    "limited_regret",
     "minimum_variance",
     "radial_surrogate",
+    "round_bias_bound",
     "round_query_probabilities",
 ]

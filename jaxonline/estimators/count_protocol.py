@@ -1,6 +1,7 @@
 """Base class of distributions of the number of copies, and the conversion of a user's own distribution."""
 
 import abc
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import jax
@@ -15,13 +16,15 @@ from jaxonline.parameters.types import Convert
 
 _TAIL_TERMS, _MEAN_TERMS = 4096, 1 << 16
 _MAX_REST = 1e-3  # probability beyond _MEAN_TERMS up to which a mean is computed from a table
+_CHECKED_DRAWS = 4
 
 
 class CountDistribution(abc.ABC):
     """Distribution of the number N of copies that an estimator requests.
 
     A subclass implements `sample` and `log_pmf`, as JAX code. Estimators also accept any object with `sample` and
-    `log_pmf` or `pmf` (a pytree, for instance a `jo.struct`), and use its other methods if it has them. The estimates
+    `log_pmf` or `pmf` (a pytree, for instance a `jo.struct`), and use its other methods if it has them. They check a
+    table of the probabilities and a few draws (otherwise a ValueError). The estimates
     are unbiased if P(N = n) > 0 for every n with a coefficient that is not 0, and if `sample` draws from `log_pmf`.
     The other methods have defaults, which sum the first 4,096 (`tail`) or 65,536 probabilities (`mean`).
 
@@ -100,14 +103,48 @@ class OwnDistribution(CountDistribution):
 
 
 def as_count_distribution(value: Any, name: str) -> CountDistribution:
-    """Return a distribution of N; raise a TypeError if the value lacks `sample`, or both `log_pmf` and `pmf`."""
+    """Return a distribution of N; raise a TypeError if the value lacks `sample`, or both `log_pmf` and `pmf`.
+
+    Distributions from outside this package are checked (`check_own_distribution`).
+    """
     if isinstance(value, CountDistribution):
+        if not type(value).__module__.startswith(f"{__package__}."):
+            check_own_distribution(value, value.sample, name)
         return value
     has_methods = hasattr(value, "sample") and (hasattr(value, "log_pmf") or hasattr(value, "pmf"))
     check.instance(name, value, has_methods, "a distribution with the methods sample and log_pmf (or pmf)")
     if jax.tree_util.all_leaves([value]):
         raise ArgumentTypeError(name, f"must be a pytree (got {check.quote(value)}); write @jo.struct above its class")
-    return OwnDistribution(value)
+    law = OwnDistribution(value)
+    check_own_distribution(law, value.sample, name)
+    return law
+
+
+def check_own_distribution(law: CountDistribution, sample: Callable[[Any], Any], name: str) -> None:
+    """Check a table of the probabilities and a few draws of a distribution without traced numbers.
+
+    A sum below 1 is allowed only if the last entries of the table show a long tail.
+    """
+    if not has_known_values(law):
+        return
+    with np.errstate(over="ignore"):
+        table = np.exp(law.log_table(_TAIL_TERMS))
+    if table.shape != (_TAIL_TERMS,):
+        raise ArgumentError(name, f"must return a probability for each n (got shape {table.shape} for 4,096 numbers)")
+    bad = np.flatnonzero(~(np.isfinite(table) & (table >= 0.0)))
+    if len(bad):
+        raise ArgumentError(
+            name, f"must have probabilities of at least 0 (got a negative number, NaN or infinity at n = {bad[0]})"
+        )
+    rest, end = 1.0 - table.sum(), table[_TAIL_TERMS // 2 :].sum()
+    if rest < -_MAX_REST or (rest > _MAX_REST and end < _MAX_REST * rest):
+        raise ArgumentError(name, f"must have probabilities with the sum 1 (got the sum {table.sum():.6g})")
+    with jax.ensure_compile_time_eval():
+        draws = [np.asarray(sample(jax.random.key(seed))) for seed in range(_CHECKED_DRAWS)]
+    for draw in draws:
+        if draw.shape or not np.issubdtype(draw.dtype, np.integer) or draw < 0:
+            text = f"{draw} of dtype {draw.dtype}" if draw.shape == () else f"shape {draw.shape}"
+            raise ArgumentError(name, f"must have a method sample that returns an integer of at least 0 (got {text})")
 
 
 AnyCountDistribution = Annotated[CountDistribution, Convert(as_count_distribution)]

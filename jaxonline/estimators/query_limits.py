@@ -19,6 +19,7 @@ from jaxonline.estimators.paired_feature_maps import PairedFeatureMap
 from jaxonline.estimators.series import SeriesEstimator, n_required_terms
 from jaxonline.kernels import DotProductKernel
 from jaxonline.losses.series import AnySeriesLoss, require_series
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.types import FiniteFloat, NonNegativeFloat, PositiveFloat, Rounds
 from jaxonline.parameters.validation import validate_arguments
@@ -66,6 +67,7 @@ def round_bias_bound(
     Let e bound |E Psi~ - Psi(x)| (`feature_map.bias`), k = |Psi(x)| + e and A = radius k + y_bound + |c|. The factors
     of g~ have a mean that differs by at most radius e from the right one, so the bias is at most
     k R(A) + k (f(A) - f(A - radius e)) + e f(A), where f is the majorant of l' and R the part of f beyond the limit.
+    The bound needs the power series of l', so A must be below its radius of convergence.
 
     Args:
         feature_map: estimator of the feature map, with `limit_counts` or without a limit.
@@ -74,6 +76,9 @@ def round_bias_bound(
         radius: largest norm of the hypothesis.
         squared_norm: |x|^2.
         y_bound: bound on |y| in regression; 0 in classification.
+
+    Raises:
+        ValueError: `length` is made by `GradientLength.for_sequence`, or A is not below the radius of convergence.
 
     Example:
         >>> import jaxonline as jo
@@ -84,10 +89,21 @@ def round_bias_bound(
         >>> round(round_bias_bound(feature_map, length, jo.losses.Squared(), radius=1.0, squared_norm=0.25), 4)
         0.0132
     """
+    if not isinstance(length.series, SeriesEstimator):
+        raise ArgumentError(
+            "length", "must be made by GradientLength.for_loss (got a sequence of polynomials); the bias of a sequence "
+            "is sequence.largest_bias",
+        )  # fmt: skip
     error = _feature_bias(feature_map, squared_norm)
     norm = _feature_norm(feature_map, squared_norm) + error
     centre = host_float("centre", length.series.centre)
     reach, change = radius * norm + y_bound + abs(centre), radius * error
+    limit = loss.radius(centre)
+    if reach >= limit:
+        raise ArgumentError(
+            "radius", f"must be so small that radius k + y_bound + |c| is below {limit:g}, the loss's radius of "
+            f"convergence (got the sum {reach:g} for the radius {radius:g})",
+        )  # fmt: skip
     beyond = loss.tail_bound(len(length.series.coefficients), reach, centre)
     largest = loss.majorant(reach, centre)
     moved = largest - loss.majorant(reach - change, centre) if change <= reach else 2.0 * largest

@@ -97,6 +97,8 @@ def test_unbounded_noise_is_an_error_that_says_what_to_do(law):
         largest_copies(np.eye(2), [0.0, 1.0], law)
     with pytest.raises(ArgumentError, match="label_noise: must be bounded"):
         largest_copies(np.eye(2), [0.0, 1.0], None, law)
+    with pytest.raises(ArgumentError, match=r"draws: must be the number of drawn coordinates if missed = 0.01"):
+        largest_copies(np.eye(2), [0.0, 1.0], law, missed=0.01)
 
 
 def test_bounds_for_exact_gradients_are_an_error():

@@ -187,7 +187,15 @@ def test_calibrated_rows_have_the_mean_and_the_covariance_of_best_predictions():
     np.testing.assert_allclose(calibrate_rows(X, 0.0), X, rtol=1e-9)
     w = regression_calibration(centred, y, SIGMA)
     np.testing.assert_allclose(w, corrected_score(centred, y, SIGMA).w, rtol=1e-9)
-    assert np.linalg.matrix_rank(calibrate_rows(X, 100.0) - X.mean(axis=0)) == 0  # nothing remains of the variance
+
+
+def test_noise_above_the_covariance_of_the_rows_is_an_error():
+    _, X, y = noisy_rows(200)
+    largest = np.linalg.eigvalsh(np.cov(X.T, ddof=0))[0]
+    np.testing.assert_allclose(np.linalg.matrix_rank(calibrate_rows(X, largest) - X.mean(axis=0)), 2)
+    for covariance in (1.001 * largest, 100.0):
+        with pytest.raises(ValueError, match=r"covariance: must be below the covariance of the rows.*eigenvalue -"):
+            regression_calibration(X, y, covariance)
 
 
 @pytest.mark.parametrize("degree", [1, 2])
@@ -305,7 +313,30 @@ def test_mc_simex_converges_to_the_extrapolant_of_the_flipped_mean(degree):
     assert abs(estimate.estimates[0, 0] - limit) > 0.08
 
 
+@pytest.mark.parametrize(
+    ("result", "problem"),
+    [
+        (None, "must return a vector, the estimate.*got None"),
+        (([1.0], 0.5), "must return a vector, the estimate"),
+        ("w", "must hold real numbers"),
+        ([[1.0]], "must have 1 dimension .*got shape"),
+        ([np.nan], "must be finite"),
+    ],
+)
+def test_bad_results_of_fit_are_errors_of_fit(result, problem):
+    X, y = np.ones((4, 1)), np.array([1.0, 1.0, 1.0, -1.0])
+    for method in (simex, mc_simex):
+        with pytest.raises((TypeError, ValueError), match=f"^fit: {problem}"):
+            method(X, y, 0.1, fit=lambda X, y: result)
+        results = iter([[1.0], [1.0, 2.0]])
+        with pytest.raises(ValueError, match=r"^fit: must return vectors of one length \(got the lengths 1 and 2"):
+            method(X, y, 0.1, fit=lambda X, y, results=results: next(results))
+
+
 def test_labels_without_a_minimum_raise_an_error():
+    for X in (np.eye(4)[:, :2] * 0 + [1.0, 0.0], np.ones((4, 2))):
+        with pytest.raises(ValueError, match=r"X: must have linearly independent columns \(got the rank 1 of 2"):
+            logistic_regression(X, [1.0, 1.0, 1.0, -1.0])
     with pytest.raises(ValueError, match=r"y: must be labels for which the loss has one minimum"):
         logistic_regression(np.array([[1.0], [2.0], [-1.0]]), [1.0, 1.0, -1.0])
     with pytest.raises(ValueError, match=r"y: must be labels"):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from bad_call_parts import EXP, GAUSS, LENGTH, MAP, X, Y
-from bad_calls import Row, check, count, grouped, number, option, positive, rows, thing
+from bad_calls import Row, check, count, grouped, number, option, positive, row, rows, thing
 
 from jaxonline import bounds, losses
 from jaxonline.feedback import noise
@@ -34,7 +34,8 @@ def bound_calls():
     yield from rows("bound", lambda b: bounds.with_high_probability(b, 4.0, 10, 0.1), TypeError, 80.0, None)
     yield from rows("noise", lambda law: bounds.largest_copies(X, Y, law), TypeError, 0.1, "uniform", noise.uniform)
     yield from number("missed", lambda p: bounds.largest_copies(X, Y, missed=p), -0.1, 1.0)
-    yield from count("draws", lambda n: bounds.largest_copies(X, Y, draws=n))
+    yield from count("draws", lambda n: bounds.largest_copies(X, Y, draws=n), optional=True)
+    yield row(lambda: bounds.largest_copies(X, Y, missed=0.1), ValueError, "draws: must be the number")
     yield from positive("eta", lambda eta: bound.inverse_sqrt_step(eta, [1]))
     yield from rows(
         "rounds", lambda at: bound.constant_step(0.1, at), (TypeError, ValueError), None, "a", [-1.0], [np.nan]

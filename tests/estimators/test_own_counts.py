@@ -1,6 +1,7 @@
 """Own distributions of the number of copies, and the distribution with a polynomial tail."""
 
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +12,7 @@ from scipy import special, stats
 import jaxonline as jo
 from jaxonline.estimators import DiscreteLomax, DotProductFeatureMap, Geometric, SeriesEstimator
 from jaxonline.estimators.series_moments import exact_second_moment, expected_queries
+from jaxonline.parameters.struct import static
 
 pytestmark = pytest.mark.fast_compile
 
@@ -76,6 +78,53 @@ def test_invalid_own_distributions_raise_errors():
         SeriesEstimator([1.0], 2.0)
     with pytest.raises(ValueError, match=r"\bexponent\b.*got 1"):
         DiscreteLomax(1.0)
+
+
+@jo.struct
+class Own:
+    """P(N = n) = total (1 - r) r^n, with a number that `sample` returns."""
+
+    total: float
+    r: float
+    draw: Any = static(default=1)
+
+    def sample(self, key):
+        return self.draw
+
+    def pmf(self, n):
+        return self.total * (1.0 - self.r) * jnp.power(self.r, n.astype(float))
+
+
+@pytest.mark.parametrize(
+    ("law", "problem"),
+    [
+        (Own(1 / 3, 0.5, 1), r"sum 1 \(got the sum 0.333333"),
+        (Own(1.1, 0.5, 1), r"sum 1 \(got the sum 1.1"),
+        (Own(math.nan, 0.5, 1), "probabilities of at least 0 .*at n = 0"),
+        (Own(-1.0, 0.5, 1), "probabilities of at least 0 .*at n = 0"),
+        (Own(1.0, 0.5, -1), "an integer of at least 0 .*got -1"),
+        (Own(1.0, 0.5, 1.5), "an integer of at least 0 .*got 1.5 of dtype float"),
+        (Own(1.0, 0.5, np.array([1, 2])), "an integer of at least 0 .*got shape"),
+    ],
+)
+def test_own_probabilities_and_draws_are_checked(law, problem):
+    for make in (
+        lambda: SeriesEstimator([0.0, 1.0], law),
+        lambda: DotProductFeatureMap(jo.kernels.ExponentialKernel(), law),
+        lambda: jo.estimators.limit_counts(law, 3),
+    ):
+        with pytest.raises(ValueError, match=rf"^law: must .*{problem}"):
+            make()
+
+
+def test_long_tails_are_no_errors():
+    """Half of the probability is beyond the table of 4,096 numbers; a traced number is not checked."""
+    assert SeriesEstimator([0.0, 1.0], Own(1.0, 0.5 ** (1 / 4096), 1)).law.distribution.draw == 1
+    jax.eval_shape(lambda total: SeriesEstimator([0.0, 1.0], Own(total, 0.5, 1)).law.pmf(jnp.int32(1)), 1 / 3)
+    known = jax.eval_shape(lambda y: y * SeriesEstimator([0.0, 1.0], OneOrFour(0.25, 0.25)).law.pmf(jnp.int32(4)), 1.0)
+    assert known.shape == ()
+    with pytest.raises(ValueError, match="an integer of at least 0"):
+        jax.eval_shape(lambda y: y * SeriesEstimator([0.0, 1.0], Own(1.0, 0.5, -1)).law.pmf(jnp.int32(4)), 1.0)
 
 
 def test_lomax_has_its_stated_probabilities_and_mean():

@@ -125,6 +125,21 @@ def test_learner_keeps_the_limit():
     assert not rounds.info.overflow.any()
 
 
+def test_bounds_of_a_round_need_a_series_within_its_radius():
+    """A sequence of polynomials has no such bound; the logistic loss has the radius of convergence pi."""
+    feature_map = DotProductFeatureMap(jo.kernels.Linear(), FiniteDistribution([0.0, 1.0]))
+    bound = jo.estimators.round_bias_bound  # also a name of the package
+    sequence = jo.estimators.chebyshev(lambda a: a.clip(-0.5, 0.5), 3, -1.0, 1.0)
+    polynomials = GradientLength.for_sequence(sequence, "regression", second_moment=0.3)
+    for loss in (Squared(), SmoothedAbsolute(1.0)):
+        with pytest.raises(ValueError, match=r"length: must be made by GradientLength.for_loss"):
+            bound(feature_map, polynomials, loss, 1.0, 0.25)
+    length = GradientLength.for_loss(Logistic(), Geometric(2.0), 1.0, max_copies=9)
+    assert math.isfinite(bound(feature_map, length, Logistic(), 3.1, 1.0))
+    with pytest.raises(ValueError, match=r"radius: .*radius of convergence \(got the sum 10 for the radius 10\)"):
+        bound(feature_map, length, Logistic(), 10.0, 1.0)
+
+
 def test_invalid_limits_raise_errors():
     with pytest.raises(ValueError, match=r"\bmax_copies\b.*got 0"):
         SeriesEstimator.for_loss(Exponential(), Geometric(2.0), 1.0, max_copies=0)

@@ -7,6 +7,7 @@ from jaxonline.comparators.measurement_error.noisy_rows import Fit, least_square
 from jaxonline.feedback.noise import Covariance
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import Matrix
 from jaxonline.parameters.validation import validate_arguments
 
@@ -16,12 +17,15 @@ from jaxonline.parameters.validation import validate_arguments
 def calibrate_rows(X: Matrix, covariance: Covariance) -> Float[np.ndarray, "n d"]:
     """Return the best linear predictions of the clean rows: m + (C - Sigma) C^-1 (x~ - m).
 
-    Here m and C are the mean and the covariance of the noisy rows. Negative eigenvalues of C - Sigma are set to 0. If
-    the instances and the noise are Gaussian, the prediction is E[x | x~]; in general E[x | x~] is not linear in x~.
+    Here m and C are the mean and the covariance of the noisy rows. If the instances and the noise are Gaussian,
+    the prediction is E[x | x~]; in general E[x | x~] is not linear in x~.
 
     Args:
         X: noisy rows.
         covariance: covariance of the noise of a row: a variance, a vector of variances, or a matrix.
+
+    Raises:
+        ValueError: C - Sigma has a negative eigenvalue, so Sigma is not the covariance of the noise of these rows.
 
     Example:
         >>> import numpy as np
@@ -32,8 +36,13 @@ def calibrate_rows(X: Matrix, covariance: Covariance) -> Float[np.ndarray, "n d"
     X = np.asarray(X, float)
     factor, centred = noise_factor(covariance, X.shape[1]), X - X.mean(axis=0)
     total = centred.T @ centred / len(X)
-    values, vectors = np.linalg.eigh(total - factor @ factor.T)
-    clean = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    clean = total - factor @ factor.T
+    least = np.linalg.eigvalsh(clean)[0]
+    if least < -1e-9 * np.trace(total):
+        raise ArgumentError(
+            "covariance", "must be below the covariance of the rows, since the rows contain the noise (got a "
+            f"difference with the eigenvalue {least:.3g}); check its units, or use more rows",
+        )  # fmt: skip
     return X.mean(axis=0) + centred @ np.linalg.pinv(total, hermitian=True) @ clean
 
 
@@ -55,7 +64,7 @@ def regression_calibration(
         fit: `fit(X, y)` returns the estimate of the model from clean rows; by default least squares.
 
     Raises:
-        ValueError: the shapes do not match, or an entry is not finite.
+        ValueError: the shapes do not match, an entry is not finite, or the covariance is not below that of the rows.
 
     Example:
         >>> import numpy as np

@@ -8,7 +8,7 @@ from annotated_types import Interval
 from jaxtyping import ArrayLike, Float
 from numpy.polynomial import polynomial
 
-from jaxonline.comparators.measurement_error.noisy_rows import Fit, least_squares, noise_factor
+from jaxonline.comparators.measurement_error.noisy_rows import Fit, checked_fit, least_squares, noise_factor
 from jaxonline.feedback.noise import Covariance
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
@@ -104,7 +104,8 @@ def simex(
         seed: seed of the added noise.
 
     Raises:
-        ValueError: the shapes do not match, or an entry is not finite.
+        ValueError: the shapes do not match, or an entry or an estimate is not finite.
+        TypeError: `fit` returns something other than a vector.
 
     Example:
         >>> import numpy as np
@@ -117,7 +118,7 @@ def simex(
         ([0.8], [0.97])
     """
     X, y = check.rows("X", X, "y", y)
-    rng, factor = resampling_generator(seed), noise_factor(covariance, X.shape[1])
+    rng, factor, fit = resampling_generator(seed), noise_factor(covariance, X.shape[1]), checked_fit(fit)
 
     def resample(level: float) -> np.ndarray:
         return fit(X + np.sqrt(level) * rng.standard_normal(X.shape) @ factor.T, y)

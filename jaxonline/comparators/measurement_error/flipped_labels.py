@@ -16,7 +16,7 @@ from jaxonline.comparators.measurement_error.extrapolation import (
     extrapolate_resamples,
     resampling_generator,
 )
-from jaxonline.comparators.measurement_error.noisy_rows import Fit
+from jaxonline.comparators.measurement_error.noisy_rows import Fit, checked_fit
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
@@ -43,8 +43,8 @@ def logistic_regression(
         flip_rate: probability q with which a label was flipped; 0 for plain logistic regression.
 
     Raises:
-        ValueError: a label is not +1 or -1, or the loss has no minimum, for example because a hyperplane separates the
-            labels.
+        ValueError: a label is not +1 or -1, columns of X are linearly dependent, or the loss has no minimum, for
+            example because a hyperplane separates the labels.
 
     Example:
         >>> import numpy as np
@@ -72,7 +72,15 @@ def logistic_regression(
         loss, np.zeros(X.shape[1]), jac=True, hess=hessian, method="trust-exact", options={"gtol": 1e-8, "maxiter": 200}
     )
     if not solution.success or np.linalg.eigvalsh(hessian(solution.x))[0] < 1e-8 * np.mean(X**2):
-        raise ArgumentError("y", "must be labels for which the loss has one minimum (got labels without); add rows")
+        if (rank := np.linalg.matrix_rank(X)) < X.shape[1]:
+            raise ArgumentError(
+                "X", f"must have linearly independent columns (got the rank {rank} of {X.shape[1]} columns); leave out "
+                "columns of zeros and combinations of other columns",
+            )  # fmt: skip
+        raise ArgumentError(
+            "y", "must be labels for which the loss has one minimum (got a loss that has none, for example because a "
+            "hyperplane separates the labels); add rows",
+        )  # fmt: skip
     return solution.x
 
 
@@ -104,7 +112,8 @@ def mc_simex(
         seed: seed of the added flips.
 
     Raises:
-        ValueError: a label is not +1 or -1, or the shapes do not match.
+        ValueError: a label is not +1 or -1, the shapes do not match, or an estimate is not finite.
+        TypeError: `fit` returns something other than a vector.
 
     Example:
         >>> import numpy as np
@@ -116,7 +125,7 @@ def mc_simex(
     """
     X, y = check.rows("X", X, "y", y)
     check.margin_labels("y", y)
-    rng = resampling_generator(seed)
+    rng, fit = resampling_generator(seed), checked_fit(fit)
 
     def resample(level: float) -> np.ndarray:
         flips = rng.uniform(size=len(y)) < (1 - (1 - 2 * flip_rate) ** level) / 2

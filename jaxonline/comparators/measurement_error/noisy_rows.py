@@ -9,11 +9,28 @@ from scipy import linalg
 
 from jaxonline.feedback.noise import Covariance, gaussian
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.types import Takes
 from jaxonline.parameters.validation import validate_arguments
 
 Fit = Annotated[Callable[[np.ndarray, np.ndarray], np.ndarray], Takes("(X, y)")]
+
+
+def checked_fit(fit: Fit) -> Fit:
+    """Return `fit` with a check of its results: vectors of finite numbers, all of the length of the first one."""
+    lengths: list[int] = []
+
+    def call(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+        w = fit(X, y)
+        if isinstance(w, tuple) or w is None:
+            raise ArgumentTypeError("fit", f"must return a vector, the estimate (got {check.quote(w)})")
+        w = check.vector("fit", w)
+        lengths.append(len(w))
+        if len(w) != lengths[0]:
+            raise ArgumentError("fit", f"must return vectors of one length (got the lengths {lengths[0]} and {len(w)})")
+        return w
+
+    return call
 
 
 @validate_arguments

@@ -110,7 +110,9 @@ def plot_result(
         if two:
             same = "the same, with bounds" if is_logarithmic(result.rounds) else "the same on logarithmic axes"
             panels[1].set_title(same, fontsize=10)
-            panels[1].legend(handles=[curves.bound], frameon=False, fontsize=9)
+            noted = "\n" in curves.bound.get_label()  # long text would cross the curves
+            place: dict[str, Any] = {"loc": "outside lower center"} if noted else {}
+            (figure if noted else panels[1]).legend(handles=[curves.bound], frameon=False, fontsize=9, **place)
         if title:
             figure.suptitle(escape_figure(title))
     for axes in panels if paper else ():
@@ -177,7 +179,7 @@ class Curves:
         if guides:
             if bounds:
                 unmet = unmet_assumptions(bounds, self.result.meta.get("oblivious"))
-                label = "\n".join([BOUND_LABEL, *(textwrap.fill(escape_figure(sentence), 40) for sentence in unmet)])
+                label = "\n".join([BOUND_LABEL, *(textwrap.fill(escape_figure(sentence), 130) for sentence in unmet)])
                 look = {"color": "0.4", "ls": (0, (7, 2.5)), "lw": 0.7 * self.sizes.line, "label": label}
                 (self.bound,) = axes.plot([], [], **look)
             _slope_guides(axes, rounds, mean, self.sizes)

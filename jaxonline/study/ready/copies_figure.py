@@ -18,6 +18,7 @@ def plot_copies(linear: list[dict[str, Any]], kernel: list[dict[str, Any]]) -> "
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(12.5, 4.4), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.12)  # type: ignore[union-attr]
     variance, risk, algorithm = figure.subplots(1, 3)
     names = list(dict.fromkeys(row["estimator"] for row in linear))
     noises = list(dict.fromkeys(row["noise_variance"] for row in linear))

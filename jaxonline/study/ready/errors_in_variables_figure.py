@@ -14,17 +14,21 @@ if TYPE_CHECKING:
 def plot_errors(rows: Sequence[Mapping[str, Any]], n_runs: int) -> "Figure":
     """Draw the RMSE (dots) and the bias (circles) of the estimates of w; online learners have another colour.
 
-    Panels of regression problems share the labels on the left. Those of flipped labels are on the right.
+    The panels have two rows. Regression problems in a row share the labels on the left. Those of flipped labels are on
+    the right.
     """
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     problems = list(dict.fromkeys(row["problem"] for row in rows))
     methods = {problem: [row["method"] for row in rows if row["problem"] == problem] for problem in problems}
-    shared = max(methods.values(), key=len)
-    figure = Figure(figsize=(2.2 * len(problems) + 4.0, 5.6), layout="constrained")
-    panels = figure.subplots(1, len(problems), squeeze=False)[0]
-    for i, (axes, problem) in enumerate(zip(panels, problems, strict=True)):
+    shared, n_columns = max(methods.values(), key=len), (len(problems) + 1) // 2
+    figure = Figure(figsize=(2.4 * n_columns + 5.2, 9.0), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.1, h_pad=0.1)  # type: ignore[union-attr]
+    panels = figure.subplots(2, n_columns, squeeze=False).ravel()
+    for axes in panels[len(problems) :]:
+        axes.set_axis_off()
+    for i, (axes, problem) in enumerate(zip(panels, problems, strict=False)):
         names = shared if set(methods[problem]) <= set(shared) else methods[problem]
         _panel(axes, names, [row for row in rows if row["problem"] == problem])
         style_axes(axes, "relative to |w|", "", problem)
@@ -33,7 +37,8 @@ def plot_errors(rows: Sequence[Mapping[str, Any]], n_runs: int) -> "Figure":
         axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0) if high < 200 * low else (1.0,)))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: format_tick(value)))
         axes.xaxis.set_minor_locator(NullLocator())
-        axes.set_yticks(range(len(names)), names if i == 0 or names is not shared else [""] * len(names), fontsize=9)
+        labelled = i % n_columns == 0 or names is not shared
+        axes.set_yticks(range(len(names)), names if labelled else [""] * len(names), fontsize=10)
         axes.tick_params(axis="y", length=0)
         if names is not shared:
             axes.yaxis.tick_right()

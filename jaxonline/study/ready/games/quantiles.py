@@ -168,5 +168,5 @@ def plot_tails(result: Result, rivals: Mapping[str, Rival]) -> "Figure":
     set_log_scales(axes)
     axes.set_xlim(left=0.2)
     style_axes(axes, "regret / bound on the expected regret", "share of runs with at least this regret")
-    axes.legend(facecolor="white", framealpha=1.0, edgecolor="none", fontsize=9, loc="lower left")
+    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)  # elsewhere it would hide curves
     return figure
