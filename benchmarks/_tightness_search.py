@@ -31,6 +31,7 @@ class Case(NamedTuple):
         runs: runs of a candidate during the search; 1 if no random numbers are drawn.
         delta: of a bound that fails with probability delta: the fraction is the quantile 1 - delta over runs.
         covered: whether the theorem covers this game.
+        first: a known candidate, one of the starts.
     """
 
     bound: str
@@ -43,6 +44,7 @@ class Case(NamedTuple):
     runs: int = 1
     delta: float | None = None
     covered: bool = True
+    first: np.ndarray | None = None
 
     @property
     def size(self) -> int:
@@ -135,6 +137,8 @@ def _search(evaluation: Evaluation, rng: np.random.Generator, seed: int, steps: 
     for step in range(STARTS + steps):
         make = _start if step < STARTS else _changed
         candidates = np.stack([make(evaluation.case, rng, best) for _ in range(evaluation.width)])
+        if step == 0 and evaluation.case.first is not None:
+            candidates[0] = evaluation.case.first
         scores = evaluation.scores(candidates, seed)
         if scores.max() > score:
             best, score = candidates[scores.argmax()], float(scores.max())

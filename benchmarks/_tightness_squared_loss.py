@@ -162,7 +162,8 @@ def reacting_labels(in_any_environment: bool) -> Case:
 
     game = f"d = 1, Gaussian noise, labels that react to the sign of the prediction, T = {LONG}"
     name = "two_copies, in_any_environment" if in_any_environment else "two_copies"
-    return Case(name, game, (LONG, 3), settings, play, ratios, 2, RUNS, covered=in_any_environment)
+    opposite = np.concatenate([np.tile([1.0, 0.0, 1.0], LONG), [1.0, 0.8]])  # OppositeLabels, Y = 100, variance 0.8
+    return Case(name, game, (LONG, 3), settings, play, ratios, 2, RUNS, covered=in_any_environment, first=opposite)
 
 
 def two_copies_with_reacting_labels() -> Case:

@@ -2,10 +2,11 @@
 
     python -m benchmarks.tightness [NAME ...] [--restarts N] [--seed S] [--json FILE]
 
-For each bound its learner plays, with the prescribed step size, against the worst environment that a search with random
-restarts finds in a small game. The table shows the largest fraction regret / bound. Where random numbers are drawn, it
-is the mean (or, for a bound that fails with probability delta, the quantile 1 - delta) over runs with fresh seeds. A
-search finds a lower limit of the largest fraction. A fraction above 1 in a game that the theorem covers is an error.
+For the bounds of `CASES` the learner plays, with the prescribed step size, against the worst environment that a search
+with random restarts finds in a small game. The table shows the largest fraction regret / bound. Where random numbers
+are drawn, it is the mean (or, for a bound that fails with probability delta, the quantile 1 - delta) over runs with
+fresh seeds. A search finds a lower limit of the largest fraction. A fraction above 1 in a game that the theorem covers
+is an error.
 """
 
 import argparse

@@ -20,12 +20,18 @@ from jaxonline.claims.report import as_text
 DOCS = Path(__file__).resolve().parents[1]
 # the studies of the gallery that belong to a paper
 STUDIES = {
-    "A": ("noisy-kernels", "noisy-generalisation", "copies", "impossibility", "variance"),
-    "B": ("quickstart", "gaussian-noise", "radial-kernels"),
+    "A": (
+        "noisy-kernels", "noisy-generalisation", "copies", "impossibility", "variance", "adaptive", "quantiles",
+        "errors-in-variables",
+    ),
+    "B": (
+        "quickstart", "gaussian-noise", "radial-kernels", "copies", "noisy-generalisation", "adaptive", "quantiles",
+        "errors-in-variables",
+    ),
     "C": ("attributes", "attributes-protocol", "attribute-targets"),
     "D": ("multikernel", "multikernel-rates"),
     "E": ("mistakes", "experts", "perceptron", "bandits"),
-}
+}  # fmt: skip
 
 
 def pages() -> dict[str, str]:

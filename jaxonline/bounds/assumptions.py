@@ -91,9 +91,14 @@ def assumes(
 
 
 def with_assumptions(bound: Any, assumptions: Assumptions) -> Any:
-    """Return a bound, a record or numbers, with its assumptions; whole numbers of mistakes stay as they are."""
+    """Return a bound, a record or numbers, with its assumptions; whole numbers of mistakes stay as they are.
+
+    The number `value` of a record has the assumptions, too.
+    """
     if isinstance(bound, tuple):  # a record of this package
-        return bound._replace(assumptions=assumptions)  # type: ignore[attr-defined]
+        numbers = {"value": bound.value} if "value" in bound._fields else {}  # type: ignore[attr-defined]
+        numbers = {name: with_assumptions(number, assumptions) for name, number in numbers.items()}
+        return bound._replace(assumptions=assumptions, **numbers)  # type: ignore[attr-defined]
     if isinstance(bound, int):
         return bound
     result = BoundNumber(bound) if isinstance(bound, float) else np.asarray(bound).view(BoundArray)

@@ -63,7 +63,7 @@ class StronglyConvexBound(NamedTuple):
         if self.assumptions.environment == ANY:
             return self
         value = self.value + self.norm * math.sqrt(self.G * n_rounds)
-        return self._replace(value=value, assumptions=self.assumptions._replace(environment=ANY))
+        return with_assumptions(self._replace(value=value), self.assumptions._replace(environment=ANY))
 
     @validate_arguments
     def value_for_regularizer(

@@ -49,7 +49,8 @@ class RateBound(NamedTuple):
     @property
     def value(self) -> float:
         """Regret bound at the horizon."""
-        return self.information / self.eta + self.eta * self.variance * self.n_rounds
+        bound = self.information / self.eta + self.eta * self.variance * self.n_rounds
+        return with_assumptions(bound, self.assumptions)
 
     @validate_arguments
     def at_rounds(self, rounds: Annotated[Numbers, Ge(0)]) -> Float[np.ndarray, "..."]:

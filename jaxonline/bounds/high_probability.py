@@ -44,7 +44,8 @@ class HighProbabilityBound(NamedTuple):
     @property
     def value(self) -> float:
         """Regret bound at the horizon for the step size of the theorem."""
-        return float(self.constant_step(self.expected.step_size, self.n_rounds))
+        bound = float(self.constant_step(self.expected.step_size, self.n_rounds))
+        return with_assumptions(bound, self.assumptions)
 
     def in_any_environment(self) -> "HighProbabilityBound":
         """Return the bound for environments that react to the moves, whose best predictor depends on the noise.

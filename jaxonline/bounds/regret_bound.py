@@ -45,17 +45,22 @@ class RegretBound(NamedTuple):
     def in_any_environment(self) -> "RegretBound":
         """Return the bound on the regret in hindsight if the environment may react to the moves: twice the value.
 
-        It corrects paper A, Theorem 1 (erratum E21), and paper B, Theorems 1 and 2 (E37), whose proofs fix the
-        comparator u. Proof: let g~ be the estimates of the gradients g, and w_1 the first hypothesis. The sum of <g,
-        w_t - u> is that of <g~, w_t - u> plus that of <g - g~, w_t - u>. The first sum satisfies the theorem for every
-        u, also one that depends on the noise. The mean of <g - g~, w_t - w_1> is 0, as w_t depends on earlier noise
-        only. The mean of <sum of (g~ - g), u - w_1> is at most radius times the root of the sum of E|g~ - g|^2, which
-        is at most radius sqrt(G T), since the differences are uncorrelated.
+        It corrects paper A, Theorem 1 (erratum E21), and paper B, Theorem 1 and the bound with the corrected G of
+        Theorem 2 (E37), whose proofs fix the comparator u.
+
+        Proof: let g~ be the estimates of the gradients g, and w_1 the first hypothesis. The sum of <g, w_t - u> is that
+        of <g~, w_t - u> plus that of <g - g~, w_t - u>. The first sum satisfies the theorem for every u, also one that
+        depends on the noise. The mean of <g - g~, w_t - w_1> is 0, as w_t depends on earlier noise only. The mean of
+        <sum of (g~ - g), u - w_1> is at most radius times the root of the sum of E|g~ - g|^2, which is at most radius
+        sqrt(G T), since the differences are uncorrelated.
+
+        With a surrogate kernel the hypotheses are in another Hilbert space than the clean features. The proof holds
+        there, if g is the mean of the estimate g~ psi^(x~), given the past.
         """
         if self.assumptions.environment == ANY:
             return self
-        assumptions = self.assumptions._replace(environment=ANY)
-        return self._replace(value=2 * self.value, assumptions=assumptions, noise_cost=self.radius * math.sqrt(self.G))
+        corrected = self._replace(value=2 * self.value, noise_cost=self.radius * math.sqrt(self.G))
+        return with_assumptions(corrected, self.assumptions._replace(environment=ANY))
 
     @validate_arguments
     def constant_step(self, step_size: PositiveFloat, rounds: Annotated[Numbers, Ge(0)]) -> Float[np.ndarray, "..."]:
@@ -84,8 +89,8 @@ class RegretBound(NamedTuple):
 def gradient_descent(radius: PositiveFloat, G: PositiveFloat, n_rounds: Rounds) -> RegretBound:
     """Regret bound of projected gradient descent with E|g|^2 <= G: radius sqrt(G T), with step size radius / sqrt(G T).
 
-    The bound holds for convex losses and any comparator in the ball: Zinkevich (2003); paper A, Lemma 3; paper B, Lemma
-    3.
+    The bound holds for convex losses and any comparator in the ball: Zinkevich (2003); paper A, Theorem 4; paper B,
+    Lemma 3.
 
     Args:
         radius: radius of the ball of hypotheses and comparators; its centre is the first hypothesis.

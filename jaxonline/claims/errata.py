@@ -269,17 +269,21 @@ ERRATA: tuple[Erratum, ...] = (
         "E[y~]^2 <= B_y^2; E|x~|^2 <= B; 2 |Sigma| <= s^2; w_t = P(w_t - eta v_t); |sum of Psi(z_i) over a_i < 0|^2; "
         "in the proof of Theorem 1 (<w_t, u> - y_t)^2; the integral of k^_u",
         "E[y~^2]; B^2; 2 |Sigma| < s^2; w_(t+1); a_i Psi(z_i); (<u, x_t> - y_t)^2; of k^_u mu(u)",
-        "Read as (E y~)^2, B_y = 0 would allow any noise of the labels 0",
+        "Read as (E y~)^2, B_y = 0 would allow any noise of the labels 0. These are slips of notation, and the proofs "
+        "use the right forms, so that no claim compares numbers",
     ),
     Erratum(
-        37, "B", "Theorem 1 and Theorem 2",
+        37, "B", "Theorem 1",
         "the expected regret is at most B_w sqrt(G T) for every adversary, with the minimum over w inside the "
         "expectation",
         "as in E21 for instances and labels that do not depend on the noise, or with the minimum outside; otherwise "
         "2 B_w sqrt(G T)",
         "Two copies of x = 0.3 with Gaussian noise of variance 1, y_t = -40 sgn(w_t), T = 400: the regret is 2020, the "
-        "bound 1671, or 1714 after E10. Theorems 3 and 5 compare with a fixed u and hold if x_t does not depend on the "
-        "noise",
+        "bound 1671, or 1714 after E10. The proof of Theorem 2 has the same gap, but no "
+        "violation of its printed (G + 1)/2 B_w sqrt(T), or of B_w sqrt(G T) in the remark after it, is known, as the "
+        "printed G is about twice as large as necessary (E11). With the smaller G = 4 (B_w B + B_y)^2 B^2 one copy 0.2 "
+        "+- 1, y_t = -200 sgn(w_t) and T = 2000 give 1.21 times B_w sqrt(G T). Theorems 3 and 5 compare with a "
+        "fixed u and hold if x_t does not depend on the noise",
     ),
     Erratum(
         38, "A", "Theorem 5, Appendix F",

@@ -165,13 +165,20 @@ def _one_flipped_label(form: str, options: SamplingOptions) -> Verification:
 
 
 @claim(
-    "length of the gradient, exponential loss, a flipped label for each factor and one more",
+    "length of the gradient, exponential loss, noisy labels",
     "A, Subroutine 1",
+    erratum=22,
     cost="exact",
-    improved="unbiased",
+    printed="biased",
+    corrected="unbiased",
 )
 def _flipped_labels(form: str, options: SamplingOptions) -> Verification:
-    """The same mean from n + 1 labels, if a label has any mean y (here -1); the sum is over the number of flips."""
+    """The same mean from n + 1 labels, if a label has any mean y (here -1); the sum is over the number of flips.
+
+    Printed: one label in all factors, whose mean is 3.50.
+    """
+    if form == "printed":
+        return unbiased(None, math.exp(float(W @ X)), support=_one_label_in_all_factors())
     estimator, pmf = _exponential_length()
     n, flips, outer = (part.ravel() for part in np.indices((len(pmf), len(pmf), 2)))
     n, flips, outer = n[flips <= n], flips[flips <= n], outer[flips <= n]  # of n labels, and of the one more
@@ -180,6 +187,15 @@ def _flipped_labels(form: str, options: SamplingOptions) -> Verification:
     values = _combine(estimator, n, np.where(is_flipped, *FLIPPED_LABELS[::-1]))
     support = [*zip(probability, values, strict=True), (1 - pmf.sum(), 0.0)]
     return unbiased(None, math.exp(float(W @ X)), support=support)
+
+
+def _one_label_in_all_factors() -> list[tuple[float, float]]:
+    estimator, pmf = _exponential_length()
+    n, support = np.arange(len(pmf)), [(1 - pmf.sum(), 0.0)]
+    for y, probability in zip(FLIPPED_LABELS, (1 - FLIP_RATE, FLIP_RATE), strict=True):
+        values = _combine(estimator, n, np.full((len(pmf), len(pmf) + 1), y))
+        support += zip(probability * pmf, values, strict=True)
+    return support
 
 
 FLIP_RATE = 0.2

@@ -30,9 +30,9 @@ rows of `jaxonline verify --json` contain.
 ## The errata
 
 Misprints, and statements that do not hold. E17 concerns a table, not an estimator, and has no row above: `jaxonline
-reproduce multikernel` prints that table as published and corrected. E22, on a construction that the paper leaves out,
-and the small misprints E35 and E36 have no rows either. The others have rows, printed and corrected. The printed
-formulas, as functions, are in [the modules printed_\\*](../jaxonline/claims).
+reproduce multikernel` prints that table as published and corrected. E35 and E36 have no rows either, as they are slips
+of notation. The others have rows, printed and corrected. The printed formulas, as functions, are in
+[the modules printed_\\*](../jaxonline/claims).
 
 {errata}"""
 

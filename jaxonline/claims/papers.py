@@ -151,8 +151,7 @@ PLACES: dict[str, list[Place]] = {
         Place("Eq. 7, Eq. 8, Eq. 9, Eq. 10", "the sum of <z_t, w_t - w*>, and the regret", "bounds.aer_regret"),
         Place("footnote 4", "the bound for instances with a short |x|_2", "bounds.aer_regret"),
         Place("remark after Theorem 2", "AER and Lasso need as many attributes if w* is dense",
-              "study.ready.attribute_targets",
-              reason="the paper compares upper bounds without constants; the study measures numbers of attributes"),
+              "study.ready.attribute_targets"),
         Place("section 2.3, Theorem 3, Eq. 11, Eq. 12, Eq. 13", "lower bound on the number of examples",
               "bounds.hidden_attribute_examples environments.HiddenAttribute "
               "study.ready.attributes_theory.hidden_attribute"),

@@ -37,6 +37,7 @@ TOPICS = (
     "combined_kernels",
     "lengths",
     "finite_smoothness",
+    "reacting",
     "regret",
     "one_copy",
     "remarks",

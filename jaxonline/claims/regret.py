@@ -1,105 +1,18 @@
-"""Claims on the regret theorems of papers A and B: adversaries that react, independence, and sets of hypotheses."""
+"""Claims on the regret theorems of papers A and B: high probability, independence, and sets of hypotheses."""
 
-import functools
 import math
-from collections.abc import Callable
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from scipy import special
 
 from jaxonline.bounds import largest_estimate, two_copies, with_high_probability
-from jaxonline.claims.printed_bounds import printed_two_copies
-from jaxonline.claims.printed_proofs import printed_unbiased_steps
 from jaxonline.claims.registry import SamplingOptions, claim
 from jaxonline.environments import unavoidable_regret
-from jaxonline.estimators.gradients import squared_loss_gradient
 from jaxonline.losses import Squared
 from jaxonline.verify.bias import unbiased
-from jaxonline.verify.moments import bound, second_moment
+from jaxonline.verify.moments import bound
 from jaxonline.verify.result import Verification
-
-X, ROUNDS = 0.2, 1000  # one instance x with Gaussian noise of variance 1
-G = X**2 + 1  # B_g B_Psi: g~ = -y for the linear loss -y <w, x>, and Psi~ is a copy
-TWO_COPIES = {"radius": 1.0, "x_bound": math.sqrt(1.09), "y_bound": 40.0, "n_rounds": 400}
-
-
-def root_of_regret(reacts: bool, key: jax.Array) -> jax.Array:
-    """The root of the regret of gradient descent on the linear loss, in one run.
-
-    The label is 1, or -sgn(w_t) if the adversary reacts. The predictor -w, or w, is as good as w for the reversed
-    labels, so that the best |w| <= 1 loses -|sum of labels| x, and the regret is never negative.
-    """
-    step = 1 / math.sqrt(G * ROUNDS)
-
-    def play(w, noise):
-        y = jnp.where(w < 0, 1.0, -1.0).astype(w.dtype) if reacts else jnp.ones_like(w)
-        return jnp.clip(w + step * y * (X + noise), -1, 1), (y, -y * w * X)
-
-    zero = jnp.zeros((), jnp.float32)
-    _, (labels, losses) = jax.lax.scan(play, zero, jax.random.normal(key, (ROUNDS,), jnp.float32))
-    return jnp.sqrt(jnp.maximum(jnp.sum(losses) + jnp.abs(jnp.sum(labels)) * X, 0))
-
-
-def _regret(reacts: bool, limit: float, options: SamplingOptions) -> Verification:
-    sampler = jax.tree_util.Partial(functools.partial(root_of_regret, reacts))
-    return _moment_of_root(sampler, limit, options)
-
-
-def _moment_of_root(sampler: Callable[[jax.Array], jax.Array], limit: float, options: SamplingOptions) -> Verification:
-    """E regret against a bound, as the second moment of its root."""
-    return second_moment(sampler, limit, kurtosis=4.0, width=2048, max_samples=1 << 15, **options.sampling())
-
-
-@claim(
-    "regret if labels contradict the predictions",
-    "A, Theorem 4",
-    erratum=21,
-    printed="violated",
-    corrected="respected",
-)
-def _adaptive(form: str, options: SamplingOptions) -> Verification:
-    """The regret is 1.26 times the printed bound; twice the printed bound is right.
-
-    Proof: the regret is at most the sum of <w_t - w, g_t>, with the gradients g_t and the best w, which depends on the
-    noise. Replace g_t by its estimate g~_t: the sum is then at most sqrt(B_w G T) on average, as in the paper, since
-    this holds for every w in each run. The error is the sum of <w_t, g_t - g~_t>, of mean 0, and of <w, g~_t - g_t>, at
-    most sqrt(B_w) |sum of g~_t - g_t|. As the differences are uncorrelated, this is at most sqrt(B_w G T) on average.
-    """
-    theorem = printed_unbiased_steps(1.0, G, 1.0, ROUNDS)
-    return _regret(True, theorem if form == "printed" else 2 * theorem, options)
-
-
-def root_of_squared_regret(key: jax.Array) -> jax.Array:
-    """The root of the regret of gradient descent on two copies of x = 0.3 for the labels -40 sgn(w_t), in one run."""
-    x, label = jnp.float32(0.3), jnp.float32(40.0)
-    step = two_copies(**TWO_COPIES).step_size
-
-    def play(w, noise):
-        y = jnp.where(w < 0, label, -label)
-        gradient = squared_loss_gradient(w, x + noise[0], y, x + noise[1])
-        return jnp.clip(w - step * gradient, -1, 1), (y, (w * x) ** 2 - 2 * w * x * y)
-
-    noise = jax.random.normal(key, (TWO_COPIES["n_rounds"], 2, 1), jnp.float32)
-    _, (labels, losses) = jax.lax.scan(play, jnp.zeros(1, jnp.float32), noise)
-    total = jnp.sum(labels)
-    best = jnp.clip(total / (TWO_COPIES["n_rounds"] * x), -1, 1)
-    least = TWO_COPIES["n_rounds"] * (best * x) ** 2 - 2 * best * x * total  # both without the sum of y^2
-    return jnp.sqrt(jnp.maximum(jnp.sum(losses) - least, 0))
-
-
-@claim(
-    "regret of two copies if labels contradict the predictions",
-    "B, Theorem 1",
-    erratum=37,
-    printed="violated",
-    corrected="respected",
-)
-def _adaptive_two_copies(form: str, options: SamplingOptions) -> Verification:
-    """2020 against 1671 as printed, 1714 with E10, and twice that, as for E21."""
-    limit = printed_two_copies(**TWO_COPIES).value if form == "printed" else 2 * two_copies(**TWO_COPIES).value
-    return _moment_of_root(root_of_squared_regret, limit, options)
 
 
 def largest_exponential_moment(n_rounds: int = 12, factor: float = 1.0) -> float:
@@ -130,11 +43,6 @@ def largest_exponential_moment(n_rounds: int = 12, factor: float = 1.0) -> float
 def _high_probability(form: str, options: SamplingOptions) -> Verification:
     """Paper B mentions Azuma's inequality; `bounds.with_high_probability` has the bound and its proof."""
     return bound(largest_exponential_moment(), 1.0)
-
-
-@claim("regret if labels are fixed in advance", "A, Theorem 4", printed="respected")
-def _oblivious(form: str, options: SamplingOptions) -> Verification:
-    return _regret(False, printed_unbiased_steps(1.0, G, 1.0, ROUNDS), options)
 
 
 @claim(

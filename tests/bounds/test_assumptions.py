@@ -40,6 +40,7 @@ def test_bounds_in_any_environment_add_the_cost_of_a_dependent_comparator():
     assert corrected.value == 2 * PRINTED.value
     assert corrected.assumptions.environment == "any"
     assert corrected.in_any_environment() is corrected
+    assert corrected.value.assumptions == corrected.assumptions
     np.testing.assert_allclose(corrected.constant_step(corrected.step_size, T), corrected.value)
     added = corrected.inverse_sqrt_step(0.1, [4, 9]) - PRINTED.inverse_sqrt_step(0.1, [4, 9])
     np.testing.assert_allclose(added, np.sqrt(PRINTED.G) * np.array([2, 3]))
@@ -52,6 +53,11 @@ def test_bounds_in_any_environment_add_the_cost_of_a_dependent_comparator():
 def test_violated_assumptions_are_sentences_with_the_names_of_learners():
     given = {"a": PRINTED, "b": bounds.ucb1([0.0, 0.5], 10), "c": 3.0, "d": PRINTED.in_any_environment(), "e": PRINTED}
     assert unmet_assumptions(given, True) == unmet_assumptions(given, None) == []
+    numbers = {"x": PRINTED.value, "z": PRINTED.in_any_environment().value}
+    assert [sentence[:2] for sentence in unmet_assumptions(numbers, False)] == ["x:"]
+    likely = bounds.with_high_probability(PRINTED, 100.0, T, 0.1)
+    for bound in (bounds.aer_regret(10, 4, 1.0, 0.5, 1000), bounds.label_efficient(2, 32, 16), likely):
+        assert bound.value.assumptions == bound.assumptions
     first, second = unmet_assumptions(given, False)
     assert first.startswith("a, e: the bound assumes an oblivious environment")
     assert second.startswith("b: the bound assumes a stochastic environment")

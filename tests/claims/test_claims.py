@@ -44,7 +44,7 @@ def exact():
     return run_claims(cost="exact", mesh=ONE)
 
 
-@pytest.mark.parametrize("number", [one.number for one in ERRATA if one.number not in (17, 22, 35, 36, 45, 52)])
+@pytest.mark.parametrize("number", [one.number for one in ERRATA if one.number not in (17, 35, 36, 45, 52)])
 def test_every_erratum_has_a_claim_that_only_holds_corrected(number):
     """E17, on Table 2 of paper D as a whole, is shown by reproducing the table; E35, E36, E45 and E52 are slips of
     the pen."""
@@ -77,7 +77,7 @@ def test_exact_claims_have_the_expected_verdict(exact):
     assert [(row.claim.name, row.claim.form, row.notes) for row in exact if not row.as_expected] == []
     assert len(exact) == len(select(cost="exact")) > 30
     assert {row.verification.method for row in exact} == {"enumeration", "computation"}
-    assert {row.claim.erratum for row in exact} >= {2, 4, 8, 11, 12, 13, 14, 15, 16, 18, 19, 20, 23, 24, *range(25, 35)}
+    assert {row.claim.erratum for row in exact} >= {2, 4, 8, *range(11, 17), 18, 19, 20, *range(22, 35)}
     assert {row.claim.erratum for row in exact} >= {*range(40, 45), *range(46, 52)}
 
 
@@ -296,7 +296,7 @@ def test_one_noisy_label_for_all_factors_is_biased(monkeypatch):
     ("pattern", "wrong", "mean"),
     [
         ("*one flipped label", lambda y: 0.6 * y, 0.8 * math.exp(0.6) - 0.2 * math.exp(-0.6)),  # not divided by 1 - 2q
-        ("*flipped label for each factor*", lambda y: 0.0 * y + y[0], 0.8 * math.exp(1.0) / 0.6 - 0.2 / 0.6 / math.e),
+        ("(E22)*corrected", lambda y: 0.0 * y + y[0], 0.8 * math.exp(1.0) / 0.6 - 0.2 / 0.6 / math.e),
     ],
 )
 def test_labels_that_are_biased_or_repeated_are_detected(monkeypatch, pattern, wrong, mean):
