@@ -13,6 +13,7 @@ from registry import LEARNERS
 import jaxonline as jo
 from jaxonline.claims.errata import PAPERS
 from jaxonline.claims.references import KEYS_BY_LETTER, METHODS, entries
+from jaxonline.engines import kernel_competitors
 from jaxonline.results import Standings
 
 ROOMS = ("learners", "estimators", "kernels", "environments", "bounds", "comparators")
@@ -43,7 +44,8 @@ def parse_entry(entry: str) -> tuple[str, str, dict[str, str]]:
 def find_method(name: str):
     """Return the class or function of a method."""
     name = {"law=l2": "AttributeGradient"}.get(name, name)
-    return next(getattr(getattr(jo, room), name) for room in ROOMS if hasattr(getattr(jo, room), name))
+    places = [*(getattr(jo, room) for room in ROOMS), kernel_competitors]
+    return next(getattr(place, name) for place in places if hasattr(place, name))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

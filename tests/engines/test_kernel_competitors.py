@@ -46,6 +46,7 @@ def test_exact_kernel_ridge_equals_scikit_learn_fitted_on_the_rounds_before():
         exact_forecasts(np.zeros((10_001, 1)), np.zeros(10_001))
 
 
+@pytest.mark.long
 def test_nystroem_with_all_landmarks_is_the_exact_kernel_and_scikit_learn_has_the_same_features():
     from sklearn.kernel_approximation import Nystroem
 

@@ -42,6 +42,7 @@ def rounds():
     return [draw_rounds(game, 12_000) for game in indistinguishable_games(GROUPS, LABELS)]
 
 
+@pytest.mark.long
 def test_one_copy_has_the_same_distribution_in_both_games_and_two_have_not(rounds):
     """Label and copy: the same six values bit for bit, each with probability 1/6 (chi-square, false alarm 1e-6 each;
     the mutant with a share of 1/5 for one value is caught). Two copies: equal without noise, and with noise one time

@@ -60,6 +60,7 @@ def _subsets(d, k):
     return [(*head, last) for last in range(d) for head in _subsets(last, k - 1)]
 
 
+@pytest.mark.long
 def test_perceptron_is_below_its_bound_but_above_that_of_winnow():
     """Two of 100 attributes: in every run the perceptron makes more mistakes than Winnow may make."""
     d = 100

@@ -48,6 +48,7 @@ def test_mean_and_second_moment_match_enumeration(kind, x64):
     assert abs(first - sign * huber(mean)) > 1e-3, "the bias of Q_5"
 
 
+@pytest.mark.long
 def test_estimate_from_equals_estimate_given(both_precisions):
     """Given copies instead of drawn ones, also when fewer or more copies are given than polynomials."""
     estimator = GradientLength.for_sequence(chebyshev(huber, 4, -1.0, 2.0), "regression", 0.5).series
@@ -79,6 +80,7 @@ def learner(length, n_rounds, eta=0.1):
     return jo.learners.NoisyKernel(LINEAR, length, jo.InverseSqrt(eta), 1.0, storage)
 
 
+@pytest.mark.long
 def test_algorithm_1_with_polynomials_of_a_series_equals_algorithm_1_with_the_series():
     """2 a of the squared loss as Q_0 = 0, Q_1 = 2 a, with the same distribution of N: the same predictions."""
     law = FiniteDistribution([0.25, 0.75])

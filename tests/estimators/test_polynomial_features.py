@@ -21,7 +21,9 @@ def test_features_have_the_kernel_as_inner_product(kernel, x64):
     assert features(X).shape == (features.size,)
 
 
-@pytest.mark.parametrize("covariance", [MATRIX, np.array([0.3, 0.8])], ids=["matrix", "variances"])
+@pytest.mark.parametrize(
+    "covariance", [pytest.param(MATRIX, marks=pytest.mark.long), np.array([0.3, 0.8])], ids=["matrix", "variances"]
+)
 def test_the_mean_of_the_features_is_the_feature_of_the_instance(covariance, x64):
     """By Gauss-Hermite quadrature, which is exact for polynomials: to 1e-11. Without a correction there is a bias."""
     matrix = covariance if covariance.ndim == 2 else np.diag(covariance)

@@ -19,6 +19,7 @@ def opened(feedback, key):
     return feedback.open(key, jnp.int32(1), jnp.asarray(X, jnp.float32), jnp.float32(Y), jnp.float32(0.0))
 
 
+@pytest.mark.long
 def test_label_j_is_correlated_with_copy_j_only():
     """20,000 draws: each entry of the covariance within 6 standard errors (0.03; false alarm 1e-7 in all)."""
 

@@ -144,6 +144,7 @@ def test_bad_delays_raise_an_error_that_names_the_argument(make, argument, value
     assert argument in str(error.value)
 
 
+@pytest.mark.long
 def test_interrupted_studies_with_queues_give_the_same_bits(tmp_path):
     game = game_of(jo.Delayed(jo.Bandit(), jo.delays.UniformDelay(6)))
     learners = {"on arrival": UpdateOnArrival(EXP3(0.2)), "BOLD": BOLD(EXP3(0.2), max_delay=6)}

@@ -39,6 +39,7 @@ def learner(step, estimator):
     return GradientLearner(estimator, step, radius=RADIUS, projection=project_l1_ball)
 
 
+@pytest.mark.long
 def test_descent_on_the_logistic_loss_equals_its_numpy_loop(x64):
     X, y = labelled(30)
     estimator, key, step = logistic(), jax.random.key(5), 0.4

@@ -69,7 +69,13 @@ def test_hedge_with_sleeping_experts_equals_a_loop(delay):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize("availability", [np.ones((1, K), bool), np.ones(K)], ids=["table", "probabilities"])
+@pytest.mark.parametrize(
+    "availability",
+    [
+        pytest.param(np.ones((1, K), bool), id="table", marks=pytest.mark.long),
+        pytest.param(np.ones(K), id="probabilities"),
+    ],
+)
 def test_a_full_mask_changes_no_bit(name, availability):
     learner = LEARNERS[name]
     for environment in (DataStream(None, table_of()[0]), BernoulliArms(np.linspace(0.1, 0.9, K))):

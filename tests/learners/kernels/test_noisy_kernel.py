@@ -104,7 +104,6 @@ def rounds_of(learner, X, y, run_key, channel):
         + [("gaussian", "absolute", 0.05), ("gaussian, the paper's laws", "hinge", 0.2)]
         + [("gaussian, the paper's laws", "exponential", FAR), ("exponential, the paper's law", "hinge", 0.15)],
         ("exponential, the paper's law", "hinge", 0.15),
-        ("dot product + gaussian", "squared", 0.2),
     ),
 )
 def test_noisy_kernel_equals_the_pseudocode(x64, kernel, loss, radius):
