@@ -63,7 +63,8 @@ class DataStream(EnvironmentDefaults):
     @property
     def traits(self) -> EnvironmentTraits:
         """Traits of the data set: oblivious, deterministic in file order, with all possible outcomes in `y`."""
-        return EnvironmentTraits(oblivious=True, deterministic=self.order == "file", outcomes=self.y)
+        in_file_order = self.order == "file"
+        return EnvironmentTraits(oblivious=True, deterministic=in_file_order, outcomes=self.y, n_rows=self.X.shape[0])
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:

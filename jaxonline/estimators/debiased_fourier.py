@@ -41,7 +41,7 @@ class DebiasedFourierFeatures:
     covariance: Covariance
 
     def __post_init__(self):
-        d, shape = np.shape(self.features.frequencies)[1], np.shape(self.covariance)
+        d, shape = self.features.dimension, np.shape(self.covariance)
         if shape not in ((), (d,), (d, d)):
             raise ArgumentError("covariance", f"must fit frequencies with {d} coordinates (got shape {shape})")
 

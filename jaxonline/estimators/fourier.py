@@ -96,6 +96,11 @@ class FourierFeatures:
         return cls(frequencies, phases, kernel.at_zero())
 
     @property
+    def dimension(self) -> int:
+        """Dimension of the instances."""
+        return np.shape(self.frequencies)[1]
+
+    @property
     def size(self) -> int:
         """Number of features: m for the layout "cosine", 2m for the layout "pair"."""
         return np.shape(self.frequencies)[0] * (1 if self.phases is not None else 2)

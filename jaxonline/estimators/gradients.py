@@ -14,10 +14,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from jaxonline.feedback.correlated_copies import JointNoise
+from jaxonline.game.traits import FeedbackTraits
 from jaxonline.linalg.triangular import product
 from jaxonline.losses import Loss, Squared
 from jaxonline.losses.base import AnyLoss
 from jaxonline.parameters.citations import cites
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Component, Count, Ge, NonNegative, Takes
 
@@ -86,6 +89,18 @@ def plug_in_gradient(estimator: PlugInEstimator, w: Float[Array, "d"], oracle: A
 def squared_loss_gradient(w: Float[Array, "d"], x: Float[Array, "d"], y: Array, direction: Array) -> Float[Array, "d"]:
     """Return 2 (<w, x> - y) direction: the gradient of the squared loss if `direction` is x."""
     return 2 * (w @ x - y) * direction
+
+
+def check_estimator(estimator: Any, feedback: FeedbackTraits) -> None:
+    """Run the estimator's method `check_feedback`, if it has one; it raises a ValueError for unsuitable noise."""
+    if hasattr(type(estimator), "check_feedback"):
+        estimator.check_feedback(feedback)
+
+
+def _check_labels_are_independent(estimator: Any, feedback: FeedbackTraits, advice: str) -> None:
+    if isinstance(feedback.noise, JointNoise):
+        needed = f"must be independent of labels for {type(estimator).__name__}"
+        raise ArgumentError("noise", f"{needed} (got {feedback.noise!r}); use {advice}")
 
 
 AnyEstimator = Annotated[Callable, Takes("(key, w, oracle)"), Component("estimator")]
@@ -177,6 +192,10 @@ class PairsOfCopies:
     n_copies: Annotated[int, Ge(2)] = static()
     loss: ClassVar[Loss] = Squared()
 
+    def check_feedback(self, feedback: FeedbackTraits) -> None:
+        """Raise a ValueError for labels whose noise is correlated with that of copies: the label is one copy's."""
+        _check_labels_are_independent(self, feedback, "TwoCopies or KnownJointCovariance")
+
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
         """Sum over j the residual of the mean of the other copies, times x~_j."""
         del key
@@ -222,6 +241,10 @@ class KnownCovariance:
     """
 
     loss: ClassVar[Loss] = Squared()
+
+    def check_feedback(self, feedback: FeedbackTraits) -> None:
+        """Raise a ValueError for labels whose noise is correlated with that of copies: the bias is -2 c."""
+        _check_labels_are_independent(self, feedback, "KnownJointCovariance or TwoCopies")
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
         """Return 2 (<w, x~> - y~) x~ - 2 Sigma w."""
@@ -337,6 +360,10 @@ class Regularised:
     def loss(self) -> Any:
         """Loss whose gradient is estimated; None if the estimator has no attribute `loss`."""
         return getattr(self.estimator, "loss", None)
+
+    def check_feedback(self, feedback: FeedbackTraits) -> None:
+        """Run the method `check_feedback` of the estimator."""
+        check_estimator(self.estimator, feedback)
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
         """Return the estimate of `estimator` at w, plus strength * w."""

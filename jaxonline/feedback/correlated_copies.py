@@ -11,10 +11,11 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline.feedback.copies import CopiesOracle
-from jaxonline.feedback.noise import AnyNoise, Mirrored
+from jaxonline.feedback.noise import AnyNoise, Mirrored, Noise, RareErrors, TwoPoints
 from jaxonline.game.defaults import FeedbackDefaults
 from jaxonline.game.traits import FeedbackTraits
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import replace, static, struct
 from jaxonline.parameters.types import Convert
 
@@ -25,7 +26,11 @@ class JointNoise:
 
     Args:
         joint: distribution of vectors with d + 1 entries (`jaxonline.noise`): first the noise of the instance, then the
-            noise of the label. For Gaussian noise, `covariance` is the matrix [d + 1, d + 1] of both.
+            noise of the label. For Gaussian noise, `covariance` is the matrix [d + 1, d + 1] of both. The distribution
+            must not depend on the instance: `Noise`, `TwoPoints` or `RareErrors`.
+
+    Raises:
+        TypeError: another distribution, such as `FlippedLabels` or `CustomNoise`.
 
     Example:
         >>> import jax.numpy as jnp, jaxonline as jo
@@ -35,6 +40,12 @@ class JointNoise:
     """
 
     joint: AnyNoise
+
+    def __post_init__(self):
+        law = self.joint.law if isinstance(self.joint, Mirrored) else self.joint
+        if not isinstance(law, Noise | TwoPoints | RareErrors):  # noise is drawn for the vector 0
+            wanted = "must not depend on the instance: gaussian, laplace, uniform, student_t, TwoPoints or RareErrors"
+            raise ArgumentTypeError("joint", f"{wanted} (got {check.quote(self.joint)})")
 
     @property
     def symmetric(self) -> bool:
@@ -120,8 +131,8 @@ class CorrelatedCopies(FeedbackDefaults):
     """Noisy copies whose labels have correlated noise: E (x~ - x) (y~ - y) = c for a copy and its label.
 
     A gradient that multiplies a copy by its own label is biased: `KnownCovariance` has the bias -2 c, which
-    `KnownJointCovariance` removes, and `PairsOfCopies(n)` the bias -2 c / n. `TwoCopies` has no bias, since its label
-    belongs to the other copy.
+    `KnownJointCovariance` removes, and `PairsOfCopies(n)` the bias -2 c / n. A game with one of these two raises an
+    error. `TwoCopies` has no bias, since its label belongs to the other copy.
 
     Args:
         noise: distribution of the noise of copies and labels.

@@ -176,7 +176,8 @@ class Delayed(FeedbackDefaults):
     def traits(self) -> FeedbackTraits:
         """Traits of the base feedback, with the largest delay."""
         traits = traits_of(self.feedback, FeedbackTraits)
-        return traits._replace(makes_copies=False, reads_entries=False, max_delay=self.delay.max_delay)
+        traits = traits._replace(makes_copies=False, reads_entries=False, max_delay=self.delay.max_delay)
+        return traits._replace(max_copies=None)  # several rounds may be charged at once
 
     def check_specs(self, specs: Specs) -> None:
         """Check that the base feedback accepts these shapes and dtypes."""

@@ -126,11 +126,12 @@ class Replicates(FeedbackDefaults):
     """Measured copies: row t of `X` holds m noisy measurements of the instance of round t.
 
     All learners share the copies, which are the same in every run. The environment must be the same in every run too,
-    such as `DataStream(X, y)` in file order. Round t has row t of this feedback, also when the stream starts again.
+    such as `DataStream(X, y)` in file order, and a data set must have T rows. Round t has row t of this feedback.
 
     A learner that asks for more copies than m raises an error when it is bound to the game. A learner that asks for a
-    random number of copies above m has a failed run: its copies are NaN, and the simulator excludes the run. If this
-    happens only in the last round, the run is not excluded, because no loss depends on these copies.
+    random number of copies above m has a failed run: its copies and the loss of the round are NaN, and the simulator
+    excludes the run. This also holds if the learner does not use all copies, and in the last round. With `Delayed`
+    answers only the copies are NaN.
 
     Args:
         X: measured copies [T, m, d] of the instances.
@@ -140,7 +141,7 @@ class Replicates(FeedbackDefaults):
 
     Raises:
         ValueError: `y` has another number of rows than `X`; in a game with other instances, with an environment that
-            differs between runs, or with more than T rounds.
+            differs between runs or has another number of rows, or with more than T rounds.
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -175,7 +176,7 @@ class Replicates(FeedbackDefaults):
     @property
     def traits(self) -> FeedbackTraits:
         """Its oracles make copies, for as many rounds as there are rows; the distribution of the noise is unknown."""
-        return FeedbackTraits(makes_copies=True, max_rounds=self.X.shape[0])
+        return FeedbackTraits(makes_copies=True, max_rounds=self.X.shape[0], max_copies=self.X.shape[1])
 
     def check_specs(self, specs: Specs) -> None:
         """Check that copies have the shape of an instance, and labels that of an outcome."""

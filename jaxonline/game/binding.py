@@ -12,7 +12,7 @@ import numpy as np
 from jaxonline.game.defaults import LearnerDefaults, method_of
 from jaxonline.game.keys import stream_keys
 from jaxonline.game.masks import Available
-from jaxonline.game.oracles import check_feedback_specs, check_state
+from jaxonline.game.oracles import check_feedback_specs, check_same_instances, check_state
 from jaxonline.game.protocols import Draw, Feedback, Learner, Oracle
 from jaxonline.game.round import Entrant, Game, Round, States, check_classes, play_round, start, uses_copies
 from jaxonline.game.specs import check_instance, check_spec, format_spec
@@ -62,7 +62,7 @@ def check_assumptions(environment: Any, entrant: Entrant) -> None:
     """
     learner = entrant.learner
     method_of(learner, LearnerDefaults.check_feedback)(traits_of(entrant.feedback, FeedbackTraits))
-    _check_same_instances(environment, entrant.feedback)
+    check_same_instances(environment, entrant.feedback)
     loss, loss_range, *_ = traits_of(learner, LearnerTraits)
     if loss is not None:
         check_classes(environment, loss)
@@ -76,19 +76,11 @@ def check_assumptions(environment: Any, entrant: Entrant) -> None:
 def check_rounds(game: Game, entrant: Entrant, n_rounds: int) -> None:
     """Check that the feedbacks have answers for all rounds; raise a ValueError otherwise."""
     for feedback in (entrant.feedback, game.feedback) if uses_copies(game.regret) else (entrant.feedback,):
-        _check_same_instances(game.environment, feedback)
+        check_same_instances(game.environment, feedback)
         limit = traits_of(feedback, FeedbackTraits).max_rounds
         if limit is not None and n_rounds > limit:
             problem = f"must be at most {limit}, the rounds of {type(feedback).__name__} (got {n_rounds})"
             raise ArgumentError("n_rounds", problem)
-
-
-def _check_same_instances(environment: Any, feedback: Any) -> None:
-    """Check that the instances are the same in every run if the feedback is measured for them."""
-    measured = traits_of(feedback, FeedbackTraits).max_rounds is not None
-    if measured and not traits_of(environment, EnvironmentTraits).deterministic:
-        problem = f"must be the same in every run for {type(feedback).__name__}, such as DataStream in file order"
-        raise ArgumentError("environment", f"{problem} (got {check.quote(environment)})")
 
 
 def overflow_flag(info: Any) -> Any:

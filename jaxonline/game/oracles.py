@@ -4,13 +4,15 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, Key, PyTree
+from jaxtyping import Array, Bool, Int, Key, PyTree
 
 from jaxonline.game.defaults import FeedbackDefaults, is_adaptive, method_of
 from jaxonline.game.keys import INIT
 from jaxonline.game.protocols import Specs
-from jaxonline.game.traits import FeedbackTraits, traits_of
+from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, traits_of
 from jaxonline.losses.lazy import as_vector
+from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import cast_leaves
 
 
@@ -58,6 +60,30 @@ def check_feedback_specs(feedback: Any, specs: Specs, dtype: Any) -> None:
     key = jax.eval_shape(lambda: jax.random.key(0))
     before, after, _ = jax.eval_shape(ask, key, jax.ShapeDtypeStruct((), jnp.int32), *specs)
     check_state("feedback.observe", before, after)
+
+
+def check_same_instances(environment: Any, feedback: Any) -> None:
+    """Check that the instances are those of the measured copies, if the feedback has measured copies.
+
+    Raises:
+        ValueError: the instances differ between runs; the environment has another number of rows than the feedback.
+    """
+    n_measured = traits_of(feedback, FeedbackTraits).max_rounds
+    if n_measured is None:
+        return
+    name, traits = type(feedback).__name__, traits_of(environment, EnvironmentTraits)
+    if not traits.deterministic:
+        problem = f"must be the same in every run for {name}, such as DataStream in file order"
+        raise ArgumentError("environment", f"{problem} (got {check.quote(environment)})")
+    if traits.n_rows not in (None, n_measured):
+        problem = f"must have as many rows as {name}, {n_measured}"
+        raise ArgumentError("environment", f"{problem} (got {type(environment).__name__} with {traits.n_rows} rows)")
+
+
+def ran_out_of_copies(feedback: Any, queries: Int[Array, ""]) -> Bool[Array, ""] | None:
+    """Return whether more copies are charged in a round than are measured; None if copies are not measured."""
+    limit = traits_of(feedback, FeedbackTraits).max_copies
+    return None if limit is None else queries > limit
 
 
 def check_state(what: str, before: PyTree, after: PyTree) -> None:

@@ -20,7 +20,14 @@ from jaxtyping import Array, Int, PyTree
 from jaxonline.game.defaults import OracleDefaults, has_expected_outcomes, is_adaptive, method_of
 from jaxonline.game.keys import ANSWER, INIT, INSTANCE, PREDICT, StreamKeys, update_key
 from jaxonline.game.masks import loss_if_available
-from jaxonline.game.oracles import check_feedback_specs, initial_feedback_state, next_feedback_state, open_oracle
+from jaxonline.game.oracles import (
+    check_feedback_specs,
+    check_same_instances,
+    initial_feedback_state,
+    next_feedback_state,
+    open_oracle,
+    ran_out_of_copies,
+)
 from jaxonline.game.printing import history_table, is_history
 from jaxonline.game.protocols import Environment, Feedback, Specs
 from jaxonline.game.regret import CleanRegret, Regret
@@ -116,6 +123,7 @@ class Game:
             problem = f"must have expected_outcome for regret={name}() (got {type(self.environment).__name__})"
             raise ArgumentError("environment", problem)
         check_feedback_specs(self.feedback, self.specs, self.dtype)
+        check_same_instances(self.environment, self.feedback)
 
     def __repr__(self) -> str:
         note = "  # outcomes are losses of arms: lower is better" if isinstance(self.loss, ARM_LOSSES) else ""
@@ -173,7 +181,7 @@ class Round(NamedTuple):
     """The record of a round, for measures and histories. The record of several rounds prints as a table.
 
     Attributes:
-        loss: the loss of the move.
+        loss: the loss of the move; NaN if the learner asks for more copies than are measured (`Replicates`).
         y_hat: the move.
         y: the outcome.
         x: the clean instance.
@@ -280,8 +288,11 @@ def _play_round(game, entrant, keys, t, states, code):
     learner, info = updated
     loss = game.loss(y_hat, y_comparator if means else for_loss(game.loss, outcome))
     loss = loss_if_available(x, y_hat, loss)
-    answers = method_of(oracle, OracleDefaults.answers)()
-    record = Round(loss, y_hat, y, x, x_comparator, y_comparator, oracle.queries(), answers, info)
+    queries, answers = oracle.queries(), method_of(oracle, OracleDefaults.answers)()
+    ran_out = ran_out_of_copies(entrant.feedback, queries)
+    if ran_out is not None:
+        loss = jnp.where(ran_out, jnp.nan, loss)
+    record = Round(loss, y_hat, y, x, x_comparator, y_comparator, queries, answers, info)
     feedback = next_feedback_state(entrant.feedback, oracle_key, states.feedback, t, x, outcome, y_hat)
     referee = next_feedback_state(_referee_feedback(game), oracle_key, states.referee, t, x, outcome, y_hat)
     return States(environment, learner, feedback, referee), record

@@ -50,6 +50,7 @@ class EnvironmentTraits(NamedTuple):
             hindsight is computed once for all learners.
         deterministic: whether instances and outcomes are also identical in every run.
         outcomes: all outcomes that can occur, checked against the assumptions of losses and learners; None if unknown.
+        n_rows: the number of rows of a data set, which is also that of measured copies; None if there are no rows.
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -60,6 +61,7 @@ class EnvironmentTraits(NamedTuple):
     oblivious: bool = False
     deterministic: bool = False
     outcomes: PyTree = None
+    n_rows: int | None = None
 
 
 class FeedbackTraits(NamedTuple):
@@ -75,6 +77,8 @@ class FeedbackTraits(NamedTuple):
         max_delay: the largest delay of an answer, in rounds.
         max_rounds: the number of rounds that a measured feedback can answer, in an environment that is the same in
             every run; None for any number of rounds.
+        max_copies: the number of measured copies of an instance; None for any number. A round that is charged more has
+            the loss NaN, so that the run is a failed run.
 
     Example:
         >>> import jaxonline as jo
@@ -89,6 +93,7 @@ class FeedbackTraits(NamedTuple):
     reads_entries: bool = False
     max_delay: int = 0
     max_rounds: int | None = None
+    max_copies: int | None = None
 
 
 Traits = TypeVar("Traits", LearnerTraits, EnvironmentTraits, FeedbackTraits)

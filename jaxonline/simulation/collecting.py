@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxonline.game.traits import FeedbackTraits, traits_of
 from jaxonline.results import Result
 from jaxonline.results.statistics.variance_reduction import CONTROL
 from jaxonline.simulation.checking import SimulationOptions
@@ -34,7 +35,11 @@ def collect_result(options: SimulationOptions, study: StudyPlan, computed: Compu
         measures={name: numbers[name] for name in sorted(numbers)},
     )  # fmt: skip
     warn_of_overflow(options.members, result.overflowed, len(options.runs))
-    warn_of_divergence(options.members, result.first_nonfinite)
+    limits = {
+        name: traits_of(team.entrant.feedback, FeedbackTraits).max_copies
+        for team in options.teams for name in team.members
+    }  # fmt: skip
+    warn_of_divergence(options.members, result.first_nonfinite, limits)
     return result
 
 

@@ -38,17 +38,27 @@ def warn_of_overflow(learners: Mapping[str, object], overflowed: np.ndarray, n_r
     _warn(learners, counts, "runs that ran out of storage are excluded from the means", facts)
 
 
-def warn_of_divergence(learners: Mapping[str, object], first_nonfinite: np.ndarray) -> None:
-    """Warn of learners with NaN or infinite losses; `first_nonfinite` [L, R] is the first round with one, or 0."""
-    facts = []
+def warn_of_divergence(
+    learners: Mapping[str, object], first_nonfinite: np.ndarray, max_copies: Mapping[str, int | None]
+) -> None:
+    """Warn of learners with NaN or infinite losses; `first_nonfinite` [L, R] is the first round with one, or 0.
+
+    `max_copies` has the number of measured copies of an instance by name; None for copies that are not measured.
+    """
+    facts, limits = [], set()
     for name, first in zip(learners, first_nonfinite, strict=True):
         failed = first[first > 0]
         if failed.size:
             facts.append(f"{name!r} in {failed.size:,} of {first.size:,} runs, from round {failed.min():,} on")
+            limits |= {limit for limit in [max_copies[name]] if limit is not None}
+    advice = "If steps are too large, use a smaller step size or a radius"
+    if limits:
+        advice += (
+            f". A round with more copies than the {' or '.join(map(str, sorted(limits)))} measured has the loss NaN"
+        )
     if facts:
         warnings.warn(
-            "runs with NaN or infinite losses are excluded from the means: "
-            f"{'; '.join(facts)}. If steps are too large, use a smaller step size or a radius",
+            f"runs with NaN or infinite losses are excluded from the means: {'; '.join(facts)}. {advice}",
             DivergedRunsWarning,
             stacklevel=6,
         )

@@ -7,7 +7,7 @@ import pytest
 from kernel_loops import rounds_of
 
 import jaxonline as jo
-from jaxonline.estimators import KnownCovariance, KnownJointCovariance
+from jaxonline.estimators import KnownCovariance, KnownJointCovariance, PairsOfCopies, Regularised, TwoCopies
 from jaxonline.feedback import CorrelatedCopies, JointNoise
 
 JOINT = np.array([[0.5, 0.1, 0.2], [0.1, 0.4, -0.15], [0.2, -0.15, 0.3]])
@@ -93,6 +93,45 @@ def test_moments_match_samples_of_numpy(law):
     moments = jo.bounds.moment_bounds(X[None], np.array([Y]), noise)
     actual = [moments.x_second, moments.x_fourth, moments.y_second, moments.y_fourth]
     np.testing.assert_allclose(actual, expected, rtol=0.02)
+
+
+GAME = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), FEEDBACK)
+LEARNERS = {
+    "gradient": lambda estimator: jo.GradientLearner(estimator, step_size=0.1),
+    "mirror": lambda estimator: jo.learners.ExponentiatedGradient(estimator, step_size=0.1),
+    "AdaGrad": lambda estimator: jo.learners.AdaGrad(estimator, 0.1, radius=1.0),
+    "Newton": lambda estimator: jo.learners.OnlineNewtonStep(estimator, 1.0, 1.0, 1.0),
+    "features": lambda estimator: jo.learners.WithFeatures(
+        jo.GradientLearner(estimator, step_size=0.1), jo.estimators.FourierFeatures(np.eye(2, dtype=np.float32))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_an_estimator_with_a_bias_is_rejected(name):
+    """The label belongs to one of the copies; `TwoCopies` and `KnownJointCovariance` are unbiased."""
+    for estimator, advice in (
+        (KnownCovariance(), "use KnownJointCovariance"),
+        (PairsOfCopies(3), "use TwoCopies"),
+        (Regularised(KnownCovariance(), 0.1), "use KnownJointCovariance"),
+    ):
+        learner = LEARNERS[name](estimator)
+        with pytest.raises(ValueError, match=rf"^noise: must be independent of labels.*{advice}"):
+            jo.game.bind(GAME, learner)
+        learner.check_feedback(jo.NoisyCopies(jo.noise.gaussian(1.0)).traits)
+    for estimator in (TwoCopies(), KnownJointCovariance()):
+        LEARNERS[name](estimator).check_feedback(FEEDBACK.traits)
+
+
+@pytest.mark.parametrize(
+    "law", [jo.noise.FlippedLabels(0.1), jo.noise.CustomNoise(lambda key, t, x: x)], ids=["flips", "custom"]
+)
+def test_noise_that_may_depend_on_the_instance_is_rejected(law):
+    """It is drawn for the vector 0, at which flipped labels have no noise."""
+    with pytest.raises(TypeError, match=r"^joint: must not depend on the instance"):
+        JointNoise(law)
+    JointNoise(jo.noise.RareErrors(1.0, 0.1))
+    FEEDBACK.mirrored(-1.0)  # the opposite noise does not depend on the instance, either
 
 
 def test_wrong_uses_raise_errors():

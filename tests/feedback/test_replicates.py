@@ -116,7 +116,7 @@ def test_a_draw_that_is_out_of_range_is_nan(number):
 
 @pytest.mark.long
 def test_a_learner_that_draws_too_many_copies_has_failed_runs():
-    """Algorithm 1: a run fails exactly if a round before the last asks for more copies than are measured."""
+    """Algorithm 1: a run fails exactly if a round asks for more copies than are measured."""
     entry = LEARNERS["noisy kernel, Gaussian, ball"]()
     copies = np.repeat(X[:, None], 40, axis=1)
     options = {"n_runs": 40, "n_rounds": ROUNDS, "record_at": list(range(1, ROUNDS + 1))}
@@ -125,7 +125,7 @@ def test_a_learner_that_draws_too_many_copies_has_failed_runs():
         return jo.simulate(jo.Game(STREAM, jo.Replicates(copies[:, :measured])), entry.learner, **options)
 
     enough = run(40)
-    most = np.diff(enough.queries[0], axis=1, prepend=0)[:, :-1].max(axis=1)  # the last loss precedes the last update
+    most = np.diff(enough.queries[0], axis=1, prepend=0).max(axis=1)
     measured = int(np.median(most))
     with pytest.warns(DivergedRunsWarning):
         few = run(measured)
@@ -133,6 +133,33 @@ def test_a_learner_that_draws_too_many_copies_has_failed_runs():
     assert 0 < failed.sum() < 40
     np.testing.assert_array_equal(failed, most > measured)
     np.testing.assert_allclose(few.cumulative_loss[0, ~failed], enough.cumulative_loss[0, ~failed], rtol=1e-6)
+
+
+@jo.struct
+class Reserves:
+    """A learner that is charged t copies in round t and uses none."""
+
+    def init(self, key, specs):
+        return jnp.int32(1)
+
+    def predict(self, key, state, x):
+        return x[0]
+
+    def update(self, key, state, oracle):
+        oracle.reserve(state)
+        return state + 1, ()
+
+
+def test_a_run_fails_in_any_round_with_too_many_copies_also_if_they_are_unused():
+    """Also in the last round; the warning names the number of copies."""
+    game = jo.Game(STREAM, jo.Replicates(COPIES))  # 4 copies
+    with pytest.warns(DivergedRunsWarning, match=r"from round 5 on.*the 4 measured"):
+        result = jo.simulate(game, Reserves(), n_runs=2, n_rounds=5)
+    assert result.first_nonfinite.tolist() == [[5, 5]]
+    risk = jo.learners.held_out_risk(game, Reserves(), X, Y, 5, 2)
+    assert risk.overflowed.tolist() == [True, True]
+    assert not jo.learners.held_out_risk(game, Reserves(), X, Y, 4).overflowed.any()
+    assert jo.Delayed(jo.Replicates(COPIES), 1).traits.max_copies is None, "two rounds may be charged at once"
 
 
 @pytest.mark.parametrize(
@@ -146,6 +173,15 @@ def test_a_learner_that_draws_too_many_copies_has_failed_runs():
         (lambda: jo.Replicates(COPIES, covariance=-1.0), "covariance: must be at least 0"),
         (lambda: jo.Game(jo.environments.DataStream(X[:, :2], Y), jo.Replicates(COPIES)), "X: must have copies"),
         (lambda: jo.Game(jo.environments.DataStream(X, X), jo.Replicates(COPIES, LABELS)), "y: must be None unless"),
+        (lambda: jo.Game(STREAM, jo.Replicates(COPIES[1:])), "environment: must have as many rows as Replicates, 7"),
+        (
+            lambda: jo.Game(jo.environments.DataStream(X[:4], Y[:4]), jo.Replicates(COPIES)),
+            "environment: must have as many rows as Replicates, 8 .got DataStream with 4 rows",
+        ),
+        (
+            lambda: jo.Game(jo.environments.DataStream(X, Y, order="shuffled"), jo.Replicates(COPIES)),
+            "environment: must be the same in every run for Replicates, such as DataStream in file order",
+        ),
     ],
 )
 def test_bad_replicates_raise_an_error(make, message):
@@ -154,20 +190,33 @@ def test_bad_replicates_raise_an_error(make, message):
 
 
 @pytest.mark.parametrize(
-    ("estimator", "n_rounds", "stream", "message"),
+    ("estimator", "n_rounds", "message"),
     [
-        (MeanOfCopies(5), 4, STREAM, "copies: must be at most 4 a round, as many as are measured .got 5"),
-        (TwoCopies(), ROUNDS + 1, STREAM, "n_rounds: must be at most 8, the rounds of Replicates .got 9"),
-        (KnownCovariance(), 4, STREAM, "covariance: must be given to Replicates"),
-        (TwoCopies(), 4, jo.environments.DataStream(X, Y, order="shuffled"), "environment: must be the same in every"),
+        (MeanOfCopies(5), 4, "copies: must be at most 4 a round, as many as are measured .got 5"),
+        (TwoCopies(), ROUNDS + 1, "n_rounds: must be at most 8, the rounds of Replicates .got 9"),
+        (KnownCovariance(), 4, "covariance: must be given to Replicates"),
     ],
 )
-def test_a_game_that_is_not_measured_raises_an_error_before_the_first_round(estimator, n_rounds, stream, message):
-    game = jo.Game(stream, jo.Replicates(COPIES))
+def test_a_game_that_is_not_measured_raises_an_error_before_the_first_round(estimator, n_rounds, message):
+    game = jo.Game(STREAM, jo.Replicates(COPIES))
     with pytest.raises(ValueError, match=message):
         jo.play(game, learner(estimator), 0, n_rounds)
     with pytest.raises(ValueError, match=message):
         jo.simulate(game, learner(estimator), n_runs=2, n_rounds=n_rounds)
+
+
+def test_an_entrant_with_copies_of_other_rows_raises_an_error():
+    game = jo.Game(jo.environments.DataStream(X[:4], Y[:4]), noisy(labels=False))
+    with pytest.raises(ValueError, match="environment: must have as many rows as Replicates"):
+        jo.play(game, jo.Entrant(learner(TwoCopies()), jo.Replicates(COPIES)), 0, 4)
+
+
+def test_an_evaluation_of_more_rounds_than_are_measured_raises_an_error():
+    game = jo.Game(STREAM, jo.Replicates(COPIES))
+    with pytest.raises(ValueError, match=r"n_rounds: must be at most 8, the rounds of Replicates .got 9"):
+        jo.learners.held_out_risk(game, learner(TwoCopies()), X, Y, ROUNDS + 1)
+    with pytest.raises(ValueError, match="environment: must have as many rows as Replicates, 7"):
+        jo.learners.online_to_batch(learner(TwoCopies()), X, Y, jo.losses.Squared(), feedback=jo.Replicates(COPIES[1:]))
 
 
 def test_noise_of_the_comparator_is_measured_for_the_same_rounds():

@@ -7,10 +7,10 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from jaxonline.estimators.gradients import AnyEstimator
+from jaxonline.estimators.gradients import AnyEstimator, check_estimator
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
-from jaxonline.game.traits import LearnerTraits
+from jaxonline.game.traits import FeedbackTraits, LearnerTraits
 from jaxonline.learners.gradient.optimizers import Optimizer
 from jaxonline.learners.gradient.step_sizes import StepSize
 from jaxonline.learners.vectors import zeros_like_vector
@@ -88,6 +88,10 @@ class GradientLearner(LearnerDefaults):
     def traits(self) -> LearnerTraits:
         """Declare the loss of the estimator, if the estimator has a loss."""
         return LearnerTraits(loss=getattr(self.estimator, "loss", None))
+
+    def check_feedback(self, feedback: FeedbackTraits) -> None:
+        """Raise a ValueError for noise that the estimator does not suit."""
+        check_estimator(self.estimator, feedback)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> GradientState:
         """Return w_1 = 0; instances must be vectors."""

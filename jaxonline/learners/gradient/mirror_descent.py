@@ -6,10 +6,10 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from jaxonline.estimators.gradients import AnyEstimator
+from jaxonline.estimators.gradients import AnyEstimator, check_estimator
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
-from jaxonline.game.traits import LearnerTraits
+from jaxonline.game.traits import FeedbackTraits, LearnerTraits
 from jaxonline.learners.gradient.mirror_maps import AnyMirrorMap, MirrorMap
 from jaxonline.learners.gradient.optimizers import Optimizer
 from jaxonline.learners.gradient.step_sizes import StepSize
@@ -43,6 +43,10 @@ class MirrorDescent(LearnerDefaults):
     def traits(self) -> LearnerTraits:
         """Declare the loss of the estimator, if the estimator has a loss."""
         return LearnerTraits(loss=getattr(self.estimator, "loss", None))
+
+    def check_feedback(self, feedback: FeedbackTraits) -> None:
+        """Raise a ValueError for noise that the estimator does not suit."""
+        check_estimator(self.estimator, feedback)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> MirrorState:
         """Return the point where R is smallest; instances must be vectors."""

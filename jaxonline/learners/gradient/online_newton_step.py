@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from jaxonline.estimators.gradients import AnyEstimator
+from jaxonline.estimators.gradients import AnyEstimator, check_estimator
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
-from jaxonline.game.traits import LearnerTraits
+from jaxonline.game.traits import FeedbackTraits, LearnerTraits
 from jaxonline.learners.vectors import zeros_like_vector
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
@@ -66,6 +66,10 @@ class OnlineNewtonStep(LearnerDefaults):
     def traits(self) -> LearnerTraits:
         """Declare the loss of the estimator, if the estimator has a loss."""
         return LearnerTraits(loss=getattr(self.estimator, "loss", None))
+
+    def check_feedback(self, feedback: FeedbackTraits) -> None:
+        """Raise a ValueError for noise that the estimator does not suit."""
+        check_estimator(self.estimator, feedback)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> OnlineNewtonState:
         """Return w = 0 and A = epsilon I; instances must be vectors."""

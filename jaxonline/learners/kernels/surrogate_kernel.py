@@ -1,26 +1,21 @@
 """Kernel learning under Gaussian or Laplace noise of known covariance, from two noisy copies a round (squared loss)."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 from jaxtyping import Array, Float, Key
 
 from jaxonline.estimators.noise_surrogates import NoiseSurrogate
-from jaxonline.feedback.correlated_copies import JointNoise
-from jaxonline.feedback.noise import Noise, TwoPoints
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import FeedbackTraits, LearnerTraits
 from jaxonline.learners.gradient.step_sizes import StepSize
 from jaxonline.learners.kernels.supports import Supports, SupportsInfo, capacity_hint, empty_supports
-from jaxonline.parameters import check
+from jaxonline.learners.known_noise import check_known_noise
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Positive, Rounds
-
-_MAX_RELATIVE_DIFFERENCE = 1e-5  # of equal covariances in float32, relative to the largest entry
 
 
 @cites("cesabianchi2010learning")
@@ -74,31 +69,8 @@ class SurrogateKernel(LearnerDefaults):
 
     def check_feedback(self, feedback: FeedbackTraits) -> None:
         """Raise a ValueError for noise that biases the learner, and warn of noise with an unknown distribution."""
-        if not feedback.makes_copies and feedback.noise is None:
-            return
-        noise = feedback.noise
-        law = self.surrogate.law
-        is_other = isinstance(noise, TwoPoints | JointNoise) or (isinstance(noise, Noise) and noise.law != law)
-        if noise is None or is_other:
-            shown = "noise without a single distribution" if noise is None else repr(noise)
-            needed = f"must be {law.capitalize()} for SurrogateKernel with {type(self.surrogate).__name__}"
-            raise ArgumentError("noise", f"{needed} (got {shown})")
-        if not isinstance(noise, Noise):
-            warnings.warn(
-                f"noise: SurrogateKernel cannot check {noise!r}; it is biased unless the noise is {law.capitalize()} "
-                f"with the covariance of its surrogate",
-                RuntimeWarning,
-                stacklevel=2,
-            )
-            return
-        expected, actual = (check.concrete_array(a.covariance) for a in (self.surrogate, noise))
-        if expected is None or actual is None:
-            return
-        expected, actual = (_as_matrix(a, np.shape(self.surrogate.variances)[0]) for a in (expected, actual))
-        limit = _MAX_RELATIVE_DIFFERENCE * np.abs(expected).max()
-        if expected.shape != actual.shape or np.abs(expected - actual).max() > limit:
-            problem = f"must have the covariance {expected.tolist()} of the learner's surrogate (got {actual.tolist()})"
-            raise ArgumentError("noise", problem)
+        surrogate, dimension = self.surrogate, np.shape(self.surrogate.variances)[0]
+        check_known_noise(feedback, self, "surrogate", surrogate.law, surrogate.covariance, dimension)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> Supports:
         """Return w = 0; instances must be vectors of the surrogate's dimension."""
@@ -126,10 +98,3 @@ class SurrogateKernel(LearnerDefaults):
         square = kernel.at_zero()
         state, overflow = state.add_point(x, alpha, state.evaluate(kernel, x), square, self.radius, self.n_rounds)
         return state, SupportsInfo(gradient, overflow)
-
-
-def _as_matrix(covariance: np.ndarray, dimension: int) -> np.ndarray:
-    """Return the matrix of a covariance given as a variance, variances or a matrix."""
-    if covariance.ndim == 0:
-        return float(covariance) * np.eye(dimension)
-    return np.diag(covariance) if covariance.ndim == 1 else covariance

@@ -11,11 +11,11 @@ from jaxtyping import Array, ArrayLike, Float, PyTree
 
 from jaxonline.environments.data import DataStream
 from jaxonline.feedback import FullInformation
-from jaxonline.game import Game, bind, play_round, start, stream_keys
+from jaxonline.game import Game, bind, check_rounds, play_round, start, stream_keys
 from jaxonline.linalg.programs import exact_products
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.errors import ArgumentTypeError
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.types import (
     Component,
     OpenUnitFloat,
@@ -71,6 +71,8 @@ def online_to_batch(
 
     Raises:
         TypeError: `hypothesis` is None, and the learner predicts with none of the default vectors.
+        ValueError: `hypothesis` is None, and a loss is NaN or infinite; the feedback has fewer rounds than there are
+            rows.
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -87,8 +89,14 @@ def online_to_batch(
     game = Game(DataStream(X, y), FullInformation() if feedback is None else feedback, loss=loss)
     bound = bind(game, learner)
     n_rounds = len(np.asarray(y))
+    check_rounds(game, bound.entrant, n_rounds)
     key = check.as_key("seed", seed)
     mean, losses, are_linear = _average_hypotheses(bound.game, bound.entrant, key, n_rounds, hypothesis)
+    is_finite = np.isfinite(np.asarray(losses))
+    if hypothesis is None and not np.all(is_finite):
+        first = int(np.argmin(is_finite)) + 1
+        problem = "must have finite losses; large steps or too few measured copies give others"
+        raise ArgumentError("learner", f"{problem} (got {np.asarray(losses)[first - 1]} in round {first})")
     if not np.all(are_linear):
         first = int(np.argmin(are_linear)) + 1
         raise ArgumentTypeError(
@@ -109,6 +117,9 @@ def _weight_vector(learner: Any, state: PyTree) -> Array:
     w = getattr(state, "w", None) if average is None else average
     if w is None:
         raise ArgumentTypeError("hypothesis", f"must be given for a state without w, {type(state).__name__} (got None)")
+    if not isinstance(w, jax.Array):
+        problem = f"must predict with a vector of weights (got {type(learner).__name__} with {type(w).__name__})"
+        raise ArgumentTypeError("learner", f"{problem}; use held_out_risk")
     return w
 
 

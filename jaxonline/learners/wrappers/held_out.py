@@ -1,5 +1,6 @@
 """Risk on held-out data of a learner's hypotheses and of their mean, under any feedback."""
 
+import functools
 from typing import Annotated, Any, NamedTuple
 
 import jax
@@ -7,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import ArrayLike, Bool, Float
 
-from jaxonline.game import bind, overflow_flag, play_round, start, stream_keys
+from jaxonline.game import bind, check_rounds, overflow_flag, play_round, start, stream_keys
 from jaxonline.game.keys import part_key
+from jaxonline.game.oracles import ran_out_of_copies
 from jaxonline.linalg.programs import exact_products
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
@@ -26,7 +28,8 @@ class HeldOutRisk(NamedTuple):
         mean: risk of the mean prediction of the hypotheses of rounds 1 to t.
         random: mean risk of these hypotheses, that is the expected risk of a hypothesis drawn at random.
         last: risk of the hypothesis after t updates.
-        overflowed: whether a run had no room for a copy [n_runs]; its later risks are not valid.
+        overflowed: whether a run had no room for a copy, or asked for more copies than are measured [n_runs]; its later
+            risks are not valid.
     """
 
     mean: Float[np.ndarray, "n_runs n_rounds"]
@@ -63,7 +66,7 @@ def held_out_risk(
         seed: seed of the runs' random numbers.
 
     Raises:
-        ValueError: held-out instances do not have the shape of the game's instances.
+        ValueError: held-out instances do not have the shape of the game's instances; the feedback has fewer rounds.
         TypeError: the predictions are not numbers.
 
     Example:
@@ -78,6 +81,7 @@ def held_out_risk(
     """
     check.rows("X", X, "y", y)
     bound = bind(game, learner)
+    check_rounds(game, bound.entrant, n_rounds)
     y_hat, instance = bound.record.y_hat, bound.game.specs.instance
     if jnp.shape(y_hat) or not jnp.issubdtype(getattr(y_hat, "dtype", bool), jnp.floating):
         raise ArgumentTypeError("learner", f"must predict numbers (got {type(learner).__name__})")
@@ -111,8 +115,8 @@ def _risks(game, entrant, run_keys, X, y, n_rounds):
             random = random + (risk(predictions) - random) * share
             states, record = play_round(game, entrant, keys, t, states)
             predictions = predict(keys, t, states)
-            overflow = overflow_flag(record.info)
-            overflow = jnp.bool_(False) if overflow is None else overflow
+            flags = overflow_flag(record.info), ran_out_of_copies(entrant.feedback, record.queries)
+            overflow = functools.reduce(jnp.logical_or, [flag for flag in flags if flag is not None], jnp.bool_(False))
             return (states, predictions, mean, random), (risk(mean), random, risk(predictions), overflow)
 
         states = start(game, entrant, keys)

@@ -83,6 +83,19 @@ def test_the_risk_of_the_mean_hypothesis_is_below_its_bound(x64):
     assert below > failed
 
 
+def test_a_learner_of_a_kernel_and_a_diverged_run_are_named():
+    X, y = data(6, 10)
+    feature_map = jo.estimators.best_feature_map(jo.kernels.Linear(), 1.0)
+    length = jo.estimators.GradientLength.for_loss(jo.losses.Squared(), jo.estimators.minimum_variance, 1.0)
+    storage = jo.learners.Storage.for_horizon(feature_map, length, D, 10)
+    kernel = jo.learners.NoisyKernel(feature_map, length, 0.01, 1.0, storage)
+    noisy = jo.NoisyCopies(jo.noise.gaussian(0.1))
+    with pytest.raises(TypeError, match=r"^learner: .*NoisyKernel.*; use held_out_risk"):
+        online_to_batch(kernel, X, y, jo.losses.Squared(), feedback=noisy)
+    with pytest.raises(ValueError, match=r"^learner: must have finite losses.*in round \d"):
+        online_to_batch(GradientLearner(FullGradient(), 1e30), X, y, jo.losses.Squared())
+
+
 def test_a_state_without_weights_requires_a_hypothesis_function():
     with pytest.raises(TypeError, match=r"^hypothesis\b"):
         online_to_batch(jo.learners.VotedPerceptron(5), *data(8, 10, classes=True), Hinge())
