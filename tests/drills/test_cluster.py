@@ -93,6 +93,7 @@ def test_float64_applies_on_workers(here, tmp_path):
     np.testing.assert_array_equal(found.cumulative_loss, wanted.cumulative_loss)
 
 
+@pytest.mark.long
 def test_workers_draw_the_same_random_bits(here, alone, tmp_path):
     """Workers draw as jax is set to draw where the study is asked for."""
     with jax.threefry_partitionable(False):

@@ -68,7 +68,11 @@ class Plain(ContextFreeArms):
 
 
 @pytest.mark.parametrize("name", some(ARMS, "Gaussian"))
-@pytest.mark.parametrize("regret", [jo.game.CleanRegret(), jo.game.PseudoRegret()], ids=["regret", "pseudo-regret"])
+@pytest.mark.parametrize(
+    "regret",
+    [pytest.param(jo.game.CleanRegret(), id="regret", marks=pytest.mark.long),
+     pytest.param(jo.game.PseudoRegret(), id="pseudo-regret")],
+)  # fmt: skip
 def test_games_have_the_same_bits_with_whole_vectors(name, regret):
     game = jo.Game(ARMS[name], jo.Bandit(), loss=jo.losses.ArmLoss(), regret=regret)
     whole = replace(game, environment=Plain(game.environment))

@@ -101,6 +101,7 @@ def losses_of_a_loop(n_runs, n_rounds):
     return total
 
 
+@pytest.mark.long
 def test_mean_loss_equals_that_of_whole_copies(played):
     """Compared with a loop with whole copies and with the simulator's own, with intervals of 4 standard errors (false
     alarm 1e-4 each). A single copy used twice, whose products are biased, is rejected."""

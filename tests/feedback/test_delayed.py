@@ -83,7 +83,11 @@ def test_noisy_copies_without_delay_are_the_same_bit_for_bit():
 RANDOM = {"uniform": jo.delays.UniformDelay(6), "geometric": jo.delays.GeometricDelay(2.0, maximum=6)}
 
 
-@pytest.mark.parametrize("delay", [4, GIVEN, *RANDOM.values()], ids=["fixed", "given", *RANDOM])
+@pytest.mark.parametrize(
+    "delay",
+    [pytest.param(4, id="fixed"), pytest.param(GIVEN, id="given"), pytest.param(RANDOM["uniform"], id="uniform"),
+     pytest.param(RANDOM["geometric"], id="geometric", marks=pytest.mark.long)],
+)  # fmt: skip
 @pytest.mark.parametrize("wrapper", [UpdateOnArrival, lambda learner: BOLD(learner, 6)], ids=["on arrival", "BOLD"])
 def test_answers_that_have_not_arrived_change_nothing(delay, wrapper):
     """Losses of round s are replaced; moves stay the same up to the round in which the answer arrives, bit for bit."""

@@ -92,6 +92,7 @@ def test_horizons_are_shortened_for_many_runs():
     assert [shorten_horizon(2000, runs) for runs in (1, 10**6, 10**7)] == [2000, 1000, 200]
 
 
+@pytest.mark.long
 def test_device_tests_exist_and_their_outcome_is_reported(capsys):
     folder = Path(__file__).parents[1]
     assert all(len(list(folder.rglob(f"test_{name}.py"))) == 1 for name in TESTS)

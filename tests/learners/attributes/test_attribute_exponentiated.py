@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from attribute_efficient import exponentiated_reference, p_norm_reference
-from tiers import some
 
 import jaxonline as jo
 from jaxonline import bounds
@@ -34,7 +33,8 @@ LEARNERS = {
 }
 
 
-@pytest.mark.parametrize("name", some(LEARNERS, "exponentiated"))
+@pytest.mark.long
+@pytest.mark.parametrize("name", LEARNERS)
 def test_learner_from_attributes_equals_its_numpy_loop(name, x64):
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(40, 6))

@@ -134,6 +134,7 @@ def test_a_random_number_of_attributes_is_charged_and_budgeted():
 # Theorems
 
 
+@pytest.mark.long
 def test_l1_projections_agree_with_optax():
     """The projections of this module and of the comparator are optax's to 1e-6, in float64 to 1e-12."""
     from jaxonline.comparators.l1_ball import project as project_in_comparator

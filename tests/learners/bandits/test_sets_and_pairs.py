@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import sets_and_pairs_reference as reference
 from scipy import stats
+from tiers import some
 
 import jaxonline as jo
 from jaxonline import bounds
@@ -141,7 +142,7 @@ def table_of(preferences, n_rounds, seed):
 
 
 @pytest.mark.parametrize("preferences", [PREFERENCES, CYCLE, PREFERENCES[:2, :2]], ids=["winner", "cycle", "two arms"])
-@pytest.mark.parametrize("alpha", [0.51, 2.0])
+@pytest.mark.parametrize("alpha", some([0.51, 2.0], 0.51))
 def test_rucb_equals_a_loop(preferences, alpha):
     for seed in range(3):
         with jax.enable_x64(True):
