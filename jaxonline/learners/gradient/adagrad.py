@@ -5,10 +5,9 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from jaxonline.estimators.gradients import AnyEstimator, check_estimator
-from jaxonline.game.defaults import LearnerDefaults
+from jaxonline.estimators.gradients import AnyEstimator
 from jaxonline.game.protocols import Specs
-from jaxonline.game.traits import FeedbackTraits, LearnerTraits
+from jaxonline.learners.gradient.estimator_learner import EstimatorLearner
 from jaxonline.learners.gradient.gradient_learner import GradientInfo
 from jaxonline.learners.vectors import zeros_like_vector
 from jaxonline.parameters.citations import cites
@@ -25,7 +24,7 @@ class AdaGradState(NamedTuple):
 
 @cites("duchi2011adaptive")
 @struct
-class AdaGrad(LearnerDefaults):
+class AdaGrad(EstimatorLearner):
     """AdaGrad: a linear predictor <w, x>, |w_i| <= radius, with steps g_i / root of the sum of the squares of g_i.
 
     Each coordinate has its own step, which adapts to the gradients so far: rare attributes keep large steps. With the
@@ -49,15 +48,6 @@ class AdaGrad(LearnerDefaults):
     estimator: AnyEstimator
     step_size: Positive
     radius: Positive
-
-    @property
-    def traits(self) -> LearnerTraits:
-        """Declare the loss of the estimator, if the estimator has a loss."""
-        return LearnerTraits(loss=getattr(self.estimator, "loss", None))
-
-    def check_feedback(self, feedback: FeedbackTraits) -> None:
-        """Raise a ValueError for noise that the estimator does not suit."""
-        check_estimator(self.estimator, feedback)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> AdaGradState:
         """Return w = 0 and no squares; instances must be vectors."""

@@ -7,10 +7,9 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from jaxonline.estimators.gradients import AnyEstimator, check_estimator
-from jaxonline.game.defaults import LearnerDefaults
+from jaxonline.estimators.gradients import AnyEstimator
 from jaxonline.game.protocols import Specs
-from jaxonline.game.traits import FeedbackTraits, LearnerTraits
+from jaxonline.learners.gradient.estimator_learner import EstimatorLearner
 from jaxonline.learners.gradient.optimizers import Optimizer
 from jaxonline.learners.gradient.step_sizes import StepSize
 from jaxonline.learners.vectors import zeros_like_vector
@@ -43,7 +42,7 @@ class GradientInfo(NamedTuple):
 
 @cites("zinkevich2003online")
 @struct
-class GradientLearner(LearnerDefaults):
+class GradientLearner(EstimatorLearner):
     """Online gradient descent for a linear predictor <w, x>: w <- projection of w - step g, g an estimated gradient.
 
     Learners that differ only in numeric parameters share one compiled program. Numbers inside an optax transformation
@@ -83,15 +82,6 @@ class GradientLearner(LearnerDefaults):
         default=optax.projections.projection_l2_ball
     )
     hypothesis: Hypothesis = static(default="last")
-
-    @property
-    def traits(self) -> LearnerTraits:
-        """Declare the loss of the estimator, if the estimator has a loss."""
-        return LearnerTraits(loss=getattr(self.estimator, "loss", None))
-
-    def check_feedback(self, feedback: FeedbackTraits) -> None:
-        """Raise a ValueError for noise that the estimator does not suit."""
-        check_estimator(self.estimator, feedback)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> GradientState:
         """Return w_1 = 0; instances must be vectors."""

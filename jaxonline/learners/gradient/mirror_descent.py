@@ -6,10 +6,9 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from jaxonline.estimators.gradients import AnyEstimator, check_estimator
-from jaxonline.game.defaults import LearnerDefaults
+from jaxonline.estimators.gradients import AnyEstimator
 from jaxonline.game.protocols import Specs
-from jaxonline.game.traits import FeedbackTraits, LearnerTraits
+from jaxonline.learners.gradient.estimator_learner import EstimatorLearner
 from jaxonline.learners.gradient.mirror_maps import AnyMirrorMap, MirrorMap
 from jaxonline.learners.gradient.optimizers import Optimizer
 from jaxonline.learners.gradient.step_sizes import StepSize
@@ -28,7 +27,7 @@ class MirrorState(NamedTuple):
     optimizer: PyTree
 
 
-class MirrorDescent(LearnerDefaults):
+class MirrorDescent(EstimatorLearner):
     """Base class of learners that predict <w, x> with the point w of a mirror map: all but `predict`."""
 
     estimator: Any
@@ -38,15 +37,6 @@ class MirrorDescent(LearnerDefaults):
     def get_map(self) -> MirrorMap:
         """Return the mirror map."""
         raise NotImplementedError
-
-    @property
-    def traits(self) -> LearnerTraits:
-        """Declare the loss of the estimator, if the estimator has a loss."""
-        return LearnerTraits(loss=getattr(self.estimator, "loss", None))
-
-    def check_feedback(self, feedback: FeedbackTraits) -> None:
-        """Raise a ValueError for noise that the estimator does not suit."""
-        check_estimator(self.estimator, feedback)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> MirrorState:
         """Return the point where R is smallest; instances must be vectors."""

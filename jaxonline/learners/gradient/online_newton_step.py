@@ -6,10 +6,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from jaxonline.estimators.gradients import AnyEstimator, check_estimator
-from jaxonline.game.defaults import LearnerDefaults
+from jaxonline.estimators.gradients import AnyEstimator
 from jaxonline.game.protocols import Specs
-from jaxonline.game.traits import FeedbackTraits, LearnerTraits
+from jaxonline.learners.gradient.estimator_learner import EstimatorLearner
 from jaxonline.learners.vectors import zeros_like_vector
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
@@ -33,7 +32,7 @@ class OnlineNewtonInfo(NamedTuple):
 
 @cites("hazan2007logarithmic", "hazan2016introduction")
 @struct
-class OnlineNewtonStep(LearnerDefaults):
+class OnlineNewtonStep(EstimatorLearner):
     """Online Newton step (ONS): a linear predictor <w, x>, |w| <= radius, with steps A^-1 g / gamma.
 
     The matrix A is epsilon I + sum g g'. The point w - A^-1 g / gamma is projected on the ball in the norm of A. Let
@@ -61,15 +60,6 @@ class OnlineNewtonStep(LearnerDefaults):
     gamma: Positive
     epsilon: Positive
     radius: Positive
-
-    @property
-    def traits(self) -> LearnerTraits:
-        """Declare the loss of the estimator, if the estimator has a loss."""
-        return LearnerTraits(loss=getattr(self.estimator, "loss", None))
-
-    def check_feedback(self, feedback: FeedbackTraits) -> None:
-        """Raise a ValueError for noise that the estimator does not suit."""
-        check_estimator(self.estimator, feedback)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> OnlineNewtonState:
         """Return w = 0 and A = epsilon I; instances must be vectors."""
