@@ -211,7 +211,7 @@ def _paired_tests(values: np.ndarray, controls: np.ndarray | None, interval: Con
             [subtract_controls(difference, np.stack(pair_controls)) for difference, *pair_controls in pairs]
         ).reshape(differences.shape)
     between = interval.of_difference()
-    p = between.p_values(differences, mean_over_runs(differences, interval=between))
+    p = between.p_values(differences, mean_over_runs(differences))
     return np.where(np.isnan(p), 1.0, p)
 
 

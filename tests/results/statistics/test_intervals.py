@@ -33,7 +33,10 @@ def result(loss: np.ndarray, **meta) -> jo.Result:
 # each interval, everywhere
 
 Q = "cumulative_loss"
-EVERY = (jo.intervals.Student(), jo.intervals.BootstrapT(), jo.intervals.Bounded(-9.0, 9.0), jo.intervals.Anytime(300))
+EVERY = (
+    jo.intervals.Student(), jo.intervals.BootstrapT(), jo.intervals.Bounded(-9.0, 9.0),
+    jo.intervals.Betting(-9.0, 9.0), jo.intervals.Anytime(300),
+)  # fmt: skip
 INTERVAL_METHODS = {
     "mean": lambda one, interval: one.mean(Q, interval=interval),
     "bands": lambda one, interval: one.bands(Q, interval=interval),
@@ -59,7 +62,10 @@ def shown_ends(one: jo.Result, interval) -> dict[str, tuple[float, float]]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("interval", EVERY)
+WITHOUT_BETTING = [interval for interval in EVERY if not isinstance(interval, jo.intervals.Betting)]
+
+
+@pytest.mark.parametrize("interval", some(EVERY, *WITHOUT_BETTING))
 def test_all_methods_take_an_interval(interval):
     """They agree, the words of a table show it, bands enclose it, and a result saves it and has it by default."""
     loss = np.cumsum(np.random.default_rng(0).normal(size=(2, 40, 3)), axis=2)
@@ -139,7 +145,7 @@ def test_the_p_value_of_a_bounded_mean_is_by_its_theorem():
         assert (mean_over_runs(values, 1 - p * factor, interval=interval).low[0] > 0) == excluded
 
 
-QUICK = [interval for interval in EVERY if not isinstance(interval, jo.intervals.BootstrapT)]
+QUICK = [interval for interval in WITHOUT_BETTING if not isinstance(interval, jo.intervals.BootstrapT)]
 
 
 @pytest.mark.parametrize("interval", some(EVERY, *QUICK))
@@ -156,7 +162,7 @@ def test_rankings_of_equal_learners_seldom_find_a_difference(interval):
     assert found[:2, 2:].all()
 
 
-@pytest.mark.parametrize("interval", EVERY[1:])
+@pytest.mark.parametrize("interval", some(EVERY[1:], *WITHOUT_BETTING[1:]))
 def test_bands_of_other_intervals_hold_for_whole_curves(interval):
     """By Bonferroni's correction: 300 studies, of which a right band misses more than 28 once in 10^3."""
     rng, missed = np.random.default_rng(22), 0
