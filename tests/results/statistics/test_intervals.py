@@ -380,17 +380,18 @@ class TestPrecision:
         wanted = jo.Precision(0.15, relative=True, quantity="cumulative_loss", least_runs=32)
         found = self.play(n_runs=4096, precision=wanted, checkpoint=tmp_path / "kept")
         of, n = found.mean("cumulative_loss"), len(found.runs)
-        assert found.interval == jo.load_result(tmp_path / "kept").interval == jo.intervals.Anytime()
+        assert found.interval == jo.load_result(tmp_path / "kept").interval
+        assert found.interval == jo.intervals.Betting(0.0, 1.0, "cumulative_loss")
         assert found.meta["precision"]["reached"]
         assert found.meta["precision"]["runs"] == n < 2048
         assert (of.high - of.mean <= 0.15 * of.mean).all()
-        longer = mean_over_runs(found.values("cumulative_loss"), interval=jo.intervals.Anytime())
+        longer = mean_over_runs(found.values("cumulative_loss"), interval=jo.intervals.Betting(0.0, 8.0))
         np.testing.assert_array_equal(of.high, longer.high)
         np.testing.assert_array_equal(found.runs, np.arange(n))
         again = self.play(n_runs=4096, runs=list(range(n)))
         np.testing.assert_array_equal(found.cumulative_loss, again.cumulative_loss)
         before = found.select(runs=slice(0, n - 64))
-        assert len(before.runs) < 32 or wanted.excess(before) > 1
+        assert len(before.runs) < 32 or wanted.excess(before, found.interval) > 1
 
     def test_a_precision_that_is_out_of_reach(self):
         with pytest.warns(RuntimeWarning, match=r"precision.*n_runs=64"):
