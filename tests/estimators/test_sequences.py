@@ -90,6 +90,13 @@ def test_strata_are_differences_of_polynomials(both_precisions):
     assert not found[9:].any()
 
 
+def test_bound_of_the_mean_has_all_terms_of_the_last_polynomial():
+    """Q_2(x) = 1 - 2 z + 3 z^2 with z = (x - 1) / 2, at |z| = 1.5; the mean attains the bound at z = -1.5."""
+    sequence = PolynomialSequence([[1.0, 0.0, 0.0], [0.5, -1.0, 0.0], [-0.5, -1.0, 3.0]], centre=1.0, scale=2.0)
+    estimator = PolynomialSequenceEstimator(sequence, Geometric(1.5))
+    assert estimator.mean_bound(3.0) == pytest.approx(1.0 + 3.0 + 6.75) == pytest.approx(sequence.value(-2.0))
+
+
 @pytest.mark.long
 def test_monte_carlo_mean_is_right_and_mutants_are_rejected(x64):
     """z-test with the exact variance at |z| > 5: false alarm 6e-7; 100,000 draws see a bias of 6/316 sd = 0.019 sd.
