@@ -139,6 +139,7 @@ class Row:
             "bias": finite_or_none(verification.bias),
             "half_width": finite_or_none(verification.half_width),
             "detectable": finite_or_none(verification.detectable),
+            "largest_bias": finite_or_none(verification.largest_bias),
             "samples": verification.samples,
             "verdict": verification.verdict,
             "expected": claim.expected,

@@ -105,10 +105,10 @@ def unbiased(
         range: smallest and largest value of an estimate (numbers, or arrays of the target's shape).
         second_moment: E theta^2 by coordinate, exact or an upper bound, with the target's structure; infinite gives the
             verdict "undecided". This option is not for complex estimates.
-        kurtosis: bound on the kurtosis E (theta - E theta)^4 / Var^2 of each coordinate, which is 3 for a normal number,
-            9 for an exponential number and about 1/q for a value with a small probability q. Give a larger bound than
-            the exact value, since samples with a larger kurtosis make the verdict "undecided". If it is None, the
-            number of samples is that for 1000.
+        kurtosis: bound on the kurtosis E (theta - E theta)^4 / Var^2 of each coordinate. It is 3 for a normal number, 9
+            for an exponential number and about 1/q for a value with a small probability q. Give a larger bound than the
+            exact value, since samples with a larger kurtosis make the verdict "undecided". None states no bound; the
+            number of samples is then that for 1000.
         cap_bias: proven bound on the bias of a cap inside the estimator, in the target's units, below the bias to
             detect.
         per_coordinate: use each coordinate of the target as its own unit of `detect`, instead of the largest

@@ -146,7 +146,7 @@ def second_moment(
             notes.append(f"the samples put E |theta|^2 between {low:.4g} and {high:.4g}")
     if not_finite:
         verdict = UNDECIDED
-        notes.insert(0, f"|theta|^2 of {not_finite}; give an estimator that is always finite")
+        notes.insert(0, f"{not_finite}, in |theta|^2; give an estimator that is always finite")
     assumption = f"E |theta|^4 <= {assumed:g} (E |theta|^2)^2"
     if exact is not None:
         assumption = f"the exact value is right, and {assumption}"

@@ -42,6 +42,10 @@ class SequentialTest:
             return verdict, []
         return verdict, [f"{reason}; {self._advise(drawn, bias, half_width)}"]
 
+    def not_finite(self, drawn: Summary) -> str | None:
+        """Return a description of the samples that are NaN or infinite, or None."""
+        return self.sampler.describe_not_finite(self.pilot, drawn)
+
     def contradiction(self, drawn: Summary) -> str | None:
         """Return how the samples contradict the stated second moment, or None."""
         if not isinstance(self.interval, KnownVariance) or drawn.bets is None:
@@ -87,7 +91,7 @@ class SequentialTest:
     def _objections(self, drawn: Summary, outside: np.ndarray) -> Iterator[str]:
         """Yield reasons against any verdict; `outside` marks coordinates whose interval excludes the target."""
         interval = self.interval
-        not_finite = self.sampler.describe_not_finite(self.pilot, drawn)
+        not_finite = self.not_finite(drawn)
         if not_finite:
             yield f"{not_finite}; give an estimator that is always finite"
         if isinstance(interval, Bernstein):
@@ -124,7 +128,7 @@ class SequentialTest:
 
 
 def draw(sampler: Sampler, n: int, stated: np.ndarray | None, test: SequentialTest) -> Summary:
-    """Draw samples until all are drawn, the time limit is exceeded, or a bias is visible.
+    """Draw samples until all are drawn, the time limit is exceeded, or a bias or a NaN is visible.
 
     The intervals hold for all numbers of samples together; the test looks for a bias after 1, 2, 4, 8, ... blocks.
     """
@@ -134,6 +138,8 @@ def draw(sampler: Sampler, n: int, stated: np.ndarray | None, test: SequentialTe
         if settings.progress is not None:
             settings.progress(drawn.samples, n)
         look = settings.samples is None and number & (number - 1) == 0
+        if look and test.not_finite(drawn):
+            break
         if look and test.verdict(drawn)[0] == BIASED and test.contradiction(drawn) is None:
             break
         if settings.is_out_of_time():
