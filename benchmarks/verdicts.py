@@ -50,7 +50,8 @@ def _normal(factor, key):
 
 def _two_copies(factor, key):
     feedback = NoisyCopies(gaussian(0.2 * np.eye(3)), gaussian(0.1), reveal_covariance=True)
-    return factor * gradient_sample(feedback, TwoCopies(), *(jnp.asarray(a, jnp.float32) for a in (W, X, Y)), key)
+    w, x, y = (jnp.asarray(number, jnp.float32) for number in (W, X, Y))
+    return factor * gradient_sample(feedback, TwoCopies(), w, x, y, key)
 
 
 def _attributes(factor, key):
