@@ -12,16 +12,15 @@ EQUIVALENT = {(entry["file"], entry["line"], entry["mutant"]) for entry in PLAN[
 
 
 def find_tests(file: str) -> list[str]:
-    """Return the test files of a source file: first those that mention its public names, the most mentions first.
-
-    All test files of the first folder are included, and those of the other folders that mention a name.
-    """
+    """Return the tests of a source file: first those that mention a public name of it, then others of its folder."""
     key = max((name for name in PLAN["tests"] if f"{file}/".startswith(f"{name}/")), key=len)
-    own, *others = (sorted((ROOT / folder).rglob("test_*.py")) for folder in PLAN["tests"][key])
     body = ast.parse((ROOT / file).read_text()).body
     names = [node.name for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name[0] != "_"]
     pattern = re.compile(rf"\b({'|'.join(names)})\b" if names else "$^")
-    mentions = {test: len(pattern.findall(test.read_text())) for folder in (own, *others) for test in folder}
-    tests = [test for test in mentions if test in own or mentions[test]]
-    tests.sort(key=lambda test: (mentions[test] == 0, test not in own, -mentions[test]))
-    return [str(test.relative_to(ROOT)) for test in tests]
+    tests = {}  # order: whether no name is mentioned, whether the test is in another folder, minus the mentions
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        name, mentions = path.relative_to(ROOT).as_posix(), len(pattern.findall(path.read_text()))
+        is_own = name.startswith(f"{PLAN['tests'][key]}/")
+        if not name.startswith(tuple(PLAN["left_out"])) and (is_own or mentions):
+            tests[name] = mentions == 0, not is_own, -mentions
+    return sorted(tests, key=tests.get)
