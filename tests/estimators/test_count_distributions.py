@@ -94,7 +94,7 @@ def test_fine_grained_numbers_have_the_bits_of_three_words(monkeypatch, words, n
     """Each word refines the one before by a factor of 2^-23; the middle of the last interval is returned."""
     monkeypatch.setattr("jaxonline.random.words", lambda key, n, bits: np.array(words, np.uint32))
     with jax.disable_jit():
-        assert float(fine_uniform(None, jnp.float32)) == pytest.approx(number, rel=2.0**-22)
+        assert float(fine_uniform(None, jnp.float32)) == pytest.approx(number, rel=2.0**-22, abs=0.0)
 
 
 def test_distributions_for_the_series_are_optimal():
