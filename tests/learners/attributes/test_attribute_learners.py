@@ -39,6 +39,13 @@ def rows(seed=0, n=T, d=D):
 # The Baseline
 
 
+def test_the_baseline_starts_without_moments():
+    """The weight of the moments of round t is 1 / t."""
+    state = Baseline(K, 0.8).init(None, jo.game.Specs.of_vectors(3, jnp.float32))
+    assert state.t == 0
+    assert not np.any(state.A)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("cone", some([False, True], False))
 def test_the_baseline_minimises_its_estimated_loss(cone, x64):

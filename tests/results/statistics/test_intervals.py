@@ -305,10 +305,6 @@ def test_letters_are_shared_exactly_by_those_that_are_alike():
             assert bool(set(letters[i]) & set(letters[j])) == alike[i, j]
 
 
-def test_letters_after_z_are_numbers():
-    assert compact_letters(np.eye(28, dtype=bool))[24:] == ("y", "z", "(27)", "(28)")
-
-
 def test_holms_correction_by_hand():
     values = np.random.default_rng(11).normal(size=(4, 25)) + np.array([0.0, 0.3, 0.6, 2.0])[:, None]
     raw = {(i, j): stats.ttest_rel(values[i], values[j]).pvalue for i, j in itertools.combinations(range(4), 2)}
