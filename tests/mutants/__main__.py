@@ -48,7 +48,7 @@ def main() -> None:
             rest = [mutant for mutant, outcome in zip(mutants, outcomes, strict=True) if outcome == SURVIVED]
             found = dict(zip(rest, run_all(rest, copies, LONG), strict=True))
             outcomes = [found.get(mutant, outcome) for mutant, outcome in zip(mutants, outcomes, strict=True)]
-            report(mutants, outcomes, "also the long tests")
+            report(mutants, outcomes, "these and the long tests")
 
 
 def copy_work_tree(folder: Path) -> Path:
