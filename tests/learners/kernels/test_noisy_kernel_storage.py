@@ -15,7 +15,8 @@ from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeat
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.kernels import ExponentialKernel, Gaussian
 from jaxonline.learners import NoisyKernel, Storage
-from jaxonline.losses import Squared
+from jaxonline.learners.kernels.capacity import _update_probability
+from jaxonline.losses import SmoothedAbsolute, Squared
 
 pytestmark = pytest.mark.fast_compile
 T, D = 60, 2
@@ -119,6 +120,13 @@ def test_the_error_states_a_sufficient_horizon():
     with pytest.raises(ValueError, match="n_rounds at most 8,827"):
         Storage.for_horizon(feature_map, length, D, 10**6)
     assert Storage.for_horizon(feature_map, length, D, 8_800).overflow_probability(feature_map, length, 8_800) < 2e-6
+
+
+@pytest.mark.parametrize(("loss", "probability"), [(SmoothedAbsolute(1.0), 1 / 3), (Squared(), 1 / 4)])
+def test_a_pair_changes_the_hypothesis_if_the_coefficient_of_n_is_not_zero(loss, probability):
+    """P(N = n) = 2^-(n + 1). The smoothed absolute loss has odd n only, and the squared loss n = 1."""
+    length = GradientLength.for_loss(loss, Geometric(2.0), 0.5)
+    assert _update_probability(length) == pytest.approx(probability, rel=1e-9)
 
 
 def test_overflow_probability_includes_levels_beyond_the_table():
