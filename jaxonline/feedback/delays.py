@@ -121,7 +121,7 @@ class GeometricDelay(_UpToMaximum):
         """Draw a delay by inversion of the distribution function."""
         del t
         mean = jnp.asarray(self.mean, jnp.float32)
-        rate = jnp.log1p(mean) - jnp.log(jnp.where(mean > 0, mean, 1.0))  # -log(1 - p)
+        rate = jnp.log1p(1.0 / jnp.where(mean > 0, mean, 1.0))  # -log(1 - p)
         rounds = jnp.floor(word_pairs(key, (), jnp.float32).exponential(jnp.float32) / rate)
         return jnp.where(mean > 0, jnp.minimum(rounds, self.maximum), 0).astype(jnp.int32)
 

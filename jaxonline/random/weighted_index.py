@@ -11,8 +11,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key, UInt
 
 from jaxonline._xla.barriers import compute_once
-from jaxonline.parameters.errors import ArgumentError
-from jaxonline.random.word_pairs import WordPairs, word_pairs
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
+from jaxonline.random.word_pairs import WordPairs, at_least_float32, word_pairs
 
 _SUM_BITS = 62  # the sum of the integers is within 2^62 / 1.5 and 2^62 1.5
 
@@ -27,7 +27,8 @@ def weighted_index(
 
     Args:
         key: key of the draw.
-        weights: weights [K], at least 0, with a finite sum (not checked); another number of axes raises ValueError.
+        weights: weights [K] of a floating dtype, at least 0, with a finite sum (not checked). Another number of axes
+            raises ValueError.
         shape: shape of the result.
 
     Example:
@@ -36,6 +37,8 @@ def weighted_index(
         [1, 1, 1]
     """
     weights = jnp.asarray(weights)
+    if not jnp.issubdtype(weights.dtype, jnp.floating):
+        raise ArgumentTypeError("weights", f"must be floating (got {weights.dtype})")
     if weights.ndim != 1 or not len(weights):
         raise ArgumentError("weights", f"must be a vector with an entry (got the shape {weights.shape})")
     return index_at(word_pairs(key, shape, weights.dtype), weights)
@@ -52,16 +55,17 @@ def index_at(number: WordPairs, weights: Float[Array, "K"]) -> Int[Array, "..."]
         blocks = jnp.pad(_to_integers(weights), (0, n_blocks * size - len(weights))).reshape(n_blocks, size)
         ends = jnp.cumsum(jnp.sum(blocks, axis=1))
         level = compute_once(_scale, *number, ends[-1])[..., None]
-        is_before = ends[:-1] <= level
+        ends = jnp.expand_dims(ends[:-1], range(level.ndim - 1))
+        is_before = ends <= level
         block = jnp.sum(is_before, axis=-1, dtype=jnp.int32)
-        rest = level - jnp.max(jnp.where(is_before, ends[:-1], jnp.uint64(0)), axis=-1, keepdims=True, initial=0)
+        rest = level - jnp.max(jnp.where(is_before, ends, jnp.uint64(0)), axis=-1, keepdims=True, initial=0)
         place = jnp.sum(jnp.cumsum(blocks[block], axis=-1)[..., :-1] <= rest, axis=-1, dtype=jnp.int32)
     return jnp.minimum(block * size + place, len(weights) - 1)
 
 
 def _to_integers(weights: Float[Array, "K"]) -> UInt[Array, "K"]:
     """Return the weights times a power of 2 for which their sum is about 2^61, rounded down to 64-bit integers."""
-    weights = jnp.where(weights > 0, weights, 0).astype(jnp.promote_types(weights.dtype, jnp.float32))
+    weights = at_least_float32(jnp.where(weights > 0, weights, 0))
     # rounded to a power of 2: the bounds between these, such as 0.75 and 1.5, are far from the usual sum 1
     power = jax.lax.reduce_precision(jnp.sum(weights), jnp.finfo(weights.dtype).nexp, 0)
     scaled = weights / power * 2.0**_SUM_BITS

@@ -28,7 +28,7 @@ class WordPairs(NamedTuple):
 
     def below(self, p: Float[Array, "..."]) -> Bool[Array, "..."]:
         """Return whether u < p: an event of probability p, up to 2^-64; never for NaN."""
-        p = p.astype(jnp.promote_types(p.dtype, jnp.float32))
+        p = at_least_float32(p)
         scaled = jnp.where((p > 0) & (p < 1), p, 0.0) * 2.0**32
         high = jnp.floor(scaled)
         low = ((scaled - high) * 2.0**32).astype(jnp.uint32)
@@ -37,7 +37,7 @@ class WordPairs(NamedTuple):
 
     def exponential(self, dtype: Any) -> Float[Array, "..."]:
         """Return -log(1 - u), with the relative precision of the dtype both near 0 and for large numbers."""
-        is_small = self.high < 2**31
+        is_small = self.high < jnp.uint32(2**31)
         u = jnp.where(is_small, self.to_float(dtype), 0.25)
         rest = jnp.where(is_small, 0.25, self.mirrored().to_float(dtype))
         return jnp.where(is_small, -jnp.log1p(-u), -jnp.log(rest))
@@ -49,6 +49,11 @@ class WordPairs(NamedTuple):
     def to_float(self, dtype: Any) -> Float[Array, "..."]:
         """Return u + 2^-65 rounded to a floating dtype, in (0, 1], with its relative precision near 0."""
         return self.high.astype(dtype) * 2.0**-32 + (self.low.astype(dtype) + 0.5) * 2.0**-64
+
+
+def at_least_float32(values: Float[Array, "..."]) -> Float[Array, "..."]:
+    """Return numbers of half precision, whose range is too small for 2^64, as float32."""
+    return values if jnp.finfo(values.dtype).bits >= 32 else values.astype(jnp.float32)
 
 
 def word_pairs(key: Key[Array, ""], shape: tuple[int, ...], dtype: Any) -> WordPairs:
