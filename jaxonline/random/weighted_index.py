@@ -1,10 +1,13 @@
 """Random indices with given probabilities, exact also for small probabilities.
 
 The weights become multiples of 2^-61 of their sum, as 64-bit integers; their sums have no rounding. A float32 sum near
-1 would be a multiple of 6e-8, so that an index of probability 1e-8 would be drawn 12 times too often, or never.
+1 would be a multiple of 6e-8, so that an index of probability 1e-8 would be drawn 12 times too often, or never. The
+table in docs/how-it-works.md has the errors of other draws.
 """
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +17,7 @@ from jaxonline._xla.barriers import compute_once
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.random.word_pairs import WordPairs, at_least_float32, word_pairs
 
+_SEARCHED_AT_ONCE = 16
 _SUM_BITS = 62  # the sum of the integers is within 2^62 / 1.5 and 2^62 1.5
 
 
@@ -41,26 +45,35 @@ def weighted_index(
         raise ArgumentTypeError("weights", f"must be floating (got {weights.dtype})")
     if weights.ndim != 1 or not len(weights):
         raise ArgumentError("weights", f"must be a vector with an entry (got the shape {weights.shape})")
-    return index_at(word_pairs(key, shape, weights.dtype), weights)
+    return _search(lambda key, total: _scale(word_pairs(key, shape, weights.dtype), total), key, weights)
 
 
 def index_at(number: WordPairs, weights: Float[Array, "K"]) -> Int[Array, "..."]:
-    """Return the index that uniform numbers draw: the first index where the sum of weights exceeds the fraction u.
+    """Return the index that uniform numbers draw: the first index where the sum of weights exceeds the fraction u."""
+    return _search(_scale, number, weights)
 
-    Two searches, in the sums of blocks of sqrt(K) weights and in one block, take less time than the sums of all.
+
+def _search(scale: Callable[..., Array], source: Any, weights: Float[Array, "K"]) -> Int[Array, "..."]:
+    """Return the first index where the sum of weights exceeds `scale(source, sum of all weights)`.
+
+    For more than 16 weights, searches in the sums of blocks of sqrt(K) weights and in one block take less time than a
+    search in the sums of all.
     """
-    size = math.ceil(math.sqrt(len(weights)))
-    n_blocks = -(-len(weights) // size)
+    n = len(weights)
+    size = 1 if n <= _SEARCHED_AT_ONCE else math.ceil(math.sqrt(n))
+    n_blocks = -(-n // size)
     with jax.enable_x64(True):
-        blocks = jnp.pad(_to_integers(weights), (0, n_blocks * size - len(weights))).reshape(n_blocks, size)
+        blocks = jnp.pad(_to_integers(weights), (0, n_blocks * size - n)).reshape(n_blocks, size)
         ends = jnp.cumsum(jnp.sum(blocks, axis=1))
-        level = compute_once(_scale, *number, ends[-1])[..., None]
+        level = compute_once(scale, source, ends[-1])[..., None]
         ends = jnp.expand_dims(ends[:-1], range(level.ndim - 1))
         is_before = ends <= level
         block = jnp.sum(is_before, axis=-1, dtype=jnp.int32)
-        rest = level - jnp.max(jnp.where(is_before, ends, jnp.uint64(0)), axis=-1, keepdims=True, initial=0)
+        if size == 1:
+            return block
+        rest = level - jnp.max(jnp.where(is_before, ends, jnp.uint64(0)), axis=-1, keepdims=True)
         place = jnp.sum(jnp.cumsum(blocks[block], axis=-1)[..., :-1] <= rest, axis=-1, dtype=jnp.int32)
-    return jnp.minimum(block * size + place, len(weights) - 1)
+    return jnp.minimum(block * size + place, n - 1)
 
 
 def _to_integers(weights: Float[Array, "K"]) -> UInt[Array, "K"]:
@@ -72,10 +85,10 @@ def _to_integers(weights: Float[Array, "K"]) -> UInt[Array, "K"]:
     return scaled.astype(jnp.int64).astype(jnp.uint64)
 
 
-def _scale(high: UInt[Array, "..."], low: UInt[Array, "..."], total: UInt[Array, ""]) -> UInt[Array, "..."]:
-    """Return (high 2^32 + low) total / 2^64, rounded down, from products of 32-bit halves."""
+def _scale(number: WordPairs, total: UInt[Array, ""]) -> UInt[Array, "..."]:
+    """Return u total, rounded down, from products of 32-bit halves."""
     half, mask = jnp.uint64(32), jnp.uint64(2**32 - 1)
-    a, b = high.astype(jnp.uint64), low.astype(jnp.uint64)
+    a, b = (words.astype(jnp.uint64) for words in number)
     c, d = total >> half, total & mask
     first = a * d + ((b * d) >> half)
     second = b * c + (first & mask)
