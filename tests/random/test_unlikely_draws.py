@@ -147,6 +147,7 @@ def test_words_have_the_bits_of_jax(impl, both_precisions):
             assert int(index) == np.sum(np.cumsum(np.arange(5)) <= level)
 
 
+@pytest.mark.long
 def test_float_conversions_are_precise_at_both_ends():
     """-log(1 - u) has 24 bits for u near 0 and near 1; from a float32 u, it has none below 2^-23 and above 16."""
     numbers = np.array([0, 5, 2**20, 2**40, 2**62, 2**63 - 1, 2**63, 2**64 - 2**40, 2**64 - 6], np.uint64)
@@ -158,6 +159,7 @@ def test_float_conversions_are_precise_at_both_ends():
     np.testing.assert_allclose(words.mirrored().gumbel(jnp.float32), -np.log(exact), rtol=3e-7, atol=3e-7)
 
 
+@pytest.mark.long
 def test_without_a_positive_weight_the_last_index_is_drawn():
     for weights in (jnp.zeros(5), jnp.full(5, jnp.nan)):
         assert random.weighted_index(jax.random.key(0), weights) == 4
