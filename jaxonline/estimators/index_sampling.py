@@ -11,7 +11,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import Convert, Count, Ge
 from jaxonline.parameters.validation import validate_arguments
-from jaxonline.random.weighted_index import index_at
+from jaxonline.random.exact_indices import index_at
 from jaxonline.random.word_pairs import word_pairs
 
 _MAX_OUTCOMES = 1 << 20

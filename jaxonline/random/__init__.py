@@ -27,8 +27,8 @@ from jaxonline.random.elementwise import rademacher as rademacher
 from jaxonline.random.elementwise import randint as randint
 from jaxonline.random.elementwise import uniform as uniform
 from jaxonline.random.entries import entry as entry
+from jaxonline.random.exact_indices import weighted_index as weighted_index
 from jaxonline.random.keys import fold_in as fold_in
 from jaxonline.random.threefry import inlined as inlined
 from jaxonline.random.threefry import words as words
 from jaxonline.random.vectorised import stack_draws as stack_draws
-from jaxonline.random.weighted_index import weighted_index as weighted_index

@@ -11,7 +11,7 @@ from jaxonline import random
 from jaxonline.estimators import FiniteDistribution, count_distributions
 from jaxonline.feedback import delays
 from jaxonline.learners.experts import follow_the_perturbed_leader
-from jaxonline.random.weighted_index import index_at
+from jaxonline.random.exact_indices import index_at
 from jaxonline.random.word_pairs import WordPairs, word_pairs
 
 pytestmark = pytest.mark.fast_compile
