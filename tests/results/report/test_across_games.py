@@ -268,7 +268,8 @@ def test_standings_use_the_games_that_all_learners_play():
     assert [row["second"] for row in across.improvements("b<i>").rows] == ["b<i>", "b<i>"]
 
 
-@pytest.mark.parametrize("style", ["screen", pytest.param("paper", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("style", ["screen", "paper"])
 def test_figures_have_all_names_inside(style, tmp_path):
     standings = make_standings()
     figures = (
