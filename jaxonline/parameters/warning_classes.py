@@ -9,6 +9,10 @@ class PrecisionWarning(RuntimeWarning):
     """The requested precision was not reached with the maximum number of runs."""
 
 
+class UndecidedWarning(RuntimeWarning):
+    """Some pairs of learners are undecided after the maximum number of runs."""
+
+
 class OverflowWarning(RuntimeWarning):
     """A learner ran out of storage in some runs, or is likely to."""
 

@@ -12,7 +12,7 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results import parts, saving
 from jaxonline.results.report import curves, summary, tables
 from jaxonline.results.report.formats import escape_markdown, to_one_line
-from jaxonline.results.statistics import estimates, means
+from jaxonline.results.statistics import decisions, estimates, means
 from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
 from jaxonline.results.statistics.means import Growth
 from jaxonline.results.statistics.quantiles import QuantileEstimate
@@ -47,7 +47,7 @@ class Result:
             devices, notion of regret, and the probability of an overflow by learner ("overflow_probability"). The
             metadata of an unfinished study also contain the number of missing runs by learner ("missing").
         interval: the kind of interval that `mean` uses by default, one of `jo.intervals`: `Student`, or `Anytime` if
-            `simulate(precision=...)` chose the number of runs.
+            `simulate(precision=...)` chose the number of runs; that of the rule after `simulate(until=...)`.
 
     Raises:
         ValueError: if a learner or a run occurs twice, an array has a wrong shape, or a measure has a reserved name
@@ -195,6 +195,15 @@ class Result:
             {'c': 'a', 'b': 'a', 'a': 'b'}
         """
         return estimates.ranking(self, quantity, level, interval)
+
+    @property
+    def decisions(self) -> decisions.Decisions:
+        """The decisions of `simulate(until=UntilDecided(...))` about all pairs of learners; see `UntilDecided`.
+
+        Raises:
+            ValueError: another rule, or no rule, chose the number of runs.
+        """
+        return estimates.decisions(self)
 
     def paired_difference(
         self,
