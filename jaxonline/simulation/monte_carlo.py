@@ -1,6 +1,7 @@
 """Monte Carlo regret studies: thousands of runs of every learner."""
 
 import contextlib
+import functools
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -16,6 +17,7 @@ from jaxonline.results import Result
 from jaxonline.simulation.checking import SimulationOptions, check_options
 from jaxonline.simulation.cluster import connect_workers
 from jaxonline.simulation.collecting import collect_result
+from jaxonline.simulation.determinism import is_deterministic
 from jaxonline.simulation.execution import run_study
 from jaxonline.simulation.planning import plan_study
 from jaxonline.simulation.precision import Precision, until_precise
@@ -113,6 +115,8 @@ def simulate(
     Warns:
         LossMismatchWarning: a learner is made for a loss that differs from the loss of the game.
         PrecisionWarning: the precision was not reached.
+        UnseenEventsWarning: the precision was reached, but the limits of losses are unknown, so that rare large losses
+            may be missing.
         UndecidedWarning: some pairs of learners are undecided after `n_runs`.
         DivergedRunsWarning: a learner's losses were NaN or infinite in some runs.
         OverflowWarning: a learner ran out of storage in some runs, or probably will.
@@ -165,14 +169,20 @@ def _compute_until(options: SimulationOptions, rule: Precision | UntilDecided) -
             new = _compute(options.with_runs(np.asarray(runs)))
             return new if before is None else before.merge_runs(new)
         # the checkpoint has the earlier runs; it records from the start that intervals are looked at repeatedly
-        return _compute(options.with_runs(np.arange(runs.stop)), rule.attributes(False, runs.stop))
+        return _compute(options.with_runs(np.arange(runs.stop)), rule.attributes(False, runs.stop, interval))
 
-    step = options.width * options.blocks_at_once
+    @functools.cache
+    def all_runs_are_equal() -> bool:
+        return all(map(is_deterministic, options.teams))
+
+    width, step = options.width, options.width * options.blocks_at_once
+    interval = rule.choose_interval(options.game, int(options.rounds[-1]), options.n_runs)
     if isinstance(rule, Precision):
-        result, name = until_precise(play_more, rule, options.n_runs, step), "precision"
+        result = until_precise(play_more, rule, options.n_runs, step, interval, all_runs_are_equal)
+        outcome = {"precision": result.meta["precision"]}
     else:
-        result, name = until_decided(play_more, rule, options.n_runs, options.width, step), "decisions"
+        result = until_decided(play_more, rule, options.n_runs, width, step, interval, all_runs_are_equal)
+        outcome = {"decisions": result.meta["decisions"]}
     if options.checkpoint is not None:
-        outcome = {name: result.meta[name], "interval": result.interval.to_json()}
-        update_attributes(options.checkpoint.folder, outcome)
+        update_attributes(options.checkpoint.folder, outcome | {"interval": interval.to_json()})
     return result

@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from jaxonline.game import Game
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import CountFrom2, NonNegativeFloat, OpenUnitFloat, Text
@@ -16,6 +19,7 @@ from jaxonline.results.statistics import estimates
 from jaxonline.results.statistics.decisions import encode_pairs
 from jaxonline.results.statistics.intervals import Anytime, Betting, ConfidenceInterval
 from jaxonline.results.statistics.sequential import PairStates, look, paired_differences
+from jaxonline.simulation.precision import quantity_limits
 
 ANYTIME = Anytime()
 MAX_LISTED_PAIRS = 3
@@ -31,12 +35,14 @@ class UntilDecided:
     -`margin` and `margin`. A decision is final. `Result.decisions` has the decisions and the number of saved runs.
 
     All decisions of a study are correct together with probability `level`, although the rule looks many times: the
-    intervals hold for all numbers of runs at once, and are corrected for the number of pairs (Bonferroni). With the
-    default interval, this holds for many runs of finite variance. It decides nothing before `least_runs` runs, for
-    differences without variance, and as long as the skewness of the differences divided by sqrt(runs) is above 0.1. It
-    cannot know an event that occurs in no run: of such events, those with a probability above 3 / runs are unlikely.
-    For bounded quantities, `jo.intervals.Betting` holds for every number of runs and every distribution, and needs more
-    runs. `docs/intervals.md` reports measured error rates.
+    intervals hold for all numbers of runs at once, and are corrected for the number of pairs (Bonferroni). The means of
+    a stopped study are biased. `docs/intervals.md` reports measured error rates.
+
+    * `jo.intervals.Betting` holds for every distribution of bounded losses. It is the default if the game knows the
+      limits of its losses, and if `n_runs` suffice to find a difference of at most `margin` with it.
+    * `jo.intervals.Anytime` holds for many runs of finite variance. It decides nothing if the differences have no
+      variance (unless the game is deterministic), or if their skewness divided by sqrt(runs) is above 0.1. It cannot
+      know an event that occurs in no run; the probability of such an event is at most 3 / runs (with 95 % confidence).
 
     Args:
         margin: the largest difference of means that does not matter; 0 if each difference matters. Then learners with
@@ -45,7 +51,7 @@ class UntilDecided:
         level: probability that all decisions are correct together.
         least_runs: number of runs before the first decision.
         interval: `jo.intervals.Anytime()`, or `jo.intervals.Betting(low, high)` with the limits of the quantity in one
-            round.
+            round. By default, the game decides.
 
     Raises:
         ValueError: a number is out of its range.
@@ -70,11 +76,11 @@ class UntilDecided:
     quantity: Text = "regret"
     level: OpenUnitFloat = 0.95
     least_runs: CountFrom2 = 100
-    interval: ConfidenceInterval = ANYTIME
+    interval: ConfidenceInterval | None = None
 
     def __post_init__(self):
         check_fields(self)
-        valid = isinstance(self.interval, Anytime | Betting)
+        valid = self.interval is None or isinstance(self.interval, Anytime | Betting)
         advice = (
             "an interval for all numbers of runs at once: jo.intervals.Anytime() or jo.intervals.Betting(low, high)"
         )
@@ -91,51 +97,66 @@ class UntilDecided:
                 "n_runs", f"must be at least least_runs={self.least_runs} of until=UntilDecided (got {n_runs})"
             )
 
-    def attributes(self, reached: bool, runs: int) -> dict[str, Any]:
-        """Return attributes of the store of an unfinished study: the rule, and the kind of interval."""
-        return {"decisions": self.summary() | {"complete": reached, "runs": runs}, "interval": self.interval.to_json()}
+    def choose_interval(self, game: Game, n_rounds: int, most_runs: int) -> ConfidenceInterval:
+        """Return the interval of a study of `game`, which does not depend on its runs."""
+        if self.interval is not None:
+            betting = isinstance(self.interval, Betting)
+            return dataclasses.replace(self.interval, quantity=self.quantity) if betting else self.interval
+        limits = quantity_limits(game, self.quantity)
+        if limits is None:
+            return ANYTIME
+        betting = Betting(*limits, self.quantity)
+        widest = betting.after(n_rounds).of_difference()
+        needed = widest.fewest_runs(self.margin, self.level) if self.margin else 0
+        return betting if needed <= most_runs else ANYTIME
 
-    def summary(self) -> dict[str, Any]:
+    def attributes(self, reached: bool, runs: int, interval: ConfidenceInterval) -> dict[str, Any]:
+        """Return attributes of the store of an unfinished study: the rule, and the kind of interval."""
+        outcome = {"complete": reached, "runs": runs}
+        return {"decisions": self.summary(interval) | outcome, "interval": interval.to_json()}
+
+    def summary(self, interval: ConfidenceInterval) -> dict[str, Any]:
         """Return the numbers of the rule, for `Result.meta`."""
         named = {name: getattr(self, name) for name in ("margin", "quantity", "level", "least_runs")}
-        return named | {"tests": self.interval.test}
+        return named | {"tests": interval.test}
 
-    def look(self, states: PairStates, result: Result, n_runs: int) -> PairStates:
-        """Return the states of the pairs after a look at the first `n_runs` runs of a result."""
+    def differences(self, result: Result, n_runs: int, interval: ConfidenceInterval) -> np.ndarray:
+        """Return the differences of all pairs of learners [P, R] in the first `n_runs` runs of a result."""
         estimates.check_number(result, self.quantity)
         values = estimates.values(result, self.quantity, rounds=estimates.LAST)[:, :n_runs, 0]
-        controls = estimates.controls(result, self.quantity) if self.interval.uses_controls else None
-        last = None if controls is None else controls[:, :n_runs, -1]
-        differences = paired_differences(values, last)
-        return look(states, differences, self, together=len(differences), rounds=result.rounds[-1])
+        controls = estimates.controls(result, self.quantity) if interval.uses_controls else None
+        return paired_differences(values, None if controls is None else controls[:, :n_runs, -1])
 
 
 def until_decided(
-    play: Callable[[range, Result | None], Result], rule: UntilDecided, most_runs: int, width: int, step: int
-) -> Result:
+    play: Callable[[range, Result | None], Result], rule: UntilDecided, most_runs: int, width: int, step: int,
+    interval: ConfidenceInterval = ANYTIME, is_deterministic: Callable[[], bool] = lambda: False,
+) -> Result:  # fmt: skip
     """Simulate runs 0, 1, 2, ... until all pairs are decided; `UndecidedWarning` if `most_runs` do not suffice.
 
     `play` is as in `until_precise`. The looks depend on the block size `width`, and not on the number of runs `step`
     that are played at the same time; so the result does not depend on the number of devices.
     """
     result: Any = None
-    states, computed, n = PairStates.begin(0), 0, 0
+    states, computed, n = None, 0, 0
     for n in looks(rule.least_runs, width, most_runs):
         if n > computed:
             until = min(most_runs, _round_up(n, step))
             result, computed = play(range(computed, until), result), until
-        if not len(states.runs):
-            states = PairStates.begin(len(result.learners) * (len(result.learners) - 1) // 2)
-        states = rule.look(states, result, n)
+        differences, between = rule.differences(result, n, interval), interval.after(result.rounds[-1]).of_difference()
+        states = look(
+            states or PairStates.begin(len(differences)), differences, rule, between, len(differences), is_deterministic
+        )
         if not states.undecided.any():
             break
+    assert states is not None
     pairs = encode_pairs(result.learners, states)
     if states.undecided.any():
         _warn(pairs, n)
     outcome = {"complete": not states.undecided.any(), "runs": n, "saved": most_runs - n, "pairs": pairs}
     result = result if n == computed else result.select(runs=slice(n))
     return dataclasses.replace(
-        result, meta=result.meta | {"decisions": rule.summary() | outcome}, interval=rule.interval
+        result, meta=result.meta | {"decisions": rule.summary(interval) | outcome}, interval=interval
     )
 
 

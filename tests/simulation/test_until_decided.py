@@ -67,7 +67,7 @@ def test_an_interrupted_study_resumes_from_its_store(tmp_path):
     with pytest.raises(Stop):
         study(until=RULE, checkpoint=tmp_path / "study", progress=stop)
     unfinished = jo.load_result(tmp_path / "study")
-    assert unfinished.interval == jo.intervals.Anytime(), "recorded from the start"
+    assert unfinished.interval == jo.intervals.Betting(0.0, 1.0, Q), "recorded from the start"
     with pytest.raises(ValueError, match="until"):
         _ = unfinished.decisions
     resumed = study(until=RULE, checkpoint=tmp_path / "study")
@@ -83,7 +83,7 @@ def test_an_interrupted_study_resumes_from_its_store(tmp_path):
 
 @pytest.mark.long
 def test_more_runs_continue_an_undecided_study(tmp_path):
-    strict = jo.UntilDecided(margin=0.0, quantity=Q, least_runs=32)
+    strict = jo.UntilDecided(margin=0.0, quantity=Q, least_runs=32, interval=jo.intervals.Anytime())
     with pytest.warns(UndecidedWarning, match="1 of 3 pairs undecided after n_runs=64"):
         short = study(until=strict, n_runs=64, checkpoint=tmp_path / "study")
     assert not short.decisions.complete

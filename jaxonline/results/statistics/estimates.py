@@ -11,7 +11,7 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.quantities import label_of
 from jaxonline.results.statistics import means
 from jaxonline.results.statistics.decisions import Decisions, read_decisions
-from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
+from jaxonline.results.statistics.intervals import Anytime, ConfidenceInterval, Estimate, Student, check_interval
 from jaxonline.results.statistics.quantiles import QuantileEstimate, quantile_over_runs
 from jaxonline.results.statistics.ranking import Ranking, rank
 from jaxonline.results.statistics.variance_reduction import (
@@ -70,16 +70,21 @@ def adjusted_values(result: Any, quantity: str, learners: slice = ALL, rounds: s
 
 def mean(result: Any, quantity: str, level: float, interval: ConfidenceInterval | None) -> Estimate:
     """See `Result.mean`."""
-    interval = choose_interval(result, interval)
+    interval = choose_interval(result, quantity, interval)
     if isinstance(interval, Student) and recorded_array(result, quantity).ndim == 3:
         last = adjusted_values(result, quantity, rounds=LAST)[:, :, 0]
         means.warn_of_skewness(last, result.learners, label_of(quantity))
     return _estimate(result, quantity, level, interval)
 
 
-def choose_interval(result: Any, interval: ConfidenceInterval | None) -> ConfidenceInterval:
-    """Return the given interval, or by default the interval of the result."""
-    return result.interval if interval is None else check_interval(interval)
+def choose_interval(result: Any, quantity: str, interval: ConfidenceInterval | None) -> ConfidenceInterval:
+    """Return the given interval, or by default the interval of the result, or `Anytime` if it is for another quantity.
+
+    A result has an interval for one quantity if its number of runs was chosen by looking at this quantity.
+    """
+    if interval is not None:
+        return check_interval(interval)
+    return result.interval if result.interval.quantity in (None, quantity) else Anytime()
 
 
 def learners_with_skewed_runs(result: Any, quantity: str) -> tuple[str, ...]:

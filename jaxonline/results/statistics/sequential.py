@@ -5,7 +5,8 @@ corrected for the number of pairs (Bonferroni). So all decisions, at whatever nu
 together with probability `level`.
 """
 
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -28,8 +29,6 @@ class DecisionRule(Protocol):
     def level(self) -> float: ...
     @property
     def least_runs(self) -> int: ...
-    @property
-    def interval(self) -> ConfidenceInterval: ...
 
 
 class PairStates(NamedTuple):
@@ -54,45 +53,51 @@ class PairStates(NamedTuple):
 
 
 def look(
-    states: PairStates, differences: Float[np.ndarray, "P R"], rule: DecisionRule, together: int, rounds: Any = 1
+    states: PairStates,
+    differences: Float[np.ndarray, "P R"],
+    rule: DecisionRule,
+    between: ConfidenceInterval,
+    together: int,
+    is_deterministic: Callable[[], bool] = lambda: False,
 ) -> PairStates:
     """Return the states after a look at the differences in the first R runs; decided pairs stay as they are.
 
-    `together` is the number of pairs whose decisions must all be correct with probability `rule.level`, and `rounds` is
-    the number of rounds in a run.
+    `between` is the kind of interval of the differences, and `together` is the number of pairs whose decisions must all
+    be correct with probability `rule.level`. `is_deterministic` says whether all runs of the game are equal.
 
     Example:
         >>> import jaxonline as jo
         >>> rng = np.random.default_rng(0)
         >>> differences = np.array([[-1.0], [0.0]]) + rng.normal(size=(2, 400))
         >>> rule = jo.UntilDecided(margin=0.3)
-        >>> states = look(PairStates.begin(2), differences, rule, together=2)
+        >>> states = look(PairStates.begin(2), differences, rule, jo.intervals.Anytime(), together=2)
         >>> bool(states.decision[0] == BETTER), bool(states.decision[1] == SIMILAR)
         (True, True)
     """
     at = np.flatnonzero(states.undecided)
     differences = differences[at]
-    between = rule.interval.after(rounds).of_difference()
     estimate = mean_over_runs(differences, rule.level, together, between)
-    low, high = estimate.low, estimate.high
+    low, high, can_decide = estimate.low, estimate.high, estimate.n_runs >= rule.least_runs
+    if isinstance(between, Anytime):
+        can_decide &= _has_normal_mean(differences, is_deterministic)
     with np.errstate(invalid="ignore"):
         found = np.select(
             [(low >= -rule.margin) & (high <= rule.margin), high < 0, low > 0], [SIMILAR, BETTER, WORSE], UNDECIDED
         )
     decision, runs, estimates = states.decision.copy(), states.runs.copy(), states.estimates.copy()
-    decision[at] = np.where(_can_decide(differences, estimate.n_runs, rule), found, UNDECIDED)
+    decision[at] = np.where(can_decide, found, UNDECIDED)
     runs[at], estimates[:, at] = differences.shape[1], np.stack([estimate.mean, low, high])
     return PairStates(decision, runs, estimates)
 
 
-def _can_decide(differences: np.ndarray, n_runs: np.ndarray, rule: DecisionRule) -> np.ndarray:
-    """Return which pairs have enough runs for a decision [P]; asymptotic intervals also need nearly normal means."""
-    enough = n_runs >= rule.least_runs
-    if not isinstance(rule.interval, Anytime):
-        return enough
-    varies = np.nanmax(differences, axis=1, initial=-np.inf) > np.nanmin(differences, axis=1, initial=np.inf)
-    ratio = np.abs(skewness(differences)) / np.sqrt(np.maximum(n_runs, 1))
-    return enough & varies & (ratio <= MAX_SKEWNESS_RATIO)
+def _has_normal_mean(differences: np.ndarray, is_deterministic: Callable[[], bool]) -> np.ndarray:
+    """Return which pairs [P] have nearly normal means: the runs vary, and are not too skewed."""
+    low, high = np.nanmin(differences, axis=1, initial=np.inf), np.nanmax(differences, axis=1, initial=-np.inf)
+    varies = high > low
+    if not varies.all() and is_deterministic():
+        varies[:] = True
+    n_runs = np.maximum((~np.isnan(differences)).sum(axis=1), 1)
+    return varies & (np.abs(skewness(differences)) <= MAX_SKEWNESS_RATIO * np.sqrt(n_runs))
 
 
 def paired_differences(

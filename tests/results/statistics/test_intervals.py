@@ -7,7 +7,6 @@ import dataclasses
 import itertools
 import json
 
-import interval_coverage
 import numpy as np
 import pytest
 from scipy import stats
@@ -381,17 +380,18 @@ class TestPrecision:
         wanted = jo.Precision(0.15, relative=True, quantity="cumulative_loss", least_runs=32)
         found = self.play(n_runs=4096, precision=wanted, checkpoint=tmp_path / "kept")
         of, n = found.mean("cumulative_loss"), len(found.runs)
-        assert found.interval == jo.load_result(tmp_path / "kept").interval == jo.intervals.Anytime()
+        assert found.interval == jo.load_result(tmp_path / "kept").interval
+        assert found.interval == jo.intervals.Betting(0.0, 1.0, "cumulative_loss")
         assert found.meta["precision"]["reached"]
         assert found.meta["precision"]["runs"] == n < 2048
         assert (of.high - of.mean <= 0.15 * of.mean).all()
-        longer = mean_over_runs(found.values("cumulative_loss"), interval=jo.intervals.Anytime())
+        longer = mean_over_runs(found.values("cumulative_loss"), interval=jo.intervals.Betting(0.0, 8.0))
         np.testing.assert_array_equal(of.high, longer.high)
         np.testing.assert_array_equal(found.runs, np.arange(n))
         again = self.play(n_runs=4096, runs=list(range(n)))
         np.testing.assert_array_equal(found.cumulative_loss, again.cumulative_loss)
         before = found.select(runs=slice(0, n - 64))
-        assert len(before.runs) < 32 or wanted.excess(before) > 1
+        assert len(before.runs) < 32 or wanted.excess(before, found.interval) > 1
 
     def test_a_precision_that_is_out_of_reach(self):
         with pytest.warns(RuntimeWarning, match=r"precision.*n_runs=64"):
@@ -422,20 +422,6 @@ class TestPrecision:
             one.merge_runs(result(np.ones((2, 4, 2))))
         with pytest.raises(ValueError, match="more than once"):
             one.merge_runs(one)
-
-
-@pytest.mark.long
-def test_the_coverage_on_the_page_is_what_is_simulated():
-    """Some lines of the page, simulated again."""
-    page = interval_coverage.PAGE.read_text().splitlines()
-    tables = [
-        interval_coverage.coverage_of_means(("lognormal, sigma 2", "1 with probability 0.2, else 0"), (20,)),
-        interval_coverage.coverage_of_curves(("exponential",), (20,)),
-        interval_coverage.coverage_of_quantiles(),
-    ]
-    for table in tables:
-        for line in table.markdown().splitlines()[2:]:
-            assert line in page
 
 
 @pytest.mark.parametrize(("ones", "n_runs"), [(0, 100), (3, 50), (50, 50)])

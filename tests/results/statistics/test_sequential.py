@@ -85,7 +85,7 @@ def test_error_rate_over_all_looks():
     differences, rule = rng.normal(size=(150, 700)), jo.UntilDecided(0.0, Q)
     states, retested = PairStates.begin(150), np.zeros(150, bool)
     for n in looks(100, 100, 700):
-        states = look(states, differences[:, :n], rule, together=1)
+        states = look(states, differences[:, :n], rule, jo.intervals.Anytime(), together=1)
         retested |= stats.ttest_1samp(differences[:, :n], 0.0, axis=1).pvalue < 0.05
     assert np.isin(states.decision, (BETTER, WORSE)).mean() < 0.12 < retested.mean()
 
@@ -143,8 +143,33 @@ def test_a_saved_result_keeps_its_decisions(tmp_path):
     ],
 )
 def test_when_a_pair_is_decided(differences, interval, decision):
-    rule = jo.UntilDecided(0.1, Q, interval=interval)
-    assert look(PairStates.begin(1), differences[None], rule, together=1).decision.tolist() == [decision]
+    rule, between = jo.UntilDecided(0.1, Q), interval.of_difference()
+    assert look(PairStates.begin(1), differences[None], rule, between, together=1).decision.tolist() == [decision]
+
+
+def test_without_variance_a_pair_is_decided_only_in_a_deterministic_game():
+    losses = np.array([[1.0], [2.0]]) * np.ones(200)
+    with pytest.warns(UndecidedWarning):
+        decide(losses, jo.UntilDecided(0.1, Q))
+    exact = until_decided(play(losses), jo.UntilDecided(0.1, Q), 200, 50, 50, is_deterministic=lambda: True)
+    assert (exact.decisions.between("a", "b"), exact.decisions.runs) == ("better", 100)
+
+
+def test_the_default_interval_is_that_of_the_game():
+    """The limits of a difference of 100 rounds are -100 and 100, or -200 and 200 for the regret; if each run were 0,
+    the betting interval of a difference would be within 2 from about 370 runs on."""
+    arms, loss = [0.2, 0.8], jo.losses.ArmLoss()
+    bounded = jo.Game(jo.environments.BernoulliArms(arms), jo.Bandit(), loss=loss)
+    unbounded = jo.Game(jo.environments.GaussianArms(arms), jo.Bandit(), loss=loss)
+    betting, anytime = jo.intervals.Betting(0.0, 1.0, Q), jo.intervals.Anytime()
+    assert jo.UntilDecided(2.0, Q).choose_interval(bounded, 100, 1000) == betting
+    assert jo.UntilDecided(2.0, Q).choose_interval(bounded, 100, 100) == anytime, "too few runs"
+    assert jo.UntilDecided(0.0, Q).choose_interval(bounded, 100, 100) == betting
+    assert jo.UntilDecided(2.0).choose_interval(bounded, 100, 1000) == jo.intervals.Betting(-1.0, 1.0, "regret")
+    assert jo.UntilDecided(2.0, Q).choose_interval(unbounded, 100, 1000) == anytime
+    assert jo.UntilDecided(2.0, "queries").choose_interval(bounded, 100, 1000) == anytime
+    given = jo.UntilDecided(2.0, Q, interval=jo.intervals.Betting(0.0, 1.0))
+    assert given.choose_interval(unbounded, 100, 100) == betting
 
 
 def test_differences_are_adjusted_by_control_variates():
