@@ -34,7 +34,7 @@ def adastop(
         permuted[0] = signs
         block = runs[:, :, k * group : (k + 1) * group].reshape(studies, 2 * group)
         totals += block @ permuted.T
-        statistics = np.where(inside, np.abs(totals), -1.0)
+        statistics = np.where(inside, np.abs(totals).round(9), -1.0)  # equal sums stay equal in spite of rounding
         crossed = N_PERMUTATIONS - inside.sum(axis=1)
         may_cross = np.floor((1.0 - level) * (k + 1) / n_groups * N_PERMUTATIONS + 1e-9).astype(int) - crossed
         ordered = -np.sort(-statistics, axis=1)
