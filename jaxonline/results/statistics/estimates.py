@@ -1,6 +1,7 @@
 """Estimates from the runs of a `Result`; large arrays in a store are read in parts."""
 
 import warnings
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
@@ -100,8 +101,12 @@ def bands(result: Any, quantity: str, level: float, interval: ConfidenceInterval
     interval = Student() if interval is None else check_interval(interval)
     if not isinstance(interval, Student):
         return _estimate(result, quantity, level, interval, together=len(result.rounds))
-    all_curves = (curves(result, quantity, i) for i in range(len(result.learners)))
-    return means.make_bands(_estimate(result, quantity, level, interval), all_curves, level)
+
+    def all_curves() -> Iterator[np.ndarray]:
+        return (curves(result, quantity, i) for i in range(len(result.learners)))
+
+    means.warn_of_skewed_curves(all_curves(), result.learners, label_of(quantity))
+    return means.make_bands(_estimate(result, quantity, level, interval), all_curves(), level)
 
 
 def curves(result: Any, quantity: str, learner: int, since: int = 0) -> np.ndarray:
