@@ -5,7 +5,7 @@ import pytest
 from stopping import Stop
 
 import jaxonline as jo
-from jaxonline.parameters.warning_classes import UndecidedWarning
+from jaxonline.parameters.warning_classes import UndecidedWarning, UnfinishedStudyWarning
 
 Q = "cumulative_loss"
 LEARNERS = {name: jo.learners.EpsilonGreedy(c) for name, c in (("greedy", 0.1), ("similar", 0.15), ("random", 1.0))}
@@ -66,7 +66,8 @@ def test_an_interrupted_study_resumes_from_its_store(tmp_path):
 
     with pytest.raises(Stop):
         study(until=RULE, checkpoint=tmp_path / "study", progress=stop)
-    unfinished = jo.load_result(tmp_path / "study")
+    with pytest.warns(UnfinishedStudyWarning):
+        unfinished = jo.load_result(tmp_path / "study")
     assert unfinished.interval == jo.intervals.Betting(0.0, 1.0, Q), "recorded from the start"
     with pytest.raises(ValueError, match="until"):
         _ = unfinished.decisions
