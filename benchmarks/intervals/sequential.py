@@ -177,8 +177,8 @@ distributions are equal.
 occurs in no run, as in the last two rows: an event of probability 2 % is missing from 13 % of samples of 100 runs.
 Increase `least_runs` if such events are possible: an event with a probability above 3 / least_runs is missing from at
 most 5 % of samples. If losses are bounded, `Betting` holds at every number of runs. For Bernoulli(0.3) and
-Bernoulli(0.5) with `margin=0.1`, it needs {bounded["betting"]:,.0f} runs on average, and `Anytime`
-{bounded["anytime"]:,.0f} (200 studies).
+Bernoulli(0.5) with `margin=0.1`, it needs {bounded["betting"]:,.0f} runs on
+average, and `Anytime` {bounded["anytime"]:,.0f} (200 studies).
 
 The second table shows the decisions about two learners with normal runs of variance 1 (`margin={MARGIN:g}`, as
 percentages of the studies), the mean number of runs, and what AdaStop and a t-test after {MOST_RUNS:,} runs find. Below
