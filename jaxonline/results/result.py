@@ -12,7 +12,7 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results import parts, saving
 from jaxonline.results.report import curves, summary, tables
 from jaxonline.results.report.formats import escape_markdown, to_one_line
-from jaxonline.results.statistics import estimates, means
+from jaxonline.results.statistics import decisions, estimates, means
 from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
 from jaxonline.results.statistics.means import Growth
 from jaxonline.results.statistics.quantiles import QuantileEstimate
@@ -49,7 +49,7 @@ class Result:
             `simulate(precision=...)` chose the number of runs, "precision" says whether the mean is biased by stopping
             ("biased_mean"), and below which probability events may be missing ("unseen_probability").
         interval: the kind of interval that `mean` uses by default, one of `jo.intervals`: `Student`, or `Anytime` or
-            `Betting` if `simulate(precision=...)` chose the number of runs.
+            `Betting` if `simulate(precision=...)` or `simulate(until=...)` chose the number of runs.
 
     Raises:
         ValueError: if a learner or a run occurs twice, an array has a wrong shape, or a measure has a reserved name
@@ -200,6 +200,15 @@ class Result:
             {'c': 'a', 'b': 'a', 'a': 'b'}
         """
         return estimates.ranking(self, quantity, level, interval)
+
+    @property
+    def decisions(self) -> decisions.Decisions:
+        """The decisions of `simulate(until=UntilDecided(...))` about all pairs of learners; see `UntilDecided`.
+
+        Raises:
+            ValueError: another rule, or no rule, chose the number of runs.
+        """
+        return estimates.decisions(self)
 
     def paired_difference(
         self,

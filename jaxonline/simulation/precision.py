@@ -107,11 +107,7 @@ class Precision:
         """Return the limits of the quantity in one round, or None if they are unknown."""
         if self.low is not None and self.high is not None:
             return self.low, self.high
-        losses = loss_range(game)
-        if losses is None or self.quantity not in ("regret", "cumulative_loss", "comparator_loss"):
-            return None
-        low, high = losses
-        return (low - high, high - low) if self.quantity == "regret" else losses
+        return quantity_limits(game, self.quantity)
 
     def attributes(self, reached: bool, runs: int, interval: ConfidenceInterval = ANYTIME) -> dict[str, Any]:
         """Return attributes of a store: the requested precision, whether it is reached, and the kind of interval."""
@@ -161,6 +157,15 @@ class Precision:
         if (half == 0).any():
             ratios = np.where(half == 0, 0.0 if is_deterministic() else np.inf, ratios)
         return float(np.max(np.where(np.isnan(ratios), np.inf, ratios)))
+
+
+def quantity_limits(game: Game, quantity: str) -> tuple[float, float] | None:
+    """Return the limits of a quantity in one round of a game, or None if they are unknown."""
+    losses = loss_range(game)
+    if losses is None or quantity not in ("regret", "cumulative_loss", "comparator_loss"):
+        return None
+    low, high = losses
+    return (low - high, high - low) if quantity == "regret" else losses
 
 
 def unseen_probability(runs: int, level: float) -> float:

@@ -202,8 +202,11 @@ class Comparison:
 
         etas, tuned = {}, {}
         if isinstance(self.tune, BestOf):
-            if self.tune.runs == "halving" and options.get("precision") is not None:
-                raise ArgumentError("tune", "must not choose by halving with a precision (got both); give n_runs alone")
+            rules = [name for name in ("precision", "until") if options.get(name) is not None]
+            if self.tune.runs == "halving" and rules:
+                raise ArgumentError(
+                    "tune", f"must not choose by halving with {rules[0]}= (got both); give n_runs alone"
+                )
             result, etas, tuned = self.tune.run(self.game, simulate, self.learners, context, n_runs, n_rounds)
         elif self.tune is None:
             result = simulate(context, self.learners, n_rounds)

@@ -144,7 +144,7 @@ def result_text(result: Any) -> str:
     lines += [f"... and {n_learners - MAX_PRINTED_LEARNERS:,} more"] if n_learners > MAX_PRINTED_LEARNERS else []
     others = ", ".join(to_one_line(name) for name in measured_quantities(result) if name != quantity)
     lines += [shorten(f"also measured: {others}", WIDTH)]
-    lines += precision_notes(result.meta.get("precision"))
+    lines += precision_notes(result.meta.get("precision")) + decision_notes(result.meta.get("decisions"))
     return "\n".join(lines if result.meta.get("oblivious") is not False else [*lines, REACTING])
 
 
@@ -165,6 +165,21 @@ def precision_notes(precision: Any) -> list[str]:
     return notes
 
 
+def decision_notes(decisions: Any) -> list[str]:
+    """Return the outcome of `UntilDecided` as lines for a printed result.
+
+    Example:
+        >>> pairs = [["a", "b", "better", 128, -1.0, -2.0, -0.1]]
+        >>> decision_notes({"complete": True, "runs": 128, "saved": 872, "pairs": pairs})
+        ['decided all pairs in 128 of at most 1,000 runs, so means are biased: see result.decisions']
+    """
+    if not isinstance(decisions, Mapping) or "pairs" not in decisions:
+        return []
+    runs, most = decisions["runs"], decisions["runs"] + decisions["saved"]
+    outcome = "decided all pairs" if decisions["complete"] else "left some pairs undecided"
+    return [f"{outcome} in {runs:,} of at most {most:,} runs, so means are biased: see result.decisions"]
+
+
 def result_html(result: Any) -> str:
     """Return the HTML of a result for light and dark notebooks: a table of learners, and the metadata."""
     n_learners = len(result.learners)
@@ -173,7 +188,8 @@ def result_html(result: Any) -> str:
     rest = f"<p>... and {more:,} more</p>" if more > 0 else ""
     about = description_list(result.meta, result.learners[:MAX_NOTEBOOK_LEARNERS])
     about = f"{about}<p>{REACTING}</p>" if result.meta.get("oblivious") is False else about
-    rest += "".join(f"<p>{escape_html(note)}</p>" for note in precision_notes(result.meta.get("precision")))
+    notes = precision_notes(result.meta.get("precision")) + decision_notes(result.meta.get("decisions"))
+    rest += "".join(f"<p>{escape_html(note)}</p>" for note in notes)
     details = f"<details><summary>How it was made</summary>{about}</details>" if about else ""
     return wrap_for_notebook(f"{table}{rest}{details}")
 
@@ -187,7 +203,7 @@ def description_list(meta: Mapping[str, Any], learners: tuple[str, ...]) -> str:
         if name == "learners":
             items |= {f"learner {one}": value[one] for one in learners if one in value}
         elif isinstance(value, Mapping):
-            items[name] = ", ".join(f"{key} {entry}" for key, entry in value.items())
+            items[name] = ", ".join(f"{key} {entry}" for key, entry in value.items() if not isinstance(entry, list))
         else:
             items[name] = value
     known = {name: value for name, value in items.items() if value not in (None, "", [])}

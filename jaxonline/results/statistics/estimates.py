@@ -11,6 +11,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.quantities import label_of
 from jaxonline.results.statistics import means
+from jaxonline.results.statistics.decisions import Decisions, read_decisions
 from jaxonline.results.statistics.intervals import Anytime, ConfidenceInterval, Estimate, Student, check_interval
 from jaxonline.results.statistics.quantiles import QuantileEstimate, quantile_over_runs
 from jaxonline.results.statistics.ranking import Ranking, rank
@@ -134,6 +135,18 @@ def ranking(result: Any, quantity: str, level: float, interval: ConfidenceInterv
     at_horizon = values(result, quantity, rounds=LAST)[:, :, 0]
     tests = (interval or Student()).after(result.rounds[-1])
     return rank(result.learners, at_horizon, label_of(quantity, result.meta), level, estimate, last, tests)
+
+
+def decisions(result: Any) -> Decisions:
+    """See `Result.decisions`."""
+    stored = result.meta.get("decisions", {})
+    if "pairs" not in stored:
+        raise ArgumentError(
+            "until", "must be an UntilDecided for decisions; pass simulate(..., until=jo.UntilDecided(margin))"
+        )
+    estimate = mean(result, stored["quantity"], stored["level"], None)
+    at_horizon = Estimate(*(field[:, -1] for field in estimate))
+    return read_decisions(stored, result.learners, at_horizon, label_of(stored["quantity"], result.meta))
 
 
 def paired_difference(
