@@ -11,7 +11,7 @@ from jaxonline.results.statistics import mean_over_runs
 from jaxonline.results.statistics.variance_reduction import subtract_controls
 
 TITLE = "Control variates"
-STUDIES, CORRELATION = 200, 0.97
+STUDIES, CORRELATION = 1000, 0.97
 DISTRIBUTIONS = {"normal": normal(), "exponential": exponential(), "lognormal, sigma 1": lognormal(1.0)}
 
 
@@ -45,8 +45,8 @@ def coverage_with_controls(
 def section() -> str:
     """Return the section about control variates."""
     return f"""\
-The table shows the percentage of {STUDIES} studies in which the interval contains the mean, for plain runs and for runs
-that are adjusted by a control variate (`simulate(control_variates=True)`). The control has the correlation
+The table shows the percentage of {STUDIES:,} studies in which the interval contains the mean, for plain runs and for
+runs that are adjusted by a control variate (`simulate(control_variates=True)`). The control has the correlation
 {CORRELATION} with the values, and both have the distribution of the table.
 
 {coverage_with_controls().markdown()}

@@ -12,7 +12,7 @@ from jaxonline.results.statistics import mean_over_runs, simultaneous
 from jaxonline.results.statistics.means import warn_of_skewed_curves
 
 TITLE = "A whole curve"
-ROUNDS, STUDIES = 20, 100
+ROUNDS, STUDIES = 20, 1000
 DISTRIBUTIONS = {
     "normal": normal(),
     "exponential": exponential(),
@@ -56,7 +56,7 @@ def coverage_of_curves(
 def section() -> str:
     """Return the section about bands."""
     return f"""\
-The table shows the percentage of {STUDIES} studies in which the band contains the whole curve, for cumulative sums of
+The table shows the percentage of {STUDIES:,} studies in which the band contains the whole curve, for cumulative sums of
 independent steps at {ROUNDS} rounds. Figures of `Result.plot` show the simultaneous bands. Tables show the interval of
 the last round.
 

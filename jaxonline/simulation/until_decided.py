@@ -100,8 +100,9 @@ class UntilDecided:
     def choose_interval(self, game: Game, n_rounds: int, most_runs: int) -> ConfidenceInterval:
         """Return the interval of a study of `game`, which does not depend on its runs."""
         if self.interval is not None:
-            betting = isinstance(self.interval, Betting)
-            return dataclasses.replace(self.interval, quantity=self.quantity) if betting else self.interval
+            if isinstance(self.interval, Betting):
+                return dataclasses.replace(self.interval, quantity=self.quantity)
+            return self.interval
         limits = quantity_limits(game, self.quantity)
         if limits is None:
             return ANYTIME
