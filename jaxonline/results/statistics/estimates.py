@@ -81,6 +81,13 @@ def choose_interval(result: Any, interval: ConfidenceInterval | None) -> Confide
     return result.interval if interval is None else check_interval(interval)
 
 
+def choose_test(result: Any, interval: ConfidenceInterval | None) -> ConfidenceInterval:
+    """Return the interval whose paired tests compare learners: by default `SkewCorrected`, or that of bounded runs."""
+    if interval is not None:
+        return check_interval(interval)
+    return result.interval if result.interval.holds_for_any_runs else means.SKEW_CORRECTED
+
+
 def learners_with_skewed_runs(result: Any, quantity: str) -> tuple[str, ...]:
     """Return the learners for which `Result.mean` warns of skewed runs at the horizon (`SkewedRunsWarning`)."""
     if not isinstance(result.interval, Student) or recorded_array(result, quantity).ndim > 3:
@@ -122,8 +129,11 @@ def ranking(result: Any, quantity: str, level: float, interval: ConfidenceInterv
     estimate, all_controls = result.mean(quantity, level, interval), controls(result, quantity)
     last = None if all_controls is None else all_controls[:, :, -1]
     at_horizon = values(result, quantity, rounds=LAST)[:, :, 0]
-    tests = (interval or Student()).after(result.rounds[-1])
-    return rank(result.learners, at_horizon, label_of(quantity, result.meta), level, estimate, last, tests)
+    tests = choose_test(result, interval).after(result.rounds[-1])
+    ranking = rank(result.learners, at_horizon, label_of(quantity, result.meta), level, estimate, last, tests)
+    if not ranking.holds_for_any_runs:
+        ranking.missing.warn(ranking.quantity)
+    return ranking
 
 
 def paired_difference(

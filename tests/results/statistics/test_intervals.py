@@ -318,7 +318,7 @@ def test_holms_correction_by_hand():
     for step, (pair, p) in enumerate(sorted(raw.items(), key=lambda item: item[1])):
         largest = max(largest, min(1.0, (6 - step) * p))
         expected[pair] = largest
-    found = pairwise_p_values(values)
+    found = pairwise_p_values(values, interval=jo.intervals.Student())
     for (i, j), p in expected.items():
         assert found[i, j] == found[j, i] == pytest.approx(p, rel=1e-9)
 
