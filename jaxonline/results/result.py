@@ -182,7 +182,20 @@ class Result:
 
         Learners face the same instances and noise in the same run, so the tests are paired. The p-values have Holm's
         correction for all pairs of learners. `level` is the confidence level of each interval, and of all statements
-        "these two learners differ" together. By default, tests are paired t-tests.
+        "these two learners differ" together.
+
+        If losses are bounded, the tests of `jo.intervals.Betting(low, high)` or `Bounded` hold for any number of runs.
+        By default, tests are paired t-tests for few or skewed runs (`jo.intervals.SkewCorrected`). No test knows the
+        events that the runs have missed: the attribute `missing` of the ranking has their largest probability 3 / runs,
+        and the cost at which such an event reverses the closest decision.
+
+        The level holds for one ranking. If you rank after every 100 runs and stop at the first difference, 15 to 20 %
+        of studies with equal learners find one. Use a sequential comparison instead:
+        `jo.simulate(..., until=jo.UntilDecided(margin=...))`.
+
+        Warns:
+            SkewedRunsWarning: few runs decide: an event that they may have missed, and that costs less than 6 times the
+                typical difference of two learners, reverses a decision; or as in `mean`.
 
         Example:
             >>> import numpy as np, jaxonline as jo
@@ -374,10 +387,10 @@ class Result:
         r"""Return the table at the horizon as a LaTeX tabular (package booktabs), from the best learner to the worst.
 
         The best learner is bold if it differs from each other learner (`ranking`, 95 %). `bounds` holds the regret
-        bound of a theorem by learner.
+        bound of a theorem by learner. A comment below the table names the events that the runs may have missed.
         """
         table = summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True)
-        return (f"% {to_one_line(table.caption)}\n" if table.caption else "") + table.latex()
+        return table.latex() + (f"% {to_one_line(table.caption)}\n" if table.caption else "")
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Any:
         """Plot the mean against rounds with bands and bounds; see `results.report.curves.plot_result`."""

@@ -58,7 +58,7 @@ def rejected(p_values, alpha):
 
 @pytest.mark.parametrize("level", [0.95, 0.6])
 def test_learners_differ_by_paired_tests_corrected_for_all_games_together(level):
-    table = standings(level=level)
+    table = standings(level=level, interval=jo.intervals.Student())
     p_values = {}
     for game, result in table.results.items():
         for i, j in itertools.combinations(range(3), 2):

@@ -22,9 +22,10 @@ from jaxonline.results.report.summary import default_quantity, format_runs
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Table
 from jaxonline.results.result import Result
 from jaxonline.results.statistics import means
-from jaxonline.results.statistics.intervals import Estimate
+from jaxonline.results.statistics.game_tests import GameTests
+from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, check_interval
+from jaxonline.results.statistics.missing_events import MissingEvents
 from jaxonline.results.statistics.ranking import compact_letters
-from jaxonline.results.statistics.variance_reduction import CONTROL
 
 if TYPE_CHECKING:
     import pandas
@@ -71,6 +72,8 @@ class Standings:
         quantity: quantity that is compared in all games; by default the regret, or the cumulative loss in a game
             without comparator.
         level: probability that all statements "these two learners differ", in all games, are true together.
+        interval: one of `jo.intervals` for means and paired tests in all games, such as `jo.intervals.Betting(0.0,
+            1.0)` for losses in [0, 1]; by default as in `Result.mean` and `Result.ranking`.
 
     Raises:
         ValueError: no game, a quantity that a result does not have, a level outside 0 to 1.
@@ -87,13 +90,16 @@ class Standings:
         a             1.50  2 b   1 a
         b             1.50  1 a   2 a
         1 is best. In a game, learners without a common letter differ (paired t-tests
-        with Holm's correction for all 2 pairs of 2 games together, 95 %).
+        for few or skewed runs with Holm's correction for all 2 pairs of 2 games
+        together, 95 %). Events with probability below 1/10 per run may be missing; one
+        that costs more than 76 would reverse b and a in easy.
     """
 
     results: Mapping[str, Result]
     gaps: Mapping[tuple[str, str], str] = None  # type: ignore[assignment]
     quantity: str | None = None
     level: float = 0.95
+    interval: ConfidenceInterval | None = None
 
     def __post_init__(self):
         good = isinstance(self.results, Mapping) and all(isinstance(result, Result) for result in self.results.values())
@@ -101,6 +107,8 @@ class Standings:
         if not self.results:
             raise ArgumentError("results", "must have at least one entry (got none)")
         check.number("level", self.level, gt=0.0, lt=1.0)
+        if self.interval is not None:
+            check_interval(self.interval)
         object.__setattr__(self, "gaps", dict(self.gaps or {}))
         for game in self.results:
             if self._values(game).ndim > 2:
@@ -121,9 +129,12 @@ class Standings:
 
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
-        """Means after the last round with Student's intervals, by game, in the order of `results[game].learners`."""
+        """Means after the last round with intervals, by game, in the order of `results[game].learners`."""
         with warnings.catch_warnings(action="ignore", category=SkewedRunsWarning):  # `remarks` names the learners
-            estimates = {game: result.mean(self._quantity(game), self.level) for game, result in self.results.items()}
+            estimates = {
+                game: result.mean(self._quantity(game), self.level, self.interval)
+                for game, result in self.results.items()
+            }
         return {game: Estimate(*(field[:, -1] for field in estimate)) for game, estimate in estimates.items()}
 
     @cached_property
@@ -145,14 +156,18 @@ class Standings:
         total = np.where(played, self.ranks, 0.0).sum(axis=1)
         return np.where(played.any(axis=1), total / np.maximum(played.sum(axis=1), 1), np.nan)
 
-    @cached_property
+    @property
     def p_values(self) -> dict[str, np.ndarray]:
         """P-values of all pairs [L, L] of `results[game].learners`, by game, corrected for all pairs and games."""
-        samples = []
-        for game, result in self.results.items():
-            controls = result.measures.get(CONTROL) if self._quantity(game) in ("regret", "cumulative_loss") else None
-            samples.append((self._values(game), None if controls is None else controls[:, :, -1]))
-        return dict(zip(self.games, means.joint_p_values(samples), strict=True))
+        return self._tests.p_values
+
+    @property
+    def missing(self) -> MissingEvents:
+        """Events that the runs may have missed, and the cost at which one of them reverses the closest decision.
+
+        The closest decision of all games has the smallest cost relative to the typical difference of its learners.
+        """
+        return self._tests.missing
 
     def differ(self, game: str, first: str, second: str) -> bool:
         """Return whether two learners differ in a game; all answers together are right with probability `level`."""
@@ -230,11 +245,11 @@ class Standings:
     def caption(self) -> str:
         """The caption of the table, which explains ranks and letters."""
         pairs = sum(len(matrix) * (len(matrix) - 1) // 2 for matrix in self.p_values.values())
-        words = "1 is best. In a game, learners without a common letter differ (paired t-tests"
+        words = f"1 is best. In a game, learners without a common letter differ ({self._tests.name}"
         if pairs > 1:
             games = f"of {len(self.games)} games together" if len(self.games) > 1 else "of the game"
             words += f" with Holm's correction for all {pairs:,} pairs {games}"
-        words += f", {100 * self.level:.6g} %)."
+        words += f", {100 * self.level:.6g} %). {self._tests.reservation}"
         if np.isnan(self.ranks).any():
             words += f" {GAP} marks a game that a learner did not play; mean ranks are over the games that it played."
         if any(row["failed"] + row["overflowed"] for row in self.rows):
@@ -322,7 +337,7 @@ class Standings:
         for i, table in enumerate(self.tables()):
             yield from [""] if i else textwrap.wrap(self.title, WIDTH)
             yield from table.text(WIDTH).splitlines()
-        yield from textwrap.wrap(self.caption, WIDTH)
+        yield from textwrap.wrap(to_one_line(self.caption), WIDTH)
         for remark in self.remarks:
             yield from textwrap.wrap(to_one_line(remark), WIDTH)
 
@@ -353,6 +368,11 @@ class Standings:
 
     def _quantity(self, game: str) -> str:
         return default_quantity(self.results[game], self.quantity)
+
+    @cached_property
+    def _tests(self) -> GameTests:
+        quantities = {game: self._quantity(game) for game in self.results}
+        return GameTests(self.results, quantities, self.level, self.interval)
 
     def _values(self, game: str) -> np.ndarray:
         """Return the compared quantity of all learners and runs after the last round [L, R]."""

@@ -11,6 +11,7 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.quantities import label_of
 from jaxonline.results.statistics import means
 from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
+from jaxonline.results.statistics.missing_events import MissingEvents, missing_events
 from jaxonline.results.statistics.quantiles import QuantileEstimate, quantile_over_runs
 from jaxonline.results.statistics.ranking import Ranking, rank
 from jaxonline.results.statistics.variance_reduction import (
@@ -86,6 +87,16 @@ def choose_test(result: Any, interval: ConfidenceInterval | None) -> ConfidenceI
     if interval is not None:
         return check_interval(interval)
     return result.interval if result.interval.holds_for_any_runs else means.SKEW_CORRECTED
+
+
+def missing_from(
+    result: Any, quantity: str, level: float = 0.95, interval: ConfidenceInterval | None = None
+) -> MissingEvents:
+    """Return the attribute `missing` of `Result.ranking`."""
+    test, all_controls = choose_test(result, interval).after(result.rounds[-1]), controls(result, quantity)
+    last = values(result, quantity, rounds=LAST)[:, :, 0], None if all_controls is None else all_controls[:, :, -1]
+    p_values = means.pairwise_p_values(*last, test)
+    return missing_events(result.learners, means.paired_differences(*last, test), p_values, level)
 
 
 def learners_with_skewed_runs(result: Any, quantity: str) -> tuple[str, ...]:

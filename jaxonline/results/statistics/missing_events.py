@@ -1,7 +1,7 @@
 """Events that are missing from the runs of a comparison, and the cost at which one of them reverses a decision."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -25,12 +25,14 @@ class MissingEvents(NamedTuple):
         pair: the learners of the closest decision (the one with the smallest cost), the better one first, or ().
         ratio: the smallest ratio of such a cost and the root mean square difference of the pair, over all decisions;
             infinite without a decision. Below 6, a `SkewedRunsWarning` says so.
+        place: the game or the part of a study where this decision was made, or "".
     """
 
     probability: float
     cost: float = np.nan
     pair: tuple[str, ...] = ()
     ratio: float = np.inf
+    place: str = ""
 
     @property
     def is_fragile(self) -> bool:
@@ -46,6 +48,7 @@ class MissingEvents(NamedTuple):
         words = f"Events with probability below 1/{least:.0f} per run" if least > 3 else "Any event but the commonest"
         words += " may be missing"
         reversal = f"; one that costs more than {self.cost:.3g} would reverse {' and '.join(self.pair)}"
+        reversal += f" in {self.place}" if self.place else ""
         return f"{words}{reversal if self.pair else ''}."
 
     def warn(self, quantity: str) -> None:
@@ -82,3 +85,9 @@ def missing_events(
     pair = (first, second) if mean[closest] < 0 else (second, first)
     probability = min(3 / n_runs[closest], 1.0)
     return MissingEvents(float(probability), float(costs[closest]), pair, float((costs / typical).min()))
+
+
+def closest_decision(events: Mapping[str, MissingEvents]) -> MissingEvents:
+    """Return the events with the smallest ratio among those of several places, with their place."""
+    place, closest = min(events.items(), key=lambda item: (item[1].ratio, -item[1].probability))
+    return closest._replace(place=place if closest.pair else "")

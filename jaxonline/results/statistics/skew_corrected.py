@@ -44,7 +44,7 @@ class SkewCorrected(ConfidenceInterval):
         (True, True)
     """
 
-    test: ClassVar[str] = "paired t-tests corrected for skewness and few runs"
+    test: ClassVar[str] = "paired t-tests for few or skewed runs"
 
     def ends(self, values: np.ndarray, estimate: Estimate, level: float) -> tuple[Any, Any]:
         """Return the ends of the interval; see `ConfidenceInterval.ends`."""
