@@ -7,7 +7,6 @@ import dataclasses
 import itertools
 import json
 
-import interval_coverage
 import numpy as np
 import pytest
 from scipy import stats
@@ -422,20 +421,6 @@ class TestPrecision:
             one.merge_runs(result(np.ones((2, 4, 2))))
         with pytest.raises(ValueError, match="more than once"):
             one.merge_runs(one)
-
-
-@pytest.mark.long
-def test_the_coverage_on_the_page_is_what_is_simulated():
-    """Some lines of the page, simulated again."""
-    page = interval_coverage.PAGE.read_text().splitlines()
-    tables = [
-        interval_coverage.coverage_of_means(("lognormal, sigma 2", "1 with probability 0.2, else 0"), (20,)),
-        interval_coverage.coverage_of_curves(("exponential",), (20,)),
-        interval_coverage.coverage_of_quantiles(),
-    ]
-    for table in tables:
-        for line in table.markdown().splitlines()[2:]:
-            assert line in page
 
 
 @pytest.mark.parametrize(("ones", "n_runs"), [(0, 100), (3, 50), (50, 50)])
