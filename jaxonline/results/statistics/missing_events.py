@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxonline.parameters.warning_classes import SkewedRunsWarning
+from jaxonline.results.report.formats import format_number
 
 MIN_RATIO = 6.0
 
@@ -47,7 +48,7 @@ class MissingEvents(NamedTuple):
         least = 1 / self.probability
         words = f"Events with probability below 1/{least:.0f} per run" if least > 3 else "Any event but the commonest"
         words += " may be missing"
-        reversal = f"; one that costs more than {self.cost:.3g} would reverse {' and '.join(self.pair)}"
+        reversal = f"; one that costs more than {format_number(self.cost, 3)} would reverse {' and '.join(self.pair)}"
         reversal += f" in {self.place}" if self.place else ""
         return f"{words}{reversal if self.pair else ''}."
 
@@ -75,7 +76,8 @@ def missing_events(
     n_runs = (~np.isnan(differences)).sum(axis=1)
     decided = (p_values[pairs] < 1 - level) & (n_runs > 0)
     if not decided.any():
-        return MissingEvents(min(3 / max(n_runs.max(initial=0), 1), 1.0))
+        most = int(n_runs.max()) if len(n_runs) else differences.shape[1]
+        return MissingEvents(min(3 / max(most, 1), 1.0))
     at, n_runs, differences = np.flatnonzero(decided), n_runs[decided], differences[decided]
     mean = np.nansum(differences, axis=1) / n_runs
     typical = np.sqrt(np.nansum(differences**2, axis=1) / n_runs)

@@ -9,8 +9,8 @@ from scipy import special
 
 from jaxonline.results.statistics.confidence_interval import ConfidenceInterval, Estimate
 
-RARE_COST = 6.0  # of a rare event that the runs may have missed, in standard deviations
-RARE_SHARE = 0.25  # of means that such an event changes
+RARE_COST = 10.0  # of a rare event that the runs may have missed, in standard deviations
+RARE_SHARE = 0.025  # of means that such an event changes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,13 +23,13 @@ class SkewCorrected(ConfidenceInterval):
     * It contains Student's interval and Hall's, which corrects for the skewness of the runs.
     * It is infinite if 1 - level is below 2^(1 - runs), the smallest p-value of a test that exchanges signs. So the
       corrected level of a comparison of many pairs requires a minimum number of runs.
-    * Its half-width is at least 6 log(0.25 / (1 - level)) standard deviations / runs. An event of probability q that
-      costs 6 standard deviations moves the mean by 6 q standard deviations, and is missing from all runs with
-      probability exp(-q runs) at most. The factor 0.25 is chosen by simulation, so that this part matters only for
-      fewer than 20 runs or for corrected levels.
+    * Its half-width is at least 10 log(0.025 / (1 - level)) standard deviations / runs. An event of probability q that
+      costs 10 standard deviations moves the mean by 10 q standard deviations, and is missing from all runs with
+      probability exp(-q runs) at most. The numbers 10 and 0.025, the share of means that such an event changes, are
+      chosen by simulated benchmarks of bandits. This part matters only for corrected levels.
 
     Error rate: approximately 1 - level under the skewness that the runs show; simulated in `docs/intervals.md`. Nothing
-    protects from costly events that no run shows; see `Ranking.missing`.
+    protects a single comparison from costly events that no run shows; see `Ranking.missing`.
 
     References:
         Hall (1992), "On the removal of skewness by transformation", Journal of the Royal Statistical Society B 54:

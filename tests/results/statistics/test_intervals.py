@@ -33,7 +33,7 @@ def result(loss: np.ndarray, **meta) -> jo.Result:
 
 Q = "cumulative_loss"
 EVERY = (
-    jo.intervals.Student(), jo.intervals.BootstrapT(), jo.intervals.Bounded(-9.0, 9.0),
+    jo.intervals.Student(), jo.intervals.SkewCorrected(), jo.intervals.BootstrapT(), jo.intervals.Bounded(-9.0, 9.0),
     jo.intervals.Betting(-9.0, 9.0), jo.intervals.Anytime(300),
 )  # fmt: skip
 INTERVAL_METHODS = {
