@@ -68,6 +68,17 @@ def test_samples_follow_the_distribution(law, both_precisions):
     assert law.mean() == pytest.approx(float(np.exp(law.log_table(400)) @ np.arange(400)), rel=1e-6)
 
 
+@pytest.mark.long
+def test_mean_of_geometric_samples_is_exact():
+    """E N = 1/(p - 1) within 5.5 standard errors (false alarm 4e-8 a test); p half a per cent too large is detected."""
+    keys = jax.random.split(jax.random.key(4), 1 << 14)
+    for p in (1.02, 1.05, 1.1):
+        mean = float(np.mean(samples(Geometric(p), keys)))
+        limit = 5.5 * math.sqrt(p) / (p - 1.0) / math.sqrt(len(keys))
+        assert abs(mean - 1.0 / (p - 1.0)) < limit
+        assert abs(mean - 1.0 / (1.005 * p - 1.0)) > limit or p > 1.06
+
+
 def test_uniform_numbers_are_fine_grained_near_zero():
     """Below 2^-10 a float32 uniform has 13 bits, all multiples of 2^-23; the fine-grained one has all bits."""
     uniform = jax.jit(jax.vmap(lambda key: fine_uniform(key, jnp.float32)))

@@ -145,6 +145,18 @@ def test_gaussian_strata_are_exact(pair_law, x64):
         np.testing.assert_allclose(given, (clean**2).mean(), rtol=1e-10)
 
 
+@pytest.mark.long
+def test_gaussian_strata_of_many_pairs_are_exact(x64):
+    """Noiseless copies give each term (-|x|^2/w^2)^n1 / n1! (2 <x, x'>/w^2)^n2 / n2! e^(-|x'|^2/w^2), up to 9 pairs."""
+    width, law = 1.3, Geometric(1.5)
+    n1, n2 = (axis.ravel() for axis in np.meshgrid(np.arange(10), np.arange(4)))
+    counts, copies = (jnp.asarray(n1, jnp.int32), jnp.asarray(n2, jnp.int32)), np.tile(X, (n1.size, 22, 1))
+    clean = assembled(GaussianFeatureMap(Gaussian(width), law), counts, jnp.asarray(copies))[1]
+    p, square, inner = np.exp(law.log_table(10)), X @ X / width**2, 2 * X @ X2 / width**2
+    terms = (-square) ** n1 / special.factorial(n1) * inner**n2 / special.factorial(n2)
+    np.testing.assert_allclose(p[n1] * p[n2] * clean, terms * np.exp(-X2 @ X2 / width**2), rtol=1e-11)
+
+
 def test_terms_add_up_to_the_kernel():
     """The sum over the strata is k(x, x'), and for the printed Gaussian map (E6) it is 1.521 for 0.951."""
     dot_product = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0))

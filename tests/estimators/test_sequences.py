@@ -78,7 +78,7 @@ def test_exact_moments_match_enumeration(make, x64):
 
 
 def test_strata_are_differences_of_polynomials(both_precisions):
-    sequence = bernstein(clip, 8, -1.0, 1.0)
+    sequence = bernstein(clip, 8, -0.8, 1.4)
     estimator = PolynomialSequenceEstimator(sequence, Geometric(1.5))
     x = both_precisions(0.4)
     given = jax.jit(jax.vmap(lambda n: estimator.estimate_given(jax.random.key(0), n, lambda key: jnp.asarray(x))))
@@ -88,6 +88,13 @@ def test_strata_are_differences_of_polynomials(both_precisions):
     right = np.diff(partial) * 1.5 ** np.arange(1.0, 10.0) / 0.5
     np.testing.assert_allclose(found[:9], right, rtol=0, atol=2000 * np.finfo(both_precisions).eps)
     assert not found[9:].any()
+
+
+def test_bound_of_the_mean_has_all_terms_of_the_last_polynomial():
+    """Q_2(x) = 1 - 2 z + 3 z^2 with z = (x - 1) / 2, at |z| = 1.5; the mean attains the bound at z = -1.5."""
+    sequence = PolynomialSequence([[1.0, 0.0, 0.0], [0.5, -1.0, 0.0], [-0.5, -1.0, 3.0]], centre=1.0, scale=2.0)
+    estimator = PolynomialSequenceEstimator(sequence, Geometric(1.5))
+    assert estimator.mean_bound(3.0) == pytest.approx(1.0 + 3.0 + 6.75) == pytest.approx(sequence.value(-2.0))
 
 
 @pytest.mark.long

@@ -144,15 +144,15 @@ def given_noiseless(estimator, n, copy):
     return estimator.estimate_given(jax.random.key(0), n, lambda key: copy)
 
 
-@pytest.mark.parametrize("p", [1.5, 3.0])
-def test_strata_are_single_terms(p, x64):
-    """Given N = n the mean is gamma_n m^n / p_n: exact with noiseless copies, for every n."""
+@pytest.mark.parametrize(("p", "centre"), [(1.5, 0.0), (3.0, 0.0), (1.5, 0.3), (2.0, -0.7)])
+def test_strata_are_single_terms(p, centre, x64):
+    """Given N = n the mean is gamma_n (m - c)^n / p_n: exact with noiseless copies, for every n."""
     loss, terms = SmoothedHinge(1.0), 72
-    assert len(SeriesEstimator.for_loss(loss, Geometric(p), 1.0).coefficients) <= terms
-    estimator = SeriesEstimator.for_loss(loss, Geometric(p), 1.0, n_terms=terms)
+    assert len(SeriesEstimator.for_loss(loss, Geometric(p), 1.0, centre=centre).coefficients) <= terms
+    estimator = SeriesEstimator.for_loss(loss, Geometric(p), 1.0, centre=centre, n_terms=terms)
     n = np.arange(terms)
     found = given_noiseless(estimator, jnp.append(n, terms + 3), jnp.float64(0.8))
-    right = loss.coefficients(terms) * 0.8**n * p ** (n + 1.0) / (p - 1)
+    right = loss.coefficients(terms, centre) * (0.8 - centre) ** n * p ** (n + 1.0) / (p - 1)
     np.testing.assert_allclose(found[:-1], right, rtol=1e-12)
     assert float(found[-1]) == 0.0
 

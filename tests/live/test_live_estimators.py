@@ -85,6 +85,30 @@ def test_the_classifier_is_one_learner_for_each_class():
     assert len(two.lives_) == 1
 
 
+@jo.struct
+class Tosses(jo.game.LearnerDefaults):
+    """Moves with a uniform number of the round's key."""
+
+    def init(self, key, specs):
+        return ()
+
+    def predict(self, key, state, x):
+        return jo.random.uniform(key, (), x.dtype)
+
+    def update(self, key, state, oracle):
+        return state, ()
+
+
+@pytest.mark.long
+def test_learners_of_classes_draw_independently_and_scores_are_those_of_the_next_round():
+    classifier, scores = jo.OnlineClassifier(Tosses(), random_state=1), []
+    for rounds in (9, 1):
+        classifier.partial_fit(X[:rounds], CLASSES[:rounds], classes=list("abc"))
+        scores.append(classifier.decision_function(X[:2]))
+        assert scores[-1][1].tolist() == [live.predict(with_ones(X)[1]) for live in classifier.lives_]
+    assert len(np.unique(scores)) == 6, "every class and round has a number of its own"
+
+
 def test_bad_calls():
     for says, error, call in [
         ("passes: must be at least 1", ValueError, lambda: jo.OnlineRegressor(passes=0).fit(X, Y)),

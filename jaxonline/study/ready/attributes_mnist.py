@@ -156,7 +156,7 @@ def by_moments(
 
     `solve(means, parameters, final)` returns hypotheses [parameters, 784], less precisely if `final` is False.
     """
-    total = PixelMoments(*(np.sum(arrays, axis=0) for arrays in zip(*parts, strict=True)))
+    total = PixelMoments(*(functools.reduce(np.add, arrays) for arrays in zip(*parts, strict=True)))
     n = len(split.y)
     candidates = [
         solve(total.subtract(part).mean(n - len(fold)), grid, False)

@@ -21,7 +21,7 @@ from jaxonline.estimators.attribute_pairs import AttributePairs
 from jaxonline.feedback import Attributes
 from jaxonline.game.keys import stream_keys
 from jaxonline.learners import Baseline, aer, aerr
-from jaxonline.learners.attributes.baseline import minimise_on_l1_ball
+from jaxonline.learners.attributes.baseline import minimise_on_l1_ball, project_l1_ball
 
 pytestmark = pytest.mark.fast_compile
 
@@ -219,3 +219,17 @@ def test_two_attributes_cannot_predict_the_mean_of_three_bits():
         for x, target in zip(X, y, strict=True):
             groups.setdefault(tuple(x[list(pair)]), []).append(target)
         assert np.mean([np.var(group) for group in groups.values()]) == pytest.approx(1 / 9)
+
+
+@pytest.mark.parametrize("d", [1, 2, 784])
+def test_projection_is_that_of_optax(d):
+    rng = np.random.default_rng(d)
+    w = jnp.asarray(rng.normal(size=(30, d)) * rng.choice([0.0, 1.0, 100.0], (30, 1)) * (rng.random((30, d)) < 0.7))
+    w, radii = w.astype(jnp.float32), jnp.asarray(rng.choice([0.05, 0.3, 2.0, 1e9], 30), jnp.float32)
+    with jax.numpy_dtype_promotion("standard"):
+        expected = jax.vmap(optax.projections.projection_l1_ball)(w, radii)
+    projected = jax.jit(jax.vmap(project_l1_ball))(w, radii)
+    np.testing.assert_allclose(projected, expected, rtol=1e-5, atol=1e-4)
+    inside = jnp.sum(jnp.abs(w), axis=1) <= radii
+    assert 0 < inside.sum() < 30
+    np.testing.assert_array_equal(projected[inside], w[inside])

@@ -20,6 +20,7 @@ from bandit_loops import (
 )
 from bandit_rounds import DETERMINISTIC, LEARNERS, K, T, arms_of_run, random_rounds, round_keys
 from jax.extend.random import threefry_2x32
+from scipy import stats
 from tiers import some
 
 import jaxonline as jo
@@ -134,6 +135,38 @@ def test_learner_with_one_arm_pulls_it(name):
         assert (move.arm if isinstance(move, Draw) else move) == 0
         state, _ = learner.update(update_key, state, BanditOracle(x, move, jnp.ones(1)))
         assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(state))
+
+
+@pytest.mark.parametrize(("K", "T", "delta"), [(2, 100, 0.5), (10, 1000, 0.05), (7, 12_345, 1e-3)])
+def test_rates_are_those_of_the_theorems(K, T, delta):
+    """Theorem 1 of Neu (2015), and Theorem 3.3 of Bubeck and Cesa-Bianchi (2012)."""
+    implicit, explicit = EXP3IX.over_horizon(K, T), EXP3P.over_horizon(K, T, delta)
+    np.testing.assert_allclose([implicit.eta**2 * K * T, implicit.eta / implicit.gamma], [2 * np.log(K), 2], rtol=1e-12)
+    rates = [explicit.eta**2, explicit.beta**2, (explicit.exploration / K) ** 2]
+    logs = [0.95**2 * np.log(K), np.log(K) - np.log(delta), 1.05**2 * np.log(K)]
+    np.testing.assert_allclose(rates, np.divide(logs, K * T), rtol=1e-12)
+    np.testing.assert_allclose(EXP3P.over_horizon(K, T).beta ** 2 * K * T, np.log(K), rtol=1e-12)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("pulls", [(0, 1), (1, 2), (3, 0)])
+def test_gaussian_thompson_pulls_an_arm_with_its_posterior_probability(pulls):
+    """P(arm 0 of two) = Phi((m_1 - m_0) / sqrt(s_0^2 + s_1^2)) within 5.5 standard errors (false alarm 4e-8), for the
+    posteriors N(m, s^2). A precision that is larger by 1 is detected."""
+    noise, prior_mean, prior_std, totals = 1.3, 0.2, 0.9, np.array([0.1, 1.5])
+    precision = prior_std**-2 + np.array(pulls) / noise**2
+    means = (prior_mean * prior_std**-2 + totals / noise**2) / precision
+    tally = Tally(jnp.asarray(pulls, jnp.int32), jnp.asarray(totals, jnp.float32), jnp.zeros(2))
+    learner = cast_leaves(GaussianThompson(noise, prior_mean, prior_std), jnp.float32)
+    arms = pulled(learner, jax.random.split(jax.random.key(0), 1 << 15), tally)
+    share, limit = 1 - float(np.mean(arms)), 5.5 * np.sqrt(0.25 / len(arms))
+    right, wrong = (stats.norm.cdf((means[1] - means[0]) / np.sqrt((1 / (precision + n)).sum())) for n in (0, 1))
+    assert abs(share - right) < limit < abs(share - wrong)
+
+
+@jax.jit
+def pulled(learner, keys, tally):
+    return jax.vmap(lambda key: learner.predict(key, tally, ()))(keys)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

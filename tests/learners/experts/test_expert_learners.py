@@ -13,6 +13,7 @@ import pytest
 from combiners import weights_of
 from expert_losses import KEY, K, T, losses_of, on_losses
 from full_rounds import played
+from scipy import stats
 from tiers import some
 
 import jaxonline as jo
@@ -141,6 +142,16 @@ def test_halving_makes_at_most_log2_k_mistakes_on_enumerated_classes():
         if isinstance(learner, Halving):
             assert (mistakes[2, 0] == 3).all()
             assert bound == 3
+
+
+@pytest.mark.long
+def test_experts_are_drawn_with_their_weights():
+    """Chi-square of 2^17 draws with a false alarm of 1e-6; it detects draws from the weights to the power 1.05."""
+    learner, sums, n = DrawnExpert(EWA(0.5)), np.array([0.0, 1.5, 3.0, 5.0]), 1 << 17
+    draws = jax.jit(jax.vmap(lambda key: learner.predict(key, jnp.asarray(sums, jnp.float32), ()).arm))
+    counts = np.bincount(draws(jax.random.split(KEY, n)), minlength=4)
+    right, wrong = (power / power.sum() for power in (np.exp(-0.5 * sums), np.exp(-0.525 * sums)))
+    assert stats.chisquare(counts, n * right).pvalue > 1e-6 > stats.chisquare(counts, n * wrong).pvalue
 
 
 @pytest.mark.long

@@ -43,16 +43,17 @@ def test_label_efficient_estimates_are_unbiased_by_enumeration(x64):
         state, info = learner.update(key, jnp.zeros(4), oracle)
         return state, info.asked, oracle.queries()
 
-    states, asked, queries = jax.jit(jax.vmap(round_of))(jax.random.split(KEY, 200))
-    assert queries.tolist() == asked.astype(int).tolist(), "questions are counted"
-    estimates = [np.unique(np.asarray(states)[np.asarray(asked) == flag], axis=0) for flag in (True, False)]
+    states, asked, queries = jax.jit(jax.vmap(round_of))(jax.random.split(KEY, 1 << 17))
+    np.testing.assert_array_equal(queries, asked.astype(int), "questions are counted")
+    estimates = [np.unique(np.asarray(states[:200])[np.asarray(asked[:200]) == flag], axis=0) for flag in (True, False)]
     assert [len(values) for values in estimates] == [1, 1]
     support = [(epsilon, estimates[0][0]), (1 - epsilon, estimates[1][0])]
     assert verify.unbiased(None, losses, support=support).verdict == "unbiased"
     mutant = [(epsilon, epsilon * estimates[0][0]), (1 - epsilon, estimates[1][0])]
     assert verify.unbiased(None, losses, support=mutant).verdict == "biased"
-    # 200 questions with probability 0.3: outside 20..100 with probability below 1e-9
-    assert 20 < asked.sum() < 100
+    # 5.5 standard errors, false alarm 4e-8; questions that are 3 % too frequent are detected
+    limit = 5.5 * math.sqrt(epsilon * (1 - epsilon) / len(asked))
+    assert abs(asked.mean() - epsilon) < limit < abs(asked.mean() - 1.03 * epsilon)
 
 
 @pytest.mark.long

@@ -210,6 +210,21 @@ def test_the_bounded_interval_is_that_of_the_theorem():
     np.testing.assert_allclose([found.low[0], found.high[0]], [max(values.mean() - half, 0), values.mean() + half])
 
 
+@pytest.mark.parametrize(("n", "level", "shortest_at"), [(40, 0.95, 1000), (700, 0.9, 200), (15, 0.999, 30)])
+def test_the_anytime_interval_is_that_of_the_theorem(n, level, shortest_at):
+    """Theorem 2.2 of Waudby-Smith et al., two-sided: sd sqrt(2 (n r + 1) / (n^2 r) log(sqrt(n r + 1) / alpha)), with
+    r = (log(1 - 2 log alpha) - 2 log alpha) / shortest_at. The p-value is the alpha of the interval that ends at 0."""
+    alpha, interval = 1 - level, jo.intervals.Anytime(shortest_at)
+    values = np.random.default_rng(3).exponential(size=(1, n))
+    estimate = mean_over_runs(values, level, interval=interval)
+    r = (np.log(1 - 2 * np.log(alpha)) - 2 * np.log(alpha)) / shortest_at
+    half = values.std(ddof=1) * np.sqrt(2 * (n * r + 1) / (n**2 * r) * np.log(np.sqrt(n * r + 1) / alpha))
+    np.testing.assert_allclose([estimate.low[0], estimate.high[0]], values.mean() + half * np.array([-1, 1]))
+    shifted = values - values.mean() + half
+    p = interval.p_values(shifted, mean_over_runs(shifted, interval=interval))
+    np.testing.assert_allclose(p, alpha, rtol=1e-9)
+
+
 def catastrophes(rng, size):
     return (rng.random(size) < 0.01).astype(float)
 
