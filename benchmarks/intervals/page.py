@@ -8,12 +8,14 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchmarks.intervals import curves, means, quantiles, rankings
+from benchmarks.intervals import curves, means, quantiles, rankings, stopping
 from benchmarks.intervals.distributions import STUDIES
 from jaxonline.parameters import check
 
 PAGE = Path(__file__).parents[2] / "docs" / "intervals.md"
-SECTIONS = {"means": means, "curves": curves, "quantiles": quantiles, "rankings": rankings}
+SECTIONS = {
+    "means": means, "stopping": stopping, "curves": curves, "quantiles": quantiles, "rankings": rankings,
+}  # fmt: skip
 INTRODUCTION = f"""# How often do the intervals cover?
 
 The tables show the percentage of simulated studies in which the 95 % interval contains the true value: of {STUDIES:,}

@@ -1,6 +1,7 @@
 """Monte Carlo regret studies: thousands of runs of every learner."""
 
 import contextlib
+import functools
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -16,6 +17,7 @@ from jaxonline.results import Result
 from jaxonline.simulation.checking import SimulationOptions, check_options
 from jaxonline.simulation.cluster import connect_workers
 from jaxonline.simulation.collecting import collect_result
+from jaxonline.simulation.determinism import is_deterministic
 from jaxonline.simulation.execution import run_study
 from jaxonline.simulation.planning import plan_study
 from jaxonline.simulation.precision import Precision, until_precise
@@ -109,6 +111,8 @@ def simulate(
     Warns:
         LossMismatchWarning: a learner is made for a loss that differs from the loss of the game.
         PrecisionWarning: the precision was not reached.
+        UnseenEventsWarning: the precision was reached, but the limits of losses are unknown, so that rare large losses
+            may be missing.
         DivergedRunsWarning: a learner's losses were NaN or infinite in some runs.
         OverflowWarning: a learner ran out of storage in some runs, or probably will.
         ControlVariateWarning: a control variate is not used, because the learner without projection diverges.
@@ -160,10 +164,16 @@ def _compute_until_precise(options: SimulationOptions, precision: Precision) -> 
             new = _compute(options.with_runs(np.asarray(runs)))
             return new if before is None else before.merge_runs(new)
         # the checkpoint has the earlier runs; it records from the start that intervals are looked at repeatedly
-        return _compute(options.with_runs(np.arange(runs.stop)), precision.attributes(False, runs.stop))
+        return _compute(options.with_runs(np.arange(runs.stop)), precision.attributes(False, runs.stop, interval))
 
-    result = until_precise(play_more, precision, options.n_runs, options.width * options.blocks_at_once)
+    @functools.cache
+    def all_runs_are_equal() -> bool:
+        return all(map(is_deterministic, options.teams))
+
+    step = options.width * options.blocks_at_once
+    interval = precision.choose_interval(options.game, int(options.rounds[-1]), options.n_runs)
+    result = until_precise(play_more, precision, options.n_runs, step, interval, all_runs_are_equal)
     if options.checkpoint is not None:
         reached = result.meta["precision"]["reached"]
-        update_attributes(options.checkpoint.folder, precision.attributes(reached, len(result.runs)))
+        update_attributes(options.checkpoint.folder, precision.attributes(reached, len(result.runs), interval))
     return result

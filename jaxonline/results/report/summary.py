@@ -157,7 +157,7 @@ def reservation(
         return ""
     if len(result.learners) > MAX_NOTEBOOK_LEARNERS:
         return MissingEvents(min(3 / n_runs, 1.0)).sentence
-    if choose_test(result, interval).holds_for_any_runs:
+    if choose_test(result, quantity, interval).holds_for_any_runs:
         return VALID
     missing = missing_from(result, quantity, level, interval)
     return missing._replace(pair=tuple(shorten_names(missing.pair, widest))).sentence
@@ -172,8 +172,26 @@ def result_text(result: Any) -> str:
     lines += [f"... and {n_learners - MAX_PRINTED_LEARNERS:,} more"] if n_learners > MAX_PRINTED_LEARNERS else []
     others = ", ".join(to_one_line(name) for name in measured_quantities(result) if name != quantity)
     lines += [shorten(f"also measured: {others}", WIDTH)]
+    lines += precision_notes(result.meta.get("precision"))
     lines += [shorten(line, WIDTH) for line in textwrap.wrap(reservation(result, quantity, widest=30), WIDTH)]
     return "\n".join(lines if result.meta.get("oblivious") is not False else [*lines, REACTING])
+
+
+def precision_notes(precision: Any) -> list[str]:
+    """Return what the runs of a study that stopped by `Precision` cannot show, as lines for a printed result.
+
+    Example:
+        >>> precision_notes({"biased_mean": True, "runs": 300, "unseen_probability": 0.01})[1]
+        'events with a probability below 0.01 per run may be missing from the mean and its interval'
+    """
+    if not isinstance(precision, Mapping):
+        return []
+    biased = f"stopped after {precision['runs']:,} runs by looking at the runs, so the mean is biased"
+    notes = [biased] if precision.get("biased_mean") else []
+    unseen = precision.get("unseen_probability")
+    if unseen is not None:
+        notes += [f"events with a probability below {unseen:.2g} per run may be missing from the mean and its interval"]
+    return notes
 
 
 def result_html(result: Any) -> str:
@@ -185,6 +203,7 @@ def result_html(result: Any) -> str:
     rest = f"<p>... and {more:,} more</p>" if more > 0 else ""
     about = description_list(result.meta, result.learners[:MAX_NOTEBOOK_LEARNERS])
     about = f"{about}<p>{REACTING}</p>" if result.meta.get("oblivious") is False else about
+    rest += "".join(f"<p>{escape_html(note)}</p>" for note in precision_notes(result.meta.get("precision")))
     details = f"<details><summary>How it was made</summary>{about}</details>" if about else ""
     return wrap_for_notebook(f"{table.html()}{rest}{caption}{details}")
 

@@ -1,7 +1,7 @@
 """Confidence intervals for means of bounded quantities, valid for any distribution and any number of runs."""
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from jaxtyping import ArrayLike, Float
@@ -25,6 +25,8 @@ class Bounded(ConfidenceInterval):
     Args:
         low: the smallest value that the quantity can have in one round.
         high: the largest value that the quantity can have in one round.
+        quantity: the quantity with these limits, such as "regret"; None for any. A result with this interval uses
+            `Anytime` for its other quantities.
 
     Raises:
         ValueError: a limit is not finite, or `low` is above `high`.
@@ -47,6 +49,7 @@ class Bounded(ConfidenceInterval):
 
     low: ArrayLike
     high: ArrayLike
+    quantity: str | None = None
 
     def __post_init__(self):
         low, high = check.finite_array("low", self.low), check.finite_array("high", self.high)
@@ -73,11 +76,11 @@ class Bounded(ConfidenceInterval):
             log = ((np.sqrt(root**2 + 4.0 * linear * np.abs(estimate.mean)) - root) / (2.0 * linear)) ** 2
         return np.minimum(4.0 * np.exp(-log), 1.0)
 
-    def after(self, rounds: ArrayLike) -> "Bounded":
+    def after(self, rounds: ArrayLike) -> Self:
         """Return the interval for sums over `rounds` rounds, whose limits are `rounds` times as large."""
         return type(self)(np.asarray(self.low) * rounds, np.asarray(self.high) * rounds)
 
-    def of_difference(self) -> "Bounded":
+    def of_difference(self) -> Self:
         """The interval with the limits of a difference."""
         width = np.asarray(self.high) - np.asarray(self.low)
         return type(self)(-width, width)
@@ -109,6 +112,8 @@ class Betting(Bounded):
     Args:
         low: the smallest value that the quantity can have in one round.
         high: the largest value that the quantity can have in one round.
+        quantity: the quantity with these limits, such as "regret"; None for any. A result with this interval uses
+            `Anytime` for its other quantities.
 
     Raises:
         ValueError: a limit is not finite, or `low` is above `high`.
@@ -126,6 +131,13 @@ class Betting(Bounded):
     """
 
     test: ClassVar[str] = "paired betting tests"
+
+    def fewest_runs(self, half_width: float, level: float) -> int:
+        """Return a number of runs below which no interval is this narrow, whatever the runs are."""
+        width = float(np.max(np.asarray(self.high) - np.asarray(self.low)))
+        if half_width >= width / 2:
+            return 1
+        return int(np.ceil(np.log(2.0 / (1.0 - level)) / -np.log1p(-2.0 * half_width / width)))
 
     def ends(self, values: np.ndarray, estimate: Estimate, level: float) -> tuple[Any, Any]:
         """Return the ends of the interval; see `ConfidenceInterval.ends`."""

@@ -1,6 +1,7 @@
 """Estimates from the runs of a `Result`; large arrays in a store are read in parts."""
 
 import warnings
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
@@ -10,7 +11,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.quantities import label_of
 from jaxonline.results.statistics import means
-from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
+from jaxonline.results.statistics.intervals import Anytime, ConfidenceInterval, Estimate, Student, check_interval
 from jaxonline.results.statistics.missing_events import MissingEvents, missing_events
 from jaxonline.results.statistics.quantiles import QuantileEstimate, quantile_over_runs
 from jaxonline.results.statistics.ranking import Ranking, rank
@@ -70,30 +71,36 @@ def adjusted_values(result: Any, quantity: str, learners: slice = ALL, rounds: s
 
 def mean(result: Any, quantity: str, level: float, interval: ConfidenceInterval | None) -> Estimate:
     """See `Result.mean`."""
-    interval = choose_interval(result, interval)
+    interval = choose_interval(result, quantity, interval)
     if isinstance(interval, Student) and recorded_array(result, quantity).ndim == 3:
         last = adjusted_values(result, quantity, rounds=LAST)[:, :, 0]
         means.warn_of_skewness(last, result.learners, label_of(quantity))
     return _estimate(result, quantity, level, interval)
 
 
-def choose_interval(result: Any, interval: ConfidenceInterval | None) -> ConfidenceInterval:
-    """Return the given interval, or by default the interval of the result."""
-    return result.interval if interval is None else check_interval(interval)
+def choose_interval(result: Any, quantity: str, interval: ConfidenceInterval | None) -> ConfidenceInterval:
+    """Return the given interval, or by default the interval of the result, or `Anytime` if it is for another quantity.
+
+    A result has an interval for one quantity if its number of runs was chosen by looking at this quantity.
+    """
+    if interval is not None:
+        return check_interval(interval)
+    return result.interval if result.interval.quantity in (None, quantity) else Anytime()
 
 
-def choose_test(result: Any, interval: ConfidenceInterval | None) -> ConfidenceInterval:
+def choose_test(result: Any, quantity: str, interval: ConfidenceInterval | None) -> ConfidenceInterval:
     """Return the interval whose paired tests compare learners: by default `SkewCorrected`, or that of bounded runs."""
     if interval is not None:
         return check_interval(interval)
-    return result.interval if result.interval.holds_for_any_runs else means.SKEW_CORRECTED
+    own = result.interval
+    return own if own.holds_for_any_runs and own.quantity in (None, quantity) else means.SKEW_CORRECTED
 
 
 def missing_from(
     result: Any, quantity: str, level: float = 0.95, interval: ConfidenceInterval | None = None
 ) -> MissingEvents:
     """Return the attribute `missing` of `Result.ranking`."""
-    test, all_controls = choose_test(result, interval).after(result.rounds[-1]), controls(result, quantity)
+    test, all_controls = choose_test(result, quantity, interval).after(result.rounds[-1]), controls(result, quantity)
     last = values(result, quantity, rounds=LAST)[:, :, 0], None if all_controls is None else all_controls[:, :, -1]
     p_values = means.pairwise_p_values(*last, test)
     return missing_events(result.learners, means.paired_differences(*last, test), p_values, level)
@@ -112,8 +119,12 @@ def bands(result: Any, quantity: str, level: float, interval: ConfidenceInterval
     interval = Student() if interval is None else check_interval(interval)
     if not isinstance(interval, Student):
         return _estimate(result, quantity, level, interval, together=len(result.rounds))
-    all_curves = (curves(result, quantity, i) for i in range(len(result.learners)))
-    return means.make_bands(_estimate(result, quantity, level, interval), all_curves, level)
+
+    def all_curves() -> Iterator[np.ndarray]:
+        return (curves(result, quantity, i) for i in range(len(result.learners)))
+
+    means.warn_of_skewed_curves(all_curves(), result.learners, label_of(quantity))
+    return means.make_bands(_estimate(result, quantity, level, interval), all_curves(), level)
 
 
 def curves(result: Any, quantity: str, learner: int, since: int = 0) -> np.ndarray:
@@ -140,7 +151,7 @@ def ranking(result: Any, quantity: str, level: float, interval: ConfidenceInterv
     estimate, all_controls = result.mean(quantity, level, interval), controls(result, quantity)
     last = None if all_controls is None else all_controls[:, :, -1]
     at_horizon = values(result, quantity, rounds=LAST)[:, :, 0]
-    tests = choose_test(result, interval).after(result.rounds[-1])
+    tests = choose_test(result, quantity, interval).after(result.rounds[-1])
     ranking = rank(result.learners, at_horizon, label_of(quantity, result.meta), level, estimate, last, tests)
     if not ranking.holds_for_any_runs:
         ranking.missing.warn(ranking.quantity)

@@ -33,7 +33,7 @@ class GameTests:
     def kinds(self) -> dict[str, ConfidenceInterval]:
         """The interval whose paired test compares learners in each game."""
         return {
-            game: estimates.choose_test(result, self.interval).after(result.rounds[-1])
+            game: estimates.choose_test(result, self.quantities[game], self.interval).after(result.rounds[-1])
             for game, result in self.results.items()
         }
 

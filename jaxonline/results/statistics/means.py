@@ -1,5 +1,6 @@
 """Means over runs, differences of means and growth exponents, with intervals and corrected tests."""
 
+import math
 import warnings
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -18,7 +19,7 @@ from jaxonline.results.statistics.variance_reduction import subtract_controls
 
 STUDENT = Student()
 SKEW_CORRECTED = SkewCorrected()
-MAX_SKEWNESS_RATIO = 0.3  # skewness / sqrt(runs)
+MAX_SKEWNESS_RATIO, MAX_BAND_SKEWNESS_RATIO = 0.3, 0.5  # skewness / sqrt(runs)
 
 
 class Growth(NamedTuple):
@@ -77,9 +78,10 @@ def mean_over_runs(
 def simultaneous(values: Float[np.ndarray, "L R G"], level: float = 0.95) -> Estimate:
     """Return means over runs with bands [L, G]; a band contains its whole expected curve with probability `level`.
 
-    The half-width of a band is the same number of standard errors in all rounds: the quantile of the largest deviation
-    (max-t). The distribution of this deviation is computed from the correlations between rounds; it is asymptotic, as
-    Student's t is in one round. Runs with a NaN are left out.
+    The ends of a band are the same numbers of standard errors from the mean in all rounds: quantiles of the largest
+    deviations on both sides (max-t). They come from resamples of the runs (bootstrap-t), so that bands of skewed runs
+    are longer on one side, or for at least 100 nearly symmetric runs from the correlations between rounds. The level is
+    asymptotic, as that of Student's t is in one round. Runs with a NaN are left out.
 
     Example:
         >>> import numpy as np
@@ -94,10 +96,31 @@ def simultaneous(values: Float[np.ndarray, "L R G"], level: float = 0.95) -> Est
 
 def make_bands(estimate: Estimate, curves: Iterable[Float[np.ndarray, "R G"]], level: float) -> Estimate:
     """Return means [L, G] with the bands of `simultaneous`; `curves` yields the runs of one learner after the other."""
-    factor = bootstrap.largest_deviation(curves, level)[:, None]
+    low, high = bootstrap.largest_deviations(curves, level)
     return estimate._replace(
-        low=estimate.mean - factor * estimate.standard_error, high=estimate.mean + factor * estimate.standard_error
+        low=estimate.mean - high[:, None] * estimate.standard_error,
+        high=estimate.mean - low[:, None] * estimate.standard_error,
     )
+
+
+def warn_of_skewed_curves(curves: Iterable[Float[np.ndarray, "R G"]], learners: Sequence[str], quantity: str) -> None:
+    """Warn of learners whose runs are so skewed in some round that bands often miss, with the number of runs needed.
+
+    In runs of 0 and 1, the warning comes if there are fewer than four ones in some round.
+    """
+    skewed = {}
+    for name, runs in zip(learners, curves, strict=True):
+        complete = bootstrap.drop_nan_runs(runs)
+        ratio = float(bootstrap.skewness_ratios(complete).max(initial=0.0))
+        if ratio > max(MAX_BAND_SKEWNESS_RATIO, 7.4 / max(1, len(complete))):
+            skewed[name] = math.ceil(len(complete) * (ratio / MAX_SKEWNESS_RATIO) ** 2)
+    if skewed:
+        warnings.warn(
+            f"the {quantity} of {', '.join(skewed)} is so skewed in some rounds that bands may miss the mean; simulate "
+            f"at least {max(skewed.values()):,} runs, or use interval=jo.intervals.Betting(low, high) where losses are "
+            "bounded",
+            SkewedRunsWarning, stacklevel=4,
+        )  # fmt: skip
 
 
 def warn_of_skewness(values: Float[np.ndarray, "L R"], learners: Sequence[str], quantity: str) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from jaxonline.learners import Constant, InverseSqrt
 from jaxonline.results import Result
 from jaxonline.results.quantities import label_of
+from jaxonline.results.report.summary import precision_notes
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, REGRET_COLUMNS, Interval, Number, Table, Text
 from jaxonline.results.statistics.estimates import learners_with_skewed_runs, missing_from
 from jaxonline.results.tuned import Tuned
@@ -73,6 +74,7 @@ def build_report(
     if isinstance(reached, Mapping):
         word = "reached" if reached.get("reached") else "not reached"
         sentences.append(f"The requested precision was {word} with {reached.get('runs'):,} runs.")
+        sentences += [f"{note[0].upper()}{note[1:]}." for note in precision_notes(reached)]
 
     def draw() -> Any:
         with ignore_skewness_warnings():
