@@ -221,6 +221,19 @@ def test_each_game_equals_a_simulation_with_the_same_key(played):
     assert jo.cite(played).keys == ("jaxonline", "auer2002finite")
 
 
+def test_betting_tests_have_the_limits_of_the_losses_of_each_game(played):
+    """The limits of the regret of a round with losses in [0, 1] are -1 and 1; other losses have no limits."""
+    betting = jo.benchmark(BANDITS, LEARNERS, **SIZES, key=3, interval="betting")
+    wanted = Standings(played.results, interval=dict.fromkeys(BANDITS, jo.intervals.Betting(-1.0, 1.0)))
+    for game in BANDITS:
+        np.testing.assert_array_equal(betting.p_values[game], wanted.p_values[game])
+        np.testing.assert_array_equal(betting.estimates[game].high, wanted.estimates[game].high)
+    assert "paired betting tests" in betting.caption
+    assert "any number of runs" in betting.caption
+    with pytest.raises(ValueError, match=r"interval: .*limits of the cumulative_loss in the game 'r' are unknown"):
+        Benchmark({"r": REGRESSION}, {"sgd": DESCENT}, interval="betting")
+
+
 def test_an_interrupted_benchmark_resumes(played, tmp_path):
     class Killed(BaseException):
         pass

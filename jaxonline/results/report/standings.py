@@ -72,8 +72,8 @@ class Standings:
         quantity: quantity that is compared in all games; by default the regret, or the cumulative loss in a game
             without comparator.
         level: probability that all statements "these two learners differ", in all games, are true together.
-        interval: one of `jo.intervals` for means and paired tests in all games, such as `jo.intervals.Betting(0.0,
-            1.0)` for losses in [0, 1]; by default as in `Result.mean` and `Result.ranking`.
+        interval: one of `jo.intervals` for means and paired tests, such as `jo.intervals.Betting(0.0, 1.0)` for losses
+            in [0, 1], or one by game; by default as in `Result.mean` and `Result.ranking`.
 
     Raises:
         ValueError: no game, a quantity that a result does not have, a level outside 0 to 1.
@@ -99,7 +99,7 @@ class Standings:
     gaps: Mapping[tuple[str, str], str] = None  # type: ignore[assignment]
     quantity: str | None = None
     level: float = 0.95
-    interval: ConfidenceInterval | None = None
+    interval: ConfidenceInterval | Mapping[str, ConfidenceInterval] | None = None
 
     def __post_init__(self):
         good = isinstance(self.results, Mapping) and all(isinstance(result, Result) for result in self.results.values())
@@ -107,8 +107,9 @@ class Standings:
         if not self.results:
             raise ArgumentError("results", "must have at least one entry (got none)")
         check.number("level", self.level, gt=0.0, lt=1.0)
-        if self.interval is not None:
-            check_interval(self.interval)
+        for game in self.results:
+            if self._interval(game) is not None:
+                check_interval(self._interval(game))
         object.__setattr__(self, "gaps", dict(self.gaps or {}))
         for game in self.results:
             if self._values(game).ndim > 2:
@@ -132,7 +133,7 @@ class Standings:
         """Means after the last round with intervals, by game, in the order of `results[game].learners`."""
         with warnings.catch_warnings(action="ignore", category=SkewedRunsWarning):  # `remarks` names the learners
             estimates = {
-                game: result.mean(self._quantity(game), self.level, self.interval)
+                game: result.mean(self._quantity(game), self.level, self._interval(game))
                 for game, result in self.results.items()
             }
         return {game: Estimate(*(field[:, -1] for field in estimate)) for game, estimate in estimates.items()}
@@ -372,7 +373,10 @@ class Standings:
     @cached_property
     def _tests(self) -> GameTests:
         quantities = {game: self._quantity(game) for game in self.results}
-        return GameTests(self.results, quantities, self.level, self.interval)
+        return GameTests(self.results, quantities, self.level, {game: self._interval(game) for game in self.results})
+
+    def _interval(self, game: str) -> ConfidenceInterval | None:
+        return self.interval.get(game) if isinstance(self.interval, Mapping) else self.interval
 
     def _values(self, game: str) -> np.ndarray:
         """Return the compared quantity of all learners and runs after the last round [L, R]."""

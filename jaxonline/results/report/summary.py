@@ -142,9 +142,8 @@ def horizon_table(
         *([Text("letters", "same letter:\nno difference seen")] if rows and "letters" in rows[0] else []),
         *EXCLUDED_RUNS_COLUMNS,
     ]
-    with_letters = letters and ranking is not None
-    remarks = [ranking.table.caption if with_letters else reservation(last, quantity, level, interval)]
-    caption = " ".join([*filter(None, remarks), *unmet_assumptions(numbers, result.meta.get("oblivious"))])
+    reserved = reservation(last, quantity, level, interval) if ranking is None or not letters else ranking.table.caption
+    caption = " ".join([*filter(None, [reserved]), *unmet_assumptions(numbers, result.meta.get("oblivious"))])
     return Table(result_title(result, quantity), rows, columns, caption=caption, strong="best")
 
 

@@ -21,19 +21,19 @@ class GameTests:
         results: by game.
         quantities: the compared quantity of each game.
         level: probability that all statements "these two learners differ", in all games, are true together.
-        interval: the interval whose paired tests are used; by default as in `Result.ranking`.
+        intervals: by game, the interval whose paired tests are used; None as in `Result.ranking`.
     """
 
     results: Mapping[str, Any]
     quantities: Mapping[str, str]
     level: float
-    interval: ConfidenceInterval | None
+    intervals: Mapping[str, ConfidenceInterval | None]
 
     @cached_property
     def kinds(self) -> dict[str, ConfidenceInterval]:
         """The interval whose paired test compares learners in each game."""
         return {
-            game: estimates.choose_test(result, self.quantities[game], self.interval).after(result.rounds[-1])
+            game: estimates.choose_test(result, self.quantities[game], self.intervals[game]).after(result.rounds[-1])
             for game, result in self.results.items()
         }
 
