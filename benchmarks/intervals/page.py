@@ -8,14 +8,19 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchmarks.intervals import curves, means, quantiles, rankings, stopping
+from benchmarks.intervals import control_variates, curves, means, quantiles, rankings, stopping
 from benchmarks.intervals.distributions import STUDIES
 from jaxonline.parameters import check
 
 PAGE = Path(__file__).parents[2] / "docs" / "intervals.md"
 SECTIONS = {
-    "means": means, "stopping": stopping, "curves": curves, "quantiles": quantiles, "rankings": rankings,
-}  # fmt: skip
+    "means": means,
+    "stopping": stopping,
+    "curves": curves,
+    "control variates": control_variates,
+    "quantiles": quantiles,
+    "rankings": rankings,
+}
 INTRODUCTION = f"""# How often do the intervals cover?
 
 The tables show the percentage of simulated studies in which the 95 % interval contains the true value: of {STUDIES:,}
@@ -29,7 +34,7 @@ def write_page(names: Iterable[str] = ()) -> None:
     """Simulate the named sections, or all, and write the page; other sections keep their text."""
     new = {SECTIONS[check.choice("section", name, SECTIONS)].TITLE: SECTIONS[name].section() for name in names}
     texts = sections_of(PAGE.read_text()) | new if new else {of.TITLE: of.section() for of in SECTIONS.values()}
-    parts = [f"## {of.TITLE}\n\n{texts[of.TITLE].strip()}\n" for of in SECTIONS.values()]
+    parts = [f"## {of.TITLE}\n\n{texts[of.TITLE].strip()}\n" for of in SECTIONS.values() if of.TITLE in texts]
     PAGE.write_text("\n".join([INTRODUCTION, *parts]))
 
 

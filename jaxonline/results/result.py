@@ -45,9 +45,11 @@ class Result:
         first_overflow: the first round in which the learner ran out of storage, 0 if there is none [L, R].
         meta: metadata of the study: game, comparator and learners with their parameters, versions, key, block size,
             devices, notion of regret, and the probability of an overflow by learner ("overflow_probability"). The
-            metadata of an unfinished study also contain the number of missing runs by learner ("missing").
-        interval: the kind of interval that `mean` uses by default, one of `jo.intervals`: `Student`, or `Anytime` if
-            `simulate(precision=...)` chose the number of runs.
+            metadata of an unfinished study also contain the number of missing runs by learner ("missing"). If
+            `simulate(precision=...)` chose the number of runs, "precision" says whether the mean is biased by stopping
+            ("biased_mean"), and below which probability events may be missing ("unseen_probability").
+        interval: the kind of interval that `mean` uses by default, one of `jo.intervals`: `Student`, or `Anytime` or
+            `Betting` if `simulate(precision=...)` chose the number of runs.
 
     Raises:
         ValueError: if a learner or a run occurs twice, an array has a wrong shape, or a measure has a reserved name
@@ -172,6 +174,9 @@ class Result:
 
         Student's bands are those of `simultaneous`; other intervals are corrected for the number of rounds
         (Bonferroni). The quantity must be a number, and not a vector, in each round.
+
+        Warns:
+            SkewedRunsWarning: in some round, the runs are so skewed that the bands may miss the mean.
         """
         return estimates.bands(self, quantity, level, interval)
 

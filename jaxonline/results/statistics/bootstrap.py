@@ -103,11 +103,13 @@ def _of_symmetric_runs(runs: np.ndarray, level: float) -> tuple[float, float]:
 
 def skewness_ratios(runs: Float[np.ndarray, "R G"]) -> Float[np.ndarray, "G"]:
     """Return |skewness| / sqrt(runs) of each round, 0 for rounds that do not vary; no run may have a NaN."""
-    mean = runs.mean(axis=0) if len(runs) else 0.0
+    if len(runs) < 2:
+        return np.zeros(runs.shape[1])
+    mean = runs.mean(axis=0)
     powers = [[((chunk - mean) ** k).sum(axis=0) for k in (2, 3)] for chunk in chunk_runs(runs)]
-    second, third = np.sum(powers, axis=0) / max(1, len(runs))
+    second, third = np.sum(powers, axis=0) / len(runs)
     varies = second > 0
-    return np.where(varies, np.abs(third) / np.where(varies, second, 1.0) ** 1.5, 0.0) / np.sqrt(max(1, len(runs)))
+    return np.where(varies, np.abs(third) / np.where(varies, second, 1.0) ** 1.5, 0.0) / np.sqrt(len(runs))
 
 
 def drop_nan_runs(runs: Float[np.ndarray, "R G"]) -> Float[np.ndarray, "K G"]:
