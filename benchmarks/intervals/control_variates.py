@@ -50,6 +50,6 @@ that are adjusted by a control variate (`simulate(control_variates=True)`). The 
 {CORRELATION} with the values, and both have the distribution of the table.
 
 {coverage_with_controls().markdown()}
-Student's interval covers less than 95 % for few skewed runs, with and without the adjustment. Use at least 100 runs, or
-`jo.intervals.BootstrapT()`, which covers more.
+Student's interval covers less than 95 % for few skewed runs, with and without the adjustment.
+`jo.intervals.BootstrapT()` covers more, but not 95 % of few heavily skewed runs. Simulate more runs then.
 """

@@ -12,7 +12,7 @@ from jaxonline.results.statistics import mean_over_runs, simultaneous
 from jaxonline.results.statistics.means import warn_of_skewed_curves
 
 TITLE = "A whole curve"
-ROUNDS, STUDIES = 20, 200
+ROUNDS, STUDIES = 20, 100
 DISTRIBUTIONS = {
     "normal": normal(),
     "exponential": exponential(),

@@ -13,7 +13,7 @@ from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.simulation.precision import until_precise
 
 TITLE = "A study that stops when its interval is narrow"
-STUDIES, MOST_RUNS, BLOCK, Q = 200, 20_000, 64, "cumulative_loss"
+STUDIES, MOST_RUNS, BLOCK, Q = 40, 20_000, 64, "cumulative_loss"
 
 
 def rare_large_losses() -> Distribution:

@@ -1,5 +1,6 @@
 """Quantiles of studentised means, by resampling of runs."""
 
+import functools
 import math
 from collections.abc import Iterable, Iterator
 
@@ -8,6 +9,7 @@ from jaxtyping import Float
 
 N_RESAMPLES = 2000
 MAX_WEIGHTS = 2**22  # drawn at a time
+MAX_CACHED_RUNS = 500
 CHUNK_ENTRIES = 2**20
 LEAST_SYMMETRIC_RUNS, SYMMETRIC = 100, 0.15  # runs, and skewness / sqrt(runs), of nearly normal means
 
@@ -39,17 +41,29 @@ def _ratios(values: np.ndarray) -> np.ndarray:
     runs = runs[~np.isnan(runs).any(axis=1)]
     if len(runs) < 2:
         return np.full((N_RESAMPLES, runs.shape[1]), np.nan)
-    n, rng = len(runs), np.random.default_rng(0)
+    n = len(runs)
     runs = runs - runs.mean(axis=0)
     ratios = []
-    for first in range(0, N_RESAMPLES, size := max(1, MAX_WEIGHTS // n)):
-        chosen = rng.integers(n, size=(min(size, N_RESAMPLES - first), n))
-        weights = np.stack([np.bincount(sample, minlength=n) for sample in chosen]).astype(float)
+    for weights in _weights(n) if n <= MAX_CACHED_RUNS else _draw_weights(n):
         mean, square = weights @ runs / n, weights @ runs**2 / n
         error = np.sqrt(np.maximum(square - mean**2, 0.0) / (n - 1))
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios.append(np.where(mean == 0, 0.0, mean / error))
     return np.concatenate(ratios)
+
+
+def _draw_weights(n: int) -> Iterator[np.ndarray]:
+    """Yield how often each of n runs occurs in each resample, for parts of the resamples, with a fixed seed."""
+    rng = np.random.default_rng(0)
+    for first in range(0, N_RESAMPLES, size := max(1, MAX_WEIGHTS // n)):
+        chosen = rng.integers(n, size=(min(size, N_RESAMPLES - first), n))
+        yield np.stack([np.bincount(sample, minlength=n) for sample in chosen]).astype(float)
+
+
+@functools.lru_cache(maxsize=4)
+def _weights(n: int) -> tuple[np.ndarray, ...]:
+    """Return the parts of `_draw_weights`; learners of a study share them."""
+    return tuple(_draw_weights(n))
 
 
 def largest_deviations(

@@ -187,9 +187,9 @@ def _log_capital(runs: Float[np.ndarray, "R S"], m: Float[np.ndarray, "S"]) -> F
 
     The products of 8 factors stay within the range of float64, and need one logarithm.
     """
-    padded = np.pad(runs, ((0, -len(runs) % 8), (0, 0)), constant_values=np.nan).reshape(-1, 8, runs.shape[1])
+    padded = np.pad(runs, ((0, -len(runs) % 8), (0, 0)), constant_values=np.nan).reshape(8, -1, runs.shape[1])
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         gains = padded / m - 1.0
         gains = np.where(np.isnan(gains), 0.0, gains)
-        logs = [np.log((1.0 + stake * gains).prod(axis=1)).sum(axis=0) for stake in STAKES]
+        logs = [np.log((1.0 + stake * gains).prod(axis=0)).sum(axis=0) for stake in STAKES]
         return np.logaddexp.reduce(logs) - np.log(len(STAKES))
