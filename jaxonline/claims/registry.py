@@ -50,6 +50,9 @@ TOPICS = (
     "features",
     "multikernel",
     "bandits",
+    "exploration",
+    "drawn_experts",
+    "streams",
     "learners",
 )
 
