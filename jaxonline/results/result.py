@@ -189,18 +189,15 @@ class Result:
         correction for all pairs of learners. `level` is the confidence level of each interval, and of all statements
         "these two learners differ" together.
 
-        If losses are bounded, the tests of `jo.intervals.Betting(low, high)` or `Bounded` hold for any number of runs.
-        By default, tests are paired t-tests for few or skewed runs (`jo.intervals.SkewCorrected`). No test knows the
-        events that the runs have missed: the attribute `missing` of the ranking has their largest probability 3 / runs,
-        and the cost at which such an event reverses the closest decision.
+        The default tests are paired t-tests for few or skewed runs (`jo.intervals.SkewCorrected`). Those of
+        `jo.intervals.Betting(low, high)` hold for any number of runs of bounded losses. The attribute `missing` of the
+        ranking has the probability of events that the runs may have missed, and the cost that reverses a decision.
 
         The level holds for one ranking. If you rank after every 100 runs and stop at the first difference, 15 to 20 %
-        of studies with equal learners find one. Use a sequential comparison instead:
-        `jo.simulate(..., until=jo.UntilDecided(margin=...))`.
+        of studies with equal learners find one. Use `jo.simulate(..., until=jo.UntilDecided(margin=...))` instead.
 
         Warns:
-            SkewedRunsWarning: few runs decide: an event that they may have missed, and that costs less than 6 times the
-                typical difference of two learners, reverses a decision; or as in `mean`.
+            SkewedRunsWarning: few runs decide (`results.statistics.missing_events`), or as in `mean`.
 
         Example:
             >>> import numpy as np, jaxonline as jo
