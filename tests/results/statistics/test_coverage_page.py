@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.intervals import curves, means, page, quantiles
+from benchmarks.intervals import curves, means, page, quantiles, stopping
 
 
 def test_the_page_has_every_section():
@@ -26,3 +26,4 @@ def test_the_coverage_on_the_page_is_what_is_simulated():
     check_lines(rankings.errors_of_rankings(["lognormal, sigma 1.5"], [2, 7], [20]))
     check_lines(rankings.errors_of_bounded_rankings())
     check_lines(rankings.power_of_rankings([20]))
+    check_lines(stopping.coverage_at_stopping(("exponential",)))
