@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.intervals import curves, means, page, quantiles, stopping
+from benchmarks.intervals import curves, means, page, quantiles, rankings, stopping
 
 
 def test_the_page_has_every_section():
