@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchmarks.intervals import control_variates, curves, means, quantiles, sequential, stopping
+from benchmarks.intervals import control_variates, curves, means, quantiles, rankings, sequential, stopping
 from benchmarks.intervals.distributions import STUDIES
 from jaxonline.parameters import check
 
@@ -19,6 +19,7 @@ SECTIONS = {
     "curves": curves,
     "control variates": control_variates,
     "quantiles": quantiles,
+    "rankings": rankings,
     "sequential": sequential,
 }
 INTRODUCTION = f"""# How often do the intervals cover?

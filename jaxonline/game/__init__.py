@@ -19,7 +19,7 @@ from jaxonline.game.binding import (
 from jaxonline.game.defaults import EnvironmentDefaults, FeedbackDefaults, ForwardsToLearner, LearnerDefaults
 from jaxonline.game.history import play
 from jaxonline.game.keys import StreamKeys, stream_keys
-from jaxonline.game.loss_range import loss_range
+from jaxonline.game.loss_limits import loss_range
 from jaxonline.game.masks import Available
 from jaxonline.game.oracles import open_oracle
 from jaxonline.game.protocols import Draw, Environment, Feedback, Learner, Specs

@@ -187,7 +187,17 @@ class Result:
 
         Learners face the same instances and noise in the same run, so the tests are paired. The p-values have Holm's
         correction for all pairs of learners. `level` is the confidence level of each interval, and of all statements
-        "these two learners differ" together. By default, tests are paired t-tests.
+        "these two learners differ" together.
+
+        The default tests are paired t-tests for few or skewed runs (`jo.intervals.SkewCorrected`). Those of
+        `jo.intervals.Betting(low, high)` hold for any number of runs of bounded losses. The attribute `missing` of the
+        ranking has the probability of events that the runs may have missed, and the cost that reverses a decision.
+
+        The level holds for one ranking. If you rank after every 100 runs and stop at the first difference, 15 to 20 %
+        of studies with equal learners find one. Use `jo.simulate(..., until=jo.UntilDecided(margin=...))` instead.
+
+        Warns:
+            SkewedRunsWarning: few runs decide (`results.statistics.missing_events`), or as in `mean`.
 
         Example:
             >>> import numpy as np, jaxonline as jo
@@ -388,10 +398,10 @@ class Result:
         r"""Return the table at the horizon as a LaTeX tabular (package booktabs), from the best learner to the worst.
 
         The best learner is bold if it differs from each other learner (`ranking`, 95 %). `bounds` holds the regret
-        bound of a theorem by learner.
+        bound of a theorem by learner. A comment below the table names the events that the runs may have missed.
         """
         table = summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True)
-        return (f"% {to_one_line(table.caption)}\n" if table.caption else "") + table.latex()
+        return table.latex() + (f"% {to_one_line(table.caption)}\n" if table.caption else "")
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Any:
         """Plot the mean against rounds with bands and bounds; see `results.report.curves.plot_result`."""

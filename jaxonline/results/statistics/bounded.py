@@ -45,6 +45,7 @@ class Bounded(ConfidenceInterval):
 
     test: ClassVar[str] = "paired tests of bounded differences"
     uses_controls: ClassVar[bool] = False
+    holds_for_any_runs: ClassVar[bool] = True
 
     low: ArrayLike
     high: ArrayLike

@@ -22,6 +22,7 @@ class ConfidenceInterval(abc.ABC):
 
     test: ClassVar[str] = ""  # the name of its paired test
     uses_controls: ClassVar[bool] = True  # whether values may be adjusted by control variates
+    holds_for_any_runs: ClassVar[bool] = False  # whether it covers for any number of runs with any distribution
     quantity: str | None = None  # the quantity that the interval suits; None for any
 
     @abc.abstractmethod

@@ -13,6 +13,7 @@ from jaxonline.results.quantities import label_of
 from jaxonline.results.statistics import means
 from jaxonline.results.statistics.decisions import Decisions, read_decisions
 from jaxonline.results.statistics.intervals import Anytime, ConfidenceInterval, Estimate, Student, check_interval
+from jaxonline.results.statistics.missing_events import MissingEvents, missing_events
 from jaxonline.results.statistics.quantiles import QuantileEstimate, quantile_over_runs
 from jaxonline.results.statistics.ranking import Ranking, rank
 from jaxonline.results.statistics.variance_reduction import (
@@ -88,6 +89,24 @@ def choose_interval(result: Any, quantity: str, interval: ConfidenceInterval | N
     return result.interval if result.interval.quantity in (None, quantity) else Anytime()
 
 
+def choose_test(result: Any, quantity: str, interval: ConfidenceInterval | None) -> ConfidenceInterval:
+    """Return the interval whose paired tests compare learners: by default `SkewCorrected`, or that of bounded runs."""
+    if interval is not None:
+        return check_interval(interval)
+    own = result.interval
+    return own if own.holds_for_any_runs and own.quantity in (None, quantity) else means.SKEW_CORRECTED
+
+
+def missing_from(
+    result: Any, quantity: str, level: float = 0.95, interval: ConfidenceInterval | None = None
+) -> MissingEvents:
+    """Return the attribute `missing` of `Result.ranking`."""
+    test, all_controls = choose_test(result, quantity, interval).after(result.rounds[-1]), controls(result, quantity)
+    last = values(result, quantity, rounds=LAST)[:, :, 0], None if all_controls is None else all_controls[:, :, -1]
+    p_values = means.pairwise_p_values(*last, test)
+    return missing_events(result.learners, means.paired_differences(*last, test), p_values, level)
+
+
 def learners_with_skewed_runs(result: Any, quantity: str) -> tuple[str, ...]:
     """Return the learners for which `Result.mean` warns of skewed runs at the horizon (`SkewedRunsWarning`)."""
     if not isinstance(result.interval, Student) or recorded_array(result, quantity).ndim > 3:
@@ -133,8 +152,11 @@ def ranking(result: Any, quantity: str, level: float, interval: ConfidenceInterv
     estimate, all_controls = result.mean(quantity, level, interval), controls(result, quantity)
     last = None if all_controls is None else all_controls[:, :, -1]
     at_horizon = values(result, quantity, rounds=LAST)[:, :, 0]
-    tests = (interval or Student()).after(result.rounds[-1])
-    return rank(result.learners, at_horizon, label_of(quantity, result.meta), level, estimate, last, tests)
+    tests = choose_test(result, quantity, interval).after(result.rounds[-1])
+    ranking = rank(result.learners, at_horizon, label_of(quantity, result.meta), level, estimate, last, tests)
+    if not ranking.holds_for_any_runs:
+        ranking.missing.warn(ranking.quantity)
+    return ranking
 
 
 def decisions(result: Any) -> Decisions:

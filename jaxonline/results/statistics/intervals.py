@@ -1,6 +1,7 @@
 """Confidence intervals for a mean over runs (`jo.intervals`): Student, bootstrap-t, binomial and anytime.
 
-The intervals for bounded quantities, `Bounded` and `Betting`, are in `bounded.py`.
+The intervals for bounded quantities, `Bounded` and `Betting`, are in `bounded.py`; `SkewCorrected` is in
+`skew_corrected.py`.
 
 Student's distribution comes from scipy.special: scipy.stats returns the same numbers, but takes a second to import.
 `docs/intervals.md` reports the simulated coverage of each interval.
@@ -19,6 +20,7 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.statistics import bootstrap
 from jaxonline.results.statistics.bounded import Betting, Bounded
 from jaxonline.results.statistics.confidence_interval import ConfidenceInterval, Estimate
+from jaxonline.results.statistics.skew_corrected import SkewCorrected
 
 SHORTEST_AT = 1000  # runs
 
@@ -107,6 +109,7 @@ class ClopperPearson(ConfidenceInterval):
 
     test: ClassVar[str] = "paired tests of bounded differences"
     uses_controls: ClassVar[bool] = False
+    holds_for_any_runs: ClassVar[bool] = True
 
     def ends(self, values: np.ndarray, estimate: Estimate, level: float) -> tuple[Any, Any]:
         """Return the ends of the interval; see `ConfidenceInterval.ends`."""
@@ -194,7 +197,8 @@ def interval_from_json(stored: Mapping[str, Any]) -> ConfidenceInterval:
         >>> interval_from_json(Anytime().to_json())
         Anytime(shortest_at=1000)
     """
-    classes = {kind.__name__: kind for kind in (Student, BootstrapT, Bounded, Betting, ClopperPearson, Anytime)}
+    kinds = (Student, SkewCorrected, BootstrapT, Bounded, Betting, ClopperPearson, Anytime)
+    classes = {kind.__name__: kind for kind in kinds}
     return classes[stored["type"]](**{name: value for name, value in stored.items() if name != "type"})
 
 

@@ -14,9 +14,11 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.warning_classes import SkewedRunsWarning
 from jaxonline.results.statistics import bootstrap
 from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
+from jaxonline.results.statistics.skew_corrected import SkewCorrected, skewness
 from jaxonline.results.statistics.variance_reduction import subtract_controls
 
 STUDENT = Student()
+SKEW_CORRECTED = SkewCorrected()
 MAX_SKEWNESS_RATIO, MAX_BAND_SKEWNESS_RATIO = 0.3, 0.5  # skewness / sqrt(runs)
 
 
@@ -121,16 +123,6 @@ def warn_of_skewed_curves(curves: Iterable[Float[np.ndarray, "R G"]], learners: 
         )  # fmt: skip
 
 
-def skewness(values: Float[np.ndarray, "L R"]) -> Float[np.ndarray, "L"]:
-    """Return the skewness of each learner's runs, 0 if the runs do not vary; NaN are left out."""
-    n_runs = np.maximum((~np.isnan(values)).sum(axis=1, keepdims=True), 1)
-    with np.errstate(invalid="ignore"):
-        centred = values - np.nansum(values, axis=1, keepdims=True) / n_runs
-    second, third = ((np.nansum(centred**power, axis=1, keepdims=True) / n_runs)[:, 0] for power in (2, 3))
-    with np.errstate(invalid="ignore"):
-        return np.where(second > 0, third / np.where(second > 0, second, 1.0) ** 1.5, 0.0)
-
-
 def warn_of_skewness(values: Float[np.ndarray, "L R"], learners: Sequence[str], quantity: str) -> None:
     """Warn of learners with runs so skewed that Student's interval often misses on one side.
 
@@ -192,30 +184,34 @@ def difference_of_means(
 def pairwise_p_values(
     values: Float[np.ndarray, "L R"],
     controls: Float[np.ndarray, "L R"] | None = None,
-    interval: ConfidenceInterval = STUDENT,
+    interval: ConfidenceInterval = SKEW_CORRECTED,
 ) -> Float[np.ndarray, "L L"]:
     """Return p-values of paired tests of all pairs of learners with Holm's correction (1979); 1 on the diagonal.
 
     If a learner has NaN in a run, the tests of this learner leave out this run. Equal learners, and pairs with fewer
     than two runs, have p = 1. With control variates, differences are adjusted by the control variates of both learners.
     """
-    return joint_p_values([(values, controls)], interval)[0]
+    return joint_p_values([(values, controls)], [interval])[0]
 
 
 def joint_p_values(
-    games: Sequence[tuple[np.ndarray, np.ndarray | None]], interval: ConfidenceInterval = STUDENT
+    games: Sequence[tuple[np.ndarray, np.ndarray | None]], intervals: Sequence[ConfidenceInterval] = ()
 ) -> list[np.ndarray]:
     """Return `pairwise_p_values` for the (values, controls) of several games, corrected for all pairs of all games.
 
+    `intervals` has the kind of interval of each game, by default `SkewCorrected()`.
+
     Example:
-        >>> import numpy as np
+        >>> import jaxonline as jo
         >>> from jaxonline.results.statistics import joint_p_values, pairwise_p_values
-        >>> values = np.arange(6.0).reshape(2, 3) ** 2
-        >>> alone, (first, second) = pairwise_p_values(values), joint_p_values([(values, None), (values, None)])
+        >>> values, student = np.arange(6.0).reshape(2, 3) ** 2, jo.intervals.Student()
+        >>> alone = pairwise_p_values(values, interval=student)
+        >>> first, second = joint_p_values([(values, None), (values, None)], [student, student])
         >>> bool(first[0, 1] == second[0, 1] == 2 * alone[0, 1])
         True
     """
-    p = [_paired_tests(values, controls, interval) for values, controls in games]
+    kinds = intervals or [SKEW_CORRECTED] * len(games)
+    p = [_paired_tests(*game, interval) for game, interval in zip(games, kinds, strict=True)]
     corrected = iter(_holm(np.concatenate(p)))
     matrices = [np.ones((len(values), len(values))) for values, _ in games]
     for matrix in matrices:
@@ -224,16 +220,23 @@ def joint_p_values(
     return matrices
 
 
-def _paired_tests(values: np.ndarray, controls: np.ndarray | None, interval: ConfidenceInterval) -> np.ndarray:
-    """Return the p-values of paired tests of all pairs of learners, before Holm's correction."""
+def paired_differences(
+    values: Float[np.ndarray, "L R"], controls: Float[np.ndarray, "L R"] | None, interval: ConfidenceInterval
+) -> Float[np.ndarray, "P R"]:
+    """Return the differences of all pairs of learners, which the paired tests of `interval` compare with 0."""
     first, second = np.triu_indices(len(values), 1)
     differences = values[first] - values[second]
-    if controls is not None and interval.uses_controls:
-        pairs = zip(differences, controls[first], controls[second], strict=True)
-        differences = np.array(
-            [subtract_controls(difference, np.stack(pair_controls)) for difference, *pair_controls in pairs]
-        ).reshape(differences.shape)
-    between = interval.of_difference()
+    if controls is None or not interval.uses_controls:
+        return differences
+    pairs = zip(differences, controls[first], controls[second], strict=True)
+    return np.array(
+        [subtract_controls(difference, np.stack(pair_controls)) for difference, *pair_controls in pairs]
+    ).reshape(differences.shape)
+
+
+def _paired_tests(values: np.ndarray, controls: np.ndarray | None, interval: ConfidenceInterval) -> np.ndarray:
+    """Return the p-values of paired tests of all pairs of learners, before Holm's correction."""
+    differences, between = paired_differences(values, controls, interval), interval.of_difference()
     p = between.p_values(differences, mean_over_runs(differences))
     return np.where(np.isnan(p), 1.0, p)
 

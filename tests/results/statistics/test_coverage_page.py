@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.intervals import curves, means, page, quantiles, stopping
+from benchmarks.intervals import curves, means, page, quantiles, rankings, stopping
 
 
 def test_the_page_has_every_section():
@@ -23,4 +23,7 @@ def test_the_coverage_on_the_page_is_what_is_simulated():
     check_lines(means.coverage_of_means(("lognormal, sigma 2", "1 with probability 0.2, else 0"), (20,)))
     check_lines(curves.coverage_of_curves(("exponential",), (20,)))
     check_lines(quantiles.coverage_of_quantiles())
+    check_lines(rankings.errors_of_rankings(["lognormal, sigma 1.5"], [2, 7], [20]))
+    check_lines(rankings.errors_of_bounded_rankings())
+    check_lines(rankings.power_of_rankings([20]))
     check_lines(stopping.coverage_at_stopping(("exponential",)))

@@ -33,7 +33,7 @@ def result(loss: np.ndarray, **meta) -> jo.Result:
 
 Q = "cumulative_loss"
 EVERY = (
-    jo.intervals.Student(), jo.intervals.BootstrapT(), jo.intervals.Bounded(-9.0, 9.0),
+    jo.intervals.Student(), jo.intervals.SkewCorrected(), jo.intervals.BootstrapT(), jo.intervals.Bounded(-9.0, 9.0),
     jo.intervals.Betting(-9.0, 9.0), jo.intervals.Anytime(300),
 )  # fmt: skip
 INTERVAL_METHODS = {
@@ -368,7 +368,7 @@ def test_holms_correction_by_hand():
     for step, (pair, p) in enumerate(sorted(raw.items(), key=lambda item: item[1])):
         largest = max(largest, min(1.0, (6 - step) * p))
         expected[pair] = largest
-    found = pairwise_p_values(values)
+    found = pairwise_p_values(values, interval=jo.intervals.Student())
     for (i, j), p in expected.items():
         assert found[i, j] == found[j, i] == pytest.approx(p, rel=1e-9)
 
