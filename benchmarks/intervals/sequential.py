@@ -11,7 +11,7 @@ from benchmarks.intervals.distributions import Distribution, bernoulli, exponent
 from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.results.statistics import mean_over_runs
 from jaxonline.results.statistics.intervals import ConfidenceInterval
-from jaxonline.results.statistics.means import STUDENT
+from jaxonline.results.statistics.means import STUDENT, paired_differences
 from jaxonline.results.statistics.sequential import (
     BETTER,
     SIMILAR,
@@ -19,7 +19,6 @@ from jaxonline.results.statistics.sequential import (
     WORSE,
     PairStates,
     look,
-    paired_differences,
 )
 from jaxonline.simulation.until_decided import ANYTIME, looks
 
@@ -54,7 +53,7 @@ def decide(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the decisions [S, P] about all pairs of learners in studies `runs` [S, L, R], and the runs used [S]."""
     studies, _, most = runs.shape
-    differences = np.concatenate([paired_differences(study, None) for study in runs])
+    differences = np.concatenate([paired_differences(study, None, ANYTIME) for study in runs])
     pairs = len(differences) // studies
     states = PairStates.begin(len(differences))
     for n in looks(rule.least_runs, GROUP, most):

@@ -12,7 +12,7 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results import parts, saving
 from jaxonline.results.report import curves, summary, tables
 from jaxonline.results.report.formats import escape_markdown, to_one_line
-from jaxonline.results.statistics import decisions, estimates, means
+from jaxonline.results.statistics import decisions, estimates
 from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
 from jaxonline.results.statistics.means import Growth
 from jaxonline.results.statistics.quantiles import QuantileEstimate
@@ -294,18 +294,7 @@ class Result:
             >>> round(result.growth(10, "cumulative_loss")["a"].exponent, 9)
             0.5
         """
-        if first_round is not None:
-            check.number("first_round", first_round)
-        late = self.rounds >= (self.rounds[-1] / 8 if first_round is None else first_round)
-        if late.sum() < 2:
-            raise ArgumentError(
-                "first_round", f"must leave at least two recorded rounds (got {first_round} and {self.rounds})"
-            )
-        since = int(np.argmax(late))
-        return {
-            name: means.growth(self.rounds[late], estimates.curves(self, quantity, i, since), level)
-            for i, name in enumerate(self.learners)
-        }
+        return estimates.growth(self, first_round, quantity, level)
 
     def select(self, *learners: str, runs: Any = slice(None)) -> "Result":
         """Select learners by name, in the given order (all if none is named), and runs by position.

@@ -18,7 +18,8 @@ from jaxonline.results import Result
 from jaxonline.results.statistics import estimates
 from jaxonline.results.statistics.decisions import encode_pairs
 from jaxonline.results.statistics.intervals import Anytime, Betting, ConfidenceInterval
-from jaxonline.results.statistics.sequential import PairStates, look, paired_differences
+from jaxonline.results.statistics.means import paired_differences
+from jaxonline.results.statistics.sequential import PairStates, look
 from jaxonline.simulation.precision import quantity_limits
 
 ANYTIME = Anytime()
@@ -125,8 +126,8 @@ class UntilDecided:
         """Return the differences of all pairs of learners [P, R] in the first `n_runs` runs of a result."""
         estimates.check_number(result, self.quantity)
         values = estimates.values(result, self.quantity, rounds=estimates.LAST)[:, :n_runs, 0]
-        controls = estimates.controls(result, self.quantity) if interval.uses_controls else None
-        return paired_differences(values, None if controls is None else controls[:, :n_runs, -1])
+        controls = estimates.controls(result, self.quantity)
+        return paired_differences(values, None if controls is None else controls[:, :n_runs, -1], interval)
 
 
 def until_decided(

@@ -228,6 +228,22 @@ def reduction(result: Any, quantity: str) -> np.ndarray:
     return variance_reduction(plain, used, None if half is None else half[:, :, -1])
 
 
+def growth(result: Any, first_round: int | None, quantity: str, level: float) -> dict[str, means.Growth]:
+    """See `Result.growth`."""
+    if first_round is not None:
+        check.number("first_round", first_round)
+    late = result.rounds >= (result.rounds[-1] / 8 if first_round is None else first_round)
+    if late.sum() < 2:
+        raise ArgumentError(
+            "first_round", f"must leave at least two recorded rounds (got {first_round} and {result.rounds})"
+        )
+    since = int(np.argmax(late))
+    return {
+        name: means.growth(result.rounds[late], curves(result, quantity, i, since), level)
+        for i, name in enumerate(result.learners)
+    }
+
+
 def _interval_at(result: Any, quantity: str, interval: ConfidenceInterval, rounds: slice) -> ConfidenceInterval:
     """Return the interval of a quantity at the given recorded rounds."""
     axes = recorded_array(result, quantity).ndim

@@ -13,7 +13,6 @@ from jaxtyping import Bool, Float, Int
 
 from jaxonline.results.statistics.intervals import Anytime, ConfidenceInterval
 from jaxonline.results.statistics.means import mean_over_runs, skewness
-from jaxonline.results.statistics.variance_reduction import subtract_controls
 
 UNDECIDED, BETTER, WORSE, SIMILAR = range(4)
 # An asymptotic interval decides nothing as long as skewness / sqrt(runs) is larger: docs/intervals.md has error rates.
@@ -98,15 +97,3 @@ def _has_normal_mean(differences: np.ndarray, is_deterministic: Callable[[], boo
         varies[:] = True
     n_runs = np.maximum((~np.isnan(differences)).sum(axis=1), 1)
     return varies & (np.abs(skewness(differences)) <= MAX_SKEWNESS_RATIO * np.sqrt(n_runs))
-
-
-def paired_differences(
-    values: Float[np.ndarray, "L R"], controls: Float[np.ndarray, "L R"] | None
-) -> Float[np.ndarray, "P R"]:
-    """Return the differences of all pairs of learners, adjusted by the control variates of both learners if given."""
-    first, second = np.triu_indices(len(values), 1)
-    differences = values[first] - values[second]
-    if controls is None:
-        return differences
-    pairs = zip(differences, controls[first], controls[second], strict=True)
-    return np.array([subtract_controls(difference, np.stack(both)) for difference, *both in pairs])

@@ -10,6 +10,7 @@ from scipy import stats
 
 import jaxonline as jo
 from jaxonline.parameters.warning_classes import UndecidedWarning
+from jaxonline.results.statistics.means import paired_differences
 from jaxonline.results.statistics.sequential import (
     BETTER,
     SIMILAR,
@@ -17,7 +18,6 @@ from jaxonline.results.statistics.sequential import (
     WORSE,
     PairStates,
     look,
-    paired_differences,
 )
 from jaxonline.simulation.until_decided import looks, until_decided
 
@@ -176,7 +176,7 @@ def test_differences_are_adjusted_by_control_variates():
     rng = np.random.default_rng(6)
     controls = rng.normal(size=(2, 300))
     values = 5 * controls + 0.1 * rng.normal(size=(2, 300))
-    plain, adjusted = paired_differences(values, None), paired_differences(values, controls)
+    plain, adjusted = (paired_differences(values, given, jo.intervals.Anytime()) for given in (None, controls))
     np.testing.assert_array_equal(plain, values[:1] - values[1:])
     assert adjusted.std() < 0.1 * plain.std()
 
