@@ -18,7 +18,7 @@ ifneq ($(call writable,$${MPLCONFIGDIR:-$${XDG_CONFIG_HOME:-$$HOME/.config}/matp
 export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
 endif
 
-.PHONY: help quickstart test test-all test-lowest test-newest lint format bench notebooks docs clean
+.PHONY: help quickstart test test-all test-lowest test-newest lint format bench mutants notebooks docs clean
 
 help:
 	@echo "make quickstart   a Monte Carlo regret study on real data: table and figure in results/quickstart/"
@@ -27,6 +27,7 @@ help:
 	@echo "make test-lowest  some tests with the lowest allowed versions (test-newest: the newest versions)"
 	@echo "make lint         ruff, codespell, pyright; words to avoid are advice"
 	@echo "make bench        benchmarks beside the alternatives"
+	@echo "make mutants      the share of planted errors that the tests detect (number=300 seed=0 options=--long)"
 	@echo "make notebooks    run the notebooks"
 	@echo "make docs         the documentation site, in build/site/: open index.html"
 
@@ -50,7 +51,11 @@ $(VENV)/.test: pyproject.toml | $(BIN)/uv
 
 $(VENV)/.test-all: pyproject.toml | $(BIN)/uv
 	$(INSTALL) '.[test-all]'
-	@touch $@ $(VENV)/.run $(VENV)/.test $(VENV)/.docs
+	@touch $@ $(VENV)/.run $(VENV)/.test $(VENV)/.mutants $(VENV)/.docs
+
+$(VENV)/.mutants: pyproject.toml | $(BIN)/uv
+	$(INSTALL) '.[test,mutants]'
+	@touch $@ $(VENV)/.run $(VENV)/.test
 
 $(VENV)/.lint: pyproject.toml | $(BIN)/uv
 	$(INSTALL) '.[lint]'
@@ -62,7 +67,7 @@ $(VENV)/.docs: pyproject.toml | $(BIN)/uv
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/uv
 	$(INSTALL) '.[dev]'
-	@touch $@ $(VENV)/.run $(VENV)/.test $(VENV)/.test-all $(VENV)/.lint $(VENV)/.docs
+	@touch $@ $(VENV)/.run $(VENV)/.test $(VENV)/.test-all $(VENV)/.mutants $(VENV)/.lint $(VENV)/.docs
 
 quickstart: $(VENV)/.run
 	$(BIN)/python -m jaxonline quickstart
@@ -111,6 +116,11 @@ bench: $(VENV)/.dev
 	$(PYTEST) tests/simulation/test_golden.py
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.variance_reduction
+
+number ?= 300
+seed ?= 0
+mutants: $(VENV)/.mutants
+	$(BIN)/python tests/mutants --number $(number) --seed $(seed) $(options)
 
 notebooks: $(VENV)/.dev
 	$(BIN)/python -m pytest --nbmake notebooks

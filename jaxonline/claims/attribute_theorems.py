@@ -169,7 +169,7 @@ def _deviation_of_v(form: str, options: SamplingOptions) -> Verification:
     erratum=42,
     cost="exact",
     printed="biased",
-    corrected="unbiased",
+    corrected="within tolerance",
 )
 def _regularised(form: str, options: SamplingOptions) -> Verification:
     """The gradient of AER's update is 0 at 2/3, where (w - 1)^2 + w^2/2 is least; the printed sum is least at 1/2."""
@@ -227,7 +227,7 @@ def _sum_of_gradients(form: str, options: SamplingOptions) -> Verification:
     erratum=44,
     cost="exact",
     printed="biased",
-    corrected="unbiased",
+    corrected="within tolerance",
 )
 def _identity(form: str, options: SamplingOptions) -> Verification:
     """Means over ten examples of the hidden attribute x_1 of two, with all outcomes of one example and of v (Eq. 3)."""

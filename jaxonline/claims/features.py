@@ -43,17 +43,17 @@ def _kernel(kernel: Kernel, layout: str, options: SamplingOptions) -> Verificati
     return unbiased(sample, target, range=(-reach, reach), **options.sampling())
 
 
-@claim("Fourier features sqrt(2) cos(<w, x> + b), Gaussian kernel", "D, section 2", printed="unbiased")
+@claim("Fourier features sqrt(2) cos(<w, x> + b), Gaussian kernel", "D, section 2", printed="within tolerance")
 def _cosine(form: str, options: SamplingOptions) -> Verification:
     return _kernel(Scaled(Gaussian.from_standard_deviation(0.6), SIZE), "cosine", options)
 
 
-@claim("Fourier features (cos, sin), Gaussian kernel", "D, section 2", printed="unbiased")
+@claim("Fourier features (cos, sin), Gaussian kernel", "D, section 2", printed="within tolerance")
 def _pair(form: str, options: SamplingOptions) -> Verification:
     return _kernel(Scaled(Gaussian.from_standard_deviation(0.6), SIZE), "pair", options)
 
 
-@claim("Fourier features (cos, sin), Laplacian kernel", "D, section 2", printed="unbiased")
+@claim("Fourier features (cos, sin), Laplacian kernel", "D, section 2", printed="within tolerance")
 def _laplacian(form: str, options: SamplingOptions) -> Verification:
     return _kernel(Scaled(Laplacian(2.2), SIZE), "pair", options)
 
@@ -89,7 +89,7 @@ def _of_copies(are_debiased: bool, options: SamplingOptions) -> Verification:
     return unbiased(sample, target, range=(-reach, reach), **options.sampling())
 
 
-@claim("Fourier features of a noisy copy, known covariance", "D, section 2", improved="unbiased")
+@claim("Fourier features of a noisy copy, known covariance", "D, section 2", improved="within tolerance")
 def _debiased(form: str, options: SamplingOptions) -> Verification:
     return _of_copies(True, options)
 
@@ -111,7 +111,7 @@ def _polynomials_of_copy(are_debiased: bool, options: SamplingOptions) -> Verifi
     return unbiased(sample, target, kurtosis=50.0, **options.sampling())  # a squared Gaussian number has 15
 
 
-@claim("features of a polynomial kernel, noisy copy with known covariance", "B, Lemma 4", improved="unbiased")
+@claim("features of a polynomial kernel, noisy copy with known covariance", "B, Lemma 4", improved="within tolerance")
 def _debiased_polynomials(form: str, options: SamplingOptions) -> Verification:
     return _polynomials_of_copy(True, options)
 
@@ -150,7 +150,7 @@ def _losses_of_rounds(hedge: Hedge, losses: jax.Array) -> jax.Array:
     return jax.lax.scan(run_round, hedge.init(None, specs), losses)[1]
 
 
-@claim("rates of BOA where the range is a power of two", "D, section 4", cost="exact", improved="unbiased")
+@claim("rates of BOA where the range is a power of two", "D, section 4", cost="exact", improved="within tolerance")
 def _powers_of_two(form: str, options: SamplingOptions) -> Verification:
     """For a range B of the losses that is a power of two (as for losses 0 and 1), 2^ceil(log2 B) is B.
 

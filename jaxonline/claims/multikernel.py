@@ -156,7 +156,7 @@ def quotients(extra: float) -> np.ndarray:
     erratum=48,
     cost="exact",
     printed="biased",
-    corrected="unbiased",
+    corrected="within tolerance",
 )
 def _norm(form: str, options: SamplingOptions) -> Verification:
     """f = k(0, .) has the norm 1. For gamma = p (phi(0) + cos 2b), E |w^|^2 is 3/2; for the least-norm gamma, 1."""
@@ -170,7 +170,7 @@ def _norm(form: str, options: SamplingOptions) -> Verification:
     erratum=50,
     cost="exact",
     printed="biased",
-    corrected="unbiased",
+    corrected="within tolerance",
 )
 def _lag(form: str, options: SamplingOptions) -> Verification:
     """Losses (1, 0), (0, 0.5), (0, 1): the weights may depend on the first two rounds only, here those of `EWA`."""

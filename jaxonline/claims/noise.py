@@ -58,7 +58,7 @@ def _moments_of_noise(index, key):
 
 
 def _register_noise(name: str) -> None:
-    @claim(f"{name} noise: mean 0, and the covariance as stated", "A, section 2", improved="unbiased")
+    @claim(f"{name} noise: mean 0, and the covariance as stated", "A, section 2", improved="within tolerance")
     def check(form: str, options: SamplingOptions) -> Verification:
         sampler = jax.tree_util.Partial(_moments_of_noise, jnp.int32(list(DISTRIBUTIONS).index(name)))
         v = np.array([0.6, -0.5, 0.4])
@@ -91,17 +91,23 @@ def _gradient(estimator, options: SamplingOptions) -> Verification:
     return unbiased(sampler, 2 * (W @ X - Y) * X, kurtosis=50.0, **options.sampling())
 
 
-@claim("gradient from two noisy copies", "B, Algorithm 1", printed="unbiased")
+@claim("gradient from two noisy copies", "B, Algorithm 1", printed="within tolerance")
 def _two_copies(form: str, options: SamplingOptions) -> Verification:
     return _gradient(TwoCopies(), options)
 
 
-@claim("gradient from all pairs of five noisy copies", "B, Algorithm 1", improved="unbiased")
+@claim("gradient from all pairs of five noisy copies", "B, Algorithm 1", improved="within tolerance")
 def _pairs_of_copies(form: str, options: SamplingOptions) -> Verification:
     return _gradient(PairsOfCopies(5), options)
 
 
-@claim("gradient from one copy and its covariance", "B, Lemma 2", erratum=11, printed="biased", corrected="unbiased")
+@claim(
+    "gradient from one copy and its covariance",
+    "B, Lemma 2",
+    erratum=11,
+    printed="biased",
+    corrected="within tolerance",
+)
 def _known_covariance(form: str, options: SamplingOptions) -> Verification:
     """The gradient estimator printed in paper B has the bias Sigma w."""
     return _gradient(KnownCovariance() if form == "corrected" else PrintedKnownCovariance(), options)
@@ -187,13 +193,13 @@ def _surrogate(kernel, surrogate, covariance, options: SamplingOptions, a=X, x=-
     return unbiased(sampler, target, range=(0.0, top * (1 + 1e-5)), **options.sampling())
 
 
-@claim("surrogate of the Gaussian kernel, diagonal noise", "B, Lemma 4", printed="unbiased")
+@claim("surrogate of the Gaussian kernel, diagonal noise", "B, Lemma 4", printed="within tolerance")
 def _diagonal(form: str, options: SamplingOptions) -> Verification:
     covariance = np.diag([0.3, 0.1, 0.2])
     return _surrogate(Gaussian(1.5), Surrogate(Gaussian(1.5), covariance, 3), covariance, options)
 
 
-@claim("surrogate of the Gaussian kernel, any covariance", "B, Lemma 4", improved="unbiased")
+@claim("surrogate of the Gaussian kernel, any covariance", "B, Lemma 4", improved="within tolerance")
 def _rotated(form: str, options: SamplingOptions) -> Verification:
     return _surrogate(Gaussian(1.5), Surrogate(Gaussian(1.5), COVARIANCE, 3), COVARIANCE, options)
 
@@ -211,7 +217,7 @@ def _under_laplace_noise(surrogate, covariance, options: SamplingOptions) -> Ver
     return unbiased(sampler, target, range=(-top, top), **options.sampling())
 
 
-@claim("surrogate of the Gaussian kernel, Laplace noise", "B, Lemma 4", improved="unbiased")
+@claim("surrogate of the Gaussian kernel, Laplace noise", "B, Lemma 4", improved="within tolerance")
 def _laplace(form: str, options: SamplingOptions) -> Verification:
     return _under_laplace_noise(LaplaceSurrogate(Gaussian(WIDTH), COVARIANCE, 3), COVARIANCE, options)
 
@@ -221,7 +227,14 @@ def _gaussian_under_laplace(form: str, options: SamplingOptions) -> Verification
     return _under_laplace_noise(Surrogate(Gaussian(WIDTH), COVARIANCE, 3), COVARIANCE, options)
 
 
-@claim("surrogate of a radial kernel", "B, Appendix E", erratum=13, few=True, printed="biased", corrected="unbiased")
+@claim(
+    "surrogate of a radial kernel",
+    "B, Appendix E",
+    erratum=13,
+    few=True,
+    printed="biased",
+    corrected="within tolerance",
+)
 def _radial(form: str, options: SamplingOptions) -> Verification:
     """For one kernel (u = 0.3), noise of deviation 0.5 and d = 4, the printed surrogate's mean is 1.206, not 0.890."""
     mixture, a = GaussianMixture([0.3], [1.0]), np.full(4, 0.3116)
@@ -238,7 +251,7 @@ class _PrintedRadial:
         return printed_radial_surrogate(self.mixture, 0.5, x, x2)
 
 
-@claim("surrogate of the kernel (1 + r^2/d)^-1, by quadrature", "B, Appendix E", corrected="unbiased")
+@claim("surrogate of the kernel (1 + r^2/d)^-1, by quadrature", "B, Appendix E", corrected="within tolerance")
 def _cauchy(form: str, options: SamplingOptions) -> Verification:
     surrogate = radial_surrogate(Cauchy(3.0), COVARIANCE, cut=0.5)
     return _surrogate(surrogate.kernel, surrogate, COVARIANCE, options)

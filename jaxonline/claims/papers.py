@@ -202,8 +202,8 @@ PLACES: dict[str, list[Place]] = {
         Place("Figure 2", "weights after the last round", "study.ready.multikernel_figures.weights"),
     ],
     "E": [
-        Place("setup", "the protocol of a round: instance, prediction, label, loss, update", "game.Game game.play",
-              reason="it is a definition"),
+        Place("setup", "the protocol of a round: instance, prediction, label, loss, update",
+              "game.Game game.play game.stream_keys live.Live"),
         Place("spam filtering", "boolean instances with few relevant attributes; Winnow (Littlestone 1988)",
               "environments.SparseBooleans learners.Winnow learners.ThresholdAdvice bounds.winnow "
               "study.ready.games.sparse"),

@@ -25,7 +25,7 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.store.output_paths import write_text
-from jaxonline.verify.result import BIASED, RESPECTED, UNBIASED, VIOLATED, Verification
+from jaxonline.verify.result import BIASED, RESPECTED, VIOLATED, WITHIN_TOLERANCE, Verification
 
 FORMS = ("printed", "corrected", "improved")
 EXACT, SAMPLED = COSTS = ("exact", "sampled")
@@ -50,6 +50,9 @@ TOPICS = (
     "features",
     "multikernel",
     "bandits",
+    "exploration",
+    "drawn_experts",
+    "streams",
     "learners",
 )
 
@@ -107,7 +110,7 @@ class Claim:
 
     def __post_init__(self):
         check.choice("form", self.form, FORMS)
-        check.choice("expected", self.expected, (UNBIASED, BIASED, RESPECTED, VIOLATED))
+        check.choice("expected", self.expected, (WITHIN_TOLERANCE, BIASED, RESPECTED, VIOLATED))
         check.choice("cost", self.cost, COSTS)
 
 
@@ -139,6 +142,7 @@ class Row:
             "bias": finite_or_none(verification.bias),
             "half_width": finite_or_none(verification.half_width),
             "detectable": finite_or_none(verification.detectable),
+            "largest_bias": finite_or_none(verification.largest_bias),
             "samples": verification.samples,
             "verdict": verification.verdict,
             "expected": claim.expected,
@@ -170,7 +174,7 @@ _REGISTRY: dict[str, list[Claim]] = {}  # by module, independent of the order of
 def claim(
     name: str, paper: str, *, erratum: int | None = None, cost: str = SAMPLED, few: bool = False, **expected: str
 ) -> Callable[[Callable[..., Verification]], Callable]:
-    """Register a check as one claim for each form: `@claim(name, paper, printed="biased", corrected="unbiased")`.
+    """Register a check as one claim for each form: `@claim(name, paper, corrected="within tolerance")`.
 
     The decorated function is called as `check(form, options)` and returns a `Verification`. `few` declares that at most
     about 30 blocks of samples suffice, so that it is faster to compile without optimisation. `expected` gives the
@@ -250,7 +254,7 @@ def run_claims(
     Example:
         >>> from jaxonline.claims import run_claims
         >>> [(row.claim.form, row.verification.verdict) for row in run_claims("(E8)")]
-        [('printed', 'biased'), ('corrected', 'unbiased')]
+        [('printed', 'biased'), ('corrected', 'within tolerance')]
     """
     options, claims = SamplingOptions(samples, seed, mesh), select(pattern, cost)
     at_once = default_threads() if at_once is None else check.count("at_once", at_once)

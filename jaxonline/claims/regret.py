@@ -51,7 +51,7 @@ def _high_probability(form: str, options: SamplingOptions) -> Verification:
     erratum=24,
     cost="exact",
     printed="biased",
-    corrected="unbiased",
+    corrected="within tolerance",
 )
 def _independence(form: str, options: SamplingOptions) -> Verification:
     """E g~_2 Psi~_1 against E g~_2 E Psi~_1, and E g~_2 Psi~_2 given the past against the product of the means.
@@ -73,7 +73,7 @@ def _independence(form: str, options: SamplingOptions) -> Verification:
     erratum=27,
     cost="exact",
     printed="biased",
-    corrected="unbiased",
+    corrected="within tolerance",
 )
 def _subgradients(form: str, options: SamplingOptions) -> Verification:
     """At w = 0.2, the minimiser of l(3w) + l(-w) for the squared loss: -0.8 and -2.4."""
@@ -90,7 +90,7 @@ def _subgradients(form: str, options: SamplingOptions) -> Verification:
     erratum=28,
     cost="exact",
     printed="biased",
-    corrected="unbiased",
+    corrected="within tolerance",
 )
 def _small_ball(form: str, options: SamplingOptions) -> Verification:
     """The instances 3e and -e give 0, and 15e and -5e give the constant (1 - 1/sqrt(5))^2 of a large ball."""
@@ -105,7 +105,7 @@ def _small_ball(form: str, options: SamplingOptions) -> Verification:
     erratum=29,
     cost="exact",
     printed="biased",
-    corrected="unbiased",
+    corrected="within tolerance",
 )
 def _comparator(form: str, options: SamplingOptions) -> Verification:
     """w* = 1/2, x = w*/|w*| = 1: the least loss (w - y)^2 is 1/4 for the printed label 1, and 0 for the label |w*|."""

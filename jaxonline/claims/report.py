@@ -15,7 +15,7 @@ from jaxonline.store.output_paths import check_distinct, check_file, run_all_ste
 from jaxonline.verify.result import BIASED, VIOLATED
 
 # Minimum widths for columns of second moments, and of paper, form and method.
-_MOMENTS_WIDTH, _ORIGINS_WIDTH = 96, 144
+_MOMENTS_WIDTH, _ORIGINS_WIDTH = 108, 152
 CAPTION = (
     "bias: in units of the target, and the half-width of its interval (for a bound: value / bound - 1); "
     "detectable: the minimum detectable bias, which the check finds with probability 0.999 or more"
@@ -30,7 +30,7 @@ def claims_table(rows: Sequence[Row], width: int | None = None) -> Any:
 
     Example:
         >>> from jaxonline.claims import claims_table, run_claims
-        >>> [len(claims_table(run_claims("E18"), width).columns) for width in (80, 100, None)]
+        >>> [len(claims_table(run_claims("E18"), width).columns) for width in (80, 120, None)]
         [4, 7, 10]
     """
     from rich import box

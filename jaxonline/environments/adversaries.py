@@ -213,7 +213,7 @@ class ChasingNoise:
     ) -> Float[Array, "d"]:
         """Return the noise of copy `index`."""
         skew, variance = jnp.asarray(self.skew, x.dtype), jnp.asarray(self.variance, x.dtype)
-        is_skew = random.uniform(key, (), x.dtype) < 1 / (1 + skew**2)
+        is_skew = random.bernoulli(key, 1 / (1 + skew**2))
         xi = jnp.where(is_skew, skew, -1 / skew)
         sign = jnp.where(index % 2 == 0, state.sign, -state.sign)
         length = jnp.where(state.was_right | self.always, jnp.sqrt(variance), jnp.zeros_like(variance))

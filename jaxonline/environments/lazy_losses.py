@@ -6,6 +6,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key
 from jaxonline import random
 from jaxonline.losses.lazy import LazyOutcome
 from jaxonline.random.entries import fused_entry
+from jaxonline.random.word_pairs import word_pair_entry
 
 
 def lazy_bernoulli(key: Key[Array, ""], means: Float[Array, "K"]) -> LazyOutcome:
@@ -14,8 +15,7 @@ def lazy_bernoulli(key: Key[Array, ""], means: Float[Array, "K"]) -> LazyOutcome
 
 
 def _bernoulli_entry(k: Int[Array, "*n"], key: Key[Array, ""], means: Float[Array, "K"]) -> Float[Array, "*n"]:
-    level = fused_entry(random.uniform, key, k, len(means), means.dtype)
-    return (level < means[k]).astype(means.dtype)
+    return word_pair_entry(key, k, len(means), means.dtype).below(means[k]).astype(means.dtype)
 
 
 def _bernoulli_vector(key: Key[Array, ""], means: Float[Array, "K"]) -> Float[Array, "K"]:

@@ -15,7 +15,7 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import jax_array
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Convert, Interval, Shape
-from jaxonline.random.entries import fused_entry
+from jaxonline.random.word_pairs import word_pair_entry
 
 
 def _as_preferences(preferences: Any, name: str) -> Array:
@@ -80,12 +80,11 @@ def _duel(
 ) -> Float[Array, "*n"]:
     """Return 1 if arm i beats arm j, else 0 (1/2 if i = j); (i, j) and (j, i) use the same random number."""
     low, high = jnp.minimum(i, j), jnp.maximum(i, j)
-    level = fused_entry(random.uniform, key, low * len(preferences) + high, preferences.size, preferences.dtype)
-    low_wins = (level < preferences[low, high]).astype(preferences.dtype)
+    level = word_pair_entry(key, low * len(preferences) + high, preferences.size, preferences.dtype)
+    low_wins = level.below(preferences[low, high]).astype(preferences.dtype)
     return jnp.where(i == j, 0.5, jnp.where(i < j, low_wins, 1.0 - low_wins))
 
 
 def _all_duels(key: Key[Array, ""], preferences: Float[Array, "K K"]) -> Float[Array, "K K"]:
-    levels = random.uniform(key, (preferences.size,), preferences.dtype).reshape(preferences.shape)
-    upper = jnp.triu((levels < preferences).astype(preferences.dtype), 1)
+    upper = jnp.triu(random.bernoulli(key, preferences).astype(preferences.dtype), 1)
     return upper + jnp.tril(1.0 - upper.T, -1) + 0.5 * jnp.eye(len(preferences), dtype=preferences.dtype)

@@ -26,6 +26,7 @@ from jaxonline.parameters.numbers import as_floating, host_float
 from jaxonline.parameters.struct import set_field, struct
 from jaxonline.parameters.types import Convert, Ge, Gt, NonNegativeInt, Number, OrInfinity, PositiveFloat, Shape
 from jaxonline.parameters.validation import validate_arguments
+from jaxonline.random.word_pairs import word_pairs
 
 
 def _as_table(value: Any, name: str) -> np.ndarray:
@@ -112,6 +113,8 @@ class FiniteDistribution(CountDistribution):
     probabilities: Weights
     tails: np.ndarray = dataclasses.field(init=False, repr=False)
     """P(N >= 0), ..., P(N >= K). A cumulative sum in float32 would give impossible n a positive probability."""
+    thresholds: np.ndarray = dataclasses.field(init=False, repr=False)
+    """P(N >= 1), ..., P(N >= K) times 2^64, as words of 32 bits [2, K]; a tail near 1 in float32 would lose digits."""
 
     def __post_init__(self):
         table = self.probabilities
@@ -120,11 +123,14 @@ class FiniteDistribution(CountDistribution):
         tails = np.cumsum(table[::-1])[::-1]
         set_field(self, "probabilities", table / tails[0])
         set_field(self, "tails", tails / tails[0])
+        set_field(self, "thresholds", _thresholds(table / tails[0]))
 
     def sample(self, key: jax.Array) -> Int[Array, ""]:
         """Draw N (int32)."""
-        tails = jnp.asarray(self.tails)
-        return jnp.sum(fine_uniform(key, tails.dtype) <= tails[1:], dtype=jnp.int32)
+        high, low = word_pairs(key, (), jnp.result_type(float))
+        low = low & ~jnp.uint32(1)  # a threshold of 2^64 - 1 then is certain
+        least_high, least_low = jnp.asarray(self.thresholds)
+        return jnp.sum((high < least_high) | ((high == least_high) & (low < least_low)), dtype=jnp.int32)
 
     def log_pmf(self, n: ArrayLike) -> Float[Array, "*shape"]:
         """Return ln P(N = n); -inf where P(N = n) = 0."""
@@ -263,6 +269,19 @@ def magnitudes(coefficients: Table, second_moment: PositiveFloat, radius: float 
     with np.errstate(over="ignore", invalid="ignore"):
         sizes = np.abs(gammas) * np.sqrt(float(second_moment)) ** np.arange(len(gammas))
     return np.where(gammas != 0.0, np.maximum(sizes, 1e-300), 0.0)
+
+
+def _thresholds(probabilities: np.ndarray) -> np.ndarray:
+    """Return the tails after the first times 2^64, as high and low words [2, K]; every probability is exact to 2^-63.
+
+    The sums are sums of integers, so n of probability 0 has no share; the most likely n has what rounding leaves.
+    """
+    shares = (probabilities * 2.0**63).astype(np.uint64)
+    largest = np.argmax(probabilities)
+    shares[largest] = int(shares[largest]) + 2**63 - int(shares.sum())
+    tails = np.cumsum(shares[::-1])[::-1][1:]
+    tails = np.where(tails == 2**63, np.uint64(2**64 - 1), tails << np.uint64(1))
+    return np.stack([tails >> np.uint64(32), tails & np.uint64(2**32 - 1)]).astype(np.uint32)
 
 
 def _entry(table: jax.Array, n: ArrayLike) -> jax.Array:

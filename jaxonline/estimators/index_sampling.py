@@ -11,6 +11,8 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import Convert, Count, Ge
 from jaxonline.parameters.validation import validate_arguments
+from jaxonline.random.exact_indices import index_at
+from jaxonline.random.word_pairs import word_pairs
 
 _MAX_OUTCOMES = 1 << 20
 
@@ -38,10 +40,9 @@ def uniform_subset(key: Key[Array, ""], d: int | Int[Array, ""], size: Count) ->
 
 def weighted_indices(key: Key[Array, ""], weights: Float[Array, "d"], size: int) -> Int[Array, "size"]:
     """Draw `size` independent indices with probabilities proportional to `weights`; uniform if all weights are 0."""
-    sums = jnp.cumsum(jnp.where(jnp.any(weights > 0), weights, jnp.ones_like(weights)))
-    # 1 - u is in (0, 1], so an index with weight 0 is never drawn.
-    points = sums[-1] * (1 - random.uniform(key, (size,), sums.dtype))
-    return jnp.searchsorted(sums, points, side="left").astype(jnp.int32)
+    weights = jnp.where(jnp.any(weights > 0), weights, jnp.ones_like(weights))
+    # the order of `engines.attribute_streams`: large uniform numbers draw the first indices
+    return index_at(word_pairs(key, (size,), weights.dtype).mirrored(), weights)
 
 
 def _require_even(value: Any, name: str) -> int:

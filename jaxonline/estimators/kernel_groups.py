@@ -69,9 +69,10 @@ class KernelGroup(NamedTuple):
         k, sums = np.arange(n_terms), []
         for weight, rate in zip(self.weights, self.rates, strict=True):
             arrival = 2.0 * rate * a
-            terms = np.exp(special.xlogy(k, arrival) - special.gammaln(k + 1.0))
             rest = exp(arrival) * float(special.gammainc(n_terms, arrival)) if n_terms else exp(arrival)
-            sums.append(float(weight) * (float(terms @ tails[:-1]) + (rest * tails[-1] if rest > 0.0 else 0.0)))
+            terms = np.append(np.exp(special.xlogy(k, arrival) - special.gammaln(k + 1.0)), rest)
+            is_positive = terms > 0.0  # a term that underflows to 0 adds nothing, even if the tail is infinite
+            sums.append(float(weight) * float(terms[is_positive] @ tails[is_positive]))
         return sums
 
 

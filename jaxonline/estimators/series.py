@@ -238,7 +238,7 @@ def n_required_terms(loss: AnySeriesLoss, reach: float, centre: float = 0.0) -> 
     return high
 
 
-def table_reach(loss: AnySeriesLoss, coefficients: Table, centre: float = 0.0) -> float:
+def table_reach(loss: AnySeriesLoss, coefficients: Table, centre: float) -> float:
     """Largest |E X - c| at which the terms beyond the table are at most 1e-9 of its sum; inf for a whole polynomial."""
     sizes, used = np.abs(np.asarray(coefficients, np.float64)), effective_length(coefficients)
     if loss.degree is not None and used > loss.degree:

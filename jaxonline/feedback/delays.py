@@ -12,6 +12,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Convert, NonNegative, NonNegativeInt, Shape
+from jaxonline.random.word_pairs import word_pairs
 
 
 @runtime_checkable
@@ -120,8 +121,8 @@ class GeometricDelay(_UpToMaximum):
         """Draw a delay by inversion of the distribution function."""
         del t
         mean = jnp.asarray(self.mean, jnp.float32)
-        rate = jnp.log1p(mean) - jnp.log(jnp.where(mean > 0, mean, 1.0))  # -log(1 - p)
-        rounds = jnp.floor(random.exponential(key, (), jnp.float32) / rate)
+        rate = jnp.log1p(1.0 / jnp.where(mean > 0, mean, 1.0))  # -log(1 - p)
+        rounds = jnp.floor(word_pairs(key, (), jnp.float32).exponential(jnp.float32) / rate)
         return jnp.where(mean > 0, jnp.minimum(rounds, self.maximum), 0).astype(jnp.int32)
 
 

@@ -5,9 +5,9 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from jaxonline import random
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Positive, Probability
+from jaxonline.random.word_pairs import word_pairs
 
 
 @struct
@@ -34,9 +34,9 @@ class RareErrors:
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
         """Return one draw of the noise, with the shape and dtype of `x`."""
-        u = random.uniform(key, x.shape, x.dtype)
+        u = word_pairs(key, x.shape, x.dtype)
         half, size = jnp.asarray(self.rate, x.dtype) / 2, jnp.asarray(self.size, x.dtype)
-        return size * ((u < half).astype(x.dtype) - (u >= 1 - half).astype(x.dtype))
+        return size * (u.below(half).astype(x.dtype) - u.mirrored().below(half).astype(x.dtype))
 
     def covariance_at(self, t: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, "d d"]:
         """Return the covariance rate size^2 I [d, d] of the noise, which is the same in every round."""

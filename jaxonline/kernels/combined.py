@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
+from jaxonline import random
 from jaxonline.kernels.base import AnyKernel, Kernel, require_kernel
 from jaxonline.kernels.dot_product import DotProductKernel, require_dot_product
 from jaxonline.kernels.shift_invariant import ShiftInvariantKernel, require_shift_invariant
@@ -99,8 +100,7 @@ class ShiftInvariantSum(Sum, ShiftInvariantKernel):
     def frequencies(self, key: Key[Array, ""], dimension: int, n: int) -> Float[Array, "n dimension"]:
         # each frequency is drawn from kernel i with probability k_i(x, x) / k(x, x)
         choice_key, *keys = jax.random.split(key, len(self.kernels) + 1)
-        log_weights = jnp.log(jnp.stack([kernel.at_zero() for kernel in self.kernels]))
-        choice = jax.random.categorical(choice_key, log_weights, shape=(n,))
+        choice = random.weighted_index(choice_key, jnp.stack([kernel.at_zero() for kernel in self.kernels]), (n,))
         draws = [kernel.frequencies(k, dimension, n) for kernel, k in zip(self.kernels, keys, strict=True)]
         return jnp.stack(draws)[choice, jnp.arange(n)]
 

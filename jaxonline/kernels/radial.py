@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key
 from scipy import special
 
+from jaxonline import random
 from jaxonline.kernels.shift_invariant import ShiftInvariantKernel
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
@@ -187,8 +188,7 @@ class GaussianMixture(RadialKernel):
 
     def sample_rates(self, key: Key[Array, ""], n: int) -> Float[Array, "n"]:
         rates = jnp.asarray(self.rates, jnp.result_type(float))
-        choice = jax.random.categorical(key, jnp.log(jnp.asarray(self.weights, rates.dtype)), shape=(n,))
-        return rates[choice]
+        return rates[random.weighted_index(key, jnp.asarray(self.weights, rates.dtype), (n,))]
 
 
 @validate_arguments

@@ -1,8 +1,8 @@
 """Random numbers for learners, environments and noise: the functions of `jax.random`, faster in compiled loops.
 
 The functions take the keys of a run, which every method of a learner or environment receives. The functions return the
-numbers of `jax.random` (up to the last bit in a loop), except for `fast_normal` and `fast_beta`. On a CPU `stack_draws`
-draws short vectors faster, and a single number is drawn once per run.
+numbers of `jax.random` (up to the last bit in a loop), except for `fast_normal`, `fast_beta` and `weighted_index`. On a
+CPU `stack_draws` draws short vectors faster, and a single number is drawn once per run.
 """
 
 from jaxonline.random.beta_draws import fast_beta as fast_beta
@@ -27,6 +27,7 @@ from jaxonline.random.elementwise import rademacher as rademacher
 from jaxonline.random.elementwise import randint as randint
 from jaxonline.random.elementwise import uniform as uniform
 from jaxonline.random.entries import entry as entry
+from jaxonline.random.exact_indices import weighted_index as weighted_index
 from jaxonline.random.keys import fold_in as fold_in
 from jaxonline.random.threefry import inlined as inlined
 from jaxonline.random.threefry import words as words

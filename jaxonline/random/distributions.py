@@ -113,6 +113,9 @@ def categorical(
 ) -> Int[Array, "..."]:
     """Categories (indices) with probabilities proportional to exp(logits), the same as `jax.random.categorical`.
 
+    Probabilities below 1e-5 are inexact, and categories below 1e-7 are hardly drawn; `weighted_index` is exact for them
+    and uses one random word.
+
     Args:
         key: key of the draw.
         logits: logarithms of the probabilities, up to a constant.

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int, Key
 
 from jaxonline._xla.barriers import compute_once
-from jaxonline.random.threefry import is_threefry, key_from_words, threefry
+from jaxonline.random.threefry import counts_words, key_from_words, threefry
 
 
 def entry(
@@ -37,8 +37,7 @@ def fused_entry(
 ) -> Array:
     """Return the number of `entry`, computed again by each use; for functions whose own result is computed once."""
     dtype = jax.dtypes.canonicalize_dtype(dtype)
-    counts_words = is_threefry(key) and jax.config.jax_threefry_partitionable  # type: ignore[attr-defined]
-    if not counts_words or dtype != jnp.float32 or length >= 2**32:
+    if not counts_words(key) or dtype != jnp.float32 or length >= 2**32:
         return draw(key, (length,), dtype)[index]
     place = index.reshape(-1).astype(jnp.uint32)
     high, low = threefry(jax.random.key_data(key), jnp.zeros_like(place), place)

@@ -64,6 +64,11 @@ def is_threefry(key: Key[Array, "..."]) -> bool:
     return jax.random.key_impl(key) in ("threefry2x32", INLINED, FUSED)
 
 
+def counts_words(key: Key[Array, "..."]) -> bool:
+    """Whether word k of a key is a function of the key and k alone."""
+    return is_threefry(key) and jax.config.jax_threefry_partitionable  # type: ignore[attr-defined]
+
+
 def fused_key(key: Key[Array, "..."]) -> Key[Array, "..."]:
     """Return an inlined key for which the compiler fuses also single numbers with the operations that use them."""
     return jax.random.wrap_key_data(jax.random.key_data(key), impl=FUSED) if is_inlined(key) else key

@@ -20,6 +20,7 @@ from jaxonline.verify.result import (
     BIASED,
     UNDECIDED,
     Verification,
+    largest_bias,
     target_unit,
     target_units,
     worst_coordinate,
@@ -54,7 +55,7 @@ def unbiased(
     strata: Strata | None = None,
     range: tuple[Any, Any] | None = None,
     second_moment: Any = None,
-    kurtosis: float = 1000.0,
+    kurtosis: float | None = None,
     cap_bias: float | None = None,
     per_coordinate: bool = False,
     seed: int = 0,
@@ -73,7 +74,9 @@ def unbiased(
     * `strata`: a test for each value of a random integer N, so that a wrong term is visible despite a tiny weight;
     * `range`: the empirical Bernstein inequality (Maurer and Pontil 2009);
     * `second_moment`: a self-normalised bound that needs only the variance;
-    * otherwise: a self-normalised bound under the assumption of a kurtosis of at most `kurtosis`.
+    * `kurtosis`: a self-normalised bound for a kurtosis of at most this number;
+    * otherwise the verdict is "undecided", since samples without any knowledge say nothing about rare values. Its note
+      states the weakest bound on the kurtosis with which the same samples decide.
 
     Under its assumption each method is valid for every number of samples, also with heavy tails: a correct estimator is
     called biased with probability at most `level`, all coordinates together. (A z-test fails far more often on the
@@ -90,8 +93,8 @@ def unbiased(
             or a pytree of them) or `Capped(estimate, exceeded)`; None with `support` or `strata`, which describe real
             arrays.
         target: expected mean, with the structure and shapes of the estimate.
-        detect: bias to detect, in units of the largest |target|; the verdict "unbiased" means that the whole interval
-            of the bias is within +-`detect`.
+        detect: bias to detect, in units of the largest |target|. This is the tolerance: the verdict "within tolerance"
+            means that the whole interval of the bias is within +-`detect`.
         level: probability of calling a correct estimator biased.
         power: probability of detecting a bias of `detect`.
         samples: number of samples (of all strata together), instead of the derived number; all these samples are drawn.
@@ -102,8 +105,10 @@ def unbiased(
         range: smallest and largest value of an estimate (numbers, or arrays of the target's shape).
         second_moment: E theta^2 by coordinate, exact or an upper bound, with the target's structure; infinite gives the
             verdict "undecided". This option is not for complex estimates.
-        kurtosis: largest assumed kurtosis E (theta - E theta)^4 / Var^2 of a coordinate; samples with a larger kurtosis
-            make the verdict "undecided".
+        kurtosis: bound on the kurtosis E (theta - E theta)^4 / Var^2 of each coordinate. It is 3 for a normal number, 9
+            for an exponential number and about 1/q for a value with a small probability q. Give a larger bound than the
+            exact value, since samples with a larger kurtosis make the verdict "undecided". None states no bound; the
+            number of samples is then that for 1000.
         cap_bias: proven bound on the bias of a cap inside the estimator, in the target's units, below the bias to
             detect.
         per_coordinate: use each coordinate of the target as its own unit of `detect`, instead of the largest
@@ -131,7 +136,7 @@ def unbiased(
         >>> def estimator(key):  # the sixth power of a uniform number: its mean is 1/7
         ...     return jax.random.uniform(key) ** 6
         >>> print(verify.unbiased(estimator, 1 / 7, range=(0, 1)).verdict)
-        unbiased
+        within tolerance
         >>> print(verify.unbiased(estimator, 1.05 / 7, range=(0, 1)).verdict)
         biased
     """
@@ -165,7 +170,8 @@ def _verify_by_sampling(
     sampler: Sampler, flat, settings: Settings, method, stated, bernstein: Bernstein | None, cap_bias
 ) -> Verification:
     level = settings.level / max(flat.size, 1)
-    pilot = sampler.summary(settings.width).moments
+    first_block = sampler.summary(settings.width)
+    pilot = first_block.moments
     units, unit_name = target_units(flat, pilot.second_moment if stated is None else stated, settings.per_coordinate)
     tolerance = settings.detect * units
     rounding = 32 * sampler.epsilon * np.maximum(units, np.sqrt(pilot.second_moment))
@@ -175,14 +181,14 @@ def _verify_by_sampling(
         least = np.maximum(rounding, math.sqrt(_PRECISION) * np.abs(flat)) ** 2
         interval = KnownVariance(np.maximum(stated - flat**2, least), level)
     else:
-        interval = BoundedKurtosis(settings.kurtosis, np.maximum(pilot.variance, rounding**2), level)
+        interval = BoundedKurtosis(settings.kurtosis_of_intervals, np.maximum(pilot.variance, rounding**2), level)
     required = settings.samples or derived_samples(
         interval, pilot.variance, tolerance - rounding, level, settings.power
     )
     n = required if settings.samples else min(required, settings.max_samples)
     if settings.stops_early or not isinstance(interval, Bernstein):
         interval = interval.planned_for(n)
-    test = SequentialTest(flat, interval, level, tolerance, rounding, cap_bias, settings)
+    test = SequentialTest(sampler, first_block, flat, interval, level, tolerance, rounding, cap_bias, settings)
     drawn = draw(sampler, n, stated, test)
     _warn_of_constant_samples(drawn)
     contradiction = test.contradiction(drawn)
@@ -191,6 +197,9 @@ def _verify_by_sampling(
     interval = test.interval
     half_width, bias = test.half_width(drawn), drawn.moments.mean - flat
     verdict, notes = test.verdict(drawn)
+    condition = test.unstated_kurtosis(drawn)
+    if condition:
+        verdict, notes = UNDECIDED, [condition, *notes]
     if contradiction:
         verdict, notes = verdict if verdict == BIASED else UNDECIDED, [contradiction, *notes]
     if drawn.samples < n and verdict == UNDECIDED:
@@ -218,6 +227,7 @@ def _verify_by_sampling(
         notes=(*notes, *_remarks(drawn)),
         assumption=assumption,
         detect=settings.detect,
+        largest_bias=largest_bias(bias, half_width, units, unit_name),
     )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.verify.result import Verification, decide, target_units, worst_coordinate
+from jaxonline.verify.result import Verification, decide, largest_bias, target_units, worst_coordinate
 
 Support = Iterable[tuple[float, Any]]
 
@@ -59,4 +59,5 @@ def enumerate_support(
         exact_second_moment=float(second.sum()),
         notes=(f"{reason}; give values in float64, or a larger detect",) if reason else (),
         detect=detect,
+        largest_bias=largest_bias(bias, half_width, units, unit_name),
     )

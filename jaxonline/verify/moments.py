@@ -16,7 +16,7 @@ from jaxonline.parameters.struct import struct
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.intervals import bernstein_lower, mean_shortfall
 from jaxonline.verify.layout import square_of_estimate
-from jaxonline.verify.result import BOUND, RESPECTED, UNDECIDED, VIOLATED, Verification
+from jaxonline.verify.result import BOUND, RESPECTED, UNDECIDED, VIOLATED, Verification, describe_kurtosis
 from jaxonline.verify.sampling import Moments, Progress, Summary, as_pytree, estimate_of, with_estimate
 from jaxonline.verify.settings import Settings
 
@@ -72,7 +72,7 @@ def second_moment(
     *,
     exact: float | None = None,
     level: float = 1e-9,
-    kurtosis: float = 1000.0,
+    kurtosis: float | None = None,
     samples: int | None = None,
     seed: int = 0,
     max_samples: int = 1 << 22,
@@ -86,8 +86,9 @@ def second_moment(
     The verdict "violated" needs no assumption: min(|theta|^2, c) has a known range and at most the mean of |theta|^2.
     So a lower confidence limit of its mean above the bound (empirical Bernstein, c from separate samples) is a proof at
     the stated level. The verdict "respected" follows from the exact value if it is given. Otherwise the verdict assumes
-    E |theta|^4 <= kurtosis (E |theta|^2)^2 and states this assumption; identical samples then decide nothing. In the
-    result, `bias` is E |theta|^2 / limit - 1.
+    E |theta|^4 <= kurtosis (E |theta|^2)^2 and states this assumption; identical samples then decide nothing. Without
+    `kurtosis` the verdict is "undecided", and its note states the weakest such assumption that decides. In the result,
+    `bias` is E |theta|^2 / limit - 1.
 
     Args:
         estimator: a function of a key that returns an estimate (arrays as in `unbiased`) or `Capped`.
@@ -95,7 +96,7 @@ def second_moment(
         exact: the exact E |theta|^2 if it is known. The samples detect a value that is too small. Under the assumption
             on the kurtosis they also detect a value that is 25 % too large.
         level: probability of a wrong verdict.
-        kurtosis: largest assumed E |theta|^4 / (E |theta|^2)^2.
+        kurtosis: bound on E |theta|^4 / (E |theta|^2)^2. If it is None, the number of samples is that for 1000.
         samples: number of samples, instead of the number derived from a first block.
         seed: seed of the samples.
         max_samples: maximum of the derived number of samples.
@@ -114,19 +115,24 @@ def second_moment(
     if exact is not None:
         check.non_negative("exact", exact)
     settings = Settings(1.0, level, 0.5, kurtosis, samples, max_samples, seed, width, mesh, progress, few=few)
-    drawn, n, cut = _squared_norms(estimator, limit, exact, settings)
-    sample, spread = float(drawn.moments.mean[0]), _spread(drawn.moments)
+    drawn, n, cut, not_finite = _squared_norms(estimator, limit, exact, settings)
+    sample, spread, assumed = float(drawn.moments.mean[0]), _spread(drawn.moments), settings.kurtosis_of_intervals
     low = max(float(bernstein_lower(drawn.moments, cut, level / 2)[1]), 0.0)
-    shortfall = mean_shortfall(kurtosis, n, level / 2)
-    high = sample / (1 - shortfall) if shortfall < 1 and spread <= kurtosis else math.inf
+    shortfall = mean_shortfall(assumed, n, level / 2)
+    high = sample / (1 - shortfall) if shortfall < 1 and spread <= assumed else math.inf
     notes = []
     if exact is None:
         value, half_width = sample, max(high - sample, sample - low)
         verdict = VIOLATED if low > limit else RESPECTED if high <= limit else UNDECIDED
-        if verdict != VIOLATED and drawn.constant[0] and kurtosis > 1:
+        if verdict != VIOLATED and drawn.constant[0] and assumed > 1:
             verdict = UNDECIDED
             reason = f"all {n:,} samples of |theta| are identical and do not bound other values"
             notes.append(f"{reason}; give exact, or kurtosis=1 if |theta| is constant")
+        elif verdict == RESPECTED and kurtosis is None:
+            verdict = UNDECIDED
+            weakest = describe_kurtosis((1 - sample / limit) ** 2 * n / (2 * math.log(2 / level)))
+            condition = f"{RESPECTED} if E |theta|^4 <= {weakest} (E |theta|^2)^2, which no sample shows"
+            notes.append(f"{condition}; give kurtosis or exact")
         elif verdict == UNDECIDED:
             notes.append(_advice(sample, spread, limit, settings))
     else:
@@ -138,10 +144,10 @@ def second_moment(
             notes.append(f"the samples contradict the exact value {exact:.6g}: E |theta|^2 is {sampled}; check exact")
         else:
             notes.append(f"the samples put E |theta|^2 between {low:.4g} and {high:.4g}")
-    if drawn.not_finite:
+    if not_finite:
         verdict = UNDECIDED
-        notes.append(f"{drawn.not_finite} samples are not finite, so the estimate has no second moment")
-    assumption = f"E |theta|^4 <= {kurtosis:g} (E |theta|^2)^2"
+        notes.insert(0, f"{not_finite}, in |theta|^2; give an estimator that is always finite")
+    assumption = f"E |theta|^4 <= {assumed:g} (E |theta|^2)^2"
     if exact is not None:
         assumption = f"the exact value is right, and {assumption}"
     notes.append(f"the bound is {limit / value:.4g} times the value" if value > 0 else "the value is 0")
@@ -179,8 +185,8 @@ def queries(counts: Callable[[jax.Array], Any], expected: Any, **options: Any) -
         >>> import jax
         >>> from jaxonline import verify
         >>> p = 2.0  # N with P(N = n) = (p - 1) / p^(n + 1) has the mean 1 / (p - 1)
-        >>> verify.queries(lambda key: jax.random.geometric(key, 1 - 1 / p) - 1, 1 / (p - 1)).verdict
-        'unbiased'
+        >>> verify.queries(lambda key: jax.random.geometric(key, 1 - 1 / p) - 1, 1 / (p - 1), kurtosis=10.0).verdict
+        'within tolerance'
     """
     check.function("counts", counts, "a key")
     return unbiased(_AsNumbers(as_pytree(counts)), expected, **options)
@@ -206,11 +212,18 @@ class _AsNumbers:
         return with_estimate(out, jax.tree.map(lambda count: jnp.asarray(count).astype(jnp.float32), estimate_of(out)))
 
 
-def _squared_norms(estimator: Any, limit: float, exact: float | None, settings: Settings) -> tuple[Summary, int, float]:
-    """Sample |theta|^2, whole and truncated, with the number of samples and the truncation from a separate block."""
+def _squared_norms(
+    estimator: Any, limit: float, exact: float | None, settings: Settings
+) -> tuple[Summary, int, float, str | None]:
+    """Sample |theta|^2, whole and truncated, with the number of samples and the truncation from a separate block.
+
+    The text that is returned last describes samples that are not finite.
+    """
     norms = _Norms(as_pytree(estimator), np.float32(np.inf))
     sampler = settings.sampler(norms)
-    pilot = np.concatenate([values[:, 0] for values, _ in sampler.blocks(settings.width)]).astype(float)
+    first_block = np.concatenate([values for values, _ in sampler.blocks(settings.width)])
+    pilot = first_block[np.isfinite(first_block).all(axis=1), 0].astype(float)
+    pilot = pilot if len(pilot) else np.zeros(2)
     n = settings.samples or _required_samples(float(pilot.mean()), limit, exact, settings)
     cut = _choose_truncation(pilot, n, settings.level / 2)
     sampler = dataclasses.replace(sampler, estimator=_Norms(norms.estimator, np.float32(cut)))
@@ -218,7 +231,8 @@ def _squared_norms(estimator: Any, limit: float, exact: float | None, settings: 
     for drawn in sampler.running(n, 1):
         if settings.progress is not None:
             settings.progress(drawn.samples, n)
-    return drawn, n, cut
+    pilot_summary = Summary.empty(2, None).update(first_block, 0)
+    return drawn, n, cut, sampler.describe_not_finite(pilot_summary, drawn)
 
 
 def _spread(moments: Moments) -> float:
@@ -228,21 +242,23 @@ def _spread(moments: Moments) -> float:
 
 
 def _required_samples(pilot: float, limit: float, exact: float | None, settings: Settings) -> int:
-    least = math.ceil(2 * settings.kurtosis * math.log(2 / settings.level) / _SHORTFALL**2)
+    least = math.ceil(2 * settings.kurtosis_of_intervals * math.log(2 / settings.level) / _SHORTFALL**2)
     if exact is not None:
         return min(least, settings.max_samples)
     if pilot >= limit:
         return min(1 << 18, settings.max_samples)
     gap = min(max((limit - pilot) / (2 * limit), 0.01), 0.5)
-    return min(math.ceil(2 * settings.kurtosis * math.log(2 / settings.level) / gap**2), settings.max_samples)
+    needed = 2 * settings.kurtosis_of_intervals * math.log(2 / settings.level) / gap**2
+    return min(math.ceil(needed), settings.max_samples)
 
 
 def _advice(sample: float, spread: float, limit: float, settings: Settings) -> str:
-    if spread > settings.kurtosis:
-        reason = f"the sample's E |theta|^4 / (E |theta|^2)^2 of {spread:.3g} exceeds the assumed {settings.kurtosis:g}"
+    assumed = settings.kurtosis_of_intervals
+    if spread > assumed:
+        reason = f"the sample's E |theta|^4 / (E |theta|^2)^2 of {spread:.3g} exceeds {assumed:g}"
         return f"{reason}; give exact, or a larger kurtosis"
     gap = abs(1 - sample / limit)
-    needed = 2 * settings.kurtosis * math.log(2 / settings.level) / max(gap, 1e-9) ** 2
+    needed = 2 * assumed * math.log(2 / settings.level) / max(gap, 1e-9) ** 2
     if needed > 1 << 40:
         return "the samples are too close to the bound; give exact"
     return f"about {float(f'{needed:.2g}'):,.0f} samples are needed (samples, max_samples), or exact, or less kurtosis"

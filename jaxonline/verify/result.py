@@ -8,9 +8,10 @@ import numpy as np
 from jaxonline.results.report.columns import Number, Text
 from jaxonline.results.report.tables import Table
 
-UNBIASED, BIASED, UNDECIDED = "unbiased", "biased", "undecided"
+BIASED, WITHIN_TOLERANCE, UNDECIDED = "biased", "within tolerance", "undecided"
 RESPECTED, VIOLATED = "respected", "violated"
 BOUND = "the bound"  # name of the unit of bounds
+ZERO_TARGET = "the estimator's root mean square (the target is 0)"
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -21,8 +22,12 @@ class Verification:
     coordinate with the largest relative deviation. For `second_moment` and `bound`, `bias` is value / bound - 1. The
     interval `bias +- half_width` holds for all coordinates at once, except with probability at most `level`.
 
+    A verification within tolerance prints the end of the interval that is further from 0, as "no bias above 2.4 %
+    found". There, 100 % is the largest |target| of all coordinates, or with `per_coordinate` the coordinate's own
+    target. If the target is 0, the number is absolute, in units of the estimator.
+
     Attributes:
-        verdict: "unbiased", "biased" or "undecided"; for bounds "respected", "violated" or "undecided".
+        verdict: "biased", "within tolerance" or "undecided"; for bounds "respected", "violated" or "undecided".
         method: name of the method of verification.
         bias: estimated bias (or value / bound - 1).
         half_width: half-width of the interval of the bias, including rounding and remainders.
@@ -39,13 +44,15 @@ class Verification:
         exceeded: number of samples that exceeded a cap.
         notes: reasons and remarks, one sentence each; undecided verdicts contain advice.
         assumption: assumption of the error rates, which the samples cannot verify; "" without an assumption.
-        detect: the bias to detect; NaN if the check has no such bias.
+        detect: the bias to detect, which is the tolerance; NaN if the check has no such bias.
+        largest_bias: largest |bias| inside the intervals, in units of each coordinate, or absolute if the target is 0;
+            NaN for bounds.
 
     Example:
         >>> from jaxonline import verify
         >>> coin = [(0.5, 0.0), (0.5, 1.0)]
         >>> verify.unbiased(None, 0.5, support=coin).verdict
-        'unbiased'
+        'within tolerance'
     """
 
     verdict: str
@@ -66,6 +73,7 @@ class Verification:
     notes: tuple[str, ...] = ()
     assumption: str = ""
     detect: float = math.nan
+    largest_bias: float = math.nan
 
     def __eq__(self, other: object) -> bool:
         """Whether all fields are equal; NaN, for unknown values, equals NaN."""
@@ -81,24 +89,31 @@ class Verification:
 
     def __str__(self) -> str:
         """Return two lines: the verdict with its number, and the method with its error rates."""
-        unit = f"{self.unit_name} ({self.unit:.4g})"
-        if self.unit_name == BOUND:
-            number = f"{1 + self.bias:.4g} ± {self.half_width:.2g} times {unit}"
-        else:
-            number = f"bias {self.bias:+.2g} ± {self.half_width:.2g} in units of {unit}"
-        if self.assumption:
-            number += f", if {self.assumption}"
         is_exact = self.method == "enumeration"
-        headline = self.verdict
-        if self.verdict == UNBIASED and not is_exact and not math.isnan(self.detect):
-            headline = f"no bias above {100 * self.detect:.4g} % found"
         kind = "outcomes" if is_exact else "samples"
         details = [
             f"{self.method}, {self.samples:,} {kind}" if self.samples else self.method,
             f"minimum detectable bias {self.detectable:.2g} (power {self.power:g})" if self.unit_name != BOUND else "",
             f"false alarms {self.level:g}",
         ]
-        return f"{headline}: {'; '.join([number, *self.notes])}\n  {'; '.join(filter(None, details))}"
+        assumption = f", if {self.assumption}" if self.assumption else ""
+        return f"{'; '.join([self._headline() + assumption, *self.notes])}\n  {'; '.join(filter(None, details))}"
+
+    def _headline(self) -> str:
+        """Return the verdict with its number and unit."""
+        if self.unit_name == BOUND:
+            value = f"{1 + self.bias:.4g} ± {self.half_width:.2g}"
+            return f"{self.verdict}: {value} times {self.unit_name} ({self.unit:.4g})"
+        bias = f"bias {self.bias:+.2g} ± {self.half_width:.2g} in units of {self.unit_name}"
+        if self.verdict != WITHIN_TOLERANCE:
+            return f"{self.verdict}: {bias} ({self.unit:.4g})"
+        bias = f"{bias}, {self.unit:.4g}"
+        if self.method == "enumeration":
+            return f"no bias above rounding found ({bias})"
+        if self.unit_name == ZERO_TARGET:
+            absolute = f"bias {self.bias * self.unit:+.2g} ± {self.half_width * self.unit:.2g}, the target is 0"
+            return f"no bias above {_format_upwards(self.largest_bias)} found ({absolute})"
+        return f"no bias above {_format_upwards(100 * self.largest_bias)} % found ({bias})"
 
     __repr__ = __str__
 
@@ -121,13 +136,27 @@ class Verification:
         return Table("Verification", [row], columns, caption="; ".join((*self.notes, *assumption)))._repr_html_()
 
 
+def _format_upwards(value: float) -> str:
+    """Return the number with two digits, rounded up, so that "no bias above" stays true."""
+    if not 0 < value < math.inf:
+        return f"{value:g}"
+    digit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return f"{math.ceil(value / digit * (1 - 1e-12)) * digit:.12g}"
+
+
+def describe_kurtosis(kurtosis: float) -> str:
+    """Return the number with two digits, rounded down, so that "at most" stays true."""
+    digit = 10.0 ** (math.floor(math.log10(kurtosis)) - 1)
+    return f"{math.floor(kurtosis / digit * (1 + 1e-12)) * digit:,.12g}"
+
+
 def target_unit(target: np.ndarray, root_mean_square: float) -> tuple[float, str]:
     """Return the unit of biases: the largest |target|, or the estimator's root mean square if the target is zero."""
     largest = float(np.max(np.abs(target), initial=0.0))
     if largest > 0:
         return largest, "the target" if target.size == 1 else "the target's largest coordinate"
     if root_mean_square > 0:
-        return root_mean_square, "the estimator's root mean square (the target is 0)"
+        return root_mean_square, ZERO_TARGET
     return 1.0, "1 (the target and the estimator are 0)"
 
 
@@ -138,7 +167,15 @@ def target_units(target: np.ndarray, second_moment: np.ndarray, per_coordinate: 
         unit, unit_name = target_unit(target, float(roots.max(initial=0.0)))
         return np.full(target.shape, unit), unit_name
     units = np.where(target != 0, np.abs(target), np.where(roots > 0, roots, 1.0))
+    if not np.any(target):
+        return units, ZERO_TARGET
     return units, "the target's coordinate (the estimator's root mean square where that is 0)"
+
+
+def largest_bias(bias: np.ndarray, half_width: np.ndarray, units: np.ndarray, unit_name: str) -> float:
+    """Return the largest |bias| inside the intervals, in units of the coordinates, or absolute if the target is 0."""
+    ends = np.abs(bias) + half_width
+    return float(np.max(ends if unit_name == ZERO_TARGET else ends / units, initial=0.0))
 
 
 def worst_coordinate(bias: np.ndarray, half_width: np.ndarray) -> int:
@@ -151,14 +188,14 @@ def decide(
 ) -> tuple[str, str | None]:
     """Return the verdict of simultaneous intervals, and the reason if it is undecided.
 
-    The verdict is "biased" if an interval excludes all biases that the cap explains. The verdict is "unbiased" if every
+    The verdict is "biased" if an interval excludes all biases that the cap explains. It is "within tolerance" if every
     interval contains 0 (up to the cap's bias) and is within the tolerance.
     """
     if np.any(np.abs(bias) > half_width + cap_bias):
         return BIASED, None
     reach = float(np.max((np.abs(bias) + half_width) / tolerance))
     if reach <= 1:
-        return UNBIASED, None
+        return WITHIN_TOLERANCE, None
     return UNDECIDED, f"the interval reaches {reach:.3g} times the bias it must exclude"
 
 

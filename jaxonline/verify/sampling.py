@@ -112,7 +112,10 @@ def _central_sums(x: np.ndarray) -> tuple[float, ...]:
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
-    """Statistics of a stream of samples; `bets` test a stated second moment and are None without one."""
+    """Statistics of a stream of samples; `bets` test a stated second moment and are None without one.
+
+    `start` is the number of the first sample, and `first_not_finite` that of the first sample with a NaN or infinity.
+    """
 
     samples: int
     moments: Moments
@@ -121,23 +124,31 @@ class Summary:
     not_finite: int = 0
     exceeded: int = 0
     bets: Bets | None = None
+    start: int = 0
+    first_not_finite: int | None = None
 
     @classmethod
-    def empty(cls, size: int, stated: np.ndarray | None) -> "Summary":
-        """Return the summary before the first sample."""
-        bets = None if stated is None else Bets.start(stated)
-        return cls(0, Moments(0, *[np.zeros(size)] * 4), np.full(size, np.inf), np.full(size, -np.inf), bets=bets)
+    def empty(cls, size: int, stated: np.ndarray | None, start: int = 0) -> "Summary":
+        """Return the summary before the first sample, which has the number `start`."""
+        bets, ends = None if stated is None else Bets.start(stated), np.full(size, np.inf)
+        return cls(0, Moments(0, *[np.zeros(size)] * 4), ends, -ends, bets=bets, start=start)
 
     def update(self, values: np.ndarray, exceeded: int) -> "Summary":
         """Return the summary after more samples [n, size]."""
         values = np.asarray(values, np.float64, order="F")  # coordinates are summed one at a time
         finite = np.isfinite(values)
-        good = values if finite.all() else np.asfortranarray(values[finite.all(axis=1)])
+        good, first_not_finite = values, self.first_not_finite
+        if not finite.all():
+            rows = finite.all(axis=1)
+            good = np.asfortranarray(values[rows])
+            if first_not_finite is None:
+                first_not_finite = self.start + self.samples + int(np.argmin(rows))
         summary = dataclasses.replace(
             self,
             samples=self.samples + len(values),
             not_finite=self.not_finite + len(values) - len(good),
             exceeded=self.exceeded + exceeded,
+            first_not_finite=first_not_finite,
         )
         if len(good) == 0:
             return summary
@@ -198,6 +209,7 @@ class Sampler:
         width: samples in a block.
         mesh: the devices.
         few: compile without optimisation, which suits a few blocks.
+        roots: the seed, and the numbers that were folded into its key.
     """
 
     estimator: Any
@@ -205,6 +217,7 @@ class Sampler:
     width: int
     mesh: Mesh
     few: bool = False
+    roots: tuple[int, ...] = ()
 
     @classmethod
     def create(
@@ -215,7 +228,18 @@ class Sampler:
         key = jax.random.key(seed)
         for number in root:
             key = jax.random.fold_in(key, np.uint32(number))
-        return cls(as_pytree(estimator), key, width, mesh, few)
+        return cls(as_pytree(estimator), key, width, mesh, few, (seed, *root))
+
+    def describe_not_finite(self, *summaries: Summary) -> str | None:
+        """Return how many samples are NaN or infinite, and the key of the first one; None if all are finite."""
+        n = sum(summary.not_finite for summary in summaries)
+        if n == 0:
+            return None
+        number = next(s.first_not_finite for s in summaries if s.first_not_finite is not None)
+        seed, *others = *self.roots, number
+        key = functools.reduce("jax.random.fold_in({}, {})".format, others, f"jax.random.key({seed})")
+        total = sum(summary.samples for summary in summaries)
+        return f"{n:,} of {total:,} samples are NaN or infinite; the first one is sample {number}, with the key {key}"
 
     def blocks(self, n: int, first: int = 0) -> Iterator[tuple[np.ndarray, int]]:
         """Yield `n` samples, block by block from block `first` on: `(values [samples, ...], caps exceeded)`.
@@ -272,7 +296,7 @@ class Sampler:
     def running(self, n: int, first: int = 0, stated: np.ndarray | None = None) -> Iterator[Summary]:
         """Yield the summary after each block, with bets against the stated second moments `stated`."""
         size = math.prod(self.estimate.shape)
-        summary = Summary.empty(size, stated)
+        summary = Summary.empty(size, stated, first * self.width)
         for values, exceeded in self.blocks(n, first):
             summary = summary.update(values.reshape(len(values), size), exceeded)
             yield summary

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from jaxonline.verify.intervals import Bernstein, BoundedKurtosis, IntervalMethod, KnownVariance, samples_needed
-from jaxonline.verify.result import BIASED, UNDECIDED, decide, samples_to_decide
+from jaxonline.verify.result import BIASED, UNDECIDED, decide, describe_kurtosis, samples_to_decide
 from jaxonline.verify.sampling import Sampler, Summary
 from jaxonline.verify.settings import Settings
 
@@ -15,8 +15,10 @@ _TINY = np.finfo(float).tiny
 
 @dataclasses.dataclass(frozen=True)
 class SequentialTest:
-    """Test that turns a summary of samples into a verdict."""
+    """Test that turns a summary of samples into a verdict; `pilot` is the separate first block."""
 
+    sampler: Sampler
+    pilot: Summary
     target: np.ndarray
     interval: IntervalMethod
     level: float
@@ -40,6 +42,10 @@ class SequentialTest:
             return verdict, []
         return verdict, [f"{reason}; {self._advise(drawn, bias, half_width)}"]
 
+    def not_finite(self, drawn: Summary) -> str | None:
+        """Return a description of the samples that are NaN or infinite, or None."""
+        return self.sampler.describe_not_finite(self.pilot, drawn)
+
     def contradiction(self, drawn: Summary) -> str | None:
         """Return how the samples contradict the stated second moment, or None."""
         if not isinstance(self.interval, KnownVariance) or drawn.bets is None:
@@ -53,9 +59,21 @@ class SequentialTest:
             f"{drawn.moments.second_moment[worst]:.6g}; give a valid second_moment"
         )
 
+    def unstated_kurtosis(self, drawn: Summary) -> str | None:
+        """Return the weakest bound on the kurtosis that supports the verdict, if the caller states none; else None."""
+        if not isinstance(self.interval, BoundedKurtosis) or self.settings.states(self.interval.kurtosis):
+            return None
+        verdict, low, high = self.verdict(drawn)[0], self.interval.kurtosis, float(max(drawn.moments.n, 1))
+        while verdict != UNDECIDED and high > 1.01 * low:  # no interval is finite for a kurtosis above n
+            middle = float(np.sqrt(low * high))
+            weaker = dataclasses.replace(self, interval=dataclasses.replace(self.interval, kurtosis=middle))
+            low, high = (middle, high) if weaker.verdict(drawn)[0] == verdict else (low, middle)
+        text = f"{verdict} if the kurtosis is at most {describe_kurtosis(low)}, which no sample shows"
+        return None if verdict == UNDECIDED else f"{text}; give kurtosis, second_moment or range"
+
     def without_second_moment(self, n: int, scale: np.ndarray) -> "SequentialTest":
         """Return the test with the samples' own variance."""
-        interval = BoundedKurtosis.affordable(self.settings.kurtosis, n, scale, self.level)
+        interval = BoundedKurtosis.affordable(self.settings.kurtosis_of_intervals, n, scale, self.level)
         return dataclasses.replace(self, interval=interval)
 
     def _advise(self, drawn: Summary, bias: np.ndarray, half_width: np.ndarray) -> str:
@@ -73,8 +91,9 @@ class SequentialTest:
     def _objections(self, drawn: Summary, outside: np.ndarray) -> Iterator[str]:
         """Yield reasons against any verdict; `outside` marks coordinates whose interval excludes the target."""
         interval = self.interval
-        if drawn.not_finite:
-            yield f"{drawn.not_finite} samples are not finite, so the estimate has no mean"
+        not_finite = self.not_finite(drawn)
+        if not_finite:
+            yield f"{not_finite}; give an estimator that is always finite"
         if isinstance(interval, Bernstein):
             slack = 1e-5 * (interval.high - interval.low)
             if np.any(drawn.low < interval.low - slack) or np.any(drawn.high > interval.high + slack):
@@ -103,13 +122,13 @@ class SequentialTest:
         kurtosis = float(drawn.moments.kurtosis.max(initial=1.0))
         if kurtosis > assumed:
             yield (
-                f"the sample's kurtosis {kurtosis:.3g} exceeds the assumed {assumed:g}; "
+                f"the sample's kurtosis {kurtosis:.3g} exceeds {assumed:g}; "
                 "give second_moment or range, or a larger kurtosis"
             )
 
 
 def draw(sampler: Sampler, n: int, stated: np.ndarray | None, test: SequentialTest) -> Summary:
-    """Draw samples until all are drawn, the time limit is exceeded, or a bias is visible.
+    """Draw samples until all are drawn, the time limit is exceeded, or a bias or a NaN is visible.
 
     The intervals hold for all numbers of samples together; the test looks for a bias after 1, 2, 4, 8, ... blocks.
     """
@@ -119,6 +138,8 @@ def draw(sampler: Sampler, n: int, stated: np.ndarray | None, test: SequentialTe
         if settings.progress is not None:
             settings.progress(drawn.samples, n)
         look = settings.samples is None and number & (number - 1) == 0
+        if look and test.not_finite(drawn):
+            break
         if look and test.verdict(drawn)[0] == BIASED and test.contradiction(drawn) is None:
             break
         if settings.is_out_of_time():

@@ -11,6 +11,8 @@ from jaxonline.parameters import check
 from jaxonline.simulation.blocks import check_mesh
 from jaxonline.verify.sampling import Progress, Sampler
 
+_ASSUMED_KURTOSIS = 1000.0
+
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
@@ -19,7 +21,7 @@ class Settings:
     detect: float
     level: float
     power: float
-    kurtosis: float
+    kurtosis: float | None
     samples: int | None
     max_samples: int
     seed: int
@@ -35,7 +37,8 @@ class Settings:
         check.positive("detect", self.detect)
         check.number("level", self.level, gt=0.0, lt=1.0)
         check.number("power", self.power, gt=0.0, lt=1.0)
-        check.number("kurtosis", self.kurtosis, ge=1.0)
+        if self.kurtosis is not None:
+            check.number("kurtosis", self.kurtosis, ge=1.0)
         check.count("seed", self.seed, ge=0)
         if self.mesh is not None:
             check_mesh(self.mesh)
@@ -53,6 +56,15 @@ class Settings:
     def sampler(self, estimator: Callable[..., Any], *root: int) -> Sampler:
         """Create a sampler of the estimator; see `Sampler.create`."""
         return Sampler.create(estimator, self.seed, self.width, self.mesh, *root, few=self.few)
+
+    @property
+    def kurtosis_of_intervals(self) -> float:
+        """The kurtosis that intervals assume; without a stated one they only advise the caller."""
+        return _ASSUMED_KURTOSIS if self.kurtosis is None else self.kurtosis
+
+    def states(self, kurtosis: float) -> bool:
+        """Whether the caller states that the kurtosis is at most `kurtosis`."""
+        return self.kurtosis is not None and self.kurtosis <= kurtosis
 
     @property
     def stops_early(self) -> bool:

@@ -46,7 +46,7 @@ class Strata:
         ...     draw=lambda key: jax.random.randint(key, (), 0, 2),
         ... )
         >>> verify.unbiased(None, 0.5, strata=strata).verdict
-        'unbiased'
+        'within tolerance'
     """
 
     pmf: Any

@@ -18,6 +18,8 @@ from jaxonline.verify.result import (
     UNDECIDED,
     Verification,
     decide,
+    describe_kurtosis,
+    largest_bias,
     samples_to_decide,
     target_unit,
     target_units,
@@ -69,6 +71,7 @@ class _Stratum:
     term: np.ndarray
     level: float
     stated: np.ndarray | None = None
+    pilot: Summary | None = None
 
     @classmethod
     def create(cls, strata: Strata, n: int, target: np.ndarray, settings: Settings, level: float) -> "_Stratum":
@@ -85,13 +88,15 @@ class _Stratum:
             rounding = _rounding(n, sampler, stated)
             least = np.maximum(rounding**2, _PRECISION * stated)
             variance = np.maximum(stated - np.nan_to_num(term / p) ** 2, least)
+            first_block = None
             interval: KnownVariance | BoundedKurtosis = KnownVariance(variance, level)
         else:
-            pilot = sampler.summary(settings.width).moments
+            first_block = sampler.summary(settings.width)
+            pilot = first_block.moments
             rounding = _rounding(n, sampler, pilot.second_moment)
-            interval = BoundedKurtosis(settings.kurtosis, np.maximum(pilot.variance, rounding**2), level)
+            interval = BoundedKurtosis(settings.kurtosis_of_intervals, np.maximum(pilot.variance, rounding**2), level)
             variance = 1.5 * interval.scale
-        return cls(n, p, sampler, interval, variance, rounding, term, level, stated)
+        return cls(n, p, sampler, interval, variance, rounding, term, level, stated, first_block)
 
     def needed(self, settings: Settings, n_strata: int) -> float:
         """Return how many samples detect an error of `detect` times this term; infinite for a term of 0 or unknown."""
@@ -111,22 +116,28 @@ class _Stratum:
             drawn = last
             if settings.is_out_of_time():
                 break
-        stratum, contradiction = self, None
+        stratum, contradiction, is_stated = self, None, True
         if drawn.bets is not None and np.any(drawn.bets.contradicted(self.level)):
             contradiction = f"the samples contradict the second moment for N = {self.n}; give valid second_moments"
-            interval = BoundedKurtosis.affordable(settings.kurtosis, drawn.moments.n, self.guess, self.level)
-            stratum = dataclasses.replace(self, interval=interval)
+            interval = BoundedKurtosis.affordable(
+                settings.kurtosis_of_intervals, drawn.moments.n, self.guess, self.level
+            )
+            stratum, is_stated = dataclasses.replace(self, interval=interval), settings.states(interval.kurtosis)
         term = stratum.to_term(drawn.moments, settings.miss_probability)
-        objection = stratum.objection(drawn, term) or (None if np.any(term.is_wrong()) else contradiction)
+        objection = stratum.objection(drawn, term)
+        if contradiction and not (is_stated and np.any(term.is_wrong())):
+            objection = objection or contradiction
         return dataclasses.replace(term, objection=objection)
 
     def objection(self, drawn: Summary, term: "_Term") -> str | None:
         """Return the reason why the samples decide nothing, or None."""
-        if drawn.not_finite:
-            return f"{drawn.not_finite} samples given N = {self.n} are not finite, so the estimate has no mean"
+        summaries = (drawn,) if self.pilot is None else (self.pilot, drawn)
+        not_finite = self.sampler.describe_not_finite(*summaries)
+        if not_finite:
+            return f"{not_finite} for N = {self.n}; give an estimator that is always finite"
         if isinstance(self.interval, BoundedKurtosis):
             if drawn.moments.kurtosis.max() > self.interval.kurtosis:
-                reason = f"the sample's kurtosis given N = {self.n} exceeds the assumed {self.interval.kurtosis:.4g}"
+                reason = f"the sample's kurtosis given N = {self.n} exceeds {self.interval.kurtosis:.4g}"
                 return f"{reason}; give second_moments, or a larger kurtosis"
             if np.any(term.is_wrong()) and not np.any(term.is_wrong() & ~drawn.constant):
                 return f"all samples given N = {self.n} are identical and do not bound others; give second_moments"
@@ -142,8 +153,8 @@ class _Stratum:
             half_width=self.p * (half_width + self.rounding),
             detectable=self.p * (half_width + self.interval.half_width(moments, miss) + self.rounding),
             rounding=self.p * self.rounding,
-            squares=scale * (moments.m2 + moments.n * half_width**2),
-            variance=scale * moments.n * self.interval.variance_bound(moments, half_width, self.level),
+            squares=scale * (moments.m2 + max(moments.n, 1) * half_width**2),
+            variance=scale * max(moments.n, 1) * self.interval.variance_bound(moments, half_width, self.level),
             scale=scale * moments.n * self.guess,
             second_moment=self.p * moments.second_moment,
             samples=moments.n,
@@ -230,10 +241,16 @@ def _conclude(strata: Strata, flat: np.ndarray, terms: list[_Term], settings: Se
         unit, _ = target_unit(first.target, 1.0)
         units, unit_name = np.full(flat.shape, unit), f"the term of N = {first.n}"
         bias, half_width, detectable = first.mean - first.target, first.half_width, first.detectable
-    if wrong or count_notes or contradictions:
+    assumes_kurtosis = strata.second_moments is None and settings.kurtosis is None
+    if count_notes or contradictions or (wrong and not assumes_kurtosis):
         verdict = BIASED
     elif objections:
         verdict = UNDECIDED
+    elif assumes_kurtosis and (wrong or verdict != UNDECIDED):
+        limit = describe_kurtosis(settings.kurtosis_of_intervals)
+        condition = f"{BIASED if wrong else verdict} if the kurtosis given N is at most {limit}, which no sample shows"
+        verdict = UNDECIDED
+        notes.insert(0, f"{condition}; give kurtosis or second_moments")
     elif verdict == UNDECIDED:
         samples = sum(term.samples for term in terms)
         notes.insert(0, f"{reason}; {_advice(samples, bias, half_width, tolerance, remainder, settings)}")
@@ -253,6 +270,7 @@ def _conclude(strata: Strata, flat: np.ndarray, terms: list[_Term], settings: Se
         notes=tuple(notes),
         assumption=_assumption(strata, settings),
         detect=settings.detect,
+        largest_bias=largest_bias(bias, half_width, units, unit_name),
     )
 
 
@@ -274,7 +292,9 @@ def _remainder(strata: Strata, flat: np.ndarray, tolerance: np.ndarray) -> tuple
 
 def _assumption(strata: Strata, settings: Settings) -> str:
     assumption = "the second moments given N are at most the stated ones"
-    text = assumption if strata.second_moments is not None else f"kurtosis given N <= {settings.kurtosis:g}"
+    text = (
+        assumption if strata.second_moments is not None else f"kurtosis given N <= {settings.kurtosis_of_intervals:g}"
+    )
     beyond = 1 - strata.pmf.sum()
     if strata.remainder is None and beyond > 1e-6:
         text += f" and the terms of N >= {len(strata.pmf)}, of probability {beyond:.2g}, are 0"

@@ -27,8 +27,12 @@ from jaxonline.estimators.noisy_features import FeatureMap, PairProduct, zero_on
 from jaxonline.feedback import ReplicatesOracle, noise
 from jaxonline.game.masks import mask_of
 from jaxonline.kernels import ExponentialKernel, Gaussian, Laplacian
-from jaxonline.learners import EXP3, GradientLearner, NoisyKernel
+from jaxonline.learners import EXP3, EXP3IX, EXP3P, EXP4, DrawnExpert, GradientLearner, NoisyKernel
+from jaxonline.learners.experts import label_efficient_hedge
+from jaxonline.learners.experts.weights import divide_by_sum
 from jaxonline.learners.wrappers.with_features import FeaturedOracle
+from jaxonline.live import Live
+from jaxonline.live import estimators as live_estimators
 from jaxonline.losses import Logistic
 from jaxonline.parameters.struct import replace
 from jaxonline.simulation.blocks import default_mesh
@@ -272,7 +276,47 @@ def _one_length_for_all_pairs(patch):
     patch.setattr(ReplicatesOracle, "labels", lambda self, capacity, number: jnp.repeat(self.label(0)[None], capacity))
 
 
+def _gamma_of_eta(patch):
+    """gamma = eta for eta / 2."""
+    right = EXP3IX.over_horizon
+    patch.setattr(EXP3IX, "over_horizon", lambda *args: replace(right(*args), gamma=right(*args).eta))
+
+
+def _without_delta(patch):
+    """ln K for ln(K / delta)."""
+    right = EXP3P.over_horizon
+    patch.setattr(EXP3P, "over_horizon", lambda n_arms, n_rounds, delta: right(n_arms, n_rounds))
+
+
+def _mixture_before_exploration(patch):
+    """The arm is drawn with exploration, and estimates divide by the probability without it."""
+    right = EXP4.predict
+    patch.setattr(
+        EXP4, "predict", lambda self, key, w, x: right(self, key, w, x)._replace(probabilities=self.weights(w) @ x)
+    )
+
+
+def _asks_too_often(patch):
+    patch.setattr(
+        label_efficient_hedge.random, "uniform", lambda key, shape, dtype: jax.random.uniform(key, shape, dtype) / 1.03
+    )
+
+
+def _power_of_drawn_weights(patch):
+    patch.setattr(DrawnExpert, "weights", lambda self, state: divide_by_sum(self.combiner.weights(state) ** 1.05))
+
+
+def _one_key_for_all_classifiers(patch):
+    patch.setattr(live_estimators, "Live", lambda *args, key: Live(*args, key=jax.random.key(0)))
+
+
 MUTANTS = {
+    "EXP3-IX, gamma = eta": (_gamma_of_eta, "gamma = sqrt(ln K / (2 K T))"),
+    "EXP3.P, beta without delta": (_without_delta, "beta = sqrt(ln(K / delta)"),
+    "EXP4, before exploration": (_mixture_before_exploration, "importance weights of experts after exploration"),
+    "questions, 3 % too many": (_asks_too_often, "questions of label-efficient Hedge, share epsilon"),
+    "drawn expert, weights^1.05": (_power_of_drawn_weights, "frequencies of drawn experts, the weights (E"),
+    "one key for all classifiers": (_one_key_for_all_classifiers, "classifiers of several classes"),
     "sum of the steps of all pairs": (_sum_of_pairs, "update of Algorithm 1, mean of two"),
     "one length for all pairs": (_one_length_for_all_pairs, "update of Algorithm 1, mean of two"),
     "pairs of a copy with itself": (_pairs_of_a_copy_with_itself, "gradient from all pairs of five noisy copies"),

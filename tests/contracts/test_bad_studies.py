@@ -271,7 +271,7 @@ def verification_calls():
     yield from count("max_samples", given("max_samples"))
     yield from count("width", given("width"), 2)
     yield from count("seed", given("seed"), 0)
-    yield from number("kurtosis", given("kurtosis"), 0.5)
+    yield from number("kurtosis", given("kurtosis"), 0.5, optional=True)
     yield from option("method", given("method"), "bernstien")
     for name, method in (("range", "bernstein"), ("support", "enumeration"), ("strata", "stratified")):
         yield row(lambda method=method: unbiased(method=method), ValueError, name)

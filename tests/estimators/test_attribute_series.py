@@ -168,7 +168,7 @@ def test_the_sampler_agrees_with_the_enumeration():
         n = estimator.derivative.law.sample(count_key)
         return estimator.gradient(w, y, n, seen, x[seen.subset], x[seen.weighted])
 
-    assert verify.unbiased(sample, mean, second_moment=second).verdict == "unbiased"
+    assert verify.unbiased(sample, mean, second_moment=second).verdict == "within tolerance"
     assert verify.unbiased(with_one_index, mean, kurtosis=100.0).verdict == "biased"
 
 

@@ -12,6 +12,7 @@ from scipy import integrate, special
 
 from jaxonline.estimators import CombinedFeatureMap, FiniteDistribution, GaussianFeatureMap, Geometric
 from jaxonline.estimators.feature_maps import copy_moments, prod
+from jaxonline.estimators.kernel_groups import kernel_groups
 from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Inhomogeneous, Linear, Matern, Product, Scaled, Sum
 from jaxonline.kernels.radial import GaussianMixture, RadialExponential, quadrature_error, truncate
 
@@ -99,6 +100,16 @@ def test_strata_are_exact(name, x64):
         if n1 == 0:
             weights = [norms[c] * (p1[0] * p2[c[1]]) ** 2 / 0.5 for c in strata]
             np.testing.assert_allclose(cut.second_moment(*copy_moments(X, COVARIANCE)), sum(weights), rtol=1e-11)
+
+
+@pytest.mark.parametrize("n_terms", [0, 1, 3, 200])
+def test_tails_of_a_product_are_sums_of_its_coefficients(n_terms):
+    """And infinite outside the disc of convergence, also if terms of the Gaussian underflow."""
+    (group,) = kernel_groups(Product([Binomial(0.5), Gaussian(1e3)]), np.asarray)
+    n = np.arange(n_terms, n_terms + 100)
+    terms = np.exp(group.log_table(n_terms + 100)[0, n_terms:] + special.xlogy(n, 0.5))
+    assert group.tail_bounds(n_terms, 0.5) == pytest.approx([terms.sum()], rel=1e-12)
+    assert group.tail_bounds(n_terms, 1.5) == [math.inf]
 
 
 def test_one_gaussian_kernel_is_the_gaussian_map(x64):

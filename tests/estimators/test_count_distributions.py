@@ -91,6 +91,23 @@ def test_uniform_numbers_are_fine_grained_near_zero():
     assert np.mean(small == np.round(small)) < 0.05
 
 
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [
+        ([0, 0, 0], 0.5 * 2.0**-69),
+        ([0, 0, 1 << 31], (0.5 + 0.5 * 2.0**-23) * 2.0**-46),
+        ([0, 3 << 30, 0], 0.75 * 2.0**-23),
+        ([1 << 31, 0, 0], 0.5),
+        ([2**32 - 1] * 3, 1.0),
+    ],
+)
+def test_fine_grained_numbers_have_the_bits_of_three_words(monkeypatch, words, number):
+    """Each word refines the one before by a factor of 2^-23; the middle of the last interval is returned."""
+    monkeypatch.setattr("jaxonline.random.words", lambda key, n, bits: np.array(words, np.uint32))
+    with jax.disable_jit():
+        assert float(fine_uniform(None, jnp.float32)) == pytest.approx(number, rel=2.0**-22, abs=0.0)
+
+
 def test_distributions_for_the_series_are_optimal():
     """They attain the bound of Cauchy-Schwarz and are better than 200 random distributions."""
     rng = np.random.default_rng(0)

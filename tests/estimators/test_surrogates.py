@@ -173,6 +173,12 @@ def test_covariance_is_a_leaf():
     np.testing.assert_allclose(full, row(Surrogate(Gaussian(2.0), MATRIX), a, x[None])[0], rtol=1e-5)
 
 
+def test_surrogate_of_a_constant_is_the_constant():
+    """A mixture with the rate 0 has no width, and allows any noise."""
+    constant = Surrogate(GaussianMixture([0.0], [2.0]), [100.0])
+    assert float(constant(jnp.ones(1, jnp.float32), jnp.zeros(1, jnp.float32))) == pytest.approx(2.0, rel=1e-6)
+
+
 def test_surrogate_keeps_the_precision(both_precisions):
     value = Surrogate(Gaussian(2.0), MATRIX)(jnp.asarray(A, both_precisions), jnp.asarray(X, both_precisions))
     assert value.dtype == both_precisions

@@ -103,17 +103,16 @@ def test_answers_that_have_not_arrived_change_nothing(delay, wrapper):
     assert differs[arrival:].any(), "the answer is used when it arrives"
 
 
-@pytest.mark.parametrize("name", RANDOM)
-def test_random_delays_have_their_distribution(name):
+@pytest.mark.parametrize("delay", [*RANDOM.values(), jo.delays.GeometricDelay(0.5, maximum=6)], ids=repr)
+def test_random_delays_have_their_distribution(delay):
     """Chi-square test with 20,000 draws: false alarm 1e-6."""
-    delay = RANDOM[name]
     keys = jax.random.split(jax.random.key(0), 20_000)
     counts = np.bincount(jax.vmap(lambda key: delay.sample(key, jnp.int32(1)))(keys), minlength=7)
-    if name == "uniform":
-        p = np.full(7, 1 / 7)
-    else:
-        p = (1 / 3) * (2 / 3) ** np.arange(7)
-        p[-1] = (2 / 3) ** 6
+    p = np.full(7, 1 / 7)
+    if isinstance(delay, jo.delays.GeometricDelay):
+        rest = delay.mean / (1 + delay.mean)
+        p = (1 - rest) * rest ** np.arange(7)
+        p[-1] = rest**6
     assert len(counts) == 7
     statistic = ((counts - 20_000 * p) ** 2 / (20_000 * p)).sum()
     assert statistic < 38.3  # 1 - 1e-6 quantile, 6 degrees of freedom

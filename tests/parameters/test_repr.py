@@ -189,7 +189,7 @@ def test_a_verification_prints_as_two_lines_and_as_an_html_table():
     assert repr(verification) == str(verification)
     assert len(repr(verification).splitlines()) == 2
     page = Tags(verification._repr_html_())
-    assert {"unbiased", "enumeration"} <= set(page.words)
+    assert {"within tolerance", "enumeration"} <= set(page.words)
 
 
 def test_a_comparison_prints_as_one_line_and_its_outcome_as_a_table():

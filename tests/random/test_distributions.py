@@ -36,7 +36,15 @@ CALLS = {
     "t": [(5.0,), (P + 2,), (3.0, (3, 4))],
     "uniform": [(), ((3,),), ((), jnp.float32, -1.0, 2.0)],
 }
-OWN = {"entry", "fast_beta", "fast_normal", "inlined", "stack_draws", "words"}  # with numbers, or names, of their own
+OWN = {
+    "entry",
+    "fast_beta",
+    "fast_normal",
+    "inlined",
+    "stack_draws",
+    "weighted_index",
+    "words",
+}  # with numbers, or names, of their own
 
 
 def test_every_public_function_has_a_comparison_with_jax():
@@ -118,6 +126,8 @@ def test_random_functions_reject_bad_arguments():
         random.bernoulli(key, P, (3,))
     with pytest.raises(ValueError, match="b: must be a vector"):
         random.fast_beta(key, P, P[:2])
+    with pytest.raises(ValueError, match="weights: must be a vector"):
+        random.weighted_index(key, EYE)
 
 
 def test_fold_in_after_a_value_is_the_same_key():

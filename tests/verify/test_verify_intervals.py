@@ -98,6 +98,9 @@ def test_decide_returns_the_verdict_of_intervals():
     assert target_unit(np.array([1.0, -2.0]), root_mean_square=3.0) == (2.0, "the target's largest coordinate")
     assert worst_coordinate(np.array([0.2, -0.1]), half_width=np.array([0.1, 0.01])) == 1
     assert decide(np.array([0.2]), half_width=np.array([0.1]), tolerance=0.5) == ("biased", None)
-    assert decide(np.array([0.2]), half_width=np.array([0.1]), tolerance=0.5, cap_bias=0.15) == ("unbiased", None)
+    assert decide(np.array([0.2]), half_width=np.array([0.1]), tolerance=0.5, cap_bias=0.15) == (
+        "within tolerance",
+        None,
+    )
     verdict, reason = decide(np.array([0.2]), half_width=np.array([0.3]), tolerance=0.25)
     assert (verdict, reason) == ("undecided", "the interval reaches 2 times the bias it must exclude")

@@ -32,7 +32,7 @@ def test_only_a_respected_bound_has_an_assumption():
     assert verify.second_moment(heavy, 5.0, samples=200_000, mesh=ONE).verdict == "violated"
     result = verify.second_moment(heavy, 50.0, samples=200_000, mesh=ONE)
     assert result.verdict == "undecided"
-    assert "exceeds the assumed" in result.notes[0]
+    assert "exceeds 1000" in result.notes[0]
 
 
 def test_exact_values_decide_unless_samples_contradict_them():
@@ -86,5 +86,5 @@ def test_queries_checks_the_mean_number():
         each = jax.random.geometric(key_m, 1 - 1 / p, (24,), jnp.int32) - 1
         return jnp.sum(jnp.where(jnp.arange(24) <= n, each, 0))
 
-    assert verify.queries(copies, p / (p - 1) ** 2, kurtosis=50.0, mesh=ONE).verdict == "unbiased"
+    assert verify.queries(copies, p / (p - 1) ** 2, kurtosis=50.0, mesh=ONE).verdict == "within tolerance"
     assert verify.queries(copies, 1 / (p - 1) ** 2, kurtosis=50.0, mesh=ONE).verdict == "biased"

@@ -16,12 +16,6 @@ def mix_uniform(p: Float[Array, "K"], gamma: ArrayLike, mask: Bool[Array, "K"] |
     return weighted + share
 
 
-def draw_arm(key: Key[Array, ""], p: Float[Array, "K"], mask: Bool[Array, "K"] | None = None) -> Draw:
-    """Draw an arm from p by inversion of one uniform number; an arm of probability 0 is never drawn.
-
-    With a mask, the most likely arm is drawn if rounding in the sums of p selects an arm that is not available.
-    """
-    cumulative = jnp.cumsum(p)
-    level = random.uniform(key, (), p.dtype) * cumulative[-1]
-    arm = jnp.sum(cumulative[:-1] <= level, dtype=jnp.int32)
-    return Draw(arm if mask is None else jnp.where(mask[arm], arm, jnp.argmax(p).astype(jnp.int32)), p)
+def draw_arm(key: Key[Array, ""], p: Float[Array, "K"]) -> Draw:
+    """Draw an arm from p, also an unlikely arm with its probability; an arm of probability 0 is never drawn."""
+    return Draw(random.weighted_index(key, p), p)

@@ -58,7 +58,7 @@ class EXP3(CombinerLearner):
     def predict(self, key: Key[Array, ""], state: PyTree, x: Any) -> Draw:
         """Draw an arm from (1 - gamma) weights + gamma / K."""
         mask = mask_of(x)
-        return draw_arm(key, mix_uniform(self.weights(state, mask), self.exploration, mask), mask)
+        return draw_arm(key, mix_uniform(self.weights(state, mask), self.exploration, mask))
 
     def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple]:
         """Pass to the combiner the estimated losses and their mean under p, which is the loss of the drawn arm."""

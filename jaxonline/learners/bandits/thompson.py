@@ -51,7 +51,7 @@ class BernoulliThompson(TallyPolicy):
     def update(self, key: Key[Array, ""], state: Tally, oracle: Any) -> tuple[Tally, tuple]:
         """Add the pull to the tally, with a random loss of 0 or 1 whose mean is the loss."""
         loss = oracle.loss()
-        toss = random.uniform(key, (), loss.dtype) < loss
+        toss = random.bernoulli(key, loss)
         return state.add(oracle.move, toss.astype(loss.dtype)), ()
 
 

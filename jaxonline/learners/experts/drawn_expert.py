@@ -52,7 +52,7 @@ class DrawnExpert(CombinerLearner):
         """Draw an expert from the weights."""
         del x
         weights = self.weights(state)
-        return Draw(arm_unless_nan(random.categorical(key, jnp.log(weights)), weights), weights)
+        return Draw(arm_unless_nan(random.weighted_index(key, weights), weights), weights)
 
     def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple]:
         """Pass to the combiner all losses, and the expected loss of the draw as the loss of the move."""

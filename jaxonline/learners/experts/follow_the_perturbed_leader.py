@@ -6,7 +6,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from jaxonline import random
 from jaxonline.learners.experts.drawn_expert import arm_unless_nan
 from jaxonline.learners.experts.label_range import nan_outside_unit
 from jaxonline.learners.experts.vectors import SumsLearner
@@ -14,8 +13,9 @@ from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import CountFrom2, Positive, Rounds
 from jaxonline.parameters.validation import validate_arguments
+from jaxonline.random.word_pairs import WordPairs, word_pairs
 
-PERTURBATIONS = {"exponential": random.exponential, "gumbel": random.gumbel}
+PERTURBATIONS = {"exponential": WordPairs.exponential, "gumbel": WordPairs.gumbel}
 
 
 @cites("kalai2005efficient", "hutter2005adaptive", "hannan1957approximation")
@@ -55,7 +55,7 @@ class FollowThePerturbedLeader(SumsLearner):
     def predict(self, key: Key[Array, ""], state: Float[Array, "K"], x: Any) -> Int[Array, ""]:
         """Return the expert that minimises L_k - Z_k / eta for a new draw of Z."""
         del x
-        z = PERTURBATIONS[self.perturbation](key, state.shape, state.dtype)
+        z = PERTURBATIONS[self.perturbation](word_pairs(key, state.shape, state.dtype), state.dtype)
         # differences to the smallest loss keep long runs exact
         excess = jnp.asarray(self.eta, state.dtype) * (state - jnp.min(state))
         return arm_unless_nan(jnp.argmin(excess - z), state)

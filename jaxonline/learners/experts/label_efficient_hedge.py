@@ -69,6 +69,6 @@ class LabelEfficientHedge(CombinerLearner):
         """Ask at random; pass losses / epsilon, or zeros, to the combiner."""
         weights = self.weights(state)
         epsilon = jnp.asarray(self.epsilon, weights.dtype)
-        asked = random.uniform(key, (), weights.dtype) < epsilon
+        asked = random.bernoulli(key, epsilon)
         estimates = jnp.where(asked, nan_outside_unit(oracle.outcome(asked)) / epsilon, 0.0)
         return self.combiner.update(state, estimates, jnp.vdot(weights, estimates)), LabelEfficientInfo(asked)

@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from jaxonline import random
 from jaxonline.estimators.dictionary import AnyDictionary
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
@@ -16,6 +15,8 @@ from jaxonline.learners.kernels.raker import descend_each_kernel
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count, NonNegative, NonNegativeInt, PositiveProbability
+from jaxonline.random.exact_indices import index_at
+from jaxonline.random.word_pairs import WordPairs, word_pairs
 
 
 class Graph(NamedTuple):
@@ -77,11 +78,11 @@ class OMKLGF(LearnerDefaults):
         """Return theta = 0, equal weights, and the graph and node of round 1."""
         z = jax.eval_shape(self.dictionary, specs.instance)
         log_weights = jnp.zeros(z.shape[0], z.dtype)
-        u, first = self._uniform(key, z.dtype), jnp.int32(1)
+        u, first = self._draw_words(key, z.dtype), jnp.int32(1)
         graph = self._draw_graph(u, log_weights, first)
         node_law = self._node_probabilities(log_weights, graph, first)
         theta = jnp.zeros(z.shape, z.dtype)
-        return OMKLGFState(theta, log_weights, jnp.int32(0), graph, _invert(u[-1], node_law), node_law)
+        return OMKLGFState(theta, log_weights, jnp.int32(0), graph, _invert_last(u, node_law), node_law)
 
     def predict(self, key: Key[Array, ""] | None, state: OMKLGFState, x: Float[Array, "d"]) -> Float[Array, ""]:
         """Predict the weighted mean of the kernels that are joined to the node."""
@@ -99,11 +100,11 @@ class OMKLGF(LearnerDefaults):
         theta, losses = descend_each_kernel(state.theta, z, oracle.y, steps, self.penalty)
         log_weights = state.log_weights - steps * losses
 
-        u = self._uniform(key, dtype)
+        u = self._draw_words(key, dtype)
         redraw = (t + 1).astype(dtype) <= jnp.asarray(self.redraw_rounds, dtype)
         graph = jax.lax.cond(redraw, lambda: self._draw_graph(u, log_weights, t + 1), lambda: state.graph)
         node_law = self._node_probabilities(log_weights, graph, t + 1)
-        return OMKLGFState(theta, log_weights, t, graph, _invert(u[-1], node_law), node_law), ()
+        return OMKLGFState(theta, log_weights, t, graph, _invert_last(u, node_law), node_law), ()
 
     def weights(self, state: OMKLGFState) -> Float[Array, "N"]:
         """Return the weights of the kernels."""
@@ -115,16 +116,16 @@ class OMKLGF(LearnerDefaults):
     def _explore(self, t: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
         return jnp.minimum(self.exploration(t, dtype), 1.0)
 
-    def _uniform(self, key: Key[Array, ""], dtype: Any) -> Float[Array, "n"]:
+    def _draw_words(self, key: Key[Array, ""], dtype: Any) -> WordPairs:
         """Return a uniform number for each draw of a kernel, and a last number for the node."""
-        return random.uniform(key, (self.n_nodes * self.n_draws + 1,), dtype)
+        return word_pairs(key, (self.n_nodes * self.n_draws + 1,), dtype)
 
-    def _draw_graph(self, u: Float[Array, "n"], log_weights: Float[Array, "N"], t: Int[Array, ""]) -> Graph:
+    def _draw_graph(self, u: WordPairs, log_weights: Float[Array, "N"], t: Int[Array, ""]) -> Graph:
         """For each node j, draw M kernels from p_kj = (1 - eta_e^j) w_k / sum w + eta_e^j / N."""
         n = len(log_weights)
         powers = self._explore(t, log_weights.dtype) ** jnp.arange(1, self.n_nodes + 1, dtype=log_weights.dtype)
         p = (1.0 - powers)[:, None] * softmax_weights(log_weights)[None] + powers[:, None] / n
-        drawn = jax.vmap(jax.vmap(_invert, (0, None)))(u[:-1].reshape(self.n_nodes, self.n_draws), p)
+        drawn = jax.vmap(index_at)(WordPairs(*(words[:-1].reshape(self.n_nodes, self.n_draws) for words in u)), p)
         if self.sampler == "published":
             drawn = jnp.minimum(drawn + 1, n - 1)
         edges = jnp.any(drawn[..., None] == jnp.arange(n, dtype=jnp.int32)[None, None], axis=1)
@@ -137,6 +138,6 @@ class OMKLGF(LearnerDefaults):
         return (1.0 - explore) * softmax_weights(u) + explore / self.n_nodes
 
 
-def _invert(u: Float[Array, ""], probabilities: Float[Array, "n"]) -> Int[Array, ""]:
-    """Return the index that a uniform number draws from a distribution."""
-    return jnp.sum(u >= jnp.cumsum(probabilities)[:-1], dtype=jnp.int32)
+def _invert_last(u: WordPairs, probabilities: Float[Array, "n"]) -> Int[Array, ""]:
+    """Return the index that the last uniform number draws from a distribution."""
+    return index_at(WordPairs(u.high[-1], u.low[-1]), probabilities)

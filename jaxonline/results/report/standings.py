@@ -14,7 +14,9 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.warning_classes import SkewedRunsWarning
 from jaxonline.results.quantities import label_of
+from jaxonline.results.report.across_games import AcrossGames, Limit
 from jaxonline.results.report.columns import Measured, Number, Row, Text
+from jaxonline.results.report.critical_differences import CriticalDifferences
 from jaxonline.results.report.formats import shorten, terminal_width, to_one_line
 from jaxonline.results.report.page import html_page
 from jaxonline.results.report.standings_figure import GAP, RankCell, plot_ranks
@@ -144,6 +146,19 @@ class Standings:
         played = np.isfinite(self.ranks)
         total = np.where(played, self.ranks, 0.0).sum(axis=1)
         return np.where(played.any(axis=1), total / np.maximum(played.sum(axis=1), 1), np.nan)
+
+    def across_games(self, reference: Limit, best: Limit | None = None) -> AcrossGames:
+        """Return statistics over the runs of all games that every learner plays; `AcrossGames` has the arguments."""
+        games, learners = self._common_games, self.learners
+        losses = {
+            game: self._values(game)[list(map(result.learners.index, learners))] for game, result in games.items()
+        }
+        return AcrossGames(learners, losses, reference, best, self.level, self._what)
+
+    def critical_differences(self) -> CriticalDifferences:
+        """Return tests of the mean ranks over all games that every learner plays."""
+        played = [game in self._common_games for game in self.games]
+        return CriticalDifferences(self.learners, self.ranks[:, played], self.level)
 
     @cached_property
     def p_values(self) -> dict[str, np.ndarray]:
@@ -275,13 +290,19 @@ class Standings:
         """Return the table as a LaTeX tabular (package booktabs)."""
         return self.table.latex()
 
-    def html(self, title: str = "") -> str:
-        """Return a self-contained HTML page: the table, the figure, the means, and each game with its curves."""
-        figures = {"ranks": self.plot()._repr_png_()}
+    def html(self, title: str = "", *, reference: Limit | None = None) -> str:
+        """Return a self-contained HTML page: the table, the figure, the means, and each game with its curves.
+
+        If `reference` is given, the page also has the results of `across_games(reference)`.
+        """
+        figures, tables = {"ranks": self.plot()._repr_png_()}, [self.table, self.means]
+        if reference is not None:
+            across = self.across_games(reference)
+            tables += [across.table, across.improvements()]
+            figures["profiles"] = across.plot_profiles()._repr_png_()
         return html_page(
-            title or self.title, sentences=self.remarks, results=self.results, tables=[self.table, self.means],
-            figures=figures,
-        )  # fmt: skip
+            title or self.title, sentences=self.remarks, results=self.results, tables=tables, figures=figures
+        )
 
     def plot(self, path: str | Path | None = None, *, title: str | None = None, style: str = "screen") -> Any:
         """Plot a grid of learners and games: rank and letters in each cell (darker is better), and the mean ranks.
@@ -353,6 +374,14 @@ class Standings:
 
     def _quantity(self, game: str) -> str:
         return default_quantity(self.results[game], self.quantity)
+
+    @property
+    def _common_games(self) -> dict[str, Result]:
+        """The games that every learner plays."""
+        games = {game: result for game, result in self.results.items() if set(result.learners) == set(self.learners)}
+        if not games:
+            raise ArgumentError("results", "must have a game that every learner plays (got none)")
+        return games
 
     def _values(self, game: str) -> np.ndarray:
         """Return the compared quantity of all learners and runs after the last round [L, R]."""

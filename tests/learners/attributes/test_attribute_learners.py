@@ -4,6 +4,7 @@ The statistical tests have fixed seeds. Each states its power and its rate of fa
 """
 
 import itertools
+import math
 
 import jax
 import jax.numpy as jnp
@@ -36,6 +37,13 @@ def rows(seed=0, n=T, d=D):
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The Baseline
+
+
+def test_the_baseline_starts_without_moments():
+    """The weight of the moments of round t is 1 / t."""
+    state = Baseline(K, 0.8).init(None, jo.game.Specs.of_vectors(3, jnp.float32))
+    assert state.t == 0
+    assert not np.any(state.A)
 
 
 @pytest.mark.long
@@ -82,6 +90,19 @@ def test_minimise_on_l1_ball_with_a_zero_matrix(x64):
     zero = jnp.zeros((2, 2))
     assert minimise_on_l1_ball(zero, jnp.zeros(2), jnp.asarray(1.0), jnp.zeros(2), 5).tolist() == [0.0, 0.0]
     assert minimise_on_l1_ball(zero, jnp.array([0.1, 0.3]), jnp.asarray(0.5), jnp.zeros(2), 40).tolist() == [0.0, 0.5]
+
+
+@pytest.mark.long
+def test_minimise_on_l1_ball_has_the_momentum_of_beck_and_teboulle(x64):
+    """Five steps inside the ball, where the value decreases in each, equal a NumPy loop."""
+    A, b = np.diag([1.0, 0.01]), np.array([0.5, 0.02])
+    w, z, momentum = np.zeros(2), np.zeros(2), 1.0
+    for _ in range(5):
+        before, w = w, z - (A @ z - b)  # step 1/2, gradient 2 (A z - b)
+        earlier, momentum = momentum, (1 + math.sqrt(1 + 4 * momentum**2)) / 2
+        z = w + (earlier - 1) / momentum * (w - before)
+    found = minimise_on_l1_ball(jnp.asarray(A), jnp.asarray(b), jnp.asarray(10.0), jnp.zeros(2), 5)
+    np.testing.assert_allclose(found, w, rtol=1e-12)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -267,7 +267,7 @@ def test_one_point_gradients_are_unbiased_for_the_smoothed_loss(x64):
     assert min(estimates) < 0 < max(estimates)
     assert np.isclose(drawn[:, None], estimates, rtol=1e-12).any(axis=1).all(), "there are two"
     slope = (np.exp(0.8) + 0.4 - np.exp(-0.4) - 0.2) / (2 * delta)
-    assert verify.unbiased(None, slope, support=[(0.5, each) for each in estimates]).verdict == "unbiased"
+    assert verify.unbiased(None, slope, support=[(0.5, each) for each in estimates]).verdict == "within tolerance"
     assert abs(slope - (2 * np.exp(0.2) + 1)) > 0.05, "the slope of the loss itself is different"
 
 
@@ -283,7 +283,7 @@ def test_one_point_gradients_are_unbiased_in_three_dimensions(x64, factor):
     result = verify.unbiased(
         lambda key: factor * estimate(key), np.asarray(2 * (w - target)), range=(-most, most), detect=0.25
     )
-    assert result.verdict == ("unbiased" if factor == 1.0 else "biased")
+    assert result.verdict == ("within tolerance" if factor == 1.0 else "biased")
 
 
 def test_gradient_bandit_equals_its_numpy_loop(x64):

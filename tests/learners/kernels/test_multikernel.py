@@ -21,7 +21,7 @@ from jaxonline.kernels import Gaussian, Laplacian, Scaled
 from jaxonline.learners.experts.ewa import EWA
 from jaxonline.learners.experts.truncated import Truncated
 from jaxonline.learners.kernels.multikernel import MultiKernel
-from jaxonline.learners.kernels.omkl_gf import OMKLGF
+from jaxonline.learners.kernels.omkl_gf import OMKLGF, Graph
 from jaxonline.learners.kernels.raker import Raker
 from jaxonline.learners.linear.vaw import VAW
 
@@ -110,6 +110,14 @@ def test_omkl_gf_equals_its_numpy_loop(x64):
         np.testing.assert_allclose(np.exp(state.log_weights), w, rtol=0, atol=1e-13)
     assert all(np.array_equal(graph, graphs[11]) for graph in graphs[11:])
     assert not all(np.array_equal(graph, graphs[0]) for graph in graphs[:12])
+
+
+def test_a_node_has_the_weight_of_its_kernels_and_explores():
+    """p_c,j = (1 - eta_e) u_j / sum u + eta_e / J by hand, for three kernels and eta_e = 0.1 / sqrt(4)."""
+    edges, w = jnp.array([[True, False], [True, True], [False, True]]), jnp.array([0.5, 0.3, 0.2], jnp.float32)
+    learner = OMKLGF(Dictionary(np.ones((3, 1, 1))))
+    law = jax.jit(learner._node_probabilities)(jnp.log(w), Graph(edges, edges), jnp.int32(4))
+    np.testing.assert_allclose(law, 0.95 * np.array([0.8, 0.5]) / 1.3 + 0.05 / 2, rtol=1e-6)
 
 
 @pytest.mark.long

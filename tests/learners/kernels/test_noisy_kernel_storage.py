@@ -15,7 +15,8 @@ from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeat
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.kernels import ExponentialKernel, Gaussian
 from jaxonline.learners import NoisyKernel, Storage
-from jaxonline.losses import Squared
+from jaxonline.learners.kernels.capacity import _chunk_distribution, _update_probability
+from jaxonline.losses import Exponential, SmoothedAbsolute, Squared
 
 pytestmark = pytest.mark.fast_compile
 T, D = 60, 2
@@ -119,6 +120,23 @@ def test_the_error_states_a_sufficient_horizon():
     with pytest.raises(ValueError, match="n_rounds at most 8,827"):
         Storage.for_horizon(feature_map, length, D, 10**6)
     assert Storage.for_horizon(feature_map, length, D, 8_800).overflow_probability(feature_map, length, 8_800) < 2e-6
+
+
+@pytest.mark.parametrize(("loss", "probability"), [(SmoothedAbsolute(1.0), 1 / 3), (Squared(), 1 / 4)])
+def test_a_pair_changes_the_hypothesis_if_the_coefficient_of_n_is_not_zero(loss, probability):
+    """P(N = n) = 2^-(n + 1). The smoothed absolute loss has odd n only, and the squared loss n = 1."""
+    length = GradientLength.for_loss(loss, Geometric(2.0), 0.5)
+    assert _update_probability(length) == pytest.approx(probability, rel=1e-9)
+
+
+def test_the_distribution_of_chunks_has_its_mean_if_a_pair_stores_many():
+    """Ten chunks a pair, 20,000 pairs: the sum has more values than pairs, and must not wrap around."""
+    feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(1.05))
+    length = GradientLength.for_loss(Exponential(), Geometric(2.0), 0.5)
+    total = _chunk_distribution(feature_map, length, 1, 300, 20_000)
+    n = np.arange(512)
+    chunks = np.where(n > 1, -(-n // 2), 0) @ (0.05 / 1.05 * 1.05 ** -n.astype(float))
+    assert total @ np.arange(len(total)) == pytest.approx(20_000 * _update_probability(length) * chunks, rel=1e-6)
 
 
 def test_overflow_probability_includes_levels_beyond_the_table():

@@ -46,6 +46,7 @@ class TextbookBandits(Suite):
     """
 
     title: ClassVar[str] = "Eight bandit algorithms on the arms of textbooks, ranked."
+    reference: ClassVar[str] = "UCB1"
     rounds: int = Field(10_000, ge=2, le=100_000_000, description="The horizon of every game.")
     games: Names = Field((), description="Games, named as in the table; by default all.")
 

@@ -1,0 +1,310 @@
+"""Results across games: statistics of normalised losses, as in Agarwal et al. (2021)."""
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from jaxtyping import ArrayLike, Float
+
+from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
+from jaxonline.results.report.across_games_figure import plot_profiles
+from jaxonline.results.report.columns import Interval, Measured, Text
+from jaxonline.results.report.tables import Table
+from jaxonline.results.statistics.across_games import (
+    AGGREGATES,
+    Counts,
+    NormalisedRuns,
+    percentile_estimate,
+    resample_runs,
+)
+from jaxonline.results.statistics.intervals import Estimate
+
+if TYPE_CHECKING:
+    from jaxonline.results.report.figure import ResultFigure
+
+Limit = str | Mapping[str, float]
+MIN_STANDARD_ERRORS = 4.0  # between the losses that become 0 and 1
+N_PROFILE_POINTS = 100
+
+
+class Profiles(NamedTuple):
+    """Performance profiles: for each learner, the share of runs [L, T] with a normalised loss of at most `at` [T]."""
+
+    at: np.ndarray
+    shares: Estimate
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AcrossGames:
+    """Statistics of the losses of L learners over the runs of G games, with stratified bootstrap intervals.
+
+    Losses of different games have different scales, so they are normalised by (loss - best) / (reference - best). The
+    caller chooses both limits. A regret divided by the regret of a learner has `reference="name of the learner"`, and
+    the default `best=None`, which means 0. A run that failed or ran out of storage counts as an infinite loss.
+
+    The intervals hold for these games, not for other games: runs are resampled, games are not. A resample draws the
+    same runs for all learners, since learners face the same noise in a run, and it computes the mean of a learner that
+    is a limit anew. Percentile intervals are approximate for few runs (docs/many-games.md has their coverage). Each
+    interval has the level `level` alone.
+
+    Args:
+        learners: names of the learners.
+        losses: by game, the regret or loss of each learner and run [L, R]; NaN in failed runs.
+        reference: loss that becomes 1: the mean of the learner with this name, or a number for each game.
+        best: loss that becomes 0, of the same kind; by default the number 0.
+        level: level of intervals and bands.
+        quantity: name of the loss, for titles.
+
+    Raises:
+        TypeError: a limit is neither a name nor a dictionary.
+        ValueError: fewer than two runs, an unknown learner or game, a learner with failed runs as a limit, or a
+            `reference` that is not clearly above `best` in a game (in each run, or by 4 standard errors in the mean).
+
+    References:
+        Agarwal, Schwarzer, Castro, Courville and Bellemare (2021), "Deep reinforcement learning at the edge of the
+        statistical precipice". Their library rliable uses scores, of which larger ones are better, that are normalised
+        before; it resamples the runs of each learner separately.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> noise = np.random.default_rng(0).normal(size=(2, 30))
+        >>> losses = {"easy": np.array([[20.0], [10.0]]) + noise, "hard": np.array([[300.0], [240.0]]) + noise}
+        >>> across = jo.results.AcrossGames(("a", "b"), losses, reference="a")
+        >>> across.aggregates["interquartile mean"].mean.round(2).tolist()
+        [1.0, 0.68]
+        >>> across.probability_of_improvement("b", "a").mean.item()
+        1.0
+    """
+
+    learners: tuple[str, ...]
+    losses: Mapping[str, Float[ArrayLike, "L R"]]
+    reference: Limit
+    best: Limit | None = None
+    level: float = 0.95
+    quantity: str = "loss"
+
+    def __post_init__(self):
+        check.number("level", self.level, gt=0.0, lt=1.0)
+        check.instance("losses", self.losses, Mapping, "a dictionary of losses by game")
+        if not self.losses:
+            raise ArgumentError("losses", "must have at least one entry (got none)")
+        for game, array in self.losses.items():
+            shape = np.shape(array)
+            if len(shape) != 2 or shape[0] != len(self.learners) or shape[1] < 2:
+                raise ArgumentError(
+                    f"losses[{game!r}]", f"must have {len(self.learners)} learners and at least two runs (got {shape})"
+                )
+        self._check_limits()
+
+    @property
+    def games(self) -> tuple[str, ...]:
+        """Names [G]."""
+        return tuple(self.losses)
+
+    @cached_property
+    def aggregates(self) -> dict[str, Estimate]:
+        """By name, statistics of the normalised losses of each learner [L]; smaller is better.
+
+        The interquartile mean is the mean of the middle half of all runs, where games with different numbers of runs
+        have the same weight. The mean and the median are those of the means of the games. The optimality gap is the
+        mean of max(normalised loss - 1, 0).
+        """
+        estimate = self._estimate(self._runs.aggregates)
+        return {name: Estimate(*(field[k] for field in estimate)) for k, name in enumerate(AGGREGATES)}
+
+    @cached_property
+    def table(self) -> Table:
+        """The table of the statistics of all learners, sorted by interquartile mean."""
+        rows = [
+            {"learner": name}
+            | {
+                f"{key}{end}": float(field[i])
+                for key, estimate in self.aggregates.items()
+                for end, field in (("", estimate.mean), ("_low", estimate.low), ("_high", estimate.high))
+            }
+            for i, name in enumerate(self.learners)
+        ]
+        columns = [Measured(key, "\n".join(key.split())) for key in AGGREGATES]
+        caption = (
+            f"{self.normalisation} Smaller is better. {100 * self.level:.6g} % stratified bootstrap intervals, for "
+            "these games and each alone."
+        )
+        title = f"Across {self._count('game', len(self.games))}: normalised {self.quantity}"
+        return Table(
+            title, sorted(rows, key=lambda row: row[AGGREGATES[0]]), (Text("learner"), *columns), caption=caption
+        )
+
+    @property
+    def normalisation(self) -> str:
+        """A sentence that says which losses are 0 and 1."""
+        if self.best is None:
+            return f"In each game, divided by {_describe(self.reference)}."
+        return f"In each game, 0 is {_describe(self.best)} and 1 is {_describe(self.reference)}."
+
+    def probability_of_improvement(self, first: str, second: str, *, paired: bool = False) -> Estimate:
+        """Return the probability that `first` has a smaller loss than `second` in a run, averaged over games.
+
+        Equal losses count half. This number needs no normalisation.
+
+        Args:
+            first: name of a learner.
+            second: name of another learner.
+            paired: whether to compare losses in the same run, so with the same instances and noise. By default, all
+                pairs of runs are compared, as in Agarwal et al. (2021). If learners share noise, the R pairs of equal
+                runs among R² pairs bias the default by at most 1 / R.
+
+        Example:
+            >>> across = AcrossGames(("a", "b"), {"game": np.array([[1.0, 3.0], [2.0, 4.0]])}, {"game": 2.0})
+            >>> [across.probability_of_improvement("a", "b", paired=paired).mean.item() for paired in (True, False)]
+            [1.0, 0.75]
+        """
+        i, j = (self.learners.index(check.choice("learners", name, self.learners)) for name in (first, second))
+        check.flag("paired", paired)
+        estimate = self._estimate(lambda counts: self._runs.improvement(counts, i, j, paired))
+        rare = self._unseen_share(1 if paired else 2)  # percentiles of equal resamples have no width
+        low = np.where(estimate.mean == 1.0, np.minimum(estimate.low, 1.0 - rare), estimate.low)
+        high = np.where(estimate.mean == 0.0, np.maximum(estimate.high, rare), estimate.high)
+        return estimate._replace(low=low, high=high)
+
+    def improvements(self, against: str | None = None, *, paired: bool = False) -> Table:
+        """Return the table of `probability_of_improvement` for all pairs, or for all learners against one."""
+        if against is None:
+            order = [row["learner"] for row in self.table.rows]
+            pairs = list(itertools.combinations(order, 2))
+        else:
+            check.choice("against", against, self.learners)
+            pairs = [(name, against) for name in self.learners if name != against]
+        rows = []
+        for first, second in pairs:
+            chance = self.probability_of_improvement(first, second, paired=paired)
+            ends = {"probability": float(chance.mean), "low": float(chance.low), "high": float(chance.high)}
+            rows.append({"first": first, "second": second} | ends)
+        columns = (Text("first"), Text("second"), Interval("probability", form="{:.2f}", brackets=True))
+        runs = "in the same run" if paired else "in independent runs"
+        caption = (
+            f"Average over games of P(smaller {self.quantity}) + P(equal) / 2 {runs}. {100 * self.level:.6g} % "
+            "stratified bootstrap intervals, for these games and each alone."
+        )
+        return Table("Probability that the first learner is better than the second", rows, columns, caption=caption)
+
+    def profiles(self, at: Float[ArrayLike, "T"] | None = None, *, simultaneous: bool = True) -> Profiles:
+        """Return performance profiles: the shares of runs with a normalised loss of at most `at`.
+
+        Each game has the same weight.
+
+        Args:
+            at: normalised losses; by default 100 numbers that contain nearly all runs.
+            simultaneous: whether the band of a learner contains its whole profile with probability `level`. Its
+                half-width is a multiple of the standard error, or of a minimum where nearly all resamples agree.
+                Otherwise the percentile interval at each number has this level.
+
+        Example:
+            >>> losses = {"game": np.array([[1.0, 3.0], [2.0, 4.0]])}
+            >>> across = AcrossGames(("a", "b"), losses, reference={"game": 2.0})
+            >>> across.profiles([0.5, 1.0, 1.5]).shares.mean.tolist()
+            [[0.5, 0.5, 1.0], [0.0, 0.5, 0.5]]
+        """
+        points = self._default_points() if at is None else check.finite_array("at", at, ndim=1).astype(float)
+        sample, resamples = resample_runs(lambda counts: self._runs.profiles(counts, points), self._n_runs)
+        shares = percentile_estimate(sample, resamples, self.level, sum(self._n_runs))
+        if simultaneous:
+            spread = np.maximum(shares.standard_error, self._unseen_share() / 2)
+            largest = np.max(np.abs(resamples - sample) / spread, axis=2)
+            half = spread * np.quantile(largest, self.level, axis=0)[:, None]
+            shares = shares._replace(low=np.maximum(sample - half, 0.0), high=np.minimum(sample + half, 1.0))
+        return Profiles(points, shares)
+
+    def plot_profiles(
+        self, path: str | Path | None = None, *, title: str | None = None, style: str = "screen"
+    ) -> "ResultFigure":
+        """Plot the performance profiles with simultaneous bands; a curve that is higher is better.
+
+        Args:
+            path: where to write the figure (the ending sets the format), or None.
+            title: title of the figure; by default the number of games and runs, or none in the style "paper".
+            style: "screen" or "paper".
+        """
+        runs = sorted(set(self._n_runs))
+        played = f"{runs[0]:,}" if len(runs) == 1 else f"{runs[0]:,} to {runs[-1]:,}"
+        words = f"{self._count('game', len(self.games))}, {played} runs of each, {100 * self.level:.6g} % bands"
+        heading = title or ("" if style == "paper" else words)
+        limits = f"0 is {_describe(self.best)} and 1 is {_describe(self.reference)}"
+        label = f"{self.quantity}, " + (f"divided by {_describe(self.reference)}" if self.best is None else limits)
+        return plot_profiles(self.learners, self.profiles(), path, label=label, heading=heading, style=style)
+
+    def __repr__(self) -> str:
+        return repr(self.table)
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
+    @cached_property
+    def _runs(self) -> NormalisedRuns:
+        losses = [np.asarray(array, float) for array in self.losses.values()]
+        best, reference = (self._limit(limit) for limit in (self.best, self.reference))
+        return NormalisedRuns([np.where(np.isnan(array), np.inf, array) for array in losses], best, reference)
+
+    @property
+    def _n_runs(self) -> list[int]:
+        return [np.shape(array)[1] for array in self.losses.values()]
+
+    def _estimate(self, statistic: Any) -> Estimate:
+        return percentile_estimate(*resample_runs(statistic, self._n_runs), self.level, sum(self._n_runs))
+
+    def _unseen_share(self, runs_of_event: int = 1) -> float:
+        """Return the largest share of an event that no run shows, averaged over games (with half of 1 - level)."""
+        independent = min(self._n_runs) // runs_of_event
+        return min(np.log(2.0 / (1.0 - self.level)) / (independent * len(self.games)), 1.0)
+
+    def _default_points(self) -> np.ndarray:
+        """Return points from the 1 % quantile to the 99 % quantile of all normalised losses, or logarithmic points."""
+        counts: Counts = [np.ones((1, n)) for n in self._n_runs]
+        scales = [self._runs.scale(game, count) for game, count in enumerate(counts)]
+        normalised = [(x - best) / width for x, (best, width) in zip(self._runs.losses, scales, strict=True)]
+        pooled = np.concatenate([array.ravel() for array in normalised])
+        low, high = np.quantile(pooled[np.isfinite(pooled)], (0.01, 0.99))
+        space = np.geomspace if low > 0 and high > 10 * low else np.linspace
+        return space(low, high, N_PROFILE_POINTS)
+
+    def _limit(self, limit: Limit | None) -> int | np.ndarray:
+        if isinstance(limit, str):
+            return self.learners.index(limit)
+        return np.array([0.0 if limit is None else float(limit[game]) for game in self.games])
+
+    def _check_limits(self) -> None:
+        for name, limit in (("best", self.best), ("reference", self.reference)):
+            if isinstance(limit, str):
+                check.choice(name, limit, self.learners)
+            elif limit is not None or name == "reference":
+                check.instance(name, limit, Mapping, "the name of a learner or a dictionary of numbers by game")
+                missing = [game for game in self.games if game not in limit]
+                if missing:
+                    raise ArgumentError(name, f"must have a number for each game (got none for {missing[0]!r})")
+                for game in self.games:
+                    check.number(f"{name}[{game!r}]", limit[game])
+        best, reference = self._limit(self.best), self._limit(self.reference)
+        for k, (game, array) in enumerate(self.losses.items()):
+            losses = np.asarray(array, float)
+            zero, one = (losses[limit] if isinstance(limit, int) else limit[k] for limit in (best, reference))
+            gap = np.broadcast_to(one - zero, losses.shape[1:])
+            if np.isnan(gap).any():
+                raise ArgumentError("reference", f"must have no failed run, nor must `best` (got one in {game!r})")
+            if gap.min() <= 0 and gap.mean() <= MIN_STANDARD_ERRORS * gap.std(ddof=1) / np.sqrt(len(gap)):
+                raise ArgumentError(
+                    "reference", f"must be above `best` in each run, or by {MIN_STANDARD_ERRORS:g} standard errors "
+                    f"(got a mean difference of {gap.mean():.4g} in {game!r}); choose another reference",
+                )  # fmt: skip
+
+    @staticmethod
+    def _count(word: str, n: int) -> str:
+        return f"one {word}" if n == 1 else f"{n} {word}s"
+
+
+def _describe(limit: Limit | None) -> str:
+    """Return in words which loss a limit is."""
+    return f"the mean of {limit}" if isinstance(limit, str) else "the given number"
