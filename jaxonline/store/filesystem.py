@@ -133,6 +133,7 @@ class Folder:
                 self._scratch.mkdir()  # fails now, rather than after an hour of work, if nothing can be written
             try:
                 yield
+                shutil.rmtree(self._scratch, ignore_errors=True)  # a killed worker of a cluster leaves files
             finally:
                 with contextlib.suppress(OSError):
                     self._scratch.rmdir()

@@ -20,8 +20,11 @@ SHORT = (("on arrival", "two copies"), ("on arrival", "EXP3"), ("BOLD", "Hedge")
 
 
 def changed_round(name: str) -> int:
-    """Return the round whose outcome is changed: no last round of a phase of Doubling, which forgets there."""
-    return 5 if name == "doubling" else CHANGED
+    """Return the round whose outcome is changed: no last round of a phase of Doubling, which forgets there.
+
+    The random series of the smoothed hinge loss is 0 for both outcomes of round 2, but not for those of round 5.
+    """
+    return 5 if name in ("doubling", "attributes, smoothed hinge") else CHANGED
 
 
 def states_and_moves(wrapper: str, name: str, outcomes: Any = None) -> tuple[list[list[bytes]], list[list[bytes]]]:

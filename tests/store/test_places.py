@@ -82,3 +82,10 @@ def test_errors_at_a_url_name_it(monkeypatch):
     for url in ("nowhere://kept", "nowhere://"):
         with pytest.raises(ValueError, match=url):
             storage_at(url)
+
+
+def test_closing_a_folder_removes_what_a_killed_worker_left(tmp_path):
+    with Folder(tmp_path).lock():
+        left = tmp_path / "blocks" / "unfinished" / "0123"
+        left.write_bytes(b"half of a file")
+    assert not left.parent.exists()
