@@ -96,7 +96,7 @@ def test_box_muller_matches_numpy():
 def test_only_acceptable_proposals_are_surely_accepted():
     """A uniform number just above the probability of acceptance exp(3 (d r(w) + d' r(w'))) is never surely accepted;
     one 1 % below 1 - 3/4 (d w^4 + d' w'^4) is, for w, w' >= 0."""
-    rng, n = np.random.default_rng(0), 4000
+    rng, n = np.random.default_rng(0), 1000
     d, w = 10.0 ** rng.uniform(-0.17, 3, (2, n)), 10.0 ** rng.uniform(-3, 0, (2, n)) * rng.choice([-0.9, 1.0], (2, n))
     probability = np.exp(3 * sum(d * np.vectorize(_remainder)(w)))
     rest = 0.75 * (d * w**4).sum(axis=0)
@@ -107,7 +107,7 @@ def test_only_acceptable_proposals_are_surely_accepted():
 
     assert not surely(np.float32(probability + 3e-6)).any()
     easy = (w > 0).all(axis=0) & (rest < 0.5)
-    assert easy.sum() > 500
+    assert easy.sum() > 100
     assert surely(np.float32(0.99 * (1 - rest)))[easy].all()
 
 
