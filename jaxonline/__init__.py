@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from jaxonline.parameters.struct import replace, static, struct
     from jaxonline.results import Result, load_result
     from jaxonline.results.statistics import intervals
-    from jaxonline.simulation import Checkpoint, Precision, Range, measures, simulate, sweep, tune
+    from jaxonline.simulation import Checkpoint, Precision, Range, UntilDecided, measures, simulate, sweep, tune
     from jaxonline.simulation.awake_regret import AwakeRegret
     from jaxonline.simulation.coverage import Coverage, CoverageError
     from jaxonline.simulation.measures import Mistakes, OfInfo, Pulls, Switches, Unanswered
@@ -89,7 +89,7 @@ _NAMES_BY_MODULE = {
     "live.estimators": ("OnlineClassifier", "OnlineRegressor"),
     "results": ("Result", "load_result"),
     "results.statistics": ("intervals",),
-    "simulation": ("Checkpoint", "Precision", "Range", "measures", "simulate", "sweep", "tune"),
+    "simulation": ("Checkpoint", "Precision", "Range", "UntilDecided", "measures", "simulate", "sweep", "tune"),
     "simulation.awake_regret": ("AwakeRegret",),
     "simulation.coverage": ("Coverage", "CoverageError"),
     "simulation.measures": ("Mistakes", "OfInfo", "Pulls", "Switches", "Unanswered"),
@@ -105,7 +105,7 @@ __all__ = [
     "Duel", "Entrant", "FullInformation", "Game", "GradientLearner", "InverseSqrt", "L2Ball", "Live", "LossOfMove",
     "Mistakes", "NoisyCopies", "OfInfo", "OnRequest", "OnlineClassifier", "OnlineRegressor", "Precision", "Pulls",
     "RKHSBall", "Range", "Replicates", "Result", "Schedule", "SemiBandit", "SimpleRegret", "StoppingRound", "Study",
-    "Switches", "Task", "Unanswered", "WrongRecommendation",
+    "Switches", "Task", "Unanswered", "UntilDecided", "WrongRecommendation",
     "aggregate", "benchmark", "bounds", "cite", "claims", "comparators", "datasets", "delays", "environments",
     "estimators", "feedback", "game", "intervals", "kernels", "learners", "load_result", "load_study_file", "losses",
     "measures", "noise", "play", "random", "replace", "results", "simulate", "static", "struct", "sweep", "tune",

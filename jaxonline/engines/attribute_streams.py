@@ -42,7 +42,7 @@ _REBASE_ROUNDS = 32  # rounds after which tau is reset to 0, and c to 1
 _MIN_SCALE = 1e-6  # smallest c before it is reset to 1
 _NORM_TOLERANCE = 128  # largest excess of a norm over the radius, in roundings
 _SLOPE_TOLERANCE = 256  # smallest difference of two norms that gives a slope, in roundings
-_LANE_MULTIPLE = 32  # the number of lanes is padded to a multiple of this, to fill registers
+_LANE_MULTIPLE = 8  # the number of lanes is padded to a multiple of this, to fill registers
 
 
 class _AER(NamedTuple):

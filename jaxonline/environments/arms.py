@@ -50,6 +50,8 @@ def _as_probabilities(values: Any, name: str) -> Array:
     return jax_array(name, values, ge=0.0, le=1.0)
 
 
+ZERO_OR_ONE = EnvironmentTraits(oblivious=True, outcomes=np.array([0.0, 1.0]))
+
 Probabilities = Annotated[Any, Shape("K"), Interval(ge=0, le=1), Convert(_as_probabilities)]
 """A vector of numbers from 0 to 1, such as mean losses, converted to an array of jax."""
 
@@ -68,6 +70,7 @@ class BernoulliArms(ContextFreeArms):
         [0.0, 1.0]
     """
 
+    traits: ClassVar[EnvironmentTraits] = ZERO_OR_ONE
     means: Probabilities
 
     def answer(
@@ -131,6 +134,7 @@ class HiddenBestArm(ContextFreeArms):
         [0.44999998807907104, 0.5, 0.5, 0.5]
     """
 
+    traits: ClassVar[EnvironmentTraits] = ZERO_OR_ONE
     n_arms: Count = static()
     gap: Annotated[Number, Interval(gt=0, le=0.5)]
 

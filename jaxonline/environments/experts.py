@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from jaxonline import random
-from jaxonline.environments.arms import ContextFreeArms, Probabilities
+from jaxonline.environments.arms import ZERO_OR_ONE, ContextFreeArms, Probabilities
 from jaxonline.environments.moving_arms import reflect
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
@@ -104,6 +104,7 @@ class SwitchingExperts(_ExpertLosses):
         0.0
     """
 
+    traits: ClassVar[EnvironmentTraits] = ZERO_OR_ONE
     n_experts: CountFrom2 = static()
     every: Annotated[int, Ge(1), Convert(lambda rounds, name: check.number(name, rounds, ge=1))] = 100
     gap: Annotated[Number, Interval(gt=0, le=1)] = 0.5

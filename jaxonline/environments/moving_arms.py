@@ -1,14 +1,15 @@
 """Non-stationary bandits: arms with mean losses that drift or switch."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from jaxonline import random
-from jaxonline.environments.arms import ContextFreeArms, Probabilities
+from jaxonline.environments.arms import ZERO_OR_ONE, ContextFreeArms, Probabilities
 from jaxonline.environments.lazy_losses import lazy_bernoulli
+from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.losses.lazy import LazyOutcome
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
@@ -34,6 +35,7 @@ class DriftingArms(ContextFreeArms):
         ([0.2, 0.8], True)
     """
 
+    traits: ClassVar[EnvironmentTraits] = ZERO_OR_ONE
     means: Probabilities
     step: NonNegative = 0.01
 
@@ -84,6 +86,7 @@ class SwitchingArms(ContextFreeArms):
         [0.20000000298023224, 0.800000011920929]
     """
 
+    traits: ClassVar[EnvironmentTraits] = ZERO_OR_ONE
     means: Annotated[Any, Shape("S", "K"), Interval(ge=0, le=1), Convert(_as_table)]
     starts: Annotated[Any, Shape("S - 1"), Gt(1), Convert(_as_integers)]
 

@@ -49,7 +49,8 @@ class EnvironmentTraits(NamedTuple):
         oblivious: whether instances and outcomes do not depend on the learner's moves. If true, the best predictor in
             hindsight is computed once for all learners.
         deterministic: whether instances and outcomes are also identical in every run.
-        outcomes: all outcomes that can occur, checked against the assumptions of losses and learners; None if unknown.
+        outcomes: all outcomes (of arms: all losses) that can occur, checked against the assumptions of losses and
+            learners; None if unknown.
         n_rows: the number of rows of a data set, which is also that of measured copies; None if there are no rows.
 
     Example:

@@ -1,5 +1,7 @@
 """Losses of prediction sets that a threshold of scores describes."""
 
+from typing import ClassVar
+
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
@@ -18,6 +20,8 @@ class Miscoverage:
         >>> float(Miscoverage()(0.5, 0.7)), float(Miscoverage()(0.7, 0.7)), float(Miscoverage()(float("inf"), 0.7))
         (1.0, 0.0, 0.0)
     """
+
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, y_hat: Float[ArrayLike, ""], y: Float[ArrayLike, ""]) -> Float[Array, ""]:
         """Return whether the score y is above the threshold y_hat, as 0 or 1."""

@@ -184,6 +184,7 @@ class ZeroOne(ScalarLoss):
     """
 
     kind: ClassVar[str] = "classification"
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def value(self, a: ArrayLike) -> jax.Array:
         a = as_floating(a)

@@ -9,6 +9,14 @@ class PrecisionWarning(RuntimeWarning):
     """The requested precision was not reached with the maximum number of runs."""
 
 
+class UndecidedWarning(RuntimeWarning):
+    """Some pairs of learners are undecided after the maximum number of runs."""
+
+
+class UnseenEventsWarning(RuntimeWarning):
+    """Events that are too rare for the number of runs may be missing from the runs and from their intervals."""
+
+
 class OverflowWarning(RuntimeWarning):
     """A learner ran out of storage in some runs, or is likely to."""
 

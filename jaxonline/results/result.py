@@ -12,7 +12,7 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results import parts, saving
 from jaxonline.results.report import curves, summary, tables
 from jaxonline.results.report.formats import escape_markdown, to_one_line
-from jaxonline.results.statistics import estimates, means
+from jaxonline.results.statistics import decisions, estimates, means
 from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
 from jaxonline.results.statistics.means import Growth
 from jaxonline.results.statistics.quantiles import QuantileEstimate
@@ -45,9 +45,11 @@ class Result:
         first_overflow: the first round in which the learner ran out of storage, 0 if there is none [L, R].
         meta: metadata of the study: game, comparator and learners with their parameters, versions, key, block size,
             devices, notion of regret, and the probability of an overflow by learner ("overflow_probability"). The
-            metadata of an unfinished study also contain the number of missing runs by learner ("missing").
-        interval: the kind of interval that `mean` uses by default, one of `jo.intervals`: `Student`, or `Anytime` if
-            `simulate(precision=...)` chose the number of runs.
+            metadata of an unfinished study also contain the number of missing runs by learner ("missing"). If
+            `simulate(precision=...)` chose the number of runs, "precision" says whether the mean is biased by stopping
+            ("biased_mean"), and below which probability events may be missing ("unseen_probability").
+        interval: the kind of interval that `mean` uses by default, one of `jo.intervals`: `Student`, or `Anytime` or
+            `Betting` if `simulate(precision=...)` or `simulate(until=...)` chose the number of runs.
 
     Raises:
         ValueError: if a learner or a run occurs twice, an array has a wrong shape, or a measure has a reserved name
@@ -172,6 +174,9 @@ class Result:
 
         Student's bands are those of `simultaneous`; other intervals are corrected for the number of rounds
         (Bonferroni). The quantity must be a number, and not a vector, in each round.
+
+        Warns:
+            SkewedRunsWarning: in some round, the runs are so skewed that the bands may miss the mean.
         """
         return estimates.bands(self, quantity, level, interval)
 
@@ -182,7 +187,17 @@ class Result:
 
         Learners face the same instances and noise in the same run, so the tests are paired. The p-values have Holm's
         correction for all pairs of learners. `level` is the confidence level of each interval, and of all statements
-        "these two learners differ" together. By default, tests are paired t-tests.
+        "these two learners differ" together.
+
+        The default tests are paired t-tests for few or skewed runs (`jo.intervals.SkewCorrected`). Those of
+        `jo.intervals.Betting(low, high)` hold for any number of runs of bounded losses. The attribute `missing` of the
+        ranking has the probability of events that the runs may have missed, and the cost that reverses a decision.
+
+        The level holds for one ranking. If you rank after every 100 runs and stop at the first difference, 15 to 20 %
+        of studies with equal learners find one. Use `jo.simulate(..., until=jo.UntilDecided(margin=...))` instead.
+
+        Warns:
+            SkewedRunsWarning: few runs decide (`results.statistics.missing_events`), or as in `mean`.
 
         Example:
             >>> import numpy as np, jaxonline as jo
@@ -195,6 +210,15 @@ class Result:
             {'c': 'a', 'b': 'a', 'a': 'b'}
         """
         return estimates.ranking(self, quantity, level, interval)
+
+    @property
+    def decisions(self) -> decisions.Decisions:
+        """The decisions of `simulate(until=UntilDecided(...))` about all pairs of learners; see `UntilDecided`.
+
+        Raises:
+            ValueError: another rule, or no rule, chose the number of runs.
+        """
+        return estimates.decisions(self)
 
     def paired_difference(
         self,
@@ -374,10 +398,10 @@ class Result:
         r"""Return the table at the horizon as a LaTeX tabular (package booktabs), from the best learner to the worst.
 
         The best learner is bold if it differs from each other learner (`ranking`, 95 %). `bounds` holds the regret
-        bound of a theorem by learner.
+        bound of a theorem by learner. A comment below the table names the events that the runs may have missed.
         """
         table = summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True)
-        return (f"% {to_one_line(table.caption)}\n" if table.caption else "") + table.latex()
+        return table.latex() + (f"% {to_one_line(table.caption)}\n" if table.caption else "")
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Any:
         """Plot the mean against rounds with bands and bounds; see `results.report.curves.plot_result`."""

@@ -300,6 +300,9 @@ def _load_study(place: Folder | Bucket, marker: dict[str, Any], meta: dict[str, 
             UnfinishedStudyWarning, stacklevel=4,
         )  # fmt: skip
         meta["missing"] = missing
+    decisions = meta.get("decisions", {})
+    if "pairs" in decisions:  # other runs were played at the same time as the last runs that were looked at
+        runs = runs[runs < decisions["runs"]]
     numbers = study_arrays(blocks, finished, runs)
     if CONTROL in layout.measures:
         numbers[CONTROL], _ = zero_nonfinite_controls(numbers[CONTROL], finished_losses[:, runs] > 0)

@@ -3,10 +3,10 @@
 `monte_carlo.simulate` checks its arguments (`checking`), plans jobs (`planning`, `jobs`), runs them (`execution`,
 `runner`, `precompile`, `cluster`) and makes a `Result` of their numbers (`collecting`). The module `segments` contains
 the compiled programs. The modules `measures` and `sums` add up quantities over rounds, `sweeps` stacks learners, and
-`hindsight` solves comparators that need the whole history of a run. The module `precision` decides how many runs are
-needed, `control_variates` reduces variance, `overflow` warns of excluded runs, and `progress` reports progress.
-The modules `study_inputs` and `resuming` prepare data for the store (`store.blocks`). The function `tuning.tune`
-chooses hyperparameters, with `search_space`, `tuning_trials` and `halving`.
+`hindsight` solves comparators that need the whole history of a run. The modules `precision` and `until_decided` decide
+how many runs are needed, `control_variates` reduces variance, `overflow` warns of excluded runs, and `progress`
+reports progress. The modules `study_inputs` and `resuming` prepare data for the store (`store.blocks`). The function
+`tuning.tune` chooses hyperparameters, with `search_space`, `tuning_trials` and `halving`.
 """
 
 from jaxonline.simulation import measures
@@ -16,8 +16,9 @@ from jaxonline.simulation.recording import record_rounds
 from jaxonline.simulation.search_space import Range
 from jaxonline.simulation.sweeps import sweep
 from jaxonline.simulation.tuning import tune
+from jaxonline.simulation.until_decided import UntilDecided
 from jaxonline.store.checkpoints import Checkpoint
 
 __all__ = [
-    "Checkpoint", "Precision", "Range", "measures", "record_rounds", "simulate", "sweep", "tune",
+    "Checkpoint", "Precision", "Range", "UntilDecided", "measures", "record_rounds", "simulate", "sweep", "tune",
 ]  # fmt: skip

@@ -25,6 +25,7 @@ from jaxonline.simulation.progress import Progress, check_progress
 from jaxonline.simulation.recording import check_runs, record_rounds
 from jaxonline.simulation.segments import can_stop
 from jaxonline.simulation.sweeps import Team, as_team, check_unique_names
+from jaxonline.simulation.until_decided import UntilDecided
 from jaxonline.store.checkpoints import Checkpoint
 
 
@@ -42,7 +43,7 @@ class SimulationOptions:
     n_runs: int
     runs: np.ndarray  # indices of the runs to simulate
     key: jax.Array
-    precision: Precision | None
+    until: Precision | UntilDecided | None  # the stopping rule
     control_variates: bool
     antithetic: bool
     width: int  # runs per block
@@ -79,8 +80,8 @@ class SimulationOptions:
 
 def check_options(
     game: Any, learners: Any, workers: Workers | None, *, n_runs: Any, n_rounds: Any, key: Any, comparator: Any,
-    measures: Any, record_at: Any, spacing: Any, runs: Any, precision: Any, control_variates: Any, antithetic: Any,
-    block_size: Any, mesh: Any, progress: Any, checkpoint: Any,
+    measures: Any, record_at: Any, spacing: Any, runs: Any, precision: Any, until: Any, control_variates: Any,
+    antithetic: Any, block_size: Any, mesh: Any, progress: Any, checkpoint: Any,
 ) -> SimulationOptions:  # fmt: skip
     """Check the arguments of `simulate`, whose cluster has the given `workers`. Raises the errors of `simulate`."""
     check.instance("game", game, Game, "a Game")
@@ -88,10 +89,7 @@ def check_options(
     mesh = blocks.default_mesh() if mesh is None else blocks.check_mesh(mesh)
     backend = jax.default_backend() if workers is None else workers.machine.backend
     width = blocks.default_width(n_runs, backend) if block_size is None else check.count("block_size", block_size)
-    if precision is not None:
-        check.instance("precision", precision, Precision, "a Precision")
-        if runs is not None:
-            raise ArgumentError("runs", "must be None if precision decides how many runs there are (got both)")
+    rule = _check_rule(precision, until, runs)
     rounds, selected = record_rounds(n_rounds, record_at, spacing), check_runs(runs, n_runs)
     root = check.as_key("key", key)
     check_progress(progress)
@@ -109,10 +107,12 @@ def check_options(
     for measure, team in ((measure, team) for measure in counted.values() for team in teams):
         measure.init(team.record)  # raises an error if the learner's rounds lack the measured quantity
     options = SimulationOptions(
-        game, learners, teams, comparator, counted, n_rounds, rounds, n_runs, selected, root, precision,
+        game, learners, teams, comparator, counted, n_rounds, rounds, n_runs, selected, root, rule,
         control_variates, antithetic, width, mesh, progress,
         None if checkpoint is None else Checkpoint.of(checkpoint), workers,
     )  # fmt: skip
+    if isinstance(rule, UntilDecided):
+        rule.check_study(len(options.members), n_runs)
     warn_about_loss_mismatch(game, options.members)
     if antithetic:
         _check_antithetic(game, teams)
@@ -120,6 +120,21 @@ def check_options(
         if can_stop(team.record):
             _check_stopping(team.name, comparator, control_variates)
     return options
+
+
+def _check_rule(precision: Any, until: Any, runs: Any) -> Precision | UntilDecided | None:
+    """Return the stopping rule, which is given as `precision` or as `until`."""
+    if precision is not None:
+        check.instance("precision", precision, Precision, "a Precision")
+    if until is not None:
+        check.instance("until", until, (Precision, UntilDecided), "a Precision or an UntilDecided")
+        if precision is not None:
+            raise ArgumentError("until", "must be None if precision is given (got both)")
+    rule = precision if until is None else until
+    if rule is not None and runs is not None:
+        name = "precision" if until is None else "until"
+        raise ArgumentError("runs", f"must be None if {name} decides how many runs there are (got both)")
+    return rule
 
 
 def _check_stopping(name: str, comparator: Any, control_variates: bool) -> None:

@@ -1,6 +1,7 @@
 """Monte Carlo regret studies: thousands of runs of every learner."""
 
 import contextlib
+import functools
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -16,10 +17,12 @@ from jaxonline.results import Result
 from jaxonline.simulation.checking import SimulationOptions, check_options
 from jaxonline.simulation.cluster import connect_workers
 from jaxonline.simulation.collecting import collect_result
+from jaxonline.simulation.determinism import is_deterministic
 from jaxonline.simulation.execution import run_study
 from jaxonline.simulation.planning import plan_study
 from jaxonline.simulation.precision import Precision, until_precise
 from jaxonline.simulation.progress import Progress
+from jaxonline.simulation.until_decided import UntilDecided, until_decided
 from jaxonline.store.blocks import update_attributes
 from jaxonline.store.checkpoints import Checkpoint
 
@@ -37,6 +40,7 @@ def simulate(
     spacing: str = "linear",
     runs: Sequence[int] | None = None,
     precision: Precision | None = None,
+    until: Precision | UntilDecided | None = None,
     control_variates: bool = False,
     antithetic: bool = False,
     block_size: int | None = None,
@@ -73,6 +77,8 @@ def simulate(
         runs: indices of the runs of the study to simulate. The whole blocks of the selected runs are computed, so that
             the runs have the same numbers as in the complete study.
         precision: stop as soon as the intervals have this precision, or after `n_runs`; not together with `runs`.
+        until: a stopping rule: `UntilDecided(margin)` stops as soon as all pairs of learners are decided
+            (`Result.decisions`), or after `n_runs`; a `Precision` is as in `precision`.
         control_variates: reduce the variance of regret and loss (`Result.adjusted`). The control variate is the loss of
             the same learner without projection, whose expectation is known. This control variate exists for
             `GradientLearner(TwoCopies())` with plain steps, on `NoisyCopies` with known covariance. Learners without a
@@ -109,6 +115,9 @@ def simulate(
     Warns:
         LossMismatchWarning: a learner is made for a loss that differs from the loss of the game.
         PrecisionWarning: the precision was not reached.
+        UnseenEventsWarning: the precision was reached, but the limits of losses are unknown, so that rare large losses
+            may be missing.
+        UndecidedWarning: some pairs of learners are undecided after `n_runs`.
         DivergedRunsWarning: a learner's losses were NaN or infinite in some runs.
         OverflowWarning: a learner ran out of storage in some runs, or probably will.
         ControlVariateWarning: a control variate is not used, because the learner without projection diverges.
@@ -139,11 +148,11 @@ def simulate(
     with contextlib.nullcontext() if cluster is None else connect_workers(cluster) as workers:
         options = check_options(
             game, learners, workers, n_runs=n_runs, n_rounds=n_rounds, key=key, comparator=comparator,
-            measures=measures, record_at=record_at, spacing=spacing, runs=runs, precision=precision,
+            measures=measures, record_at=record_at, spacing=spacing, runs=runs, precision=precision, until=until,
             control_variates=control_variates, antithetic=antithetic, block_size=block_size, mesh=mesh,
             progress=progress, checkpoint=checkpoint,
         )  # fmt: skip
-        return _compute(options) if precision is None else _compute_until_precise(options, precision)
+        return _compute(options) if options.until is None else _compute_until(options, options.until)
 
 
 def _compute(options: SimulationOptions, attributes: Mapping[str, Any] = {}) -> Result:
@@ -152,18 +161,28 @@ def _compute(options: SimulationOptions, attributes: Mapping[str, Any] = {}) -> 
     return collect_result(options, study, run_study(options, study, attributes))
 
 
-def _compute_until_precise(options: SimulationOptions, precision: Precision) -> Result:
-    """Compute a study with as many runs as the requested precision needs."""
+def _compute_until(options: SimulationOptions, rule: Precision | UntilDecided) -> Result:
+    """Compute a study with as many runs as the stopping rule needs."""
 
     def play_more(runs: range, before: Result | None) -> Result:
         if options.checkpoint is None:
             new = _compute(options.with_runs(np.asarray(runs)))
             return new if before is None else before.merge_runs(new)
         # the checkpoint has the earlier runs; it records from the start that intervals are looked at repeatedly
-        return _compute(options.with_runs(np.arange(runs.stop)), precision.attributes(False, runs.stop))
+        return _compute(options.with_runs(np.arange(runs.stop)), rule.attributes(False, runs.stop, interval))
 
-    result = until_precise(play_more, precision, options.n_runs, options.width * options.blocks_at_once)
+    @functools.cache
+    def all_runs_are_equal() -> bool:
+        return all(map(is_deterministic, options.teams))
+
+    width, step = options.width, options.width * options.blocks_at_once
+    interval = rule.choose_interval(options.game, int(options.rounds[-1]), options.n_runs)
+    if isinstance(rule, Precision):
+        result = until_precise(play_more, rule, options.n_runs, step, interval, all_runs_are_equal)
+        outcome = {"precision": result.meta["precision"]}
+    else:
+        result = until_decided(play_more, rule, options.n_runs, width, step, interval, all_runs_are_equal)
+        outcome = {"decisions": result.meta["decisions"]}
     if options.checkpoint is not None:
-        reached = result.meta["precision"]["reached"]
-        update_attributes(options.checkpoint.folder, precision.attributes(reached, len(result.runs)))
+        update_attributes(options.checkpoint.folder, outcome | {"interval": interval.to_json()})
     return result

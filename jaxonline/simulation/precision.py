@@ -5,26 +5,39 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from jaxonline.parameters.types import CountFrom2, OpenUnitFloat, PositiveFloat, Text
+from jaxonline.game import Game, loss_range
+from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.types import CountFrom2, FiniteFloat, OpenUnitFloat, PositiveFloat, Text
 from jaxonline.parameters.validation import check_fields
-from jaxonline.parameters.warning_classes import PrecisionWarning
+from jaxonline.parameters.warning_classes import PrecisionWarning, UnseenEventsWarning
 from jaxonline.results import Result
-from jaxonline.results.statistics.intervals import Anytime
+from jaxonline.results.statistics import Estimate, mean_over_runs
+from jaxonline.results.statistics.intervals import Anytime, Betting, ConfidenceInterval
 
-INTERVAL = Anytime()
+ANYTIME = Anytime()
+MAX_NEEDED = 1_000_000  # runs
 
 
 @dataclass(frozen=True)
 class Precision:
     """Stopping rule: a study ends when every learner's interval at the horizon is narrow enough.
 
-    The rule checks the intervals repeatedly. The intervals are `jo.intervals.Anytime`, which hold for all numbers of
-    runs at once; `Result.mean` uses this interval too. The intervals rely on the central limit theorem, so the first
-    check needs `least_runs` runs.
+    The rule looks at the intervals repeatedly, so it uses intervals that hold for all numbers of runs at once.
+    `Result.mean` uses them too.
+
+    * `jo.intervals.Betting` covers with the requested probability for every distribution of bounded losses. The limits
+      of losses are known for arms with losses 0 or 1 and for losses such as `ZeroOne`; give others as `low` and `high`.
+    * `jo.intervals.Anytime` relies on the central limit theorem. No number of runs guarantees its coverage: an event
+      that is too rare for the simulated runs, and that costs much, is missing from the mean and from the interval. The
+      probability of such an event is at most 3 / runs (with 95 % confidence): `UnseenEventsWarning` and the printed
+      result say it. A sample without variance does not stop the study, unless the game is deterministic.
+
+    The mean of a study that stops by its own runs is biased, because it stops early if large losses have not occurred
+    yet. The interval holds in spite of this bias.
 
     Args:
         half_width: largest allowed half-width of the intervals.
@@ -32,6 +45,10 @@ class Precision:
         quantity: the quantity whose intervals are checked: "regret", or the name of a measure.
         level: probability with which an interval covers its quantity.
         least_runs: number of runs before the first check.
+        interval: the kind of interval: "betting", "anytime", or "auto" for "betting" if the limits of the quantity are
+            known. If `n_runs` are too few for a betting interval of this width, "auto" uses "anytime" and warns.
+        low: the smallest value that the quantity can have in one round, if the game does not know it.
+        high: the largest value that the quantity can have in one round, if the game does not know it.
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -50,32 +67,120 @@ class Precision:
     quantity: Text = "regret"
     level: OpenUnitFloat = 0.95
     least_runs: CountFrom2 = 100
+    interval: Literal["auto", "betting", "anytime"] = "auto"
+    low: FiniteFloat | None = None
+    high: FiniteFloat | None = None
 
     def __post_init__(self):
         check_fields(self)
+        if (self.low is None) != (self.high is None):
+            missing, given = ("low", "high") if self.low is None else ("high", "low")
+            raise ArgumentError(missing, f"must be given together with {given} (got None)")
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise ArgumentError("low", f"must be at most high (got {self.low} and {self.high})")
 
-    def attributes(self, reached: bool, runs: int) -> dict[str, Any]:
+    def choose_interval(self, game: Game, n_rounds: int, most_runs: int) -> ConfidenceInterval:
+        """Return the interval of a study of `game`, which does not depend on its runs.
+
+        Raises:
+            ValueError: a betting interval is asked for, but the limits are unknown.
+        """
+        limits = self._limits(game)
+        if self.interval == "anytime" or (self.interval == "auto" and limits is None):
+            return ANYTIME
+        if limits is None:
+            problem = f'must be "anytime" or "auto", or low and high must be given: the limits of the {self.quantity}'
+            raise ArgumentError("interval", f"{problem} are unknown (got {self.interval!r})")
+        betting = Betting(*limits, self.quantity)
+        fewest = 0 if self.relative else betting.after(n_rounds).fewest_runs(self.half_width, self.level)
+        if fewest <= most_runs or self.interval == "betting":
+            return betting
+        warnings.warn(
+            f"precision: a betting interval of the {self.quantity} with the half-width {self.half_width:g} needs at "
+            f'least {fewest:,} runs (n_runs={most_runs:,}); the study uses interval="anytime", which does not cover '
+            "losses that occur in no run",
+            PrecisionWarning, stacklevel=5,
+        )  # fmt: skip
+        return ANYTIME
+
+    def _limits(self, game: Game) -> tuple[float, float] | None:
+        """Return the limits of the quantity in one round, or None if they are unknown."""
+        if self.low is not None and self.high is not None:
+            return self.low, self.high
+        return quantity_limits(game, self.quantity)
+
+    def attributes(self, reached: bool, runs: int, interval: ConfidenceInterval = ANYTIME) -> dict[str, Any]:
         """Return attributes of a store: the requested precision, whether it is reached, and the kind of interval."""
-        return {"precision": self.summary(reached, runs), "interval": INTERVAL.to_json()}
+        return {"precision": self.summary(reached, runs, interval), "interval": interval.to_json()}
 
-    def summary(self, reached: bool, runs: int) -> dict[str, Any]:
-        """Return the requested precision and whether it is reached, for `Result.meta`."""
+    def summary(self, reached: bool, runs: int, interval: ConfidenceInterval = ANYTIME) -> dict[str, Any]:
+        """Return the requested precision, whether it is reached, and what the runs cannot show, for `Result.meta`."""
         requested = {name: getattr(self, name) for name in ("half_width", "relative", "quantity", "level")}
-        return requested | {"reached": reached, "runs": runs}
+        unseen = None if isinstance(interval, Betting) else unseen_probability(runs, self.level)
+        return requested | {"reached": reached, "runs": runs, "biased_mean": reached, "unseen_probability": unseen}
 
-    def excess(self, result: Result) -> float:
-        """Return the widest half-width at the horizon divided by the requested one; at most 1 means reached."""
-        estimate = result.mean(self.quantity, self.level, INTERVAL)
+    def excess(
+        self,
+        result: Result,
+        interval: ConfidenceInterval = ANYTIME,
+        is_deterministic: Callable[[], bool] = lambda: False,
+    ) -> float:
+        """Return the widest half-width at the horizon divided by the requested one; at most 1 means reached.
+
+        The result is infinite if the runs of a learner do not vary, and the interval relies on their variance, unless
+        the game is deterministic.
+        """
+        return self._excess(result.mean(self.quantity, self.level, interval), is_deterministic)
+
+    def runs_needed(self, result: Result, interval: ConfidenceInterval) -> int:
+        """Return about how many runs reach the precision, from 1, 2, 4, ... copies of the runs; `MAX_NEEDED` at most.
+
+        The half-width is a power of the number of runs between the last two numbers of copies.
+        """
+        values, interval = result.values(self.quantity)[:, :, -1], interval.after(result.rounds[-1])
+        before = math.inf
+        while values.shape[1] < MAX_NEEDED:
+            estimate = mean_over_runs(values[..., None], self.level, interval=interval)
+            excess = self._excess(estimate, lambda: False)
+            if excess <= 1.0:
+                power = math.log2(before / excess) if math.isfinite(before) else 0.5
+                return int(float(f"{values.shape[1] * excess ** (1.0 / power):.2g}"))
+            before, values = excess, np.tile(values, 2)
+        return MAX_NEEDED
+
+    def _excess(self, estimate: Estimate, is_deterministic: Callable[[], bool]) -> float:
         mean = estimate.mean[:, -1]
-        requested = self.half_width * (np.abs(mean) if self.relative else np.ones(len(result.learners)))
-        half = estimate.high[:, -1] - mean
+        requested = self.half_width * (np.abs(mean) if self.relative else np.ones(len(mean)))
+        half = np.maximum(estimate.high[:, -1] - mean, mean - estimate.low[:, -1])
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = np.where(half == 0, 0.0, half / requested)
+            ratios = half / requested
+        if (half == 0).any():
+            ratios = np.where(half == 0, 0.0 if is_deterministic() else np.inf, ratios)
         return float(np.max(np.where(np.isnan(ratios), np.inf, ratios)))
 
 
+def quantity_limits(game: Game, quantity: str) -> tuple[float, float] | None:
+    """Return the limits of a quantity in one round of a game, or None if they are unknown."""
+    losses = loss_range(game)
+    if losses is None or quantity not in ("regret", "cumulative_loss", "comparator_loss"):
+        return None
+    low, high = losses
+    return (low - high, high - low) if quantity == "regret" else losses
+
+
+def unseen_probability(runs: int, level: float) -> float:
+    """Return the probability of an event that occurs in no run of a study with probability 1 - level; 3 / runs at 95 %.
+
+    Example:
+        >>> round(unseen_probability(1000, 0.95), 6)
+        0.002991
+    """
+    return -math.expm1(math.log1p(-level) / runs)
+
+
 def until_precise(
-    play: Callable[[range, Result | None], Result], precision: Precision, most_runs: int, step: int
+    play: Callable[[range, Result | None], Result], precision: Precision, most_runs: int, step: int,
+    interval: ConfidenceInterval = ANYTIME, is_deterministic: Callable[[], bool] = lambda: False,
 ) -> Result:  # fmt: skip
     """Simulate runs 0, 1, 2, ... until the precision is reached; `PrecisionWarning` if `most_runs` do not suffice.
 
@@ -86,20 +191,40 @@ def until_precise(
     until = _round_up(precision.least_runs, step, most_runs)
     while True:
         result, n = play(range(n, until), result), until
-        excess = precision.excess(result)
+        excess = precision.excess(result, interval, is_deterministic)
         if excess <= 1.0 or n == most_runs:
             break
         estimated = n * min(4.0, max(1.0, excess**2)) if math.isfinite(excess) else 2 * n
         until = _round_up(max(int(estimated), n + 1), step, most_runs)
+    summary = precision.summary(excess <= 1.0, n, interval)
     if excess > 1.0:
+        _warn_of_width(precision, result, interval, excess)
+    elif summary["unseen_probability"] is not None and not is_deterministic():
         warnings.warn(
-            f"precision: not reached in n_runs={most_runs:,}; the widest interval of the {precision.quantity} has "
-            f"{excess:.3g} times the requested half-width {precision.half_width:g}"
-            f"{' of the mean' if precision.relative else ''}",
-            PrecisionWarning, stacklevel=3,
+            f"precision: the {n:,} runs cannot show events with a probability below {summary['unseen_probability']:.2g}"
+            f" per run; if such an event changes the {precision.quantity} much, the interval is too narrow; where "
+            "losses are bounded, give low and high for an interval that covers them",
+            UnseenEventsWarning, stacklevel=3,
         )  # fmt: skip
-    meta = result.meta | {"precision": precision.summary(excess <= 1.0, n)}
-    return dataclasses.replace(result, meta=meta, interval=INTERVAL)
+    return dataclasses.replace(result, meta=result.meta | {"precision": summary}, interval=interval)
+
+
+def _warn_of_width(precision: Precision, result: Result, interval: ConfidenceInterval, excess: float) -> None:
+    advice = "the runs of a learner do not vary, so the interval is unknown"
+    if math.isfinite(excess):
+        needed = precision.runs_needed(result, interval)
+        advice = (
+            f"about {needed:,} runs are needed" if needed < MAX_NEEDED else f"more than {MAX_NEEDED:,} runs are needed"
+        )
+        if isinstance(interval, Betting):
+            needed = precision.runs_needed(result, ANYTIME)
+            advice += f' (about {needed:,} with interval="anytime", which does not cover losses that occur in no run)'
+    warnings.warn(
+        f"precision: not reached in n_runs={len(result.runs):,}; the widest interval of the {precision.quantity} has "
+        f"{excess:.3g} times the requested half-width {precision.half_width:g}"
+        f"{' of the mean' if precision.relative else ''}; {advice}",
+        PrecisionWarning, stacklevel=4,
+    )  # fmt: skip
 
 
 def _round_up(runs: int, step: int, most: int) -> int:

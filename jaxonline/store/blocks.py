@@ -254,11 +254,11 @@ class Store:
 
     @staticmethod
     def _merge_attributes(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
-        """Merge attributes: `n_runs` and `n_rounds` never decrease; stored precision and interval are dropped."""
+        """Merge attributes: `n_runs` and `n_rounds` never decrease; the outcome of a stopping rule is dropped."""
         grown = {name for name in ("n_runs", "n_rounds") if name in theirs and name in ours}
         most = {name: max(theirs[name], ours[name]) for name in grown}
-        precision_attributes = MARKER, "precision", "interval"
-        return {name: value for name, value in theirs.items() if name not in precision_attributes} | dict(ours) | most
+        outcome = MARKER, "precision", "decisions", "interval"
+        return {name: value for name, value in theirs.items() if name not in outcome} | dict(ours) | most
 
     def _other(self, difference: str) -> ValueError:
         return ValueError(f"checkpoint {self.place.name} belongs to another study: {difference}")

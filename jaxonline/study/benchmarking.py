@@ -4,13 +4,14 @@ import dataclasses
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from jaxonline.game import Entrant, Game, Learner
+from jaxonline.game import Entrant, Game, Learner, loss_range
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.short_repr import short_repr
 from jaxonline.results import Result, Standings
+from jaxonline.results.statistics.intervals import Betting, ConfidenceInterval, check_interval
 from jaxonline.simulation import Checkpoint
 from jaxonline.simulation.progress import Progress
 from jaxonline.simulation.sweeps import Sweep, as_team, check_unique_names
@@ -72,6 +73,7 @@ class Benchmark:
     gaps: bool = False
     quantity: str | None = None
     level: float = 0.95
+    interval: ConfidenceInterval | Literal["betting"] | None = None
 
     def __post_init__(self):
         for name, value in (("games", self.games), ("learners", self.learners)):
@@ -86,6 +88,9 @@ class Benchmark:
         check_unique_names("games, as files,", map(file_name, self.games))
         check.flag("gaps", self.gaps)
         check.number("level", self.level, gt=0.0, lt=1.0)
+        if self.interval is not None and self.interval != "betting":
+            check_interval(self.interval)
+        self._intervals()
 
     def __repr__(self) -> str:
         return short_repr(self)
@@ -105,7 +110,25 @@ class Benchmark:
                     task.game, learners, n_runs=n_runs, n_rounds=task.n_rounds, comparator=task.comparator,
                     **options,
                 )  # fmt: skip
-        return Standings(results, gaps, self.quantity, self.level)
+        return Standings(results, gaps, self.quantity, self.level, self._intervals())
+
+    def _intervals(self) -> ConfidenceInterval | dict[str, ConfidenceInterval] | None:
+        """Return the interval, or the betting interval of each game."""
+        if self.interval != "betting":
+            return self.interval  # type: ignore[return-value]
+        intervals: dict[str, ConfidenceInterval] = {}
+        for name, entry in self.games.items():
+            task = entry if isinstance(entry, Task) else Task(entry)
+            quantity = self.quantity or ("cumulative_loss" if task.comparator is None else "regret")
+            limits = loss_range(task.game)
+            if limits is None or quantity not in ("regret", "cumulative_loss"):
+                problem = f"the limits of the {quantity} in the game {name!r} are unknown"
+                raise ArgumentError(
+                    "interval", f"must be jo.intervals.Betting(low, high) (got 'betting', but {problem})"
+                )
+            low, high = limits
+            intervals[name] = Betting(low - high, high - low) if quantity == "regret" else Betting(low, high)
+        return intervals
 
     def match_learners(self, n_rounds: int) -> tuple[Matches, dict[tuple[str, str], str]]:
         """Return the task and learners of each game, and the reason for each (game, learner) that does not fit."""
@@ -157,6 +180,7 @@ def benchmark(
     gaps: bool = False,
     quantity: str | None = None,
     level: float = 0.95,
+    interval: ConfidenceInterval | Literal["betting"] | None = None,
     progress: Progress = False,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     cluster: Any = None,
@@ -178,6 +202,9 @@ def benchmark(
         quantity: quantity that is compared after the last round; by default the regret, or the cumulative loss in a
             game without comparator.
         level: probability that all statements "these two learners differ in this game" are true together.
+        interval: one of `jo.intervals` for means and paired tests in all games. `jo.intervals.Betting(low, high)` holds
+            for any number of runs, if the compared quantity of a round is between these limits in all games; "betting"
+            takes the limits from the losses of each game. The default, as in `Result.ranking`, needs no limits.
         progress: progress bar or function, as in `simulate`.
         checkpoint: folder or URL with one store per game; an interrupted benchmark resumes from it.
         cluster: workers that compute the runs, as in `simulate`.
@@ -206,5 +233,5 @@ def benchmark(
     if isinstance(checkpoint, os.PathLike):
         checkpoint = Path(checkpoint)
     context = Context(checkpoint=checkpoint, seed=check.seed("key", key), progress=progress, cluster=cluster)
-    suite = Benchmark(games, learners, gaps, quantity, level)
+    suite = Benchmark(games, learners, gaps, quantity, level, interval)
     return suite.run(context, n_runs=n_runs, n_rounds=n_rounds, **options)

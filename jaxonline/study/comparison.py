@@ -17,7 +17,8 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.short_repr import short_repr
 from jaxonline.parameters.warning_classes import SkewedRunsWarning
 from jaxonline.results import Result
-from jaxonline.results.statistics.estimates import learners_with_skewed_runs
+from jaxonline.results.statistics.estimates import learners_with_skewed_runs, missing_from
+from jaxonline.results.statistics.missing_events import MissingEvents, closest_decision
 from jaxonline.results.tuned import Tuned
 from jaxonline.study.study import Context
 from jaxonline.study.tuning import BestOf, check_etas
@@ -57,6 +58,11 @@ class ComparisonResult(NamedTuple):
     def skewed_learners(self) -> tuple[str, ...]:
         """Learners with skewed regret at the horizon, so that Student's interval is too short on one side."""
         return learners_with_skewed_runs(self.result, "regret")
+
+    @property
+    def missing(self) -> MissingEvents:
+        """Events that the runs may have missed, and the cost at which one of them reverses the closest decision."""
+        return missing_from(self.result, "regret")
 
     def __repr__(self) -> str:
         return repr(self.result)
@@ -115,6 +121,11 @@ def skewness_sentences(results: Mapping[str, ComparisonResult]) -> list[str]:
     skewed = {place: result.skewed_learners for place, result in results.items()}
     start = "The runs are skewed, and Student's interval understates the longer side, of"
     return [f"{start}: {format_places(skewed)}."] if any(skewed.values()) else []
+
+
+def missing_events_sentence(results: Mapping[str, ComparisonResult]) -> str:
+    """Return a sentence on the events that the runs may have missed, for the closest decision between two learners."""
+    return closest_decision({place: result.missing for place, result in results.items()}).sentence
 
 
 @contextlib.contextmanager
@@ -202,8 +213,11 @@ class Comparison:
 
         etas, tuned = {}, {}
         if isinstance(self.tune, BestOf):
-            if self.tune.runs == "halving" and options.get("precision") is not None:
-                raise ArgumentError("tune", "must not choose by halving with a precision (got both); give n_runs alone")
+            rules = [name for name in ("precision", "until") if options.get(name) is not None]
+            if self.tune.runs == "halving" and rules:
+                raise ArgumentError(
+                    "tune", f"must not choose by halving with {rules[0]}= (got both); give n_runs alone"
+                )
             result, etas, tuned = self.tune.run(self.game, simulate, self.learners, context, n_runs, n_rounds)
         elif self.tune is None:
             result = simulate(context, self.learners, n_rounds)

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import jaxonline as jo
+from jaxonline.parameters.warning_classes import UnseenEventsWarning
 
 SIZES = {"n_runs": 20, "n_rounds": 40, "block_size": 4}
 
@@ -79,7 +80,8 @@ def test_cluster_does_not_repeat_finished_blocks(here, alone, tmp_path):
 def test_precision_works_on_a_cluster(here, tmp_path):
     precision = jo.Precision(0.5, relative=True)
     ways = {"alone": {}, "cluster": {"cluster": here}}
-    found = [study(tmp_path / name, precision=precision, n_runs=64, **way) for name, way in ways.items()]
+    with pytest.warns(UnseenEventsWarning):
+        found = [study(tmp_path / name, precision=precision, n_runs=64, **way) for name, way in ways.items()]
     np.testing.assert_array_equal(found[0].regret[:, :8], found[1].regret[:, :8])
 
 

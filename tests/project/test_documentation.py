@@ -149,6 +149,7 @@ SHORT_EXAMPLES = [
         "Precision",
         "Pulls",
         "Task",
+        "UntilDecided",
         "benchmark",
         "load_study_file",
         "simulate",

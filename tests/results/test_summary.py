@@ -31,7 +31,7 @@ def test_a_result_prints_in_a_few_short_lines(kind):
     result = made_result(**KINDS[kind])
     lines = repr(result).splitlines()
     assert str(result) == repr(result)
-    assert 3 < len(lines) < 12
+    assert 3 < len(lines) <= 13  # the last one or two on events that the runs may have missed
     assert max(map(terminal_width, lines)) <= 100
     assert all(line.isprintable() for line in lines)
     assert lines[0].startswith("Result: ")
@@ -50,6 +50,7 @@ def test_repr_of_a_result_is_this_table():
         "learner 5        2  60.7 ± 7.4  0.6074       0",
         "... and 8 more",
         "also measured: comparator_loss, cumulative_loss, queries",
+        "Events with probability below 1/10 per run may be missing.",
     ]
 
 
@@ -126,7 +127,8 @@ def test_latex_and_markdown(quantity):
     tex, markdown = result.to_latex(quantity), result.to_markdown(quantity)
     assert tex.startswith("\\begin{tabular}{lr")
     assert tex.count("\\\\") == 4
-    assert len(markdown.splitlines()) == 5
+    assert len(markdown.splitlines()) == 7
+    assert markdown.splitlines()[-1] == tex.splitlines()[-1].removeprefix("% ")
     assert all(f"learner {i}" in text for text in (tex, markdown) for i in range(3))
 
 
@@ -134,7 +136,7 @@ def test_the_best_is_in_bold_type_only_if_it_differs_from_all_others():
     apart = made_result()
     ranking = apart.ranking()
     assert all(ranking.differ("learner 0", other) for other in ("learner 1", "learner 2"))
-    assert [line.count("textbf") for line in apart.to_latex().splitlines() if "learner " in line] == [0, 1, 0, 0]
+    assert [line.count("textbf") for line in apart.to_latex().splitlines() if "learner " in line][:4] == [0, 1, 0, 0]
     assert apart.to_markdown().count("**") == 2
     alike = made_result(names=("a", "b", "c"))
     alike.measures["cumulative_loss"][1] = alike.measures["cumulative_loss"][0] + np.resize([1.0, -1.0], (30, 1))

@@ -58,7 +58,7 @@ def rejected(p_values, alpha):
 
 @pytest.mark.parametrize("level", [0.95, 0.6])
 def test_learners_differ_by_paired_tests_corrected_for_all_games_together(level):
-    table = standings(level=level)
+    table = standings(level=level, interval=jo.intervals.Student())
     p_values = {}
     for game, result in table.results.items():
         for i, j in itertools.combinations(range(3), 2):
@@ -219,6 +219,19 @@ def test_each_game_equals_a_simulation_with_the_same_key(played):
         np.testing.assert_array_equal(played.results[name].regret, wanted.regret)
     assert played.games == ("easy", "hard")
     assert jo.cite(played).keys == ("jaxonline", "auer2002finite")
+
+
+def test_betting_tests_have_the_limits_of_the_losses_of_each_game(played):
+    """The limits of the regret of a round with losses in [0, 1] are -1 and 1; other losses have no limits."""
+    betting = jo.benchmark(BANDITS, LEARNERS, **SIZES, key=3, interval="betting")
+    wanted = Standings(played.results, interval=dict.fromkeys(BANDITS, jo.intervals.Betting(-1.0, 1.0)))
+    for game in BANDITS:
+        np.testing.assert_array_equal(betting.p_values[game], wanted.p_values[game])
+        np.testing.assert_array_equal(betting.estimates[game].high, wanted.estimates[game].high)
+    assert "paired betting tests" in betting.caption
+    assert "any number of runs" in betting.caption
+    with pytest.raises(ValueError, match=r"interval: .*limits of the cumulative_loss in the game 'r' are unknown"):
+        Benchmark({"r": REGRESSION}, {"sgd": DESCENT}, interval="betting")
 
 
 def test_an_interrupted_benchmark_resumes(played, tmp_path):

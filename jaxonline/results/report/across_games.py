@@ -281,12 +281,14 @@ class AcrossGames:
             if isinstance(limit, str):
                 check.choice(name, limit, self.learners)
             elif limit is not None or name == "reference":
-                check.instance(name, limit, Mapping, "the name of a learner or a dictionary of numbers by game")
-                missing = [game for game in self.games if game not in limit]
+                numbers = check.instance(
+                    name, limit, Mapping, "the name of a learner or a dictionary of numbers by game"
+                )
+                missing = [game for game in self.games if game not in numbers]
                 if missing:
                     raise ArgumentError(name, f"must have a number for each game (got none for {missing[0]!r})")
                 for game in self.games:
-                    check.number(f"{name}[{game!r}]", limit[game])
+                    check.number(f"{name}[{game!r}]", numbers[game])
         best, reference = self._limit(self.best), self._limit(self.reference)
         for k, (game, array) in enumerate(self.losses.items()):
             losses = np.asarray(array, float)

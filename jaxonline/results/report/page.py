@@ -162,7 +162,8 @@ def _result_section(name: str, result: Any, bounds: Mapping[str, Any]) -> str:
     table = summary.horizon_table(
         result, quantity, at_last, level=LEVEL, letters=len(result.learners) <= MAX_RANKED_LEARNERS
     )
-    head = "Ranking after the last round" if table.caption else "After the last round"
+    ranked = any("letters" in row for row in table.rows)
+    head = "Ranking after the last round" if ranked else "After the last round"
     return "\n".join([_chart(result, bounds), f"<h3>{head}</h3>", _scrollable(table), *_vector_tables(result)])
 
 

@@ -15,48 +15,25 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.warning_classes import SkewedRunsWarning
 from jaxonline.results.quantities import label_of
 from jaxonline.results.report.across_games import AcrossGames, Limit
-from jaxonline.results.report.columns import Measured, Number, Row, Text
+from jaxonline.results.report.columns import Measured, Number, Text
 from jaxonline.results.report.critical_differences import CriticalDifferences
 from jaxonline.results.report.formats import shorten, terminal_width, to_one_line
 from jaxonline.results.report.page import html_page
+from jaxonline.results.report.rank_column import RankColumn, format_rank
 from jaxonline.results.report.standings_figure import GAP, RankCell, plot_ranks
 from jaxonline.results.report.summary import default_quantity, format_runs
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Table
 from jaxonline.results.result import Result
 from jaxonline.results.statistics import means
-from jaxonline.results.statistics.intervals import Estimate
+from jaxonline.results.statistics.game_tests import GameTests
+from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, check_interval
+from jaxonline.results.statistics.missing_events import MissingEvents
 from jaxonline.results.statistics.ranking import compact_letters
-from jaxonline.results.statistics.variance_reduction import CONTROL
 
 if TYPE_CHECKING:
     import pandas
 
 WIDTH = 80
-
-
-@dataclass(frozen=True)
-class RankColumn(Text):
-    """A column with rank and letters in the game `key`; "–" means not played, and an asterisk means excluded runs.
-
-    Example:
-        >>> column = RankColumn("easy")
-        >>> column.show({"rank in easy": 2.0, "letters in easy": "ab", "left out in easy": 1})
-        '2 ab*'
-        >>> column.show({"rank in easy": None})
-        '–'
-    """
-
-    def show(self, row: Row) -> str:
-        """The cell."""
-        rank = row[f"rank in {self.key}"]
-        if rank is None:
-            return GAP
-        return format_rank(rank, row[f"letters in {self.key}"], row[f"left out in {self.key}"])
-
-
-def format_rank(rank: float, letters: str, left_out: int) -> str:
-    """Return the text of a cell: rank, letters, and an asterisk if runs were excluded."""
-    return f"{rank:g} {letters}{'*' * (left_out > 0)}".replace(" *", "*")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,6 +50,8 @@ class Standings:
         quantity: quantity that is compared in all games; by default the regret, or the cumulative loss in a game
             without comparator.
         level: probability that all statements "these two learners differ", in all games, are true together.
+        interval: one of `jo.intervals` for means and paired tests, such as `jo.intervals.Betting(0.0, 1.0)` for losses
+            in [0, 1], or one by game; by default as in `Result.mean` and `Result.ranking`.
 
     Raises:
         ValueError: no game, a quantity that a result does not have, a level outside 0 to 1.
@@ -89,13 +68,16 @@ class Standings:
         a             1.50  2 b   1 a
         b             1.50  1 a   2 a
         1 is best. In a game, learners without a common letter differ (paired t-tests
-        with Holm's correction for all 2 pairs of 2 games together, 95 %).
+        for few or skewed runs with Holm's correction for all 2 pairs of 2 games
+        together, 95 %). Events with probability below 1/10 per run may be missing; one
+        that costs more than 76.0 would reverse b and a in easy.
     """
 
     results: Mapping[str, Result]
     gaps: Mapping[tuple[str, str], str] = None  # type: ignore[assignment]
     quantity: str | None = None
     level: float = 0.95
+    interval: ConfidenceInterval | Mapping[str, ConfidenceInterval] | None = None
 
     def __post_init__(self):
         good = isinstance(self.results, Mapping) and all(isinstance(result, Result) for result in self.results.values())
@@ -103,6 +85,9 @@ class Standings:
         if not self.results:
             raise ArgumentError("results", "must have at least one entry (got none)")
         check.number("level", self.level, gt=0.0, lt=1.0)
+        for game in self.results:
+            if self._interval(game) is not None:
+                check_interval(self._interval(game))
         object.__setattr__(self, "gaps", dict(self.gaps or {}))
         for game in self.results:
             if self._values(game).ndim > 2:
@@ -123,9 +108,12 @@ class Standings:
 
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
-        """Means after the last round with Student's intervals, by game, in the order of `results[game].learners`."""
+        """Means after the last round with intervals, by game, in the order of `results[game].learners`."""
         with warnings.catch_warnings(action="ignore", category=SkewedRunsWarning):  # `remarks` names the learners
-            estimates = {game: result.mean(self._quantity(game), self.level) for game, result in self.results.items()}
+            estimates = {
+                game: result.mean(self._quantity(game), self.level, self._interval(game))
+                for game, result in self.results.items()
+            }
         return {game: Estimate(*(field[:, -1] for field in estimate)) for game, estimate in estimates.items()}
 
     @cached_property
@@ -160,14 +148,18 @@ class Standings:
         played = [game in self._common_games for game in self.games]
         return CriticalDifferences(self.learners, self.ranks[:, played], self.level)
 
-    @cached_property
+    @property
     def p_values(self) -> dict[str, np.ndarray]:
         """P-values of all pairs [L, L] of `results[game].learners`, by game, corrected for all pairs and games."""
-        samples = []
-        for game, result in self.results.items():
-            controls = result.measures.get(CONTROL) if self._quantity(game) in ("regret", "cumulative_loss") else None
-            samples.append((self._values(game), None if controls is None else controls[:, :, -1]))
-        return dict(zip(self.games, means.joint_p_values(samples), strict=True))
+        return self._tests.p_values
+
+    @property
+    def missing(self) -> MissingEvents:
+        """Events that the runs may have missed, and the cost at which one of them reverses the closest decision.
+
+        The closest decision of all games has the smallest cost relative to the typical difference of its learners.
+        """
+        return self._tests.missing
 
     def differ(self, game: str, first: str, second: str) -> bool:
         """Return whether two learners differ in a game; all answers together are right with probability `level`."""
@@ -245,11 +237,11 @@ class Standings:
     def caption(self) -> str:
         """The caption of the table, which explains ranks and letters."""
         pairs = sum(len(matrix) * (len(matrix) - 1) // 2 for matrix in self.p_values.values())
-        words = "1 is best. In a game, learners without a common letter differ (paired t-tests"
+        words = f"1 is best. In a game, learners without a common letter differ ({self._tests.name}"
         if pairs > 1:
             games = f"of {len(self.games)} games together" if len(self.games) > 1 else "of the game"
             words += f" with Holm's correction for all {pairs:,} pairs {games}"
-        words += f", {100 * self.level:.6g} %)."
+        words += f", {100 * self.level:.6g} %). {self._tests.reservation}"
         if np.isnan(self.ranks).any():
             words += f" {GAP} marks a game that a learner did not play; mean ranks are over the games that it played."
         if any(row["failed"] + row["overflowed"] for row in self.rows):
@@ -343,7 +335,7 @@ class Standings:
         for i, table in enumerate(self.tables()):
             yield from [""] if i else textwrap.wrap(self.title, WIDTH)
             yield from table.text(WIDTH).splitlines()
-        yield from textwrap.wrap(self.caption, WIDTH)
+        yield from textwrap.wrap(to_one_line(self.caption), WIDTH)
         for remark in self.remarks:
             yield from textwrap.wrap(to_one_line(remark), WIDTH)
 
@@ -374,6 +366,14 @@ class Standings:
 
     def _quantity(self, game: str) -> str:
         return default_quantity(self.results[game], self.quantity)
+
+    @cached_property
+    def _tests(self) -> GameTests:
+        quantities = {game: self._quantity(game) for game in self.results}
+        return GameTests(self.results, quantities, self.level, {game: self._interval(game) for game in self.results})
+
+    def _interval(self, game: str) -> ConfidenceInterval | None:
+        return self.interval.get(game) if isinstance(self.interval, Mapping) else self.interval
 
     @property
     def _common_games(self) -> dict[str, Result]:

@@ -1,5 +1,6 @@
 """Text of a printed result, and tables of a result for notebooks, papers and pandas."""
 
+import textwrap
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,19 @@ from jaxonline.parameters.warning_classes import SkewedRunsWarning
 from jaxonline.results import parts
 from jaxonline.results.quantities import label_of, short_label_of
 from jaxonline.results.report.columns import Measured, Number, OptionalNumber, Text
-from jaxonline.results.report.formats import escape_html, format_number, shorten, to_one_line, wrap_for_notebook
+from jaxonline.results.report.formats import (
+    escape_html,
+    format_number,
+    shorten,
+    shorten_names,
+    to_one_line,
+    wrap_for_notebook,
+)
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Table, bounds_at_horizon
+from jaxonline.results.statistics.estimates import choose_test, missing_from
 from jaxonline.results.statistics.intervals import ConfidenceInterval
+from jaxonline.results.statistics.missing_events import MissingEvents
+from jaxonline.results.statistics.ranking import VALID
 from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
 
 if TYPE_CHECKING:
@@ -90,6 +101,7 @@ def horizon_table(
         a\_1 & 0 & 3 $\pm$ 13 & 3 \\
         \bottomrule
         \end{tabular}
+        % With so few runs, any event may be missing.
         <BLANKLINE>
     """
     quantity = default_quantity(result, quantity)
@@ -130,9 +142,24 @@ def horizon_table(
         *([Text("letters", "same letter:\nno difference seen")] if rows and "letters" in rows[0] else []),
         *EXCLUDED_RUNS_COLUMNS,
     ]
-    remarks = [ranking.table.caption] if letters and ranking is not None else []
-    caption = " ".join([*remarks, *unmet_assumptions(numbers, result.meta.get("oblivious"))])
+    reserved = reservation(last, quantity, level, interval) if ranking is None or not letters else ranking.table.caption
+    caption = " ".join([*filter(None, [reserved]), *unmet_assumptions(numbers, result.meta.get("oblivious"))])
     return Table(result_title(result, quantity), rows, columns, caption=caption, strong="best")
+
+
+def reservation(
+    result: Any, quantity: str, level: float = 0.95, interval: ConfidenceInterval | None = None, widest: int = 1000
+) -> str:
+    """Return `Ranking.reservation`, with names of at most `widest` columns; decisions between few learners only."""
+    n_runs = len(result.runs)
+    if n_runs < 2:
+        return ""
+    if len(result.learners) > MAX_NOTEBOOK_LEARNERS:
+        return MissingEvents(min(3 / n_runs, 1.0)).sentence
+    if choose_test(result, quantity, interval).holds_for_any_runs:
+        return VALID
+    missing = missing_from(result, quantity, level, interval)
+    return missing._replace(pair=tuple(shorten_names(missing.pair, widest))).sentence
 
 
 def result_text(result: Any) -> str:
@@ -144,19 +171,56 @@ def result_text(result: Any) -> str:
     lines += [f"... and {n_learners - MAX_PRINTED_LEARNERS:,} more"] if n_learners > MAX_PRINTED_LEARNERS else []
     others = ", ".join(to_one_line(name) for name in measured_quantities(result) if name != quantity)
     lines += [shorten(f"also measured: {others}", WIDTH)]
+    lines += precision_notes(result.meta.get("precision")) + decision_notes(result.meta.get("decisions"))
+    lines += [shorten(line, WIDTH) for line in textwrap.wrap(reservation(result, quantity, widest=30), WIDTH)]
     return "\n".join(lines if result.meta.get("oblivious") is not False else [*lines, REACTING])
+
+
+def precision_notes(precision: Any) -> list[str]:
+    """Return what the runs of a study that stopped by `Precision` cannot show, as lines for a printed result.
+
+    Example:
+        >>> precision_notes({"biased_mean": True, "runs": 300, "unseen_probability": 0.01})[1]
+        'events with a probability below 0.01 per run may be missing from the mean and its interval'
+    """
+    if not isinstance(precision, Mapping):
+        return []
+    biased = f"stopped after {precision['runs']:,} runs by looking at the runs, so the mean is biased"
+    notes = [biased] if precision.get("biased_mean") else []
+    unseen = precision.get("unseen_probability")
+    if unseen is not None:
+        notes += [f"events with a probability below {unseen:.2g} per run may be missing from the mean and its interval"]
+    return notes
+
+
+def decision_notes(decisions: Any) -> list[str]:
+    """Return the outcome of `UntilDecided` as lines for a printed result.
+
+    Example:
+        >>> pairs = [["a", "b", "better", 128, -1.0, -2.0, -0.1]]
+        >>> decision_notes({"complete": True, "runs": 128, "saved": 872, "pairs": pairs})
+        ['decided all pairs in 128 of at most 1,000 runs, so means are biased: see result.decisions']
+    """
+    if not isinstance(decisions, Mapping) or "pairs" not in decisions:
+        return []
+    runs, most = decisions["runs"], decisions["runs"] + decisions["saved"]
+    outcome = "decided all pairs" if decisions["complete"] else "left some pairs undecided"
+    return [f"{outcome} in {runs:,} of at most {most:,} runs, so means are biased: see result.decisions"]
 
 
 def result_html(result: Any) -> str:
     """Return the HTML of a result for light and dark notebooks: a table of learners, and the metadata."""
     n_learners = len(result.learners)
     more = n_learners - MAX_NOTEBOOK_LEARNERS
-    table = horizon_table(result, most=MAX_NOTEBOOK_LEARNERS).html()
+    table = horizon_table(result, most=MAX_NOTEBOOK_LEARNERS)
+    caption = f"<p>{escape_html(to_one_line(table.caption))}</p>" if table.caption else ""
     rest = f"<p>... and {more:,} more</p>" if more > 0 else ""
     about = description_list(result.meta, result.learners[:MAX_NOTEBOOK_LEARNERS])
     about = f"{about}<p>{REACTING}</p>" if result.meta.get("oblivious") is False else about
+    notes = precision_notes(result.meta.get("precision")) + decision_notes(result.meta.get("decisions"))
+    rest += "".join(f"<p>{escape_html(note)}</p>" for note in notes)
     details = f"<details><summary>How it was made</summary>{about}</details>" if about else ""
-    return wrap_for_notebook(f"{table}{rest}{details}")
+    return wrap_for_notebook(f"{table.html()}{rest}{caption}{details}")
 
 
 def description_list(meta: Mapping[str, Any], learners: tuple[str, ...]) -> str:
@@ -168,7 +232,7 @@ def description_list(meta: Mapping[str, Any], learners: tuple[str, ...]) -> str:
         if name == "learners":
             items |= {f"learner {one}": value[one] for one in learners if one in value}
         elif isinstance(value, Mapping):
-            items[name] = ", ".join(f"{key} {entry}" for key, entry in value.items())
+            items[name] = ", ".join(f"{key} {entry}" for key, entry in value.items() if not isinstance(entry, list))
         else:
             items[name] = value
     known = {name: value for name, value in items.items() if value not in (None, "", [])}

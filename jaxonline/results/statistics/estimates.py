@@ -1,6 +1,7 @@
 """Estimates from the runs of a `Result`; large arrays in a store are read in parts."""
 
 import warnings
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
@@ -10,7 +11,9 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.quantities import label_of
 from jaxonline.results.statistics import means
-from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
+from jaxonline.results.statistics.decisions import Decisions, read_decisions
+from jaxonline.results.statistics.intervals import Anytime, ConfidenceInterval, Estimate, Student, check_interval
+from jaxonline.results.statistics.missing_events import MissingEvents, missing_events
 from jaxonline.results.statistics.quantiles import QuantileEstimate, quantile_over_runs
 from jaxonline.results.statistics.ranking import Ranking, rank
 from jaxonline.results.statistics.variance_reduction import (
@@ -69,16 +72,39 @@ def adjusted_values(result: Any, quantity: str, learners: slice = ALL, rounds: s
 
 def mean(result: Any, quantity: str, level: float, interval: ConfidenceInterval | None) -> Estimate:
     """See `Result.mean`."""
-    interval = choose_interval(result, interval)
+    interval = choose_interval(result, quantity, interval)
     if isinstance(interval, Student) and recorded_array(result, quantity).ndim == 3:
         last = adjusted_values(result, quantity, rounds=LAST)[:, :, 0]
         means.warn_of_skewness(last, result.learners, label_of(quantity))
     return _estimate(result, quantity, level, interval)
 
 
-def choose_interval(result: Any, interval: ConfidenceInterval | None) -> ConfidenceInterval:
-    """Return the given interval, or by default the interval of the result."""
-    return result.interval if interval is None else check_interval(interval)
+def choose_interval(result: Any, quantity: str, interval: ConfidenceInterval | None) -> ConfidenceInterval:
+    """Return the given interval, or by default the interval of the result, or `Anytime` if it is for another quantity.
+
+    A result has an interval for one quantity if its number of runs was chosen by looking at this quantity.
+    """
+    if interval is not None:
+        return check_interval(interval)
+    return result.interval if result.interval.quantity in (None, quantity) else Anytime()
+
+
+def choose_test(result: Any, quantity: str, interval: ConfidenceInterval | None) -> ConfidenceInterval:
+    """Return the interval whose paired tests compare learners: by default `SkewCorrected`, or that of bounded runs."""
+    if interval is not None:
+        return check_interval(interval)
+    own = result.interval
+    return own if own.holds_for_any_runs and own.quantity in (None, quantity) else means.SKEW_CORRECTED
+
+
+def missing_from(
+    result: Any, quantity: str, level: float = 0.95, interval: ConfidenceInterval | None = None
+) -> MissingEvents:
+    """Return the attribute `missing` of `Result.ranking`."""
+    test, all_controls = choose_test(result, quantity, interval).after(result.rounds[-1]), controls(result, quantity)
+    last = values(result, quantity, rounds=LAST)[:, :, 0], None if all_controls is None else all_controls[:, :, -1]
+    p_values = means.pairwise_p_values(*last, test)
+    return missing_events(result.learners, means.paired_differences(*last, test), p_values, level)
 
 
 def learners_with_skewed_runs(result: Any, quantity: str) -> tuple[str, ...]:
@@ -94,8 +120,12 @@ def bands(result: Any, quantity: str, level: float, interval: ConfidenceInterval
     interval = Student() if interval is None else check_interval(interval)
     if not isinstance(interval, Student):
         return _estimate(result, quantity, level, interval, together=len(result.rounds))
-    all_curves = (curves(result, quantity, i) for i in range(len(result.learners)))
-    return means.make_bands(_estimate(result, quantity, level, interval), all_curves, level)
+
+    def all_curves() -> Iterator[np.ndarray]:
+        return (curves(result, quantity, i) for i in range(len(result.learners)))
+
+    means.warn_of_skewed_curves(all_curves(), result.learners, label_of(quantity))
+    return means.make_bands(_estimate(result, quantity, level, interval), all_curves(), level)
 
 
 def curves(result: Any, quantity: str, learner: int, since: int = 0) -> np.ndarray:
@@ -122,8 +152,23 @@ def ranking(result: Any, quantity: str, level: float, interval: ConfidenceInterv
     estimate, all_controls = result.mean(quantity, level, interval), controls(result, quantity)
     last = None if all_controls is None else all_controls[:, :, -1]
     at_horizon = values(result, quantity, rounds=LAST)[:, :, 0]
-    tests = (interval or Student()).after(result.rounds[-1])
-    return rank(result.learners, at_horizon, label_of(quantity, result.meta), level, estimate, last, tests)
+    tests = choose_test(result, quantity, interval).after(result.rounds[-1])
+    ranking = rank(result.learners, at_horizon, label_of(quantity, result.meta), level, estimate, last, tests)
+    if not ranking.holds_for_any_runs:
+        ranking.missing.warn(ranking.quantity)
+    return ranking
+
+
+def decisions(result: Any) -> Decisions:
+    """See `Result.decisions`."""
+    stored = result.meta.get("decisions", {})
+    if "pairs" not in stored:
+        raise ArgumentError(
+            "until", "must be an UntilDecided for decisions; pass simulate(..., until=jo.UntilDecided(margin))"
+        )
+    estimate = mean(result, stored["quantity"], stored["level"], None)
+    at_horizon = Estimate(*(field[:, -1] for field in estimate))
+    return read_decisions(stored, result.learners, at_horizon, label_of(stored["quantity"], result.meta))
 
 
 def paired_difference(

@@ -1,60 +1,28 @@
-"""Confidence intervals for a mean over runs (`jo.intervals`): Student, bootstrap-t, bounded, binomial and anytime.
+"""Confidence intervals for a mean over runs (`jo.intervals`): Student, bootstrap-t, binomial and anytime.
+
+The intervals for bounded quantities, `Bounded` and `Betting`, are in `bounded.py`; `SkewCorrected` is in
+`skew_corrected.py`.
 
 Student's distribution comes from scipy.special: scipy.stats returns the same numbers, but takes a second to import.
 `docs/intervals.md` reports the simulated coverage of each interval.
 """
 
-import abc
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import ArrayLike, Float
+from jaxtyping import ArrayLike
 from scipy import special
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.statistics import bootstrap
+from jaxonline.results.statistics.bounded import Betting, Bounded
+from jaxonline.results.statistics.confidence_interval import ConfidenceInterval, Estimate
+from jaxonline.results.statistics.skew_corrected import SkewCorrected
 
 SHORTEST_AT = 1000  # runs
-
-
-class Estimate(NamedTuple):
-    """A mean over runs with its standard error and confidence interval; all fields have the same shape."""
-
-    mean: np.ndarray
-    standard_error: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    n_runs: np.ndarray
-
-
-class ConfidenceInterval(abc.ABC):
-    """A two-sided confidence interval for a mean over independent runs."""
-
-    test: ClassVar[str] = ""  # the name of its paired test
-    uses_controls: ClassVar[bool] = True  # whether values may be adjusted by control variates
-
-    @abc.abstractmethod
-    def ends(self, values: Float[np.ndarray, "L R *rest"], estimate: Estimate, level: float) -> tuple[Any, Any]:
-        """Return the ends of the intervals [L, *rest]; `estimate` has the means and standard errors of `values`."""
-
-    @abc.abstractmethod
-    def p_values(self, values: Float[np.ndarray, "L R"], estimate: Estimate) -> Float[np.ndarray, "L"]:
-        """Return p-values: the smallest alpha for which the interval of level 1 - alpha excludes 0; NaN if unknown."""
-
-    def after(self, rounds: ArrayLike) -> "ConfidenceInterval":
-        """Return the kind of interval for sums over `rounds` rounds."""
-        return self
-
-    def of_difference(self) -> "ConfidenceInterval":
-        """Return the kind of interval for the difference of two quantities that each have this kind of interval."""
-        return self
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the interval as a dictionary, which `interval_from_json` reads."""
-        return {"type": type(self).__name__} | {name: np.asarray(value).tolist() for name, value in vars(self).items()}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,78 +89,6 @@ class BootstrapT(ConfidenceInterval):
 
 
 @dataclasses.dataclass(frozen=True)
-class Bounded(ConfidenceInterval):
-    """Empirical Bernstein interval, for bounded quantities with any distribution and for any number of runs.
-
-    Error rate: at most 1 - level, if the values of all runs lie between the limits. Values outside the limits raise an
-    error. Control variates are not used, because values adjusted by control variates may lie outside the limits.
-
-    Args:
-        low: the smallest value that the quantity can have in one round.
-        high: the largest value that the quantity can have in one round.
-
-    Raises:
-        ValueError: a limit is not finite, or `low` is above `high`.
-
-    References:
-        Maurer and Pontil (2009), "Empirical Bernstein bounds and sample variance penalization", Theorem 4, used on both
-        sides.
-
-    Example:
-        >>> import jaxonline as jo
-        >>> from jaxonline.results.statistics import mean_over_runs
-        >>> estimate = mean_over_runs(np.zeros((1, 100)), interval=jo.intervals.Bounded(0.0, 1.0))
-        >>> estimate.low.tolist(), estimate.high.round(2).tolist()
-        ([0.0], [0.1])
-    """
-
-    test: ClassVar[str] = "paired tests of bounded differences"
-    uses_controls: ClassVar[bool] = False
-
-    low: ArrayLike
-    high: ArrayLike
-
-    def __post_init__(self):
-        low, high = check.finite_array("low", self.low), check.finite_array("high", self.high)
-        if np.any(low > high):
-            raise ArgumentError(
-                "low", f"must be at most high (got {check.quote(self.low)} and {check.quote(self.high)})"
-            )
-
-    def ends(self, values: np.ndarray, estimate: Estimate, level: float) -> tuple[Any, Any]:
-        """Return the ends of the interval, cut at the limits of the quantity."""
-        low, high = (np.broadcast_to(np.asarray(limit, float), estimate.mean.shape) for limit in (self.low, self.high))
-        outside = (values < low[:, None]) | (values > high[:, None])
-        if outside.any():
-            limits = f"{check.quote(self.low)} to {check.quote(self.high)}"
-            raise ArgumentError(
-                "interval", f"must enclose all values (got Bounded over {limits}, {values[outside][0]:.6g})"
-            )
-        log = np.log(4.0 / (1.0 - level))
-        half = estimate.standard_error * np.sqrt(2.0 * log) + 7.0 * (high - low) * log / (
-            3.0 * np.maximum(estimate.n_runs - 1, 1)
-        )
-        return np.maximum(estimate.mean - half, low), np.minimum(estimate.mean + half, high)
-
-    def p_values(self, values: np.ndarray, estimate: Estimate) -> np.ndarray:
-        """Return p-values: 1 minus the level at which the interval's half-width equals the absolute mean."""
-        linear = 7.0 * (np.asarray(self.high) - np.asarray(self.low)) / (3.0 * np.maximum(estimate.n_runs - 1, 1))
-        root = estimate.standard_error * np.sqrt(2.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            log = ((np.sqrt(root**2 + 4.0 * linear * np.abs(estimate.mean)) - root) / (2.0 * linear)) ** 2
-        return np.minimum(4.0 * np.exp(-log), 1.0)
-
-    def after(self, rounds: ArrayLike) -> "Bounded":
-        """Return the interval for sums over `rounds` rounds, whose limits are `rounds` times as large."""
-        return Bounded(np.asarray(self.low) * rounds, np.asarray(self.high) * rounds)
-
-    def of_difference(self) -> "Bounded":
-        """The interval with the limits of a difference."""
-        width = np.asarray(self.high) - np.asarray(self.low)
-        return Bounded(-width, width)
-
-
-@dataclasses.dataclass(frozen=True)
 class ClopperPearson(ConfidenceInterval):
     """Exact interval for a probability (Clopper and Pearson), for quantities that are 0 or 1 in each run.
 
@@ -213,6 +109,7 @@ class ClopperPearson(ConfidenceInterval):
 
     test: ClassVar[str] = "paired tests of bounded differences"
     uses_controls: ClassVar[bool] = False
+    holds_for_any_runs: ClassVar[bool] = True
 
     def ends(self, values: np.ndarray, estimate: Estimate, level: float) -> tuple[Any, Any]:
         """Return the ends of the interval; see `ConfidenceInterval.ends`."""
@@ -300,7 +197,8 @@ def interval_from_json(stored: Mapping[str, Any]) -> ConfidenceInterval:
         >>> interval_from_json(Anytime().to_json())
         Anytime(shortest_at=1000)
     """
-    classes = {kind.__name__: kind for kind in (Student, BootstrapT, Bounded, ClopperPearson, Anytime)}
+    kinds = (Student, SkewCorrected, BootstrapT, Bounded, Betting, ClopperPearson, Anytime)
+    classes = {kind.__name__: kind for kind in kinds}
     return classes[stored["type"]](**{name: value for name, value in stored.items() if name != "type"})
 
 

@@ -1,5 +1,6 @@
 """Means over runs, differences of means and growth exponents, with intervals and corrected tests."""
 
+import math
 import warnings
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -13,10 +14,12 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.warning_classes import SkewedRunsWarning
 from jaxonline.results.statistics import bootstrap
 from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
+from jaxonline.results.statistics.skew_corrected import SkewCorrected, skewness
 from jaxonline.results.statistics.variance_reduction import subtract_controls
 
 STUDENT = Student()
-MAX_SKEWNESS_RATIO = 0.3  # skewness / sqrt(runs)
+SKEW_CORRECTED = SkewCorrected()
+MAX_SKEWNESS_RATIO, MAX_BAND_SKEWNESS_RATIO = 0.3, 0.5  # skewness / sqrt(runs)
 
 
 class Growth(NamedTuple):
@@ -75,9 +78,10 @@ def mean_over_runs(
 def simultaneous(values: Float[np.ndarray, "L R G"], level: float = 0.95) -> Estimate:
     """Return means over runs with bands [L, G]; a band contains its whole expected curve with probability `level`.
 
-    The half-width of a band is the same number of standard errors in all rounds: the quantile of the largest deviation
-    (max-t). The distribution of this deviation is computed from the correlations between rounds; it is asymptotic, as
-    Student's t is in one round. Runs with a NaN are left out.
+    The ends of a band are the same numbers of standard errors from the mean in all rounds: quantiles of the largest
+    deviations on both sides (max-t). They come from resamples of the runs (bootstrap-t), so that bands of skewed runs
+    are longer on one side, or for at least 100 nearly symmetric runs from the correlations between rounds. The level is
+    asymptotic, as that of Student's t is in one round. Runs with a NaN are left out.
 
     Example:
         >>> import numpy as np
@@ -92,20 +96,31 @@ def simultaneous(values: Float[np.ndarray, "L R G"], level: float = 0.95) -> Est
 
 def make_bands(estimate: Estimate, curves: Iterable[Float[np.ndarray, "R G"]], level: float) -> Estimate:
     """Return means [L, G] with the bands of `simultaneous`; `curves` yields the runs of one learner after the other."""
-    factor = bootstrap.largest_deviation(curves, level)[:, None]
+    low, high = bootstrap.largest_deviations(curves, level)
     return estimate._replace(
-        low=estimate.mean - factor * estimate.standard_error, high=estimate.mean + factor * estimate.standard_error
+        low=estimate.mean - high[:, None] * estimate.standard_error,
+        high=estimate.mean - low[:, None] * estimate.standard_error,
     )
 
 
-def skewness(values: Float[np.ndarray, "L R"]) -> Float[np.ndarray, "L"]:
-    """Return the skewness of each learner's runs, 0 if the runs do not vary; NaN are left out."""
-    n_runs = np.maximum((~np.isnan(values)).sum(axis=1, keepdims=True), 1)
-    with np.errstate(invalid="ignore"):
-        centred = values - np.nansum(values, axis=1, keepdims=True) / n_runs
-    second, third = ((np.nansum(centred**power, axis=1, keepdims=True) / n_runs)[:, 0] for power in (2, 3))
-    with np.errstate(invalid="ignore"):
-        return np.where(second > 0, third / np.where(second > 0, second, 1.0) ** 1.5, 0.0)
+def warn_of_skewed_curves(curves: Iterable[Float[np.ndarray, "R G"]], learners: Sequence[str], quantity: str) -> None:
+    """Warn of learners whose runs are so skewed in some round that bands often miss, with the number of runs needed.
+
+    In runs of 0 and 1, the warning comes if there are fewer than four ones in some round.
+    """
+    skewed = {}
+    for name, runs in zip(learners, curves, strict=True):
+        complete = bootstrap.drop_nan_runs(runs)
+        ratio = float(bootstrap.skewness_ratios(complete).max(initial=0.0))
+        if ratio > max(MAX_BAND_SKEWNESS_RATIO, 7.4 / max(1, len(complete))):
+            skewed[name] = math.ceil(len(complete) * (ratio / MAX_SKEWNESS_RATIO) ** 2)
+    if skewed:
+        warnings.warn(
+            f"the {quantity} of {', '.join(skewed)} is so skewed in some rounds that bands may miss the mean; simulate "
+            f"at least {max(skewed.values()):,} runs, or use interval=jo.intervals.Betting(low, high) where losses are "
+            "bounded",
+            SkewedRunsWarning, stacklevel=4,
+        )  # fmt: skip
 
 
 def warn_of_skewness(values: Float[np.ndarray, "L R"], learners: Sequence[str], quantity: str) -> None:
@@ -169,30 +184,34 @@ def difference_of_means(
 def pairwise_p_values(
     values: Float[np.ndarray, "L R"],
     controls: Float[np.ndarray, "L R"] | None = None,
-    interval: ConfidenceInterval = STUDENT,
+    interval: ConfidenceInterval = SKEW_CORRECTED,
 ) -> Float[np.ndarray, "L L"]:
     """Return p-values of paired tests of all pairs of learners with Holm's correction (1979); 1 on the diagonal.
 
     If a learner has NaN in a run, the tests of this learner leave out this run. Equal learners, and pairs with fewer
     than two runs, have p = 1. With control variates, differences are adjusted by the control variates of both learners.
     """
-    return joint_p_values([(values, controls)], interval)[0]
+    return joint_p_values([(values, controls)], [interval])[0]
 
 
 def joint_p_values(
-    games: Sequence[tuple[np.ndarray, np.ndarray | None]], interval: ConfidenceInterval = STUDENT
+    games: Sequence[tuple[np.ndarray, np.ndarray | None]], intervals: Sequence[ConfidenceInterval] = ()
 ) -> list[np.ndarray]:
     """Return `pairwise_p_values` for the (values, controls) of several games, corrected for all pairs of all games.
 
+    `intervals` has the kind of interval of each game, by default `SkewCorrected()`.
+
     Example:
-        >>> import numpy as np
+        >>> import jaxonline as jo
         >>> from jaxonline.results.statistics import joint_p_values, pairwise_p_values
-        >>> values = np.arange(6.0).reshape(2, 3) ** 2
-        >>> alone, (first, second) = pairwise_p_values(values), joint_p_values([(values, None), (values, None)])
+        >>> values, student = np.arange(6.0).reshape(2, 3) ** 2, jo.intervals.Student()
+        >>> alone = pairwise_p_values(values, interval=student)
+        >>> first, second = joint_p_values([(values, None), (values, None)], [student, student])
         >>> bool(first[0, 1] == second[0, 1] == 2 * alone[0, 1])
         True
     """
-    p = [_paired_tests(values, controls, interval) for values, controls in games]
+    kinds = intervals or [SKEW_CORRECTED] * len(games)
+    p = [_paired_tests(*game, interval) for game, interval in zip(games, kinds, strict=True)]
     corrected = iter(_holm(np.concatenate(p)))
     matrices = [np.ones((len(values), len(values))) for values, _ in games]
     for matrix in matrices:
@@ -201,17 +220,24 @@ def joint_p_values(
     return matrices
 
 
-def _paired_tests(values: np.ndarray, controls: np.ndarray | None, interval: ConfidenceInterval) -> np.ndarray:
-    """Return the p-values of paired tests of all pairs of learners, before Holm's correction."""
+def paired_differences(
+    values: Float[np.ndarray, "L R"], controls: Float[np.ndarray, "L R"] | None, interval: ConfidenceInterval
+) -> Float[np.ndarray, "P R"]:
+    """Return the differences of all pairs of learners, which the paired tests of `interval` compare with 0."""
     first, second = np.triu_indices(len(values), 1)
     differences = values[first] - values[second]
-    if controls is not None and interval.uses_controls:
-        pairs = zip(differences, controls[first], controls[second], strict=True)
-        differences = np.array(
-            [subtract_controls(difference, np.stack(pair_controls)) for difference, *pair_controls in pairs]
-        ).reshape(differences.shape)
-    between = interval.of_difference()
-    p = between.p_values(differences, mean_over_runs(differences, interval=between))
+    if controls is None or not interval.uses_controls:
+        return differences
+    pairs = zip(differences, controls[first], controls[second], strict=True)
+    return np.array(
+        [subtract_controls(difference, np.stack(pair_controls)) for difference, *pair_controls in pairs]
+    ).reshape(differences.shape)
+
+
+def _paired_tests(values: np.ndarray, controls: np.ndarray | None, interval: ConfidenceInterval) -> np.ndarray:
+    """Return the p-values of paired tests of all pairs of learners, before Holm's correction."""
+    differences, between = paired_differences(values, controls, interval), interval.of_difference()
+    p = between.p_values(differences, mean_over_runs(differences))
     return np.where(np.isnan(p), 1.0, p)
 
 

@@ -9,8 +9,11 @@ import numpy as np
 
 from jaxonline.results.report.columns import Measured, Text
 from jaxonline.results.report.tables import Table
-from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student
-from jaxonline.results.statistics.means import pairwise_p_values
+from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, SkewCorrected
+from jaxonline.results.statistics.means import paired_differences, pairwise_p_values
+from jaxonline.results.statistics.missing_events import MissingEvents, missing_events
+
+VALID = "The tests hold for any number of runs."
 
 
 class Ranking(NamedTuple):
@@ -25,6 +28,8 @@ class Ranking(NamedTuple):
         quantity: the name of the compared quantity.
         level: probability that all statements "these two learners differ" are true together.
         tests: the name of the paired tests.
+        missing: events that the runs may have missed, and the cost at which one of them reverses the closest decision.
+        holds_for_any_runs: whether the level holds for any number of runs, so that missing events reverse no decision.
     """
 
     learners: tuple[str, ...]
@@ -33,7 +38,9 @@ class Ranking(NamedTuple):
     p_values: np.ndarray
     quantity: str
     level: float
-    tests: str = Student.test
+    tests: str = SkewCorrected.test
+    missing: MissingEvents = MissingEvents(1.0)
+    holds_for_any_runs: bool = False
 
     @property
     def table(self) -> Table:
@@ -43,9 +50,15 @@ class Ranking(NamedTuple):
             Text("letters", "same letter:\nno difference seen"),
         )  # fmt: skip
         caption = (
-            f"Learners without a common letter differ ({self.tests} with Holm's correction, {100 * self.level:.6g} %)."
+            f"Learners without a common letter differ ({self.tests} with Holm's correction, {100 * self.level:.6g} %). "
+            f"{self.reservation}"
         )
         return Table(f"Ranking by {self.quantity}", self.rows, columns, caption=caption)
+
+    @property
+    def reservation(self) -> str:
+        """One line that says which events may be missing from the runs, and at which cost they reverse a decision."""
+        return VALID if self.holds_for_any_runs else self.missing.sentence
 
     def differ(self, first: str, second: str) -> bool:
         """Return whether the paired test finds a difference between two learners."""
@@ -76,7 +89,10 @@ def rank(
     run, the tests of this learner leave out the run.
     """
     order = np.argsort(estimate.mean[:, -1], kind="stable")
-    p_values = pairwise_p_values(values[order], None if controls is None else controls[order], interval)
+    names, ordered = tuple(str(learners[i]) for i in order), values[order]
+    ordered_controls = None if controls is None else controls[order]
+    p_values = pairwise_p_values(ordered, ordered_controls, interval)
+    missing = missing_events(names, paired_differences(ordered, ordered_controls, interval), p_values, level)
     letters = compact_letters(p_values >= 1 - level)
     rows = [
         {"learner": learners[i]}
@@ -84,7 +100,8 @@ def rank(
         | {"letters": letter}
         for i, letter in zip(order, letters, strict=True)
     ]
-    return Ranking(tuple(str(learners[i]) for i in order), rows, letters, p_values, quantity, level, interval.test)
+    tests, valid = interval.test, interval.holds_for_any_runs
+    return Ranking(names, rows, letters, p_values, quantity, level, tests, missing, valid)
 
 
 def compact_letters(alike: np.ndarray) -> tuple[str, ...]:

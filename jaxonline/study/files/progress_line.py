@@ -97,8 +97,8 @@ class ShownPrecision(Precision):
         """Return a `Precision` as a `ShownPrecision` that reports its checks to `tell`."""
         return cls(**{field.name: getattr(precision, field.name) for field in dataclasses.fields(Precision)}, tell=tell)
 
-    def excess(self, result: Result) -> float:
-        excess = super().excess(result)
+    def excess(self, result: Result, *options: Any) -> float:
+        excess = super().excess(result, *options)
         widths = excess * self.half_width, self.half_width
         width, wanted = (f"{100 * half_width:.3g} %" if self.relative else f"{half_width:.3g}" for half_width in widths)
         self.tell(len(result.runs), width, wanted)

@@ -9,8 +9,9 @@ import numpy as np
 from jaxonline.learners import Constant, InverseSqrt
 from jaxonline.results import Result
 from jaxonline.results.quantities import label_of
+from jaxonline.results.report.summary import precision_notes
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, REGRET_COLUMNS, Interval, Number, Table, Text
-from jaxonline.results.statistics.estimates import learners_with_skewed_runs
+from jaxonline.results.statistics.estimates import learners_with_skewed_runs, missing_from
 from jaxonline.results.tuned import Tuned
 from jaxonline.study.comparison import ignore_skewness_warnings
 from jaxonline.study.study import Report
@@ -46,6 +47,7 @@ def build_report(
         table = _table(result, title, quantity, promised, further)
         means = result.mean(quantity)
         skewed = learners_with_skewed_runs(result, quantity)
+        missing = missing_from(result, quantity)
         numbers = {
             "rounds": result.rounds, "runs": len(result.runs), "level": 0.95, "quantity": quantity,
             "learners": {
@@ -58,6 +60,8 @@ def build_report(
     if skewed:
         start = "Skewed distribution over the runs; Student's interval understates the longer side"
         sentences.append(f"{start}: {', '.join(skewed)}.")
+    if len(result.runs) > 1:
+        sentences.append(missing.sentence)
     if len(promised) < len(curves):
         sentences.append(f"The bounds do not cover the steps of {', '.join(n for n in curves if n not in promised)}.")
     at_edge = [name for name, tuning in tuned.items() if tuning.at_edge]
@@ -70,6 +74,7 @@ def build_report(
     if isinstance(reached, Mapping):
         word = "reached" if reached.get("reached") else "not reached"
         sentences.append(f"The requested precision was {word} with {reached.get('runs'):,} runs.")
+        sentences += [f"{note[0].upper()}{note[1:]}." for note in precision_notes(reached)]
 
     def draw() -> Any:
         with ignore_skewness_warnings():

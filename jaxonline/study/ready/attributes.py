@@ -174,7 +174,8 @@ class FewAttributes(Study):
         self, X: np.ndarray, y: np.ndarray, pair: tuple[int, int], seed: tuple[int, ...]
     ) -> dict[str, np.ndarray]:
         """Train and test all learners (rows of the table) on one split of one pair of digits."""
-        splits = {pixels: digits.split_pair(X, y, pair, seed, self.grids.folds, pixels) for pixels in PIXELS}
+        prepare = partial(digits.split_pair, X, y, pair, seed, self.grids.folds)
+        splits = dict(zip(PIXELS, digits.run_in_threads([partial(prepare, pixels) for pixels in PIXELS]), strict=True))
 
         def learn(row: TableRow) -> tuple[np.ndarray, tuple[float, ...]]:
             split = splits[row.pixels]

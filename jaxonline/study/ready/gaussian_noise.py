@@ -23,7 +23,12 @@ from jaxonline.kernels import Gaussian
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text, pivot
 from jaxonline.study import BestOf, ComparisonResult, Context, Report, Study
-from jaxonline.study.comparison import format_places, ignore_skewness_warnings, skewness_sentences
+from jaxonline.study.comparison import (
+    format_places,
+    ignore_skewness_warnings,
+    missing_events_sentence,
+    skewness_sentences,
+)
 from jaxonline.study.ready.gaussian_noise_figure import plot
 from jaxonline.study.ready.gaussian_noise_problem import (
     ALGORITHM_1,
@@ -271,6 +276,7 @@ def _remarks(comparisons: list[ComparisonResult]) -> list[str]:
     return [
         f"The step is at the edge of the candidates, and a better one may lie beyond, for: {edge}.",
         *skewness_sentences(by_label),
+        missing_events_sentence(by_label),
     ]
 
 

@@ -32,7 +32,7 @@ from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text
 from jaxonline.results.statistics import Growth, difference_of_means
 from jaxonline.study import Comparison, ComparisonResult, Context, Report, Study
-from jaxonline.study.comparison import ignore_skewness_warnings, skewness_sentences
+from jaxonline.study.comparison import ignore_skewness_warnings, missing_events_sentence, skewness_sentences
 from jaxonline.study.ready.impossibility_figure import plot_impossibility
 from jaxonline.study.study import Names, select_by_name
 
@@ -105,6 +105,7 @@ class Impossibility(Study):
                 RULE,
                 *(_sentence(name, test) for name, test in alike.items()),
                 *skewness_sentences({world.replace("_", " "): compared for world, compared in worlds.items()}),
+                missing_events_sentence({world.replace("_", " "): compared for world, compared in worlds.items()}),
             ],
             results,
             {

@@ -19,7 +19,7 @@ from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.results import Result
 from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.study import BestOf, Comparison, ComparisonResult, Context, Report, Study
-from jaxonline.study.comparison import ignore_skewness_warnings, skewness_sentences
+from jaxonline.study.comparison import ignore_skewness_warnings, missing_events_sentence, skewness_sentences
 from jaxonline.study.ready.noisy_kernels_cases import BEST, THEOREM, Case, short
 from jaxonline.study.ready.noisy_kernels_figures import laws_figure, losses_figure
 from jaxonline.study.study import AboveOne, Items, Positive, Words, select_by_name
@@ -137,6 +137,7 @@ class NoisyKernels(Study):
             f"Regret of the predictor 0: {zeros}.",
             f"Worse than the predictor 0 even with the best step: {'; '.join(worse) or 'none'}.",
             *skewness_sentences({case.name: own for case, own in results.items()}),
+            missing_events_sentence({case.name: own for case, own in results.items()}),
         ]
 
     def comparison(self, case: Case, seed: int) -> Comparison:

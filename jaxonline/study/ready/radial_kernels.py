@@ -15,7 +15,12 @@ from jaxonline.kernels.radial import Cauchy, RadialExponential, SchoenbergKernel
 from jaxonline.parameters import check
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text
 from jaxonline.study import Context, Report, Study
-from jaxonline.study.comparison import format_places, ignore_skewness_warnings, skewness_sentences
+from jaxonline.study.comparison import (
+    format_places,
+    ignore_skewness_warnings,
+    missing_events_sentence,
+    skewness_sentences,
+)
 from jaxonline.study.ready.radial_kernels_figure import plot_radial_kernels
 from jaxonline.study.ready.radial_kernels_problem import RadialProblem
 from jaxonline.study.study import Names, Positive, select_by_name
@@ -69,6 +74,7 @@ class RadialKernels(Study):
                 *([_printed(facts[WORKED_CASE], self)] if WORKED_CASE in facts else []),
                 f"Steps at the edge of the grid: {edge}.",
                 *skewness_sentences(every),
+                missing_events_sentence(every),
             ],
             {f"results/kernel {i}{ENDS[j]}": own.result for i, pair in enumerate(compared.values())
              for j, own in enumerate(pair)},

@@ -12,7 +12,7 @@ from jaxonline.bounds.assumptions import Assumptions, unmet_assumptions, with_as
 from jaxonline.game import Game
 from jaxonline.results import Result
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text
-from jaxonline.results.statistics.estimates import learners_with_skewed_runs
+from jaxonline.results.statistics.estimates import learners_with_skewed_runs, missing_from
 from jaxonline.results.statistics.intervals import Bounded, ConfidenceInterval
 from jaxonline.study import Context, Report, Study
 from jaxonline.study.study import Names, select_by_name
@@ -66,6 +66,7 @@ class ClassicalGame(Study):
             {name: bound(self.rounds) for name, bound in bounds.items()}, setting.game.oblivious
         )
         remarks += _distribution_free_intervals(result, setting)
+        remarks.append(missing_from(result, setting.quantity).sentence)
         return Report(
             {"table": table},
             {"figure": lambda: result.plot(quantity=setting.quantity, bounds=curves or None)},

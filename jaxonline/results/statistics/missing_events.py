@@ -1,0 +1,95 @@
+"""Events that are missing from the runs of a comparison, and the cost at which one of them reverses a decision."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from jaxonline.parameters.warning_classes import SkewedRunsWarning
+from jaxonline.results.report.formats import format_number
+
+MIN_RATIO = 6.0
+
+
+class MissingEvents(NamedTuple):
+    """The events that the runs of a comparison may have missed.
+
+    If an event has the probability 3 / n in each run, then n runs miss it with probability (1 - 3 / n)^n < 5 %. If it
+    adds c to the loss of a learner, then it adds 3 c / n to the mean. So it reverses a decision between two learners
+    with the mean difference D if c is above n D / 3.
+
+    Attributes:
+        probability: 3 / n for n runs, at most 1.
+        cost: the cost that reverses the closest decision, in units of the compared quantity; NaN without a decision.
+        pair: the learners of the closest decision (the one with the smallest cost), the better one first, or ().
+        ratio: the smallest ratio of such a cost and the root mean square difference of the pair, over all decisions;
+            infinite without a decision. Below 6, a `SkewedRunsWarning` says so.
+        place: the game or the part of a study where this decision was made, or "".
+    """
+
+    probability: float
+    cost: float = np.nan
+    pair: tuple[str, ...] = ()
+    ratio: float = np.inf
+    place: str = ""
+
+    @property
+    def is_fragile(self) -> bool:
+        """Whether an event that costs less than 6 times the typical difference reverses a decision."""
+        return self.ratio < MIN_RATIO
+
+    @property
+    def sentence(self) -> str:
+        """One line that names both numbers."""
+        if self.probability >= 1:
+            return "With so few runs, any event may be missing."
+        least = 1 / self.probability
+        words = f"Events with probability below 1/{least:.0f} per run" if least > 3 else "Any event but the commonest"
+        words += " may be missing"
+        reversal = f"; one that costs more than {format_number(self.cost, 3)} would reverse {' and '.join(self.pair)}"
+        reversal += f" in {self.place}" if self.place else ""
+        return f"{words}{reversal if self.pair else ''}."
+
+    def warn(self, quantity: str) -> None:
+        """Warn if the closest decisions rest on too few runs."""
+        if self.is_fragile:
+            warnings.warn(
+                f"few runs decide the ranking by {quantity}. {self.sentence} This cost is {self.ratio:.1f} times the "
+                f"typical difference of two learners, and should be above {MIN_RATIO:g} times; simulate more runs, or "
+                "use interval=jo.intervals.Betting(low, high) where losses are bounded",
+                SkewedRunsWarning, stacklevel=4,
+            )  # fmt: skip
+
+
+def missing_events(
+    learners: Sequence[str], differences: Float[np.ndarray, "P R"], p_values: Float[np.ndarray, "L L"], level: float
+) -> MissingEvents:
+    """Return the events that are missing from the runs of all pairs of learners, in the order of `np.triu_indices`.
+
+    Example:
+        >>> missing_events(("a", "b"), np.full((1, 20), -0.5), np.full((2, 2), 0.01), 0.95).sentence
+        'Events with probability below 1/7 per run may be missing; one that costs more than 3.33 would reverse a and b.'
+    """
+    pairs = np.triu_indices(len(learners), 1)
+    n_runs = (~np.isnan(differences)).sum(axis=1)
+    decided = (p_values[pairs] < 1 - level) & (n_runs > 0)
+    if not decided.any():
+        most = int(n_runs.max()) if len(n_runs) else differences.shape[1]
+        return MissingEvents(min(3 / max(most, 1), 1.0))
+    at, n_runs, differences = np.flatnonzero(decided), n_runs[decided], differences[decided]
+    mean = np.nansum(differences, axis=1) / n_runs
+    typical = np.sqrt(np.nansum(differences**2, axis=1) / n_runs)
+    costs = np.abs(mean) * n_runs / 3
+    closest = int(np.argmin(costs))
+    first, second = (learners[int(side[at[closest]])] for side in pairs)
+    pair = (first, second) if mean[closest] < 0 else (second, first)
+    probability = min(3 / n_runs[closest], 1.0)
+    return MissingEvents(float(probability), float(costs[closest]), pair, float((costs / typical).min()))
+
+
+def closest_decision(events: Mapping[str, MissingEvents]) -> MissingEvents:
+    """Return the events with the smallest ratio among those of several places, with their place."""
+    place, closest = min(events.items(), key=lambda item: (item[1].ratio, -item[1].probability))
+    return closest._replace(place=place if closest.pair else "")

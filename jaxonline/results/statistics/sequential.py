@@ -1,0 +1,112 @@
+"""Decisions about pairs of learners that hold for all numbers of runs at once, for `simulate(until=UntilDecided(...))`.
+
+A pair is decided by an interval for its mean paired difference. The interval holds for all numbers of runs, and is
+corrected for the number of pairs (Bonferroni). So all decisions, at whatever number of runs they are made, are correct
+together with probability `level`.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from jaxonline.results.statistics.intervals import Anytime, ConfidenceInterval
+from jaxonline.results.statistics.means import mean_over_runs, skewness
+from jaxonline.results.statistics.variance_reduction import subtract_controls
+
+UNDECIDED, BETTER, WORSE, SIMILAR = range(4)
+# An asymptotic interval decides nothing as long as skewness / sqrt(runs) is larger: docs/intervals.md has error rates.
+MAX_SKEWNESS_RATIO = 0.1
+
+
+class DecisionRule(Protocol):
+    """When a pair is decided; see `jo.UntilDecided`."""
+
+    @property
+    def margin(self) -> float: ...
+    @property
+    def level(self) -> float: ...
+    @property
+    def least_runs(self) -> int: ...
+
+
+class PairStates(NamedTuple):
+    """The decision about each of P pairs, the number of runs at the decision, and the difference in these runs.
+
+    An undecided pair has the difference at the last look. `estimates` are the fields mean, low and high [3, P].
+    """
+
+    decision: Int[np.ndarray, "P"]
+    runs: Int[np.ndarray, "P"]
+    estimates: Float[np.ndarray, "3 P"]
+
+    @classmethod
+    def begin(cls, n_pairs: int) -> "PairStates":
+        """Return the states before the first look."""
+        return cls(np.full(n_pairs, UNDECIDED), np.zeros(n_pairs, int), np.full((3, n_pairs), np.nan))
+
+    @property
+    def undecided(self) -> Bool[np.ndarray, "P"]:
+        """Which pairs are undecided."""
+        return self.decision == UNDECIDED
+
+
+def look(
+    states: PairStates,
+    differences: Float[np.ndarray, "P R"],
+    rule: DecisionRule,
+    between: ConfidenceInterval,
+    together: int,
+    is_deterministic: Callable[[], bool] = lambda: False,
+) -> PairStates:
+    """Return the states after a look at the differences in the first R runs; decided pairs stay as they are.
+
+    `between` is the kind of interval of the differences, and `together` is the number of pairs whose decisions must all
+    be correct with probability `rule.level`. `is_deterministic` says whether all runs of the game are equal.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> rng = np.random.default_rng(0)
+        >>> differences = np.array([[-1.0], [0.0]]) + rng.normal(size=(2, 400))
+        >>> rule = jo.UntilDecided(margin=0.3)
+        >>> states = look(PairStates.begin(2), differences, rule, jo.intervals.Anytime(), together=2)
+        >>> bool(states.decision[0] == BETTER), bool(states.decision[1] == SIMILAR)
+        (True, True)
+    """
+    at = np.flatnonzero(states.undecided)
+    differences = differences[at]
+    estimate = mean_over_runs(differences, rule.level, together, between)
+    low, high, can_decide = estimate.low, estimate.high, estimate.n_runs >= rule.least_runs
+    if isinstance(between, Anytime):
+        can_decide &= _has_normal_mean(differences, is_deterministic)
+    with np.errstate(invalid="ignore"):
+        found = np.select(
+            [(low >= -rule.margin) & (high <= rule.margin), high < 0, low > 0], [SIMILAR, BETTER, WORSE], UNDECIDED
+        )
+    decision, runs, estimates = states.decision.copy(), states.runs.copy(), states.estimates.copy()
+    decision[at] = np.where(can_decide, found, UNDECIDED)
+    runs[at], estimates[:, at] = differences.shape[1], np.stack([estimate.mean, low, high])
+    return PairStates(decision, runs, estimates)
+
+
+def _has_normal_mean(differences: np.ndarray, is_deterministic: Callable[[], bool]) -> np.ndarray:
+    """Return which pairs [P] have nearly normal means: the runs vary, and are not too skewed."""
+    low, high = np.nanmin(differences, axis=1, initial=np.inf), np.nanmax(differences, axis=1, initial=-np.inf)
+    varies = high > low
+    if not varies.all() and is_deterministic():
+        varies[:] = True
+    n_runs = np.maximum((~np.isnan(differences)).sum(axis=1), 1)
+    return varies & (np.abs(skewness(differences)) <= MAX_SKEWNESS_RATIO * np.sqrt(n_runs))
+
+
+def paired_differences(
+    values: Float[np.ndarray, "L R"], controls: Float[np.ndarray, "L R"] | None
+) -> Float[np.ndarray, "P R"]:
+    """Return the differences of all pairs of learners, adjusted by the control variates of both learners if given."""
+    first, second = np.triu_indices(len(values), 1)
+    differences = values[first] - values[second]
+    if controls is None:
+        return differences
+    pairs = zip(differences, controls[first], controls[second], strict=True)
+    return np.array([subtract_controls(difference, np.stack(both)) for difference, *both in pairs])

@@ -1,0 +1,211 @@
+"""Rankings from few or skewed runs: error rates, warnings, and the events that the runs may have missed."""
+
+import warnings
+
+import few_runs
+import numpy as np
+import pytest
+from scipy import stats
+
+import jaxonline as jo
+from benchmarks.intervals import rankings
+from jaxonline.parameters.warning_classes import SkewedRunsWarning
+from jaxonline.results import Standings
+from jaxonline.results.report.formats import format_number
+from jaxonline.results.statistics import joint_p_values, mean_over_runs, pairwise_p_values
+from jaxonline.results.statistics.missing_events import closest_decision, missing_events
+from jaxonline.study.comparison import ComparisonResult, missing_events_sentence
+
+Q = "cumulative_loss"
+SKEW_CORRECTED, STUDENT = jo.intervals.SkewCorrected(), jo.intervals.Student()
+
+
+def result(loss: np.ndarray) -> jo.Result:
+    """Of losses [L, R]."""
+    values = np.asarray(loss, float)[:, :, None]
+    names = tuple("abcdefghij"[: len(values)])
+    measures = {Q: values, "queries": 0 * values}
+    return jo.Result(names, np.arange(values.shape[1]), np.array([4]), measures, comparator_loss=0 * values)
+
+
+def ranked(loss: np.ndarray, **options) -> "jo.results.Ranking":
+    """The ranking, without its warnings."""
+    with warnings.catch_warnings(action="ignore", category=SkewedRunsWarning):
+        return result(loss).ranking(Q, **options)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The test
+
+
+@pytest.mark.parametrize("n", [4, 12, 60])
+def test_the_interval_and_its_p_value_are_those_of_the_reference(n):
+    rng = np.random.default_rng(n)
+    runs = np.stack([rng.normal(0.7, 1.0, n), rng.lognormal(sigma=1.0, size=n) - 0.5, 3.0 - rng.exponential(size=n)])
+    estimate = mean_over_runs(runs, 0.999, interval=SKEW_CORRECTED)
+    p_values = SKEW_CORRECTED.p_values(runs, estimate)
+    for i, own in enumerate(runs):
+        assert p_values[i] == pytest.approx(few_runs.p_value(own), rel=1e-9)
+        assert (estimate.low[i], estimate.high[i]) == pytest.approx(few_runs.interval(own, 0.999), rel=1e-9)
+    student = mean_over_runs(runs, 0.999)
+    assert (estimate.low <= student.low).all()
+    assert (estimate.high >= student.high).all()
+
+
+def test_equal_runs_decide_nothing_below_a_number_of_runs():
+    """A sample without variance has the p-value of signs; NaN are left out, and equal learners never differ."""
+    for n, decided in ((5, False), (6, True)):
+        loss = np.zeros((2, n + 1))
+        loss[1] = 1.0
+        loss[1, 0] = np.nan
+        p_value = pairwise_p_values(loss)[0, 1]
+        assert p_value == 2.0 ** (1 - n)
+        assert (p_value < 0.05) == decided
+    assert pairwise_p_values(np.ones((2, 30)))[0, 1] == 1.0
+
+
+def test_corrected_levels_require_a_minimum_number_of_runs():
+    """189 pairs: ten runs of clearly different learners do not suffice, and t-tests find all differences."""
+    shifts = 100.0 * np.arange(7)[:, None]
+    games = [(shifts + np.random.default_rng(game).normal(size=(7, 10)), None) for game in range(9)]
+    assert min(p.min() for p in joint_p_values(games)) > 0.05
+    assert max(np.triu(p, 1).max() for p in joint_p_values(games, [STUDENT] * 9)) < 1e-6
+    more = [(shifts + np.random.default_rng(game).normal(size=(7, 20)), None) for game in range(9)]
+    assert max(np.triu(p, 1).max() for p in joint_p_values(more)) < 0.01
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("n_learners", [2, 7])
+@pytest.mark.parametrize("distribution", ["lognormal, sigma 1.5", "normal, and 10 with probability 0.1"])
+def test_at_most_six_per_cent_are_wrong_without_a_warning(distribution, n_learners):
+    """Of 400 studies of 20 runs with a right share of 6 %, more than 40 are wrong once in 2,000. The t-tests without
+    the new warning (of few runs that decide) are wrong more often."""
+    (row,) = rankings.errors_of_rankings([distribution], [n_learners], [20], studies=400).rows
+    assert row["silent"] <= 10.0
+    assert row["student"] > 10.0
+
+
+@pytest.mark.long
+def test_normal_samples_of_100_runs_cause_no_warning_and_five_per_cent_of_errors():
+    """More than 32 errors in 400 studies have a probability of 0.4 % for a share of 5 %."""
+    (row,) = rankings.errors_of_rankings(["normal"], [2], [100], studies=400).rows
+    assert row["warned"] == 0.0
+    assert 1.0 < row["default"] <= 8.0
+
+
+@pytest.mark.long
+def test_skewed_benchmarks_keep_their_level():
+    """Nine games, seven learners: six normal ones and one with a loss of 10 in 10 % of its runs, 20 runs, 200 studies.
+
+    More than 19 errors have a probability of 0.4 % for a share of 5 %. T-tests err in most."""
+    rng, wrong = np.random.default_rng(0), np.zeros(2)
+    draw = rankings.noise_and_event(10.0, 0.1)
+    for _ in range(200):
+        games = [(np.concatenate([draw(rng, (1, 20)), rng.normal(size=(6, 20))]), None) for _ in range(9)]
+        for i, kind in enumerate((SKEW_CORRECTED, STUDENT)):
+            wrong[i] += min(p.min() for p in joint_p_values(games, [kind] * 9)) < 0.05
+    assert wrong[0] <= 19
+    assert wrong[1] > 40
+    assert stats.binom.sf(19, 200, 0.05) < 0.004
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Missing events
+
+
+def test_an_event_above_the_cost_reverses_the_closest_decision_and_one_below_does_not():
+    """Three runs of twenty have the event, so its share is 3 / n."""
+    rng = np.random.default_rng(3)
+    loss = np.array([[1.0], [1.6], [4.0]]) + 0.1 * rng.normal(size=(3, 20))
+    ranking = ranked(loss)
+    missing = ranking.missing
+    assert missing.probability == 3 / 20
+    assert (1 - missing.probability) ** 20 < 0.05
+    assert missing.pair == ("a", "b")
+    for factor, reversed_order in ((1.001, True), (0.999, False)):
+        changed = loss.copy()
+        changed[0, :3] += factor * missing.cost
+        assert (changed[0].mean() > changed[1].mean()) == reversed_order
+    text = f"below 1/7 per run may be missing; one that costs more than {format_number(missing.cost, 3)} would"
+    text += " reverse a and b."
+    for words in (" ".join(str(ranking).split()), ranking.table.caption, result(loss).to_markdown(Q)):
+        assert text in words
+    assert text in " ".join(repr(result(loss)).split())
+    assert text in result(loss).to_latex(Q)
+
+
+def test_the_issue_of_twenty_runs():
+    """A mean difference of 0.51 in 20 runs: an event of probability 1/7 that costs more than 3.4."""
+    missing = missing_events(("a", "b"), np.full((1, 20), 0.51), np.full((2, 2), 0.001), 0.95)
+    assert missing.cost == pytest.approx(3.4)
+    assert missing.pair == ("b", "a")
+    assert "below 1/7 per run may be missing; one that costs more than 3.40 would reverse b and a" in missing.sentence
+
+
+def test_without_a_decision_there_is_only_a_probability():
+    missing = ranked(np.random.default_rng(4).normal(size=(3, 300))).missing
+    assert (missing.probability, missing.pair, missing.is_fragile) == (0.01, (), False)
+    assert np.isnan(missing.cost)
+    assert missing.sentence == "Events with probability below 1/100 per run may be missing."
+    assert ranked(np.ones((1, 60))).missing.probability == 0.05
+    assert ranked(np.ones((2, 3))).missing.sentence == "With so few runs, any event may be missing."
+
+
+def test_runs_with_nan_are_not_counted():
+    loss = np.random.default_rng(5).normal(size=(2, 40)) + np.array([[0.0], [9.0]])
+    loss[0, :10] = np.nan
+    missing = ranked(loss).missing
+    assert missing.probability == 0.1
+    assert missing.cost == pytest.approx(10 * np.nanmean(loss[1] - loss[0]))
+
+
+def test_few_runs_that_decide_cause_a_warning():
+    """The same difference in standard errors: 20 runs cause a warning, and 100 runs cause none."""
+    rng = np.random.default_rng(6)
+    for n, warned in ((20, True), (100, False)):
+        noise = rng.normal(size=(2, n))
+        noise -= noise.mean(axis=1, keepdims=True)
+        loss = noise + np.array([[0.0], [5.0 / n**0.5]])
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            ranking = result(loss).ranking(Q)
+        assert ranking.differ("a", "b")
+        assert [str(warning.message).startswith("few runs decide") for warning in caught] == [True] * warned
+        assert ranking.missing.is_fragile == warned
+
+
+def test_bounded_tests_hold_for_any_number_of_runs():
+    """So they say nothing of missing events, and do not warn; the result's own interval is used."""
+    loss = np.zeros((2, 40))
+    loss[1] = 3.0
+    bounded = jo.intervals.Betting(0.0, 1.0)  # in each of four rounds
+    ranking = result(loss).ranking(Q, interval=bounded)
+    assert ranking.differ("a", "b")
+    assert ranking.reservation == "The tests hold for any number of runs."
+    assert ranking.table.caption.startswith("Learners without a common letter differ (paired betting tests")
+    kept = jo.Result(**{**vars(result(loss)), "interval": bounded})
+    np.testing.assert_array_equal(kept.ranking(Q).p_values, ranking.p_values)
+    assert "any number of runs" in repr(kept)
+    standings = Standings({"one": result(loss), "two": result(loss)}, quantity=Q, interval=bounded)
+    assert "The tests hold for any number of runs." in standings.caption
+    assert standings.p_values["two"][0, 1] == pytest.approx(2 * ranking.p_values[0, 1])
+    assert standings.estimates["one"].high[0] == mean_over_runs(loss, interval=bounded.after(4)).high[0]
+    with pytest.raises(TypeError, match=r"interval: must be one of jo.intervals"):
+        Standings({"one": result(loss)}, interval=0.95)
+
+
+def test_standings_and_comparisons_name_the_closest_decision_of_all_games():
+    rng = np.random.default_rng(7)
+    clear = result(np.array([[0.0], [50.0]]) + rng.normal(size=(2, 20)))
+    close = result(np.array([[1.5], [0.0]]) + rng.normal(size=(2, 20)))
+    standings = Standings({"clear": clear, "close": close})
+    own = ranked(close.regret[:, :, -1]).missing
+    assert standings.missing.cost == own.cost
+    assert standings.missing.pair == own.pair == ("b", "a")
+    assert f"costs more than {format_number(own.cost, 3)} would reverse b and a in close." in standings.caption
+    assert "Few runs decide" in standings.caption
+    assert "Few runs decide" not in Standings({"clear": clear}).caption
+    compared = {name: ComparisonResult(each, {}, {}, {}, 0.1) for name, each in standings.results.items()}
+    assert compared["close"].missing == own
+    assert missing_events_sentence(compared).endswith("would reverse b and a in close.")
+    assert closest_decision({"none": ranked(np.ones((2, 30))).missing}).place == ""

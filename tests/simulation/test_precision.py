@@ -1,0 +1,148 @@
+"""When a study with `Precision` stops, which interval it uses, and what it says about rare events."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import jaxonline as jo
+from jaxonline.game import loss_range
+from jaxonline.parameters.warning_classes import PrecisionWarning, UnseenEventsWarning
+from jaxonline.simulation.determinism import is_deterministic
+from jaxonline.simulation.precision import until_precise
+from jaxonline.simulation.sweeps import as_team
+
+Q = "cumulative_loss"
+ARMS = jo.Game(jo.environments.BernoulliArms([0.2, 0.8]), jo.Bandit(), loss=jo.losses.ArmLoss())
+MODEL = jo.Game(jo.environments.LinearModel(np.ones(2)), jo.FullInformation())
+BETTING, ANYTIME = jo.intervals.Betting(0.0, 1.0, Q), jo.intervals.Anytime()
+
+
+def stop(precision: jo.Precision, runs: np.ndarray, interval=ANYTIME, **options) -> jo.Result:
+    """The result of a study of one round whose run r has the loss runs[r]."""
+
+    def play(wanted: range, before: jo.Result | None) -> jo.Result:
+        loss = runs[: wanted.stop].reshape(1, -1, 1)
+        measures = {Q: loss, "queries": 0 * loss}
+        return jo.Result(("a",), np.arange(wanted.stop), np.array([1]), measures)
+
+    return until_precise(play, precision, len(runs), 1, interval, **options)
+
+
+def test_a_sample_without_variance_does_not_stop_a_study():
+    """Losses are 0 in the first 150 runs. A rule that stops at a half-width of 0 stops after 100 runs."""
+    runs = np.r_[np.zeros(150), np.ones(50)]
+    with pytest.warns(UnseenEventsWarning, match=r"the 200 runs cannot show .* below 0\.015 per run"):
+        found = stop(jo.Precision(0.5, quantity=Q), runs)
+    assert len(found.runs) == 200
+    assert found.meta["precision"]["unseen_probability"] == pytest.approx(3 / 200, rel=0.01)
+    with pytest.warns(PrecisionWarning, match="runs of a learner do not vary"):
+        found = stop(jo.Precision(0.5, quantity=Q), np.zeros(150))
+    assert not found.meta["precision"]["reached"]
+
+
+def test_a_deterministic_game_stops_at_once_and_warns_of_nothing():
+    found = stop(jo.Precision(0.5, quantity=Q), np.zeros(1000), is_deterministic=lambda: True)
+    assert len(found.runs) == 100
+
+
+def test_the_betting_interval_covers_a_rare_loss_where_the_anytime_interval_does_not():
+    """Losses from 0 to 1: small noise, and 1 with probability 0.005, in 10 studies. A betting interval misses the mean
+    with a probability of at most 5 %: more than 3 misses come once in 900. No large loss occurs in 100 runs with the
+    probability 0.995^100 = 0.61; then the anytime interval stops the study and misses the mean."""
+    rng, missed = np.random.default_rng(0), dict.fromkeys((BETTING, ANYTIME), 0)
+    for _ in range(10):
+        runs = 0.01 * rng.random(400) + 0.99 * (rng.random(400) < 0.005)
+        with warnings.catch_warnings(action="ignore", category=UnseenEventsWarning):
+            for interval in missed:
+                estimate = stop(jo.Precision(0.05, quantity=Q), runs, interval).mean(Q)
+                missed[interval] += not estimate.low[0, -1] <= 0.00995 <= estimate.high[0, -1]
+    assert missed[BETTING] <= 3
+    assert missed[ANYTIME] >= 2
+
+
+def test_a_stopped_study_says_that_its_mean_is_biased_and_what_is_unseen():
+    runs = np.random.default_rng(0).normal(size=400) + 5.0
+    with pytest.warns(UnseenEventsWarning):
+        found = stop(jo.Precision(0.5, quantity=Q), runs)
+    assert found.meta["precision"]["biased_mean"]
+    assert "so the mean is biased" in repr(found)
+    assert "events with a probability below 0.03 per run may be missing" in repr(found)
+    assert "so the mean is biased" in found._repr_html_()
+    betting = stop(jo.Precision(0.2, quantity=Q), runs % 1, BETTING)
+    assert "so the mean is biased" in repr(betting)
+    assert "may be missing" not in repr(betting)
+
+
+def test_another_quantity_of_a_stopped_study_has_the_anytime_interval():
+    found = stop(jo.Precision(0.2, quantity=Q), np.random.default_rng(0).random(400), BETTING)
+    found.measures["queries"][:] = 7.0 + found.measures[Q]
+    anytime = found.mean("queries", interval=jo.intervals.Anytime())
+    np.testing.assert_array_equal(found.mean("queries").high, anytime.high)
+
+
+@pytest.mark.parametrize(
+    ("precision", "game", "interval"),
+    [
+        (jo.Precision(0.1, quantity=Q), ARMS, jo.intervals.Betting(0.0, 1.0, Q)),
+        (jo.Precision(0.1), ARMS, jo.intervals.Betting(-1.0, 1.0, "regret")),
+        (jo.Precision(0.1, quantity="queries"), ARMS, jo.intervals.Anytime()),
+        (jo.Precision(0.1, interval="anytime"), ARMS, jo.intervals.Anytime()),
+        (jo.Precision(0.1, quantity=Q), MODEL, jo.intervals.Anytime()),
+        (jo.Precision(0.1, quantity=Q, low=0.0, high=4.0), MODEL, jo.intervals.Betting(0.0, 4.0, Q)),
+    ],
+)
+def test_the_interval_is_chosen_by_the_limits_of_the_quantity(precision, game, interval):
+    assert precision.choose_interval(game, 10, 10_000) == interval
+
+
+def test_a_betting_interval_that_is_too_wide_names_the_number_of_runs():
+    """Equal runs have the narrowest intervals: log(40) / -log(1 - 2 * 0.1 / 1000) = 18,442 runs at least."""
+    wanted = jo.Precision(0.1, quantity=Q)
+    with pytest.warns(PrecisionWarning, match=r"at least 18,443 runs \(n_runs=5,000\)"):
+        assert wanted.choose_interval(ARMS, 1000, 5000) == jo.intervals.Anytime()
+    assert wanted.choose_interval(ARMS, 1000, 20_000) == jo.intervals.Betting(0.0, 1.0, Q)
+    runs = np.random.default_rng(1).random(200)
+    with pytest.warns(PrecisionWarning, match=r"about 2\d0 runs are needed \(about 2\d0 with interval=\"anytime\""):
+        stop(jo.Precision(0.06, quantity=Q), runs, BETTING)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"low": 0.0}, "high: must be given together with low"),
+        ({"high": 0.0}, "low: must be given together with high"),
+        ({"low": 1.0, "high": 0.0}, r"low: must be at most high \(got 1.0 and 0.0\)"),
+        ({"interval": "student"}, "interval: must be"),
+    ],
+)
+def test_wrong_limits_raise(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        jo.Precision(0.1, **arguments)
+
+
+def test_a_betting_interval_needs_limits():
+    with pytest.raises(ValueError, match=r"interval: .*the limits of the regret are unknown"):
+        jo.Precision(0.1, interval="betting").choose_interval(MODEL, 10, 100)
+
+
+def test_limits_of_losses():
+    mistakes = jo.Game(MODEL.environment, jo.FullInformation(), loss=jo.losses.ZeroOne())
+    table = jo.environments.DataStream(None, np.array([[0.0, 3.0], [-1.0, 2.0]]))
+    assert loss_range(mistakes) == loss_range(ARMS) == (0.0, 1.0)
+    assert loss_range(jo.Game(table, jo.Bandit(), loss=jo.losses.ArmLoss())) == (-1.0, 3.0)
+    assert loss_range(MODEL) is None
+
+
+@pytest.mark.long
+def test_random_parts_of_a_game_are_found():
+    data = jo.environments.DataStream(np.eye(2), np.ones(2))
+    shuffled = jo.environments.DataStream(np.eye(2), np.ones(2), order="shuffled")
+    gradient = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.1)
+    arms = jo.Game(jo.environments.DataStream(None, np.eye(2)), jo.Bandit(), loss=jo.losses.ArmLoss())
+    full = jo.FullInformation()
+    assert is_deterministic(as_team(jo.Game(data, full), "a", gradient))
+    assert is_deterministic(as_team(arms, "a", jo.learners.UCB1()))
+    assert not is_deterministic(as_team(arms, "a", jo.learners.EXP3(0.1)))
+    assert not is_deterministic(as_team(jo.Game(shuffled, full), "a", gradient))
+    assert not is_deterministic(as_team(ARMS, "a", jo.learners.UCB1()))

@@ -1,0 +1,102 @@
+"""`simulate(until=...)`: a study stops when its pairs are decided, and resumes from its store."""
+
+import numpy as np
+import pytest
+from stopping import Stop
+
+import jaxonline as jo
+from jaxonline.parameters.warning_classes import UndecidedWarning, UnfinishedStudyWarning
+
+Q = "cumulative_loss"
+LEARNERS = {name: jo.learners.EpsilonGreedy(c) for name, c in (("greedy", 0.1), ("similar", 0.15), ("random", 1.0))}
+RULE = jo.UntilDecided(margin=0.1, quantity=Q, least_runs=32)
+
+
+def study(learners=LEARNERS, n_runs: int = 4096, **options) -> jo.Result:
+    game = jo.Game(jo.environments.BernoulliArms([0.2, 0.8]), jo.Bandit(), loss=jo.losses.ArmLoss())
+    return jo.simulate(game, learners, n_runs=n_runs, n_rounds=8, block_size=32, key=3, record_at=1, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"until": 0.1}, "until: must be a Precision or an UntilDecided"),
+        ({"until": jo.UntilDecided}, "until: must be .* the class itself"),
+        ({"until": RULE, "runs": [1]}, "runs: must be None if until decides"),
+        ({"until": RULE, "precision": jo.Precision(0.1)}, "until: must be None if precision is given"),
+        ({"until": RULE, "n_runs": 16}, "n_runs: must be at least least_runs=32"),
+    ],
+)
+def test_bad_arguments(options, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        study(**options)
+
+
+@pytest.mark.long
+def test_a_study_has_enough_learners_and_runs():
+    with pytest.raises(ValueError, match="learners: must be at least two"):
+        study(LEARNERS["random"], until=RULE)
+    with pytest.raises(ValueError, match="n_runs: must be at least least_runs=32"):
+        study(until=RULE, n_runs=16)
+
+
+@pytest.mark.long
+def test_a_study_stops_when_its_pairs_are_decided(tmp_path):
+    found = study(until=RULE)
+    decisions, n = found.decisions, len(found.runs)
+    assert decisions.complete
+    assert decisions.between("similar", "random") == decisions.between("greedy", "random") == "better"
+    assert (decisions.runs, decisions.saved) == (n, 4096 - n)
+    assert 32 < n < 4096
+    fixed = study(n_runs=4096, runs=list(range(n)))
+    np.testing.assert_array_equal(found.cumulative_loss, fixed.cumulative_loss)
+    with pytest.raises(ValueError, match="quantity"):
+        study(until=jo.UntilDecided(0.1, "wins"))
+
+
+@pytest.mark.long
+def test_an_interrupted_study_resumes_from_its_store(tmp_path):
+    whole = study(until=RULE)
+    calls = []
+
+    def stop(*arguments):
+        calls.append(arguments)
+        if len(calls) == 8:  # in the third block
+            raise Stop
+
+    with pytest.raises(Stop):
+        study(until=RULE, checkpoint=tmp_path / "study", progress=stop)
+    with pytest.warns(UnfinishedStudyWarning):
+        unfinished = jo.load_result(tmp_path / "study")
+    assert unfinished.interval == jo.intervals.Betting(0.0, 1.0, Q), "recorded from the start"
+    with pytest.raises(ValueError, match="until"):
+        _ = unfinished.decisions
+    resumed = study(until=RULE, checkpoint=tmp_path / "study")
+    loaded = jo.load_result(tmp_path / "study")
+    for other in (resumed, loaded):
+        np.testing.assert_array_equal(other.cumulative_loss, whole.cumulative_loss)
+        assert repr(other.decisions) == repr(whole.decisions)
+    plain = study(n_runs=len(whole.runs), checkpoint=tmp_path / "study")
+    assert "decisions" not in plain.meta
+    with pytest.raises(ValueError, match="until"):
+        _ = jo.load_result(tmp_path / "study").decisions
+
+
+@pytest.mark.long
+def test_more_runs_continue_an_undecided_study(tmp_path):
+    strict = jo.UntilDecided(margin=0.0, quantity=Q, least_runs=32, interval=jo.intervals.Anytime())
+    with pytest.warns(UndecidedWarning, match="1 of 3 pairs undecided after n_runs=64"):
+        short = study(until=strict, n_runs=64, checkpoint=tmp_path / "study")
+    assert not short.decisions.complete
+    assert short.decisions.saved == 0
+    with pytest.warns(UndecidedWarning, match="n_runs=128"):
+        longer = study(until=strict, n_runs=128, checkpoint=tmp_path / "study")
+    np.testing.assert_array_equal(longer.cumulative_loss[:, :64], short.cumulative_loss)
+
+
+@pytest.mark.long
+def test_a_precision_is_a_rule_too():
+    precision = jo.Precision(0.15, relative=True, quantity=Q, least_runs=32)
+    first, second = study(until=precision), study(precision=precision)
+    np.testing.assert_array_equal(first.cumulative_loss, second.cumulative_loss)
+    assert first.meta == second.meta
