@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import special, stats
 from tiers import some
 
 import jaxonline as jo
@@ -50,6 +50,25 @@ def test_constants_match_hand_calculations():
     assert printed.value == (4465 + 1) / 2 * 2 * 10
     assert printed.step_size == 2 / 10
     assert printed.G > known.G
+
+
+@pytest.mark.parametrize(("K", "T"), [(2, 50), (10, 1000), (37, 12_345)])
+def test_bounds_of_bandits_experts_and_winnow_match_their_theorems(K, T):
+    """Theorem 1 of Neu (2015) in eta = 2 gamma; H_K from the digamma function; Winnow's bound for disjunctions."""
+    eta = jo.learners.EXP3IX.over_horizon(K, T).eta
+    for delta in (0.5, 1e-3):
+        right = 2 * K * T * eta + (2 / eta + 1) * np.log(2 / delta)
+        assert jo.bounds.exp3_ix(K, T, delta) == pytest.approx(right, rel=1e-12)
+    surplus = special.digamma(K + 1) + np.euler_gamma - 1
+    for eta in (0.01, 0.3):
+        right = surplus / eta + eta * T
+        assert jo.bounds.perturbed_leader(K, T, eta).value == pytest.approx(right, rel=1e-12)
+    bound = jo.bounds.perturbed_leader(K, T)
+    assert bound.value == pytest.approx(surplus / bound.eta + bound.eta * T, rel=1e-12)
+    for a, theta, relevant in ((2.0, float(K), 1), (1.5, 8.0, 2), (3.0, 2.5, 2)):
+        demotions = a * K / ((a - 1) * theta)
+        right = demotions + (1 + a) * relevant * (1 + np.log(theta) / np.log(a))
+        assert jo.bounds.winnow(K, relevant, a, theta) == pytest.approx(right, rel=1e-12)
 
 
 def test_prescribed_step_sizes_minimise_the_bounds():

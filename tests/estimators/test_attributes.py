@@ -157,14 +157,14 @@ def test_subsets_are_uniform(d, size):
 
 
 def test_weighted_indices_follow_the_weights():
-    weights = np.array([0.1, 0.0, 0.6, 0.3, 0.0])
-    draws = jax.jit(jax.vmap(lambda key: weighted_indices(key, jnp.asarray(weights, jnp.float32), 1)))(
-        jax.random.split(jax.random.key(4), 40_000)
-    )
-    counts = np.bincount(np.asarray(draws)[:, 0], minlength=5)
-    assert counts[1] == counts[4] == 0
+    """Chi-square of 2^18 indices with a false alarm of 1e-6; it detects draws from the weights to the power 1.03."""
+    weights, n = np.array([1.0, 0.0, 10.0, 900.0, 100.0, 0.0]), 1 << 18
+    draws = jax.jit(weighted_indices, static_argnums=2)(jax.random.key(4), jnp.asarray(weights, jnp.float32), n)
+    counts = np.bincount(np.asarray(draws), minlength=6)
     live = weights > 0
-    assert stats.chisquare(counts[live], 40_000 * weights[live]).pvalue > 1e-6
+    assert counts[live].sum() == n
+    right, wrong = (n * power / power.sum() for power in (weights[live], weights[live] ** 1.03))
+    assert stats.chisquare(counts[live], right).pvalue > 1e-6 > stats.chisquare(counts[live], wrong).pvalue
 
 
 @pytest.mark.parametrize("law", some(["l1", "l2"], "l1"))

@@ -4,11 +4,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from bandit_loops import beta_draws, beta_proposals
+from jax.extend.random import threefry_2x32
 from scipy import stats
 
 from jaxonline.learners.bandits.arm_sampling import draw_arm
 from jaxonline.random import fast_beta
-from jaxonline.random.beta_draws import SERIES_RADIUS, log1p_remainder
+from jaxonline.random.beta_draws import SERIES_RADIUS, _Proposal, box_muller, log1p_remainder
 
 pytestmark = pytest.mark.fast_compile
 
@@ -52,6 +54,61 @@ def test_accepting_all_proposals_would_be_detected():
     gammas = np.maximum(1 + z / np.sqrt(6), 0) ** 3
     all_accepted = gammas[:, :1] / np.maximum(gammas.sum(axis=1, keepdims=True), 1e-300)
     assert p_values(all_accepted, SHAPES[:1]).max() < FALSE_ALARM / len(SHAPES)
+
+
+@pytest.mark.long
+def test_fast_beta_equals_its_numpy_loop(x64):
+    """500 keys, four pairs of shapes: the same words are accepted and rejected, with the same draws."""
+    a, b = np.array([[1.0, 1.0], [1.0, 2.0], [1.5, 40.0], [3.0, 1.0]]).T
+    K, keys = len(a), jax.random.split(jax.random.key(7), 500)
+    found = jax.jit(jax.vmap(lambda key: fast_beta(key, jnp.asarray(a), jnp.asarray(b))))(keys)
+
+    def words(key, turn):
+        i = jnp.arange(3 * K // 2, dtype=jnp.uint32)
+        return threefry_2x32(jax.random.key_data(key), jnp.stack([0 * i + turn, i]))
+
+    turns = jnp.arange(12, dtype=jnp.uint32)
+    table = np.asarray(jax.jit(jax.vmap(jax.vmap(words, (None, 0)), (0, None)))(keys, turns))
+    used = []
+
+    def draws_of(row):
+        def proposals(turn):
+            used.append(turn)
+            first, second = row[turn]
+            if turn == 0:
+                return beta_proposals(*np.concatenate([first, second]).reshape(3, K))
+            return beta_proposals(first[0], first[1], second[0])
+
+        return beta_draws(a, b, proposals)
+
+    np.testing.assert_allclose(found, [draws_of(row) for row in table], rtol=1e-9)
+    assert sum(turn > 0 for turn in used) > 100
+    assert max(used) > 1
+
+
+def test_box_muller_matches_numpy():
+    words = np.random.default_rng(0).integers(0, 2**32, size=(2, 2000), dtype=np.uint32)
+    found = jax.jit(lambda first, second: box_muller(first, second, jnp.float32))(*words)
+    normals, _ = beta_proposals(*words, words[0])
+    np.testing.assert_allclose(np.stack(found, axis=-1), normals, rtol=2e-4, atol=2e-6)
+
+
+def test_only_acceptable_proposals_are_surely_accepted():
+    """A uniform number just above the probability of acceptance exp(3 (d r(w) + d' r(w'))) is never surely accepted;
+    one 1 % below 1 - 3/4 (d w^4 + d' w'^4) is, for w, w' >= 0."""
+    rng, n = np.random.default_rng(0), 1000
+    d, w = 10.0 ** rng.uniform(-0.17, 3, (2, n)), 10.0 ** rng.uniform(-3, 0, (2, n)) * rng.choice([-0.9, 1.0], (2, n))
+    probability = np.exp(3 * sum(d * np.vectorize(_remainder)(w)))
+    rest = 0.75 * (d * w**4).sum(axis=0)
+
+    @jax.jit
+    def surely(u):
+        return _Proposal(u, u, tuple(jnp.float32(d)), tuple(jnp.float32(w))).surely_accepted()
+
+    assert not surely(np.float32(probability + 3e-6)).any()
+    easy = (w > 0).all(axis=0) & (rest < 0.5)
+    assert easy.sum() > 100
+    assert surely(np.float32(0.99 * (1 - rest)))[easy].all()
 
 
 def test_log1p_remainder_matches_mpmath():

@@ -1,5 +1,7 @@
 """Independent NumPy loops of bandit algorithms, with the random numbers of the learners."""
 
+import functools
+
 import numpy as np
 from scipy import optimize, special
 
@@ -121,24 +123,37 @@ def gamma_proposal(shape, z):
     return (d * v, 0.5 * z**2 + d - d * v + d * np.log(v)) if v > 0 else (0.0, -np.inf)
 
 
+def beta_proposals(lengths, angles, levels):
+    """Return two normal numbers (Box and Muller) and a uniform one, from words of 32 bits."""
+    length = np.sqrt(-2 * np.log((lengths // 2 + 0.5) / 2**31))
+    rest = ((angles.astype(np.int64) * 4 + 2**31) % 2**32 - 2**31) / 2**32  # of a quarter, from its middle
+    angle = np.pi / 2 * (angles // 2**30 + rest)
+    return np.stack([length * np.cos(angle), length * np.sin(angle)], axis=-1), (levels // 2 + 0.5) / 2**31
+
+
+def beta_draws(a, b, proposals):
+    """Return beta variables; `proposals(turn)` returns normal and uniform numbers [K, 2], [K] (turn 0) or [2], []."""
+    draws, turn, again = np.full(len(a), np.nan), 0, list(range(len(a)))
+    while again:
+        z, u = proposals(turn)
+        for k in list(again) if turn == 0 else again[:1]:
+            normal, level = (z[k], u[k]) if turn == 0 else (z, u)
+            (g, first), (h, second) = (
+                gamma_proposal(shape, value) for shape, value in zip((a[k], b[k]), normal, strict=True)
+            )
+            if np.log(level) <= first + second:
+                draws[k] = g / (g + h)
+                again.remove(k)
+        turn += 1
+    return draws
+
+
 def bernoulli_thompson(losses, tosses, proposals, a=1.0, b=1.0):
-    """Thompson sampling; `proposals(t, turn)` returns normal and uniform numbers [K, 2], [K] (turn 0) or [2], []."""
+    """Thompson sampling with beta variables from `proposals(t, turn)`."""
     T, K = losses.shape
     ones, pulls, arms = np.zeros(K), np.zeros(K), []
     for t in range(T):
-        draws, turn, again = np.full(K, np.nan), 0, list(range(K))
-        while again:
-            z, u = proposals(t, turn)
-            for k in list(again) if turn == 0 else again[:1]:
-                normal, level = (z[k], u[k]) if turn == 0 else (z, u)
-                (g, first), (h, second) = (
-                    gamma_proposal(shape, value)
-                    for shape, value in zip((a + ones[k], b + pulls[k] - ones[k]), normal, strict=True)
-                )
-                if np.log(level) <= first + second:
-                    draws[k] = g / (g + h)
-                    again.remove(k)
-            turn += 1
+        draws = beta_draws(a + ones, b + pulls - ones, functools.partial(proposals, t))
         arms.append(int(np.argmin(draws)))
         pulls[arms[-1]] += 1
         ones[arms[-1]] += tosses[t] < losses[t, arms[-1]]

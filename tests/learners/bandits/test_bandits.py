@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from bandit_loops import (
     bernoulli_thompson,
+    beta_proposals,
     epsilon_greedy,
     explore_then_commit,
     exponential,
@@ -82,10 +83,7 @@ def proposals(t, turn):
     lengths, angles, levels = (
         np.concatenate([first, second]).reshape(3, K) if turn == 0 else np.array([*first[:2], second[0]])
     )
-    length = np.sqrt(-2 * np.log((lengths // 2 + 0.5) / 2**31))
-    rest = ((angles.astype(np.int64) * 4 + 2**31) % 2**32 - 2**31) / 2**32  # of a quarter, from its middle
-    angle = np.pi / 2 * (angles // 2**30 + rest)
-    return np.stack([length * np.cos(angle), length * np.sin(angle)], axis=-1), (levels // 2 + 0.5) / 2**31
+    return beta_proposals(lengths, angles, levels)
 
 
 def expected(name, x, losses, change=1.0) -> list[int]:
