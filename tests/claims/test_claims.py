@@ -31,7 +31,8 @@ from jaxonline.losses import Exponential
 from jaxonline.simulation.blocks import default_mesh
 
 KEYS = [
-    "claim", "paper", "form", "method", "bias", "half_width", "detectable", "samples", "verdict", "expected", "level",
+    "claim", "paper", "form", "method", "bias", "half_width", "detectable", "largest_bias", "samples", "verdict",
+    "expected", "level",
     "second_moment", "exact_second_moment", "second_moment_bound", "cap_bias", "exceeded", "seconds", "assumption",
     "notes",
 ]  # fmt: skip

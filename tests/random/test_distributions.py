@@ -58,7 +58,6 @@ SHORT = (
     "bernoulli",
     "randint",
     "exponential",
-    "gamma",
     "permutation",
     "bits",
 )  # each is a program

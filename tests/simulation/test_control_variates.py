@@ -219,6 +219,7 @@ def test_all_statistics_of_means_are_adjusted(found):
     np.testing.assert_array_equal(bounded.mean[0], found.values("cumulative_loss")[0].mean(axis=0))
 
 
+@pytest.mark.filterwarnings("ignore::jaxonline.parameters.warning_classes.UnseenEventsWarning")
 def test_precision_uses_adjusted_intervals(found):
     """With control variates fewer runs are enough, and they are the first ones of the study."""
     two = {"of two": LEARNERS["of two"], "other": LEARNERS["other"]}
