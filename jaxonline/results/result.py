@@ -294,7 +294,7 @@ class Result:
             >>> round(result.growth(10, "cumulative_loss")["a"].exponent, 9)
             0.5
         """
-        return estimates.growth(self, first_round, quantity, level)
+        return estimates.growth_exponents(self, first_round, quantity, level)
 
     def select(self, *learners: str, runs: Any = slice(None)) -> "Result":
         """Select learners by name, in the given order (all if none is named), and runs by position.

@@ -228,7 +228,7 @@ def reduction(result: Any, quantity: str) -> np.ndarray:
     return variance_reduction(plain, used, None if half is None else half[:, :, -1])
 
 
-def growth(result: Any, first_round: int | None, quantity: str, level: float) -> dict[str, means.Growth]:
+def growth_exponents(result: Any, first_round: int | None, quantity: str, level: float) -> dict[str, means.Growth]:
     """See `Result.growth`."""
     if first_round is not None:
         check.number("first_round", first_round)
