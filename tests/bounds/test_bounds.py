@@ -142,6 +142,7 @@ def test_moment_bounds_match_enumeration(law, form):
     assert got.x_pair <= got.x_second**2
 
 
+@pytest.mark.long
 def test_moment_bounds_of_flipped_labels():
     """|y~| = |y| / (1 - 2q) in every draw; for q = 0 it is |y|. Labels 1 have E y~^2 = 1 / (1 - 2q)^2, by which flips
     multiply the second moment of the gradient's length in classification."""

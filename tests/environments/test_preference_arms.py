@@ -41,6 +41,7 @@ def test_probabilities_of_winning_are_the_preferences():
     assert np.abs(np.corrcoef(duels[:, lower[0], lower[1]][:, [0, 1, 2, 4, 5]].T) - np.eye(5)).max() < 0.05
 
 
+@pytest.mark.long
 def test_one_duel_has_the_bits_of_the_matrix(both_precisions):
     arms = cast_leaves(PreferenceArms(PREFERENCES), both_precisions)
 

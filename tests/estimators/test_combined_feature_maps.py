@@ -71,9 +71,8 @@ def assembled(feature_map, counts, copies):
     return jax.vmap(one)(copies)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.long] * (name != "mixture")) for name in KERNELS]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("name", KERNELS)
 def test_strata_are_exact(name, x64):
     """By enumeration of up to 4 copies: mean and second moments of each stratum at rounding; all terms sum to k."""
     kernel, term = KERNELS[name]

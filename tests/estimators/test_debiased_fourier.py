@@ -30,6 +30,7 @@ def test_the_mean_of_the_features_is_the_feature_of_the_instance(covariance, pha
     np.testing.assert_allclose(means[1] * np.tile(factors, debiased.size // 3), means[0], rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.long
 def test_the_learner_equals_a_loop(x64):
     """Two copies in NumPy: gradients from the corrected features, predictions from the others; to 1e-10."""
     rng, key = np.random.default_rng(0), jax.random.key(5)

@@ -48,6 +48,7 @@ class Neighbours:
         return jnp.stack([first, (first + 1) % len(values)]).astype(jnp.int32)
 
 
+@pytest.mark.long
 def test_cucb_takes_any_linear_optimisation():
     losses = np.random.default_rng(0).random((300, 5)) * MEANS
     with jax.enable_x64(True):

@@ -237,6 +237,7 @@ def test_awake_regret_equals_a_loop_and_satisfies_the_theorem_of_hedge():
     assert (regret <= bounds.sleeping_hedge(K, 0.1, masks.sum(axis=0))).all()
 
 
+@pytest.mark.long
 def test_hedge_that_gives_sleeping_experts_no_loss_violates_the_theorem(monkeypatch):
     """Expert 1 always has the loss 1, and wakes in each tenth round; expert 0 always has the loss 1/2."""
     losses, masks = np.tile([0.5, 1.0], (10, 1)), np.ones((10, 2), bool)
