@@ -77,6 +77,11 @@ class Split:
         """The sums of the moments of all pixels over each fold."""
         return [full_moments(self, fold) for fold in self.folds]
 
+    @functools.cached_property
+    def streams(self) -> "FoldStreams":
+        """The streams of cross-validation."""
+        return fold_streams(self)
+
 
 def errors_on(w: Float[np.ndarray, "... d"], X: Float[np.ndarray, "n d"], y: Float[np.ndarray, "n"]) -> np.ndarray:
     """Return the mean squared error and the share of wrong signs on rows [..., 2]."""
@@ -286,7 +291,7 @@ def by_streams(split: Split, run_streams: StreamLearner, grid: Pairs) -> Trained
     The stream of all rows runs with all parameters, together with the streams of the folds; this is faster than a later
     run with the chosen parameters.
     """
-    X, y, rows, lengths = fold_streams(split)
+    X, y, rows, lengths = split.streams
 
     def run(rows: np.ndarray, parameters: Pairs, ends: tuple[int, ...]) -> np.ndarray:
         return np.asarray(run_streams(X, y, rows, parameters, ends))
