@@ -297,9 +297,8 @@ def _mixture_before_exploration(patch):
 
 
 def _asks_too_often(patch):
-    patch.setattr(
-        label_efficient_hedge.random, "uniform", lambda key, shape, dtype: jax.random.uniform(key, shape, dtype) / 1.03
-    )
+    bernoulli = label_efficient_hedge.random.bernoulli
+    patch.setattr(label_efficient_hedge.random, "bernoulli", lambda key, p: bernoulli(key, 1.03 * p))
 
 
 def _power_of_drawn_weights(patch):

@@ -76,17 +76,19 @@ def test_learners_differ_by_paired_tests_corrected_for_all_games_together(level)
 
 
 @pytest.mark.long
-def test_equal_learners_differ_in_at_most_five_per_cent_of_benchmarks():
+@pytest.mark.parametrize(("runs", "least"), [(10, 0), (60, 20)])
+def test_equal_learners_differ_in_at_most_five_per_cent_of_benchmarks(runs, least):
     """More than 73 false alarms in 1,000 benchmarks of 4 games have a probability of at most 0.001.
 
-    Correction in each game alone would give about 15 %."""
+    Correction in each game alone would give about 15 %. The tests are cautious with few runs only (docs/intervals.md).
+    """
     wrong = 0
     for seed in range(1000):
-        games = {str(game): made([1.0] * 3, runs=10, seed=4 * seed + game) for game in range(4)}
+        games = {str(game): made([1.0] * 3, runs=runs, seed=4 * seed + game) for game in range(4)}
         table = Standings(games)
         wrong += any((p < 0.05).any() for p in table.p_values.values())
     assert stats.binom.sf(73, 1000, 0.05) < 0.001
-    assert 20 < wrong <= 73
+    assert least < wrong <= 73
 
 
 def test_ranks_handle_ties_failures_and_gaps():
