@@ -139,8 +139,9 @@ def until_decided(
     `play` is as in `until_precise`. The looks depend on the block size `width`, and not on the number of runs `step`
     that are played at the same time; so the result does not depend on the number of devices.
     """
-    result: Any = None
-    states, computed, n = None, 0, 0
+    result: Any = None  # there is at least one look
+    states: Any = None
+    computed, n = 0, 0
     for n in looks(rule.least_runs, width, most_runs):
         if n > computed:
             until = min(most_runs, _round_up(n, step))
@@ -151,7 +152,6 @@ def until_decided(
         )
         if not states.undecided.any():
             break
-    assert states is not None
     pairs = encode_pairs(result.learners, states)
     if states.undecided.any():
         _warn(pairs, n)

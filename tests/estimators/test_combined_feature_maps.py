@@ -118,7 +118,7 @@ def test_one_gaussian_kernel_is_the_gaussian_map(x64):
     for n1, n2 in [(1, 2), (2, 1), (3, 3), (4, 2), (5, 0)]:
         counts = jnp.int32(n1), jnp.int32(n2)
         for values, wanted in zip(*(assembled(m, counts, copies) for m in (one, other)), strict=True):
-            np.testing.assert_allclose(values, wanted, rtol=1e-11)
+            np.testing.assert_allclose(values, wanted, rtol=1e-12)
     np.testing.assert_allclose(one.second_moment(0.8, 0.5), other.second_moment(0.8, 0.5), rtol=1e-12)
     np.testing.assert_allclose([one.bias(c, S) for c in (1, 4, 9)], [other.bias(c, S) for c in (1, 4, 9)], rtol=1e-9)
     np.testing.assert_allclose(one.overflow_probability(5), other.overflow_probability(5), rtol=1e-12)
