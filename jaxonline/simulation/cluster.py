@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxonline._xla.user_code import user_code
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.simulation import blocks
@@ -211,12 +212,12 @@ def _play_block(
         jax.threefry_partitionable(settings["jax_threefry_partitionable"]),
         join() as store,
     ):
+        matchup = _unpickle_matchup(content)
         key = jax.random.wrap_key_data(jnp.asarray(data), impl=impl)
         plan = job.plan._replace(key=key, mesh=blocks.default_mesh(jax.local_devices()[:1]), blocks=[block])
-        for _ in play_blocks(
-            job._replace(matchup=_unpickle_matchup(content), plan=plan), [block], Reporter(False, 0), store
-        ):
-            pass
+        with user_code(matchup.code):
+            for _ in play_blocks(job._replace(matchup=matchup, plan=plan), [block], Reporter(False, 0), store):
+                pass
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ and jaxonline by the content of its files. An input that cannot be inspected (su
 an error, unless the user gives a version of the study.
 """
 
+import ast
 import copyreg
 import dataclasses
 import enum
@@ -16,14 +17,15 @@ import io
 import random
 import sys
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from jaxonline.parameters.errors import ArgumentTypeError
+from jaxonline.store.code_reads import Reads, is_user_code, replaced_functions
 from jaxonline.store.layout import fingerprint
 from jaxonline.store.source_code import (
     attributes_of,
@@ -32,7 +34,7 @@ from jaxonline.store.source_code import (
     is_written_by_author,
     library_version,
     names_read_by,
-    source_of,
+    syntax_of,
     top_level_package,
 )
 
@@ -40,6 +42,8 @@ PACKAGE = top_level_package(__name__)
 NUMERIC_LIBRARIES = ("jax", "jaxlib", "numpy", "optax")
 JAX_OPTIONS = ("jax_enable_x64", "jax_default_matmul_precision", "jax_threefry_partitionable")
 IGNORED_DECORATORS = ("beartype", "jaxtyping")  # libraries whose decorators do not change numbers
+CONSTRUCTORS = ("__init__", "__new__", "__post_init__")
+NUMBERS = (bool, int, float, complex, np.ndarray, np.generic, jax.Array)
 ATOMS = (type(None), bool, int, float, complex, str, type(...), type(NotImplemented))
 # they change with each use, or refer to something outside of Python
 UNINSPECTABLE = (
@@ -66,12 +70,27 @@ def describe_inputs(study: Mapping[str, Any], version: str | None = None) -> dic
     return {**walk.details, **about, **versions, f"the code of {PACKAGE}": _package_hash(), **options}
 
 
-def hash_user_code(items: Mapping[str, Any]) -> str:
-    """Hash the user's sources and globals that named items use; "" if they use none, TypeError if uninspectable."""
-    walk = _Walk(vouched=False)
+class UserCode(NamedTuple):
+    """The user's code in some items.
+
+    Attributes:
+        hash: hash of sources, globals, and all content of the items but numbers; "" if there is no code of the user.
+        clear_caches: functions that clear the user's caches (`functools.lru_cache`, `functools.cached_property`).
+    """
+
+    hash: str
+    clear_caches: list[Callable[[], Any]]
+
+
+def find_user_code(items: Mapping[str, Any], strict: bool = True) -> UserCode:
+    """Find the user's code in named items; TypeError if `strict` and something cannot be inspected."""
+    walk = _Walk(vouched=False, strict=strict)
     for name, item in items.items():
         walk.hash_of(item, name)
-    return fingerprint(walk.details) if walk.details else ""
+    if not walk.details:
+        return UserCode("", walk.clear_caches)
+    bare = {name: jax.tree.map(lambda leaf: None if isinstance(leaf, NUMBERS) else leaf, items[name]) for name in items}
+    return UserCode(fingerprint(walk.details | {"items": walk.hash_of(bare, "items")}), walk.clear_caches)
 
 
 def _short_text(item: Any) -> str | None:
@@ -89,9 +108,11 @@ def _package_hash() -> str:
 class _Walk:
     """Hashes items recursively by content; `details` has the hashes of the sources and globals on the way, by name."""
 
-    def __init__(self, vouched: bool):
+    def __init__(self, vouched: bool, strict: bool = True):
         self.details: dict[str, str] = {}
-        self._vouched = vouched
+        self.clear_caches: list[Callable[[], Any]] = []
+        self._vouched, self._strict = vouched, strict
+        self._constructors: set[types.FunctionType] = set()
         self._hashes: dict[int, tuple[Any, bytes]] = {}  # keeps the items, so that their ids stay unique
         self._inside: set[Any] = set()
         self._trail: list[str] = []
@@ -134,6 +155,8 @@ class _Walk:
             self._reject(item)
         elif (known := self._known_name(item)) is not None:
             yield known
+            if isinstance(item, type) and not self._vouched:
+                yield from self._replaced(item)
         elif isinstance(item, jax.Array | np.ndarray | np.generic):
             yield from _array(item)
         elif type(item) in (dict, types.MappingProxyType):
@@ -150,7 +173,7 @@ class _Walk:
         elif isinstance(item, type):
             yield from self._class(item)
         elif isinstance(item, types.ModuleType):
-            yield from self._module(item, ())
+            yield from self._module(item, (), whole=True)
         elif isinstance(item, types.MethodType):
             yield from (item.__func__, item.__self__)
         elif isinstance(item, types.BuiltinFunctionType):
@@ -167,23 +190,38 @@ class _Walk:
             yield from self._instance(item)  # other than annotations
 
     def _reject(self, item: Any) -> None:
-        if not self._vouched:
+        if self._strict and not self._vouched:
             unseen = f"{type(item).__module__}.{type(item).__qualname__}"
             if isinstance(item, types.FunctionType):
                 unseen = (
                     f"the source of {item.__qualname__}, which has no file, or a file that changed since its import"
                 )
-            raise ArgumentTypeError(
-                "checkpoint",
-                f"must identify all inputs, but cannot inspect {unseen} ({', '.join(self._trail)}); pass "
-                "checkpoint=jo.Checkpoint(folder, version='1'), and change the version whenever the code changes",
-            )
+            raise self._error(unseen)
+
+    def _error(self, unseen: str, remedy: str = "") -> ArgumentTypeError:
+        return ArgumentTypeError(
+            "checkpoint",
+            f"must identify all inputs, but cannot inspect {unseen} ({', '.join(self._trail)}); {remedy}pass "
+            "checkpoint=jo.Checkpoint(folder, version='1'), and change the version whenever the code changes",
+        )
+
+    def _check_reads(self, function: types.FunctionType, reads: Reads) -> None:
+        """Raise an error if a function reads a file, the environment, or names that it computes."""
+        if self._strict and not self._vouched and (reader := reads.find_reader()) is not None:
+            unseen = f"what {function.__qualname__} reads with {reader}"
+            raise self._error(unseen, "read it into a global or an attribute before the study, whose value counts, or ")
 
     def _instance(self, item: Any) -> Iterator[Any]:
         """Yield the class of an instance, its attributes, and the further state that `pickle` would write."""
         kind = type(item)
         yield kind
         attributes = attributes_of(item)
+        if isinstance(item, functools._lru_cache_wrapper):
+            self.clear_caches.append(item.cache_clear)
+        for name in set(vars(item)) - set(attributes) if hasattr(item, "__dict__") else ():
+            cached = getattr(kind, name, None)
+            if isinstance(cached, functools.cached_property) and is_user_code(cached.func):
+                self.clear_caches.append(functools.partial(vars(item).pop, name, None))
         if top_level_package(kind.__module__) in ("jaxlib", "functools") and "__wrapped__" in attributes:
             yield item.__wrapped__  # a compiled or cached function; its other attributes depend on its file
             return
@@ -216,6 +254,8 @@ class _Walk:
         module, name = getattr(item, "__module__", None), getattr(item, "__qualname__", getattr(item, "__name__", None))
         if not isinstance(module, str) or not isinstance(name, str) or isinstance(item, types.ModuleType):
             return None
+        if isinstance(item, types.FunctionType) and is_user_code(item):
+            return None
         installed, target = self._library(module), sys.modules.get(module)
         for part in name.split("."):
             target = getattr(target, part, None)
@@ -244,55 +284,82 @@ class _Walk:
         if installed is not None:
             yield installed
         elif not self._vouched:
-            source = source_of(function)
-            if source is None:
-                self._reject(function)
-                return
-            self._record(f"the source of {function.__qualname__}", hashlib.sha256(source.encode()).digest())
-            yield source
-            yield from self._globals(function)
-
-    def _globals(self, function: types.FunctionType) -> Iterator[Any]:
-        """Yield the globals that a function reads, and the modules that it imports when called."""
-        names = names_read_by(function.__code__)
-        for name in names:
-            if name in function.__globals__:
-                value = function.__globals__[name]
-            elif name in sys.modules and library_version(name) is None:
-                value = sys.modules[name]
+            nodes = syntax_of(function)
+            if nodes:
+                source = "\n".join(map(ast.unparse, nodes))
+                self._record(f"the source of {function.__qualname__}", hashlib.sha256(source.encode()).digest())
+                yield source
             else:
-                continue
+                self._reject(function)
+                yield function.__code__.co_code
+            yield from self._globals(function, Reads(function, nodes))
+
+    def _globals(self, function: types.FunctionType, reads: Reads) -> Iterator[Any]:
+        """Yield the globals and the attributes of libraries that a function reads, and the modules that it imports."""
+        if function not in self._constructors:
+            self._check_reads(function, reads)
+        names = names_read_by(function.__code__)
+        for name in filter(function.__globals__.__contains__, names):
+            value = function.__globals__[name]
             yield name
             if isinstance(value, types.ModuleType):
-                yield from self._module(value, names)
+                yield from self._module(value, names, reads.values, name in reads.values)
                 continue
+            if isinstance(value, type):
+                self._check_constructors(value)
             label = f"the global {name} of {function.__qualname__}"
             digest = self._hash_named(label, value)
             yield digest
             if not isinstance(value, types.FunctionType | type):
                 self._record(label, digest)
+        for module, taken in reads.imports:
+            whole = module.__name__.rpartition(".")[2] in reads.values
+            yield from self._module(module, tuple(sorted({*names, *taken})), reads.values, whole)
+        for name, value in reads.library_attributes():
+            yield name
+            if type(value) in (bool, int, float, complex):
+                yield value
+            elif callable(value) and (is_user_code(value) or _has_state(value)):
+                yield self._hash_and_record(name, value)
+            else:
+                yield getattr(value, "__qualname__", type(value).__qualname__)
 
-    def _module(self, module: types.ModuleType, names: tuple[str, ...]) -> Iterator[Any]:
-        """Yield the attributes of a user's module that the code reads; if it reads none, the module's source."""
-        installed, place = self._library(module.__name__), (id(module), names)
+    def _check_constructors(self, kind: type) -> None:
+        """Check the reads of the constructors of a class that a function may call."""
+        for base in kind.__mro__:
+            for name, value in sorted(vars(base).items()) if is_user_code(base) else ():
+                function = getattr(value, "__func__", value)
+                if _is_constructor(name, value) and isinstance(function, types.FunctionType):
+                    self._check_reads(function, Reads(function, syntax_of(function)))
+
+    def _hash_and_record(self, label: str, value: Any) -> bytes:
+        digest = self._hash_named(label, value)
+        self._record(label, digest)
+        return digest
+
+    def _replaced(self, kind: type) -> Iterator[Any]:
+        """Yield the user's functions that replace methods of a library's class, or functions in its module."""
+        for base in kind.__mro__:
+            for name, function in replaced_functions(base.__module__, base).items():
+                yield self._hash_and_record(f"{name} of the module {base.__module__}", function)
+
+    def _module(
+        self, module: types.ModuleType, names: tuple[str, ...], values: Set[str] = frozenset(), whole: bool = False
+    ) -> Iterator[Any]:
+        """Yield the attributes of a user's module that the code reads, or all attributes if `whole` is True."""
+        installed, place = self._library(module.__name__), (id(module), names, whole)
         if installed is not None or self._vouched:
             yield installed or module.__name__
         elif place not in self._inside:
             self._inside.add(place)
-            read = [name for name in names if name in vars(module)]
-            for name in read:
+            own = [name for name in sorted(vars(module)) if not name.startswith("__")]
+            for name in own if whole else filter(vars(module).__contains__, names):
                 value = vars(module)[name]
                 yield name
                 if isinstance(value, types.ModuleType):
-                    yield from self._module(value, names)
+                    yield from self._module(value, names, values, whole or name in values)
                 else:
-                    label = f"{name} of the module {module.__name__}"
-                    digest = self._hash_named(label, value)
-                    yield digest
-                    self._record(label, digest)
-            if not read:
-                file = getattr(module, "__file__", None)
-                yield Path(file).read_bytes() if file and file.endswith(".py") else self._reject(module)
+                    yield self._hash_and_record(f"{name} of the module {module.__name__}", value)
             self._inside.remove(place)
 
     def _class(self, kind: type) -> Iterator[Any]:
@@ -309,8 +376,20 @@ class _Walk:
             yield [(name, member.value) for name, member in kind.__members__.items()]
         for name, value in sorted(vars(kind).items()):
             if is_written_by_author(kind, name, value):
+                if _is_constructor(name, value):
+                    self._constructors.add(getattr(value, "__func__", value))
                 yield name
                 yield self._hash_named(f"{kind.__qualname__}.{name}", value)
+
+
+def _has_state(value: Any) -> bool:
+    """Return whether a value is a compiled method of an object, such as `np.random.normal`."""
+    return isinstance(value, types.BuiltinFunctionType) and not isinstance(value.__self__, types.ModuleType | None)
+
+
+def _is_constructor(name: str, value: Any) -> bool:
+    """Return whether an entry of a class makes instances; an instance that exists is compared by its attributes."""
+    return name in CONSTRUCTORS or isinstance(value, classmethod)
 
 
 def _array(item: Any) -> Iterator[Any]:

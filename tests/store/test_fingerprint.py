@@ -16,7 +16,7 @@ from registry import LEARNERS
 import jaxonline as jo
 from jaxonline.store import fingerprint as module
 from jaxonline.store import source_code as source
-from jaxonline.store.fingerprint import describe_inputs, fingerprint, hash_user_code
+from jaxonline.store.fingerprint import describe_inputs, fingerprint, find_user_code
 
 HELPERS = """
 FACTOR = 2.0
@@ -222,7 +222,7 @@ def test_a_changed_global_changes_the_fingerprint(written):
     first = about(study)
     study.SCALE = 0.75
     assert about(study) != first
-    assert hash_user_code({"learner": study.learner}) != hash_user_code({"learner": written().learner})
+    assert find_user_code({"learner": study.learner}).hash != find_user_code({"learner": written().learner}).hash
 
 
 def test_a_file_edited_after_its_import_raises_an_error(written, tmp_path):
@@ -253,7 +253,7 @@ def test_functions_without_a_source_need_a_version():
         with pytest.raises(TypeError, match=r"the source of law, .*version"):
             describe_inputs({"law": law})
         with pytest.raises(TypeError, match="the source of law"):
-            hash_user_code({"law": law})
+            find_user_code({"law": law})
     assert (
         describe_inputs({"law": one}, "1") == describe_inputs({"law": other}, "1") != describe_inputs({"law": one}, "2")
     )
@@ -282,7 +282,7 @@ def test_every_component_of_the_package_can_be_inspected(name):
     first, second = (describe_inputs({"learner": entry.learner, "feedback": entry.feedback}) for _ in range(2))
     assert first == second
     holds_code = name == "doubling"  # its learners are made by a function
-    assert (hash_user_code({"learner": entry.learner}) != "") == holds_code, "and holds no code of a user"
+    assert (find_user_code({"learner": entry.learner}).hash != "") == holds_code, "and holds no code of a user"
 
 
 @pytest.mark.parametrize("name", ["jax", "numpy", "optax"])
