@@ -98,8 +98,8 @@ def share_cores(n_threads: int) -> Iterator[None]:
 def bind_context(function: Callable[..., U], n_threads: int = 1) -> Callable[..., U]:
     """Bind a function to this thread's x64 mode, user code and context variables, to call it in `n_threads` threads.
 
-    Without the x64 mode and the user code jax would compile the function again. Other settings of jax are not passed on; programs that
-    depend on them must be compiled in this thread.
+    Without the x64 mode and the user code jax would compile the function again. Other settings of jax are not passed
+    on; programs that depend on them must be compiled in this thread.
     """
     enabled, code, context = jnp.result_type(float) == jnp.float64, user_code.value, contextvars.copy_context()
 

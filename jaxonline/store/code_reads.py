@@ -81,7 +81,11 @@ class Reads:
                     break
                 is_lazy = top_level_package(value.__name__) == top_level_package(__name__)
                 module, value = value, getattr(value, name, None) if is_lazy else vars(value).get(name)
-            if module is not None and library_version(module.__name__) is not None and not isinstance(value, types.ModuleType):
+            if (
+                module is not None
+                and library_version(module.__name__) is not None
+                and not isinstance(value, types.ModuleType)
+            ):
                 yield f"{module.__name__}.{name}", value
 
     def find_reader(self) -> str | None:
@@ -90,15 +94,17 @@ class Reads:
             value = self._scope.get(name, getattr(builtins, name, None))
             if any(value is item for item in (*BUILTIN_READERS, os.environ, sys.modules)):
                 return name
-            if callable(value) and library_version(owner_of(value)) and READERS.match(getattr(value, "__name__", None) or ""):
+            if (
+                callable(value)
+                and library_version(owner_of(value))
+                and READERS.match(getattr(value, "__name__", None) or "")
+            ):
                 return name
         for name, _ in self.library_attributes():
             if READERS.match(name.rpartition(".")[2]) and not name.startswith("jax.experimental"):
                 return name
         used = {name: self._scope.get(name) for name in self._globals}.values()
-        has_path = any(
-            issubclass(value if isinstance(value, type) else type(value), PurePath) for value in used
-        )
+        has_path = any(issubclass(value if isinstance(value, type) else type(value), PurePath) for value in used)
         attributes = {node.attr for node in self._attributes}
         return next((name for name in (*READING_ATTRIBUTES, *["open"] * has_path) if name in attributes), None)
 
@@ -111,7 +117,9 @@ def owner_of(value: Any) -> str:
         value = value.func if isinstance(value, functools.partial) else value.__wrapped__
     if isinstance(value, types.FunctionType):
         return defining_module(value)
-    return getattr(value if isinstance(value, type | types.BuiltinFunctionType) else type(value), "__module__", "") or ""
+    return (
+        getattr(value if isinstance(value, type | types.BuiltinFunctionType) else type(value), "__module__", "") or ""
+    )
 
 
 def is_user_code(value: Any) -> bool:
@@ -121,7 +129,7 @@ def is_user_code(value: Any) -> bool:
 
 
 def replaced_functions(module: str, kind: type | None = None) -> dict[str, Any]:
-    """Return the user's functions in a library's module and in one of its classes, which replace those of the library."""
+    """Return the user's functions that replace functions of a library's module, or of one of its classes."""
     places = [vars(sys.modules[module]) if module in sys.modules else {}, {} if kind is None else vars(kind)]
     return {
         name: value

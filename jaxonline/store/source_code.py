@@ -52,7 +52,10 @@ class _SourceText:
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
                 self.nodes.append((first, node.name, node))
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
+            if (
+                isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+                and ast.get_docstring(node) is not None
+            ):
                 node.body = node.body[1:] or [ast.Pass()]
 
 

@@ -1,14 +1,16 @@
 """No store has numbers of a program that differs from the code, globals and files that the store records."""
 
 import importlib
-import os
+import linecache
 import sys
+from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
 
 import jaxonline as jo
+from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.store.fingerprint import describe_inputs
 
 pytestmark = [pytest.mark.long, pytest.mark.fast_compile]
@@ -49,6 +51,7 @@ def load(tmp_path, monkeypatch):
         for name in [name for name in sys.modules if name.startswith("stale_")]:
             del sys.modules[name]
         importlib.invalidate_caches()
+        linecache.clearcache()
 
     def write(texts):
         forget()
@@ -76,7 +79,8 @@ def set_closure(study, value):
 CHANGES = {
     "plain function": ("SCALE = 2.0\ndef law(x): return SCALE * x", set_scale),
     "dictionary": ("S = {'a': 2.0}\ndef law(x): return S['a'] * x", lambda study, value: study.S.update(a=value)),
-    "array": ("S = np.array([2.0])\ndef law(x): return jnp.float32(S[0]) * x", lambda study, value: study.S.fill(value)),
+    "array": ("S = np.array([2.0])\ndef law(x): return jnp.float32(S[0]) * x",
+              lambda study, value: study.S.fill(value)),
     "closure": ("def make(s):\n    def law(x): return s * x\n    return law\nlaw = make(2.0)", set_closure),
     "default": ("def law(x, s=2.0): return s * x", lambda study, value: setattr(study.law, "__defaults__", (value,))),
     "jit": ("SCALE = 2.0\n@jax.jit\ndef law(x): return SCALE * x", set_scale),
@@ -94,8 +98,8 @@ CHANGES = {
                           set_scale),
     "lru_cache": ("SCALE = 2.0\n@functools.lru_cache\ndef scale(): return SCALE\ndef law(x): return scale() * x",
                   set_scale),
-    "lru_cache of a program": ("SCALE = 2.0\n@functools.cache\ndef program(): s = SCALE; return jax.jit(lambda x: s * x)\n"
-                               "def law(x): return program()(x)", set_scale),
+    "lru_cache of a program": ("SCALE = 2.0\n@functools.cache\ndef program():\n    s = SCALE\n"
+                               "    return jax.jit(lambda x: s * x)\ndef law(x): return program()(x)", set_scale),
     "cached_property": ("SCALE = 2.0\nclass Law:\n    @functools.cached_property\n    def scale(self): return SCALE\n"
                         "    def __call__(self, x): return self.scale * x\nlaw = Law()", set_scale),
     "attribute": ("class Law:\n    scale = 0.0\n    def __call__(self, x): return self.scale * x\n"
@@ -138,3 +142,94 @@ def test_changed_values_recompile(name, load, tmp_path, monkeypatch):
     assert losses == pytest.approx([2.0, 2.0, 8.0, 2.0][: len(losses)])
     with pytest.raises(ValueError, match="another study"):
         play(study, checkpoint=tmp_path / ("first" if name == "method" else "second"))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The code is edited between two processes
+
+MODULE = {"stale_helpers.py": "S = 2.0\nT = 1.0\n", "stale_pack/__init__.py": "", "stale_pack/inner.py": "S = 2.0\n"}
+
+
+def edited(files):
+    return {name: text.replace("2.0", "3.0") for name, text in files.items()}
+
+
+# the file has texts of the module `stale_study`; an edit replaces 2.0 by 3.0 in all modules, in data.txt and in STALE
+EDITS = dict(part.split("\n", 1) for part in (Path(__file__).parent / "stale_edits.txt").read_text().split("#### ")[1:])
+
+IRRELEVANT = {
+    "comment": ("# one\ndef law(x): return x", "# another\n\n\ndef law(x): return x  # that"),
+    "comment inside": ("def law(x):\n    return x", "def law(x):\n    # why\n\n    return x"),
+    "docstring": ('def law(x):\n    """One."""\n    return x',
+                  'def law(x):\n    """Two.\n\n    More.\n    """\n    return x'),
+    "new docstring": ("def law(x):\n    return x", 'def law(x):\n    """New."""\n    return x'),
+    "docstring of a class": ('class L:\n    "One."\n    def __call__(self, x): return x\nlaw = L()',
+                             'class L:\n    "Two."\n    def __call__(self, x): "Doc."; return x\nlaw = L()'),
+    "docstring inside": ('def law(x):\n    def f(y):\n        "One."\n        return y\n    return f(x)',
+                         'def law(x):\n    def f(y):\n        return y\n    return f(x)'),
+    "line breaks": ("def law(x): return x + x + 1", "def law(x):\n    return (\n        x + x\n        + 1\n    )"),
+    "unused global": ("A = 1\ndef law(x): return x", "A = 2\ndef law(x): return x"),
+    "unused import": ("def law(x): return x", "import math\ndef law(x): return x"),
+    "comment in a helper": ("import stale_helpers\ndef law(x): return getattr(stale_helpers, 'S') * x",) * 2,
+}  # fmt: skip
+
+
+def about(study):
+    """Descriptions of the study, or the type of the error that rejects it."""
+    try:
+        return describe_inputs({"law": study.law})
+    except ArgumentTypeError:
+        return None
+
+
+@pytest.fixture
+def restored():
+    """Functions of libraries that the edits replace."""
+    owners = [(jax.numpy, "square"), (jax.numpy.linalg, "norm"), (np, "square"), (np, "pi")]
+    before = [getattr(owner, name) for owner, name in owners]
+
+    def restore():
+        for (owner, name), value in zip(owners, before, strict=True):
+            setattr(owner, name, value)
+        if hasattr(jo.L2Ball, "stale"):
+            del jo.L2Ball.stale
+
+    yield restore
+    restore()
+
+
+def test_every_edit_is_seen(load, restored, tmp_path, monkeypatch):
+    """An edit that changes a value changes the description of the study, or the study is rejected."""
+    seen, rejected, stale = [], [], []
+    for name, text in EDITS.items():
+        values, descriptions = [], []
+        for change in (dict, edited):
+            files = change({"stale_study.py": HEAD + text, "data.txt": "2.0", **MODULE})
+            monkeypatch.setenv("STALE", files["data.txt"])
+            study = load(files)
+            descriptions.append(about(study))
+            values.append(np.asarray(study.law(np.ones(1, np.float32)), float).item())
+            assert about(study) == descriptions[-1], f"{name}: a call changes the description"
+            restored()
+        assert values[0] != values[1], name
+        if None in descriptions:
+            rejected.append(name)
+        else:
+            (seen if descriptions[0] != descriptions[1] else stale).append(name)
+    print(f"{len(EDITS)} edits: {len(seen)} change the study, {len(rejected)} are rejected, {len(stale)} stale {stale}")
+    assert not stale
+    assert not {"literal", "imported module", "file read at import", "file read by __init__"}.intersection(rejected)
+
+
+def test_comments_and_docstrings_do_not_count(load):
+    counted = []
+    for name, texts in IRRELEVANT.items():
+        helpers = ("S = 2.0\n", "# a remark\nS = 2.0\n")
+        first, second = (
+            about(load({"stale_study.py": HEAD + text, "stale_helpers.py": helper}))
+            for text, helper in zip(texts, helpers, strict=True)
+        )
+        assert first is not None, name
+        counted += [name] * (first != second)
+    print(f"{len(IRRELEVANT)} irrelevant edits: {len(IRRELEVANT) - len(counted)} keep the study")
+    assert not counted

@@ -14,9 +14,10 @@ from fresh_python import run_python
 from registry import LEARNERS
 
 import jaxonline as jo
+from jaxonline.store import content
 from jaxonline.store import fingerprint as module
 from jaxonline.store import source_code as source
-from jaxonline.store.fingerprint import describe_inputs, fingerprint, find_user_code
+from jaxonline.store.fingerprint import describe_inputs, find_user_code, fingerprint
 
 HELPERS = """
 FACTOR = 2.0
@@ -294,11 +295,11 @@ def test_versions_of_libraries_change_the_fingerprint(monkeypatch, name):
 
 def test_files_of_this_package_change_the_fingerprint(monkeypatch):
     first = describe_inputs({"a": 1})
-    module._package_hash.cache_clear()
+    module.package_hash.cache_clear()
     read = module.Path.read_bytes
     monkeypatch.setattr(module.Path, "read_bytes", lambda path: read(path) + b"#" * (path.name == "blocks.py"))
     assert {key for key in first if first[key] != describe_inputs({"a": 1})[key]} == {"the code of jaxonline"}
-    module._package_hash.cache_clear()
+    module.package_hash.cache_clear()
 
 
 def test_float64_changes_the_fingerprint():
@@ -362,13 +363,13 @@ def test_a_version_replaces_the_code_but_not_the_numbers(written):
 
 
 def test_a_version_replaces_versions_of_libraries(monkeypatch):
-    of_library, items = module.library_version, {"a": optax.adam(0.1), "b": np.sin}
+    of_library, items = content.library_version, {"a": optax.adam(0.1), "b": np.sin}
     first, vouched = describe_inputs(items), describe_inputs(items, "1")
 
     def newer(name):
         found = of_library(name)
         return found and found.partition(" ")[0] + " 99.0"
 
-    monkeypatch.setattr(module, "library_version", newer)
+    monkeypatch.setattr(content, "library_version", newer)
     assert describe_inputs(items) != first
     assert describe_inputs(items, "1") == vouched
