@@ -191,7 +191,7 @@ class Workers:
         if not block_indices:
             return {}
         # a task instead of data: `distributed` repeats it when the last worker that holds its result fails
-        sent = self._client.submit(bytes, _pickle_matchup(job.matchup), pure=False)
+        sent = self._client.submit(tuple, (job.matchup.code, _pickle_matchup(job.matchup)), pure=False)
         key = str(jax.random.key_impl(job.plan.key)), np.asarray(jax.random.key_data(job.plan.key))
         imports = [(module, module.hash()) for module in find_user_code({"": job.matchup}, strict=False).imports]
         bare = job._replace(matchup=None, plan=job.plan._replace(key=key, mesh=None))  # type: ignore[arg-type]
@@ -220,10 +220,14 @@ def _pickle_matchup(matchup: Matchup) -> bytes:
             cloudpickle.unregister_pickle_by_value(module)
 
 
-@functools.lru_cache(maxsize=32)
-def _unpickle_matchup(content: bytes) -> Matchup:
-    """Unpickle a matchup; equal bytes return the same object, so that its compiled programs are reused."""
-    return pickle.loads(content)
+@functools.lru_cache(maxsize=1)
+def _loader(code: str) -> Callable[[bytes], Matchup]:
+    """Return a function that unpickles matchups; equal bytes give the same object, so that its programs are reused.
+
+    Matchups of only one version of the user's code are kept: other versions replace the methods of its classes.
+    """
+    del code
+    return functools.lru_cache(maxsize=32)(pickle.loads)
 
 
 def _check_modules(imports: Sequence[tuple[ImportedModule, str]]) -> None:
@@ -244,7 +248,8 @@ def _check_modules(imports: Sequence[tuple[ImportedModule, str]]) -> None:
 
 def _play_block(
     join: Callable[[], Store], machine: Machine, settings: dict[str, Any],
-    imports: Sequence[tuple[ImportedModule, str]], job: Job, content: bytes, block: int,
+    imports: Sequence[tuple[ImportedModule, str]], job: Job,
+    content: tuple[str, bytes], block: int,
 ) -> None:  # fmt: skip
     """Play one block on a worker and write it into the store."""
     own_machine = Machine.current()
@@ -258,10 +263,11 @@ def _play_block(
         jax.threefry_partitionable(settings["jax_threefry_partitionable"]),
         join() as store,
     ):
-        matchup = _unpickle_matchup(content)
+        code, pickled = content
+        matchup = _loader(code)(pickled)
         key = jax.random.wrap_key_data(jnp.asarray(data), impl=impl)
         plan = job.plan._replace(key=key, mesh=blocks.default_mesh(jax.local_devices()[:1]), blocks=[block])
-        with user_code(matchup.code):
+        with user_code(code):
             for _ in play_blocks(job._replace(matchup=matchup, plan=plan), [block], Reporter(False, 0), store):
                 pass
 

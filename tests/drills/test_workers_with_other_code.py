@@ -8,6 +8,7 @@ import sys
 from contextlib import contextmanager
 
 import distributed
+import jax
 import numpy as np
 import pytest
 from fresh_python import ROOT
@@ -119,7 +120,7 @@ def test_worker_with_other_modules_is_rejected(tmp_path, monkeypatch):
 
 
 def test_worker_computes_with_the_values_that_were_sent(tmp_path, monkeypatch):
-    """A worker gets the same class three times, with two values of a global, and compiles for each call."""
+    """A worker gets the same class four times, with two values of a global, and compiles for each call."""
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "helpers_by_value.py").write_text("S = 2.0")
     (tmp_path / "study_in_turn.py").write_text(LEARNER.format(law="S = 2.0\ndef law(x): return S * x"))
@@ -128,6 +129,7 @@ def test_worker_computes_with_the_values_that_were_sent(tmp_path, monkeypatch):
     with worker([ROOT]) as client:
         for i, (value, size) in enumerate([(2.0, 2), (3.0, 2), (2.0, 1), (3.0, 1)]):
             study.S = value
+            client.run(jax.clear_caches)
             losses.append(play(study.Learner(), tmp_path / str(i), cluster=client, block_size=size))
     print(f"4 studies on a worker: losses {losses}, wanted 2, 8, 2, 8")
     assert losses == [2.0, 8.0, 2.0, 8.0]
