@@ -25,9 +25,9 @@ class Checkpoint:
     A checkpoint belongs to one study. Before a checkpoint is used, the stored inputs that determine the numbers are
     compared with the new inputs: all numbers, the source of your functions and classes, the globals that your code
     reads, versions of libraries, and the kind of device. A different study raises an error that names the difference.
-    Some inputs cannot be inspected (a random generator that a function reads, a function without source). For such
-    inputs give a `version`, and change the version whenever you change the code: then the version and the numbers are
-    compared, but not the sources.
+    Some inputs cannot be inspected (a random generator, a file or an environment variable that a function reads, a
+    function without source). For such inputs give a `version`, and change the version whenever you change the code:
+    then the version and the numbers are compared, but not the sources.
 
     A study with more runs or more rounds counts as the same study: the study continues, and recorded values stay. If
     more rounds are requested, each block continues from its state at the old horizon if `keep_states` was set, and

@@ -60,8 +60,10 @@ def worker(path):
     """A scheduler in this process, and a worker process that imports from the folders of `path`."""
     options = {"processes": False, "n_workers": 0, "dashboard_address": "127.0.0.1:0", "protocol": "tcp"}
     with distributed.LocalCluster(host="127.0.0.1", **options) as cluster, distributed.Client(cluster) as client:
-        command = [sys.executable, "-P", "-m", "distributed.cli.dask_worker", cluster.scheduler_address, "--nthreads", "1",
-                   "--no-dashboard", "--no-nanny"]  # fmt: skip
+        command = [
+            sys.executable, "-P", "-m", "distributed.cli.dask_worker", cluster.scheduler_address, "--nthreads", "1",
+            "--no-dashboard", "--no-nanny",
+        ]  # fmt: skip
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, path))}
         with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process:
             try:
@@ -86,9 +88,9 @@ def test_worker_with_an_edited_package_is_rejected(tmp_path):
     file = tmp_path / "jaxonline" / "learners" / "gradient" / "gradient_learner.py"
     file.write_text(file.read_text() + "\nEDITED = True\n")
     learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
-    with worker([tmp_path]) as client:
-        with pytest.raises(ValueError, match="cluster: the worker at tcp.* must have the code of jaxonline"):
-            play(learner, tmp_path / "store", cluster=client)
+    rejected = pytest.raises(ValueError, match=r"cluster: the worker at tcp.* must have the code of jaxonline")
+    with worker([tmp_path]) as client, rejected:
+        play(learner, tmp_path / "store", cluster=client)
     assert not (tmp_path / "store").exists()
     print("1 worker with an edited package: 1 rejected")
 

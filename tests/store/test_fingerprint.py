@@ -2,6 +2,7 @@
 seen is refused. Nothing is played here."""
 
 import importlib.util
+import os
 import random
 import sys
 import threading
@@ -200,6 +201,8 @@ def test_an_edit_changes_the_fingerprint_and_is_named(written, name):
         ("UNUSED = 1", "UNUSED = 2"),
         ("\n\ndef spread", "\n\n# a remark\n\n\n\ndef unused():\n    return SCALE\n\n\ndef spread"),
         ("import functools\n", "import functools\nimport math\n"),
+        ("def spread(x):\n", 'def spread(x):\n    """Scale."""\n    # why\n\n'),
+        ("class Base:\n", 'class Base:\n    """A base."""\n\n'),
     ],
 )
 def test_irrelevant_changes_keep_the_fingerprint(written, before, after):
@@ -319,6 +322,18 @@ def law_that_draws(key, x):
     return x + RNG.normal()
 
 
+def law_that_reads_a_file(key, x):
+    return x + np.loadtxt("data.txt")
+
+
+def law_that_reads_the_environment(key, x):
+    return x + float(os.environ["SCALE"])
+
+
+def law_that_computes_a_name(key, x):
+    return x + globals()["SCALE"]
+
+
 class Hidden:
     """One who holds something."""
 
@@ -336,6 +351,15 @@ UNINSPECTABLE = {
     "an iterator": (lambda: (i for i in range(3)), "builtins.generator"),
     "a device": (lambda: Hidden(jax.devices()[0]), "Device"),
     "memory": (lambda: memoryview(b"abc"), "memoryview"),
+    "a file that a function reads": (
+        lambda: law_that_reads_a_file,
+        "what law_that_reads_a_file reads with numpy.loadtxt",
+    ),
+    "the environment": (
+        lambda: law_that_reads_the_environment,
+        "what law_that_reads_the_environment reads with os.environ",
+    ),
+    "a computed name": (lambda: law_that_computes_a_name, "what law_that_computes_a_name reads with globals"),
     "a function without its source": (lambda: made("def law(x): return x"), r"the source of law, .*\(law\)"),
 }
 
