@@ -36,7 +36,6 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import Count, Ge, Gt, Shape
 from jaxonline.parameters.validation import validate_arguments
-from jaxonline.random.word_pairs import WordPairs, word_pairs
 
 _MAX_SECANTS = 64
 _REBASE_ROUNDS = 32  # rounds after which tau is reset to 0, and c to 1
@@ -74,7 +73,7 @@ class _Round(NamedTuple):
     x: Callable[[Int[Array, "..."]], Float[Array, "... L"]]  # the instance at coordinates
     y: Float[Array, "1 L"]
     subset: Int[Array, "a ..."]  # observed coordinates for the estimate of x [a], or [a, L] with several keys
-    numbers: list[WordPairs]  # of the b draws for y^, each [1, 1] or [1, L]
+    points: Float[Array, "b ..."]  # numbers in (0, 1] of the draws for y^ [b, 1], or [b, L]
     spread: Float[Array, ""]  # d / the number of observed coordinates for the estimate of x
     at: Callable[[Int[Array, "..."]], tuple]  # coordinates -> index of arrays with lanes on the last axis
     size: int  # of a block
@@ -177,7 +176,7 @@ def _play(algorithm, X, y, rates, radii, rows, keys, sizes, ends, d):
     rates, radii = rates[lanes % G][None], radii[lanes % G][None]
     spread = d.astype(X.dtype) / sizes[0]
     rounds = jnp.arange(1, m + 1, dtype=jnp.int32)
-    subsets, numbers = jax.vmap(lambda t: jax.vmap(lambda key: _draw_attributes(key, t, d, sizes, X.dtype))(keys))(
+    subsets, points = jax.vmap(lambda t: jax.vmap(lambda key: _draw_attributes(key, t, d, sizes, X.dtype))(keys))(
         rounds
     )
     has_one_key = len(keys) == 1
@@ -185,11 +184,10 @@ def _play(algorithm, X, y, rates, radii, rows, keys, sizes, ends, d):
     def make_round(t):  # counts from 0
         row = rows[:, t][stream][None]
         subset = subsets[t, 0] if has_one_key else subsets[t].T[:, stream]
-        lane_keys = jnp.zeros(1, jnp.int32) if has_one_key else stream
-        drawn = [jax.tree.map(lambda words: words[t, lane_keys, j][None], numbers) for j in range(sizes[1])]
+        point = points[t, 0][:, None] if has_one_key else points[t].T[:, stream]
         at = (lambda i: (i,)) if has_one_key else (lambda i: (i, jnp.broadcast_to(lanes, i.shape)))
         number = (t + 1).astype(X.dtype)
-        return _Round(number, lambda i: X[row, i], y[row], subset, drawn, spread, at, size, rates, radii)
+        return _Round(number, lambda i: X[row, i], y[row], subset, point, spread, at, size, rates, radii)
 
     zeros = [jnp.zeros((*shape, len(lanes)), X.dtype) for shape in ((n * n * size,), (n * n,), (1,))]
     of_coordinates, of_blocks, of_lanes = zeros
@@ -221,10 +219,10 @@ def _play(algorithm, X, y, rates, radii, rows, keys, sizes, ends, d):
 
 def _draw_attributes(
     key: Key[Array, ""], t: Int[Array, ""], d: int, sizes: tuple[int, int], dtype: Any
-) -> tuple[Array, WordPairs]:
-    """Draw like `AttributeGradient` in the game: the subset for x, and the uniform numbers of the draws for y^."""
+) -> tuple[Array, Array]:
+    """Draw like `AttributeGradient` in the game: the subset for x, and the numbers in (0, 1] of the draws for y^."""
     subset_key, weighted_key = jax.random.split(part_key(key, t, UPDATE))
-    return uniform_subset(subset_key, d, sizes[0]), word_pairs(weighted_key, (sizes[1],), dtype).mirrored()
+    return uniform_subset(subset_key, d, sizes[0]), 1 - jax.random.uniform(weighted_key, (sizes[1],), dtype)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -246,10 +244,10 @@ def _play_aer(lanes: _AER, now: _Round) -> _AER:
     """Play a round of AER."""
     a, tau, sums, norm, alive, total = lanes
     y_hat = jnp.zeros_like(norm)
-    for number in now.numbers:
-        index, chosen = draw_coordinate(a, sums, number, lambda part: _threshold(part, tau))
+    for point in now.points[:, None]:
+        index, chosen = draw_coordinate(a, sums, point, lambda part: _threshold(part, tau))
         y_hat += jnp.sign(_soft_threshold(chosen, tau)) * now.x(index)
-    y_hat *= norm / jnp.maximum(now.t - 1, 1) / len(now.numbers)
+    y_hat *= norm / jnp.maximum(now.t - 1, 1) / len(now.points)
 
     force, limit = 2 * (y_hat - now.y) * now.spread / now.rates, now.t * now.radii
     j, places = as_columns(now.subset), now.at(now.subset)
@@ -322,11 +320,11 @@ def _play_aerr(lanes: _AERR, now: _Round) -> _AERR:
     u, c, sums, sum_c, v = lanes
     square = sum_rows(sums)
     y_hat = jnp.zeros_like(square)
-    for number in now.numbers:
-        index, chosen = draw_coordinate(u, sums, number, jnp.square)
+    for point in now.points[:, None]:
+        index, chosen = draw_coordinate(u, sums, point, jnp.square)
         alive = chosen != 0
         y_hat += jnp.where(alive, square / jnp.where(alive, chosen, 1.0), 0.0) * now.x(index)
-    y_hat *= c / len(now.numbers)
+    y_hat *= c / len(now.points)
 
     change = -2 * (y_hat - now.y) * now.spread * now.rates / c * now.x(as_columns(now.subset))
     places, block = now.at(now.subset), now.subset // now.size
