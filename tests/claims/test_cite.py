@@ -160,10 +160,8 @@ def result():
 
 def test_a_betting_interval_is_cited_alone_and_as_the_interval_of_a_result():
     betting, wanted = jo.intervals.Betting(0.0, 1.0), ("jaxonline", "waudbysmith2024estimating")
-    loss = np.zeros((1, 2, 1))
-    result = jo.Result(
-        ("a",), np.arange(2), np.array([1]), {"cumulative_loss": loss, "queries": loss}, interval=betting
-    )
+    measures = dict.fromkeys(("cumulative_loss", "queries"), np.zeros((1, 2, 1)))
+    result = jo.Result(("a",), np.arange(2), np.array([1]), measures, interval=betting)
     assert jo.cite(betting).keys == jo.cite(result).keys == wanted
 
 

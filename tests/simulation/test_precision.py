@@ -99,7 +99,7 @@ def test_the_interval_is_chosen_by_the_limits_of_the_quantity(precision, game, i
 
 
 def test_limits_of_predictions_choose_the_interval_where_they_show_how_many_runs_are_needed():
-    """Predictions lie in [-1, 1] and labels are 1, so losses lie in [0, 4]. The comparator contains 0, which loses 1."""
+    """Predictions lie in [-1, 1] and labels are 1, so losses are in [0, 4]; the predictor 0 loses 1."""
 
     def choose(rule, most_runs=10_000, n_rounds=1):
         return rule.choose_interval(DATA, n_rounds, most_runs, [DESCENT], jo.L2Ball(5.0))

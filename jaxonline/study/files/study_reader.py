@@ -57,14 +57,14 @@ class StudyReader:
         }  # fmt: skip
 
     def sizes(self) -> tuple[int, dict[str, Any], dict[str, Any]]:
-        """Return the number of runs (the maximum, with a stopping rule), the stopping rules, and their configuration."""
+        """Return the number of runs (the maximum, with a stopping rule), the rules, and their configuration."""
         data, rules = self.source.data, {"precision": None, "until": None}
         given = [name for name in keys.SIZES if name in data]
         if len(given) != 1:
             words = "or precision or until must be given (got none)"
             if given:
                 words = f"must be left out beside {given[1]} (got both)"
-            raise self.source.error_at((given or ["runs"])[:1], words)
+            raise self.source.error_at((given[0] if given else "runs",), words)
         name = given[0]
         if keys.SIZES[name] is None:
             return data[name], rules, {name: data[name]}
