@@ -91,8 +91,9 @@ class Precision:
             ValueError: a betting interval is asked for, but the limits are unknown.
         """
         with_predictions = self.interval == "betting" or not self.relative
-        limits = (self.low, self.high)
-        if self.low is None:
+        if self.low is not None and self.high is not None:
+            limits = self.low, self.high
+        else:
             limits = quantity_limits(game, self.quantity, learners, comparator, with_predictions)
         if self.interval == "anytime" or (self.interval == "auto" and limits is None):
             return ANYTIME

@@ -19,6 +19,7 @@ from jaxonline.losses import Squared
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Number, Positive
 
@@ -81,7 +82,7 @@ class Aggregating(LearnerDefaults):
     def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
         """Return the range of the labels, with a late start also 0."""
         del instances
-        return include_zero((float(self.low), float(self.high)), self.late_start)
+        return include_zero((host_float("low", self.low), host_float("high", self.high)), self.late_start)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> AggregatingState:
         """Return zero losses, one for each entry of the instance; raise a ValueError if instances are not vectors."""
