@@ -62,9 +62,9 @@ class DataStream(EnvironmentDefaults):
 
     @property
     def traits(self) -> EnvironmentTraits:
-        """Traits of the data set: oblivious, deterministic in file order, with all possible outcomes in `y`."""
-        in_file_order = self.order == "file"
-        return EnvironmentTraits(oblivious=True, deterministic=in_file_order, outcomes=self.y, n_rows=self.X.shape[0])
+        """Traits of the data set: oblivious, deterministic in file order, with all instances and outcomes."""
+        rows = {"outcomes": self.y, "instances": self.X, "n_rows": self.X.shape[0]}
+        return EnvironmentTraits(oblivious=True, deterministic=self.order == "file", **rows)
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:

@@ -43,7 +43,7 @@ class EXP3IX(SumsLearner):
     eta: Positive
     gamma: NonNegative
 
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
+    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0), plays_probabilities=True)
 
     @classmethod
     @validate_arguments

@@ -46,7 +46,7 @@ class EXP3P(SumsLearner):
     beta: Probability
     exploration: Probability
 
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
+    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0), plays_probabilities=True)
 
     @classmethod
     @validate_arguments

@@ -4,13 +4,14 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Key
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.label_range import check_range, nan_outside
-from jaxonline.learners.experts.late_start import initial_flag, next_flag, zero_before_start
+from jaxonline.learners.experts.late_start import include_zero, initial_flag, next_flag, zero_before_start
 from jaxonline.learners.experts.over_advice import AnyLoss, expert_losses
 from jaxonline.learners.experts.vectors import vector_length
 from jaxonline.learners.experts.weights import softmax_weights
@@ -18,6 +19,7 @@ from jaxonline.losses import Squared
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Number, Positive
 
@@ -76,6 +78,11 @@ class Aggregating(LearnerDefaults):
     def traits(self) -> LearnerTraits:
         """Declare the loss of the experts and the range of the labels."""
         return LearnerTraits(loss=self.loss, label_range=(self.low, self.high))
+
+    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
+        """Return the range of the labels, with a late start also 0."""
+        del instances
+        return include_zero((host_float("low", self.low), host_float("high", self.high)), self.late_start)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> AggregatingState:
         """Return zero losses, one for each entry of the instance; raise a ValueError if instances are not vectors."""

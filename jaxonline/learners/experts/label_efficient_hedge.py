@@ -50,7 +50,7 @@ class LabelEfficientHedge(CombinerLearner):
 
     combiner: AnyCombiner
     epsilon: PositiveProbability
-    traits: ClassVar[LearnerTraits] = LearnerTraits()
+    traits: ClassVar[LearnerTraits] = LearnerTraits(plays_probabilities=True)
 
     @classmethod
     @validate_arguments

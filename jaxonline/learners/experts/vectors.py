@@ -36,9 +36,9 @@ class CombinerLearner(LearnerDefaults):
 
     @property
     def traits(self) -> LearnerTraits:
-        """The traits of the combiner, with the range of losses that the combiner's theorem needs."""
+        """The traits of the combiner, with the range of losses that the combiner's theorem needs; moves are weights."""
         traits = traits_of(self.combiner, LearnerTraits)
-        return traits._replace(uses_masks=self.uses_masks and traits.uses_masks)
+        return traits._replace(uses_masks=self.uses_masks and traits.uses_masks, plays_probabilities=True)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
         """Return the combiner's state for vectors of losses; raise a ValueError if outcomes are not vectors."""

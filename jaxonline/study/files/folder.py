@@ -26,7 +26,7 @@ from jaxonline.study.study import Context, Report
 
 CONFIGURATION, CHECKPOINT, RESULT = "configuration.json", "checkpoint", "result.zarr"
 # a study with other values of these continues in the same folder, if its checkpoint allows
-CHANGEABLE_KEYS = ("title", "runs", "block_size", "precision", "rounds", "record_at", "spacing", "bounds")
+CHANGEABLE_KEYS = ("title", "runs", "block_size", "precision", "until", "rounds", "record_at", "spacing", "bounds")
 OUTPUT_FILES = (
     CHECKPOINT,
     RESULT,
@@ -226,8 +226,8 @@ def format_progress(study_folder: StudyFolder) -> str:
 
 
 def _format_sizes(study: dict[str, Any]) -> str:
-    precision = study.get("precision")
-    wanted = f"at most {precision['most_runs']:,}" if precision else f"{study['runs']:,}"
+    rule = study.get("precision") or study.get("until")
+    wanted = f"at most {rule['most_runs']:,}" if rule else f"{study['runs']:,}"
     return f"{wanted} runs of {study['rounds']:,} rounds, {len(study['learners'])} learners"
 
 

@@ -8,7 +8,6 @@ from jaxonline.learners import InverseSqrt
 from jaxonline.parameters import check
 from jaxonline.parameters.signatures import Parameter
 from jaxonline.parameters.suggest import did_you_mean
-from jaxonline.simulation import Precision
 from jaxonline.study.comparison import Comparison
 from jaxonline.study.files import grids, keys
 from jaxonline.study.files.builder import Builder
@@ -30,12 +29,12 @@ class StudyReader:
 
     def parts(self) -> dict[str, Any]:
         """Return the fields of a `StudyFile`."""
-        runs, precision, sizes = self.sizes()
+        runs, rules, sizes = self.sizes()
         game, resolved_game = self.top_table("game", keys.GAME, Game)
         self.check_record_at()
         values = {name: built.value for name, built in self.top.items()}
         plain = ("record_at", "spacing", "control_variates", "antithetic", "block_size")
-        options = {"n_runs": runs, "n_rounds": self.build.horizon, "precision": precision,
+        options = {"n_runs": runs, "n_rounds": self.build.horizon, **rules,
                    "measures": list(values["measures"]), **{key: values[key] for key in plain}}  # fmt: skip
         tune, resolved_tune = self.tune()
         learners, families, resolved_learners = self.learners(tune is not None)
@@ -57,20 +56,22 @@ class StudyReader:
             "families": families, "resolved": resolved,
         }  # fmt: skip
 
-    def sizes(self) -> tuple[int, Precision | None, dict[str, Any]]:
-        """Return the number of runs (the maximum, if a precision is given), the precision, and their configuration."""
-        data = self.source.data
-        if ("runs" in data) == ("precision" in data):
-            both = "runs" in data
-            words = (
-                "must be left out beside precision (got both)" if both else "or precision must be given (got neither)"
-            )
-            raise self.source.error_at(("runs",), words)
-        if "runs" in data:
-            return data["runs"], None, {"runs": data["runs"]}
-        most = data["precision"].get("most_runs", keys.PRECISION["most_runs"].default)
-        precision, resolved = self.top_table("precision", keys.PRECISION, Precision, ("most_runs",))
-        return most, precision, {"precision": resolved | {"most_runs": most}}
+    def sizes(self) -> tuple[int, dict[str, Any], dict[str, Any]]:
+        """Return the number of runs (the maximum, with a stopping rule), the rules, and their configuration."""
+        data, rules = self.source.data, {"precision": None, "until": None}
+        given = [name for name in keys.SIZES if name in data]
+        if len(given) != 1:
+            words = "or precision or until must be given (got none)"
+            if given:
+                words = f"must be left out beside {given[1]} (got both)"
+            raise self.source.error_at((given[0] if given else "runs",), words)
+        name = given[0]
+        if keys.SIZES[name] is None:
+            return data[name], rules, {name: data[name]}
+        parameters, make = keys.SIZES[name]
+        most = data[name].get("most_runs", parameters["most_runs"].default)
+        rule, resolved = self.top_table(name, parameters, make, ("most_runs",))
+        return most, rules | {name: rule}, {name: resolved | {"most_runs": most}}
 
     def top_table(
         self, name: str, parameters: Mapping[str, Parameter], make: Callable[..., Any], beside: tuple[str, ...] = ()
