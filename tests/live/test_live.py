@@ -357,12 +357,12 @@ def test_a_state_file_with_a_bad_round_is_rejected(number, tmp_path):
         jo.Live(gradient()).load(path)
 
 
-HUGE = 10**9
 BOMBS = {
     "zeros that were compressed": ({}, {"leaf 0": np.zeros(10**6, np.float32)}, True),
     "another shape": ({}, {"leaf 0": np.zeros(1000, np.float32)}, False),
     "one array more": ({}, {"leaf 99": np.zeros(1000, np.float32)}, False),
-    "a shape that needs too much memory": ({"instance": [HUGE]}, {}, False),
+    "a header that states another size": ({}, {}, False),
+    "a shape that needs too much memory": ({"instance": [10**9]}, {}, False),
     "a shape whose state is too large": ({"instance": [10**6]}, {}, False),
     "lengths that are no integers": ({"instance": [3.0]}, {}, False),
 }
@@ -370,29 +370,22 @@ BOMBS = {
 
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_a_state_file_is_rejected_before_its_arrays_are_read(bomb, tmp_path, monkeypatch):
+    """Only the metadata and the key are read."""
     about, arrays, compressed = BOMBS[bomb]
     learner = jo.learners.VAW(allow_float32=True)  # its state has the square of the instance's length
     jo.Live(learner, instance=3).save(path := tmp_path / "state")
     rewrite(path, about, compressed, **arrays)
-    read = []
-
-    def read_array(file, **options):
-        read.append(np.lib.format.read_array(file, **options))
-        return read[-1]
-
-    monkeypatch.setattr(np.lib._npyio_impl.format, "read_array", read_array)
-    with pytest.raises(ValueError, match=r"must |states instances"):
+    if bomb == "a header that states another size":
+        content = path.read_bytes()
+        assert content.count(b"'shape': (3,), }        ") == 1
+        path.write_bytes(content.replace(b"'shape': (3,), }        ", b"'shape': (1000000000,)}"[:24].ljust(24)))
+    calls, read_array = [], np.lib.format.read_array
+    monkeypatch.setattr(
+        np.lib.format, "read_array", lambda *file, **options: calls.append(1) or read_array(*file, **options)
+    )
+    with pytest.raises(ValueError, match=r"must be a file that Live\.save wrote|must hold the state|states instances"):
         jo.Live(learner).load(path)
-    assert all(array.nbytes < 10**4 for array in read)
-
-
-def test_an_array_whose_header_states_another_size_is_not_read(tmp_path):
-    jo.Live(gradient(), instance=3).save(path := tmp_path / "state")
-    content = path.read_bytes()
-    assert content.count(b"'shape': (3,), }     ") == 1
-    path.write_bytes(content.replace(b"'shape': (3,), }     ", b"'shape': (%d,), }" % HUGE))
-    with pytest.raises(ValueError, match=r"Live\.save|must hold the state"):
-        jo.Live(gradient()).load(path)
+    assert len(calls) <= 2
 
 
 def test_a_file_holds_no_objects(tmp_path):
