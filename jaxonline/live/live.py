@@ -342,7 +342,7 @@ class Live:
             other = Live(self._entrant, outcome=self._outcome, loss=self._loss, key=header.key)
         game = other._bind(header.instance)
         state_files.check_same(path, header, game.identity(), short_repr(self._entrant))
-        leaves, x = state_files.read_arrays(path, content, header, game.state_shapes())
+        leaves, x = state_files.read_state_arrays(path, content, header, game.state_shapes())
         with self._precision():
             other._states = state_files.restore_leaves(game.begin(), leaves)
         other._game, other._instance, other.round = game, header.instance, header.round

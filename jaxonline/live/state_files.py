@@ -128,7 +128,7 @@ def read_header(path: str, content: bytes) -> Header:
     return header
 
 
-def read_arrays(
+def read_state_arrays(
     path: str, content: bytes, header: Header, leaves: Sequence[jax.ShapeDtypeStruct]
 ) -> tuple[list[np.ndarray], np.ndarray | None]:
     """Read the leaves of a state, and the instance of an open round; a ValueError if shapes or dtypes differ.

@@ -10,7 +10,7 @@ from jaxonline.game.protocols import Draw, Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.arm_sampling import draw_arm, mix_uniform
 from jaxonline.learners.bandits.tally import arm_indicator
-from jaxonline.learners.experts.vectors import SumsLearner, check_number
+from jaxonline.learners.experts.vectors import SumsLearner, check_prescribed_number
 from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
@@ -69,7 +69,7 @@ class EXP3P(SumsLearner):
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Float[Array, "K"]:
         """Return zeros, one for each arm; raise a ValueError for another number of arms than `n_arms`."""
         state = super().init(key, specs)
-        check_number("n_arms", self.n_arms, len(state))
+        check_prescribed_number("n_arms", self.n_arms, len(state))
         return state
 
     def predict(self, key: Key[Array, ""], state: Float[Array, "K"], x: Any) -> Draw:

@@ -9,7 +9,7 @@ from jaxonline.game.protocols import Draw, Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.arm_sampling import draw_arm, mix_uniform
 from jaxonline.learners.experts.ewa import EWA, RateOrCombiner
-from jaxonline.learners.experts.vectors import CombinerLearner, check_number
+from jaxonline.learners.experts.vectors import CombinerLearner, check_prescribed_number
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
@@ -64,7 +64,7 @@ class EXP4(CombinerLearner):
         if len(shape) != 2 or shape[1:] != arms:
             problem = f"must be advice [experts, arms] for outcomes of shape {arms} (got {specs.instance})"
             raise ArgumentError("instances", problem)
-        check_number("n_arms", self.n_arms, shape[1])
+        check_prescribed_number("n_arms", self.n_arms, shape[1])
         return self.combiner.init(shape[0], specs.outcome.dtype)
 
     def predict(self, key: Key[Array, ""], state: PyTree, x: Float[Array, "N K"]) -> Draw:

@@ -11,7 +11,7 @@ from jaxonline.game.masks import where_available
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.combiner import SumsCombiner, require_combiner
 from jaxonline.learners.experts.label_range import range_width
-from jaxonline.learners.experts.vectors import check_number
+from jaxonline.learners.experts.vectors import check_prescribed_number
 from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
@@ -54,7 +54,7 @@ class EWA(SumsCombiner):
 
     def init(self, n_experts: int, dtype: Any) -> Float[Array, "K"]:
         """Return the state of no losses; raise a ValueError for another number of experts than `n_experts`."""
-        check_number("n_experts", self.n_experts, n_experts)
+        check_prescribed_number("n_experts", self.n_experts, n_experts)
         return super().init(n_experts, dtype)
 
     def weights(self, state: Float[Array, "K"], mask: Bool[Array, "K"] | None = None) -> Float[Array, "K"]:

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.game.traits import LearnerTraits
-from jaxonline.learners.experts.vectors import check_number
+from jaxonline.learners.experts.vectors import check_prescribed_number
 from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
@@ -63,7 +63,7 @@ class FixedShare:
 
     def init(self, n_experts: int, dtype: Any) -> Float[Array, "K"]:
         """Return equal weights; raise a ValueError for another number of experts than `n_experts`."""
-        check_number("n_experts", self.n_experts, n_experts)
+        check_prescribed_number("n_experts", self.n_experts, n_experts)
         return jnp.full(n_experts, -jnp.log(jnp.asarray(n_experts, dtype)))
 
     def weights(self, state: Float[Array, "K"]) -> Float[Array, "K"]:

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Int, Key
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.drawn_expert import arm_unless_nan
 from jaxonline.learners.experts.label_range import nan_outside_unit
-from jaxonline.learners.experts.vectors import SumsLearner, check_number
+from jaxonline.learners.experts.vectors import SumsLearner, check_prescribed_number
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count, CountFrom2, Positive, Rounds
@@ -59,7 +59,7 @@ class FollowThePerturbedLeader(SumsLearner):
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Float[Array, "K"]:
         """Return zeros, one for each expert; raise a ValueError for another number of experts than `n_experts`."""
         state = super().init(key, specs)
-        check_number("n_experts", self.n_experts, len(state))
+        check_prescribed_number("n_experts", self.n_experts, len(state))
         return state
 
     def predict(self, key: Key[Array, ""], state: Float[Array, "K"], x: Any) -> Int[Array, ""]:
