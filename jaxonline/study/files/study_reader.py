@@ -193,7 +193,7 @@ class StudyReader:
 
     def check_arms(self, at: KeyPath, bound: Mapping[str, Any], game: Game) -> None:
         """Check that the bound of a bandit algorithm is for the number of arms of the game."""
-        shape = getattr(game.specs.outcome, "shape", ())
+        shape: tuple[int, ...] = getattr(game.specs.outcome, "shape", ())
         for key in ARMS_KEYS.intersection(bound) if shape else ():
             number = len(bound[key]) if isinstance(bound[key], list) else bound[key]
             if number != shape[0]:
