@@ -18,8 +18,7 @@ ifneq ($(call writable,$${MPLCONFIGDIR:-$${XDG_CONFIG_HOME:-$$HOME/.config}/matp
 export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
 endif
 
-.PHONY: help quickstart test test-all test-lowest test-newest test-newest-3.11 test-newest-3.12 \
-	test-newest-3.13 lint format bench mutants notebooks docs clean
+.PHONY: help quickstart test test-all test-lowest test-newest test-newest-3.11 test-newest-3.12 test-newest-3.13 lint format bench mutants notebooks docs clean
 
 help:
 	@echo "make quickstart   a Monte Carlo regret study on real data: table and figure in results/quickstart/"
