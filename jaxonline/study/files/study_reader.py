@@ -193,12 +193,12 @@ class StudyReader:
 
     def check_arms(self, at: KeyPath, bound: Mapping[str, Any], game: Game) -> None:
         """Check that the bound of a bandit algorithm is for the number of arms of the game."""
-        shape: tuple[int, ...] = getattr(game.specs.outcome, "shape", ())
-        for key in ARMS_KEYS.intersection(bound) if shape else ():
+        n_arms = next(iter(getattr(game.specs.outcome, "shape", ())), None)
+        for key in ARMS_KEYS.intersection(bound) if n_arms is not None else ():
             number = len(bound[key]) if isinstance(bound[key], list) else bound[key]
-            if number != shape[0]:
+            if number != n_arms:
                 raise self.source.error_at(
-                    (*at, key), f"must be for the {shape[0]} arms of the game (got {number} arms)"
+                    (*at, key), f"must be for the {n_arms} arms of the game (got {number} arms)"
                 )
 
 
