@@ -197,9 +197,7 @@ class StudyReader:
         for key in ARMS_KEYS.intersection(bound) if n_arms is not None else ():
             number = len(bound[key]) if isinstance(bound[key], list) else bound[key]
             if number != n_arms:
-                raise self.source.error_at(
-                    (*at, key), f"must be for the {n_arms} arms of the game (got {number} arms)"
-                )
+                raise self.source.error_at((*at, key), f"must be for the {n_arms} arms of the game (got {number} arms)")
 
 
 def _with_feedback(make: Callable[[Any], BuiltObject], feedback: BuiltObject | None) -> Callable[[Any], Any]:
