@@ -6,15 +6,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from jaxonline.game.protocols import Draw
+from jaxonline.game.protocols import Draw, Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.arm_sampling import draw_arm
 from jaxonline.learners.bandits.tally import arm_indicator
-from jaxonline.learners.experts.vectors import SumsLearner
+from jaxonline.learners.experts.vectors import SumsLearner, check_prescribed_number
 from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import CountFrom2, NonNegative, Positive, Rounds
+from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Count, CountFrom2, NonNegative, Positive, Rounds
 from jaxonline.parameters.validation import validate_arguments
 
 
@@ -31,6 +31,8 @@ class EXP3IX(SumsLearner):
     Args:
         eta: rate of the weights.
         gamma: number added to the probability in the estimates; 0 gives EXP3.
+        n_arms: the number of arms for which the numbers above were chosen; another number of arms is a ValueError. None
+            for any number.
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxonline as jo
@@ -42,6 +44,7 @@ class EXP3IX(SumsLearner):
 
     eta: Positive
     gamma: NonNegative
+    n_arms: Count | None = static(default=None)
 
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0), plays_probabilities=True)
 
@@ -50,7 +53,13 @@ class EXP3IX(SumsLearner):
     def over_horizon(cls, n_arms: CountFrom2, n_rounds: Rounds) -> "EXP3IX":
         """Set eta = sqrt(2 ln K / (K T)) and gamma = eta / 2, as in Theorem 1."""
         eta = float(np.sqrt(2.0 * np.log(n_arms) / (n_arms * n_rounds)))
-        return cls(eta, eta / 2)
+        return cls(eta, eta / 2, n_arms)
+
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Float[Array, "K"]:
+        """Return zeros, one for each arm; raise a ValueError for another number of arms than `n_arms`."""
+        state = super().init(key, specs)
+        check_prescribed_number("n_arms", self.n_arms, len(state))
+        return state
 
     def predict(self, key: Key[Array, ""], state: Float[Array, "K"], x: Any) -> Draw:
         """Draw an arm from the weights."""

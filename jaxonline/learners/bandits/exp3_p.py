@@ -6,15 +6,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from jaxonline.game.protocols import Draw
+from jaxonline.game.protocols import Draw, Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.arm_sampling import draw_arm, mix_uniform
 from jaxonline.learners.bandits.tally import arm_indicator
-from jaxonline.learners.experts.vectors import SumsLearner
+from jaxonline.learners.experts.vectors import SumsLearner, check_prescribed_number
 from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import CountFrom2, Positive, PositiveProbability, Probability, Rounds
+from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Count, CountFrom2, Positive, PositiveProbability, Probability, Rounds
 from jaxonline.parameters.validation import validate_arguments
 
 
@@ -33,6 +33,8 @@ class EXP3P(SumsLearner):
         eta: rate of the weights.
         beta: number added to the gain in the estimates.
         exploration: gamma in p = (1 - gamma) weights + gamma / K.
+        n_arms: the number of arms for which the numbers above were chosen; another number of arms is a ValueError. None
+            for any number.
 
     Example:
         >>> import jax.numpy as jnp, jaxonline as jo
@@ -45,6 +47,7 @@ class EXP3P(SumsLearner):
     eta: Positive
     beta: Probability
     exploration: Probability
+    n_arms: Count | None = static(default=None)
 
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0), plays_probabilities=True)
 
@@ -60,7 +63,14 @@ class EXP3P(SumsLearner):
         """
         K, T = n_arms, n_rounds
         eta, beta = 0.95 * np.sqrt(np.log(K) / (T * K)), np.sqrt(np.log(K / delta) / (T * K))
-        return cls(float(eta), float(min(1.0, beta)), float(min(1.0, 1.05 * np.sqrt(K * np.log(K) / T))))
+        exploration = min(1.0, 1.05 * np.sqrt(K * np.log(K) / T))
+        return cls(float(eta), float(min(1.0, beta)), float(exploration), n_arms)
+
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Float[Array, "K"]:
+        """Return zeros, one for each arm; raise a ValueError for another number of arms than `n_arms`."""
+        state = super().init(key, specs)
+        check_prescribed_number("n_arms", self.n_arms, len(state))
+        return state
 
     def predict(self, key: Key[Array, ""], state: Float[Array, "K"], x: Any) -> Draw:
         """Draw an arm from (1 - gamma) weights + gamma / K."""

@@ -11,10 +11,11 @@ from jaxonline.game.masks import where_available
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.combiner import SumsCombiner, require_combiner
 from jaxonline.learners.experts.label_range import range_width
+from jaxonline.learners.experts.vectors import check_prescribed_number
 from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Component, Convert, FiniteFloat, Gt, Positive
+from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Component, Convert, Count, FiniteFloat, Gt, Positive
 from jaxonline.parameters.validation import validate_arguments
 
 
@@ -30,6 +31,8 @@ class EWA(SumsCombiner):
     Args:
         eta: the rate. If the loss is eta-exp-concave, the regret of the weighted mean is at most ln(K) / eta;
             `over_range` sets eta for the squared loss, and `Hedge.over_horizon` for losses in [0, 1].
+        n_experts: the number of experts for which eta was chosen; another number of experts is a ValueError. None for
+            any number.
 
     Example:
         >>> import jax.numpy as jnp, jaxonline as jo
@@ -40,6 +43,7 @@ class EWA(SumsCombiner):
     """
 
     eta: Positive
+    n_experts: Count | None = static(default=None)
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0), uses_masks=True)
 
     @classmethod
@@ -47,6 +51,11 @@ class EWA(SumsCombiner):
     def over_range(cls, low: FiniteFloat, high: FiniteFloat) -> "EWA":
         """Set the largest eta for the squared loss of predictions and labels in [low, high], 1 / (2 (high - low)^2)."""
         return cls(0.5 / range_width(low, high) ** 2)
+
+    def init(self, n_experts: int, dtype: Any) -> Float[Array, "K"]:
+        """Return the state of no losses; raise a ValueError for another number of experts than `n_experts`."""
+        check_prescribed_number("n_experts", self.n_experts, n_experts)
+        return super().init(n_experts, dtype)
 
     def weights(self, state: Float[Array, "K"], mask: Bool[Array, "K"] | None = None) -> Float[Array, "K"]:
         """Return the weights of the next round."""

@@ -8,11 +8,12 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.game.traits import LearnerTraits
+from jaxonline.learners.experts.vectors import check_prescribed_number
 from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import CountFrom2, Ge, Horizon, NonNegativeInt, Positive, Probability
+from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Count, CountFrom2, Ge, Horizon, NonNegativeInt, Positive, Probability
 from jaxonline.parameters.validation import validate_arguments
 
 
@@ -29,6 +30,8 @@ class FixedShare:
     Args:
         eta: rate of the weights.
         share: fraction that is redistributed after each round; 0 for exponential weights.
+        n_experts: the number of experts for which eta was chosen; another number of experts is a ValueError. None for
+            any number.
 
     Example:
         >>> import jax.numpy as jnp, jaxonline as jo
@@ -40,6 +43,7 @@ class FixedShare:
 
     eta: Positive
     share: Probability
+    n_experts: Count | None = static(default=None)
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     @classmethod
@@ -55,10 +59,11 @@ class FixedShare:
             raise ArgumentError("n_switches", f"must be below n_rounds, {n_rounds} (got {n_switches})")
         share = n_switches / (n_rounds - 1)
         information = (n_switches + 1) * np.log(n_experts) + (n_rounds - 1) * binary_entropy(share)
-        return cls(float(np.sqrt(8.0 * information / n_rounds)), share)
+        return cls(float(np.sqrt(8.0 * information / n_rounds)), share, n_experts)
 
     def init(self, n_experts: int, dtype: Any) -> Float[Array, "K"]:
-        """Return equal weights."""
+        """Return equal weights; raise a ValueError for another number of experts than `n_experts`."""
+        check_prescribed_number("n_experts", self.n_experts, n_experts)
         return jnp.full(n_experts, -jnp.log(jnp.asarray(n_experts, dtype)))
 
     def weights(self, state: Float[Array, "K"]) -> Float[Array, "K"]:

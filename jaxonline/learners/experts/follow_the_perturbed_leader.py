@@ -6,12 +6,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
+from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.drawn_expert import arm_unless_nan
 from jaxonline.learners.experts.label_range import nan_outside_unit
-from jaxonline.learners.experts.vectors import SumsLearner
+from jaxonline.learners.experts.vectors import SumsLearner, check_prescribed_number
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import CountFrom2, Positive, Rounds
+from jaxonline.parameters.types import Count, CountFrom2, Positive, Rounds
 from jaxonline.parameters.validation import validate_arguments
 from jaxonline.random.word_pairs import WordPairs, word_pairs
 
@@ -32,6 +33,8 @@ class FollowThePerturbedLeader(SumsLearner):
     Args:
         eta: rate; the perturbations are Z / eta.
         perturbation: distribution of Z: exponential with mean 1, or standard Gumbel.
+        n_experts: the number of experts for which eta was chosen; another number of experts is a ValueError. None for
+            any number.
 
     Example:
         >>> import jax, jaxonline as jo, numpy as np
@@ -45,12 +48,19 @@ class FollowThePerturbedLeader(SumsLearner):
 
     eta: Positive
     perturbation: Literal["exponential", "gumbel"] = static(default="exponential")
+    n_experts: Count | None = static(default=None)
 
     @classmethod
     @validate_arguments
     def over_horizon(cls, n_experts: CountFrom2, n_rounds: Rounds) -> "FollowThePerturbedLeader":
         """Set eta = sqrt(ln K / T), for exponential Z: the expected regret is at most 2 sqrt(T ln K)."""
-        return cls(float(np.sqrt(np.log(n_experts) / n_rounds)))
+        return cls(float(np.sqrt(np.log(n_experts) / n_rounds)), n_experts=n_experts)
+
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Float[Array, "K"]:
+        """Return zeros, one for each expert; raise a ValueError for another number of experts than `n_experts`."""
+        state = super().init(key, specs)
+        check_prescribed_number("n_experts", self.n_experts, len(state))
+        return state
 
     def predict(self, key: Key[Array, ""], state: Float[Array, "K"], x: Any) -> Int[Array, ""]:
         """Return the expert that minimises L_k - Z_k / eta for a new draw of Z."""

@@ -19,6 +19,12 @@ def vector_length(name: str, spec: PyTree) -> int:
     return shape[0]
 
 
+def check_prescribed_number(name: str, prescribed: int | None, number: int) -> None:
+    """Check that the game has the number of experts or arms for which a rate was chosen; None for any number."""
+    if prescribed not in (None, number):
+        raise ArgumentError(name, f"must be {number}, the number of experts or arms in this game (got {prescribed})")
+
+
 class SumsLearner(LearnerDefaults):
     """Base class of learners with a vector of sums [K] as state; a subclass implements `predict` and `update`."""
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.printable import to_one_line
 from jaxonline.results import Result
 from jaxonline.results.report.tables import strict_json
 from jaxonline.simulation.cluster import connect_workers
@@ -206,7 +207,7 @@ def print_short_warnings() -> Iterator[None]:
     def show(message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
         import sys
 
-        print(f"Warning: {' '.join(str(message).split())}", file=sys.stderr, flush=True)
+        print(f"Warning: {to_one_line(str(message))}", file=sys.stderr, flush=True)
 
     with warnings.catch_warnings():
         warnings.showwarning = show

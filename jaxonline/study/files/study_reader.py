@@ -16,6 +16,8 @@ from jaxonline.study.files.models import BuiltObject, to_toml
 from jaxonline.study.files.reading import SourceFile
 from jaxonline.study.tuning import BestOf
 
+ARMS_KEYS = frozenset({"n_arms", "gaps", "means"})  # keys of bounds: the number of arms, or a number of each arm
+
 
 class StudyReader:
     """Reads and checks the keys of a file, and builds the fields of a `StudyFile`."""
@@ -40,7 +42,7 @@ class StudyReader:
         learners, families, resolved_learners = self.learners(tune is not None)
         if isinstance(tune, dict):
             self.check_tuned(tune, learners)
-        promised = self.bounds(families)
+        promised = self.bounds(families, game)
         comparison = Comparison(game, learners, values["comparator"], tune=tune)
         resolved = {
             name: built.resolved for name, built in self.top.items() if name in self.source.data or name in plain
@@ -176,7 +178,7 @@ class StudyReader:
             if name not in etas:
                 raise self.source.error_at(("tune",), f"must have an eta for each learner (got none for {name!r})")
 
-    def bounds(self, families: Mapping[str, tuple[str, ...]]) -> dict[str, BuiltObject]:
+    def bounds(self, families: Mapping[str, tuple[str, ...]], game: Game) -> dict[str, BuiltObject]:
         """Return the regret bounds of the table [bounds], by the name of the learner's entry."""
         bounds = {}
         for name, table in (self.top["bounds"].value or {}).items():
@@ -187,7 +189,16 @@ class StudyReader:
                     f"must name a learner of this study, {known} (got {name!r}){did_you_mean(name, families)}",
                 )
             bounds[name] = self.build.component(table, ("bounds", name), ("bound",))
+            self.check_arms(("bounds", name), bounds[name].resolved, game)
         return bounds
+
+    def check_arms(self, at: KeyPath, bound: Mapping[str, Any], game: Game) -> None:
+        """Check that the bound of a bandit algorithm is for the number of arms of the game."""
+        n_arms = next(iter(getattr(game.specs.outcome, "shape", ())), None)
+        for key in ARMS_KEYS.intersection(bound) if n_arms is not None else ():
+            number = len(bound[key]) if isinstance(bound[key], list) else bound[key]
+            if number != n_arms:
+                raise self.source.error_at((*at, key), f"must be for the {n_arms} arms of the game (got {number} arms)")
 
 
 def _with_feedback(make: Callable[[Any], BuiltObject], feedback: BuiltObject | None) -> Callable[[Any], Any]:

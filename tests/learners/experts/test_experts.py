@@ -276,6 +276,29 @@ def test_known_losses_outside_the_range_of_the_theorem_raise_an_error(make):
         jo.game.bind(game, make(BOA()))
 
 
+OVER_HORIZON = {
+    "EXP3": lambda K: EXP3.over_horizon(K, 9),
+    "EXP3-IX": lambda K: jo.learners.EXP3IX.over_horizon(K, 9),
+    "EXP3.P": lambda K: jo.learners.EXP3P.over_horizon(K, 9),
+    "EXP4, experts": lambda K: jo.learners.EXP4.over_horizon(K, 3, 9),
+    "EXP4, arms": lambda K: jo.learners.EXP4.over_horizon(3, K, 9),
+    "Hedge": lambda K: Hedge.over_horizon(K, 9),
+    "DrawnExpert": lambda K: jo.learners.DrawnExpert.over_horizon(K, 9),
+    "label-efficient": lambda K: jo.learners.LabelEfficientHedge.over_horizon(K, 9, 3),
+    "FPL": lambda K: jo.learners.FollowThePerturbedLeader.over_horizon(K, 9),
+    "fixed share": lambda K: Hedge(FixedShare.over_horizon(K, 9, 1)),
+}
+
+
+@pytest.mark.parametrize("make", OVER_HORIZON.values(), ids=OVER_HORIZON)
+def test_a_rate_for_another_number_of_experts_is_rejected(make):
+    """A rate for K arms in a game of another number of arms has another theorem."""
+    three = Specs(jax.ShapeDtypeStruct((3, 3), np.float32), jax.ShapeDtypeStruct((3,), np.float32))
+    jax.eval_shape(lambda: make(3).init(None, three))
+    with pytest.raises(ValueError, match=r"n_(arms|experts): must be 3, .* \(got 5\)"):
+        jax.eval_shape(lambda: make(5).init(None, three))
+
+
 @pytest.mark.parametrize(
     ("call", "text"),
     [
