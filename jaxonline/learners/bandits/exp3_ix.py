@@ -10,7 +10,7 @@ from jaxonline.game.protocols import Draw
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.arm_sampling import draw_arm
 from jaxonline.learners.bandits.tally import arm_indicator
-from jaxonline.learners.experts.sums import add_losses, excess
+from jaxonline.learners.experts.cumulative_losses import add_losses, excess
 from jaxonline.learners.experts.vectors import SumsLearner
 from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.linalg.compensated import Compensated

@@ -9,10 +9,10 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Key
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
+from jaxonline.learners.experts.cumulative_losses import add_losses, excess, zero_sums
 from jaxonline.learners.experts.label_range import check_range, nan_outside
 from jaxonline.learners.experts.late_start import initial_flag, next_flag, zero_before_start
 from jaxonline.learners.experts.over_advice import AnyLoss, expert_losses
-from jaxonline.learners.experts.sums import add_losses, excess, zero_sums
 from jaxonline.learners.experts.vectors import vector_length
 from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.linalg.compensated import Compensated

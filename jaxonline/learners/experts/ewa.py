@@ -9,8 +9,8 @@ from jaxtyping import Array, ArrayLike, Bool, Float
 
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.combiner import SumsCombiner, require_combiner
+from jaxonline.learners.experts.cumulative_losses import excess
 from jaxonline.learners.experts.label_range import range_width
-from jaxonline.learners.experts.sums import excess
 from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.linalg.compensated import Compensated
 from jaxonline.parameters.citations import cites

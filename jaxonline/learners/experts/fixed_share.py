@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.game.traits import LearnerTraits
-from jaxonline.learners.experts.sums import add_losses
+from jaxonline.learners.experts.cumulative_losses import add_losses
 from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.linalg.compensated import Compensated
 from jaxonline.parameters.citations import cites

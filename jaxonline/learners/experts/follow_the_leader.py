@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxonline.learners.experts.combiner import SumsCombiner
-from jaxonline.learners.experts.sums import excess
+from jaxonline.learners.experts.cumulative_losses import excess
 from jaxonline.linalg.compensated import Compensated
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct

@@ -6,9 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, Key
 
+from jaxonline.learners.experts.cumulative_losses import add_losses, excess
 from jaxonline.learners.experts.drawn_expert import arm_unless_nan
 from jaxonline.learners.experts.label_range import nan_outside_unit
-from jaxonline.learners.experts.sums import add_losses, excess
 from jaxonline.learners.experts.vectors import SumsLearner
 from jaxonline.linalg.compensated import Compensated
 from jaxonline.parameters.citations import cites

@@ -7,7 +7,7 @@ from jaxtyping import Array, Float
 
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.combiner import SumsCombiner
-from jaxonline.learners.experts.sums import excess
+from jaxonline.learners.experts.cumulative_losses import excess
 from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.linalg.compensated import Compensated
 from jaxonline.parameters.citations import cites

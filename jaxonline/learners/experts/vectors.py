@@ -7,7 +7,7 @@ from jaxtyping import Array, Bool, Float, Key, PyTree
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits, traits_of
-from jaxonline.learners.experts.sums import zero_sums
+from jaxonline.learners.experts.cumulative_losses import zero_sums
 from jaxonline.linalg.compensated import Compensated
 from jaxonline.parameters.errors import ArgumentError
 
