@@ -10,9 +10,9 @@ from jaxonline.game.protocols import Draw
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.arm_sampling import draw_arm
 from jaxonline.learners.bandits.tally import arm_indicator
-from jaxonline.learners.experts.cumulative_losses import add_losses, excess
+from jaxonline.learners.experts.cumulative_losses import add_losses
 from jaxonline.learners.experts.vectors import SumsLearner
-from jaxonline.learners.experts.weights import softmax_weights
+from jaxonline.learners.experts.weights import exponential_weights
 from jaxonline.linalg.compensated import Compensated
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
@@ -72,5 +72,4 @@ class EXP3IX(SumsLearner):
 
     def weights(self, state: Compensated) -> Float[Array, "K"]:
         """Return the weights of the next round, proportional to exp(-eta L) for the sums L of the estimates."""
-        differences = excess(state)
-        return softmax_weights(-jnp.asarray(self.eta, differences.dtype) * differences)
+        return exponential_weights(state, self.eta)

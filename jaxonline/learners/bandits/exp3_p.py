@@ -10,9 +10,9 @@ from jaxonline.game.protocols import Draw
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.arm_sampling import draw_arm, mix_uniform
 from jaxonline.learners.bandits.tally import arm_indicator
-from jaxonline.learners.experts.cumulative_losses import add_losses, excess
+from jaxonline.learners.experts.cumulative_losses import add_losses
 from jaxonline.learners.experts.vectors import SumsLearner
-from jaxonline.learners.experts.weights import softmax_weights
+from jaxonline.learners.experts.weights import exponential_weights
 from jaxonline.linalg.compensated import Compensated
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
@@ -82,5 +82,4 @@ class EXP3P(SumsLearner):
 
     def weights(self, state: Compensated) -> Float[Array, "K"]:
         """Return the weights of the next round without exploration, proportional to exp(eta G) for the sums G."""
-        differences = excess(state)
-        return softmax_weights(-jnp.asarray(self.eta, differences.dtype) * differences)
+        return exponential_weights(state, self.eta)

@@ -11,7 +11,7 @@ from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.combiner import SumsCombiner, require_combiner
 from jaxonline.learners.experts.cumulative_losses import excess
 from jaxonline.learners.experts.label_range import range_width
-from jaxonline.learners.experts.weights import softmax_weights
+from jaxonline.learners.experts.weights import exponential_weights
 from jaxonline.linalg.compensated import Compensated
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
@@ -51,8 +51,7 @@ class EWA(SumsCombiner):
 
     def weights(self, state: Compensated, mask: Bool[Array, "K"] | None = None) -> Float[Array, "K"]:
         """Return the weights of the next round."""
-        differences = excess(state, mask)
-        return softmax_weights(-jnp.asarray(self.eta, differences.dtype) * differences)
+        return exponential_weights(state, self.eta, mask)
 
     def update(
         self,
