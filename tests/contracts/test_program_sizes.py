@@ -31,7 +31,8 @@ def n_lines(name, law, d):
     copies = jo.NoisyCopies(law(0.2), label_noise=None if entry.classes else law(0.1), reveal_covariance=True)
     game = jo.Game(jo.environments.DataStream(rng.normal(size=(4, d)), y), copies, entry.loss)
     program = jax.jit(lambda key: jo.play(game, entry.learner, key, n_rounds=4))
-    return program.lower(jax.random.key(0)).as_text().count("\n")
+    with entry.promotion():
+        return program.lower(jax.random.key(0)).as_text().count("\n")
 
 
 @pytest.mark.parametrize("law", LAWS)
