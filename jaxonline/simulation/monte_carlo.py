@@ -119,6 +119,7 @@ def simulate(
             may be missing.
         UndecidedWarning: some pairs of learners are undecided after `n_runs`.
         DivergedRunsWarning: a learner's losses were NaN or infinite in some runs.
+        UnderflowWarning: all losses of a learner are 0, because the differences to the labels are too small.
         OverflowWarning: a learner ran out of storage in some runs, or probably will.
         ControlVariateWarning: a control variate is not used, because the learner without projection diverges.
         DamagedStoreWarning: parts of the checkpoint were damaged and are computed again.

@@ -4,12 +4,14 @@ from typing import Any, Literal
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Int, Key
 
 from jaxonline.game.protocols import Specs
+from jaxonline.learners.experts.cumulative_losses import add_losses, excess
 from jaxonline.learners.experts.drawn_expert import arm_unless_nan
 from jaxonline.learners.experts.label_range import nan_outside_unit
-from jaxonline.learners.experts.vectors import SumsLearner, check_prescribed_number
+from jaxonline.learners.experts.vectors import SumsLearner, check_prescribed_number, vector_length
+from jaxonline.linalg.compensated import Compensated
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count, CountFrom2, Positive, Rounds
@@ -42,7 +44,7 @@ class FollowThePerturbedLeader(SumsLearner):
         >>> game = jo.Game(jo.environments.DataStream(None, losses), jo.FullInformation(), loss=jo.losses.ArmLoss())
         >>> learner = jo.learners.FollowThePerturbedLeader.over_horizon(2, n_rounds=50)
         >>> state, history = jo.play(game, learner, jax.random.key(0), n_rounds=50)
-        >>> state.tolist(), history.y_hat[-5:].tolist()
+        >>> state.total.tolist(), history.y_hat[-5:].tolist()
         ([50.0, 0.0], [1, 1, 1, 1, 1])
     """
 
@@ -56,23 +58,20 @@ class FollowThePerturbedLeader(SumsLearner):
         """Set eta = sqrt(ln K / T), for exponential Z: the expected regret is at most 2 sqrt(T ln K)."""
         return cls(float(np.sqrt(np.log(n_experts) / n_rounds)), n_experts=n_experts)
 
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Float[Array, "K"]:
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Compensated:
         """Return zeros, one for each expert; raise a ValueError for another number of experts than `n_experts`."""
-        state = super().init(key, specs)
-        check_prescribed_number("n_experts", self.n_experts, len(state))
-        return state
+        check_prescribed_number("n_experts", self.n_experts, vector_length("outcomes", specs.outcome))
+        return super().init(key, specs)
 
-    def predict(self, key: Key[Array, ""], state: Float[Array, "K"], x: Any) -> Int[Array, ""]:
+    def predict(self, key: Key[Array, ""], state: Compensated, x: Any) -> Int[Array, ""]:
         """Return the expert that minimises L_k - Z_k / eta for a new draw of Z."""
         del x
-        z = PERTURBATIONS[self.perturbation](word_pairs(key, state.shape, state.dtype), state.dtype)
-        # differences to the smallest loss keep long runs exact
-        excess = jnp.asarray(self.eta, state.dtype) * (state - jnp.min(state))
-        return arm_unless_nan(jnp.argmin(excess - z), state)
+        differences = excess(state)
+        shape, dtype = differences.shape, differences.dtype
+        z = PERTURBATIONS[self.perturbation](word_pairs(key, shape, dtype), dtype)
+        return arm_unless_nan(jnp.argmin(jnp.asarray(self.eta, dtype) * differences - z), differences)
 
-    def update(
-        self, key: Key[Array, ""] | None, state: Float[Array, "K"], oracle: Any
-    ) -> tuple[Float[Array, "K"], tuple]:
+    def update(self, key: Key[Array, ""] | None, state: Compensated, oracle: Any) -> tuple[Compensated, tuple]:
         """Add the losses to L."""
         del key
-        return state + nan_outside_unit(oracle.y), ()
+        return add_losses(state, nan_outside_unit(oracle.y)), ()

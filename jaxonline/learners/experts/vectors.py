@@ -2,12 +2,13 @@
 
 from typing import Any, ClassVar
 
-import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key, PyTree
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits, traits_of
+from jaxonline.learners.experts.cumulative_losses import zero_sums
+from jaxonline.linalg.compensated import Compensated
 from jaxonline.parameters.errors import ArgumentError
 
 
@@ -26,12 +27,12 @@ def check_prescribed_number(name: str, prescribed: int | None, number: int) -> N
 
 
 class SumsLearner(LearnerDefaults):
-    """Base class of learners with a vector of sums [K] as state; a subclass implements `predict` and `update`."""
+    """Base class of learners with compensated sums [K] as state; a subclass implements `predict` and `update`."""
 
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Float[Array, "K"]:
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Compensated:
         """Return zeros, one for each entry of the outcome; raise a ValueError if outcomes are not vectors."""
         del key
-        return jnp.zeros(vector_length("outcomes", specs.outcome), specs.outcome.dtype)
+        return zero_sums(vector_length("outcomes", specs.outcome), specs.outcome.dtype)
 
 
 class CombinerLearner(LearnerDefaults):

@@ -29,6 +29,7 @@ from jaxonline.learners import (
     Truncated,
 )
 from jaxonline.learners.experts.over_advice import as_learner
+from jaxonline.linalg.compensated import Compensated
 from jaxonline.losses import ArmLoss
 from jaxonline.parameters.struct import struct
 
@@ -178,10 +179,11 @@ def test_importance_weights_are_unbiased_by_enumeration(x64):
 
 def test_arms_are_drawn_with_their_probabilities():
     """Five frequencies in 20,000 draws; |z| < 6.2 has a false alarm of 3e-9, and uniform draws fail."""
-    state, learner = jnp.asarray([0.0, 1.0, 2.0, 0.5, 3.0]), EXP3(EWA(1.0), 0.1)
+    sums, learner = np.array([0.0, 1.0, 2.0, 0.5, 3.0], np.float32), EXP3(EWA(1.0), 0.1)
+    state = Compensated.starting_at(jnp.asarray(sums))
     draws = jax.jit(jax.vmap(lambda key: learner.predict(key, state, ())))(jax.random.split(jax.random.key(1), 20_000))
     p, frequency = np.asarray(draws.probabilities[0], float), np.bincount(draws.arm, minlength=K) / 20_000
-    weights = np.exp(-np.asarray(state))
+    weights = np.exp(-sums)
     np.testing.assert_allclose(p, 0.9 * weights / weights.sum() + 0.02, rtol=1e-5)
     z = np.abs(frequency - p) / np.sqrt(p * (1 - p) / 20_000)
     assert z.max() < 6.2
