@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.printable import to_one_line
 from jaxonline.results import Result
 from jaxonline.results.report.tables import strict_json
 from jaxonline.simulation.cluster import connect_workers
@@ -26,7 +27,7 @@ from jaxonline.study.study import Context, Report
 
 CONFIGURATION, CHECKPOINT, RESULT = "configuration.json", "checkpoint", "result.zarr"
 # a study with other values of these continues in the same folder, if its checkpoint allows
-CHANGEABLE_KEYS = ("title", "runs", "block_size", "precision", "rounds", "record_at", "spacing", "bounds")
+CHANGEABLE_KEYS = ("title", "runs", "block_size", "precision", "until", "rounds", "record_at", "spacing", "bounds")
 OUTPUT_FILES = (
     CHECKPOINT,
     RESULT,
@@ -206,7 +207,7 @@ def print_short_warnings() -> Iterator[None]:
     def show(message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
         import sys
 
-        print(f"Warning: {' '.join(str(message).split())}", file=sys.stderr, flush=True)
+        print(f"Warning: {to_one_line(str(message))}", file=sys.stderr, flush=True)
 
     with warnings.catch_warnings():
         warnings.showwarning = show
@@ -226,8 +227,8 @@ def format_progress(study_folder: StudyFolder) -> str:
 
 
 def _format_sizes(study: dict[str, Any]) -> str:
-    precision = study.get("precision")
-    wanted = f"at most {precision['most_runs']:,}" if precision else f"{study['runs']:,}"
+    rule = study.get("precision") or study.get("until")
+    wanted = f"at most {rule['most_runs']:,}" if rule else f"{study['runs']:,}"
     return f"{wanted} runs of {study['rounds']:,} rounds, {len(study['learners'])} learners"
 
 
