@@ -53,7 +53,7 @@ def check_sealed(name: str, document: bytes, earlier: bool) -> None:
     if intact is None and earlier:
         warnings.warn(
             f"{name}: has no digest, because an earlier version of jaxonline wrote it; damage cannot be noticed",
-            UnverifiedStoreWarning, stacklevel=2,
+            UnverifiedStoreWarning, stacklevel=4,
         )  # fmt: skip
     elif not intact:
         raise DamagedStoreError(f"{name}: is damaged; it does not match its digest")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from command_calls import ARMS, call, write
 from study_files import toml
+from study_folders import configure
 
 import jaxonline as jo
 from jaxonline.results import Result
@@ -37,7 +38,7 @@ def test_run_prints_and_writes_everything(played):
     out = folder / "out"
     assert {each.name for each in out.iterdir()} == {
         "arms.toml".replace("arms", "study"), "configuration.json", "checkpoint", "table.csv", "numbers.json",
-        "figure.png", "figure-switches.png", "result.zarr", "report.html",
+        "figure.png", "figure-switches.png", "result.zarr", "report.html", "checksums.json",
     }  # fmt: skip
     assert "greedy[epsilon=0.05]" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -110,6 +111,7 @@ def test_show_prints_an_unfinished_study(played, tmp_path):
     result = Result.load(out / "result.zarr")
     for name in ("result.zarr", "checkpoint"):
         shutil.rmtree(out / name)
+    configure(out, {"finished": False})
     assert "no run is finished yet (8 runs of 40 rounds, 3 learners)" in " ".join(call("show", out).stdout.split())
     result.select(runs=slice(5)).save(out / "checkpoint")
     shown = call("show", out)
@@ -139,11 +141,9 @@ def test_the_page_has_commands_that_repeat_the_study(played, tmp_path, monkeypat
     shutil.copytree(folder / "out", out)
     shutil.copy(folder / "arms.toml", file)
     about = json.loads((out / "configuration.json").read_text())
-    (out / "configuration.json").write_text(
-        json.dumps(about | {"file": str(file), "study": about["study"] | {"seed": 0}})
-    )
     (out / "study.json").write_text("of an earlier run")
     (out / "study.toml").write_text("title = 'Münzen'", encoding="utf-8")
+    configure(out, {"file": str(file), "study": about["study"] | {"seed": 0}}, "study.toml")
     monkeypatch.setattr("locale.getpreferredencoding", lambda *_: "ascii")
     for here, place, expected in (
         (tmp_path, "out dir", "'my arms.toml' --out 'out dir'"),
@@ -192,9 +192,7 @@ def test_other_files_are_not_replaced(played, tmp_path, monkeypatch):
         assert all(name in done.stderr for name in names)
         assert {path.name: path.read_text() for path in out.iterdir()} == dict.fromkeys(names, "mine")
     shutil.copytree(folder / "out", "played")
-    about = json.loads((tmp_path / "played" / "configuration.json").read_text())
-    about["file"] = str(tmp_path / "played" / "study.toml")
-    (tmp_path / "played" / "configuration.json").write_text(json.dumps(about))
+    configure(tmp_path / "played", {"file": str(tmp_path / "played" / "study.toml")})
     text = (tmp_path / "played" / "study.toml").read_text()
     done = call("run", "other.toml", "--out", "played")
     assert (done.exit_code, "study.toml" in done.stderr) == (2, True)
@@ -231,8 +229,7 @@ def test_show_names_learners_without_finished_runs(played, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     shutil.copy(folder / "out" / "configuration.json", out)
-    about = json.loads((out / "configuration.json").read_text()) | {"finished": False}
-    (out / "configuration.json").write_text(json.dumps(about))
+    configure(out, {"finished": False})
     result = Result.load(folder / "out" / "result.zarr")
     first, second, third = result.learners
     measures = {name: np.array(values) for name, values in result.measures.items()}
