@@ -1,5 +1,6 @@
 """Verification of a store: each file is compared with its digest, or with the metadata that determine the file."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -77,8 +78,10 @@ def changed_files(place: Folder | Bucket, digests: Mapping[str, str]) -> list[st
 
 
 def _is_array(place: Folder | Bucket, name: str) -> bool:
-    content = place.read(f"{name}/{DOCUMENT}")
-    return content is not None and b'"node_type": "array"' in content
+    try:
+        return json.loads(place.read(f"{name}/{DOCUMENT}") or b"")["node_type"] == "array"
+    except MALFORMED_STORE_ERRORS:
+        return False
 
 
 def _study_damage(place: Folder | Bucket, marker: Mapping[str, Any]) -> Iterator[str]:
