@@ -103,7 +103,9 @@ def _save_in_folder(result: Any, path: Path) -> Path:
         raise ArgumentError("path", f"must end in the name of a store (got '{path}')")
     place = path.resolve() if path.is_symlink() else path
     if os.path.lexists(path) and not (place.exists() and _is_ours(Folder(place))):
-        raise FileExistsError(f"{path}: exists and is not a result of jaxonline; give another path")
+        raise FileExistsError(
+            f"{path}: exists and is not a result of jaxonline, or is damaged; give another path or remove it"
+        )
     with name_in_errors(path):
         place.parent.mkdir(parents=True, exist_ok=True)
         beside = temporary_path(place)

@@ -94,7 +94,8 @@ def _study_damage(place: Folder | Bucket, marker: Mapping[str, Any]) -> Iterator
             if damage is not None:
                 yield damage
         for block in blocks.unrecorded(rows):
-            yield f"block {block} of {rows.label!r}: has numbers but no record, and will be computed again"
+            reason = "it is being written, or the record was deleted"
+            yield f"block {block} of {rows.label!r}: has numbers but no record; {reason}"
     for name in place.names(STATES_FOLDER):
         key = f"{STATES_FOLDER}/{name}"
         if name.endswith(".npz") and not is_state_intact(study, key, place.read(key) or b""):

@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import json
 import shutil
+import warnings
 
 import numpy as np
 import pytest
@@ -118,6 +119,49 @@ def test_show_prints_an_unfinished_study(played, tmp_path):
     assert shown.exit_code == 0, shown.output
     assert "5 runs of 40 rounds" in shown.stdout
     assert "Not finished: 5 runs so far, of 8 runs of 40 rounds" in shown.stdout
+
+
+def test_check_names_damaged_files(played, tmp_path):
+    """Damage of the numbers, which `show` reports too, of the result and of the checkpoint."""
+    folder, _ = played
+    out = tmp_path / "out"
+    shutil.copytree(folder / "out", out)
+    intact = call("check", out)
+    assert (intact.exit_code, "no damage" in intact.stdout) == (0, True), intact.output
+    (out / "numbers.json").write_text((out / "numbers.json").read_text().replace("1", "2", 1))
+    with warnings.catch_warnings(action="always"):
+        shown = call("show", out)
+    assert "Warning: " in shown.stderr
+    assert "numbers.json: does not match its digest" in " ".join(shown.stderr.split())
+    assert "bound" not in shown.stdout
+    for name in ("result.zarr/queries/c.0.0.0", "checkpoint/queries/c.0.0.0", "checkpoint/run/zarr.json"):
+        content = (out / name).read_bytes()
+        (out / name).write_bytes(content[:-9] + bytes([content[-9] ^ 1]) + content[-8:])
+    done = call("check", out)
+    assert done.exit_code == 1
+    lines = "".join(done.stdout.split())
+    for name in (
+        "numbers.json",
+        "result.zarr/queries/c.0.0.0",
+        "checkpoint/queries/c.0.0.0",
+        "checkpoint/run/zarr.json",
+    ):
+        assert f"out/{name}:doesnotmatch" in lines
+    assert "4damaged" in lines
+    assert call("check", tmp_path / "nowhere").exit_code == 2
+
+
+def test_show_of_a_damaged_checkpoint_is_an_error(played, tmp_path):
+    """It is not a study without finished runs."""
+    folder, _ = played
+    out = tmp_path / "out"
+    shutil.copytree(folder / "out", out)
+    shutil.rmtree(out / "result.zarr")
+    configure(out, {"finished": False})
+    root = out / "checkpoint" / "zarr.json"
+    root.write_text(root.read_text().replace('"n_runs": 8', '"n_runs": 9'))
+    done = call("show", out)
+    assert (done.exit_code, "zarr.json: is damaged" in done.stderr) == (2, True), done.output
 
 
 def test_report_writes_the_page_and_the_tables(played):
