@@ -178,7 +178,7 @@ def _warn_of_changes(folder: Path, study_copy: str, finished: bool) -> set[str]:
             UnverifiedStoreWarning, stacklevel=3,
         )  # fmt: skip
         return set()
-    names = (study_copy, NUMBERS, f"{RESULT}/{DOCUMENT}") if finished else (study_copy,)
+    names = (CONFIGURATION, study_copy, *((NUMBERS, f"{RESULT}/{DOCUMENT}") if finished else ()))
     lines = changed_files(Folder(folder), {name: digests[name] for name in names if name in digests})
     if lines:
         warnings.warn(
