@@ -156,8 +156,8 @@ def _read_configuration(folder: Path) -> dict[str, Any]:
 def read_folder(folder: str | Path) -> StudyFolder:
     """Return the results of a study so far; ValueError if the folder is not a study's folder, or is damaged.
 
-    A changed or missing numbers.json gives a DamagedStoreWarning, and the result then has no bounds; so does a changed
-    study file or a missing result.
+    A changed or missing configuration, study file, numbers.json or result gives a DamagedStoreWarning. If numbers.json
+    is changed, there are no bounds. A folder without checksums.json gives an UnverifiedStoreWarning.
     """
     folder = Path(folder)
     about = _read_configuration(folder)
