@@ -35,7 +35,15 @@ from jaxonline.store.documents import (
     store_format,
 )
 from jaxonline.store.filesystem import Bucket, Folder, local_path, storage_at
-from jaxonline.store.layout import AXES, COMPARATOR_LOSS, FIRST_ROUND_ARRAYS, Blocks, JobArrays, StoreLayout
+from jaxonline.store.layout import (
+    AXES,
+    COMPARATOR_LOSS,
+    FIRST_ROUND_ARRAYS,
+    RECORDS_FOLDER,
+    Blocks,
+    JobArrays,
+    StoreLayout,
+)
 from jaxonline.store.lazy_arrays import (
     StoredArray,
     finished_rounds,
@@ -235,8 +243,13 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
     place = storage_at(path)
     content = place.read(DOCUMENT)
     if content is None:
+        records = (name for job in place.names(RECORDS_FOLDER) for name in place.names(f"{RECORDS_FOLDER}/{job}"))
+        if any(name.startswith("c.") for name in records):
+            raise DamagedStoreError(f"{path}/{DOCUMENT}: is missing; continue the study, which writes it again")
         raise FileNotFoundError(f"{path}: there is no result here{_hint(place, path)}")
-    attributes = parse_attributes(content) or {}
+    attributes = parse_attributes(content)
+    if attributes is None:
+        raise DamagedStoreError(f"{path}/{DOCUMENT}: is damaged, or is not a document of zarr")
     meta, kind = {name: value for name, value in attributes.items() if name != MARKER}, store_format(attributes)
     if kind in (RESULT, STUDY) or is_sealed(content) is False:
         check_sealed(f"{path}/{DOCUMENT}", content, kind in (RESULT, STUDY) and is_earlier(attributes))

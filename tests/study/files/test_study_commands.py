@@ -159,9 +159,14 @@ def test_show_of_a_damaged_checkpoint_is_an_error(played, tmp_path):
     shutil.rmtree(out / "result.zarr")
     configure(out, {"finished": False})
     root = out / "checkpoint" / "zarr.json"
-    root.write_text(root.read_text().replace('"n_runs": 8', '"n_runs": 9'))
+    text = root.read_text()
+    for damaged in (text.replace('"n_runs": 8', '"n_runs": 9'), text[:-9], ""):
+        root.write_text(damaged)
+        done = call("show", out)
+        assert (done.exit_code, "zarr.json: is damaged" in done.stderr) == (2, True), done.output
+    root.unlink()
     done = call("show", out)
-    assert (done.exit_code, "zarr.json: is damaged" in done.stderr) == (2, True), done.output
+    assert (done.exit_code, "zarr.json: is missing" in done.stderr) == (2, True), done.output
 
 
 def test_report_writes_the_page_and_the_tables(played):
