@@ -325,15 +325,17 @@ def _call(function: str, *arguments: Any) -> Any:
         return getattr(importlib.import_module("jaxonline.study.files.commands"), function)(_console(), *arguments)
 
 
-def _add_folder_command(name: str, words: str) -> None:
+def _add_folder_command(function: str, words: str) -> None:
+    name = function.partition("_")[0]
+
     @app.command(name, help=words, epilog=_examples(f"jaxonline {name} results/study"))
     def _(folder: Folder) -> None:
-        raise typer.Exit(_call(f"{name}_folder", folder) or 0)
+        raise typer.Exit(_call(function, folder) or 0)
 
 
-_add_folder_command("show", "Print the table of a study and draw its figures, also of an unfinished study.")
-_add_folder_command("report", "Write a study as an HTML page and LaTeX tables, also an unfinished study.")
-_add_folder_command("check", "Compare the files of a folder with their digests; exit code 1 if one is damaged.")
+_add_folder_command("show_folder", "Print the table of a study and draw its figures, also of an unfinished study.")
+_add_folder_command("report_folder", "Write a study as an HTML page and LaTeX tables, also an unfinished study.")
+_add_folder_command("check_digests", "Compare the files of a folder with their digests; exit code 1 if one is damaged.")
 
 
 @app.command("diff", epilog=_examples("jaxonline diff results/first results/second"))

@@ -84,7 +84,7 @@ def _write_from_report(console: Any, folder: str, make: Callable[[StudyFolder, R
     console.print(f"{', '.join(map(str, paths))} {done}", markup=False, highlight=False)
 
 
-def check_folder(console: Any, folder: str) -> int:
+def check_digests(console: Any, folder: str) -> int:
     """Print the damaged and missing files of a folder or URL; return the exit code, 1 if there are any."""
     parts = check_parts(folder)
     if not parts:
