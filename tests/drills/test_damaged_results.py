@@ -120,7 +120,8 @@ def damages(
             yield "truncated", {path: content[:size]}
         if few:
             continue
-        yield "deleted", {path: None}
+        if not path.endswith(".npz"):  # a block without its state starts again
+            yield "deleted", {path: None}
         for _ in range(5):
             yield "random", {path: rng.randbytes(len(content))}
         yield "zeros", {path: bytes(len(content))}
