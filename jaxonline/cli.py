@@ -22,6 +22,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.printable import replace_controls, to_one_line
 from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.store.filesystem import is_url
 from jaxonline.store.output_paths import check_distinct, check_file, check_folder, run_all_steps, write_text
@@ -63,7 +64,7 @@ class _StudyCommands(TyperGroup):
         except UsageError as error:
             code = _print_error(error.ctx.command_path if error.ctx else "jaxonline", error.format_message())
         except Exception:
-            traceback.print_exc()
+            sys.stderr.write(replace_controls(traceback.format_exc()))
             code = EXIT_BUG
         try:
             sys.stdout.flush()
@@ -270,7 +271,7 @@ def _new(
     """Write a commented study file to start from."""
     with _usage_errors("jaxonline new", ("name", "out", "from")):
         written = write_study_template(name, out, source)
-    typer.echo(f"{', '.join(map(str, written))} written\nRun it: jaxonline run {written[0]}")
+    typer.echo(replace_controls(f"{', '.join(map(str, written))} written\nRun it: jaxonline run {written[0]}"))
 
 
 @app.command("schema", epilog=_examples("jaxonline schema --out study.schema.json"))
@@ -366,15 +367,13 @@ def _usage_errors(command: str, arguments: Collection[str]) -> Iterator[None]:
 
 
 def _print_error(command: str, words: str) -> int:
-    typer.echo(f"Error: {' '.join(words.split())}\nTry '{command} --help'.", err=True)
+    typer.echo(f"Error: {to_one_line(words)}\nTry '{command} --help'.", err=True)
     return EXIT_BAD_INPUT
 
 
 def _console() -> Any:
     """Return a rich console that prints text literally and keeps working after its reader has closed the pipe."""
     from rich.console import Console
-
-    from jaxonline.results.report.formats import replace_controls
 
     class _PipeTolerantConsole(Console):
         def on_broken_pipe(self) -> None:

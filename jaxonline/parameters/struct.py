@@ -15,6 +15,7 @@ import numpy as np
 
 from jaxonline.parameters import check
 from jaxonline.parameters.closures import Portable, make_portable
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.short_repr import short_repr
 from jaxonline.parameters.validation import check_fields
 
@@ -192,3 +193,40 @@ def replace(obj: T, **changes: Any) -> T:
         0.2
     """
     return dataclasses.replace(obj, **changes)  # type: ignore[type-var]
+
+
+def replace_at(obj: Any, path: str, value: Any, name: str) -> Any:
+    """Copy a struct with a (possibly nested) field changed, such as "step_size.eta".
+
+    Args:
+        obj: the struct.
+        path: the names of the field and of the fields that contain it, with dots.
+        value: the new value.
+        name: the name of the argument that has the path, for messages.
+
+    Raises:
+        ValueError: a field does not exist, or a number would replace a struct of another class than the field's
+            constructor makes from a number, such as a schedule by a constant.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> from jaxonline.parameters.struct import replace_at
+        >>> learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=jo.InverseSqrt(0.1))
+        >>> replace_at(learner, "step_size.eta", 0.2, "grid").step_size
+        InverseSqrt(eta=0.2)
+    """
+    field, _, rest = path.partition(".")
+    fields = [each.name for each in dataclasses.fields(obj) if each.init] if dataclasses.is_dataclass(obj) else []
+    check.choice(f"{name}: a field of {type(obj).__name__}", field, fields)
+    before = getattr(obj, field)
+    after = replace(obj, **{field: replace_at(before, rest, value, name) if rest else value})
+    if (
+        not rest
+        and isinstance(value, int | float)
+        and dataclasses.is_dataclass(before)
+        and type(before) is not type(getattr(after, field))
+    ):
+        inner = " or ".join(f"'{path}.{each.name}'" for each in dataclasses.fields(before))
+        problem = f"must name a field of {short_repr(before)}, {inner} (got {path!r}, which a number would replace)"
+        raise ArgumentError(name, problem)
+    return after

@@ -9,9 +9,10 @@ import numpy as np
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.printable import to_one_line
 from jaxonline.results import parts, saving
 from jaxonline.results.report import curves, summary, tables
-from jaxonline.results.report.formats import escape_markdown, to_one_line
+from jaxonline.results.report.formats import escape_markdown
 from jaxonline.results.statistics import decisions, estimates
 from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
 from jaxonline.results.statistics.means import Growth

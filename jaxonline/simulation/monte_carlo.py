@@ -119,6 +119,7 @@ def simulate(
             may be missing.
         UndecidedWarning: some pairs of learners are undecided after `n_runs`.
         DivergedRunsWarning: a learner's losses were NaN or infinite in some runs.
+        UnderflowWarning: all losses of a learner are 0, because the differences to the labels are too small.
         OverflowWarning: a learner ran out of storage in some runs, or probably will.
         ControlVariateWarning: a control variate is not used, because the learner without projection diverges.
         DamagedStoreWarning: parts of the checkpoint were damaged and are computed again.
@@ -176,7 +177,8 @@ def _compute_until(options: SimulationOptions, rule: Precision | UntilDecided) -
         return all(map(is_deterministic, options.teams))
 
     width, step = options.width, options.width * options.blocks_at_once
-    interval = rule.choose_interval(options.game, int(options.rounds[-1]), options.n_runs)
+    learners = options.members.values()
+    interval = rule.choose_interval(options.game, int(options.rounds[-1]), options.n_runs, learners, options.comparator)
     if isinstance(rule, Precision):
         result = until_precise(play_more, rule, options.n_runs, step, interval, all_runs_are_equal)
         outcome = {"precision": result.meta["precision"]}

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.printable import replace_controls
 from jaxonline.store.output_paths import write_text
 from jaxonline.study.files.checking import check_parts
 from jaxonline.study.files.differences import compare_results, differences_table, find_differences, format_differences
@@ -40,7 +41,8 @@ def run_file(
         try:
             report, written = run_in_folder(study, folder, workers if cluster is None else cluster)
         except KeyboardInterrupt:
-            print(f"Interrupted; finished runs are in {folder}. The same command continues.", file=sys.stderr)
+            line = f"Interrupted; finished runs are in {folder}. The same command continues."
+            print(replace_controls(line), file=sys.stderr)
             raise
         report.show(console)
     paths = ", ".join(map(str, written))

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.printable import to_one_line
 from jaxonline.parameters.warning_classes import (
     DamagedStoreWarning,
     UnfinishedStudyWarning,
@@ -36,7 +37,7 @@ from jaxonline.study.study import Context, Report
 
 CONFIGURATION, CHECKPOINT, RESULT, NUMBERS = "configuration.json", "checkpoint", "result.zarr", "numbers.json"
 # a study with other values of these continues in the same folder, if its checkpoint allows
-CHANGEABLE_KEYS = ("title", "runs", "block_size", "precision", "rounds", "record_at", "spacing", "bounds")
+CHANGEABLE_KEYS = ("title", "runs", "block_size", "precision", "until", "rounds", "record_at", "spacing", "bounds")
 OUTPUT_FILES = (
     CHECKPOINT,
     CHECKSUMS,
@@ -255,7 +256,7 @@ def print_short_warnings() -> Iterator[None]:
     def show(message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
         import sys
 
-        print(f"Warning: {' '.join(str(message).split())}", file=sys.stderr, flush=True)
+        print(f"Warning: {to_one_line(str(message))}", file=sys.stderr, flush=True)
 
     with warnings.catch_warnings():
         warnings.showwarning = show
@@ -275,8 +276,8 @@ def format_progress(study_folder: StudyFolder) -> str:
 
 
 def _format_sizes(study: dict[str, Any]) -> str:
-    precision = study.get("precision")
-    wanted = f"at most {precision['most_runs']:,}" if precision else f"{study['runs']:,}"
+    rule = study.get("precision") or study.get("until")
+    wanted = f"at most {rule['most_runs']:,}" if rule else f"{study['runs']:,}"
     return f"{wanted} runs of {study['rounds']:,} rounds, {len(study['learners'])} learners"
 
 
