@@ -31,10 +31,10 @@ from jaxonline.study.ready import STUDY_GROUPS, load_study, study_commands, stud
 
 UsageError: Any = typer.BadParameter.__base__  # typer does not export this class
 EXIT_BAD_INPUT, EXIT_BUG, EXIT_INTERRUPTED = 2, 3, 130
-OTHER_COMMANDS = "verify", "new", "run", "show", "report", "diff", "list", "schema"
+OTHER_COMMANDS = "verify", "new", "run", "show", "report", "check", "diff", "list", "schema"
 EXIT_CODES = (
-    "Exit codes: 0, success; 1, a check of verify failed; 2, invalid input, or an output that cannot be written; "
-    "3, an error in jaxonline; 130, interrupted."
+    "Exit codes: 0, success; 1, a check of verify failed, or check found damage; 2, invalid input, or an output that "
+    "cannot be written; 3, an error in jaxonline; 130, interrupted."
 )
 
 
@@ -320,22 +320,23 @@ def _run(
 Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="Folder of a study that ran or is running.")]
 
 
-def _call(function: str, *arguments: Any) -> None:
+def _call(function: str, *arguments: Any) -> Any:
     """Call a function of `study.files.commands` ("show_folder" for the command `show`)."""
     with _usage_errors(f"jaxonline {function.partition('_')[0]}", ()):
-        getattr(importlib.import_module("jaxonline.study.files.commands"), function)(_console(), *arguments)
+        return getattr(importlib.import_module("jaxonline.study.files.commands"), function)(_console(), *arguments)
 
 
-@app.command("show", epilog=_examples("jaxonline show results/study"))
-def _show(folder: Folder) -> None:
-    """Print the table of a study and draw its figures, also of an unfinished study."""
-    _call("show_folder", folder)
+def _add_folder_command(function: str, words: str) -> None:
+    name = function.partition("_")[0]
+
+    @app.command(name, help=words, epilog=_examples(f"jaxonline {name} results/study"))
+    def _(folder: Folder) -> None:
+        raise typer.Exit(_call(function, folder) or 0)
 
 
-@app.command("report", epilog=_examples("jaxonline report results/study"))
-def _report(folder: Folder) -> None:
-    """Write a study as an HTML page and LaTeX tables, also an unfinished study."""
-    _call("report_folder", folder)
+_add_folder_command("show_folder", "Print the table of a study and draw its figures, also of an unfinished study.")
+_add_folder_command("report_folder", "Write a study as an HTML page and LaTeX tables, also an unfinished study.")
+_add_folder_command("check_digests", "Compare the files of a folder with their digests; exit code 1 if one is damaged.")
 
 
 @app.command("diff", epilog=_examples("jaxonline diff results/first results/second"))
