@@ -18,7 +18,16 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.warning_classes import UnfinishedStudyWarning
 from jaxonline.results.statistics.intervals import Student, interval_from_json
 from jaxonline.results.statistics.variance_reduction import CONTROL
-from jaxonline.store.atomic_files import TEMPORARY_SUFFIX, name_in_errors, sync, temporary_path
+from jaxonline.store.atomic_files import (
+    NEW,
+    OLD,
+    TEMPORARY_SUFFIX,
+    lock_temporary,
+    name_in_errors,
+    remove_abandoned,
+    sync,
+    temporary_path,
+)
 from jaxonline.store.blocks import MARKER, RESULT, STUDY, check_format, parse_attributes, store_format
 from jaxonline.store.filesystem import Bucket, Folder, local_path, storage_at
 from jaxonline.store.layout import AXES, COMPARATOR_LOSS, FIRST_ROUND_ARRAYS, Blocks, JobArrays, StoreLayout
@@ -44,7 +53,6 @@ from jaxonline.store.zarr_format import (
 if TYPE_CHECKING:
     import xarray
 
-NEW, OLD = "new", "old"  # temporary stores
 BATCH_BYTES = 1 << 24
 
 
@@ -83,16 +91,18 @@ def _save_in_folder(result: Any, path: Path) -> Path:
         raise FileExistsError(f"{path}: exists and is not a result of jaxonline; give another path")
     with name_in_errors(path):
         place.parent.mkdir(parents=True, exist_ok=True)
+        remove_abandoned(place.parent, glob.escape(place.name))
         beside = temporary_path(place)
         beside.mkdir()
     try:
-        folder = Folder(beside / NEW, beside / "writing")
-        for files in _files(result):
+        with lock_temporary(beside):
+            folder = Folder(beside / NEW, beside / "writing")
+            for files in _files(result):
+                with name_in_errors(path):
+                    folder.write(files)
             with name_in_errors(path):
-                folder.write(files)
-        with name_in_errors(path):
-            sync(beside)
-            _move(beside, place)
+                sync(beside)
+                _move(beside, place)
     finally:
         if place.exists() or not (beside / OLD).exists():  # else it holds the only copy
             shutil.rmtree(beside, ignore_errors=True)

@@ -12,6 +12,7 @@ from fresh_python import run_python
 from made_up import made_up
 
 from jaxonline.results import Result
+from jaxonline.store.atomic_files import lock_temporary, remove_abandoned, temporary_path
 
 
 def thesis(path):
@@ -81,6 +82,19 @@ def test_siblings_are_left_alone(tmp_path):
         made_up().save(tmp_path / "study")
     assert {path: content for path, content in everything(tmp_path).items() if path in before} == before
     assert sorted(os.listdir(tmp_path)) == [".study.unfinished", "study", "study.old", "study.unfinished"]
+
+
+def test_saving_removes_what_a_killed_process_left(tmp_path):
+    """But neither the files of a process that runs nor the only copy of a store."""
+    killed, running, other, moved = (temporary_path(tmp_path / name) for name in ("study", "study", "other", "gone"))
+    for path in (killed / "new", running, other, moved / "old"):
+        path.mkdir(parents=True)
+    with lock_temporary(running) as is_locked:
+        assert is_locked
+        made_up().save(tmp_path / "study")
+    assert [path.exists() for path in (killed, running, other)] == [False, True, True]
+    remove_abandoned(tmp_path)
+    assert [path.exists() for path in (running, other, moved)] == [False, False, True]
 
 
 def test_saving_through_a_link_keeps_the_link(tmp_path):
@@ -158,6 +172,9 @@ for step in range(1000):
         break
     shutil.rmtree("study", ignore_errors=True)
     result("old").save("study")
+    left = [path for path in os.listdir() if path.endswith(".unfinished")]
+    assert len(left) <= (found == "aside"), "the next save removes them, unless they were the only copy"
+assert set(os.listdir()) == {"warm", "study"}
 """
 
 

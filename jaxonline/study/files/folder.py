@@ -16,7 +16,7 @@ from jaxonline.results import Result
 from jaxonline.results.report.tables import strict_json
 from jaxonline.simulation.cluster import connect_workers
 from jaxonline.simulation.metadata import versions
-from jaxonline.store.atomic_files import write_atomically
+from jaxonline.store.atomic_files import remove_abandoned, write_atomically
 from jaxonline.store.lazy_arrays import working_slices
 from jaxonline.store.output_paths import check_folder, output_file, write_text
 from jaxonline.study.files.differences import find_differences, format_differences
@@ -69,6 +69,7 @@ def run_in_folder(study: StudyFile, out: str | Path, cluster: Any = None) -> tup
     copies = [] if study_copy.resolve() == source.resolve() else [study_copy]
     _check_no_overwrite(folder, configuration, copies)
     study.check()
+    remove_abandoned(folder)
     metadata = {"study": resolved, "versions": versions(), "file": str(source)}
     cluster_context = contextlib.nullcontext() if cluster is None else connect_workers(cluster)
     with _restored_on_failure(folder / CONFIGURATION, *copies), study.watch() as watch, cluster_context as workers:

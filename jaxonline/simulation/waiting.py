@@ -1,0 +1,91 @@
+"""Waiting for the workers of a cluster: warns if no worker runs a task, and raises an error if this lasts."""
+
+import queue
+import time
+import warnings
+from typing import Any
+
+from jaxonline.parameters.warning_classes import WaitingForWorkersWarning
+
+WARNING_SECONDS = 30.0  # without a running task, until the warning
+ERROR_SECONDS = 600.0  # without a running task, until the error
+CHECK_SECONDS = 5.0  # between two questions to the scheduler, if no task finishes
+ANSWER_SECONDS = 20.0  # time that the scheduler has for an answer
+
+
+def wait_for_workers(client: Any, n_workers: int) -> None:
+    """Wait until a client has workers; warn after `WARNING_SECONDS`, TimeoutError after `ERROR_SECONDS`."""
+    idle = IdleTime(client)
+    while True:
+        try:
+            client.wait_for_workers(n_workers, timeout=CHECK_SECONDS)
+            return
+        except TimeoutError:
+            idle.check(f"there are fewer than {n_workers} workers")
+
+
+class FinishedTasks:
+    """Futures of a client, which `next` returns in the order in which they finish."""
+
+    def __init__(self, client: Any):
+        self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._client, self._idle = client, IdleTime(client)
+
+    def add(self, task: Any) -> None:
+        """Add a future."""
+        task.add_done_callback(self._finished.put)
+
+    def next(self) -> Any:
+        """Wait for a future that has finished, failed or been cancelled, and return it.
+
+        Warns after `WARNING_SECONDS` without a running task; raises TimeoutError after `ERROR_SECONDS`.
+        """
+        while True:
+            try:
+                task = self._finished.get(timeout=CHECK_SECONDS)
+            except queue.Empty:
+                self._check_workers()
+            else:
+                self._idle.restart()
+                return task
+
+    def _check_workers(self) -> None:
+        try:
+            identity = self._client.sync(self._client.scheduler.identity, callback_timeout=ANSWER_SECONDS)
+        except OSError:
+            self._idle.check("the scheduler does not answer")
+            return
+        workers = identity["workers"].values()
+        if any(worker["metrics"].get("task_counts", {}).get("executing") for worker in workers):
+            self._idle.restart()
+        else:
+            n_paused = sum(worker["status"] == "paused" for worker in workers)
+            reason = f", {n_paused} paused because their memory is almost full" if n_paused else ""
+            self._idle.check(f"no worker runs a block ({len(workers)} workers{reason})")
+
+
+class IdleTime:
+    """The time during which no worker runs a task."""
+
+    def __init__(self, client: Any):
+        self._where = getattr(client.scheduler, "address", client)
+        self.restart()
+
+    def restart(self) -> None:
+        """A worker runs a task now."""
+        self._since, self._has_warned = time.monotonic(), False
+
+    def check(self, reason: str) -> None:
+        """Warn, or raise TimeoutError, if no worker has run a task for long."""
+        seconds = time.monotonic() - self._since
+        if seconds >= ERROR_SECONDS:
+            raise TimeoutError(
+                f"cluster: {reason} at {self._where} for {seconds:.0f} s; finished blocks are in the checkpoint, so "
+                "start workers and repeat the call"
+            )
+        if seconds >= WARNING_SECONDS and not self._has_warned:
+            self._has_warned = True
+            warnings.warn(
+                f"cluster: {reason} at {self._where} for {seconds:.0f} s; an error follows after {ERROR_SECONDS:g} s",
+                WaitingForWorkersWarning, stacklevel=3,
+            )  # fmt: skip
