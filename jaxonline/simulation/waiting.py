@@ -14,14 +14,14 @@ ANSWER_SECONDS = 20.0  # time that the scheduler has for an answer
 
 
 def wait_for_workers(client: Any, n_workers: int) -> None:
-    """Wait until a client has workers; warn after `WARNING_SECONDS`, TimeoutError after `ERROR_SECONDS`."""
+    """Wait until workers can run tasks; warn after `WARNING_SECONDS`, raise TimeoutError after `ERROR_SECONDS`."""
     idle = IdleTime(client)
     while True:
         try:
             client.wait_for_workers(n_workers, timeout=CHECK_SECONDS)
             return
         except TimeoutError:
-            idle.check(f"there are fewer than {n_workers} workers")
+            idle.check()
 
 
 class FinishedTasks:
@@ -29,7 +29,7 @@ class FinishedTasks:
 
     def __init__(self, client: Any):
         self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._client, self._idle = client, IdleTime(client)
+        self._idle = IdleTime(client)
 
     def add(self, task: Any) -> None:
         """Add a future."""
@@ -44,48 +44,46 @@ class FinishedTasks:
             try:
                 task = self._finished.get(timeout=CHECK_SECONDS)
             except queue.Empty:
-                self._check_workers()
+                self._idle.check()
             else:
                 self._idle.restart()
                 return task
 
-    def _check_workers(self) -> None:
-        try:
-            identity = self._client.sync(self._client.scheduler.identity, callback_timeout=ANSWER_SECONDS)
-        except OSError:
-            self._idle.check("the scheduler does not answer")
-            return
-        workers = identity["workers"].values()
-        if any(worker["metrics"].get("task_counts", {}).get("executing") for worker in workers):
-            self._idle.restart()
-        else:
-            n_paused = sum(worker["status"] == "paused" for worker in workers)
-            reason = f", {n_paused} paused because their memory is almost full" if n_paused else ""
-            self._idle.check(f"no worker runs a block ({len(workers)} workers{reason})")
-
 
 class IdleTime:
-    """The time during which no worker runs a task."""
+    """The time during which no worker of a client runs a task."""
 
     def __init__(self, client: Any):
-        self._where = getattr(client.scheduler, "address", client)
+        self._client = client
         self.restart()
 
     def restart(self) -> None:
-        """A worker runs a task now."""
+        """Set the time to 0, as a worker runs a task."""
         self._since, self._has_warned = time.monotonic(), False
 
-    def check(self, reason: str) -> None:
-        """Warn, or raise TimeoutError, if no worker has run a task for long."""
-        seconds = time.monotonic() - self._since
+    def check(self) -> None:
+        """Ask the scheduler; warn, or raise TimeoutError, if no worker has run a task for long."""
+        try:
+            identity = self._client.sync(self._client.scheduler.identity, callback_timeout=ANSWER_SECONDS)
+        except OSError:
+            reason = "the scheduler does not answer"
+        else:
+            workers = identity["workers"].values()
+            if any(worker["metrics"].get("task_counts", {}).get("executing") for worker in workers):
+                self.restart()
+                return
+            n_paused = sum(worker["status"] == "paused" for worker in workers)
+            reason = f"no worker runs a block (workers: {len(workers)}; paused, with almost full memory: {n_paused})"
+        seconds, scheduler = time.monotonic() - self._since, self._client.scheduler.address
         if seconds >= ERROR_SECONDS:
             raise TimeoutError(
-                f"cluster: {reason} at {self._where} for {seconds:.0f} s; finished blocks are in the checkpoint, so "
-                "start workers and repeat the call"
+                f"cluster: {reason} for {seconds:.0f} s, with the scheduler {scheduler}; finished blocks are in the "
+                "checkpoint; start workers and repeat the call"
             )
         if seconds >= WARNING_SECONDS and not self._has_warned:
             self._has_warned = True
             warnings.warn(
-                f"cluster: {reason} at {self._where} for {seconds:.0f} s; an error follows after {ERROR_SECONDS:g} s",
+                f"cluster: {reason} for {seconds:.0f} s, with the scheduler {scheduler}; an error follows after "
+                f"{ERROR_SECONDS:g} s",
                 WaitingForWorkersWarning, stacklevel=3,
             )  # fmt: skip
