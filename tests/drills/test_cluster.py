@@ -276,7 +276,7 @@ def test_study_without_workers_does_not_wait_forever(end, tmp_path, monkeypatch)
 
         def stop(*_):
             if end == "retired":
-                client.retire_workers(close_workers=True)
+                client.cluster.scale(0)
             for worker in client.cluster.workers.values() if end == "paused" else ():
                 client.loop.add_callback(setattr, worker, "status", distributed.core.Status.paused)
 
@@ -301,10 +301,10 @@ def test_study_resumes_after_a_killed_scheduler(tmp_path):
         while not (tmp_path / "scheduler.json").exists():
             time.sleep(0.1)
         work = [sys.executable, "-m", "distributed.cli.dask_worker", "--nthreads", "1", "--no-dashboard",
-                "--scheduler-file", str(tmp_path / "scheduler.json"), "--death-timeout", "5"]  # fmt: skip
+                "--scheduler-file", str(tmp_path / "scheduler.json"), "--death-timeout", "120"]  # fmt: skip
         with subprocess.Popen(work, stderr=subprocess.DEVNULL) as worker:
             with distributed.Client(scheduler_file=str(tmp_path / "scheduler.json"), set_as_default=False) as client:
-                client.wait_for_workers(1)
+                client.wait_for_workers(1, timeout=120)
                 killing = Killing(lambda: [scheduler.pid], 1, lambda _: records(tmp_path / "store"))
                 with killing, pytest.raises(ConnectionError, match="scheduler"):
                     long_study(tmp_path / "store", cluster=client)
