@@ -170,8 +170,8 @@ class Workers:
                 name, rounds = (job.rows.name, block), store.saved_round(job.rows, block)
                 if rounds <= saved_rounds.get(name, 0):
                     raise ConnectionError(
-                        f"cluster: workers failed too often in {job.block_label([block])}, which made no progress; they "
-                        f"may lack memory, or run for less time than the {store.every:g} s between two saved states "
+                        f"cluster: workers failed too often in {job.block_label([block])}, without progress; they may "
+                        f"lack memory, or run for less time than the {store.every:g} s between two saved states "
                         "(Checkpoint(every=...)); the same call resumes the study"
                     ) from error
                 saved_rounds[name] = rounds

@@ -232,9 +232,11 @@ def test_finished_blocks_survive_killed_workers(n_killed, tmp_path):
         earlier.update({path: times for path, times in records(store).items() if path not in earlier})
         return True
 
-    with processes(**{"distributed.scheduler.allowed-failures": 10}) as (client, pids):
-        with Killing(lambda: pids()[:n_killed], 3, is_due) as killing:
-            long_study(store, cluster=client)
+    with (
+        processes(**{"distributed.scheduler.allowed-failures": 10}) as (client, pids),
+        Killing(lambda: pids()[:n_killed], 3, is_due) as killing,
+    ):
+        long_study(store, cluster=client)
     again = [path for path, times in records(store).items() if earlier.get(path, times) != times]
     print(f"{3 * n_killed} workers killed: {len(again)} of {len(earlier)} finished blocks computed again")
     assert (killing.done, len(earlier) >= 12, again) == (3, True, [])
@@ -256,9 +258,11 @@ def test_preemptible_workers_make_progress(tmp_path):
         seen.append(seen[-1] | names)
         return True
 
-    with processes(**{"distributed.scheduler.allowed-failures": 0}) as (client, pids):
-        with Killing(pids, 4, is_due) as killing:
-            study(checkpoints[1], cluster=client, **sizes)
+    with (
+        processes(**{"distributed.scheduler.allowed-failures": 0}) as (client, pids),
+        Killing(pids, 4, is_due) as killing,
+    ):
+        study(checkpoints[1], cluster=client, **sizes)
     print(f"{killing.done} times, all workers were killed after a saved state; the study finished")
     assert killing.done == 4
     check_the_same(tmp_path / "alone", tmp_path / "store")
