@@ -18,12 +18,13 @@ ifneq ($(call writable,$${MPLCONFIGDIR:-$${XDG_CONFIG_HOME:-$$HOME/.config}/matp
 export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
 endif
 
-.PHONY: help quickstart test test-all test-lowest test-newest test-newest-3.11 test-newest-3.12 test-newest-3.13 lint format bench mutants notebooks docs clean
+.PHONY: help quickstart test test-all drills test-lowest test-newest test-newest-3.11 test-newest-3.12 test-newest-3.13 lint format bench mutants notebooks docs clean
 
 help:
 	@echo "make quickstart   a Monte Carlo regret study on real data: table and figure in results/quickstart/"
 	@echo "make test         the tests (JAXONLINE_DATA may name a folder of real data sets)"
 	@echo "make test-all     the tests, the long ones, and the examples of all docstrings"
+	@echo "make drills       kills, races, full disks, damage, failing workers and stores; prints the counts of each drill"
 	@echo "make test-lowest  some tests with the lowest allowed versions (test-newest: the newest, on each Python)"
 	@echo "make lint         ruff, codespell, pyright; words to avoid are advice"
 	@echo "make bench        benchmarks beside the alternatives"
@@ -80,6 +81,10 @@ test: $(VENV)/.test
 
 test-all: $(VENV)/.test-all
 	$(PYTEST)
+
+# -rP prints the output of the drills that pass
+drills: $(VENV)/.test-all
+	$(PYTEST) -rP --show-capture=stdout tests/drills
 
 # the tests that use every dependency, in separate environments with the lowest and the newest allowed versions, the
 # newest on each Python that is installed; the lowest versions raise deprecation warnings about each other

@@ -10,6 +10,7 @@ import inspect
 import os
 import platform
 import re
+import signal
 import sys
 import time
 import traceback
@@ -34,7 +35,7 @@ EXIT_BAD_INPUT, EXIT_BUG, EXIT_INTERRUPTED = 2, 3, 130
 OTHER_COMMANDS = "verify", "new", "run", "show", "report", "check", "diff", "list", "schema"
 EXIT_CODES = (
     "Exit codes: 0, success; 1, a check of verify failed, or check found damage; 2, invalid input, or an output that "
-    "cannot be written; 3, an error in jaxonline; 130, interrupted."
+    "cannot be written; 3, an error in jaxonline; 130, interrupted (Ctrl-C or SIGTERM)."
 )
 
 
@@ -392,5 +393,7 @@ def _discard_output() -> None:
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line. SIGTERM ends a command as Ctrl-C does."""
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     app()

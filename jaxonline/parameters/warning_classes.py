@@ -55,3 +55,7 @@ class UnverifiedStoreWarning(UserWarning):
 
 class UnfinishedStudyWarning(UserWarning):
     """A stored study was read although some of its runs are still missing."""
+
+
+class WaitingForWorkersWarning(RuntimeWarning):
+    """A study waits because no worker of its cluster runs a block."""

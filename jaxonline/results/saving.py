@@ -17,7 +17,16 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.warning_classes import UnfinishedStudyWarning
 from jaxonline.results.statistics.intervals import Student, interval_from_json
 from jaxonline.results.statistics.variance_reduction import CONTROL
-from jaxonline.store.atomic_files import TEMPORARY_SUFFIX, name_in_errors, sync, temporary_path
+from jaxonline.store.atomic_files import (
+    NEW,
+    OLD,
+    TEMPORARY_SUFFIX,
+    lock_temporary,
+    name_in_errors,
+    remove_abandoned,
+    sync,
+    temporary_path,
+)
 from jaxonline.store.documents import (
     DIGEST,
     MARKER,
@@ -65,7 +74,6 @@ from jaxonline.store.zarr_format import (
 if TYPE_CHECKING:
     import xarray
 
-NEW, OLD = "new", "old"  # temporary stores
 FILE_SUFFIXES = (  # of files; the store of a result is a folder
     ".csv", ".feather", ".gz", ".h5", ".hdf5", ".html", ".json", ".md", ".nc", ".npy", ".npz", ".parquet", ".pdf",
     ".pickle", ".pkl", ".png", ".svg", ".tex", ".tsv", ".txt", ".xlsx", ".zip",
@@ -116,16 +124,18 @@ def _save_in_folder(result: Any, path: Path) -> Path:
         )
     with name_in_errors(path):
         place.parent.mkdir(parents=True, exist_ok=True)
+        remove_abandoned(place.parent, glob.escape(place.name))
         beside = temporary_path(place)
         beside.mkdir()
     try:
-        folder = Folder(beside / NEW, beside / "writing")
-        for files in _files(result):
+        with lock_temporary(beside):
+            folder = Folder(beside / NEW, beside / "writing")
+            for files in _files(result):
+                with name_in_errors(path):
+                    folder.write(files)
             with name_in_errors(path):
-                folder.write(files)
-        with name_in_errors(path):
-            sync(beside)
-            _move(beside, place)
+                sync(beside)
+                _move(beside, place)
     finally:
         if place.exists() or not (beside / OLD).exists():  # else it holds the only copy
             shutil.rmtree(beside, ignore_errors=True)

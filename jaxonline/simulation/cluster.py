@@ -30,6 +30,7 @@ from jaxonline.simulation.metadata import versions
 from jaxonline.simulation.progress import Reporter
 from jaxonline.simulation.runner import finished_blocks, play_blocks
 from jaxonline.simulation.segments import Matchup
+from jaxonline.simulation.waiting import FinishedTasks, wait_for_workers
 from jaxonline.store.blocks import Store
 from jaxonline.store.fingerprint import (
     JAX_OPTIONS,
@@ -109,7 +110,7 @@ def connect_workers(cluster: Any) -> Iterator["Workers"]:
             LocalCluster(n_workers=cluster, threads_per_worker=1, dashboard_address="127.0.0.1:0") as local,  # type: ignore[arg-type]
             Client(local, set_as_default=False) as client,
         ):
-            client.wait_for_workers(cluster, timeout=120)
+            wait_for_workers(client, cluster)
             client.run(_share_cores, cluster)
             yield Workers(client)
 
@@ -129,9 +130,12 @@ class Workers:
         self._client = client
         machines: dict[str, Machine] = {}
         while not machines:
-            client.wait_for_workers(1, timeout=120)
+            wait_for_workers(client, 1)
             answers = client.run(Machine.current, on_error="return")
             machines = {address: answer for address, answer in answers.items() if isinstance(answer, Machine)}
+            errors = [answer for answer in answers.values() if not isinstance(answer, Machine | OSError)]
+            if errors and not machines:  # an OSError: the worker has just failed
+                raise ArgumentError("cluster", f"must have workers that can import jaxonline (got {errors[0]!r})")
         for address, machine in machines.items():
             _check_libraries(machine, address)
         (address, self.machine), *others = machines.items()
@@ -149,10 +153,9 @@ class Workers:
         """Play those blocks of the jobs that are not finished in the store.
 
         Returns the numbers of each job, or None if `hold` is False and the numbers stay in the store. Raises
-        ConnectionError if the scheduler fails; an error in a worker is raised here too.
+        ConnectionError if the scheduler fails, or workers fail again and again in the same block, and TimeoutError if
+        no worker runs a block for a long time; an error in a worker is raised here too.
         """
-        from distributed import as_completed
-
         finished = [_finished_blocks(job, store, hold) for job in jobs]
         missing = [
             [block for block in job.plan.blocks if block not in arrays]
@@ -165,11 +168,7 @@ class Workers:
             with _scheduler_errors():
                 for job, block_indices in zip(jobs, missing, strict=True):
                     tasks |= self._submit(job, block_indices, store)
-                for task in as_completed(list(tasks), loop=self._client.loop):
-                    task.result()
-                    job, block = tasks[task]
-                    for _ in job.plan.segments():
-                        reporter.advance(job.block_label([block]))
+                self._collect(tasks, reporter, store)
         finally:
             with contextlib.suppress(Exception):  # the scheduler may have failed
                 self._client.cancel(list(tasks), force=True)
@@ -179,6 +178,40 @@ class Workers:
             join_blocks([arrays[block] for block in job.plan.blocks]) if hold else None
             for job, arrays in zip(jobs, finished, strict=True)
         ]
+
+    def _collect(self, tasks: dict[Any, tuple[Job, int]], reporter: Reporter, store: Store) -> None:
+        """Wait for the tasks and remove each finished task, so that the scheduler does not repeat it.
+
+        A block in which workers failed too often is submitted again if its saved round has grown since the last time.
+        """
+        from distributed import KilledWorker
+
+        finished, saved_rounds = FinishedTasks(self._client), dict[tuple[str, int], int]()
+        for task in tasks:
+            finished.add(task)
+        while tasks:
+            task = finished.next()
+            job, block = tasks[task]
+            try:
+                task.result()
+            except KilledWorker as error:
+                name, rounds = (job.rows.name, block), store.saved_round(job.rows, block)
+                if rounds <= saved_rounds.get(name, 0):
+                    raise ConnectionError(
+                        f"cluster: workers failed too often in {job.block_label([block])}, without progress; they may "
+                        f"lack memory, or run for less time than the {store.every:g} s between two saved states "
+                        "(Checkpoint(every=...)); the same call resumes the study"
+                    ) from error
+                saved_rounds[name] = rounds
+                again = self._submit(job, [block], store)
+                tasks |= again
+                for new in again:
+                    finished.add(new)
+            else:
+                for _ in job.plan.segments():
+                    reporter.advance(job.block_label([block]))
+            del tasks[task]
+            task.release()
 
     def tasks_per_second(self, n: int) -> float:
         """Measure how many of n empty tasks the scheduler completes per second."""
@@ -263,6 +296,9 @@ def _play_block(
         jax.threefry_partitionable(settings["jax_threefry_partitionable"]),
         join() as store,
     ):
+        stored = store.blocks.read(job.rows, block)
+        if stored is not None and stored.rounds == job.plan.n_rounds:  # by a worker that failed before it could answer
+            return
         code, pickled = content
         matchup = _loader(code)(pickled)
         key = jax.random.wrap_key_data(jnp.asarray(data), impl=impl)

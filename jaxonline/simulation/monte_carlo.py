@@ -111,10 +111,12 @@ def simulate(
         TypeError: a learner, comparator or measure lacks methods, the feedback does not answer the learner's queries,
             the learner, loss or comparator cannot use the instances and outcomes, or the checkpoint cannot identify
             everything that decides the numbers.
-        OSError: the checkpoint cannot be written or is in use by another process; the cluster cannot be reached.
+        OSError: the checkpoint cannot be written or is in use by another process, or its URL fails for two minutes; the
+            cluster cannot be reached, or none of its workers runs a block for ten minutes.
 
     Warns:
         LossMismatchWarning: a learner is made for a loss that differs from the loss of the game.
+        WaitingForWorkersWarning: no worker of the cluster runs a block for 30 seconds.
         PrecisionWarning: the precision was not reached.
         UnseenEventsWarning: the precision was reached, but the limits of losses are unknown, so that rare large losses
             may be missing.

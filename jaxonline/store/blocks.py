@@ -145,6 +145,10 @@ class Store:
                 self.place.remove(key)
         return None
 
+    def saved_round(self, rows: JobArrays, block: int) -> int:
+        """Return the round of a block's last state; 0 without a state."""
+        return max(self._states(rows).get(block, [0]))
+
     def blocks_in_progress(self, rows: JobArrays) -> set[int]:
         """Return the blocks of a job that have a state."""
         return set(self._states(rows))
@@ -278,7 +282,7 @@ class Store:
 
 
 def _join(where: str, about: dict[str, str], every: float, layout: StoreLayout, keep_states: bool) -> Store:
-    return Store(storage_at(where), about, every, layout, None, keep_states, exclusive=False)
+    return Store(storage_at(where, reached=True), about, every, layout, None, keep_states, exclusive=False)
 
 
 def update_attributes(where: str | os.PathLike[str], meta: Mapping[str, Any]) -> None:

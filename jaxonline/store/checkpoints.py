@@ -35,7 +35,8 @@ class Checkpoint:
 
     Blocks have checksums. A damaged block is renamed, with a warning, and computed again. Only one process at a time
     can use a folder. A URL (`s3://bucket/study`, anything that fsspec reaches) is not locked: if two processes use the
-    same URL, they do the same work twice and write the same bytes.
+    same URL, they do the same work twice and write the same bytes. If a URL fails after it was reached, each operation
+    is repeated for two minutes before it raises a ConnectionError.
 
     Args:
         folder: a path or a URL; an absent folder is created.

@@ -12,6 +12,7 @@ from fresh_python import run_python
 from made_up import made_up
 
 from jaxonline.results import Result
+from jaxonline.store.atomic_files import lock_temporary, remove_abandoned, temporary_path
 
 
 def thesis(path):
@@ -96,6 +97,19 @@ def test_siblings_are_left_alone(tmp_path):
     assert sorted(os.listdir(tmp_path)) == [".study.unfinished", "study", "study.old", "study.unfinished"]
 
 
+def test_saving_removes_what_a_killed_process_left(tmp_path):
+    """But neither the files of a process that runs nor the only copy of a store."""
+    killed, running, other, moved = (temporary_path(tmp_path / name) for name in ("study", "study", "other", "gone"))
+    for path in (killed / "new", running, other, moved / "old"):
+        path.mkdir(parents=True)
+    with lock_temporary(running) as is_locked:
+        assert is_locked
+        made_up().save(tmp_path / "study")
+    assert [path.exists() for path in (killed, running, other)] == [False, True, True]
+    remove_abandoned(tmp_path)
+    assert [path.exists() for path in (running, other, moved)] == [False, False, True]
+
+
 def test_saving_through_a_link_keeps_the_link(tmp_path):
     link_to(made_up().save)(tmp_path / "study")
     made_up().select("α").save(tmp_path / "study")
@@ -169,8 +183,9 @@ for step in range(1000):
     print(step, code, found)
     if code == 0:
         break
-    shutil.rmtree("study", ignore_errors=True)
-    result("old").save("study")
+    for _ in range(1 + (found == "aside")):
+        result("old").save("study")
+    assert set(os.listdir()) == {"warm", "study"}, "saving removes what the killed process left, except an only copy"
 """
 
 

@@ -22,7 +22,7 @@ from jaxonline.results import Result
 from jaxonline.results.report.tables import strict_json
 from jaxonline.simulation.cluster import connect_workers
 from jaxonline.simulation.metadata import versions
-from jaxonline.store.atomic_files import write_atomically
+from jaxonline.store.atomic_files import remove_abandoned, write_atomically
 from jaxonline.store.checksums import CHECKSUMS, read_checksums, write_checksums
 from jaxonline.store.documents import DIGEST, NO_DIGEST, DamagedStoreError, check_sealed, seal
 from jaxonline.store.filesystem import Folder
@@ -81,6 +81,7 @@ def run_in_folder(study: StudyFile, out: str | Path, cluster: Any = None) -> tup
     copies = [] if study_copy.resolve() == source.resolve() else [study_copy]
     _check_no_overwrite(folder, configuration, copies)
     study.check()
+    remove_abandoned(folder)
     metadata = {"study": resolved, "versions": versions(), "file": str(source)}
     cluster_context = contextlib.nullcontext() if cluster is None else connect_workers(cluster)
     kept = folder / CONFIGURATION, study_copy
