@@ -88,7 +88,7 @@ def _draw(learner: DrawnExpert, state: Compensated, key: jax.Array) -> jax.Array
 
 def _draws(power: float, options: SamplingOptions) -> Verification:
     """Compare the frequencies of the experts with weights proportional to exp(-0.4 L)."""
-    learner = DrawnExpert(_PowerOfWeights(0.4, np.float32(power)))
+    learner = DrawnExpert(_PowerOfWeights(0.4, power=np.float32(power)))
     state = Compensated.starting_at(jnp.asarray(CUMULATIVE_LOSSES, jnp.float32))
     weights = np.exp(-0.4 * CUMULATIVE_LOSSES)
     sampler = jax.tree_util.Partial(_draw, learner, state)

@@ -6,6 +6,8 @@ can be traced, vmapped, swept) unless it is declared with `static()`.
 
 import dataclasses
 import functools
+import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar, dataclass_transform
 
@@ -20,6 +22,9 @@ from jaxonline.parameters.short_repr import short_repr
 from jaxonline.parameters.validation import check_fields
 
 T = TypeVar("T")
+
+_registered: weakref.WeakSet[type] = weakref.WeakSet()  # structs that are registered as pytrees
+_lock = threading.Lock()
 
 
 def static(default: Any = dataclasses.MISSING, **kwargs: Any) -> Any:
@@ -58,6 +63,25 @@ def struct(cls: type[T]) -> type[T]:
     """
     _check_fields(cls)
     cls = dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
+    cls.__getstate__, cls.__setstate__ = _get_state, _set_state  # type: ignore[attr-defined]
+    if cls.__repr__ is object.__repr__:
+        cls.__repr__ = short_repr  # type: ignore[assignment]
+    cls.__struct__ = cls  # type: ignore[attr-defined]
+    _register(cls)
+    return cls
+
+
+def _register(cls: type) -> None:
+    """Register a struct as a pytree, once; a class that was pickled by value is not registered in another process."""
+    if vars(cls).get("__struct__") is not cls:  # a class without the decorator that inherits from a struct
+        return
+    with _lock:
+        if cls not in _registered:
+            _register_fields(cls)
+            _registered.add(cls)
+
+
+def _register_fields(cls: type) -> None:
     fields = dataclasses.fields(cls)  # type: ignore[arg-type]
     leaves = [field.name for field in fields if not field.metadata.get("static")]
     statics = [field.name for field in fields if field.metadata.get("static")]
@@ -78,10 +102,6 @@ def struct(cls: type[T]) -> type[T]:
         return obj
 
     jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
-    cls.__getstate__, cls.__setstate__ = _get_state, _set_state  # type: ignore[attr-defined]
-    if cls.__repr__ is object.__repr__:
-        cls.__repr__ = short_repr  # type: ignore[assignment]
-    return cls
 
 
 def _get_state(self: Any) -> dict[str, Any]:
@@ -89,6 +109,7 @@ def _get_state(self: Any) -> dict[str, Any]:
 
 
 def _set_state(self: Any, state: dict[str, Any]) -> None:
+    _register(type(self))
     for name, value in state.items():
         object.__setattr__(self, name, value.value if isinstance(value, Portable) else value)
 
@@ -106,6 +127,7 @@ def _check_fields(cls: type) -> None:
 
     @functools.wraps(post_init)
     def __post_init__(self):
+        _register(type(self))
         fields = [field for field in dataclasses.fields(self) if field.init]
         leaves = [field.name for field in fields if not field.metadata.get("static")]
         for name in leaves:

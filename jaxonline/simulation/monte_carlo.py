@@ -10,6 +10,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
+from jaxonline._xla.user_code import user_code
 from jaxonline.game import Game
 from jaxonline.game.protocols import Comparator, HindsightComparator, Measure
 from jaxonline.parameters.errors import ArgumentError
@@ -158,8 +159,11 @@ def simulate(
 
 def _compute(options: SimulationOptions, attributes: Mapping[str, Any] = {}) -> Result:
     """Compute a study with a given number of runs; `attributes` are stored in the checkpoint too."""
-    study = plan_study(options)
-    return collect_result(options, study, run_study(options, study, attributes))
+    decisive = {name: getattr(options, name) for name in ("game", "learners", "comparator", "measures")}
+    code = "" if options.checkpoint is None else options.checkpoint.refresh_code(decisive)
+    with user_code(code):
+        study = plan_study(options)
+        return collect_result(options, study, run_study(options, study, attributes))
 
 
 def _compute_until(options: SimulationOptions, rule: Precision | UntilDecided) -> Result:
