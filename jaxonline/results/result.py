@@ -326,8 +326,7 @@ class Result:
 
         Raises:
             FileExistsError: if the path holds anything other than a saved result.
-            ValueError: a path without a name (".."), the name of a file ("r.csv"), a `Path` made of a URL, or an
-                unreachable URL.
+            ValueError: no name (".."), the name of a file ("r.csv"), a `Path` made of a URL, or an unreachable URL.
             OSError: the store cannot be written; the error names the path.
         """
         return saving.save(self, path)  # type: ignore[return-value]
