@@ -392,5 +392,7 @@ def _discard_output() -> None:
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; a character that the terminal cannot show is printed as a question mark."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     app()

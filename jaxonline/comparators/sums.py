@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float, PyTree
 
 from jaxonline.game.protocols import Comparator
+from jaxonline.parameters import check
 
 
 def cumulative_statistic(comparator: Comparator, X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"]) -> PyTree:
@@ -18,5 +19,7 @@ def cumulative_statistic(comparator: Comparator, X: Float[ArrayLike, "n d"], y: 
         >>> float(ball.best_loss(cumulative_statistic(ball, np.eye(2), np.array([1.0, 2.0]))))
         0.0
     """
+    check.instance("comparator", comparator, Comparator, "a comparator that is summed over rounds, such as L2Ball")
+    X, y = check.rows("X", X, "y", y, vectors=False)
     statistics = jax.vmap(comparator.statistic)(jnp.asarray(X, float), jnp.asarray(y, float))
     return jax.tree.map(lambda leaf: np.asarray(leaf, np.float64).sum(0), statistics)

@@ -190,6 +190,9 @@ class Noise:
     """Noise and its negative have the same distribution (`Mirrored`)."""
 
     def __post_init__(self):
+        if (self.law is None) == (self.student is None):
+            got = f"got law={self.law!r} and student={check.quote(self.student)}"
+            raise ArgumentError("student", f"must be given if law is None, and only then ({got})")
         covariance = self.covariance
         xp, floats = (jnp, covariance) if check.is_abstract(covariance) else (np, np.asarray(covariance, float))
         if np.ndim(covariance) == 2:

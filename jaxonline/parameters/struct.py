@@ -109,7 +109,7 @@ def _check_fields(cls: type) -> None:
         leaves = [field.name for field in fields if not field.metadata.get("static")]
         for name in leaves:
             value = getattr(self, name)
-            for leaf in (value, *jax.tree.leaves(value)):
+            for leaf in (value, *jax.tree.leaves(check.nesting(name, value))):
                 check.leaf(name, leaf)
         check_fields(self)
         post_init(self)
@@ -191,4 +191,6 @@ def replace(obj: T, **changes: Any) -> T:
         >>> jo.replace(learner, step_size=0.2).step_size.value
         0.2
     """
+    is_struct = dataclasses.is_dataclass(obj) and not isinstance(obj, type)
+    check.instance("obj", obj, is_struct, "an object of a class with @jo.struct or @dataclass")
     return dataclasses.replace(obj, **changes)  # type: ignore[type-var]

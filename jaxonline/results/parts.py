@@ -57,6 +57,7 @@ def select_runs(result: Any, learners: Sequence[int], runs: Any = slice(None), n
 
 def merge_runs(result: Any, other: Any) -> Any:
     """Merge the runs of two results; ValueError if learners, rounds or measures differ, or both have the same run."""
+    check.instance("other", other, type(result), "a Result")
     for name in ("learners", "rounds", "measures"):
         first, second = (list(getattr(part, name)) for part in (result, other))
         if first != second:

@@ -1,5 +1,6 @@
 """Sweeps: learners that differ only in numbers and share one compiled program; a single learner is a sweep too."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -98,7 +99,7 @@ def check_name(name: str) -> None:
 def check_unique_names(argument: str, names: Iterable[str]) -> tuple[str, ...]:
     """Check that names are distinct, and return them."""
     names = tuple(names)
-    repeated = sorted({name for name in names if names.count(name) > 1})
+    repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if repeated:
         raise ArgumentError(argument, f"must have distinct names (got {repeated[0]!r} more than once)")
     return names

@@ -19,7 +19,7 @@ from jaxonline.results.tuned import Tuned, at_edge, describe_edge
 from jaxonline.simulation import blocks
 from jaxonline.simulation.halving import estimate_settings, plan_rungs, successive_halving
 from jaxonline.simulation.measures import with_defaults
-from jaxonline.simulation.progress import Progress, Reporter
+from jaxonline.simulation.progress import Progress, Reporter, check_progress
 from jaxonline.simulation.search_space import Grid, ask_settings, check_grid, make_sampler
 from jaxonline.simulation.tuning_trials import Trials, learner_factory
 from jaxonline.store.checkpoints import Checkpoint
@@ -109,6 +109,7 @@ def tune(
     """
     began = time.perf_counter()
     check.instance("game", game, Game, "a Game")
+    check_progress(progress)
     axes, root = check_grid(grid), _tuning_key(key, runs_key)
     seed = np.asarray(jax.random.key_data(root)).ravel().tolist()
     suggester, n_tried = make_sampler(axes, n_settings, sampler, seed)
