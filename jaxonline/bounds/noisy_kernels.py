@@ -102,7 +102,7 @@ def noisy_kernel(
     copy_moment: NonNegativeFloat,
     n_rounds: Rounds,
     y_bound: NonNegativeFloat | None = None,
-    pair_moment: float | None = None,
+    pair_moment: NonNegativeFloat | None = None,
     repetitions: Count = 1,
     squared_norm: NonNegativeFloat | None = None,
 ) -> RegretBound:

@@ -384,7 +384,8 @@ class Mirrored:
 
     def __post_init__(self):
         if getattr(self.law, "symmetric", False) is not True:
-            raise ArgumentError("noise", f"must be symmetric to be mirrored (got {self.law!r}); set symmetric = True")
+            problem = f"must be symmetric to be mirrored (got {check.quote(self.law)}); set symmetric = True"
+            raise ArgumentError("law", problem)
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
         """Return one draw of the distribution, times the sign."""

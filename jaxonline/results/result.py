@@ -79,11 +79,13 @@ class Result:
         for name in self.learners:
             check.text("learners", name)
         check.instance("measures", self.measures, Mapping, "a dictionary of arrays")
+        check.instance("meta", self.meta, Mapping, "a dictionary")
         check_interval(self.interval)
         parts.check_shapes(self)
         for name in ("first_nonfinite", "first_overflow"):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, np.zeros((len(self.learners), len(self.runs)), np.int32))
+            parts.check_shape(name, getattr(self, name), (len(self.learners), len(self.runs)), "learners, runs")
 
     @property
     def cumulative_loss(self) -> np.ndarray:

@@ -162,7 +162,7 @@ def make_sampler(
     if is_full_grid:
         if n_settings is not None:
             raise ArgumentError(
-                "n_settings", f"must be None for a grid of lists, which is tried whole (got {n_settings})"
+                "n_settings", f"must be None for a grid of lists, which is tried whole (got {check.quote(n_settings)})"
             )
         settings = _all_settings(grid)
         return _ListSampler(settings), len(settings)

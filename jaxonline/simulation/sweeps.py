@@ -50,10 +50,17 @@ def sweep(learners: Mapping[Any, Any] | Sequence[Any]) -> Sweep:
     if not items:
         raise ArgumentError("learners", "must hold at least one learner (got none)")
     for label, item in items.items():
-        wanted = "a learner, with init, predict and update"
-        check.instance(f"learners[{label!r}]", item, isinstance(item, Learner), wanted)
+        check.instance(f"learners[{label!r}]", item, isinstance(item, Learner), LEARNER)
     stack(list(items.values()))  # raises an error if they differ in more than numbers
     return Sweep(check_unique_names("labels", map(str, items)), tuple(items.values()))
+
+
+LEARNER = "a learner, with init, predict and update"
+
+
+def check_learner(name: str, value: Any) -> None:
+    """Check that an entry of a study is a learner, an `Entrant` or a sweep."""
+    check.instance(name, value, isinstance(value, Learner | Entrant | Sweep), LEARNER)
 
 
 class Team(NamedTuple):

@@ -14,6 +14,7 @@ from jaxonline.game import Game
 from jaxonline.game.protocols import Comparator, HindsightComparator, Measure
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.forked import check_not_forked
 from jaxonline.parameters.warning_classes import SearchEdgeWarning
 from jaxonline.results.tuned import Tuned, at_edge, describe_edge
 from jaxonline.simulation import blocks
@@ -108,6 +109,7 @@ def tune(
         ({'eta': 0.3}, [(6, 8), (2, 24)], 8000)
     """
     began = time.perf_counter()
+    check_not_forked()
     check.instance("game", game, Game, "a Game")
     check_progress(progress)
     axes, root = check_grid(grid), _tuning_key(key, runs_key)
