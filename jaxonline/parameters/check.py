@@ -54,6 +54,14 @@ def numbers(name: str, value: Any, *, gt: float | None = None, ge: float | None 
     return value
 
 
+def whole_number(name: str, value: Any, *, ge: float) -> Any:
+    """Check that `value`, which may be a leaf and unknown while JAX traces, is an integer of at least `ge`."""
+    array = concrete_array(number(name, value, ge=ge))
+    if array is not None and array != np.floor(array):
+        raise ArgumentTypeError(name, f"must be an integer of at least {ge} (got {quote(value)})")
+    return value
+
+
 def positive(name: str, value: Any) -> Any:
     """Check that `value` is one finite number above 0."""
     return number(name, value, gt=0.0)

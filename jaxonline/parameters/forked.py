@@ -15,6 +15,6 @@ def check_not_forked() -> None:
         _USERS.append(os.getpid())
     if _USERS[0] != os.getpid():
         raise ForkedProcessError(
-            "this process was forked after jaxonline had used JAX, whose threads a forked process lacks; start processes "
-            "with multiprocessing.get_context('spawn') or with joblib, or fork before the first use of jaxonline"
+            "this process was forked after jaxonline had used JAX, whose threads a forked process lacks; start "
+            "processes with multiprocessing.get_context('spawn') or with joblib, or fork before jaxonline is used"
         )
