@@ -61,7 +61,9 @@ def named_calls():
     yield from rows("obj", jo.replace, TypeError, None, 3, "a", [1], jo.L2Ball, UNPRINTABLE)
     yield from rows("centre", lambda value: bounds.factor_moment(2.0, 4.0, centre=value), ERRORS, np.nan, "a", None)
     features = bounds.Features(50)
-    yield from rows("truncated", lambda value: bounds.vaw2(1.0, 10, features, 1.0, 9, truncated=value), TypeError, "abc", 1)
+    yield from rows(
+        "truncated", lambda value: bounds.vaw2(1.0, 10, features, 1.0, 9, truncated=value), TypeError, "abc", 1
+    )
     grid = {"step_size": [0.1, 0.2]}
     tune = lambda value: jo.tune(GAME, LEARNER, grid, n_runs=2, n_rounds=2, progress=value)  # noqa: E731
     yield from rows("progress", tune, TypeError, np.nan, None, 1, "yes")

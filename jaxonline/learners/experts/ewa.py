@@ -12,6 +12,7 @@ from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.combiner import SumsCombiner, require_combiner
 from jaxonline.learners.experts.label_range import range_width
 from jaxonline.learners.experts.weights import softmax_weights
+from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Component, Convert, FiniteFloat, Gt, Positive
@@ -72,7 +73,7 @@ class EWA(SumsCombiner):
 
 def _as_combiner(rate_or_combiner: Any, name: str) -> Any:
     if isinstance(rate_or_combiner, int | float | np.ndarray | np.generic | jax.Array):
-        return EWA(rate_or_combiner)  # type: ignore[arg-type]
+        return EWA(check.positive(name, rate_or_combiner))
     return require_combiner(rate_or_combiner, name, "eta, or a combiner (init, weights, update)")
 
 

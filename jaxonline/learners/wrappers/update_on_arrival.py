@@ -7,10 +7,17 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int, Key, PyTree
 
 from jaxonline.game.defaults import ForwardsToLearner
-from jaxonline.game.protocols import Specs
+from jaxonline.game.protocols import Learner, Specs
+from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Component
+from jaxonline.parameters.types import Component, Convert
+
+AnyLearner = Annotated[
+    Any,
+    Component("learner"),
+    Convert(lambda value, name: check.instance(name, value, isinstance(value, Learner), "a learner")),
+]
 
 
 @cites("joulani2013delayed")
@@ -34,7 +41,7 @@ class UpdateOnArrival(ForwardsToLearner):
         [15.0, 15.0]
     """
 
-    learner: Annotated[Any, Component("learner")]
+    learner: AnyLearner
 
     def init(self, key: Key[Array, ""], specs: Specs) -> PyTree:
         """Return the state of the base learner."""
