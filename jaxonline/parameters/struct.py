@@ -15,6 +15,7 @@ import numpy as np
 
 from jaxonline.parameters import check
 from jaxonline.parameters.closures import Portable, make_portable
+from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.short_repr import short_repr
 from jaxonline.parameters.validation import check_fields
 
@@ -55,6 +56,8 @@ def struct(cls: type[T]) -> type[T]:
         >>> jax.vmap(lambda line: line(2.0))(Line(jax.numpy.array([1.0, 2.0]))).tolist()
         [2.0, 4.0]
     """
+    if not isinstance(cls, type):
+        raise ArgumentTypeError("cls", f"must be a class (got {check.quote(cls)})")
     _check_fields(cls)
     cls = dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
     fields = dataclasses.fields(cls)  # type: ignore[arg-type]
