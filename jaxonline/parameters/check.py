@@ -222,6 +222,12 @@ def sequence(name: str, value: Any, item: str) -> Any:
     return value
 
 
+def texts(name: str, value: Any) -> None:
+    """Check that `value` is a nonempty list or tuple of nonempty strings."""
+    for item in sequence(name, value, "name"):
+        text(name, item)
+
+
 def fits_dtype(name: str, value: Any, dtype: Any) -> None:
     """Check that finite numbers stay finite in `dtype` (1e39 is infinite in float32)."""
     if is_abstract(value) or not jax.dtypes.issubdtype(dtype, np.floating):

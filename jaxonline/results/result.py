@@ -75,9 +75,7 @@ class Result:
     interval: ConfidenceInterval = field(default_factory=Student)
 
     def __post_init__(self):
-        check.sequence("learners", self.learners, "name")
-        for name in self.learners:
-            check.text("learners", name)
+        check.texts("learners", self.learners)
         check.instance("measures", self.measures, Mapping, "a dictionary of arrays")
         check.instance("meta", self.meta, Mapping, "a dictionary")
         check_interval(self.interval)
