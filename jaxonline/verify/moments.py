@@ -12,8 +12,8 @@ from jax.sharding import Mesh
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.types import OrInfinity
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import OrInfinity
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.intervals import bernstein_lower, mean_shortfall
 from jaxonline.verify.layout import square_of_estimate
