@@ -115,8 +115,7 @@ def _as_covariance(covariance: Any, name: str) -> Any:
     return check.covariance(name, check.list_to_array(name, covariance))
 
 
-Covariance = Annotated[Numbers | list, Convert(_as_covariance)]
-"""A variance, a vector of variances or a covariance matrix."""
+Covariance = Annotated[Numbers | list, Convert(_as_covariance)]  # a variance, variances, or a covariance matrix
 
 
 def _standard_laplace(key, shape, dtype):
@@ -191,8 +190,7 @@ class Noise:
 
     def __post_init__(self):
         if (self.law is None) == (self.student is None):
-            got = f"got law={self.law!r} and student={check.quote(self.student)}"
-            raise ArgumentError("student", f"must be given if law is None, and only then ({got})")
+            raise ArgumentError("student", f"must be given if law is None, and only then (got law={self.law!r})")
         covariance = self.covariance
         xp, floats = (jnp, covariance) if check.is_abstract(covariance) else (np, np.asarray(covariance, float))
         if np.ndim(covariance) == 2:
@@ -384,8 +382,7 @@ class Mirrored:
 
     def __post_init__(self):
         if getattr(self.law, "symmetric", False) is not True:
-            problem = f"must be symmetric to be mirrored (got {check.quote(self.law)}); set symmetric = True"
-            raise ArgumentError("law", problem)
+            raise ArgumentError("law", f"must have symmetric = True to be mirrored (got {check.quote(self.law)})")
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
         """Return one draw of the distribution, times the sign."""
