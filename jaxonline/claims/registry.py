@@ -214,7 +214,7 @@ def select(pattern: str | None = None, cost: str | None = None) -> list[Claim]:
     matches no claim.
     """
     if pattern is not None:
-        check.text("claim", pattern)
+        check.text("pattern", pattern)
     if cost is not None:
         check.choice("cost", cost, COSTS)
     claims = [claim for claim in all_claims() if cost in (None, claim.cost)]
@@ -228,7 +228,7 @@ def select(pattern: str | None = None, cost: str | None = None) -> list[Claim]:
     if not chosen:
         names = {c.name for c in claims} | {word for c in claims for word in re.findall(r"[\w-]{2,}", c.name)}
         raise ArgumentError(
-            "claim", f"must match at least one claim (got {pattern!r}){did_you_mean(pattern, sorted(names))}"
+            "pattern", f"must match at least one claim (got {pattern!r}){did_you_mean(pattern, sorted(names))}"
         )
     return chosen
 

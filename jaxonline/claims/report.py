@@ -9,7 +9,7 @@ from typing import Any
 
 from jaxonline.claims.errata import ERRATA
 from jaxonline.claims.plots import ENDINGS, save_intervals
-from jaxonline.claims.registry import Row, check_rows, exit_code, finite_or_none, run_claims, write_json
+from jaxonline.claims.registry import Row, check_rows, exit_code, finite_or_none, run_claims, select, write_json
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.store.output_paths import check_distinct, check_file, run_all_steps
@@ -144,6 +144,10 @@ def verify_command(
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     _check_files(json_file, figure)
+    try:
+        select(pattern)
+    except ArgumentError as error:  # the option of the command is called claim
+        raise ArgumentError("claim", error.problem) from None
     console = Console() if console is None else console
     columns = (
         BarColumn(),

@@ -171,6 +171,7 @@ AnyLaw = Annotated[Geometric | Callable[..., CountDistribution], Convert(as_law)
 `Geometric` or a function."""
 
 
+@validate_arguments
 def minimum_variance(
     coefficients: Table, second_moment: PositiveFloat, radius: PositiveOrInfinity = math.inf
 ) -> FiniteDistribution:

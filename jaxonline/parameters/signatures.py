@@ -146,7 +146,7 @@ def _read(annotation: Any) -> tuple[set[str], tuple[Any, ...], dict[str, Any]]:
         return _read_union(arguments)
     if origin in (list, tuple, Sequence, Iterable):
         return _read_sequence(arguments)
-    if origin is Mapping:
+    if origin in (dict, Mapping):
         return {"table"}, (), {}
     if Path in (annotation, origin) or os.PathLike in (annotation, origin):
         return {"text"}, (), {}

@@ -76,12 +76,12 @@ class Checkpoint:
             object.__setattr__(self, "folder", Path(self.folder))
 
     @classmethod
-    def of(cls, given: "str | os.PathLike[str] | Checkpoint") -> "Checkpoint":
+    def of(cls, checkpoint: "str | os.PathLike[str] | Checkpoint") -> "Checkpoint":
         """Convert the value of an argument `checkpoint` to a `Checkpoint`."""
-        if isinstance(given, Checkpoint):
-            return given
-        check.instance("checkpoint", given, (str, os.PathLike), "a folder, or a Checkpoint")
-        return cls(check.path("checkpoint", given))
+        if isinstance(checkpoint, Checkpoint):
+            return checkpoint
+        check.instance("checkpoint", checkpoint, (str, os.PathLike), "a folder, or a Checkpoint")
+        return cls(check.path("checkpoint", checkpoint))
 
     def __truediv__(self, name: str) -> "Checkpoint":
         """Return the checkpoint of a part of the study, which is a folder inside the folder of the study."""

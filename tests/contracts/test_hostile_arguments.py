@@ -80,7 +80,6 @@ def sizes():
     yield from rows("block_size", lambda n: jo.simulate(**study(n_runs=10, block_size=n)), ValueError, 10**9, 2**20 + 1)
     large = jo.Game(environments.LinearModel(np.full(600_000, 0.1)), jo.FullInformation())
     yield row(lambda: jo.simulate(**study(game=large, comparator=jo.L2Ball(1.0))), ValueError, "block_size")
-    yield from rows("learners", lambda labels: jo.sweep(dict.fromkeys(labels, 3)), TypeError, range(501))
 
 
 TABLE: list[Row] = [*hostile_calls(), *named_calls(), *sizes()]

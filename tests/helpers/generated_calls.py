@@ -38,7 +38,8 @@ UNPRINTABLE = Unprintable()
 ANYTHING = "anything"
 ALLOWED = {  # values that are valid although the declaration does not mention them
     ("environments.DataStream", "X"): (None,),  # a game without instances
-    ("Delayed", "delay"): (np.ndarray,),  # a list of delays
+    ("Delayed", "delay"): (np.ndarray, int),  # a list of delays, or a number of rounds
+    ("datasets.is_local", "data"): (list,),  # a list of folders
     ("struct", "cls"): (type,),
     ("verify.unbiased", "range"): (list,),  # not used by the method of the example
 }

@@ -82,7 +82,7 @@ def format_key(path: KeyPath) -> str:
 
 def read_source(path: str | os.PathLike[str]) -> SourceFile:
     """Read a TOML or JSON study file; raises StudyFileError if it is missing or invalid."""
-    path = Path(path)
+    path = Path(check.path("path", path))
     if path.suffix not in SUFFIXES:
         raise StudyFileError(f"{path}: must end in .toml or .json")
     try:
