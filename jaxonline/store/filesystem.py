@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import url2pathname
 
-from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.warning_classes import UnlockedStoreWarning
 from jaxonline.store.atomic_files import name_in_errors, set_aside, sync
 
@@ -46,7 +46,9 @@ def local_path(where: str | os.PathLike[str]) -> Path | None:
     if is_url(where):
         url = str(where)
         return Path(url2pathname(url.removeprefix("file://"))) if url.startswith("file://") else None
-    path = Path(check.path("path", where))
+    if not isinstance(where, str | os.PathLike):  # `parameters.check` would import jax in each command
+        raise ArgumentTypeError("path", f"must be a path (got an object of class {type(where).__name__})")
+    path = Path(where)
     if match := re.match("([A-Za-z][A-Za-z0-9.+-]+):/", path.as_posix()):
         raise ValueError(
             f"path: a URL must be given as a string ('{match[1]}://...'), not as a path (got {str(path)!r})"

@@ -73,7 +73,6 @@ WRONG = [
     (("learners", "greedy", "epsilon"), 10**400, "learners.greedy.epsilon ... got an integer"),
     (("runs",), 10**400, "runs ... got an integer"),
     (("block_size",), 10**9, "block_size ... at most 1,048,576"),
-    (("learners",), {f"l{i}": "UCB1" for i in range(501)}, "learners.l500 ... 500 learners ... got 1 of l500 and 500"),
     (("learners", "greedy", "epsilon"), [0.1] * 600, "learners.greedy.epsilon ... 500 learners ... got 600"),
     (("game", "environment", "means"), [0.2, 10**400], "game.environment.means[1] ... got an integer"),
 ]  # fmt: skip
@@ -138,6 +137,12 @@ def test_an_invalid_file_is_an_error_with_its_line(tmp_path, name, text, words):
     with pytest.raises(StudyFileError, match=r"a\.\w+") as error:
         load_study_file(tmp_path / name)
     assert words in str(error.value)
+
+
+def test_too_many_separate_learners_are_an_error_at_the_first_one_too_many(folder):
+    (folder / "study.toml").write_text(toml(BANDITS | {"learners": {f"l{i}": "UCB1" for i in range(501)}})[0])
+    with pytest.raises(StudyFileError, match=r"learners.l500: .* 500 learners \(got 1 of l500 and 500 of"):
+        load_study_file(folder / "study.toml")
 
 
 def test_a_long_list_of_steps_is_an_error_before_its_values_are_compared(folder):
