@@ -7,6 +7,7 @@ Values that are unknown while JAX traces (tracers, shape structs) pass: they wer
 
 import operator
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from jax.core import Tracer
 
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.suggest import did_you_mean
+from jaxonline.parameters.warning_classes import UnderflowWarning
 
 MAX_DEPTH = 64  # of nested lists: a NumPy array has at most 64 dimensions
 
@@ -108,10 +110,7 @@ def text(name: str, value: Any) -> str:
 
 def path(name: str, value: Any) -> Any:
     """Check that `value` is the path of a file or folder: a nonempty string, or an object such as `pathlib.Path`."""
-    instance(name, value, (str, os.PathLike), "a path")
-    if value == "":
-        raise ArgumentError(name, "must not be empty (got '')")
-    return value
+    return text(name, value) if isinstance(value, str) else instance(name, value, os.PathLike, "a path")
 
 
 def choice(name: str, value: Any, options: Iterable[str]) -> str:
@@ -242,6 +241,21 @@ def fits_dtype(name: str, value: Any, dtype: Any) -> None:
         raise ArgumentError(
             name,
             f"must be finite in {np.dtype(dtype).name} (got {largest_entry:g}, which is above {largest:.3g}); scale it",
+        )
+
+
+def warn_of_underflow(name: str, array: Any, dtype: Any) -> None:
+    """Warn if entries differ from 0, but all are below the normal numbers of `dtype`, so that they are rounded to 0."""
+    if is_abstract(array):
+        return
+    sizes = np.abs(np.asarray(array, float))
+    smallest = float(jax.numpy.finfo(dtype).tiny)
+    if 0 < sizes.max(initial=0.0) < smallest:
+        warnings.warn(
+            f"{name}: numbers below {smallest:.3g} are rounded to 0 in {np.dtype(dtype).name} (got {sizes.max():g} as "
+            "the largest); scale them, or enable float64",
+            UnderflowWarning,
+            stacklevel=5,
         )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxonline.parameters import check
+from jaxonline.parameters.printable import replace_controls
 from jaxonline.study.files.key_lines import (
     MAX_KEY_PARTS,
     KeyPath,
@@ -32,6 +33,9 @@ SUFFIXES = (".toml", ".json")
 
 class StudyFileError(ValueError):
     """An invalid study file; the message contains file, line and key."""
+
+    def __str__(self) -> str:
+        return replace_controls(super().__str__())
 
 
 @dataclasses.dataclass(frozen=True)
