@@ -75,6 +75,7 @@ def test_bounds_of_convex_optimisation():
         (bandit[::2], (2 * 10**4.5 * sqrt(3 * R * 3 * G * X), R * bandit.delta / (3 * G * 1000))),
         (convex[:3], (G**2 / (2 * D) * (1 + log(T)), 1 / D, G**2 / (2 * D))),
         (convex.at_rounds(HORIZONS), G**2 / (2 * D) * (1 + np.log(HORIZONS))),
+        (bounds.online_newton_step(0.5, G, D, 3, 4).value, 5 * (2 + G * D) * 3 * log(4)),
         (bounds.adagrad(R, [G, D, 0.0])[:2], (2 * sqrt(2) * R * (G + D), sqrt(2) * R)),
     ])  # fmt: skip
     least = (3 * G / (3 * X * R)) ** 2  # the rounds for which delta is the radius
@@ -212,7 +213,7 @@ def test_bounds_of_bandits():
             bounds.exp3_p(K, T, delta, known=False),
             np.sqrt(T * K / log(K)) * log(1 / delta) + 5.15 * np.sqrt(T * K * log(K)),
         ),
-        (bounds.bold(np.sqrt, 4, T), 5 * np.sqrt(T / 5)),
+        (bounds.bold(np.sqrt, 6, T), 7 * np.sqrt(T / 7)),
         (bounds.delayed_exp3(K, 3, T, 0.03), log(K) / 0.03 + 0.03 * T * (e * K / 2 + 3)),
         (
             bounds.sequential_halving(GAPS, 4000),
@@ -232,6 +233,7 @@ def test_bound_of_successive_elimination():
     widths = 4 * np.sqrt(np.log(pi**2 * 4 * n**2 / (3 * 0.03)) / (2 * n))
     pulls = [int(n[(widths <= gap)][0]) for gap in (0.15, 0.3, 0.7)]
     assert bounds.successive_elimination(GAPS, 0.03) == sum(pulls) + pulls[0]
+    assert bounds.successive_elimination([0.0, 5.0], 0.5) == 2  # 4 a(1) = 4.54
     for bound in (bounds.successive_elimination, bounds.sequential_halving):
         with pytest.raises(ArgumentError, match="gaps"):
             bound([0.0, 0.0, 0.3], 0.1 if bound is bounds.successive_elimination else 100)
