@@ -210,6 +210,8 @@ def test_inner_products_of_drawn_features_approximate_the_kernels(x64, layout):
     assert np.abs(errors(pairs[:, 0], pairs[:, 1])).max() < 6.9 / np.sqrt(m)
     again = Dictionary.draw(jax.random.key(0), kernels[:2], 3, m, layout)
     np.testing.assert_array_equal(again.frequencies, dictionary.frequencies[:2], "a kernel's draw is its own")
+    if layout == "cosine":  # a uniform distribution passes with probability 1 - 1e-6; one on [0.2, 2 pi] does not
+        assert stats.kstest(np.ravel(dictionary.phases) / (2 * np.pi), "uniform").pvalue > 1e-6
 
 
 def test_the_published_dictionary_has_the_published_numbers():
