@@ -27,6 +27,14 @@ except ImportError:  # Windows
     fcntl = None
 
 SYNC_THREADS = 8
+RETRY_SECONDS = 120.0  # an operation at a URL that was reached before is repeated for this time
+MAX_RETRY_WAIT = 8.0  # seconds between two attempts; the waits grow exponentially up to this time
+# repeating the operation does not help
+PERMANENT_ERRORS = (
+    FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError, ImportError,
+    NotImplementedError, AttributeError, LookupError, TypeError, ValueError,
+)  # fmt: skip
+PERMANENT_CODES = (errno.EINVAL, errno.ENOSYS, errno.ENOSPC, errno.EROFS, errno.EFBIG)
 
 
 def is_url(where: Any) -> bool:
@@ -34,10 +42,13 @@ def is_url(where: Any) -> bool:
     return isinstance(where, str) and "://" in where
 
 
-def storage_at(where: str | os.PathLike[str]) -> "Folder | Bucket":
-    """Return the `Folder` or `Bucket` of a path or URL; ValueError for an unknown kind of URL or a missing package."""
+def storage_at(where: str | os.PathLike[str], reached: bool = False) -> "Folder | Bucket":
+    """Return the `Folder` or `Bucket` of a path or URL; ValueError for an unknown kind of URL or a missing package.
+
+    `reached` says whether another process has used the URL with success.
+    """
     path = local_path(where)
-    return Bucket(str(where)) if path is None else Folder(path)
+    return Bucket(str(where), reached) if path is None else Folder(path)
 
 
 def local_path(where: str | os.PathLike[str]) -> Path | None:
@@ -162,12 +173,18 @@ class Folder:
 
 
 class Bucket:
-    """Files at a URL, read and written by fsspec. A file is complete or absent. Nothing is locked."""
+    """Files at a URL, read and written by fsspec. A file is complete or absent. Nothing is locked.
 
-    def __init__(self, url: str):
-        self.name = url
+    If an operation fails after the URL has been reached once, it is repeated for `RETRY_SECONDS`, with growing waits;
+    then it raises a ConnectionError. Before the URL has been reached (a wrong address, no credentials), and for errors
+    that stay (a full or read-only store, no permission), an operation raises an OSError at once.
+    """
+
+    def __init__(self, url: str, reached: bool = False):
+        self.name, self._reached = url, reached
         try:
             import fsspec
+            import tenacity  # noqa: F401  (used by `_do`)
 
             self._files, root = fsspec.url_to_fs(url)
         except ImportError as error:
@@ -191,7 +208,7 @@ class Bucket:
 
     def remove(self, key: str) -> None:
         """Remove a file, or all files below a key."""
-        self._do("invalidate_cache")
+        self._files.invalidate_cache()
         with contextlib.suppress(FileNotFoundError):
             self._do("rm", self._at(key), recursive=True)
 
@@ -201,7 +218,7 @@ class Bucket:
 
     def names(self, key: str = "") -> list[str]:
         """List the names below a key; the list is empty if the key is absent."""
-        self._do("invalidate_cache")
+        self._files.invalidate_cache()
         try:
             paths = self._do("ls", self._at(key), detail=False)
         except (FileNotFoundError, NotADirectoryError):
@@ -230,13 +247,46 @@ class Bucket:
         return f"{self._root}/{key}".rstrip("/")
 
     def _do(self, method: str, *arguments: Any, **options: Any) -> Any:
-        """Call a method of fsspec; any failure becomes an OSError that names the URL."""
+        """Call a method of fsspec, and again after a temporary failure; errors become OSErrors that name the URL."""
+        from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
+
+        retrying = Retrying(
+            retry=retry_if_exception(self._is_temporary),
+            wait=wait_random_exponential(multiplier=0.2, max=MAX_RETRY_WAIT),
+            stop=stop_after_delay(RETRY_SECONDS),
+            reraise=True,
+        )
         try:
-            return getattr(self._files, method)(*arguments, **options)
-        except OSError as error:
-            raise type(error)(error.errno or errno.EIO, error.strerror or str(error), self.name) from error
-        except Exception as error:  # of the protocol's package
-            raise OSError(errno.EIO, f"{type(error).__name__}: {error}", self.name) from error
+            answer = retrying(getattr(self._files, method), *arguments, **options)
+        except PERMANENT_ERRORS as error:
+            self._reached |= isinstance(error, FileNotFoundError)
+            raise self._named(error) from error
+        except Exception as error:
+            if not self._is_temporary(error):
+                raise self._named(error) from error
+            raise ConnectionError(
+                f"{self.name}: the store failed for {RETRY_SECONDS:g} s ({_described(error)}); its finished blocks "
+                "are not lost, and the same call resumes the study when the store works again"
+            ) from error
+        self._reached = True
+        return answer
+
+    def _is_temporary(self, error: BaseException) -> bool:
+        """Return whether it may help to repeat the operation that failed."""
+        if not self._reached or not isinstance(error, Exception) or isinstance(error, PERMANENT_ERRORS):
+            return False
+        return not (isinstance(error, OSError) and error.errno in PERMANENT_CODES)
+
+    def _named(self, error: Exception) -> OSError:
+        """Return the error as an OSError that names the URL; errors of the protocol's package become plain OSErrors."""
+        if isinstance(error, OSError) and type(error).__module__ == "builtins":
+            return type(error)(error.errno or errno.EIO, error.strerror or str(error), self.name)
+        return OSError(errno.EIO, _described(error), self.name)
+
+
+def _described(error: Exception) -> str:
+    """Return the type and the message of an error, without a number of the operating system."""
+    return f"{type(error).__name__}: {getattr(error, 'strerror', None) or error}"
 
 
 def _sync(paths: Iterable[Path]) -> None:

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import jaxonline as jo
-from jaxonline.parameters.warning_classes import UnseenEventsWarning
+from jaxonline.parameters.warning_classes import UnseenEventsWarning, WaitingForWorkersWarning
+from jaxonline.simulation import cluster
 
 SIZES = {"n_runs": 20, "n_rounds": 40, "block_size": 4}
 
@@ -124,12 +125,23 @@ def test_workers_give_the_same_bits_with_queues_and_stopped_runs(here, tmp_path)
 
 
 def test_error_on_a_worker_is_raised(here, tmp_path, monkeypatch):
-    def fail(join, machine, x64, job, content, block):
-        raise ZeroDivisionError(f"block {block}")
+    def fail(*arguments):
+        raise ZeroDivisionError(f"block {arguments[-1]}")
 
     monkeypatch.setattr("jaxonline.simulation.cluster._play_block", fail)
     with pytest.raises(ZeroDivisionError, match=r"block \d"):
         study(tmp_path / "store", cluster=here)
+
+
+def test_block_with_a_record_is_not_computed_again(here, alone, monkeypatch):
+    """The client's list of finished blocks may be older than a block."""
+    finished, empty_lists = cluster.finished_blocks, [{}, {}]  # for the learner and the comparator
+    monkeypatch.setattr(
+        cluster, "finished_blocks", lambda *given: empty_lists.pop().items() if empty_lists else finished(*given)
+    )
+    monkeypatch.setattr(cluster, "play_blocks", None)
+    study(alone, cluster=here)
+    assert not empty_lists
 
 
 def test_cluster_needs_a_checkpoint():
@@ -157,10 +169,10 @@ def test_local_processes_write_the_same_store(workers, alone, tmp_path):
 
 
 class Killing:
-    """Kills what `of(client)` names, every so often, while something else goes on."""
+    """Kills the processes `of()`, every so often or each time that `is_due(kills so far)`, during something else."""
 
-    def __init__(self, of, times, wait):
-        self.of, self.times, self.wait, self.done = of, times, wait, 0
+    def __init__(self, of, times, is_due):
+        self.of, self.times, self.is_due, self.done = of, times, is_due, 0
         self.thread = threading.Thread(target=self.run)
 
     def __enter__(self):
@@ -173,36 +185,111 @@ class Killing:
 
     def run(self):
         while self.done < self.times:
-            time.sleep(self.wait)
+            time.sleep(0.05)
+            if not self.is_due(self.done):
+                continue
             for process in self.of():
                 with contextlib.suppress(ProcessLookupError):  # it has just died
                     os.kill(process, signal.SIGKILL)
             self.done += 1
 
 
+def records(folder):
+    """Times at which the records of finished blocks were written, by path."""
+    paths = (folder / "blocks" / "finished").rglob("c.*")
+    return {path: path.stat().st_mtime_ns for path in paths}
+
+
 def long_study(folder, **options):
     return study(folder, n_runs=40, n_rounds=200_000, record_at=1, **options)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("which", ["one", "all"])
-def test_study_survives_killed_workers(which, tmp_path):
-    """One worker, or all of them, killed three times: the nanny starts new ones, and their blocks are played again."""
-    long_study(tmp_path / "alone")
+@contextlib.contextmanager
+def processes(**settings):
+    """A client of two worker processes, and a function that returns the process of each worker that runs."""
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
-    patient = dask.config.set({"distributed.scheduler.allowed-failures": 10})
-    with patient, distributed.Client(**options, set_as_default=False) as client:
+    with dask.config.set(settings), distributed.Client(**options, set_as_default=False) as client:
         client.wait_for_workers(2)
 
         def pids():
             nannies = client.cluster.workers.values()
-            running = [nanny.process.pid for nanny in nannies if nanny.process is not None and nanny.process.pid]
-            return running[:1] if which == "one" else running
+            return [nanny.process.pid for nanny in nannies if nanny.process is not None and nanny.process.pid]
 
-        with Killing(pids, 3, 4.0) as killing:
-            long_study(tmp_path / "store", cluster=client)
-        assert killing.done > 0
+        yield client, pids
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("n_killed", [1, 2])
+def test_finished_blocks_survive_killed_workers(n_killed, tmp_path):
+    """One worker, or both, killed after 4, 8 and 12 blocks: new ones run the other blocks, and no finished block."""
+    long_study(tmp_path / "alone")
+    store = tmp_path / "store"
+    earlier = {}
+
+    def is_due(n_kills):
+        if len(records(store)) < 4 * (n_kills + 1):
+            return False
+        earlier.update({path: times for path, times in records(store).items() if path not in earlier})
+        return True
+
+    with (
+        processes(**{"distributed.scheduler.allowed-failures": 10}) as (client, pids),
+        Killing(lambda: pids()[:n_killed], 3, is_due) as killing,
+    ):
+        long_study(store, cluster=client)
+    again = [path for path, times in records(store).items() if earlier.get(path, times) != times]
+    print(f"{3 * n_killed} workers killed: {len(again)} of {len(earlier)} finished blocks computed again")
+    assert (killing.done, len(earlier) >= 12, again) == (3, True, [])
+    check_the_same(tmp_path / "alone", store)
+
+
+@pytest.mark.long
+def test_preemptible_workers_make_progress(tmp_path):
+    """Each worker is killed when it has saved a state, and the scheduler gives up a block after its first failure."""
+    checkpoints = [jo.Checkpoint(tmp_path / name, every=0.2) for name in ("alone", "store")]
+    sizes = {"n_runs": 4, "n_rounds": 4_000_000, "record_at": 1}
+    study(checkpoints[0], **sizes)
+    states, seen = tmp_path / "store" / "blocks" / "states", [set()]
+
+    def is_due(n_kills):
+        names = set(os.listdir(states)) if states.exists() else set()
+        if names <= seen[-1]:
+            return False
+        seen.append(seen[-1] | names)
+        return True
+
+    with (
+        processes(**{"distributed.scheduler.allowed-failures": 0}) as (client, pids),
+        Killing(pids, 4, is_due) as killing,
+    ):
+        study(checkpoints[1], cluster=client, **sizes)
+    print(f"{killing.done} times, all workers were killed after a saved state; the study finished")
+    assert killing.done == 4
     check_the_same(tmp_path / "alone", tmp_path / "store")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("end", ["paused", "retired"])
+def test_study_without_workers_does_not_wait_forever(end, tmp_path, monkeypatch):
+    """The worker pauses, as it does when its memory is almost full, or leaves."""
+    for name, seconds in {"CHECK_SECONDS": 0.2, "WARNING_SECONDS": 2.0, "ERROR_SECONDS": 6.0}.items():
+        monkeypatch.setattr(f"jaxonline.simulation.waiting.{name}", seconds)
+    options = {"processes": False, "n_workers": 1, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+    own_pauses = dask.config.set({"distributed.worker.memory.pause": False})
+    with own_pauses, distributed.Client(**options, set_as_default=False) as client:
+
+        def stop(*_):
+            if end == "retired":
+                client.cluster.scale(0)
+            for worker in client.cluster.workers.values() if end == "paused" else ():
+                client.loop.add_callback(setattr, worker, "status", distributed.core.Status.paused)
+
+        words = "workers: 1; paused, with almost full memory: 1" if end == "paused" else "workers: 0"
+        with pytest.warns(WaitingForWorkersWarning, match=words), pytest.raises(TimeoutError, match=words) as error:
+            long_study(tmp_path / "store", cluster=client, progress=stop)
+    print(f"{end}: {error.value}")
+    long_study(tmp_path / "store", cluster=1)
+    assert np.isfinite(jo.load_result(tmp_path / "store").regret).all()
 
 
 @pytest.mark.long
@@ -218,12 +305,14 @@ def test_study_resumes_after_a_killed_scheduler(tmp_path):
         while not (tmp_path / "scheduler.json").exists():
             time.sleep(0.1)
         work = [sys.executable, "-m", "distributed.cli.dask_worker", "--nthreads", "1", "--no-dashboard",
-                "--scheduler-file", str(tmp_path / "scheduler.json"), "--death-timeout", "5"]  # fmt: skip
+                "--scheduler-file", str(tmp_path / "scheduler.json"), "--death-timeout", "120"]  # fmt: skip
         with subprocess.Popen(work, stderr=subprocess.DEVNULL) as worker:
             with distributed.Client(scheduler_file=str(tmp_path / "scheduler.json"), set_as_default=False) as client:
-                client.wait_for_workers(1)
-                with Killing(lambda: [scheduler.pid], 1, 8.0), pytest.raises(ConnectionError, match="scheduler"):
+                client.wait_for_workers(1, timeout=120)
+                killing = Killing(lambda: [scheduler.pid], 1, lambda _: records(tmp_path / "store"))
+                with killing, pytest.raises(ConnectionError, match="scheduler"):
                     long_study(tmp_path / "store", cluster=client)
             worker.kill()
+    print(f"scheduler killed after {len(records(tmp_path / 'store'))} of 20 blocks")
     long_study(tmp_path / "store", cluster=1)
     check_the_same(tmp_path / "alone", tmp_path / "store")

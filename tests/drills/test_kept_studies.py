@@ -23,7 +23,7 @@ pytestmark = pytest.mark.fast_compile  # what is compared is compiled in this mo
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # the child becomes another program at once
 def test_killed_study_resumes(tmp_path):
-    """Killed with SIGKILL and SIGINT in the middle, the same command ends with the numbers of an uninterrupted one."""
+    """Ended by a signal in the middle, the same command ends with the numbers of an uninterrupted one."""
     table = ARMS | {"runs": 1500, "rounds": 20_000, "record_at": 8, "block_size": 50}
     file = write(tmp_path / "arms.toml", table)
     environment = os.environ | {"PYTHONPATH": str(ROOT), "XLA_FLAGS": ""}
@@ -46,7 +46,7 @@ def test_killed_study_resumes(tmp_path):
     def finished():
         return len(list((tmp_path / "parts" / "checkpoint" / "blocks" / "finished").rglob("c.*")))
 
-    for end in (signal.SIGKILL, signal.SIGINT):
+    for end in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM):
         before, process = finished(), start("parts")
         until = time.monotonic() + 120
         while process.poll() is None and time.monotonic() < until:
@@ -56,7 +56,8 @@ def test_killed_study_resumes(tmp_path):
             time.sleep(0.02)
         _, said = process.communicate(timeout=60)
         codes.append((process.returncode, "same command" in said))
-    assert codes == [(-signal.SIGKILL, False), (130, True)]
+    print(f"signals KILL, INT, TERM; exit code, and whether the command shows how to resume: {codes}")
+    assert codes == [(-signal.SIGKILL, False), (130, True), (130, True)]
     to_the_end("parts")
     whole, parts = ((tmp_path / name / "numbers.json").read_bytes() for name in ("whole", "parts"))
     assert whole == parts

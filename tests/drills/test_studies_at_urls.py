@@ -1,10 +1,14 @@
 """Studies with a store at a URL or on a full disk."""
 
+import contextlib
 import errno
+import itertools
 import os
 import shutil
 import subprocess
 import sys
+import threading
+import time
 import warnings
 from pathlib import Path
 
@@ -149,22 +153,84 @@ print("done")
 """
 
 
+@contextlib.contextmanager
+def s3_server(has_failed=lambda n_requests: False):
+    """Settings of a process that uses moto's server, which answers requests with 503 when `has_failed(number)`."""
+    from moto.server import DomainDispatcherApplication, create_backend_app
+    from werkzeug.serving import WSGIRequestHandler, make_server
+
+    numbers, works = itertools.count(1), DomainDispatcherApplication(create_backend_app)
+
+    def app(environ, start_response):
+        if not has_failed(next(numbers)):
+            return works(environ, start_response)
+        start_response("503 Service Unavailable", [("Content-Type", "text/xml")])
+        return [b"<Error><Code>ServiceUnavailable</Code><Message>Please try again.</Message></Error>"]
+
+    quiet = type("Quiet", (WSGIRequestHandler,), {"log": lambda *_: None})
+    server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=quiet)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    own = {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_port}", "AWS_DEFAULT_REGION": "us-east-1"}
+    own |= {"AWS_MAX_ATTEMPTS": "1"} | dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "test")
+    try:
+        yield os.environ | own
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def run_with(environment, code):
+    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
+
+
 @pytest.mark.long
 def test_study_at_an_s3_url():
     """Against moto's server."""
-    from moto.server import ThreadedMotoServer
+    with s3_server() as environment:
+        done = run_with(environment, S3)
+    assert done.stdout == "done\n", done.stderr
 
-    server = ThreadedMotoServer(port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    own = {"AWS_ENDPOINT_URL": f"http://{host}:{port}", "AWS_DEFAULT_REGION": "us-east-1"}
-    own |= dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "test")
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", S3], cwd=ROOT, env=os.environ | own, capture_output=True, text=True
-        )
-    finally:
-        server.stop()
+
+FAILING_S3 = """
+import sys, warnings
+sys.path.insert(0, "tests/helpers")
+import s3fs
+from jaxonline.store import filesystem
+from small_study import assert_same_bits, study
+
+warnings.simplefilter("ignore", ResourceWarning)
+s3fs.S3FileSystem().makedirs("bucket", exist_ok=True)
+url, filesystem.RETRY_SECONDS = "s3://bucket/kept", RETRY
+assert_same_bits(study(n_runs=7, checkpoint=url), study(n_runs=7))
+print("done")
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("retry_seconds", [120.0, 5.0])
+def test_study_survives_a_store_that_fails_for_a_while(retry_seconds):
+    """S3 fails for 20 seconds from its 40th request on. With 5 seconds of retries the call ends, and resumes later."""
+    failed = []
+
+    def has_failed(number):
+        if number >= 40 and (not failed or time.monotonic() < failed[0] + 20):
+            failed.append(time.monotonic())
+            return True
+        return False
+
+    code = FAILING_S3.replace('= "s3://bucket/kept", RETRY', f"= 's3://bucket/kept', {retry_seconds}")
+    with s3_server(has_failed) as environment:
+        done = run_with(environment, code)
+        print(f"retries for {retry_seconds:g} s: {len(failed)} failed requests in {failed[-1] - failed[0]:.1f} s")
+        if retry_seconds == 5.0:
+            last = done.stderr.splitlines()[-1]
+            print(last)
+            assert last.startswith("ConnectionError: s3://bucket/kept: the store failed for 5 s (")
+            assert "Errno" not in last
+            time.sleep(max(0.0, failed[0] + 20 - time.monotonic()))
+            done = run_with(environment, code)
     assert done.stdout == "done\n", done.stderr
 
 

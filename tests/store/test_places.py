@@ -84,6 +84,40 @@ def test_errors_at_a_url_name_it(monkeypatch):
             storage_at(url)
 
 
+@pytest.mark.parametrize("n_failures", [3, 1000])
+def test_a_url_that_fails_for_a_while_is_tried_again(monkeypatch, tmp_path, n_failures):
+    """Not a wrong address or a full store: these raise at once."""
+    monkeypatch.setattr("jaxonline.store.filesystem.MAX_RETRY_WAIT", 0.001)
+    monkeypatch.setattr("jaxonline.store.filesystem.RETRY_SECONDS", 0.05)
+    place, calls = storage_at(f"memory://{tmp_path.name}"), []
+    write = place._files.pipe
+
+    def fail(*arguments):
+        calls.append(arguments)
+        if len(calls) <= n_failures:
+            raise error
+        return write(*arguments)
+
+    monkeypatch.setattr(place._files, "pipe", fail)
+    error = BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+    with pytest.raises(BlockingIOError):
+        place.write({"a": b"0"})
+    assert len(calls) == 1, "the URL has never been reached"
+    assert place.read("a") is None
+    full, error = error, OSError(errno.ENOSPC, "full")
+    with pytest.raises(OSError, match="full"):
+        place.write({"a": b"1"})
+    assert len(calls) == 2, "the store is full"
+    error = full
+    if n_failures > 3:
+        with pytest.raises(ConnectionError, match=rf"^{place.name}: the store failed for 0\.05 s .*resumes"):
+            place.write({"a": b"2"})
+        n_failures = len(calls)
+        assert n_failures > 5, "it was repeated"
+    place.write({"a": b"3"})
+    assert (place.read("a"), len(calls)) == (b"3", n_failures + 1)
+
+
 def test_closing_a_folder_removes_what_a_killed_worker_left(tmp_path):
     with Folder(tmp_path).lock():
         left = tmp_path / "blocks" / "unfinished" / "0123"

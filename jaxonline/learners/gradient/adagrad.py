@@ -3,13 +3,15 @@
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Key
 
 from jaxonline.estimators.gradients import AnyEstimator
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.gradient.estimator_learner import EstimatorLearner
 from jaxonline.learners.gradient.gradient_learner import GradientInfo
-from jaxonline.learners.vectors import zeros_like_vector
+from jaxonline.learners.vectors import linear_range, zeros_like_vector
+from jaxonline.linalg.ordering import materialise
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Positive
@@ -49,6 +51,10 @@ class AdaGrad(EstimatorLearner):
     step_size: Positive
     radius: Positive
 
+    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
+        """Return the limits of <w, x> in the box."""
+        return linear_range(instances, self.radius, np.inf)
+
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> AdaGradState:
         """Return w = 0 and no squares; instances must be vectors."""
         del key
@@ -64,6 +70,6 @@ class AdaGrad(EstimatorLearner):
         """Add the squares of g, and clip w - step g / root(squares) to the box."""
         g = self.estimator(key, state.w, oracle)
         step, radius = jnp.asarray(self.step_size, g.dtype), jnp.asarray(self.radius, g.dtype)
-        squares = state.squares + g * g
+        squares = state.squares + materialise(g * g)
         w = state.w - step * g / jnp.sqrt(jnp.where(squares > 0, squares, 1.0))
         return AdaGradState(jnp.clip(w, -radius, radius), squares), GradientInfo(jnp.linalg.norm(g))
