@@ -24,11 +24,12 @@ LEARNER = LabelEfficientHedge(EWA(0.4), EPSILON)
 def _label_efficient(target: np.ndarray) -> Verification:
     """Enumerate both answers to the question, with two keys: an update adds losses / epsilon, or zeros."""
     with jax.enable_x64(True):
-        changes, state, losses = {}, jnp.asarray(CUMULATIVE_LOSSES), jnp.asarray(LOSSES)
+        changes, losses = {}, jnp.asarray(LOSSES)
+        state = Compensated.starting_at(jnp.asarray(CUMULATIVE_LOSSES))
         for seed in range(100):
             oracle = OnRequest().open(None, jnp.int32(1), (), losses, ())
             after, info = LEARNER.update(jax.random.key(seed), state, oracle)
-            changes[bool(info.asked)] = np.asarray(after - state)
+            changes[bool(info.asked)] = np.asarray(after.value - state.value)
             if len(changes) == 2:
                 break
     return unbiased(None, target, support=[(EPSILON, changes[True]), (1 - EPSILON, changes[False])])
@@ -49,7 +50,7 @@ def _not_over_epsilon(form: str, options: SamplingOptions) -> Verification:
 
 def _ask(learner: LabelEfficientHedge, key: jax.Array) -> Any:
     oracle = OnRequest().open(None, jnp.int32(1), (), jnp.zeros(2, jnp.float32), ())
-    learner.update(key, jnp.zeros(2, jnp.float32), oracle)
+    learner.update(key, learner.combiner.init(2, jnp.float32), oracle)
     return oracle.queries().astype(jnp.float32)
 
 

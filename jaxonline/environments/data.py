@@ -57,7 +57,7 @@ class DataStream(EnvironmentDefaults):
         dtype = jnp.result_type(float) if not isinstance(self.X, jax.Array) else self.X.dtype
         check.fits_dtype("X", self.X, dtype)
         check.fits_dtype("y", self.y, dtype)
-        check.warn_of_underflow("y", self.y, dtype)
+        check.warn_of_tiny_numbers("y", self.y, dtype)
         set_field(self, "X", jnp.asarray(self.X, dtype))
         set_field(self, "y", jnp.asarray(self.y, dtype))
 

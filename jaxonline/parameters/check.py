@@ -244,7 +244,7 @@ def fits_dtype(name: str, value: Any, dtype: Any) -> None:
         )
 
 
-def warn_of_underflow(name: str, array: Any, dtype: Any) -> None:
+def warn_of_tiny_numbers(name: str, array: Any, dtype: Any) -> None:
     """Warn if entries differ from 0, but all are below the normal numbers of `dtype`, so that they are rounded to 0."""
     if is_abstract(array):
         return

@@ -59,6 +59,7 @@ class ContentHasher:
         self._trail: list[str] = []
 
     def hash_of(self, item: Any, name: str) -> str:
+        """Return the hash of an object as 16 hexadecimal digits; `name` is its name in messages."""
         return self._hash_named(name, item).hex()[:16]
 
     def _hash_named(self, name: str, item: Any) -> bytes:

@@ -141,7 +141,7 @@ def test_select_matches_patterns_and_costs():
     assert len(select(cost="exact")) + len(select(cost="sampled")) == len(all_claims())
     assert {c.cost for c in select("E6", cost="exact")} == {"exact"}
     assert select("GRADIENT from two*") == select("gradient from two")
-    with pytest.raises(ValueError, match=r"claim: .*got 'E99'"):
+    with pytest.raises(ValueError, match=r"pattern: .*got 'E99'"):
         select("E99")
 
 

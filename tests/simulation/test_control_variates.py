@@ -220,6 +220,9 @@ def test_all_statistics_of_means_are_adjusted(found):
 
 
 @pytest.mark.filterwarnings("ignore::jaxonline.parameters.warning_classes.UnseenEventsWarning")
+@pytest.mark.filterwarnings(
+    "ignore:precision. a betting interval:jaxonline.parameters.warning_classes.PrecisionWarning"
+)
 def test_precision_uses_adjusted_intervals(found):
     """With control variates fewer runs are enough, and they are the first ones of the study."""
     two = {"of two": LEARNERS["of two"], "other": LEARNERS["other"]}

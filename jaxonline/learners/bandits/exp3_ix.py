@@ -12,7 +12,7 @@ from jaxonline.learners.bandits.arm_sampling import draw_arm
 from jaxonline.learners.bandits.tally import arm_indicator
 from jaxonline.learners.experts.cumulative_losses import add_losses
 from jaxonline.learners.experts.vectors import SumsLearner, check_prescribed_number, vector_length
-from jaxonline.learners.experts.weights import exponential_weights
+from jaxonline.learners.experts.weights import weights_of_sums
 from jaxonline.linalg.compensated import Compensated
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
@@ -80,4 +80,4 @@ class EXP3IX(SumsLearner):
 
     def weights(self, state: Compensated) -> Float[Array, "K"]:
         """Return the weights of the next round, proportional to exp(-eta L) for the sums L of the estimates."""
-        return exponential_weights(state, self.eta)
+        return weights_of_sums(state, self.eta)

@@ -12,7 +12,7 @@ from jaxonline.learners.bandits.arm_sampling import draw_arm, mix_uniform
 from jaxonline.learners.bandits.tally import arm_indicator
 from jaxonline.learners.experts.cumulative_losses import add_losses
 from jaxonline.learners.experts.vectors import SumsLearner, check_prescribed_number, vector_length
-from jaxonline.learners.experts.weights import exponential_weights
+from jaxonline.learners.experts.weights import weights_of_sums
 from jaxonline.linalg.compensated import Compensated
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
@@ -91,4 +91,4 @@ class EXP3P(SumsLearner):
 
     def weights(self, state: Compensated) -> Float[Array, "K"]:
         """Return the weights of the next round without exploration, proportional to exp(eta G) for the sums G."""
-        return exponential_weights(state, self.eta)
+        return weights_of_sums(state, self.eta)

@@ -15,7 +15,7 @@ from jaxonline.learners.experts.label_range import check_range, nan_outside
 from jaxonline.learners.experts.late_start import include_zero, initial_flag, next_flag, zero_before_start
 from jaxonline.learners.experts.over_advice import AnyLoss, expert_losses
 from jaxonline.learners.experts.vectors import vector_length
-from jaxonline.learners.experts.weights import exponential_weights
+from jaxonline.learners.experts.weights import weights_of_sums
 from jaxonline.linalg.compensated import Compensated
 from jaxonline.losses import Squared
 from jaxonline.parameters import check
@@ -118,7 +118,7 @@ class Aggregating(LearnerDefaults):
 
     def weights(self, state: AggregatingState) -> Float[Array, "K"]:
         """Return the weights of the next round, before the predictions of that round are known."""
-        return exponential_weights(state.losses, self._constants(state.losses.total.dtype)[2])
+        return weights_of_sums(state.losses, self._constants(state.losses.total.dtype)[2])
 
     def _constants(self, dtype: Any) -> tuple[Array, Array, Array]:
         low, high = jnp.asarray(self.low, dtype), jnp.asarray(self.high, dtype)

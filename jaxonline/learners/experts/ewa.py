@@ -12,7 +12,7 @@ from jaxonline.learners.experts.combiner import SumsCombiner, require_combiner
 from jaxonline.learners.experts.cumulative_losses import excess
 from jaxonline.learners.experts.label_range import range_width
 from jaxonline.learners.experts.vectors import check_prescribed_number
-from jaxonline.learners.experts.weights import exponential_weights
+from jaxonline.learners.experts.weights import weights_of_sums
 from jaxonline.linalg.compensated import Compensated
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
@@ -61,7 +61,7 @@ class EWA(SumsCombiner):
 
     def weights(self, state: Compensated, mask: Bool[Array, "K"] | None = None) -> Float[Array, "K"]:
         """Return the weights of the next round."""
-        return exponential_weights(state, self.eta, mask)
+        return weights_of_sums(state, self.eta, mask)
 
     def update(
         self,

@@ -16,7 +16,7 @@ def softmax_weights(log_weights: Float[Array, "K"]) -> Float[Array, "K"]:
     return _divide_or_uniform(weights)
 
 
-def exponential_weights(sums: Compensated, eta: ArrayLike, mask: Bool[Array, "K"] | None = None) -> Float[Array, "K"]:
+def weights_of_sums(sums: Compensated, eta: ArrayLike, mask: Bool[Array, "K"] | None = None) -> Float[Array, "K"]:
     """Return weights proportional to exp(-eta sums), 0 for experts that are not available."""
     differences = excess(sums, mask)  # from the smallest sum, so that exponents are at most about 0
     exponents = -jnp.asarray(eta, differences.dtype) * differences
