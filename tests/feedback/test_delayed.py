@@ -137,7 +137,7 @@ def test_the_measure_counts_unanswered_rounds():
     ("make", "argument", "value"),
     [
         (lambda: jo.Delayed(jo.Bandit(), -1), "delay", "-1"),
-        (lambda: jo.Delayed(jo.Bandit(), [1, -2]), "rounds", "-2"),
+        (lambda: jo.Delayed(jo.Bandit(), [1, -2]), "delay", "-2"),
         (lambda: jo.delays.UniformDelay(-3), "maximum", "-3"),
         (lambda: jo.delays.GeometricDelay(-1.0, maximum=3), "mean", "-1"),
         (lambda: BOLD(UCB1(), max_delay=-2), "max_delay", "-2"),
