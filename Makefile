@@ -18,14 +18,14 @@ ifneq ($(call writable,$${MPLCONFIGDIR:-$${XDG_CONFIG_HOME:-$$HOME/.config}/matp
 export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
 endif
 
-.PHONY: help quickstart test test-all drills test-lowest test-newest lint format bench mutants notebooks docs clean
+.PHONY: help quickstart test test-all drills test-lowest test-newest test-newest-3.11 test-newest-3.12 test-newest-3.13 lint format bench mutants notebooks docs clean
 
 help:
 	@echo "make quickstart   a Monte Carlo regret study on real data: table and figure in results/quickstart/"
 	@echo "make test         the tests (JAXONLINE_DATA may name a folder of real data sets)"
 	@echo "make test-all     the tests, the long ones, and the examples of all docstrings"
 	@echo "make drills       kills, races, full disks, damage, failing workers and stores; prints the counts of each drill"
-	@echo "make test-lowest  some tests with the lowest allowed versions (test-newest: the newest versions)"
+	@echo "make test-lowest  some tests with the lowest allowed versions (test-newest: the newest, on each Python)"
 	@echo "make lint         ruff, codespell, pyright; words to avoid are advice"
 	@echo "make bench        benchmarks beside the alternatives"
 	@echo "make mutants      the share of planted errors that the tests detect (number=300 seed=0 options=--long)"
@@ -86,24 +86,38 @@ test-all: $(VENV)/.test-all
 drills: $(VENV)/.test-all
 	$(PYTEST) -rP --show-capture=stdout tests/drills
 
-# the tests that use every dependency, in separate environments with the lowest and the newest allowed versions;
-# the lowest versions raise deprecation warnings about each other
+# the tests that use every dependency, in separate environments with the lowest and the newest allowed versions, the
+# newest on each Python that is installed; the lowest versions raise deprecation warnings about each other
 ENDS := cli bad_commands datasets result result_places tables report statistics noise study compare variance_study \
 	quickstart gradient_learner simulate interrupted verify_bias zarr3 places store damaged_stores stored_studies \
 	studies_at_urls benchmark_suites cite live_estimators threads precompile environments vectorised \
 	accelerators
 
 .venv-%/.test: pyproject.toml
+	$(PYTHON) -c 'import sys; wanted, own = "$*".partition("-")[2], "%d.%d" % sys.version_info[:2]; \
+		sys.exit(f"PYTHON must be Python {wanted} (got {own})" if wanted not in ("", own) else None)'
 	$(PYTHON) -m venv --clear .venv-$*
 	.venv-$*/bin/python -m pip install --quiet uv
 	.venv-$*/bin/uv pip install --quiet --python .venv-$*/bin/python --editable '.[test]' \
 		--resolution $(if $(filter lowest,$*),lowest-direct,highest)
 	@touch $@
 
-test-lowest test-newest: test-%: .venv-%/.test
+test-lowest test-newest-3.11 test-newest-3.12 test-newest-3.13: test-%: .venv-%/.test
 	JAX_COMPILATION_CACHE_DIR="$$JAX_COMPILATION_CACHE_DIR/$*" .venv-$*/bin/python -m pytest -n 2 --dist worksteal \
 		$(if $(filter lowest,$*),-W ignore::DeprecationWarning) -m "not long and not examples" \
 		$$(for name in $(ENDS); do find tests -name test_$$name.py; done)
+
+# an interpreter is on the PATH or among the versions of pyenv, whose command on the PATH may not start
+test-newest:
+	@found=; for version in 3.11 3.12 3.13; do \
+		for python in python$$version "$${PYENV_ROOT:-$$HOME/.pyenv}/versions/$$version".*/bin/python; do \
+			"$$python" -c '' 2>/dev/null || continue; \
+			found=yes; echo "Python $$version: $$python"; \
+			$(MAKE) --no-print-directory "test-newest-$$version" PYTHON="$$python" || exit 1; \
+			continue 2; \
+		done; \
+		echo "Python $$version is not installed"; \
+	done; test -n "$$found"
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
@@ -134,4 +148,4 @@ docs: $(VENV)/.docs
 	$(BIN)/python docs/site
 
 clean:
-	rm -rf $(VENV) .venv-lowest .venv-newest .jax_cache .cache .pytest_cache .ruff_cache build dist
+	rm -rf $(VENV) .venv-lowest .venv-newest* .jax_cache .cache .pytest_cache .ruff_cache build dist

@@ -23,6 +23,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.printable import replace_controls, to_one_line
 from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.store.filesystem import is_url
 from jaxonline.store.output_paths import check_distinct, check_file, check_folder, run_all_steps, write_text
@@ -31,10 +32,10 @@ from jaxonline.study.ready import STUDY_GROUPS, load_study, study_commands, stud
 
 UsageError: Any = typer.BadParameter.__base__  # typer does not export this class
 EXIT_BAD_INPUT, EXIT_BUG, EXIT_INTERRUPTED = 2, 3, 130
-OTHER_COMMANDS = "verify", "new", "run", "show", "report", "diff", "list", "schema"
+OTHER_COMMANDS = "verify", "new", "run", "show", "report", "check", "diff", "list", "schema"
 EXIT_CODES = (
-    "Exit codes: 0, success; 1, a check of verify failed; 2, invalid input, or an output that cannot be written; "
-    "3, an error in jaxonline; 130, interrupted (Ctrl-C or SIGTERM)."
+    "Exit codes: 0, success; 1, a check of verify failed, or check found damage; 2, invalid input, or an output that "
+    "cannot be written; 3, an error in jaxonline; 130, interrupted (Ctrl-C or SIGTERM)."
 )
 
 
@@ -64,7 +65,7 @@ class _StudyCommands(TyperGroup):
         except UsageError as error:
             code = _print_error(error.ctx.command_path if error.ctx else "jaxonline", error.format_message())
         except Exception:
-            traceback.print_exc()
+            sys.stderr.write(replace_controls(traceback.format_exc()))
             code = EXIT_BUG
         try:
             sys.stdout.flush()
@@ -271,7 +272,7 @@ def _new(
     """Write a commented study file to start from."""
     with _usage_errors("jaxonline new", ("name", "out", "from")):
         written = write_study_template(name, out, source)
-    typer.echo(f"{', '.join(map(str, written))} written\nRun it: jaxonline run {written[0]}")
+    typer.echo(replace_controls(f"{', '.join(map(str, written))} written\nRun it: jaxonline run {written[0]}"))
 
 
 @app.command("schema", epilog=_examples("jaxonline schema --out study.schema.json"))
@@ -320,22 +321,23 @@ def _run(
 Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="Folder of a study that ran or is running.")]
 
 
-def _call(function: str, *arguments: Any) -> None:
+def _call(function: str, *arguments: Any) -> Any:
     """Call a function of `study.files.commands` ("show_folder" for the command `show`)."""
     with _usage_errors(f"jaxonline {function.partition('_')[0]}", ()):
-        getattr(importlib.import_module("jaxonline.study.files.commands"), function)(_console(), *arguments)
+        return getattr(importlib.import_module("jaxonline.study.files.commands"), function)(_console(), *arguments)
 
 
-@app.command("show", epilog=_examples("jaxonline show results/study"))
-def _show(folder: Folder) -> None:
-    """Print the table of a study and draw its figures, also of an unfinished study."""
-    _call("show_folder", folder)
+def _add_folder_command(function: str, words: str) -> None:
+    name = function.partition("_")[0]
+
+    @app.command(name, help=words, epilog=_examples(f"jaxonline {name} results/study"))
+    def _(folder: Folder) -> None:
+        raise typer.Exit(_call(function, folder) or 0)
 
 
-@app.command("report", epilog=_examples("jaxonline report results/study"))
-def _report(folder: Folder) -> None:
-    """Write a study as an HTML page and LaTeX tables, also an unfinished study."""
-    _call("report_folder", folder)
+_add_folder_command("show_folder", "Print the table of a study and draw its figures, also of an unfinished study.")
+_add_folder_command("report_folder", "Write a study as an HTML page and LaTeX tables, also an unfinished study.")
+_add_folder_command("check_digests", "Compare the files of a folder with their digests; exit code 1 if one is damaged.")
 
 
 @app.command("diff", epilog=_examples("jaxonline diff results/first results/second"))
@@ -366,15 +368,13 @@ def _usage_errors(command: str, arguments: Collection[str]) -> Iterator[None]:
 
 
 def _print_error(command: str, words: str) -> int:
-    typer.echo(f"Error: {' '.join(words.split())}\nTry '{command} --help'.", err=True)
+    typer.echo(f"Error: {to_one_line(words)}\nTry '{command} --help'.", err=True)
     return EXIT_BAD_INPUT
 
 
 def _console() -> Any:
     """Return a rich console that prints text literally and keeps working after its reader has closed the pipe."""
     from rich.console import Console
-
-    from jaxonline.results.report.formats import replace_controls
 
     class _PipeTolerantConsole(Console):
         def on_broken_pipe(self) -> None:

@@ -16,6 +16,8 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 
+from jaxonline._xla.user_code import user_code
+
 T = TypeVar("T")
 U = TypeVar("U")
 
@@ -94,15 +96,15 @@ def share_cores(n_threads: int) -> Iterator[None]:
 
 
 def bind_context(function: Callable[..., U], n_threads: int = 1) -> Callable[..., U]:
-    """Bind a function to this thread's x64 mode and context variables, to call it in one of `n_threads` threads.
+    """Bind a function to this thread's x64 mode, user code and context variables, to call it in `n_threads` threads.
 
-    Without the x64 mode jax would compile the function again. Other settings of jax are not passed on; programs that
-    depend on them must be compiled in this thread.
+    Without the x64 mode and the user code jax would compile the function again. Other settings of jax are not passed
+    on; programs that depend on them must be compiled in this thread.
     """
-    enabled, context = jnp.result_type(float) == jnp.float64, contextvars.copy_context()
+    enabled, code, context = jnp.result_type(float) == jnp.float64, user_code.value, contextvars.copy_context()
 
     def call(*args: Any) -> U:
-        with jax.enable_x64(enabled), share_cores(n_threads):
+        with jax.enable_x64(enabled), user_code(code), share_cores(n_threads):
             return function(*args)
 
     return lambda *args: context.copy().run(call, *args)

@@ -20,6 +20,7 @@ from jaxonline.learners.bandits.exp3_ix import EXP3IX
 from jaxonline.learners.bandits.exp3_p import EXP3P
 from jaxonline.learners.bandits.exp4 import EXP4
 from jaxonline.learners.wrappers.update_on_arrival import UpdateOnArrival
+from jaxonline.linalg.compensated import Compensated
 from jaxonline.linalg.programs import run_compiled
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.result import Verification
@@ -46,7 +47,7 @@ def _exp3(form: str, options: SamplingOptions) -> Verification:
 
     def estimates(move: Draw, loss: Any) -> Any:
         state = exp3.init(None, Specs((), jax.ShapeDtypeStruct(P.shape, float)))
-        return exp3.update(None, state, BanditOracle((), move, jnp.asarray(LOSSES)))[0]
+        return exp3.update(None, state, BanditOracle((), move, jnp.asarray(LOSSES)))[0].value
 
     return unbiased(None, LOSSES, support=_support(estimates))
 
@@ -56,12 +57,13 @@ def _sleeping_estimates(renormalised: bool) -> Verification:
     exp3, weights = EXP3(1.0), np.exp(-CUMULATIVE_LOSSES)
     p = weights[MASK] / weights[MASK].sum()
     with jax.enable_x64(True):
-        x, state, losses = Available(jnp.asarray(MASK), ()), jnp.asarray(CUMULATIVE_LOSSES), jnp.asarray(LOSSES)
+        x, losses = Available(jnp.asarray(MASK), ()), jnp.asarray(LOSSES)
+        state = Compensated.starting_at(jnp.asarray(CUMULATIVE_LOSSES))
         move = exp3.predict(jax.random.key(0), state, x)
         probabilities = move.probabilities if renormalised else exp3.weights(state)
 
         def estimates(arm: Any) -> Any:
-            return exp3.update(None, state, BanditOracle(x, Draw(arm, probabilities), losses))[0] - state
+            return exp3.update(None, state, BanditOracle(x, Draw(arm, probabilities), losses))[0].value - state.value
 
         arms = np.flatnonzero(MASK).astype(np.int32)
         by_arm = np.asarray(run_compiled(jax.vmap(estimates), arms))[:, MASK]
@@ -101,7 +103,7 @@ def _delayed(form: str, options: SamplingOptions) -> Verification:
         for t, played in ((1, move), (2, present)):
             queue = feedback.observe(key, queue, jnp.int32(t), (), losses, played)
         oracle = feedback.open(key, jnp.int32(3), (), losses, present, queue)
-        return learner.update(key, learner.init(key, Specs((), losses)), oracle)[0]
+        return learner.update(key, learner.init(key, Specs((), losses)), oracle)[0].value
 
     return unbiased(None, LOSSES, support=_support(estimates))
 
@@ -115,7 +117,7 @@ def _delayed_present(form: str, options: SamplingOptions) -> Verification:
     def estimates(move: Draw, loss: Any) -> Any:
         losses, present = jnp.asarray(LOSSES), move._replace(probabilities=jnp.asarray(PRESENT_P))
         state = EXP3(1.0).init(None, Specs((), losses))
-        return EXP3(1.0).update(None, state, BanditOracle((), present, losses))[0]
+        return EXP3(1.0).update(None, state, BanditOracle((), present, losses))[0].value
 
     return unbiased(None, LOSSES, support=_support(estimates))
 
@@ -127,7 +129,7 @@ def _exp4(form: str, options: SamplingOptions) -> Verification:
 
     def estimates(move: Draw, loss: Any) -> Any:
         state = exp4.init(None, Specs(*(jax.ShapeDtypeStruct(shape, float) for shape in (ADVICE.shape, P.shape))))
-        return exp4.update(None, state, BanditOracle(jnp.asarray(ADVICE), move, jnp.asarray(LOSSES)))[0]
+        return exp4.update(None, state, BanditOracle(jnp.asarray(ADVICE), move, jnp.asarray(LOSSES)))[0].value
 
     return unbiased(None, ADVICE @ LOSSES, support=_support(estimates))
 

@@ -52,7 +52,7 @@ def cite(*things: Any) -> Bibliography:
     """Return the BibTeX entries of the papers about the given methods, and of this package.
 
     The methods of a result are those that `Result.meta` declares: its learners with their estimators, and environments
-    from papers. Methods that are used inside functions, and optax optimizers, are not cited.
+    from papers; and its interval. Methods that are used inside functions, and optax optimizers, are not cited.
 
     Args:
         *things: results, standings, learners, estimators, bounds, or their names; without arguments, only the entry of
@@ -97,6 +97,7 @@ def _methods(thing: Any) -> Iterator[list[str]]:
         declared = thing.meta.get("methods", {"game": [], "learners": {name: [name] for name in thing.learners}})
         yield from declared["learners"].values()
         yield [name for name in declared["game"] if name in METHODS]
+        yield [name for name in method_names(thing.interval) if name in METHODS]
     elif isinstance(thing, str):
         if thing not in METHODS:
             suggestion = did_you_mean(thing, METHODS)

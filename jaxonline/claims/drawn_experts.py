@@ -11,6 +11,7 @@ from jaxonline.feedback import OnRequest
 from jaxonline.learners.experts.drawn_expert import DrawnExpert
 from jaxonline.learners.experts.ewa import EWA
 from jaxonline.learners.experts.label_efficient_hedge import LabelEfficientHedge
+from jaxonline.linalg.compensated import Compensated
 from jaxonline.parameters.struct import replace, struct
 from jaxonline.parameters.types import Positive
 from jaxonline.verify.bias import unbiased
@@ -75,18 +76,20 @@ class _PowerOfWeights(EWA):
     power: Positive = 1.0
 
     def weights(self, state: Any, mask: Any = None) -> Any:
-        weights = super().weights(state, mask) ** jnp.asarray(self.power, state.dtype)
+        weights = super().weights(state, mask)
+        weights = weights ** jnp.asarray(self.power, weights.dtype)
         return weights / jnp.sum(weights)
 
 
-def _draw(learner: DrawnExpert, state: jax.Array, key: jax.Array) -> jax.Array:
+def _draw(learner: DrawnExpert, state: Compensated, key: jax.Array) -> jax.Array:
     arm = learner.predict(key, state, ()).arm
-    return (jnp.arange(len(state), dtype=jnp.int32) == arm).astype(jnp.float32)
+    return (jnp.arange(len(state.total), dtype=jnp.int32) == arm).astype(jnp.float32)
 
 
 def _draws(power: float, options: SamplingOptions) -> Verification:
     """Compare the frequencies of the experts with weights proportional to exp(-0.4 L)."""
-    learner, state = DrawnExpert(_PowerOfWeights(0.4, np.float32(power))), CUMULATIVE_LOSSES.astype(np.float32)
+    learner = DrawnExpert(_PowerOfWeights(0.4, power=np.float32(power)))
+    state = Compensated.starting_at(jnp.asarray(CUMULATIVE_LOSSES, jnp.float32))
     weights = np.exp(-0.4 * CUMULATIVE_LOSSES)
     sampler = jax.tree_util.Partial(_draw, learner, state)
     return unbiased(sampler, weights / weights.sum(), range=(0.0, 1.0), detect=0.012, **options.sampling())

@@ -18,6 +18,7 @@ from jaxonline.learners.bandits.exp3 import EXP3
 from jaxonline.learners.bandits.exp3_ix import EXP3IX
 from jaxonline.learners.bandits.exp3_p import EXP3P
 from jaxonline.learners.bandits.exp4 import EXP4
+from jaxonline.linalg.compensated import Compensated
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.result import Verification
 
@@ -42,10 +43,10 @@ def _exp3(explores: bool) -> Verification:
     """With eta = 1 an update adds the loss estimates to the state of EXP3."""
     learner = EXP3(1.0, exploration=EXPLORATION)
     with jax.enable_x64(True):
-        state, losses = jnp.asarray(CUMULATIVE_LOSSES), jnp.asarray(LOSSES)
+        state, losses = Compensated.starting_at(jnp.asarray(CUMULATIVE_LOSSES)), jnp.asarray(LOSSES)
         p = learner.predict(jax.random.key(0), state, ()).probabilities if explores else learner.weights(state)
         oracles = [BanditOracle((), Draw(jnp.int32(arm), p), losses) for arm in range(len(LOSSES))]
-        estimates = [np.asarray(learner.update(None, state, oracle)[0] - state) for oracle in oracles]
+        estimates = [np.asarray(learner.update(None, state, oracle)[0].value - state.value) for oracle in oracles]
     return unbiased(None, LOSSES, support=list(zip(_explored(-CUMULATIVE_LOSSES), estimates, strict=True)))
 
 
@@ -63,9 +64,9 @@ def _exp3_p(explores: bool) -> Verification:
     """The mean of the estimated gains is gain + beta / p."""
     learner, p = EXP3P(1.0, BETA, EXPLORATION), _explored(-CUMULATIVE_LOSSES)
     with jax.enable_x64(True):
-        gains = -jnp.asarray(CUMULATIVE_LOSSES)
-        drawn = learner.predict(jax.random.key(0), gains, ()).probabilities
-        support = _support(learner, p, drawn if explores else learner.weights(gains))
+        state = Compensated.starting_at(jnp.asarray(CUMULATIVE_LOSSES))
+        drawn = learner.predict(jax.random.key(0), state, ()).probabilities
+        support = _support(learner, p, drawn if explores else learner.weights(state))
     return unbiased(None, 1 - LOSSES + BETA / p, support=support)
 
 
@@ -93,7 +94,7 @@ def _exp4(explores: bool) -> Verification:
     """The mean of the estimates is the vector of the experts' losses."""
     learner, p = EXP4(1.0, exploration=EXPLORATION), _explored(-EXPERT_LOSSES, ADVICE)
     with jax.enable_x64(True):
-        state, advice = jnp.asarray(EXPERT_LOSSES), jnp.asarray(ADVICE)
+        state, advice = Compensated.starting_at(jnp.asarray(EXPERT_LOSSES)), jnp.asarray(ADVICE)
         drawn = learner.predict(jax.random.key(0), state, advice).probabilities
         divisors = drawn if explores else learner.weights(state) @ advice
         draws = [Draw(jnp.int32(arm), divisors) for arm in range(len(p))]

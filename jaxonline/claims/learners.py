@@ -312,7 +312,7 @@ def _bandit(form: str, options: SamplingOptions) -> Verification:
 
 
 def _added(learner, before, after):
-    return after - before
+    return after.value - before.value
 
 
 @claim("update of label-efficient Hedge", "Cesa-Bianchi et al. 2005", improved="within tolerance")

@@ -30,6 +30,7 @@ class BestExpert:
         (1.0, 1)
     """
 
+    follows_advice: ClassVar[bool] = True
     loss: AnyLoss = ZeroOne()
     label: ClassVar[str] = "the best expert"
 

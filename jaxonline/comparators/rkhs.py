@@ -7,7 +7,7 @@ small.
 
 import warnings
 from collections.abc import Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import jax
 import numpy as np
@@ -134,6 +134,7 @@ class RKHSBall:
 
     kernel: AnyKernel
     radius: Positive
+    contains_zero: ClassVar[bool] = True
     loss: ConvexLoss = SQUARED
     tolerance: Positive = TOLERANCE
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from jaxonline.datasets.catalogue import SOURCES, DataSet, Source, ar4, canonical_name
+from jaxonline.datasets.catalogue import SOURCES, DataSet, Source, ar4, canonical_name, diabetes
 from jaxonline.datasets.fetch import Archive, OpenML, fetch_file, fetch_openml
 from jaxonline.datasets.tables import SUFFIXES, n_columns, read_table, to_arrays
 from jaxonline.parameters import check
@@ -27,9 +27,10 @@ def load(
     """Load a data set by name or from a file.
 
     Args:
-        name: "AR(4)", a set of the UCI repository (Airfoil, Concrete, Bias correction or Naval, in any case), the path
-            of a file, or the name without ending of a file in `data`. Files are .npz with X and y, .csv, or columns of
-            text, with or without a header; columns of dates or words are left out with a warning.
+        name: "diabetes" (`datasets.diabetes`), "AR(4)", a set of the UCI repository (Airfoil, Concrete, Bias correction
+            or Naval, in any case), the path of a file, or the name without ending of a file in `data`. Files are .npz
+            with X and y, .csv, or columns of text, with or without a header; columns of dates or words are left out
+            with a warning.
         data: folders and files to search before the folder of the environment variable JAXONLINE_DATA. A set of the UCI
             repository that is in none of them is fetched, verified and cached. A local file of such a set may have
             fewer rows.
@@ -64,11 +65,14 @@ def load(
     path = Path(name)
     if not path.is_file():
         matches = [file for folder in paths for file in data_files(folder) if file.stem.lower() == str(name).lower()]
+        if not matches and str(name).lower() == "diabetes":
+            return DataSet(str(name), *diabetes())
         if not matches:
             searched = ", ".join(map(str, [path.resolve(), *paths]))
-            known = f"must be a file (.npz, .csv, text) or one of AR(4), {', '.join(SOURCES)}"
+            known = f"must be a file (.npz, .csv, text) or one of diabetes, AR(4), {', '.join(SOURCES)}"
             advice = (
-                did_you_mean(str(name), ("AR(4)", *SOURCES)) or "; give the path of the file, or its folder as data"
+                did_you_mean(str(name), ("diabetes", "AR(4)", *SOURCES))
+                or "; give the path of the file, or its folder as data"
             )
             raise ArgumentError("name", f"{known} (got {str(name)!r}, searched {searched}){advice}")
         path = matches[0]

@@ -90,6 +90,7 @@ class ContraryLosses(EnvironmentDefaults):
         (100.0, True)
     """
 
+    traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(outcomes=np.array([0.0, 1.0]))
     n_experts: CountFrom2 = static(default=2)
     blind: bool = static(default=False)
 

@@ -57,14 +57,15 @@ class DataStream(EnvironmentDefaults):
         dtype = jnp.result_type(float) if not isinstance(self.X, jax.Array) else self.X.dtype
         check.fits_dtype("X", self.X, dtype)
         check.fits_dtype("y", self.y, dtype)
+        check.warn_of_underflow("y", self.y, dtype)
         set_field(self, "X", jnp.asarray(self.X, dtype))
         set_field(self, "y", jnp.asarray(self.y, dtype))
 
     @property
     def traits(self) -> EnvironmentTraits:
-        """Traits of the data set: oblivious, deterministic in file order, with all possible outcomes in `y`."""
-        in_file_order = self.order == "file"
-        return EnvironmentTraits(oblivious=True, deterministic=in_file_order, outcomes=self.y, n_rows=self.X.shape[0])
+        """Traits of the data set: oblivious, deterministic in file order, with all instances and outcomes."""
+        rows = {"outcomes": self.y, "instances": self.X, "n_rows": self.X.shape[0]}
+        return EnvironmentTraits(oblivious=True, deterministic=self.order == "file", **rows)
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:

@@ -4,6 +4,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from jaxonline import random
@@ -43,7 +44,13 @@ class FiniteClass(EnvironmentDefaults):
 
     errors: Probabilities
     outcomes_are: Literal["labels", "losses"] = static(default="labels")
-    traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True)
+
+    @property
+    def traits(self) -> EnvironmentTraits:
+        """Traits of the class: labels and predictions are -1 or +1, losses are 0 or 1."""
+        outcomes = np.array([-1.0, 1.0] if self.outcomes_are == "labels" else [0.0, 1.0])
+        instances = np.outer([-1.0, 1.0], np.ones(self.errors.shape))
+        return EnvironmentTraits(oblivious=True, outcomes=outcomes, instances=instances)
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
@@ -143,6 +150,7 @@ class RandomWalkExperts(_ExpertLosses):
         ([0.5, 0.5, 0.5], True)
     """
 
+    traits: ClassVar[EnvironmentTraits] = ZERO_OR_ONE  # the smallest and the largest loss
     n_experts: Count = static()
     step: Positive = 0.1
     start: Probability = 0.5

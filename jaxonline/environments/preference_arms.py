@@ -1,6 +1,6 @@
 """Arms that are compared in pairs, with given probabilities of winning: the environment of duelling bandits."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -8,7 +8,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from jaxonline import random
-from jaxonline.environments.arms import ContextFreeArms
+from jaxonline.environments.arms import ZERO_OR_ONE, ContextFreeArms
+from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.losses.lazy import LazyOutcome
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
@@ -54,6 +55,7 @@ class PreferenceArms(ContextFreeArms):
         [[0.5, 1.0], [0.0, 0.5]]
     """
 
+    traits: ClassVar[EnvironmentTraits] = ZERO_OR_ONE
     preferences: Preferences
 
     @property

@@ -80,7 +80,8 @@ class Sleeping(ForwardsToEnvironment):
     def traits(self) -> EnvironmentTraits:
         """Traits of `environment`; the masks of a table are equal in all runs, random masks are not."""
         traits = super().traits
-        return traits._replace(deterministic=traits.deterministic and self.availability.ndim == 2)
+        same = traits.deterministic and self.availability.ndim == 2
+        return traits._replace(deterministic=same, instances=None)
 
     @property
     def instance_spec(self) -> Available:

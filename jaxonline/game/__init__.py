@@ -2,8 +2,8 @@
 
 `round` has the game and one round, `protocols` the required methods, `defaults` the optional methods, `traits` the
 facts that classes state, `specs` the checks of shapes and dtypes, `oracles` the opening of a round's oracle, `masks`
-arms that are not always available, `loss_range` the limits of losses, `regret` the notions of regret, `keys` the random
-keys, `binding` the check of a learner against a game, `history` one run with its full history.
+arms that are not always available, `loss_range` and `comparator_range` the limits of losses, `regret` the notions of
+regret, `keys` the random keys, `binding` the check of a learner against a game, `history` one run with all its rounds.
 """
 
 from jaxonline.game.binding import (
@@ -19,7 +19,7 @@ from jaxonline.game.binding import (
 from jaxonline.game.defaults import EnvironmentDefaults, FeedbackDefaults, ForwardsToLearner, LearnerDefaults
 from jaxonline.game.history import play
 from jaxonline.game.keys import StreamKeys, stream_keys
-from jaxonline.game.loss_limits import loss_range
+from jaxonline.game.loss_limits import comparator_range, depends_on_predictions, loss_range
 from jaxonline.game.masks import Available
 from jaxonline.game.oracles import open_oracle
 from jaxonline.game.protocols import Draw, Environment, Feedback, Learner, Specs
@@ -56,6 +56,8 @@ __all__ = [
     "bind",
     "check_assumptions",
     "check_rounds",
+    "comparator_range",
+    "depends_on_predictions",
     "loss_range",
     "open_oracle",
     "overflow_flag",

@@ -239,19 +239,17 @@ def start(game: Game, entrant: Entrant | None, keys: StreamKeys) -> States:
 
 @exact_products()
 def play_round(
-    game: Game, entrant: Entrant | None, keys: StreamKeys, t: Int[Array, ""], states: States, code: str = ""
+    game: Game, entrant: Entrant | None, keys: StreamKeys, t: Int[Array, ""], states: States
 ) -> tuple[States, Round]:
     """Run round t = 1, 2, ... With `entrant=None` only the environment moves; it must be oblivious.
 
-    JAX traces a round once, and reuses the trace in all programs with equal rounds. `code` identifies the version of
-    user functions that is traced.
+    JAX traces a round once, and reuses the trace in all programs with equal rounds.
     """
-    return _play_round(game, entrant, keys, t, states, code=code)
+    return _play_round(game, entrant, keys, t, states)
 
 
-@functools.partial(jax.jit, static_argnames="code", inline=True)
-def _play_round(game, entrant, keys, t, states, code):
-    del code
+@functools.partial(jax.jit, inline=True)
+def _play_round(game, entrant, keys, t, states):
     environment_key, oracle_key, learner_key = (jax.random.fold_in(key, t) for key in keys)
     x, environment = game.environment.instance(jax.random.fold_in(environment_key, INSTANCE), states.environment, t)
 

@@ -25,6 +25,8 @@ class LearnerTraits(NamedTuple):
         capacity_hint: how to give the learner more storage, for warnings about runs that ran out of storage; without
             full stop.
         uses_masks: whether the learner chooses only among available arms or experts (`game.Available`).
+        plays_probabilities: whether a move that is a vector, or the `probabilities` of a `Draw`, is not negative and
+            has the sum 1. Then the expected loss lies between the smallest and the largest loss of the arms.
 
     Example:
         >>> import jaxonline as jo
@@ -38,6 +40,7 @@ class LearnerTraits(NamedTuple):
     long_rounds: bool = False
     capacity_hint: str = "give it more capacity"
     uses_masks: bool = False
+    plays_probabilities: bool = False
 
 
 class EnvironmentTraits(NamedTuple):
@@ -49,9 +52,11 @@ class EnvironmentTraits(NamedTuple):
         oblivious: whether instances and outcomes do not depend on the learner's moves. If true, the best predictor in
             hindsight is computed once for all learners.
         deterministic: whether instances and outcomes are also identical in every run.
-        outcomes: all outcomes (of arms: all losses) that can occur, checked against the assumptions of losses and
-            learners; None if unknown.
+        outcomes: all outcomes (of arms: all losses) that can occur, or the smallest and the largest of them, checked
+            against the assumptions of losses and learners; None if unknown.
         n_rows: the number of rows of a data set, which is also that of measured copies; None if there are no rows.
+        instances: all instances that can occur as rows [n, ...], or instances with the same smallest and largest
+            entries and the same largest norms; None if unknown.
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -63,6 +68,7 @@ class EnvironmentTraits(NamedTuple):
     deterministic: bool = False
     outcomes: PyTree = None
     n_rows: int | None = None
+    instances: PyTree = None
 
 
 class FeedbackTraits(NamedTuple):

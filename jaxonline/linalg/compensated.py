@@ -27,6 +27,16 @@ class Compensated(NamedTuple):
         zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), spec)
         return cls(zeros, zeros)
 
+    @classmethod
+    def starting_at(cls, total: PyTree) -> "Compensated":
+        """Return a sum with the given total."""
+        return cls(total, jax.tree.map(jnp.zeros_like, total))
+
+    @property
+    def value(self) -> PyTree:
+        """The corrected sums, rounded to their dtype; the pair of total and correction has more digits."""
+        return jax.tree.map(lambda total, correction: total - correction, *self)
+
     def add(self, terms: PyTree) -> "Compensated":
         """Return the sum with one more term."""
         corrected = jax.tree.map(lambda term, correction: term - correction, terms, self.correction)

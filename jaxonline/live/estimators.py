@@ -19,6 +19,7 @@ from jaxonline.learners import VAW, PassiveAggressive
 from jaxonline.live.live import Live
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.struct import replace_at
 
 
 class OnlineEstimator(BaseEstimator):
@@ -33,6 +34,24 @@ class OnlineEstimator(BaseEstimator):
         self.fit_intercept = fit_intercept
         self.passes = passes
         self.random_state = random_state
+
+    def set_params(self, **params: Any) -> "OnlineEstimator":
+        """Set parameters, and fields of the learner by names such as `learner__step_size` or `learner__step_size__eta`.
+
+        Raises:
+            ValueError: a name or a value is invalid.
+
+        Example:
+            >>> import jaxonline as jo
+            >>> jo.OnlineRegressor(jo.learners.VAW(1.0)).set_params(learner__regularizer=2.0).learner
+            VAW(regularizer=2.0, forward=True, allow_float32=False)
+        """
+        nested = {name: value for name, value in params.items() if name.startswith("learner__")}
+        super().set_params(**{name: value for name, value in params.items() if name not in nested})
+        for name, value in nested.items():
+            path = name.removeprefix("learner__").replace("__", ".")
+            self.learner = replace_at(self.learner, path, value, name)
+        return self
 
     @contextlib.contextmanager
     def _fitted_or_as_before(self) -> Iterator[None]:

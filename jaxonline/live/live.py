@@ -241,7 +241,8 @@ class Live:
         Raises:
             OSError: the file cannot be read.
             ValueError: the file is damaged, or belongs to another learner, feedback or loss (also if only a number
-                differs), or to another shape or precision. The object then stays unchanged.
+                differs), or to another shape or precision. The object then stays unchanged. The shapes in the file are
+                compared with those of the learner before an array is read.
 
         Example:
             >>> import pathlib, tempfile, jaxonline as jo
@@ -253,7 +254,7 @@ class Live:
             >>> again.round, again.predict([1.0, 2.0]) == live.predict([1.0, 2.0])
             (0, np.True_)
         """
-        self._restore(str(path), state_files.read_state(path))
+        self._restore(str(path), state_files.read_content(path))
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -267,15 +268,18 @@ class Live:
 
     def _begin(self, instance: tuple[int, ...]) -> LiveGame:
         """Return the bound game; the first call, when all shapes are known, binds it."""
-        if self._game is not None:
-            return self._game
+        if self._game is None:
+            self._game, self._instance = self._bind(instance), instance
+            self._states = self._game.begin()
+        return self._game
+
+    def _bind(self, instance: tuple[int, ...]) -> LiveGame:
         with self._precision():
             loss = default_loss(self._entrant) if self._loss is None else self._loss
             game = Game(no_arrivals(instance, self._outcome, self._precision.dtype), self._entrant.feedback, loss)
         live_game = LiveGame.of(game, self._entrant, self._key, self._precision)
         if self._loss is not None:
             warn_about_loss_mismatch(game, {"learner": self._entrant.learner})
-        self._states, self._game, self._instance = live_game.begin(), live_game, instance
         return live_game
 
     def _play(self, game: LiveGame, X: np.ndarray, y: np.ndarray) -> Round:
@@ -319,25 +323,31 @@ class Live:
             self._key, self.round, state_files.leaves_of(self._states), None if self._open is None else self._open.x,
         )  # fmt: skip
 
-    def _restore(self, path: str, saved: state_files.Saved) -> None:
-        """Restore the saved state; if this raises an error, the object stays unchanged."""
-        if saved.dtype != self._precision.dtype.name:
+    def _restore(self, path: str, content: bytes) -> None:
+        """Restore the state of a file; if this raises an error, the object stays unchanged."""
+        header = state_files.read_header(path, content)
+        if header.dtype != self._precision.dtype.name:
             raise ValueError(
-                f"{path}: must be a state of {self._precision.dtype.name}, jax's precision here (got {saved.dtype})"
+                f"{path}: must be a state of {self._precision.dtype.name}, jax's precision here "
+                f"(got {check.quote(header.dtype)})"
             )
-        if saved.outcome != self._outcome or self._instance not in (None, saved.instance):
+        if header.outcome != self._outcome or self._instance not in (None, header.instance):
             raise ValueError(
                 f"{path}: must be a state for instances of shape {self._instance} and outcomes of shape "
-                f"{self._outcome} (got {saved.instance} and {saved.outcome})"
+                f"{self._outcome} (got {header.instance} and {header.outcome})"
             )
+        if self._instance is None:
+            state_files.check_instance_size(path, header.instance, len(content))
         with self._precision():
-            other = Live(self._entrant, outcome=self._outcome, loss=self._loss, key=saved.key)
-        state_files.check_same(path, saved, other._begin(saved.instance).identity(), short_repr(self._entrant))
+            other = Live(self._entrant, outcome=self._outcome, loss=self._loss, key=header.key)
+        game = other._bind(header.instance)
+        state_files.check_same(path, header, game.identity(), short_repr(self._entrant))
+        leaves, x = state_files.read_state_arrays(path, content, header, game.state_shapes())
         with self._precision():
-            other._states = state_files.restore_leaves(path, other._states, saved.leaves)
-        other.round = saved.round
-        if saved.x is not None:
-            other.predict(saved.x)
+            other._states = state_files.restore_leaves(game.begin(), leaves)
+        other._game, other._instance, other.round = game, header.instance, header.round
+        if x is not None:
+            other.predict(x)
         vars(self).update(vars(other))
 
 
@@ -359,5 +369,5 @@ def _rebuild(x64: bool, entrant: Entrant, outcome: Any, loss: Any, key: Any, con
     with jax.enable_x64(x64):
         live = Live(entrant, outcome=outcome, loss=loss, key=jax.random.wrap_key_data(jnp.asarray(data), impl=impl))
     if content is not None:
-        live._restore("a copy", state_files.unpack("a copy", content))
+        live._restore("a copy", content)
     return live

@@ -13,6 +13,7 @@ from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.live import state_files
 from jaxonline.live.rounds import TABLE_ROWS, Arrivals, ReportedLoss, compile_programs, pad_rows
 from jaxonline.losses import ArmLoss, Squared
+from jaxonline.store.key_arrays import plain_leaf
 
 ONE_ROUND = np.int32(1)
 MOVES_BATCH = 64  # instances per call
@@ -78,6 +79,15 @@ class LiveGame:
         """The states before round 1."""
         with self._precision():
             return self._programs.begin(self._leaves, self._key_data)
+
+    def state_shapes(self) -> list[jax.ShapeDtypeStruct]:
+        """Shapes and dtypes of the leaves of the states as plain arrays; nothing is computed."""
+
+        def plain_leaves(leaves, key_data):
+            return [plain_leaf(leaf) for leaf in jax.tree.leaves(self._programs.begin(leaves, key_data))]
+
+        with self._precision():
+            return jax.eval_shape(plain_leaves, self._leaves, self._key_data)
 
     def play(
         self, t: int, states: States, X: np.ndarray, y: np.ndarray, number: np.int32 = ONE_ROUND

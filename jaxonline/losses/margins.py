@@ -31,6 +31,7 @@ class Exponential(SeriesLoss):
     """
 
     kind: ClassVar[str] = "classification"
+    convex: ClassVar[bool] = True
 
     def value(self, a: ArrayLike) -> jax.Array:
         return jnp.exp(-as_floating(a))
@@ -77,6 +78,7 @@ class SmoothedHinge(SeriesLoss):
 
     scale: Positive
     kind: ClassVar[str] = "classification"
+    convex: ClassVar[bool] = True
 
     def value(self, a: ArrayLike) -> jax.Array:
         b = as_floating(a) - 1.0
@@ -116,6 +118,7 @@ class Logistic(SeriesLoss):
     """
 
     kind: ClassVar[str] = "classification"
+    convex: ClassVar[bool] = True
     _max_terms: ClassVar[int] = 1 << 11
 
     def value(self, a: ArrayLike) -> jax.Array:
@@ -161,6 +164,7 @@ class Hinge(ScalarLoss):
     """
 
     kind: ClassVar[str] = "classification"
+    convex: ClassVar[bool] = True
 
     def value(self, a: ArrayLike) -> jax.Array:
         return jnp.maximum(1.0 - as_floating(a), 0.0)

@@ -31,6 +31,7 @@ class Squared(SeriesLoss):
     """
 
     kind: ClassVar[str] = "regression"
+    convex: ClassVar[bool] = True
     degree: ClassVar[int | None] = 1
 
     def value(self, a: ArrayLike) -> jax.Array:
@@ -67,6 +68,7 @@ class SmoothedAbsolute(SeriesLoss):
 
     scale: Positive
     kind: ClassVar[str] = "regression"
+    convex: ClassVar[bool] = True
 
     def value(self, a: ArrayLike) -> jax.Array:
         a = as_floating(a)
@@ -103,6 +105,7 @@ class Absolute(ScalarLoss):
     """
 
     kind: ClassVar[str] = "regression"
+    convex: ClassVar[bool] = True
 
     def value(self, a: ArrayLike) -> jax.Array:
         return jnp.abs(as_floating(a))
@@ -128,6 +131,7 @@ class Huber(ScalarLoss):
 
     delta: Positive
     kind: ClassVar[str] = "regression"
+    convex: ClassVar[bool] = True
 
     def value(self, a: ArrayLike) -> jax.Array:
         clipped = self.derivative(a)
@@ -157,6 +161,7 @@ class Pinball(ScalarLoss):
 
     tau: Annotated[Number, Interval(gt=0, lt=1)]
     kind: ClassVar[str] = "regression"
+    convex: ClassVar[bool] = True
 
     def value(self, a: ArrayLike) -> jax.Array:
         a = as_floating(a)

@@ -6,6 +6,7 @@ Values that are unknown while JAX traces (tracers, shape structs) pass: they wer
 """
 
 import operator
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from jax.core import Tracer
 
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.suggest import did_you_mean
+from jaxonline.parameters.warning_classes import UnderflowWarning
 
 _NUMBERS = int | float | np.ndarray | np.generic | jax.Array
 
@@ -217,6 +219,21 @@ def fits_dtype(name: str, value: Any, dtype: Any) -> None:
         raise ArgumentError(
             name,
             f"must be finite in {np.dtype(dtype).name} (got {largest_entry:g}, which is above {largest:.3g}); scale it",
+        )
+
+
+def warn_of_underflow(name: str, array: Any, dtype: Any) -> None:
+    """Warn if entries differ from 0, but all are below the normal numbers of `dtype`, so that they are rounded to 0."""
+    if is_abstract(array):
+        return
+    sizes = np.abs(np.asarray(array, float))
+    smallest = float(jax.numpy.finfo(dtype).tiny)
+    if 0 < sizes.max(initial=0.0) < smallest:
+        warnings.warn(
+            f"{name}: numbers below {smallest:.3g} are rounded to 0 in {np.dtype(dtype).name} (got {sizes.max():g} as "
+            "the largest); scale them, or enable float64",
+            UnderflowWarning,
+            stacklevel=5,
         )
 
 

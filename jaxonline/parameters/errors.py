@@ -1,5 +1,7 @@
 """Exceptions for invalid arguments; each exception has the name of the argument as an attribute."""
 
+from jaxonline.parameters.printable import replace_controls
+
 
 class _ErrorOfArgument(Exception):
     """Base of the errors: holds the name of an argument as the user writes it, and the message without this name."""
@@ -9,7 +11,7 @@ class _ErrorOfArgument(Exception):
         self.argument, self.problem = argument, problem
 
     def __str__(self) -> str:
-        return f"{self.argument}: {self.problem}"
+        return replace_controls(f"{self.argument}: {self.problem}")
 
 
 class ArgumentError(_ErrorOfArgument, ValueError):

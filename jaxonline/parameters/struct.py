@@ -6,6 +6,8 @@ can be traced, vmapped, swept) unless it is declared with `static()`.
 
 import dataclasses
 import functools
+import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar, dataclass_transform
 
@@ -15,10 +17,14 @@ import numpy as np
 
 from jaxonline.parameters import check
 from jaxonline.parameters.closures import Portable, make_portable
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.short_repr import short_repr
 from jaxonline.parameters.validation import check_fields
 
 T = TypeVar("T")
+
+_registered: weakref.WeakSet[type] = weakref.WeakSet()  # structs that are registered as pytrees
+_lock = threading.Lock()
 
 
 def static(default: Any = dataclasses.MISSING, **kwargs: Any) -> Any:
@@ -57,6 +63,25 @@ def struct(cls: type[T]) -> type[T]:
     """
     _check_fields(cls)
     cls = dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
+    cls.__getstate__, cls.__setstate__ = _get_state, _set_state  # type: ignore[attr-defined]
+    if cls.__repr__ is object.__repr__:
+        cls.__repr__ = short_repr  # type: ignore[assignment]
+    cls.__struct__ = cls  # type: ignore[attr-defined]
+    _register(cls)
+    return cls
+
+
+def _register(cls: type) -> None:
+    """Register a struct as a pytree, once; a class that was pickled by value is not registered in another process."""
+    if vars(cls).get("__struct__") is not cls:  # a class without the decorator that inherits from a struct
+        return
+    with _lock:
+        if cls not in _registered:
+            _register_fields(cls)
+            _registered.add(cls)
+
+
+def _register_fields(cls: type) -> None:
     fields = dataclasses.fields(cls)  # type: ignore[arg-type]
     leaves = [field.name for field in fields if not field.metadata.get("static")]
     statics = [field.name for field in fields if field.metadata.get("static")]
@@ -77,10 +102,6 @@ def struct(cls: type[T]) -> type[T]:
         return obj
 
     jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
-    cls.__getstate__, cls.__setstate__ = _get_state, _set_state  # type: ignore[attr-defined]
-    if cls.__repr__ is object.__repr__:
-        cls.__repr__ = short_repr  # type: ignore[assignment]
-    return cls
 
 
 def _get_state(self: Any) -> dict[str, Any]:
@@ -88,6 +109,7 @@ def _get_state(self: Any) -> dict[str, Any]:
 
 
 def _set_state(self: Any, state: dict[str, Any]) -> None:
+    _register(type(self))
     for name, value in state.items():
         object.__setattr__(self, name, value.value if isinstance(value, Portable) else value)
 
@@ -105,6 +127,7 @@ def _check_fields(cls: type) -> None:
 
     @functools.wraps(post_init)
     def __post_init__(self):
+        _register(type(self))
         fields = [field for field in dataclasses.fields(self) if field.init]
         leaves = [field.name for field in fields if not field.metadata.get("static")]
         for name in leaves:
@@ -192,3 +215,40 @@ def replace(obj: T, **changes: Any) -> T:
         0.2
     """
     return dataclasses.replace(obj, **changes)  # type: ignore[type-var]
+
+
+def replace_at(obj: Any, path: str, value: Any, name: str) -> Any:
+    """Copy a struct with a (possibly nested) field changed, such as "step_size.eta".
+
+    Args:
+        obj: the struct.
+        path: the names of the field and of the fields that contain it, with dots.
+        value: the new value.
+        name: the name of the argument that has the path, for messages.
+
+    Raises:
+        ValueError: a field does not exist, or a number would replace a struct of another class than the field's
+            constructor makes from a number, such as a schedule by a constant.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> from jaxonline.parameters.struct import replace_at
+        >>> learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=jo.InverseSqrt(0.1))
+        >>> replace_at(learner, "step_size.eta", 0.2, "grid").step_size
+        InverseSqrt(eta=0.2)
+    """
+    field, _, rest = path.partition(".")
+    fields = [each.name for each in dataclasses.fields(obj) if each.init] if dataclasses.is_dataclass(obj) else []
+    check.choice(f"{name}: a field of {type(obj).__name__}", field, fields)
+    before = getattr(obj, field)
+    after = replace(obj, **{field: replace_at(before, rest, value, name) if rest else value})
+    if (
+        not rest
+        and isinstance(value, int | float)
+        and dataclasses.is_dataclass(before)
+        and type(before) is not type(getattr(after, field))
+    ):
+        inner = " or ".join(f"'{path}.{each.name}'" for each in dataclasses.fields(before))
+        problem = f"must name a field of {short_repr(before)}, {inner} (got {path!r}, which a number would replace)"
+        raise ArgumentError(name, problem)
+    return after

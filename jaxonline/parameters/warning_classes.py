@@ -25,6 +25,10 @@ class DivergedRunsWarning(RuntimeWarning):
     """A learner's losses were NaN or infinite in some runs; the means exclude these runs."""
 
 
+class UnderflowWarning(RuntimeWarning):
+    """Numbers that are not 0 are so small that they, or losses computed from them, are rounded to 0."""
+
+
 class ControlVariateWarning(RuntimeWarning):
     """A control variate is not used, because its learner without projection diverges with these step sizes."""
 
@@ -43,6 +47,10 @@ class DamagedStoreWarning(RuntimeWarning):
 
 class UnlockedStoreWarning(RuntimeWarning):
     """The file system cannot lock a stored study against a second process."""
+
+
+class UnverifiedStoreWarning(UserWarning):
+    """An earlier version of jaxonline wrote the store, without digests, so that some damage cannot be noticed."""
 
 
 class UnfinishedStudyWarning(UserWarning):

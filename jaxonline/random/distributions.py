@@ -8,7 +8,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key, Shaped
 
 from jaxonline.random.permutations import permutation_indices
 from jaxonline.random.threefry import to_jax
-from jaxonline.random.vectorised import draw_fused
+from jaxonline.random.vectorised import draw_fused, draw_once
 
 
 def gamma(
@@ -67,7 +67,8 @@ def t(
         >>> jo.random.t(jax.random.key(0), 5.0, (3,)).shape
         (3,)
     """
-    return draw_fused(lambda key: jax.random.t(key, df, shape, dtype), key, _shape_of(shape, df))
+    # the CPU compiler may not finish if it fuses several vectors of these numbers with the operations that use them
+    return draw_once(lambda key: jax.random.t(key, df, shape, dtype), key)
 
 
 def poisson(

@@ -66,4 +66,9 @@ def draw_fused(draw: Callable[[Key[Array, ""]], Array], key: Key[Array, ""], sha
     """Return `draw(key)`, fused with the operations that use it, or computed once if the shape is ()."""
     if not is_inlined(key):
         return draw(key)
-    return compute_once(lambda key: draw(fused_key(key)), key) if shape == () else draw(fused_key(key))
+    return draw_once(draw, key) if shape == () else draw(fused_key(key))
+
+
+def draw_once(draw: Callable[[Key[Array, ""]], Array], key: Key[Array, ""]) -> Array:
+    """Return `draw(key)`, which the compiler does not fuse with the operations that use it."""
+    return compute_once(lambda key: draw(fused_key(key)), key) if is_inlined(key) else draw(key)

@@ -10,7 +10,7 @@ def load_result(path: str | os.PathLike[str]) -> Result:
     """Load a result that `Result.save` wrote, or the finished runs of a study (`simulate(checkpoint=path)`).
 
     If the study is unfinished or running, the missing runs and rounds of a learner are NaN, and `meta["missing"]`
-    counts the missing runs by learner.
+    counts the missing runs by learner, and under "comparator_loss" the runs without a comparator loss.
 
     Args:
         path: a folder, or a URL.
@@ -20,7 +20,8 @@ def load_result(path: str | os.PathLike[str]) -> Result:
         ValueError: if the store is of another kind, is damaged, or has no finished run.
 
     Warns:
-        UnfinishedStudyWarning: runs are missing.
+        UnfinishedStudyWarning: runs of a learner or of the comparator are missing.
+        UnverifiedStoreWarning: an earlier version wrote the store, without a digest of its metadata.
         DamagedStoreWarning: a block is damaged and counts as missing; the study computes it again when it is resumed.
 
     Example:

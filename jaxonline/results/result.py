@@ -9,9 +9,10 @@ import numpy as np
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.printable import to_one_line
 from jaxonline.results import parts, saving
 from jaxonline.results.report import curves, summary, tables
-from jaxonline.results.report.formats import escape_markdown, to_one_line
+from jaxonline.results.report.formats import escape_markdown
 from jaxonline.results.statistics import decisions, estimates
 from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
 from jaxonline.results.statistics.means import Growth
@@ -45,7 +46,8 @@ class Result:
         first_overflow: the first round in which the learner ran out of storage, 0 if there is none [L, R].
         meta: metadata of the study: game, comparator and learners with their parameters, versions, key, block size,
             devices, notion of regret, and the probability of an overflow by learner ("overflow_probability"). The
-            metadata of an unfinished study also contain the number of missing runs by learner ("missing"). If
+            metadata of an unfinished study also contain the number of missing runs by learner ("missing"), and under
+            "comparator_loss" the number of runs without a comparator loss, whose regret is NaN. If
             `simulate(precision=...)` chose the number of runs, "precision" says whether the mean is biased by stopping
             ("biased_mean"), and below which probability events may be missing ("unseen_probability").
         interval: the kind of interval that `mean` uses by default, one of `jo.intervals`: `Student`, or `Anytime` or
@@ -324,7 +326,8 @@ class Result:
 
         Raises:
             FileExistsError: if the path holds anything other than a saved result.
-            ValueError: a path without a name (".."), a `Path` made of a URL, or an unreachable URL.
+            ValueError: a path without a name (".."), the name of a file ("r.csv"), a `Path` made of a URL, or an
+                unreachable URL.
             OSError: the store cannot be written; the error names the path.
         """
         return saving.save(self, path)  # type: ignore[return-value]

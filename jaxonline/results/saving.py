@@ -2,14 +2,13 @@
 
 import contextlib
 import glob
-import hashlib
 import json
 import os
 import shutil
 import warnings
 from collections.abc import Iterator
 from itertools import groupby
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,9 +27,32 @@ from jaxonline.store.atomic_files import (
     sync,
     temporary_path,
 )
-from jaxonline.store.blocks import MARKER, RESULT, STUDY, check_format, parse_attributes, store_format
+from jaxonline.store.documents import (
+    DIGEST,
+    MARKER,
+    NO_DIGEST,
+    RESULT,
+    STUDY,
+    DamagedStoreError,
+    check_format,
+    check_sealed,
+    digest_of,
+    is_earlier,
+    is_sealed,
+    parse_attributes,
+    seal,
+    store_format,
+)
 from jaxonline.store.filesystem import Bucket, Folder, local_path, storage_at
-from jaxonline.store.layout import AXES, COMPARATOR_LOSS, FIRST_ROUND_ARRAYS, Blocks, JobArrays, StoreLayout
+from jaxonline.store.layout import (
+    AXES,
+    COMPARATOR_LOSS,
+    FIRST_ROUND_ARRAYS,
+    RECORDS_FOLDER,
+    Blocks,
+    JobArrays,
+    StoreLayout,
+)
 from jaxonline.store.lazy_arrays import (
     StoredArray,
     finished_rounds,
@@ -47,12 +69,15 @@ from jaxonline.store.zarr_format import (
     encode_document,
     encode_name,
     group_document,
-    is_intact,
 )
 
 if TYPE_CHECKING:
     import xarray
 
+FILE_SUFFIXES = (  # of files; the store of a result is a folder
+    ".csv", ".feather", ".gz", ".h5", ".hdf5", ".html", ".json", ".md", ".nc", ".npy", ".npz", ".parquet", ".pdf",
+    ".pickle", ".pkl", ".png", ".svg", ".tex", ".tsv", ".txt", ".xlsx", ".zip",
+)  # fmt: skip
 BATCH_BYTES = 1 << 24
 
 
@@ -79,7 +104,13 @@ def to_dataset(result: Any) -> "xarray.Dataset":
 
 def save(result: Any, path: str | os.PathLike[str]) -> Path | str:
     """Write the store to a temporary folder and move it to its path; so either the old or the new store is complete."""
-    folder = local_path(path)
+    folder, suffix = local_path(path), PurePath(path).suffix
+    if suffix.lower() in FILE_SUFFIXES:
+        raise ArgumentError(
+            "path",
+            f"must name a folder for a zarr store, such as 'result.zarr' (got '{path}'); tables are written by "
+            "to_pandas(), to_markdown() and to_latex(), figures by plot(path)",
+        )
     return _save_at_url(result, str(path)) if folder is None else _save_in_folder(result, folder)
 
 
@@ -88,7 +119,9 @@ def _save_in_folder(result: Any, path: Path) -> Path:
         raise ArgumentError("path", f"must end in the name of a store (got '{path}')")
     place = path.resolve() if path.is_symlink() else path
     if os.path.lexists(path) and not (place.exists() and _is_ours(Folder(place))):
-        raise FileExistsError(f"{path}: exists and is not a result of jaxonline; give another path")
+        raise FileExistsError(
+            f"{path}: exists and is not a result of jaxonline, or is damaged; give another path or remove it"
+        )
     with name_in_errors(path):
         place.parent.mkdir(parents=True, exist_ok=True)
         remove_abandoned(place.parent, glob.escape(place.name))
@@ -139,7 +172,7 @@ def _save_at_url(result: Any, url: str) -> str:
 
 
 def _files(result: Any) -> Iterator[dict[str, bytes]]:
-    """Yield the files of a result's store in batches; the last one is the root document, with a hash of all numbers."""
+    """Yield the files of a result's store in batches; the last one is the root document, with the digests of all."""
     runs, best = len(result.runs), result.comparator_loss
     width = max(1, min(runs, int(result.meta.get("block_size", runs) or runs)))
     outputs = *result.measures, *FIRST_ROUND_ARRAYS
@@ -157,21 +190,22 @@ def _files(result: Any) -> Iterator[dict[str, bytes]]:
     }  # fmt: skip
     kinds = {name: spec if name == "learner" else spec._replace(dtype=arrays[name].dtype.name)
              for name, spec in specs.items()}  # fmt: skip
-    digest = hashlib.sha256()
+    digests: dict[str, str] = {}
     for name, array in arrays.items():
         chunks = ((f"{encode_name(name)}/{key}", content) for key, content in encode_chunks(kinds[name], array))
         for _, batch in groupby(chunks, _Batches()):
             files = dict(batch)
-            for content in files.values():
-                digest.update(content)
+            digests |= {key: digest_of(content) for key, content in files.items()}
             yield files
-    yield {f"{encode_name(name)}/{DOCUMENT}": encode_document(spec.document()) for name, spec in kinds.items()}
+    documents = {f"{encode_name(name)}/{DOCUMENT}": encode_document(spec.document()) for name, spec in kinds.items()}
+    yield documents
+    digests |= {key: digest_of(content) for key, content in documents.items()}
     marker = {
-        "format": RESULT, "learners": result.learners, "measures": list(result.measures),
-        "interval": result.interval.to_json(), "sha256": digest.hexdigest(),
+        "format": RESULT, DIGEST: NO_DIGEST, "learners": result.learners, "measures": list(result.measures),
+        "interval": result.interval.to_json(), "sha256": digests,
     }  # fmt: skip
     root = group_document({**result.meta, MARKER: marker}, {encode_name(name): spec for name, spec in kinds.items()})
-    yield {DOCUMENT: root}
+    yield {DOCUMENT: seal(root)}
 
 
 def _is_shared(best: Any, axis: int) -> bool:
@@ -219,26 +253,32 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
     place = storage_at(path)
     content = place.read(DOCUMENT)
     if content is None:
+        records = (name for job in place.names(RECORDS_FOLDER) for name in place.names(f"{RECORDS_FOLDER}/{job}"))
+        if any(name.startswith("c.") for name in records):
+            raise DamagedStoreError(f"{path}/{DOCUMENT}: is missing; continue the study, which writes it again")
         raise FileNotFoundError(f"{path}: there is no result here{_hint(place, path)}")
-    attributes = parse_attributes(content) or {}
-    meta = {name: value for name, value in attributes.items() if name != MARKER}
+    attributes = parse_attributes(content)
+    if attributes is None:
+        raise DamagedStoreError(f"{path}/{DOCUMENT}: is damaged, or is not a document of zarr")
+    meta, kind = {name: value for name, value in attributes.items() if name != MARKER}, store_format(attributes)
+    if kind in (RESULT, STUDY) or is_sealed(content) is False:
+        check_sealed(f"{path}/{DOCUMENT}", content, kind in (RESULT, STUDY) and is_earlier(attributes))
     try:
-        if store_format(attributes) == RESULT:
+        if kind == RESULT:
             return _load_saved(place, content, meta)
-        if store_format(attributes) == STUDY:
+        if kind == STUDY:
             return _load_study(place, attributes[MARKER], meta)
     except (KeyError, TypeError) as error:
-        raise ValueError(f"{path}: is damaged; {error!r}") from error
+        raise DamagedStoreError(f"{path}: is damaged; {error!r}") from error
     check_format(str(path), attributes)
     raise ValueError(f"{path}: is not a result that Result.save or simulate(checkpoint=...) wrote")
 
 
 def _check_names(place: Folder | Bucket, learners: tuple[str, ...]) -> None:
-    """Check that the learners' names in the root document (no checksum) equal those in the array (with a checksum)."""
+    """Check that the learners' names in the root document equal those in the array."""
     spec = ArraySpec(("learner",), (len(learners),), (len(learners),), STRING)
-    stored = place.read(f"{encode_name('learner')}/{spec.key((0,))}") or b""
-    if is_intact(stored) and stored != spec.encode(np.array(learners, object)):
-        raise ValueError(f"{place.name}: is damaged; the names of the learners do not match their checksum")
+    if place.read(f"learner/{spec.key((0,))}") != spec.encode(np.array(learners, object)):
+        raise DamagedStoreError(f"{place.name}: is damaged; learner/{spec.key((0,))} differs from {DOCUMENT}")
 
 
 def _hint(place: Folder | Bucket, where: str | os.PathLike[str]) -> str:
@@ -253,14 +293,20 @@ def _hint(place: Folder | Bucket, where: str | os.PathLike[str]) -> str:
 def _load_saved(place: Folder | Bucket, first: bytes, meta: dict[str, Any]) -> dict[str, Any]:
     root = json.loads(first)
     marker, documents = root["attributes"][MARKER], root["consolidated_metadata"]["metadata"]
+    digests = None if is_earlier(root["attributes"]) else marker["sha256"]
+
+    def read(path: str) -> bytes | None:
+        content = place.read(path)
+        intact = digests is None or content is None or digests.get(path) == digest_of(content)
+        return content if intact else None
 
     def array(name: str) -> np.ndarray:
         try:
             return decode_array(
-                ArraySpec.of(documents[encode_name(name)]), lambda key: place.read(f"{encode_name(name)}/{key}")
+                ArraySpec.of(documents[encode_name(name)]), lambda key: read(f"{encode_name(name)}/{key}")
             )
         except ValueError as error:
-            raise ValueError(f"{place.name}: is damaged; {name!r} does not match its checksum") from error
+            raise DamagedStoreError(f"{place.name}: is damaged; {name!r} does not match its digest") from error
 
     interval = marker.get("interval")
     if interval is None and "precision" in meta:
@@ -277,7 +323,9 @@ def _load_saved(place: Folder | Bucket, first: bytes, meta: dict[str, Any]) -> d
         *([COMPARATOR_LOSS] if COMPARATOR_LOSS in documents else []),
     ):
         spec = ArraySpec.of(documents[encode_name(name)])
-        stored[name] = StoredArray(place, name, spec, whole, np.arange(len(runs)), np.arange(len(rounds)), first)
+        stored[name] = StoredArray(
+            place, name, spec, whole, np.arange(len(runs)), np.arange(len(rounds)), first, digests
+        )
     numbers = read_small_arrays(stored, array)
     if isinstance(best := numbers.get(COMPARATOR_LOSS), np.ndarray):
         best = np.broadcast_to(best, (*whole.shape, len(rounds)))
@@ -298,11 +346,11 @@ def _load_study(place: Folder | Bucket, marker: dict[str, Any], meta: dict[str, 
     runs = np.flatnonzero(finished_losses.any(axis=0))
     if not len(runs):
         raise ValueError(f"{place.name}: is the store of a study without a finished run")
-    missing = {
-        name: int(n)
-        for name, n in zip(layout.learners, (finished_losses < len(layout.rounds)).sum(axis=1), strict=True)
-        if n
-    }
+    unfinished = (finished_losses < len(layout.rounds)).sum(axis=1)
+    missing = {name: int(n) for name, n in zip(layout.learners, unfinished, strict=True) if n}
+    if COMPARATOR_LOSS in finished:
+        runs_without = int((finished[COMPARATOR_LOSS] < len(layout.rounds)).any(axis=0).sum())
+        missing |= {COMPARATOR_LOSS: runs_without} if runs_without else {}
     if missing:
         counts = ", ".join(f"{n:,} of {name!r}" for name, n in missing.items())
         warnings.warn(

@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import os
 import pickle
+import socket
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +21,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxonline._xla.user_code import user_code
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.simulation import blocks
@@ -30,7 +32,13 @@ from jaxonline.simulation.runner import finished_blocks, play_blocks
 from jaxonline.simulation.segments import Matchup
 from jaxonline.simulation.waiting import FinishedTasks, wait_for_workers
 from jaxonline.store.blocks import Store
-from jaxonline.store.fingerprint import JAX_OPTIONS
+from jaxonline.store.fingerprint import (
+    JAX_OPTIONS,
+    NUMERIC_LIBRARIES,
+    ImportedModule,
+    find_user_code,
+    package_hash,
+)
 from jaxonline.store.source_code import is_library
 
 MAX_WORKER_FAILURES = 10  # workers that fail in the same block, before the block counts as the cause
@@ -44,12 +52,30 @@ class Machine:
     backend: str
     kind: str
     versions: dict[str, str]
+    code: str  # hash of the files of jaxonline
 
     @classmethod
     @functools.cache
     def current(cls) -> "Machine":
         """Return the devices and libraries of this process."""
-        return cls(jax.default_backend(), jax.local_devices()[0].device_kind, versions())
+        return cls(jax.default_backend(), jax.local_devices()[0].device_kind, versions(), package_hash())
+
+    def libraries(self) -> dict[str, str]:
+        """Return the versions on which a store relies, and the hash of jaxonline; "" for unknown ones."""
+        names = {f"the version of {name}": self.versions.get(name, "") for name in NUMERIC_LIBRARIES}
+        return {**names, "the code of jaxonline": vars(self).get("code", "")}  # older workers have no hash
+
+
+def _check_libraries(machine: Machine, address: str) -> None:
+    """Raise an error if a worker has other numeric libraries than this process, which identifies the store."""
+    own, others = Machine.current().libraries(), machine.libraries()
+    for name, version in own.items():
+        if others[name] != version:
+            raise ArgumentError(
+                "cluster",
+                f"the worker at {address} must have {name} of this process, {version} (got {others[name]}); install "
+                "the same files on all workers",
+            )
 
 
 @contextlib.contextmanager
@@ -110,6 +136,8 @@ class Workers:
             errors = [answer for answer in answers.values() if not isinstance(answer, Machine | OSError)]
             if errors and not machines:  # an OSError: the worker has just failed
                 raise ArgumentError("cluster", f"must have workers that can import jaxonline (got {errors[0]!r})")
+        for address, machine in machines.items():
+            _check_libraries(machine, address)
         (address, self.machine), *others = machines.items()
         self.n_workers = len(machines)
         for other, machine in others:
@@ -196,11 +224,12 @@ class Workers:
         if not block_indices:
             return {}
         # a task instead of data: `distributed` repeats it when the last worker that holds its result fails
-        sent = self._client.submit(bytes, _pickle_matchup(job.matchup), pure=False)
+        sent = self._client.submit(tuple, (job.matchup.code, _pickle_matchup(job.matchup)), pure=False)
         key = str(jax.random.key_impl(job.plan.key)), np.asarray(jax.random.key_data(job.plan.key))
+        imports = [(module, module.hash()) for module in find_user_code({"": job.matchup}, strict=False).imports]
         bare = job._replace(matchup=None, plan=job.plan._replace(key=key, mesh=None))  # type: ignore[arg-type]
         settings = {name: getattr(jax.config, name) for name in JAX_OPTIONS}
-        play = functools.partial(_play_block, store.reopener(), self.machine, settings, bare)
+        play = functools.partial(_play_block, store.reopener(), self.machine, settings, imports, bare)
         return {self._client.submit(play, sent, block, pure=False): (job, block) for block in block_indices}
 
 
@@ -224,19 +253,42 @@ def _pickle_matchup(matchup: Matchup) -> bytes:
             cloudpickle.unregister_pickle_by_value(module)
 
 
-@functools.lru_cache(maxsize=32)
-def _unpickle_matchup(content: bytes) -> Matchup:
-    """Unpickle a matchup; equal bytes return the same object, so that its compiled programs are reused."""
-    return pickle.loads(content)
+@functools.lru_cache(maxsize=1)
+def _loader(code: str) -> Callable[[bytes], Matchup]:
+    """Return a function that unpickles matchups; equal bytes give the same object, so that its programs are reused.
+
+    Matchups of only one version of the user's code are kept: other versions replace the methods of its classes.
+    """
+    del code
+    return functools.lru_cache(maxsize=32)(pickle.loads)
+
+
+def _check_modules(imports: Sequence[tuple[ImportedModule, str]]) -> None:
+    """Raise an error if this worker imports other modules of the user than the process that started the study."""
+    for module, expected in imports:
+        try:
+            found = module.hash()
+        except ImportError as error:
+            found = str(error)
+        if found != expected:
+            raise ArgumentError(
+                "cluster",
+                f"workers must have the user's module {module.module} of the process that starts the study (got other "
+                f"code or values at {socket.gethostname()}: {found}); install the same files, or import the module "
+                "outside of functions, which sends it to the workers",
+            )
 
 
 def _play_block(
-    join: Callable[[], Store], machine: Machine, settings: dict[str, Any], job: Job, content: bytes, block: int
-) -> None:
+    join: Callable[[], Store], machine: Machine, settings: dict[str, Any],
+    imports: Sequence[tuple[ImportedModule, str]], job: Job,
+    content: tuple[str, bytes], block: int,
+) -> None:  # fmt: skip
     """Play one block on a worker and write it into the store."""
     own_machine = Machine.current()
     if own_machine != machine:
         raise ArgumentError("cluster", f"must have workers of one kind (got {machine} and {own_machine})")
+    _check_modules(imports)
     impl, data = job.plan.key  # type: ignore[misc]
     with (
         jax.enable_x64(settings["jax_enable_x64"]),
@@ -247,12 +299,13 @@ def _play_block(
         stored = store.blocks.read(job.rows, block)
         if stored is not None and stored.rounds == job.plan.n_rounds:  # by a worker that failed before it could answer
             return
+        code, pickled = content
+        matchup = _loader(code)(pickled)
         key = jax.random.wrap_key_data(jnp.asarray(data), impl=impl)
         plan = job.plan._replace(key=key, mesh=blocks.default_mesh(jax.local_devices()[:1]), blocks=[block])
-        for _ in play_blocks(
-            job._replace(matchup=_unpickle_matchup(content), plan=plan), [block], Reporter(False, 0), store
-        ):
-            pass
+        with user_code(code):
+            for _ in play_blocks(job._replace(matchup=matchup, plan=plan), [block], Reporter(False, 0), store):
+                pass
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 import numpy as np
 
 from jaxonline.game.traits import FeedbackTraits, traits_of
@@ -12,6 +13,7 @@ from jaxonline.simulation.control_variates import drop_diverged
 from jaxonline.simulation.execution import ComputedStudy
 from jaxonline.simulation.overflow import warn_of_divergence, warn_of_overflow
 from jaxonline.simulation.planning import StudyPlan
+from jaxonline.simulation.underflow import warn_of_underflow
 from jaxonline.store.layout import COMPARATOR_LOSS
 from jaxonline.store.lazy_arrays import finished_rounds, study_arrays
 
@@ -40,6 +42,8 @@ def collect_result(options: SimulationOptions, study: StudyPlan, computed: Compu
         for team in options.teams for name in team.members
     }  # fmt: skip
     warn_of_divergence(options.members, result.first_nonfinite, limits)
+    run_key = jax.random.fold_in(options.key, int(options.runs[0]))
+    warn_of_underflow(options.game, options.teams, result.cumulative_loss[:, :, -1], run_key, int(rounds[-1]))
     return result
 
 

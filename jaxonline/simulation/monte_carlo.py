@@ -10,6 +10,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
+from jaxonline._xla.user_code import user_code
 from jaxonline.game import Game
 from jaxonline.game.protocols import Comparator, HindsightComparator, Measure
 from jaxonline.parameters.errors import ArgumentError
@@ -121,6 +122,7 @@ def simulate(
             may be missing.
         UndecidedWarning: some pairs of learners are undecided after `n_runs`.
         DivergedRunsWarning: a learner's losses were NaN or infinite in some runs.
+        UnderflowWarning: all losses of a learner are 0, because the differences to the labels are too small.
         OverflowWarning: a learner ran out of storage in some runs, or probably will.
         ControlVariateWarning: a control variate is not used, because the learner without projection diverges.
         DamagedStoreWarning: parts of the checkpoint were damaged and are computed again.
@@ -159,8 +161,11 @@ def simulate(
 
 def _compute(options: SimulationOptions, attributes: Mapping[str, Any] = {}) -> Result:
     """Compute a study with a given number of runs; `attributes` are stored in the checkpoint too."""
-    study = plan_study(options)
-    return collect_result(options, study, run_study(options, study, attributes))
+    decisive = {name: getattr(options, name) for name in ("game", "learners", "comparator", "measures")}
+    code = "" if options.checkpoint is None else options.checkpoint.refresh_code(decisive)
+    with user_code(code):
+        study = plan_study(options)
+        return collect_result(options, study, run_study(options, study, attributes))
 
 
 def _compute_until(options: SimulationOptions, rule: Precision | UntilDecided) -> Result:
@@ -178,7 +183,8 @@ def _compute_until(options: SimulationOptions, rule: Precision | UntilDecided) -
         return all(map(is_deterministic, options.teams))
 
     width, step = options.width, options.width * options.blocks_at_once
-    interval = rule.choose_interval(options.game, int(options.rounds[-1]), options.n_runs)
+    learners = options.members.values()
+    interval = rule.choose_interval(options.game, int(options.rounds[-1]), options.n_runs, learners, options.comparator)
     if isinstance(rule, Precision):
         result = until_precise(play_more, rule, options.n_runs, step, interval, all_runs_are_equal)
         outcome = {"precision": result.meta["precision"]}

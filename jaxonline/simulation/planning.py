@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from jaxonline._xla.user_code import user_code
 from jaxonline.game import Entrant, Game
 from jaxonline.game.protocols import HindsightComparator
 from jaxonline.parameters.struct import cast_leaves
@@ -46,8 +47,7 @@ def plan_study(options: SimulationOptions) -> StudyPlan:
     game, comparator, teams = options.game, options.comparator, options.teams
     plan = Plan(options.key, options.n_rounds, options.rounds, options.width, options.mesh, options.blocks)
     summed = None if isinstance(comparator, HindsightComparator) else comparator
-    decisive = {"game": game, "learners": options.learners, "comparator": summed, "measures": options.measures}
-    code = "" if options.checkpoint is None else options.checkpoint.code(decisive)
+    code = user_code.value
     hindsight = None
     if isinstance(comparator, HindsightComparator):
         hindsight = Hindsight(game, comparator, plan, options.runs, code)

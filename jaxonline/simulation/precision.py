@@ -3,13 +3,13 @@
 import dataclasses
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from jaxonline.game import Game, loss_range
+from jaxonline.game import Game, comparator_range, depends_on_predictions, loss_range
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import CountFrom2, FiniteFloat, OpenUnitFloat, PositiveFloat, Text
 from jaxonline.parameters.validation import check_fields
@@ -30,7 +30,10 @@ class Precision:
     `Result.mean` uses them too.
 
     * `jo.intervals.Betting` covers with the requested probability for every distribution of bounded losses. The limits
-      of losses are known for arms with losses 0 or 1 and for losses such as `ZeroOne`; give others as `low` and `high`.
+      of losses are known for arms with losses 0 or 1, for losses such as `ZeroOne`, and for data if all predictions are
+      bounded, for example by the radius of a projection (`game.loss_range`); give others as `low` and `high`. Limits of
+      predictions may be so wide that a betting interval needs many runs. So "auto" uses such limits only if
+      `half_width` is not relative: then the limits show whether `n_runs` can suffice.
     * `jo.intervals.Anytime` relies on the central limit theorem. No number of runs guarantees its coverage: an event
       that is too rare for the simulated runs, and that costs much, is missing from the mean and from the interval. The
       probability of such an event is at most 3 / runs (with 95 % confidence): `UnseenEventsWarning` and the printed
@@ -79,13 +82,19 @@ class Precision:
         if self.low is not None and self.high is not None and self.low > self.high:
             raise ArgumentError("low", f"must be at most high (got {self.low} and {self.high})")
 
-    def choose_interval(self, game: Game, n_rounds: int, most_runs: int) -> ConfidenceInterval:
-        """Return the interval of a study of `game`, which does not depend on its runs.
+    def choose_interval(
+        self, game: Game, n_rounds: int, most_runs: int, learners: Iterable[Any] = (), comparator: Any = None
+    ) -> ConfidenceInterval:
+        """Return the interval of a study of `learners` in `game`, which does not depend on its runs.
 
         Raises:
             ValueError: a betting interval is asked for, but the limits are unknown.
         """
-        limits = self._limits(game)
+        with_predictions = self.interval == "betting" or not self.relative
+        if self.low is not None and self.high is not None:
+            limits = self.low, self.high
+        else:
+            limits = quantity_limits(game, self.quantity, learners, comparator, with_predictions)
         if self.interval == "anytime" or (self.interval == "auto" and limits is None):
             return ANYTIME
         if limits is None:
@@ -102,12 +111,6 @@ class Precision:
             PrecisionWarning, stacklevel=5,
         )  # fmt: skip
         return ANYTIME
-
-    def _limits(self, game: Game) -> tuple[float, float] | None:
-        """Return the limits of the quantity in one round, or None if they are unknown."""
-        if self.low is not None and self.high is not None:
-            return self.low, self.high
-        return quantity_limits(game, self.quantity)
 
     def attributes(self, reached: bool, runs: int, interval: ConfidenceInterval = ANYTIME) -> dict[str, Any]:
         """Return attributes of a store: the requested precision, whether it is reached, and the kind of interval."""
@@ -159,13 +162,22 @@ class Precision:
         return float(np.max(np.where(np.isnan(ratios), np.inf, ratios)))
 
 
-def quantity_limits(game: Game, quantity: str) -> tuple[float, float] | None:
-    """Return the limits of a quantity in one round of a game, or None if they are unknown."""
-    losses = loss_range(game)
-    if losses is None or quantity not in ("regret", "cumulative_loss", "comparator_loss"):
+def quantity_limits(
+    game: Game, quantity: str, learners: Iterable[Any] = (), comparator: Any = None, with_predictions: bool = True
+) -> tuple[float, float] | None:
+    """Return the limits of a quantity in one round of a game, or None if they are unknown.
+
+    `with_predictions` says whether to use limits that follow from limits of predictions.
+    """
+    if quantity not in ("regret", "cumulative_loss", "comparator_loss"):
         return None
-    low, high = losses
-    return (low - high, high - low) if quantity == "regret" else losses
+    if not with_predictions and depends_on_predictions(game):
+        return None
+    losses = loss_range(game, learners) if quantity != "comparator_loss" else (0.0, 0.0)
+    best = comparator_range(game, comparator) if quantity != "cumulative_loss" else (0.0, 0.0)
+    if losses is None or best is None:
+        return None
+    return best if quantity == "comparator_loss" else (losses[0] - best[1], losses[1] - best[0])
 
 
 def unseen_probability(runs: int, level: float) -> float:

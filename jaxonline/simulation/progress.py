@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxonline.parameters import check
-from jaxonline.results.report.formats import to_one_line
+from jaxonline.parameters.printable import to_one_line
 
 Progress = bool | Callable[[float, float, str], None]
 
@@ -72,6 +72,7 @@ class Reporter:
 
     def announce(self, line: str) -> None:
         """Show a line before the work begins."""
+        line = to_one_line(line)
         if self._bar is not None:
             self._bar.console.print(line, markup=False, highlight=False)
         elif isinstance(self._report, _PlainLines):

@@ -35,7 +35,7 @@ class Matchup:
     measures: dict[str, Any]  # measures by name
     members: int = static(default=1)  # number of stacked learners
     antithetic: bool = static(default=False)  # whether each run is a pair with opposite noise
-    # fingerprint of the user's functions and classes; a change of their code or globals recompiles
+    # version of the user's functions and classes; workers of a cluster compute in this version too
     code: str = static(default="")
 
 
@@ -107,7 +107,7 @@ def map_mirrored_runs(function: Callable[..., Any], matchup: Matchup, *axes: Any
 
 
 def _play_round(matchup: Matchup, keys: StreamKeys, t: Array, states: States) -> tuple[States, Round]:
-    return play_round(matchup.game, matchup.entrant, keys, t, states, code=matchup.code)
+    return play_round(matchup.game, matchup.entrant, keys, t, states)
 
 
 def begin_run(matchup: Matchup, keys: StreamKeys) -> Carry:

@@ -1,6 +1,5 @@
 """Trials of a hyperparameter search: settings and their learners, in groups that share a compiled program."""
 
-import dataclasses
 import functools
 import inspect
 import warnings
@@ -13,7 +12,7 @@ import numpy as np
 from jaxonline.game import Entrant, Game, Learner
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
-from jaxonline.parameters.struct import replace, structure_of
+from jaxonline.parameters.struct import replace_at, structure_of
 from jaxonline.parameters.warning_classes import DivergedRunsWarning
 from jaxonline.results import Result
 from jaxonline.results.tuned import Setting, format_setting
@@ -51,15 +50,8 @@ def learner_factory(learner: Any) -> Callable[[Setting], Any]:
     return make_learner
 
 
-def _set_field(owner: Any, field: tuple[str, Any]) -> Any:
-    """Return a struct with a (possibly nested) field set, such as "step_size.eta"."""
-    path, value = field
-    name, _, rest = path.partition(".")
-    fields = (
-        [field.name for field in dataclasses.fields(owner) if field.init] if dataclasses.is_dataclass(owner) else []
-    )
-    check.choice(f"grid: a field of {type(owner).__name__}", name, fields)
-    return replace(owner, **{name: _set_field(getattr(owner, name), (rest, value)) if rest else value})
+def _set_field(learner: Any, field: tuple[str, Any]) -> Any:
+    return replace_at(learner, *field, name="grid")
 
 
 class Trials:

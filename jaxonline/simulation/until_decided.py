@@ -2,7 +2,7 @@
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,8 +39,9 @@ class UntilDecided:
     intervals hold for all numbers of runs at once, and are corrected for the number of pairs (Bonferroni). The means of
     a stopped study are biased. `docs/intervals.md` reports measured error rates.
 
-    * `jo.intervals.Betting` holds for every distribution of bounded losses. It is the default if the game knows the
-      limits of its losses, and if `n_runs` suffice to find a difference of at most `margin` with it.
+    * `jo.intervals.Betting` holds for every distribution of bounded losses. It is the default if the limits of losses
+      are known (`game.loss_range`), and if `n_runs` can suffice to find a difference of at most `margin` with it. If
+      the margin is 0, limits that follow from limits of predictions are not used, because they may be too wide.
     * `jo.intervals.Anytime` holds for many runs of finite variance. It decides nothing if the differences have no
       variance (unless the game is deterministic), or if their skewness divided by sqrt(runs) is above 0.1. It cannot
       know an event that occurs in no run; the probability of such an event is at most 3 / runs (with 95 % confidence).
@@ -98,13 +99,15 @@ class UntilDecided:
                 "n_runs", f"must be at least least_runs={self.least_runs} of until=UntilDecided (got {n_runs})"
             )
 
-    def choose_interval(self, game: Game, n_rounds: int, most_runs: int) -> ConfidenceInterval:
-        """Return the interval of a study of `game`, which does not depend on its runs."""
+    def choose_interval(
+        self, game: Game, n_rounds: int, most_runs: int, learners: Iterable[Any] = (), comparator: Any = None
+    ) -> ConfidenceInterval:
+        """Return the interval of a study of `learners` in `game`, which does not depend on its runs."""
         if self.interval is not None:
             if isinstance(self.interval, Betting):
                 return dataclasses.replace(self.interval, quantity=self.quantity)
             return self.interval
-        limits = quantity_limits(game, self.quantity)
+        limits = quantity_limits(game, self.quantity, learners, comparator, self.margin > 0.0)
         if limits is None:
             return ANYTIME
         betting = Betting(*limits, self.quantity)

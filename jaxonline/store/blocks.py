@@ -19,6 +19,23 @@ import numpy as np
 
 from jaxonline.parameters.warning_classes import DamagedStoreWarning
 from jaxonline.store.atomic_files import DAMAGED_ARCHIVE_ERRORS
+from jaxonline.store.documents import (
+    DIGEST,
+    MALFORMED_STORE_ERRORS,
+    MARKER,
+    NO_DIGEST,
+    NUMBERS,
+    RESULT,
+    STUDY,
+    DamagedStoreError,
+    check_format,
+    check_sealed,
+    is_earlier,
+    is_sealed,
+    parse_attributes,
+    seal,
+    store_format,
+)
 from jaxonline.store.filesystem import Bucket, Folder, storage_at
 from jaxonline.store.layout import (
     RECORD_SPEC,
@@ -40,10 +57,7 @@ from jaxonline.store.zarr_format import (
     plain_group,
 )
 
-MARKER = "jaxonline"  # an attribute of our stores
-STUDY, NUMBERS, RESULT = "jaxonline study 2", "jaxonline numbers 1", "jaxonline result 1"
 DIGEST_BYTES = 32  # SHA-256, at the end of the file of a state
-MALFORMED_STORE_ERRORS = (ValueError, LookupError, TypeError, AttributeError)
 
 
 class Store:
@@ -101,20 +115,10 @@ class Store:
         if content is None or root is None or "names" not in root[MARKER]:
             return None
         try:
-            documents = json.loads(content)["consolidated_metadata"]["metadata"]
-            arrays = {}
-            for name in root[MARKER]["names"]:
-                folder = encode_name(name)
-                arrays[name] = decode_array(
-                    ArraySpec.of(documents[folder]),
-                    lambda key, folder=folder: self.place.read(f"{folder}/{key}"),
-                )
-            if root[MARKER]["sha256"] == _hash(self._study, arrays):
-                return arrays
+            return named_arrays(self.place, content)
         except MALFORMED_STORE_ERRORS:
-            pass
-        self._warn("the numbers are damaged and will be computed again")
-        return None
+            self._warn("the numbers are damaged and will be computed again")
+            return None
 
     def write_numbers(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Write named arrays, and then the root document, which describes them and contains their hash."""
@@ -125,7 +129,7 @@ class Store:
             for key, content in encode_array(spec, array).items()
         })  # fmt: skip
         marker = self._marker(NUMBERS) | {"names": list(arrays), "sha256": _hash(self._study, arrays)}
-        self.place.write({DOCUMENT: group_document({MARKER: marker}, specs)})
+        self.place.write({DOCUMENT: seal(group_document({MARKER: marker}, specs))})
 
     # -----------------------------------------------------------------------------------------------------------------
     # Blocks in progress
@@ -135,7 +139,7 @@ class Store:
         for rounds in sorted(self._states(rows).get(block, []), reverse=True):
             key = _state_key(rows, block, rounds)
             try:
-                return rounds, self._unpack(self.place.read(key) or b"")
+                return rounds, self._unpack(key, self.place.read(key) or b"")
             except DAMAGED_ARCHIVE_ERRORS:
                 self._warn(f"block {block} of {rows.label!r}, in progress, is damaged; continues from an earlier round")
                 self.place.remove(key)
@@ -155,7 +159,7 @@ class Store:
         np.savez(file, **arrays)  # type: ignore[arg-type]
         content = file.getvalue()
         key = _state_key(rows, block, rounds)
-        self.place.write({key: content + self._digest(content)}, durable=False)
+        self.place.write({key: content + state_digest(self._study, key, content)}, durable=False)
         self._remove_states(rows, block, keep=key)
 
     def delete_state(self, rows: JobArrays, block: int) -> None:
@@ -174,15 +178,11 @@ class Store:
                 rounds.setdefault(int(match[1]), []).append(int(match[2]))
         return rounds
 
-    def _unpack(self, content: bytes) -> dict[str, np.ndarray]:
-        body, digest = content[:-DIGEST_BYTES], content[-DIGEST_BYTES:]
-        if digest != self._digest(body):
-            raise ValueError("a state is damaged, or of another study")
-        with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
+    def _unpack(self, key: str, content: bytes) -> dict[str, np.ndarray]:
+        if not is_state_intact(self._study, key, content):
+            raise ValueError("a state is damaged, or of another block or study")
+        with np.load(io.BytesIO(content[:-DIGEST_BYTES]), allow_pickle=False) as arrays:
             return dict(arrays)
-
-    def _digest(self, content: bytes) -> bytes:
-        return hashlib.sha256(self._study.encode() + content).digest()
 
     # -----------------------------------------------------------------------------------------------------------------
     # Opening
@@ -192,10 +192,10 @@ class Store:
         if root is None:
             self._check_records()
         else:
-            self._check(root[MARKER])
+            self._check(root)
         if self.layout is None:
             if root is None:
-                self.place.write({DOCUMENT: group_document({MARKER: self._marker(NUMBERS)}, {})})
+                self.place.write({DOCUMENT: seal(group_document({MARKER: self._marker(NUMBERS)}, {}))})
             return
         if root is not None:
             self.layout = self._extended(root[MARKER], self.layout)
@@ -215,7 +215,7 @@ class Store:
             return None
         attributes = parse_attributes(content)
         self._check_owner(attributes)
-        if attributes is not None and _is_intact(attributes[MARKER]):
+        if attributes is not None and is_root_intact(content, attributes):
             return attributes
         if self._exclusive:
             aside = self.place.set_aside(DOCUMENT)
@@ -232,10 +232,11 @@ class Store:
             )
         check_format(f"checkpoint {self.place.name}", attributes or {})
 
-    def _check(self, theirs: Mapping[str, Any]) -> None:
+    def _check(self, root: Mapping[str, Any]) -> None:
+        theirs = root[MARKER]
         if theirs["about"] != self._about:
             raise self._other(_difference(theirs["about"], self._about))
-        if theirs["format"] != (NUMBERS if self.layout is None else STUDY):
+        if store_format(root) != (NUMBERS if self.layout is None else STUDY):
             raise self._other(f"its format, {theirs['format']!r}")
 
     def _extended(self, theirs: Mapping[str, Any], asked: StoreLayout) -> StoreLayout:
@@ -274,10 +275,10 @@ class Store:
     # Documents
 
     def _marker(self, kind: str) -> dict[str, Any]:
-        return {"format": kind, "study": self._study, "about": self._about}
+        return {"format": kind, DIGEST: NO_DIGEST, "study": self._study, "about": self._about}
 
     def _document(self, layout: StoreLayout) -> bytes:
-        return root_document(layout, self._meta | {MARKER: self._marker(STUDY) | {"layout": layout.to_json()}})
+        return seal(root_document(layout, self._meta | {MARKER: self._marker(STUDY) | {"layout": layout.to_json()}}))
 
 
 def _join(where: str, about: dict[str, str], every: float, layout: StoreLayout, keep_states: bool) -> Store:
@@ -288,9 +289,12 @@ def update_attributes(where: str | os.PathLike[str], meta: Mapping[str, Any]) ->
     """Change attributes of a study."""
     place = storage_at(where)
     with place.lock():
-        root = json.loads(place.read(DOCUMENT) or b"")
+        content = place.read(DOCUMENT) or b""
+        check_sealed(f"{place.name}/{DOCUMENT}", content, earlier=False)
+        root = json.loads(content)
         root["attributes"] |= meta
-        place.write({DOCUMENT: encode_document(root)})
+        root["attributes"][MARKER][DIGEST] = NO_DIGEST
+        place.write({DOCUMENT: seal(encode_document(root))})
 
 
 def metadata_documents(layout: StoreLayout) -> dict[str, bytes]:
@@ -308,41 +312,44 @@ def root_document(layout: StoreLayout, attributes: Mapping[str, Any]) -> bytes:
     return group_document(attributes, *layout.tree())
 
 
-def parse_attributes(content: bytes) -> dict[str, Any] | None:
-    """Return the attributes in a zarr document; None if the content is not a zarr document."""
+def is_root_intact(content: bytes, attributes: Mapping[str, Any]) -> bool:
+    """Return whether the root document of a study, or of named arrays, is complete and matches its digests."""
     try:
-        root = json.loads(content)
-        attributes = root.get("attributes", {})
-        return attributes if root["zarr_format"] == 3 and isinstance(attributes, dict) else None
-    except MALFORMED_STORE_ERRORS:
-        return None
-
-
-def store_format(attributes: Mapping[str, Any]) -> Any:
-    """Return the format of a store from its attributes; None for a store that jaxonline did not write."""
-    marker = attributes.get(MARKER)
-    return marker.get("format") if isinstance(marker, Mapping) else None
-
-
-def check_format(name: str, attributes: Mapping[str, Any]) -> None:
-    """Raise ValueError if the store has a format of another version of jaxonline that this version cannot read."""
-    kind = str(store_format(attributes))
-    if re.fullmatch(r"jaxonline (study|numbers|result) \d+", kind) and kind not in (STUDY, NUMBERS, RESULT):
-        version = attributes.get("versions", {}).get("jaxonline", "another version")
-        raise ValueError(
-            f"{name}: was written by jaxonline {version} in the format {kind!r}, which this version cannot read; "
-            "give another folder, or use the version that wrote it"
-        )
-
-
-def _is_intact(marker: Any) -> bool:
-    """Return whether the root document is complete and matches its hash."""
-    try:
-        if marker["format"] == STUDY:
+        marker, kind = attributes[MARKER], store_format(attributes)
+        if kind == STUDY:
             StoreLayout.of(marker["layout"])
-        return fingerprint(marker["about"]) == marker["study"] and marker["format"] in (STUDY, NUMBERS)
+        sealed = is_sealed(content)
+        intact = is_earlier(attributes) if sealed is None else sealed
+        return intact and fingerprint(marker["about"]) == marker["study"] and kind in (STUDY, NUMBERS)
     except MALFORMED_STORE_ERRORS:
         return False
+
+
+def named_arrays(place: Folder | Bucket, root: bytes) -> dict[str, np.ndarray]:
+    """Return the arrays of a store of named arrays; one of `MALFORMED_STORE_ERRORS` if one is damaged or absent."""
+    document, arrays = json.loads(root), {}
+    marker = document["attributes"][MARKER]
+    for name in marker["names"]:
+        folder = encode_name(name)
+        spec = ArraySpec.of(document["consolidated_metadata"]["metadata"][folder])
+        try:
+            arrays[name] = decode_array(spec, lambda key, folder=folder: place.read(f"{folder}/{key}"))
+        except ValueError as error:
+            raise DamagedStoreError(f"{folder}: a chunk is missing or does not match its checksum") from error
+    if marker["sha256"] != _hash(marker["study"], arrays):
+        raise DamagedStoreError(f"{', '.join(arrays)}: the numbers do not match their digest")
+    return arrays
+
+
+def is_state_intact(study: str, key: str, content: bytes) -> bool:
+    """Return whether the file `key` of a state matches its digest; earlier versions did not hash the key."""
+    body, digest = content[:-DIGEST_BYTES], content[-DIGEST_BYTES:]
+    return digest in (state_digest(study, key, body), state_digest(study, "", body))
+
+
+def state_digest(study: str, key: str, content: bytes) -> bytes:
+    """Return the SHA-256 of a state: the hash of the study, the file that it belongs to, and its content."""
+    return hashlib.sha256(study.encode() + key.encode() + content).digest()
 
 
 def _state_key(rows: JobArrays, block: int, rounds: int) -> str:

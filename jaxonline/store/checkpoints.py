@@ -11,7 +11,7 @@ from jaxonline.parameters.types import NonNegativeFloat, Text
 from jaxonline.parameters.validation import check_fields
 from jaxonline.store.blocks import Store
 from jaxonline.store.filesystem import is_url, storage_at
-from jaxonline.store.fingerprint import describe_inputs, hash_user_code
+from jaxonline.store.fingerprint import describe_inputs, find_user_code
 from jaxonline.store.layout import StoreLayout
 
 
@@ -25,9 +25,9 @@ class Checkpoint:
     A checkpoint belongs to one study. Before a checkpoint is used, the stored inputs that determine the numbers are
     compared with the new inputs: all numbers, the source of your functions and classes, the globals that your code
     reads, versions of libraries, and the kind of device. A different study raises an error that names the difference.
-    Some inputs cannot be inspected (a random generator that a function reads, a function without source). For such
-    inputs give a `version`, and change the version whenever you change the code: then the version and the numbers are
-    compared, but not the sources.
+    Some inputs cannot be inspected (a random generator, a file or an environment variable that a function reads, a
+    function without source). For such inputs give a `version`, and change the version whenever you change the code:
+    then the version and the numbers are compared, but not the sources.
 
     A study with more runs or more rounds counts as the same study: the study continues, and recorded values stay. If
     more rounds are requested, each block continues from its state at the old horizon if `keep_states` was set, and
@@ -89,9 +89,16 @@ class Checkpoint:
         inside = f"{str(self.folder).rstrip('/')}/{name}" if is_url(self.folder) else Path(self.folder) / name
         return dataclasses.replace(self, folder=inside)
 
-    def code(self, items: Mapping[str, Any]) -> str:
-        """Return the version, or else a hash of the user's code in `items`; TypeError if code cannot be inspected."""
-        return hash_user_code(items) if self.version is None else self.version
+    def refresh_code(self, items: Mapping[str, Any]) -> str:
+        """Clear the user's caches in `items`, and return the version with a hash of the user's code ("" for no code).
+
+        Caches are those of `functools.lru_cache` and `functools.cached_property`: they may hold values that older code
+        computed. Raises a TypeError if code cannot be inspected and there is no version.
+        """
+        code = find_user_code(items, strict=self.version is None)
+        for clear in code.clear_caches:
+            clear()
+        return code.hash if self.version is None else f"{self.version} {code.hash}"
 
     def open(
         self, study: Mapping[str, Any], layout: StoreLayout | None = None, meta: Mapping[str, Any] | None = None,

@@ -6,49 +6,25 @@ and jaxonline by the content of its files. An input that cannot be inspected (su
 an error, unless the user gives a version of the study.
 """
 
-import copyreg
-import dataclasses
-import enum
 import functools
 import hashlib
+import importlib
 import importlib.metadata
-import io
-import random
-import sys
-import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from jaxonline.parameters.errors import ArgumentTypeError
+from jaxonline.store.content import ContentHasher
 from jaxonline.store.layout import fingerprint
-from jaxonline.store.source_code import (
-    attributes_of,
-    cell_content,
-    defining_module,
-    is_written_by_author,
-    library_version,
-    names_read_by,
-    source_of,
-    top_level_package,
-)
+from jaxonline.store.source_code import top_level_package
 
 PACKAGE = top_level_package(__name__)
 NUMERIC_LIBRARIES = ("jax", "jaxlib", "numpy", "optax")
 JAX_OPTIONS = ("jax_enable_x64", "jax_default_matmul_precision", "jax_threefry_partitionable")
-IGNORED_DECORATORS = ("beartype", "jaxtyping")  # libraries whose decorators do not change numbers
-ATOMS = (type(None), bool, int, float, complex, str, type(...), type(NotImplemented))
-# they change with each use, or refer to something outside of Python
-UNINSPECTABLE = (
-    np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random, io.IOBase, types.GeneratorType,
-)  # fmt: skip
-DESCRIPTORS = (
-    types.MemberDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType, types.MethodDescriptorType,
-    types.ClassMethodDescriptorType,
-)  # fmt: skip
+NUMBERS = (bool, int, float, complex, np.ndarray, np.generic, jax.Array)
 
 
 def describe_inputs(study: Mapping[str, Any], version: str | None = None) -> dict[str, str]:
@@ -57,21 +33,57 @@ def describe_inputs(study: Mapping[str, Any], version: str | None = None) -> dic
     If the user gives a `version` of the code, the fingerprints leave out sources, globals and versions of libraries,
     and inputs that cannot be inspected. Without a `version`, inputs that cannot be inspected raise TypeError.
     """
-    walk = _Walk(vouched=version is not None)
+    walk = ContentHasher(vouched=version is not None)
     about = {name: _short_text(item) or walk.hash_of(item, name) for name, item in study.items()}
     if version is not None:
         return {"the version of the study": repr(version), **about}
     versions = {f"the version of {name}": importlib.metadata.version(name) for name in NUMERIC_LIBRARIES}
     options = {name: str(getattr(jax.config, name)) for name in JAX_OPTIONS}
-    return {**walk.details, **about, **versions, f"the code of {PACKAGE}": _package_hash(), **options}
+    return {**walk.details, **about, **versions, f"the code of {PACKAGE}": package_hash(), **options}
 
 
-def hash_user_code(items: Mapping[str, Any]) -> str:
-    """Hash the user's sources and globals that named items use; "" if they use none, TypeError if uninspectable."""
-    walk = _Walk(vouched=False)
+class UserCode(NamedTuple):
+    """The user's code in some items.
+
+    Attributes:
+        hash: hash of sources, globals, and all content of the items but numbers; "" if there is no code of the user.
+        clear_caches: functions that clear the user's caches (`functools.lru_cache`, `functools.cached_property`).
+        imports: modules of the user that functions import when they are called.
+    """
+
+    hash: str
+    clear_caches: list[Callable[[], Any]]
+    imports: list["ImportedModule"]
+
+
+class ImportedModule(NamedTuple):
+    """A module of the user, and the names of its attributes that functions read; all attributes if `whole` is True."""
+
+    module: str
+    names: tuple[str, ...]
+    whole: bool
+
+    def hash(self) -> str:
+        """Return a hash of the attributes in this process.
+
+        Raises:
+            ImportError: this process cannot import the module.
+        """
+        module = importlib.import_module(self.module)
+        walk = ContentHasher(vouched=False, strict=False)
+        return fingerprint({"": repr([walk.hash_of(part, "") for part in walk.module_parts(module, *self[1:])])})
+
+
+def find_user_code(items: Mapping[str, Any], strict: bool = True) -> UserCode:
+    """Find the user's code in named items; TypeError if `strict` and something cannot be inspected."""
+    walk = ContentHasher(vouched=False, strict=strict)
     for name, item in items.items():
         walk.hash_of(item, name)
-    return fingerprint(walk.details) if walk.details else ""
+    if not walk.details:
+        return UserCode("", walk.clear_caches, [])
+    bare = {name: jax.tree.map(lambda leaf: None if isinstance(leaf, NUMBERS) else leaf, items[name]) for name in items}
+    hash_ = fingerprint(walk.details | {"items": walk.hash_of(bare, "items")})
+    return UserCode(hash_, walk.clear_caches, [ImportedModule(*item) for item in sorted(walk.imports)])
 
 
 def _short_text(item: Any) -> str | None:
@@ -79,247 +91,9 @@ def _short_text(item: Any) -> str | None:
 
 
 @functools.cache
-def _package_hash() -> str:
+def package_hash() -> str:
+    """Return a hash of the files of this package."""
     folder, digest = Path(__file__).parents[1], hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):
         digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
-
-
-class _Walk:
-    """Hashes items recursively by content; `details` has the hashes of the sources and globals on the way, by name."""
-
-    def __init__(self, vouched: bool):
-        self.details: dict[str, str] = {}
-        self._vouched = vouched
-        self._hashes: dict[int, tuple[Any, bytes]] = {}  # keeps the items, so that their ids stay unique
-        self._inside: set[Any] = set()
-        self._trail: list[str] = []
-
-    def hash_of(self, item: Any, name: str) -> str:
-        return self._hash_named(name, item).hex()[:16]
-
-    def _hash_named(self, name: str, item: Any) -> bytes:
-        self._trail.append(name)
-        digest = self._hash(item)
-        self._trail.pop()
-        return digest
-
-    def _hash(self, item: Any) -> bytes:
-        if isinstance(item, bytes):
-            return hashlib.sha256(b"bytes " + item).digest()
-        if type(item) in ATOMS:
-            return hashlib.sha256(f"{type(item).__name__} {item!r}".encode()).digest()
-        if id(item) not in self._hashes:
-            if id(item) in self._inside:
-                return b"inside itself"
-            self._inside.add(id(item))
-            self._hashes[id(item)] = item, self._hash_of_parts(self._parts(item))
-            self._inside.remove(id(item))
-        return self._hashes[id(item)][1]
-
-    def _hash_of_parts(self, parts: Iterator[Any]) -> bytes:
-        digest = hashlib.sha256()
-        for part in parts:
-            digest.update(self._hash(part))
-        return digest.digest()
-
-    def _record(self, name: str, digest: bytes) -> None:
-        known = self.details.get(name, "").split()
-        self.details[name] = " ".join(sorted({*known, digest.hex()[:16]}))
-
-    def _parts(self, item: Any) -> Iterator[Any]:
-        yield type(item).__qualname__
-        if isinstance(item, UNINSPECTABLE):
-            self._reject(item)
-        elif (known := self._known_name(item)) is not None:
-            yield known
-        elif isinstance(item, jax.Array | np.ndarray | np.generic):
-            yield from _array(item)
-        elif type(item) in (dict, types.MappingProxyType):
-            yield [part for pair in item.items() for part in pair]
-        elif type(item) in (set, frozenset):
-            yield from sorted(map(self._hash, item))
-        elif type(item) in (tuple, list):
-            yield len(item)
-            yield from item
-        elif isinstance(item, enum.Enum):
-            yield from (type(item), item.name, item.value)
-        elif isinstance(item, types.FunctionType):
-            yield from self._function(item)
-        elif isinstance(item, type):
-            yield from self._class(item)
-        elif isinstance(item, types.ModuleType):
-            yield from self._module(item, ())
-        elif isinstance(item, types.MethodType):
-            yield from (item.__func__, item.__self__)
-        elif isinstance(item, types.BuiltinFunctionType):
-            yield from self._builtin(item)
-        elif isinstance(item, property):
-            yield from (item.fget, item.fset, item.fdel)
-        elif isinstance(item, classmethod | staticmethod):
-            yield item.__func__
-        elif isinstance(item, functools.cached_property):
-            yield item.func
-        elif isinstance(item, DESCRIPTORS):
-            yield item.__name__
-        elif not isinstance(item, types.GenericAlias | types.UnionType) and type(item).__module__ != "typing":
-            yield from self._instance(item)  # other than annotations
-
-    def _reject(self, item: Any) -> None:
-        if not self._vouched:
-            unseen = f"{type(item).__module__}.{type(item).__qualname__}"
-            if isinstance(item, types.FunctionType):
-                unseen = (
-                    f"the source of {item.__qualname__}, which has no file, or a file that changed since its import"
-                )
-            raise ArgumentTypeError(
-                "checkpoint",
-                f"must identify all inputs, but cannot inspect {unseen} ({', '.join(self._trail)}); pass "
-                "checkpoint=jo.Checkpoint(folder, version='1'), and change the version whenever the code changes",
-            )
-
-    def _instance(self, item: Any) -> Iterator[Any]:
-        """Yield the class of an instance, its attributes, and the further state that `pickle` would write."""
-        kind = type(item)
-        yield kind
-        attributes = attributes_of(item)
-        if top_level_package(kind.__module__) in ("jaxlib", "functools") and "__wrapped__" in attributes:
-            yield item.__wrapped__  # a compiled or cached function; its other attributes depend on its file
-            return
-        for name in sorted(attributes):
-            yield name
-            yield self._hash_named(f".{name}", attributes[name])
-        if callable(item) and "__wrapped__" in attributes:
-            return
-        reduce = copyreg.dispatch_table.get(kind)
-        try:
-            reduced: Any = reduce(item) if reduce else item.__reduce_ex__(4)
-        except Exception:  # whatever the class raises
-            return self._reject(item)
-        if isinstance(reduced, str):
-            return self._reject(item)
-        maker, arguments, state, *contents = (*reduced, None, None)[:5]
-        yield from arguments or ()
-        if maker not in (copyreg.__newobj__, copyreg.__newobj_ex__):  # type: ignore[attr-defined]
-            yield from (maker, state)
-        for content in contents:
-            yield None if content is None else list(content)
-        return None
-
-    def _library(self, module: str) -> str | None:
-        installed = library_version(module)
-        return installed and top_level_package(installed.replace(" ", ".")) if self._vouched else installed
-
-    def _known_name(self, item: Any) -> str | None:
-        """Return the name of an object that belongs to a library; None for other objects."""
-        module, name = getattr(item, "__module__", None), getattr(item, "__qualname__", getattr(item, "__name__", None))
-        if not isinstance(module, str) or not isinstance(name, str) or isinstance(item, types.ModuleType):
-            return None
-        installed, target = self._library(module), sys.modules.get(module)
-        for part in name.split("."):
-            target = getattr(target, part, None)
-        return f"{installed} {name}" if installed is not None and target is item else None
-
-    def _builtin(self, item: Any) -> Iterator[Any]:
-        yield item.__qualname__
-        if item.__self__ is not None and not isinstance(item.__self__, types.ModuleType):
-            yield item.__self__
-        elif (installed := self._library(item.__module__ or "")) is not None:
-            yield installed
-        else:
-            self._reject(item)
-
-    def _function(self, function: types.FunctionType) -> Iterator[Any]:
-        home = defining_module(function)
-        if top_level_package(home) in IGNORED_DECORATORS and hasattr(function, "__wrapped__"):
-            yield function.__wrapped__
-            return
-        yield from (function.__code__.co_qualname, function.__defaults__, function.__kwdefaults__)
-        yield from map(cell_content, function.__closure__ or ())
-        for name, value in sorted(vars(function).items()):
-            if not name.startswith("__"):
-                yield from (name, value)
-        installed = self._library(home)
-        if installed is not None:
-            yield installed
-        elif not self._vouched:
-            source = source_of(function)
-            if source is None:
-                self._reject(function)
-                return
-            self._record(f"the source of {function.__qualname__}", hashlib.sha256(source.encode()).digest())
-            yield source
-            yield from self._globals(function)
-
-    def _globals(self, function: types.FunctionType) -> Iterator[Any]:
-        """Yield the globals that a function reads, and the modules that it imports when called."""
-        names = names_read_by(function.__code__)
-        for name in names:
-            if name in function.__globals__:
-                value = function.__globals__[name]
-            elif name in sys.modules and library_version(name) is None:
-                value = sys.modules[name]
-            else:
-                continue
-            yield name
-            if isinstance(value, types.ModuleType):
-                yield from self._module(value, names)
-                continue
-            label = f"the global {name} of {function.__qualname__}"
-            digest = self._hash_named(label, value)
-            yield digest
-            if not isinstance(value, types.FunctionType | type):
-                self._record(label, digest)
-
-    def _module(self, module: types.ModuleType, names: tuple[str, ...]) -> Iterator[Any]:
-        """Yield the attributes of a user's module that the code reads; if it reads none, the module's source."""
-        installed, place = self._library(module.__name__), (id(module), names)
-        if installed is not None or self._vouched:
-            yield installed or module.__name__
-        elif place not in self._inside:
-            self._inside.add(place)
-            read = [name for name in names if name in vars(module)]
-            for name in read:
-                value = vars(module)[name]
-                yield name
-                if isinstance(value, types.ModuleType):
-                    yield from self._module(value, names)
-                else:
-                    label = f"{name} of the module {module.__name__}"
-                    digest = self._hash_named(label, value)
-                    yield digest
-                    self._record(label, digest)
-            if not read:
-                file = getattr(module, "__file__", None)
-                yield Path(file).read_bytes() if file and file.endswith(".py") else self._reject(module)
-            self._inside.remove(place)
-
-    def _class(self, kind: type) -> Iterator[Any]:
-        yield kind.__qualname__
-        installed = self._library(kind.__module__)
-        if installed is not None or self._vouched:
-            yield installed
-            return
-        yield from kind.__mro__[1:]
-        if dataclasses.is_dataclass(kind):
-            for field in dataclasses.fields(kind):
-                yield from (field.name, field.default, field.default_factory, dict(field.metadata))
-        if issubclass(kind, enum.Enum):
-            yield [(name, member.value) for name, member in kind.__members__.items()]
-        for name, value in sorted(vars(kind).items()):
-            if is_written_by_author(kind, name, value):
-                yield name
-                yield self._hash_named(f"{kind.__qualname__}.{name}", value)
-
-
-def _array(item: Any) -> Iterator[Any]:
-    if isinstance(item, jax.Array) and jax.dtypes.issubdtype(item.dtype, jax.dtypes.prng_key):
-        yield str(jax.random.key_impl(item))
-        item = jax.random.key_data(item)
-    if isinstance(item, np.ma.MaskedArray):
-        yield np.ma.getmaskarray(item)
-        item = item.data
-    array = np.asarray(item)
-    yield f"{array.dtype}{array.shape}"
-    yield array.tolist() if array.dtype.hasobject else array.tobytes()

@@ -175,7 +175,7 @@ class FinishedBlock(NamedTuple):
 
 
 class Damaged(Exception):
-    """The numbers of a block do not match the hash in the block's record."""
+    """A file of a block is damaged, or the numbers of a block do not match the hash in the block's record."""
 
 
 class Blocks:
@@ -189,6 +189,20 @@ class Blocks:
         """Return the indices of a job's blocks that have a record."""
         names = (name.split(".") for name in self.place.names(f"{RECORDS_FOLDER}/{rows.name}"))
         return {int(name[1]) for name in names if len(name) == 3 and name[0] == "c" and name[1].isdigit()}
+
+    def describe_damage(self, rows: JobArrays, block: int) -> str | None:
+        """Return what is damaged in a finished block, or None."""
+        try:
+            self._read(rows, block)
+        except (Damaged, ValueError) as error:
+            return str(error)
+        return None
+
+    def unrecorded(self, rows: JobArrays) -> list[int]:
+        """Return the blocks of a job that have chunks but no record."""
+        blocks = sorted(set(range(rows.blocks(self.layout.runs))) - self.finished(rows))
+        names = {f"{folder}/{name}" for folder in map(encode_name, rows.outputs) for name in self.place.names(folder)}
+        return [i for i in blocks if any(key in names for _, key, _ in self._chunks(rows, i, self.layout.horizon))]
 
     def read(self, rows: JobArrays, block: int) -> FinishedBlock | None:
         """Return a finished block; None if absent or (with a warning) damaged, ValueError if from another study."""
@@ -217,7 +231,7 @@ class Blocks:
         content = self.place.read(_record_key(rows, block))
         if content is None:
             return None
-        record = _decode(RECORD_SPEC, content)[0].tolist()
+        record = _decode(RECORD_SPEC, _record_key(rows, block), content)[0].tolist()
         if record[1] != int(self.study, 16):
             raise ValueError(
                 f"checkpoint: {self.place.name} contains a block of another study, block {block} of {rows.label!r}"
@@ -228,11 +242,11 @@ class Blocks:
             shape = sizes[: len(axes_of(name))] + self.layout.measures.get(name, ())
             arrays[name] = np.empty(shape, self._specs[name].dtype)
         for name, key, part in self._chunks(rows, block, record[0]):
-            chunk, into = _decode(self._specs[name], self.place.read(key)), arrays[name][part]
+            chunk, into = _decode(self._specs[name], key, self.place.read(key)), arrays[name][part]
             into[...] = chunk[tuple(map(slice, into.shape))]
         finished = FinishedBlock(record[0], arrays)
         if record[2:] != self._digest(rows, block, finished):
-            raise Damaged
+            raise Damaged(f"block {block} of {rows.label!r}: the numbers do not match the digest in the record")
         return finished
 
     def _chunks(self, rows: JobArrays, block: int, rounds: int) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
@@ -278,11 +292,11 @@ def _record_key(rows: JobArrays, block: int) -> str:
     return f"{RECORDS_FOLDER}/{rows.name}/{RECORD_SPEC.key((block, 0))}"
 
 
-def _decode(spec: ArraySpec, content: bytes | None) -> np.ndarray:
+def _decode(spec: ArraySpec, key: str, content: bytes | None) -> np.ndarray:
     try:
         return spec.decode(content or b"")
     except ValueError as error:
-        raise Damaged from error
+        raise Damaged(f"{key}: {'is missing' if content is None else 'does not match its checksum'}") from error
 
 
 def fingerprint(about: Mapping[str, str]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxonline.store.blocks import MARKER, STUDY, parse_attributes, store_format
+from jaxonline.store.documents import MARKER, STUDY, DamagedStoreError, digest_of, parse_attributes, store_format
 from jaxonline.store.filesystem import Bucket, Folder
 from jaxonline.store.layout import AXES, FIRST_ROUND_ARRAYS, Blocks, StoreLayout, axes_of
 from jaxonline.store.zarr_format import DOCUMENT, FILL_VALUES, ArraySpec, encode_name
@@ -56,13 +56,14 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
         runs: the runs of the store to include.
         rounds: positions of the recorded rounds to include.
         first: the content of the store's root document when the array was made.
+        digests: the digests of the chunks by path in the store, if the store has them.
     """
 
     def __init__(
         self, place: Folder | Bucket, name: str, spec: ArraySpec, known: np.ndarray, runs: np.ndarray,
-        rounds: np.ndarray, first: bytes,
+        rounds: np.ndarray, first: bytes, digests: Mapping[str, str] | None = None,
     ):  # fmt: skip
-        self._place, self._name, self._spec, self._first = place, name, spec, first
+        self._digests, self._place, self._name, self._spec, self._first = digests, place, name, spec, first
         self._known, self._runs, self._rounds = known, np.asarray(runs), np.asarray(rounds)
         self._learners, self._zero = np.arange(len(known)), ()
         self._axes = axes_of(name)
@@ -165,14 +166,17 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
         return np.broadcast_to(numbers, (*map(len, at), *numbers.shape[len(at) :])) if here else numbers
 
     def _chunk(self, index: Sequence[int]) -> np.ndarray:
-        content = self._place.read(f"{encode_name(self._name)}/{self._spec.key(index)}")
+        path = f"{encode_name(self._name)}/{self._spec.key(index)}"
+        content = self._place.read(path)
         if content is None:
             raise self._missing_error()
         try:
+            if self._digests is not None and self._digests.get(path) != digest_of(content):
+                raise ValueError("the digest does not match")
             return self._spec.decode(content)
         except ValueError as error:
             self._check()
-            raise ValueError(f"{self._place.name}: is damaged; {self._name!r} has a wrong checksum") from error
+            raise DamagedStoreError(f"{self._place.name}: is damaged; {self._name!r} has a wrong digest") from error
 
     def _check(self) -> None:
         if not self.is_there():

@@ -8,7 +8,6 @@ import linecache
 import site
 import sys
 import sysconfig
-import textwrap
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,21 +18,21 @@ import numpy as np
 GENERATED_ATTRIBUTES = ("_abc_impl", "_is_protocol", "_is_runtime_protocol", "__annotate__", "__annotate_func__")
 
 
-def source_of(function: types.FunctionType) -> str | None:
-    """Return the source of a function with its decorators; None unless the source compiles to the running code."""
+def syntax_of(function: types.FunctionType) -> list[ast.AST]:
+    """Return the syntax trees of a function with decorators, without docstrings and comments.
+
+    Several lambdas on one line have the same place, and all of them are returned. The list is empty unless the source
+    compiles to the running code.
+    """
     code = function.__code__
     source = _read_source(function)
     if source is None or code not in source.codes:
         linecache.checkcache(code.co_filename)
         source = _read_source(function)
     if source is None or code not in source.codes:
-        return None
+        return []
     name = "" if code.co_name == "<lambda>" else code.co_name
-    # one line may have several lambdas
-    segments = [
-        text for first, segment_name, text in source.segments if (first, segment_name) == (code.co_firstlineno, name)
-    ]
-    return "\n".join(segments) or None
+    return [node for first, node_name, node in source.nodes if (first, node_name) == (code.co_firstlineno, name)]
 
 
 def _read_source(function: types.FunctionType) -> "_SourceText | None":
@@ -42,25 +41,28 @@ def _read_source(function: types.FunctionType) -> "_SourceText | None":
 
 
 class _SourceText:
-    """The functions of a source text: their code objects, source segments, first lines and names."""
+    """The functions of a source text: their code objects, and their first lines, names and syntax trees."""
 
-    def __init__(self, tree: ast.Module, text: str, name: str):
+    def __init__(self, tree: ast.Module, name: str):
         self.codes = frozenset(_nested(compile(tree, name, "exec", dont_inherit=True)))
-        lines = text.splitlines(keepends=True)
-        self.segments: list[tuple[int, str, str]] = []
+        self.nodes: list[tuple[int, str, ast.AST]] = []
         for node in ast.walk(tree):
             if isinstance(node, ast.Lambda):
-                self.segments.append((node.lineno, "", ast.get_source_segment(text, node) or ""))
+                self.nodes.append((node.lineno, "", node))
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-                segment = "".join(lines[first - 1 : node.end_lineno])
-                self.segments.append((first, node.name, textwrap.dedent(segment)))
+                self.nodes.append((first, node.name, node))
+            if (
+                isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+                and ast.get_docstring(node) is not None
+            ):
+                node.body = node.body[1:] or [ast.Pass()]
 
 
 @functools.lru_cache(maxsize=256)
 def _parse_source(text: str, name: str) -> _SourceText | None:
     try:
-        return _SourceText(ast.parse(text), text, name)
+        return _SourceText(ast.parse(text), name)
     except (SyntaxError, ValueError):
         return None
 

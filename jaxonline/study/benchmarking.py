@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from jaxonline.game import Entrant, Game, Learner, loss_range
+from jaxonline.game import Entrant, Game, Learner
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.short_repr import short_repr
 from jaxonline.results import Result, Standings
 from jaxonline.results.statistics.intervals import Betting, ConfidenceInterval, check_interval
 from jaxonline.simulation import Checkpoint
+from jaxonline.simulation.precision import quantity_limits
 from jaxonline.simulation.progress import Progress
 from jaxonline.simulation.sweeps import Sweep, as_team, check_unique_names
 from jaxonline.study.study import Context, file_name
@@ -117,17 +118,17 @@ class Benchmark:
         if self.interval != "betting":
             return self.interval  # type: ignore[return-value]
         intervals: dict[str, ConfidenceInterval] = {}
+        learners = [learner for entry in self.learners.values() for learner in _members(entry)]
         for name, entry in self.games.items():
             task = entry if isinstance(entry, Task) else Task(entry)
             quantity = self.quantity or ("cumulative_loss" if task.comparator is None else "regret")
-            limits = loss_range(task.game)
-            if limits is None or quantity not in ("regret", "cumulative_loss"):
+            limits = quantity_limits(task.game, quantity, learners, task.comparator)
+            if limits is None:
                 problem = f"the limits of the {quantity} in the game {name!r} are unknown"
                 raise ArgumentError(
                     "interval", f"must be jo.intervals.Betting(low, high) (got 'betting', but {problem})"
                 )
-            low, high = limits
-            intervals[name] = Betting(low - high, high - low) if quantity == "regret" else Betting(low, high)
+            intervals[name] = Betting(*limits)
         return intervals
 
     def match_learners(self, n_rounds: int) -> tuple[Matches, dict[tuple[str, str], str]]:
@@ -163,6 +164,12 @@ class Benchmark:
 
 def _build_learner(entry: Any, task: Task) -> Any:
     return entry if isinstance(entry, Learner | Entrant | Sweep) or not callable(entry) else entry(task)
+
+
+def _members(entry: Any) -> tuple[Any, ...]:
+    """Return the learners of an entry; a function that builds a learner stands for a learner of unknown limits."""
+    learner = entry.learner if isinstance(entry, Entrant) else entry
+    return learner.learners if isinstance(learner, Sweep) else (learner,)
 
 
 def _result_names(name: str, entry: Any) -> list[str]:
@@ -204,7 +211,8 @@ def benchmark(
         level: probability that all statements "these two learners differ in this game" are true together.
         interval: one of `jo.intervals` for means and paired tests in all games. `jo.intervals.Betting(low, high)` holds
             for any number of runs, if the compared quantity of a round is between these limits in all games; "betting"
-            takes the limits from the losses of each game. The default, as in `Result.ranking`, needs no limits.
+            takes the limits from the losses of each game (`game.loss_range`). The default, as in `Result.ranking`,
+            needs no limits.
         progress: progress bar or function, as in `simulate`.
         checkpoint: folder or URL with one store per game; an interrupted benchmark resumes from it.
         cluster: workers that compute the runs, as in `simulate`.

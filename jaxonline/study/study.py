@@ -27,7 +27,9 @@ from jaxonline.simulation import simulate
 from jaxonline.simulation.blocks import check_mesh
 from jaxonline.simulation.progress import Progress, Reporter, check_progress
 from jaxonline.store.checkpoints import Checkpoint
+from jaxonline.store.checksums import write_checksums
 from jaxonline.store.output_paths import output_file, write_text
+from jaxonline.store.zarr_format import DOCUMENT
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -210,13 +212,17 @@ class Report:
         return "% \\usepackage{booktabs}\n" + "\n".join(table.floating() for table in self._for_people())
 
     def save(self, folder: str | Path) -> list[Path]:
-        """Write NAME.csv, NAME.png, NAME.zarr, numbers.json and report.html to a folder; return the written paths."""
+        """Write NAME.csv, NAME.png, NAME.zarr, numbers.json and report.html to a folder; return the written paths.
+
+        The file checksums.json has the digests of the tables, numbers and results; `jaxonline check` compares them.
+        """
         folder = Path(folder)
         texts = {f"{name}.csv": table.csv() for name, table in self.tables.items()} | {"numbers.json": self.json()}
         paths = [folder / name for name in texts]
         for path, text in zip(paths, texts.values(), strict=True):
             write_text(path, text)
         saved = [result.save(folder / f"{file_name(name)}.zarr") for name, result in self.results.items()]
+        write_checksums(folder, [*paths, *(path / DOCUMENT for path in saved)])
         figures = {name: _png(draw()) for name, draw in self.figures.items()}
         for name, image in figures.items():
             paths.append(folder / f"{name}.png")

@@ -44,7 +44,7 @@ def parse_entry(entry: str) -> tuple[str, str, dict[str, str]]:
 def find_method(name: str):
     """Return the class or function of a method."""
     name = {"law=l2": "AttributeGradient"}.get(name, name)
-    places = [*(getattr(jo, room) for room in ROOMS), kernel_competitors]
+    places = [*(getattr(jo, room) for room in ROOMS), jo.intervals, kernel_competitors]
     return next(getattr(place, name) for place in places if hasattr(place, name))
 
 
@@ -156,6 +156,13 @@ def result():
     }  # fmt: skip
     with jax.numpy_dtype_promotion("standard"):  # for the projection of optax
         return jo.simulate(game, learners, n_runs=2, n_rounds=4, record_at=[4])
+
+
+def test_a_betting_interval_is_cited_alone_and_as_the_interval_of_a_result():
+    betting, wanted = jo.intervals.Betting(0.0, 1.0), ("jaxonline", "waudbysmith2024estimating")
+    measures = dict.fromkeys(("cumulative_loss", "queries"), np.zeros((1, 2, 1)))
+    result = jo.Result(("a",), np.arange(2), np.array([1]), measures, interval=betting)
+    assert jo.cite(betting).keys == jo.cite(result).keys == wanted
 
 
 @pytest.mark.long

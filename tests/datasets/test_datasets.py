@@ -375,6 +375,11 @@ def test_diabetes_equals_scikit_learn_bit_for_bit(elsewhere, monkeypatch):
         np.testing.assert_array_equal(array, theirs)
 
 
+def test_diabetes_is_loaded_by_name():
+    name, X, y = datasets.load("Diabetes")
+    assert (name, X.shape, y.shape) == ("Diabetes", (442, 10), (442,))
+
+
 def test_diabetes_is_read_without_scikit_learn():
     """The import takes a second, and longer the first time."""
     program = "import sys; from jaxonline.datasets import diabetes; diabetes(); sys.exit('sklearn' in sys.modules)"

@@ -125,8 +125,8 @@ def test_workers_give_the_same_bits_with_queues_and_stopped_runs(here, tmp_path)
 
 
 def test_error_on_a_worker_is_raised(here, tmp_path, monkeypatch):
-    def fail(join, machine, x64, job, content, block):
-        raise ZeroDivisionError(f"block {block}")
+    def fail(*arguments):
+        raise ZeroDivisionError(f"block {arguments[-1]}")
 
     monkeypatch.setattr("jaxonline.simulation.cluster._play_block", fail)
     with pytest.raises(ZeroDivisionError, match=r"block \d"):

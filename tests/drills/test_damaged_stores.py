@@ -10,13 +10,15 @@ import pytest
 import stores
 import xarray
 from made_up import made_up
-from opened_store import ABOUT, BLOCKS, A, B, opened, same, with_blocks
+from opened_store import ABOUT, BEST, BLOCKS, A, B, made, opened, same, with_blocks
 from tiers import some
 
-from jaxonline.parameters.warning_classes import DamagedStoreWarning
+from jaxonline.parameters.warning_classes import DamagedStoreWarning, UnfinishedStudyWarning
+from jaxonline.results import load_result
 from jaxonline.store.blocks import Store
 from jaxonline.store.filesystem import Folder
 from jaxonline.store.fingerprint import fingerprint
+from jaxonline.store.verification import find_damage
 
 
 @pytest.fixture
@@ -172,6 +174,34 @@ def test_damaged_state_warns_and_the_previous_one_is_used(tmp_path):
             store.delete_state(A, 1)
             store.delete_state(A, 2)
         assert stores.in_progress(tmp_path) == []
+
+
+def test_state_of_another_block_is_rejected(tmp_path):
+    with opened(tmp_path) as store:
+        for block in (1, 2):
+            store.save_state(A, block, 16, {"w": np.full(3, float(block))})
+        first, second = stores.in_progress(tmp_path)
+        first.write_bytes(second.read_bytes())
+        assert find_damage(store.place) == [f"blocks/states/{first.name}: does not match its digest"]
+        with pytest.warns(DamagedStoreWarning, match="block 1 of 'learner a', in progress, is damaged"):
+            assert store.load_state(A, 1) is None
+
+
+def test_missing_comparator_blocks_are_counted(tmp_path):
+    """Their runs have no regret."""
+    with opened(with_blocks(tmp_path)) as store:
+        for block in range(3):
+            store.blocks.write(B, block, made(block, B))
+            store.blocks.write(BEST, block, made(block, BEST))
+    assert "missing" not in load_result(tmp_path).meta
+    (tmp_path / "blocks" / "finished" / "comparator" / "c.1.0").unlink()
+    with pytest.warns(UnfinishedStudyWarning, match="of 5 runs, 2 of 'comparator_loss' are missing"):
+        result = load_result(tmp_path)
+    assert result.meta["missing"] == {"comparator_loss": 2}
+    assert np.isnan(result.regret).any(axis=(0, 2)).tolist() == [False, False, True, True, False]
+    assert find_damage(Folder(tmp_path)) == [
+        "block 1 of 'comparator': has numbers but no record; it is being written, or the record was deleted"
+    ]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -158,6 +158,16 @@ def test_a_refit_that_fails_leaves_the_model(model):
     assert np.array_equal(model.predict(X), predicted)
 
 
+def test_searches_can_set_fields_of_the_learner():
+    learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=jo.InverseSqrt(0.5))
+    regressor = jo.OnlineRegressor(learner).set_params(learner__step_size__eta=0.25, learner__radius=2.0, passes=3)
+    assert (regressor.learner.step_size.eta, regressor.learner.radius, regressor.passes) == (0.25, 2.0, 3)
+    for name, words in (("learner__step_size", "'step_size.eta'"), ("learner__step", "did you mean 'step_size'")):
+        with pytest.raises(ValueError, match=words):
+            regressor.set_params(**{name: 0.1})
+    assert learner.step_size.eta == 0.5
+
+
 @pytest.mark.long
 def test_pipelines_and_searches_take_the_regressor():
     """On the diabetes data a search finds a regularizer that is not the worst, and the score is that of ridge."""

@@ -96,6 +96,7 @@ def test_without_options_a_study_uses_its_defaults(call, tmp_path):
         (["--out", "s3://bucket/y"], "--out: must be a folder on this computer (got 's3://bucket/y', a URL)"),
         (["--json", "s3://b/y"], "--json: must be a file on this computer (got 's3://b/y', a URL)"),
         (["--data", "nowhere"], "nowhere is not there: fetch it"),
+        (["--data", "\x1b[31mred\x9b\u202e"], "�[31mred�� is not there: fetch it"),
     ],
 )
 def test_errors_are_two_lines_and_exit_code_2(call, arguments, message):

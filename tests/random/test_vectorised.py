@@ -51,6 +51,18 @@ def test_a_single_number_is_drawn_once(library):
     assert " conditional(" not in text
 
 
+def test_student_t_numbers_are_drawn_once():
+    """The draw is a branch of a conditional, also for a vector: the CPU compiler does not finish a stack of two vectors
+    of 16 numbers whose draws it fuses with the operations that use them. Mutant: a fused draw."""
+
+    def has_conditional(draw):
+        program = jax.jit(lambda key: draw(inlined(key), 5.0, (3,)) * jnp.arange(3.0))
+        return "stablehlo.case" in program.lower(jax.random.key(3)).as_text()
+
+    assert has_conditional(random.t)
+    assert not has_conditional(lambda key, *args: jax.random.t(fused_key(key), *args))
+
+
 def test_stack_draws_rejects_draws_of_several_words():
     """Their numbers would not be independent."""
     keys = [inlined(jax.random.key(0))]

@@ -8,7 +8,8 @@ normal numbers took one logarithm and two copies came as one vector, by less tha
 another processor, when rounds were compiled without MLIR, by less than 1e-7, processor included. A sixth time, the 33
 with noisy copies, when normal numbers came of one polynomial, by less than 4e-8. A seventh time, all of them, on
 another processor, when a number that is drawn by itself, as a label's noise, was no longer drawn once for each
-coordinate, by less than 3e-8, processor included. All others kept every bit, and all kept their queries.)
+coordinate, by less than 3e-8, processor included. An eighth time, those of EWA, truncated EWA and Aggregating, when
+their losses were added with compensation, by less than 1e-5. All others kept every bit, and all kept their queries.)
 
 `golden.json` holds for each study a digest of all its numbers and their means at the horizon, with the version of jax
 and the processor they were made with. Other processors and versions may round otherwise: there the means are compared.

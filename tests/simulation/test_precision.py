@@ -15,6 +15,8 @@ from jaxonline.simulation.sweeps import as_team
 Q = "cumulative_loss"
 ARMS = jo.Game(jo.environments.BernoulliArms([0.2, 0.8]), jo.Bandit(), loss=jo.losses.ArmLoss())
 MODEL = jo.Game(jo.environments.LinearModel(np.ones(2)), jo.FullInformation())
+DATA = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2), order="iid"), jo.FullInformation())
+DESCENT = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.1, radius=1.0)
 BETTING, ANYTIME = jo.intervals.Betting(0.0, 1.0, Q), jo.intervals.Anytime()
 
 
@@ -94,6 +96,33 @@ def test_another_quantity_of_a_stopped_study_has_the_anytime_interval():
 )
 def test_the_interval_is_chosen_by_the_limits_of_the_quantity(precision, game, interval):
     assert precision.choose_interval(game, 10, 10_000) == interval
+
+
+def test_limits_of_predictions_choose_the_interval_where_they_show_how_many_runs_are_needed():
+    """Predictions lie in [-1, 1] and labels are 1, so losses are in [0, 4]; the predictor 0 loses 1."""
+
+    def choose(rule, most_runs=10_000, n_rounds=1):
+        return rule.choose_interval(DATA, n_rounds, most_runs, [DESCENT], jo.L2Ball(5.0))
+
+    assert choose(jo.Precision(0.5, quantity=Q)) == jo.intervals.Betting(0.0, 4.0, Q)
+    assert choose(jo.Precision(0.5)) == jo.intervals.Betting(-1.0, 4.0, "regret")
+    assert choose(jo.Precision(0.5, quantity="comparator_loss")) == jo.intervals.Betting(0.0, 1.0, "comparator_loss")
+    assert choose(jo.Precision(0.1, relative=True)) == ANYTIME
+    assert choose(jo.Precision(0.1, relative=True, interval="betting")) == jo.intervals.Betting(-1.0, 4.0, "regret")
+    assert choose(jo.UntilDecided(0.5)) == jo.intervals.Betting(-1.0, 4.0, "regret")
+    assert choose(jo.UntilDecided(0.0)) == ANYTIME
+    assert choose(jo.UntilDecided(0.5), n_rounds=1000) == ANYTIME
+    with pytest.warns(PrecisionWarning, match=r"at least 18,443 runs \(n_runs=10,000\)"):
+        assert choose(jo.Precision(0.4, quantity=Q), n_rounds=1000) == ANYTIME
+    assert jo.Precision(0.5).choose_interval(DATA, 1, 10_000, [DESCENT], None) == ANYTIME, "the comparator is unknown"
+
+
+@pytest.mark.long
+def test_a_study_of_data_stops_with_the_limits_of_its_learners():
+    options = {"n_rounds": 2, "n_runs": 2000, "comparator": jo.L2Ball(5.0)}
+    result = jo.simulate(DATA, {"sgd": DESCENT}, precision=jo.Precision(0.3), **options)
+    assert result.interval == jo.intervals.Betting(-1.0, 4.0, "regret")
+    assert result.meta["precision"]["reached"]
 
 
 def test_a_betting_interval_that_is_too_wide_names_the_number_of_runs():

@@ -42,6 +42,8 @@ BAD = [
     ({"learner": make(0.1), "grid": {"raduis": [1.0]}}, ValueError,
      "grid: a field of GradientLearner: .*got 'raduis'.; did you mean 'radius'?"),
     ({"learner": make(0.1), "grid": {"step_size.eta": [1.0]}}, ValueError, "grid: a field of Constant: must be one of"),
+    ({"learner": jo.GradientLearner(jo.estimators.FullGradient(), jo.InverseSqrt(0.5)), "grid": {"step_size": [0.1]}},
+     ValueError, r"grid: must name a field of InverseSqrt\(eta=0.5\), 'step_size.eta' .got 'step_size'"),
     ({"learner": 3}, TypeError, "learner: .*got 3"),
     ({"learner": lambda step: step}, TypeError, ".*got 0.1"),
     ({"game": 3}, TypeError, "game: must be a Game"),

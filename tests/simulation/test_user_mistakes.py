@@ -12,7 +12,7 @@ import jaxonline as jo
 from jaxonline import environments, estimators, feedback, learners, losses, verify
 from jaxonline.game import EnvironmentTraits
 from jaxonline.kernels import Gaussian
-from jaxonline.parameters.warning_classes import DivergedRunsWarning, LossMismatchWarning
+from jaxonline.parameters.warning_classes import DivergedRunsWarning, LossMismatchWarning, UnderflowWarning
 from jaxonline.simulation.blocks import default_mesh
 
 ONE_DEVICE = default_mesh(jax.devices()[:1])
@@ -122,6 +122,28 @@ def test_divergence_warns_once():
     first = result.first_nonfinite[0].min()
     assert f"from round {first} on" in str(caught[0].message)
     assert "none" not in str(caught[0].message)
+
+
+@pytest.mark.long
+def test_losses_that_underflow_warn_once():
+    """Squares of labels of size 1e-25 are 0 in float32; losses of a learner that is right are 0, without a warning."""
+    tiny = environments.DataStream(X, 1e-25 * Y)
+    either = {"a": learner(estimators.FullGradient()), "b": learner(estimators.FullGradient(), 0.2)}
+    with pytest.warns(UnderflowWarning, match=r"the losses of 'a', 'b' are positive, .*float32") as caught:
+        jo.simulate(jo.Game(tiny, FULL), either, **SIZES)
+    assert len(caught) == 1
+    with warnings.catch_warnings(action="error"):
+        right = environments.DataStream(X, np.zeros(3))
+        assert not jo.simulate(jo.Game(right, FULL), either["a"], **SIZES).cumulative_loss.any()
+
+
+def test_labels_that_underflow_float32_warn():
+    with pytest.warns(UnderflowWarning, match=r"y: .*got 1e-38 as the largest"):
+        environments.DataStream(X, 1e-38 * Y)
+    with warnings.catch_warnings(action="error"):
+        environments.DataStream(X, [1e-50, 1.0, 0.0])
+        with jax.enable_x64(True):
+            environments.DataStream(X, 1e-38 * Y)
 
 
 def test_values_that_overflow_float32_raise():

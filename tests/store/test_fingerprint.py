@@ -2,6 +2,7 @@
 seen is refused. Nothing is played here."""
 
 import importlib.util
+import os
 import random
 import sys
 import threading
@@ -14,9 +15,10 @@ from fresh_python import run_python
 from registry import LEARNERS
 
 import jaxonline as jo
+from jaxonline.store import content
 from jaxonline.store import fingerprint as module
 from jaxonline.store import source_code as source
-from jaxonline.store.fingerprint import describe_inputs, fingerprint, hash_user_code
+from jaxonline.store.fingerprint import describe_inputs, find_user_code, fingerprint
 
 HELPERS = """
 FACTOR = 2.0
@@ -199,6 +201,8 @@ def test_an_edit_changes_the_fingerprint_and_is_named(written, name):
         ("UNUSED = 1", "UNUSED = 2"),
         ("\n\ndef spread", "\n\n# a remark\n\n\n\ndef unused():\n    return SCALE\n\n\ndef spread"),
         ("import functools\n", "import functools\nimport math\n"),
+        ("def spread(x):\n", 'def spread(x):\n    """Scale."""\n    # why\n\n'),
+        ("class Base:\n", 'class Base:\n    """A base."""\n\n'),
     ],
 )
 def test_irrelevant_changes_keep_the_fingerprint(written, before, after):
@@ -222,7 +226,7 @@ def test_a_changed_global_changes_the_fingerprint(written):
     first = about(study)
     study.SCALE = 0.75
     assert about(study) != first
-    assert hash_user_code({"learner": study.learner}) != hash_user_code({"learner": written().learner})
+    assert find_user_code({"learner": study.learner}).hash != find_user_code({"learner": written().learner}).hash
 
 
 def test_a_file_edited_after_its_import_raises_an_error(written, tmp_path):
@@ -253,7 +257,7 @@ def test_functions_without_a_source_need_a_version():
         with pytest.raises(TypeError, match=r"the source of law, .*version"):
             describe_inputs({"law": law})
         with pytest.raises(TypeError, match="the source of law"):
-            hash_user_code({"law": law})
+            find_user_code({"law": law})
     assert (
         describe_inputs({"law": one}, "1") == describe_inputs({"law": other}, "1") != describe_inputs({"law": one}, "2")
     )
@@ -282,7 +286,7 @@ def test_every_component_of_the_package_can_be_inspected(name):
     first, second = (describe_inputs({"learner": entry.learner, "feedback": entry.feedback}) for _ in range(2))
     assert first == second
     holds_code = name == "doubling"  # its learners are made by a function
-    assert (hash_user_code({"learner": entry.learner}) != "") == holds_code, "and holds no code of a user"
+    assert (find_user_code({"learner": entry.learner}).hash != "") == holds_code, "and holds no code of a user"
 
 
 @pytest.mark.parametrize("name", ["jax", "numpy", "optax"])
@@ -294,11 +298,11 @@ def test_versions_of_libraries_change_the_fingerprint(monkeypatch, name):
 
 def test_files_of_this_package_change_the_fingerprint(monkeypatch):
     first = describe_inputs({"a": 1})
-    module._package_hash.cache_clear()
+    module.package_hash.cache_clear()
     read = module.Path.read_bytes
     monkeypatch.setattr(module.Path, "read_bytes", lambda path: read(path) + b"#" * (path.name == "blocks.py"))
     assert {key for key in first if first[key] != describe_inputs({"a": 1})[key]} == {"the code of jaxonline"}
-    module._package_hash.cache_clear()
+    module.package_hash.cache_clear()
 
 
 def test_float64_changes_the_fingerprint():
@@ -318,6 +322,18 @@ def law_that_draws(key, x):
     return x + RNG.normal()
 
 
+def law_that_reads_a_file(key, x):
+    return x + np.loadtxt("data.txt")
+
+
+def law_that_reads_the_environment(key, x):
+    return x + float(os.environ["SCALE"])
+
+
+def law_that_computes_a_name(key, x):
+    return x + globals()["SCALE"]
+
+
 class Hidden:
     """One who holds something."""
 
@@ -335,6 +351,15 @@ UNINSPECTABLE = {
     "an iterator": (lambda: (i for i in range(3)), "builtins.generator"),
     "a device": (lambda: Hidden(jax.devices()[0]), "Device"),
     "memory": (lambda: memoryview(b"abc"), "memoryview"),
+    "a file that a function reads": (
+        lambda: law_that_reads_a_file,
+        "what law_that_reads_a_file reads with numpy.loadtxt",
+    ),
+    "the environment": (
+        lambda: law_that_reads_the_environment,
+        "what law_that_reads_the_environment reads with os.environ",
+    ),
+    "a computed name": (lambda: law_that_computes_a_name, "what law_that_computes_a_name reads with globals"),
     "a function without its source": (lambda: made("def law(x): return x"), r"the source of law, .*\(law\)"),
 }
 
@@ -362,13 +387,13 @@ def test_a_version_replaces_the_code_but_not_the_numbers(written):
 
 
 def test_a_version_replaces_versions_of_libraries(monkeypatch):
-    of_library, items = module.library_version, {"a": optax.adam(0.1), "b": np.sin}
+    of_library, items = content.library_version, {"a": optax.adam(0.1), "b": np.sin}
     first, vouched = describe_inputs(items), describe_inputs(items, "1")
 
     def newer(name):
         found = of_library(name)
         return found and found.partition(" ")[0] + " 99.0"
 
-    monkeypatch.setattr(module, "library_version", newer)
+    monkeypatch.setattr(content, "library_version", newer)
     assert describe_inputs(items) != first
     assert describe_inputs(items, "1") == vouched

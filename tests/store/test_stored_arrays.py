@@ -165,6 +165,17 @@ def test_a_missing_or_damaged_store_raises_an_error(played, nothing_held, tmp_pa
         found.mean("queries")
 
 
+def test_an_exchanged_chunk_of_a_saved_result_raises_an_error(nothing_held, tmp_path):
+    """Its numbers match their checksum, but not the digest of the position."""
+    made_up().save(tmp_path / "saved")
+    result = jo.load_result(tmp_path / "saved")
+    one, two = (tmp_path / "saved" / "cumulative_loss" / f"c.{learner}.0.0" for learner in (0, 1))
+    one.write_bytes(two.read_bytes())
+    result.cumulative_loss[1]
+    with pytest.raises(ValueError, match="saved: is damaged; 'cumulative_loss'"):
+        result.cumulative_loss[0]
+
+
 @pytest.fixture(params=["folder", "URL"])
 def place(request, tmp_path):
     return tmp_path / "saved" if request.param == "folder" else f"memory://{tmp_path.as_posix()}/saved"

@@ -236,6 +236,17 @@ def test_betting_tests_have_the_limits_of_the_losses_of_each_game(played):
         Benchmark({"r": REGRESSION}, {"sgd": DESCENT}, interval="betting")
 
 
+def test_betting_tests_have_the_limits_of_the_predictions_of_all_learners():
+    """Predictions in [-2, 2] with labels 1 have losses in [0, 9]; a function may build a learner without limits."""
+    data = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.FullInformation())
+    narrow, wide = (jo.GradientLearner(jo.estimators.FullGradient(), 0.1, radius) for radius in (1.0, 2.0))
+    learners = {"entrant": jo.Entrant(narrow, jo.FullInformation()), "sweep": jo.sweep([narrow, wide])}
+    benchmark = Benchmark({"r": data}, learners, interval="betting")
+    assert benchmark._intervals() == {"r": jo.intervals.Betting(0.0, 9.0)}
+    with pytest.raises(ValueError, match=r"interval: .*limits of the cumulative_loss in the game 'r' are unknown"):
+        Benchmark({"r": data}, learners | {"built": lambda task: wide}, interval="betting")
+
+
 def test_an_interrupted_benchmark_resumes(played, tmp_path):
     class Killed(BaseException):
         pass

@@ -8,13 +8,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.estimators.attribute_pairs import AttributePairs, project_psd
 from jaxonline.estimators.index_sampling import EvenCount
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
-from jaxonline.learners.vectors import zeros_like_vector
+from jaxonline.learners.vectors import linear_range, zeros_like_vector
 from jaxonline.losses import Loss, Squared
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
@@ -64,6 +65,10 @@ class Baseline(LearnerDefaults):
     cone: bool = static(default=False)
     n_steps: Count = static(default=20)
     loss: ClassVar[Loss] = Squared()
+
+    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
+        """Return the limits of <w, x> in the l1 ball."""
+        return linear_range(instances, self.radius, 1.0)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> BaselineState:
         """Return zero estimates and w_1 = 0; instances must be vectors."""

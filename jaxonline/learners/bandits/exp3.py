@@ -53,7 +53,7 @@ class EXP3(CombinerLearner):
     @validate_arguments
     def over_horizon(cls, n_arms: CountFrom2, n_rounds: Rounds) -> "EXP3":
         """Set eta = sqrt(2 ln K / (T K)): for losses in [0, 1] the pseudo-regret is at most sqrt(2 T K ln K)."""
-        return cls(EWA(float(np.sqrt(2.0 * np.log(n_arms) / (n_rounds * n_arms)))))
+        return cls(EWA(float(np.sqrt(2.0 * np.log(n_arms) / (n_rounds * n_arms))), n_arms))
 
     def predict(self, key: Key[Array, ""], state: PyTree, x: Any) -> Draw:
         """Draw an arm from (1 - gamma) weights + gamma / K."""

@@ -8,11 +8,11 @@ from jaxtyping import Array, Float, Key, PyTree
 from jaxonline.game.protocols import Draw, Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.arm_sampling import draw_arm, mix_uniform
-from jaxonline.learners.experts.ewa import RateOrCombiner
-from jaxonline.learners.experts.vectors import CombinerLearner
+from jaxonline.learners.experts.ewa import EWA, RateOrCombiner
+from jaxonline.learners.experts.vectors import CombinerLearner, check_prescribed_number
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.struct import struct
+from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count, CountFrom2, Probability, Rounds
 from jaxonline.parameters.validation import validate_arguments
 
@@ -31,6 +31,8 @@ class EXP4(CombinerLearner):
     Args:
         combiner: the rate eta of exponential weights (EXP4 itself), or another `Combiner`.
         exploration: gamma in p = (1 - gamma) mixture + gamma / K; 0 in Theorem 4.2.
+        n_arms: the number of arms for which eta was chosen; another number of arms is a ValueError. None for any
+            number.
 
     Example:
         >>> import jax, jaxonline as jo, numpy as np
@@ -44,6 +46,7 @@ class EXP4(CombinerLearner):
 
     combiner: RateOrCombiner
     exploration: Probability = 0.0
+    n_arms: Count | None = static(default=None)
 
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
@@ -51,7 +54,8 @@ class EXP4(CombinerLearner):
     @validate_arguments
     def over_horizon(cls, n_experts: CountFrom2, n_arms: Count, n_rounds: Rounds) -> "EXP4":
         """Set eta = sqrt(2 ln N / (T K)): for losses in [0, 1] the pseudo-regret is at most sqrt(2 T K ln N)."""
-        return cls(float(np.sqrt(2.0 * np.log(n_experts) / (n_rounds * n_arms))))
+        eta = float(np.sqrt(2.0 * np.log(n_experts) / (n_rounds * n_arms)))
+        return cls(EWA(eta, n_experts), n_arms=n_arms)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
         """Return the combiner's state; raise a ValueError if instances are not matrices with a column for each arm."""
@@ -60,6 +64,7 @@ class EXP4(CombinerLearner):
         if len(shape) != 2 or shape[1:] != arms:
             problem = f"must be advice [experts, arms] for outcomes of shape {arms} (got {specs.instance})"
             raise ArgumentError("instances", problem)
+        check_prescribed_number("n_arms", self.n_arms, shape[1])
         return self.combiner.init(shape[0], specs.outcome.dtype)
 
     def predict(self, key: Key[Array, ""], state: PyTree, x: Float[Array, "N K"]) -> Draw:

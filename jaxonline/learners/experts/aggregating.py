@@ -4,28 +4,32 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Key
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
+from jaxonline.learners.experts.cumulative_losses import add_losses, excess, zero_sums
 from jaxonline.learners.experts.label_range import check_range, nan_outside
-from jaxonline.learners.experts.late_start import initial_flag, next_flag, zero_before_start
+from jaxonline.learners.experts.late_start import include_zero, initial_flag, next_flag, zero_before_start
 from jaxonline.learners.experts.over_advice import AnyLoss, expert_losses
 from jaxonline.learners.experts.vectors import vector_length
-from jaxonline.learners.experts.weights import softmax_weights
+from jaxonline.learners.experts.weights import exponential_weights
+from jaxonline.linalg.compensated import Compensated
 from jaxonline.losses import Squared
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Number, Positive
 
 
 class AggregatingState(NamedTuple):
-    """State of `Aggregating`: the cumulative losses [K], and whether round 1 is over (None without a late start)."""
+    """State of `Aggregating`: sums of the losses [K], and whether round 1 is over (None without a late start)."""
 
-    losses: Float[Array, "K"]
+    losses: Compensated
     started: Bool[Array, ""] | None
 
 
@@ -77,19 +81,24 @@ class Aggregating(LearnerDefaults):
         """Declare the loss of the experts and the range of the labels."""
         return LearnerTraits(loss=self.loss, label_range=(self.low, self.high))
 
+    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
+        """Return the range of the labels, with a late start also 0."""
+        del instances
+        return include_zero((host_float("low", self.low), host_float("high", self.high)), self.late_start)
+
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> AggregatingState:
         """Return zero losses, one for each entry of the instance; raise a ValueError if instances are not vectors."""
         del key
-        losses = jnp.zeros(vector_length("instances", specs.instance), specs.instance.dtype)
+        losses = zero_sums(vector_length("instances", specs.instance), specs.instance.dtype)
         return AggregatingState(losses, initial_flag(self.late_start))
 
     def predict(self, key: Key[Array, ""] | None, state: AggregatingState, x: Float[Array, "K"]) -> Float[Array, ""]:
         """Return the prediction from the generalised losses at both ends of the range of labels."""
         del key
-        low, high, eta = self._constants(x.dtype)
+        (low, high, eta), differences = self._constants(x.dtype), excess(state.losses)
 
         def minus_eta_g(y):  # up to a constant that is the same at both ends
-            return jax.nn.logsumexp(-eta * (state.losses + expert_losses(self.loss, x, y)))
+            return jax.nn.logsumexp(-eta * (differences + expert_losses(self.loss, x, y)))
 
         gap = minus_eta_g(high) - minus_eta_g(low)
         if isinstance(self.loss, Squared):
@@ -105,11 +114,11 @@ class Aggregating(LearnerDefaults):
         del key
         low, high, _ = self._constants(oracle.x.dtype)
         losses = zero_before_start(state.started, expert_losses(self.loss, oracle.x, nan_outside(oracle.y, low, high)))
-        return AggregatingState(state.losses + losses, next_flag(state.started)), ()
+        return AggregatingState(add_losses(state.losses, losses), next_flag(state.started)), ()
 
     def weights(self, state: AggregatingState) -> Float[Array, "K"]:
         """Return the weights of the next round, before the predictions of that round are known."""
-        return softmax_weights(-self._constants(state.losses.dtype)[2] * state.losses)
+        return exponential_weights(state.losses, self._constants(state.losses.total.dtype)[2])
 
     def _constants(self, dtype: Any) -> tuple[Array, Array, Array]:
         low, high = jnp.asarray(self.low, dtype), jnp.asarray(self.high, dtype)

@@ -2,10 +2,11 @@
 
 from typing import Annotated, Any, Protocol, runtime_checkable
 
-import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, PyTree
 
 from jaxonline.game.protocols import Learner
+from jaxonline.learners.experts.cumulative_losses import add_losses, zero_sums
+from jaxonline.linalg.compensated import Compensated
 from jaxonline.parameters import check
 from jaxonline.parameters.types import Component, Convert
 
@@ -31,16 +32,16 @@ class Combiner(Protocol):
 
 
 class SumsCombiner:
-    """Base class of combiners with the cumulative losses [K] as state; a subclass implements `weights`."""
+    """Base class of combiners with compensated sums of the losses [K] as state; a subclass implements `weights`."""
 
-    def init(self, n_experts: int, dtype: Any) -> Float[Array, "K"]:
+    def init(self, n_experts: int, dtype: Any) -> Compensated:
         """Return zeros."""
-        return jnp.zeros(n_experts, dtype)
+        return zero_sums(n_experts, dtype)
 
-    def update(self, state: Float[Array, "K"], losses: Float[Array, "K"], own_loss: ArrayLike) -> Float[Array, "K"]:
+    def update(self, state: Compensated, losses: Float[Array, "K"], own_loss: ArrayLike) -> Compensated:
         """Add the losses to the state."""
         del own_loss
-        return state + losses
+        return add_losses(state, losses)
 
 
 def require_combiner(combiner: Any, name: str, wanted: str = "a combiner (init, weights, update)") -> Any:

@@ -41,7 +41,7 @@ class DrawnExpert(CombinerLearner):
     """
 
     combiner: AnyCombiner
-    traits: ClassVar[LearnerTraits] = LearnerTraits()
+    traits: ClassVar[LearnerTraits] = LearnerTraits(plays_probabilities=True)
 
     @classmethod
     def over_horizon(cls, n_experts: CountFrom2, n_rounds: Rounds) -> "DrawnExpert":

@@ -7,14 +7,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float
 
-from jaxonline.game.masks import where_available
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.combiner import SumsCombiner, require_combiner
+from jaxonline.learners.experts.cumulative_losses import excess
 from jaxonline.learners.experts.label_range import range_width
-from jaxonline.learners.experts.weights import softmax_weights
+from jaxonline.learners.experts.vectors import check_prescribed_number
+from jaxonline.learners.experts.weights import exponential_weights
+from jaxonline.linalg.compensated import Compensated
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Component, Convert, FiniteFloat, Gt, Positive
+from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Component, Convert, Count, FiniteFloat, Gt, Positive
 from jaxonline.parameters.validation import validate_arguments
 
 
@@ -30,6 +32,8 @@ class EWA(SumsCombiner):
     Args:
         eta: the rate. If the loss is eta-exp-concave, the regret of the weighted mean is at most ln(K) / eta;
             `over_range` sets eta for the squared loss, and `Hedge.over_horizon` for losses in [0, 1].
+        n_experts: the number of experts for which eta was chosen; another number of experts is a ValueError. None for
+            any number.
 
     Example:
         >>> import jax.numpy as jnp, jaxonline as jo
@@ -40,6 +44,7 @@ class EWA(SumsCombiner):
     """
 
     eta: Positive
+    n_experts: Count | None = static(default=None)
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0), uses_masks=True)
 
     @classmethod
@@ -48,26 +53,31 @@ class EWA(SumsCombiner):
         """Set the largest eta for the squared loss of predictions and labels in [low, high], 1 / (2 (high - low)^2)."""
         return cls(0.5 / range_width(low, high) ** 2)
 
-    def weights(self, state: Float[Array, "K"], mask: Bool[Array, "K"] | None = None) -> Float[Array, "K"]:
+    def init(self, n_experts: int, dtype: Any) -> Compensated:
+        """Return the state of no losses; raise a ValueError for another number of experts than `n_experts`."""
+        check_prescribed_number("n_experts", self.n_experts, n_experts)
+        return super().init(n_experts, dtype)
+
+    def weights(self, state: Compensated, mask: Bool[Array, "K"] | None = None) -> Float[Array, "K"]:
         """Return the weights of the next round."""
-        return softmax_weights(-jnp.asarray(self.eta, state.dtype) * where_available(mask, state, jnp.inf))
+        return exponential_weights(state, self.eta, mask)
 
     def update(
         self,
-        state: Float[Array, "K"],
+        state: Compensated,
         losses: Float[Array, "K"],
         own_loss: ArrayLike,
         mask: Bool[Array, "K"] | None = None,
-    ) -> Float[Array, "K"]:
+    ) -> Compensated:
         """Add to each awake expert its loss, and to each sleeping expert the mix loss of the awake experts."""
         if mask is not None:
-            losses = jnp.where(mask, losses, self._mix_loss(jnp.where(mask, state, jnp.inf), losses))
+            losses = jnp.where(mask, losses, self._mix_loss(excess(state, mask), losses))
         return super().update(state, losses, own_loss)
 
-    def _mix_loss(self, state: Float[Array, "K"], losses: Float[Array, "K"]) -> Float[Array, ""]:
+    def _mix_loss(self, differences: Float[Array, "K"], losses: Float[Array, "K"]) -> Float[Array, ""]:
         """Return -ln(sum of weights exp(-eta losses)) / eta."""
-        eta = jnp.asarray(self.eta, state.dtype)
-        return -jax.nn.logsumexp(jax.nn.log_softmax(-eta * state) - eta * losses) / eta
+        eta = jnp.asarray(self.eta, differences.dtype)
+        return -jax.nn.logsumexp(jax.nn.log_softmax(-eta * differences) - eta * losses) / eta
 
 
 def _as_combiner(rate_or_combiner: Any, name: str) -> Any:

@@ -8,11 +8,14 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.game.traits import LearnerTraits
+from jaxonline.learners.experts.cumulative_losses import add_losses
+from jaxonline.learners.experts.vectors import check_prescribed_number
 from jaxonline.learners.experts.weights import softmax_weights
+from jaxonline.linalg.compensated import Compensated
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import CountFrom2, Ge, Horizon, NonNegativeInt, Positive, Probability
+from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Count, CountFrom2, Ge, Horizon, NonNegativeInt, Positive, Probability
 from jaxonline.parameters.validation import validate_arguments
 
 
@@ -23,12 +26,14 @@ class FixedShare:
 
     The update is v = w exp(-eta loss), then w = (1 - share) v + share sum(v) / K. These weights are exponential weights
     on all sequences of experts. The prior of the sequences redraws the expert of a round uniformly with probability
-    `share`. The state is the logarithms of the weights [K]. In the paper the share of an expert goes only to the K - 1
-    other experts, so the paper's parameter equals `share` (K - 1) / K.
+    `share`. The state is the logarithms of the weights [K], as compensated sums. In the paper the share of an expert
+    goes only to the K - 1 other experts, so the paper's parameter equals `share` (K - 1) / K.
 
     Args:
         eta: rate of the weights.
         share: fraction that is redistributed after each round; 0 for exponential weights.
+        n_experts: the number of experts for which eta was chosen; another number of experts is a ValueError. None for
+            any number.
 
     Example:
         >>> import jax.numpy as jnp, jaxonline as jo
@@ -40,6 +45,7 @@ class FixedShare:
 
     eta: Positive
     share: Probability
+    n_experts: Count | None = static(default=None)
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     @classmethod
@@ -55,22 +61,30 @@ class FixedShare:
             raise ArgumentError("n_switches", f"must be below n_rounds, {n_rounds} (got {n_switches})")
         share = n_switches / (n_rounds - 1)
         information = (n_switches + 1) * np.log(n_experts) + (n_rounds - 1) * binary_entropy(share)
-        return cls(float(np.sqrt(8.0 * information / n_rounds)), share)
+        return cls(float(np.sqrt(8.0 * information / n_rounds)), share, n_experts)
 
-    def init(self, n_experts: int, dtype: Any) -> Float[Array, "K"]:
-        """Return equal weights."""
-        return jnp.full(n_experts, -jnp.log(jnp.asarray(n_experts, dtype)))
+    def init(self, n_experts: int, dtype: Any) -> Compensated:
+        """Return equal weights; raise a ValueError for another number of experts than `n_experts`."""
+        check_prescribed_number("n_experts", self.n_experts, n_experts)
+        return Compensated.starting_at(jnp.full(n_experts, -jnp.log(jnp.asarray(n_experts, dtype))))
 
-    def weights(self, state: Float[Array, "K"]) -> Float[Array, "K"]:
+    def weights(self, state: Compensated) -> Float[Array, "K"]:
         """Return the weights of the next round."""
-        return softmax_weights(state)
+        return softmax_weights(state.value)
 
-    def update(self, state: Float[Array, "K"], losses: Float[Array, "K"], own_loss: ArrayLike) -> Float[Array, "K"]:
+    def update(self, state: Compensated, losses: Float[Array, "K"], own_loss: ArrayLike) -> Compensated:
         """Return ln w = ln((1 - share) v + share / K) for the normalised weights v after the losses."""
         del own_loss
-        eta, share = (jnp.asarray(number, state.dtype) for number in (self.eta, self.share))
-        log_v = jax.nn.log_softmax(state - eta * losses)
-        return jnp.logaddexp(jnp.log1p(-share) + log_v, jnp.log(share / len(losses)))
+        log_w = state.value
+        eta, share = (jnp.asarray(number, log_w.dtype) for number in (self.eta, self.share))
+        log_sum = jax.nn.logsumexp(log_w - eta * losses)
+        log_v = log_w - eta * losses - log_sum
+        log_kept, log_share = jnp.log1p(-share), jnp.log(share / len(losses))
+        # the weight is mostly the share, or mostly v; then the state changes by a small number, which is added exactly
+        is_share = log_share >= log_kept + log_v
+        added = add_losses(state, jnp.logaddexp(log_kept, log_share - log_v) - eta * losses - log_sum)
+        total = jnp.where(is_share, jnp.logaddexp(log_kept + log_v, log_share), added.total)
+        return Compensated(total, jnp.where(is_share, 0.0, added.correction))
 
 
 def binary_entropy(p: float) -> float:

@@ -5,6 +5,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxonline.learners.experts.combiner import SumsCombiner
+from jaxonline.learners.experts.cumulative_losses import excess
+from jaxonline.linalg.compensated import Compensated
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 
@@ -26,8 +28,8 @@ class FollowTheLeader(SumsCombiner):
         [0.0, 1.0]
     """
 
-    def weights(self, state: Float[Array, "K"]) -> Float[Array, "K"]:
+    def weights(self, state: Compensated) -> Float[Array, "K"]:
         """Return the weights of the next round: 1 for the leader."""
-        return jnp.where(
-            jnp.any(jnp.isnan(state)), jnp.nan, jax.nn.one_hot(jnp.argmin(state), len(state), dtype=state.dtype)
-        )
+        sums = excess(state)
+        leader = jax.nn.one_hot(jnp.argmin(sums), len(sums), dtype=sums.dtype)
+        return jnp.where(jnp.any(jnp.isnan(sums)), jnp.nan, leader)

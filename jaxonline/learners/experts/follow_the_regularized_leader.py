@@ -7,7 +7,9 @@ from jaxtyping import Array, Float
 
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.combiner import SumsCombiner
+from jaxonline.learners.experts.cumulative_losses import excess
 from jaxonline.learners.experts.weights import softmax_weights
+from jaxonline.linalg.compensated import Compensated
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Positive
@@ -39,9 +41,10 @@ class FollowTheRegularizedLeader(SumsCombiner):
     regularizer: Literal["euclidean", "entropy"] = static(default="euclidean")
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
-    def weights(self, state: Float[Array, "K"]) -> Float[Array, "K"]:
+    def weights(self, state: Compensated) -> Float[Array, "K"]:
         """Return the minimising weights w, from differences to the smallest loss, which stay exact in long runs."""
-        scores = -jnp.asarray(self.eta, state.dtype) * (state - jnp.min(state))
+        differences = excess(state)
+        scores = -jnp.asarray(self.eta, differences.dtype) * differences
         return softmax_weights(scores) if self.regularizer == "entropy" else _project_on_simplex(scores)
 
 

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
 from jaxonline.game.defaults import LearnerDefaults
@@ -44,6 +45,11 @@ class Halving(LearnerDefaults):
     """
 
     lazy: bool = static(default=False)
+
+    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
+        """Return -1 and 1, the limits of a mean of votes."""
+        del instances
+        return -1.0, 1.0
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> HalvingState:
         """Return the state in which no expert has made a mistake; raise a ValueError if instances are not vectors."""

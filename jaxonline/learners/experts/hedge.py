@@ -47,7 +47,7 @@ class Hedge(CombinerLearner):
     @validate_arguments
     def over_horizon(cls, n_experts: CountFrom2, n_rounds: Rounds) -> "Hedge":
         """Set eta = sqrt(8 ln K / T) in `EWA`: for losses in [0, 1] the regret is at most sqrt(T ln K / 2)."""
-        return cls(EWA(float(np.sqrt(8.0 * np.log(n_experts) / n_rounds))))
+        return cls(EWA(float(np.sqrt(8.0 * np.log(n_experts) / n_rounds)), n_experts))
 
     def predict(self, key: Key[Array, ""] | None, state: PyTree, x: Any) -> Float[Array, "K"]:
         """Return the weights of the experts."""

@@ -50,7 +50,7 @@ class LabelEfficientHedge(CombinerLearner):
 
     combiner: AnyCombiner
     epsilon: PositiveProbability
-    traits: ClassVar[LearnerTraits] = LearnerTraits()
+    traits: ClassVar[LearnerTraits] = LearnerTraits(plays_probabilities=True)
 
     @classmethod
     @validate_arguments
@@ -58,7 +58,8 @@ class LabelEfficientHedge(CombinerLearner):
         """Set epsilon = m / T for m expected questions, eta = sqrt(2 m ln K) / T: regret at most T sqrt(2 ln K / m)."""
         if n_questions > n_rounds:
             raise ArgumentError("n_questions", f"must be at most n_rounds, {n_rounds} (got {n_questions})")
-        return cls(EWA(float(np.sqrt(2.0 * n_questions * np.log(n_experts)) / n_rounds)), n_questions / n_rounds)
+        eta = float(np.sqrt(2.0 * n_questions * np.log(n_experts)) / n_rounds)
+        return cls(EWA(eta, n_experts), n_questions / n_rounds)
 
     def predict(self, key: Key[Array, ""] | None, state: PyTree, x: Any) -> Float[Array, "K"]:
         """Return the weights of the experts."""

@@ -17,3 +17,8 @@ def zero_before_start(started: Bool[Array, ""] | None, value: Float[Array, "..."
 def next_flag(started: Bool[Array, ""] | None) -> Bool[Array, ""] | None:
     """Return the flag `started` after a round; None without a late start."""
     return None if started is None else jnp.asarray(True)
+
+
+def include_zero(limits: tuple[float, float] | None, late_start: bool) -> tuple[float, float] | None:
+    """Return the limits of predictions, widened to contain 0 with a late start."""
+    return (min(limits[0], 0.0), max(limits[1], 0.0)) if limits is not None and late_start else limits

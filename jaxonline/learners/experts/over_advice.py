@@ -3,14 +3,16 @@
 from typing import Annotated, Any, NamedTuple
 
 import jax
+import numpy as np
 from jaxtyping import Array, Bool, Float, Key, PyTree
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Learner, Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.combiner import AnyCombiner, require_combiner
-from jaxonline.learners.experts.late_start import initial_flag, next_flag, zero_before_start
+from jaxonline.learners.experts.late_start import include_zero, initial_flag, next_flag, zero_before_start
 from jaxonline.learners.experts.vectors import vector_length
+from jaxonline.learners.vectors import entry_range
 from jaxonline.losses import Squared
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
@@ -64,6 +66,10 @@ class OverAdvice(LearnerDefaults):
     def traits(self) -> LearnerTraits:
         """Declare the loss of the experts."""
         return LearnerTraits(loss=self.loss)
+
+    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
+        """Return the smallest and the largest advice, with a late start also 0."""
+        return include_zero(entry_range(instances), self.late_start)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> OverAdviceState:
         """Return the combiner's state for all entries of an instance; raise a ValueError if it is no vector."""

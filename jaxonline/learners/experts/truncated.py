@@ -3,10 +3,11 @@
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Key, PyTree
 
 from jaxonline.feedback import FullOracle
-from jaxonline.game.defaults import ForwardsToLearner
+from jaxonline.game.defaults import ForwardsToLearner, LearnerDefaults, method_of
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.label_range import check_range, nan_outside
@@ -44,6 +45,11 @@ class Truncated(ForwardsToLearner):
     def traits(self) -> LearnerTraits:
         """The traits of the learner, with the range of labels [low, high]."""
         return super().traits._replace(label_range=(self.low, self.high))
+
+    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
+        """Return the limits of the learner's predictions from the clipped experts."""
+        clipped = None if instances is None else np.clip(instances, self.low, self.high)
+        return method_of(self.learner, LearnerDefaults.prediction_range)(clipped)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
         """Return the state of the learner."""

@@ -2,12 +2,13 @@
 
 from typing import Any, ClassVar
 
-import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key, PyTree
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits, traits_of
+from jaxonline.learners.experts.cumulative_losses import zero_sums
+from jaxonline.linalg.compensated import Compensated
 from jaxonline.parameters.errors import ArgumentError
 
 
@@ -19,13 +20,19 @@ def vector_length(name: str, spec: PyTree) -> int:
     return shape[0]
 
 
-class SumsLearner(LearnerDefaults):
-    """Base class of learners with a vector of sums [K] as state; a subclass implements `predict` and `update`."""
+def check_prescribed_number(name: str, prescribed: int | None, number: int) -> None:
+    """Check that the game has the number of experts or arms for which a rate was chosen; None for any number."""
+    if prescribed not in (None, number):
+        raise ArgumentError(name, f"must be {number}, the number of experts or arms in this game (got {prescribed})")
 
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Float[Array, "K"]:
+
+class SumsLearner(LearnerDefaults):
+    """Base class of learners with compensated sums [K] as state; a subclass implements `predict` and `update`."""
+
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Compensated:
         """Return zeros, one for each entry of the outcome; raise a ValueError if outcomes are not vectors."""
         del key
-        return jnp.zeros(vector_length("outcomes", specs.outcome), specs.outcome.dtype)
+        return zero_sums(vector_length("outcomes", specs.outcome), specs.outcome.dtype)
 
 
 class CombinerLearner(LearnerDefaults):
@@ -36,9 +43,9 @@ class CombinerLearner(LearnerDefaults):
 
     @property
     def traits(self) -> LearnerTraits:
-        """The traits of the combiner, with the range of losses that the combiner's theorem needs."""
+        """The traits of the combiner, with the range of losses that the combiner's theorem needs; moves are weights."""
         traits = traits_of(self.combiner, LearnerTraits)
-        return traits._replace(uses_masks=self.uses_masks and traits.uses_masks)
+        return traits._replace(uses_masks=self.uses_masks and traits.uses_masks, plays_probabilities=True)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
         """Return the combiner's state for vectors of losses; raise a ValueError if outcomes are not vectors."""

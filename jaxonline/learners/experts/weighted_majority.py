@@ -3,6 +3,7 @@
 from typing import Annotated, Any
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.game.defaults import LearnerDefaults
@@ -38,6 +39,11 @@ class WeightedMajority(LearnerDefaults):
     """
 
     beta: Annotated[Number, Interval(gt=0, lt=1)]
+
+    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
+        """Return -1 and 1, the limits of a mean of votes."""
+        del instances
+        return -1.0, 1.0
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Int[Array, "K"]:
         """Return the numbers of mistakes, all 0; raise a ValueError if instances are not vectors."""

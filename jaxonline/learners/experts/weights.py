@@ -1,7 +1,12 @@
 """Normalised weights of experts."""
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, ArrayLike, Bool, Float
+
+from jaxonline.learners.experts.cumulative_losses import excess
+from jaxonline.linalg.compensated import Compensated
+
+LARGEST_EXPONENT = 80.0  # of a positive exponent, a rounding error of large sums
 
 
 def softmax_weights(log_weights: Float[Array, "K"]) -> Float[Array, "K"]:
@@ -9,6 +14,13 @@ def softmax_weights(log_weights: Float[Array, "K"]) -> Float[Array, "K"]:
     top = jnp.max(log_weights)
     weights = jnp.exp(log_weights - jnp.where(jnp.isfinite(top), top, 0.0))
     return _divide_or_uniform(weights)
+
+
+def exponential_weights(sums: Compensated, eta: ArrayLike, mask: Bool[Array, "K"] | None = None) -> Float[Array, "K"]:
+    """Return weights proportional to exp(-eta sums), 0 for experts that are not available."""
+    differences = excess(sums, mask)  # from the smallest sum, so that exponents are at most about 0
+    exponents = -jnp.asarray(eta, differences.dtype) * differences
+    return _divide_or_uniform(jnp.exp(jnp.minimum(exponents, LARGEST_EXPONENT)))
 
 
 def divide_by_sum(weights: Float[Array, "K"]) -> Float[Array, "K"]:

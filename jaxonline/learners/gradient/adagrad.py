@@ -3,13 +3,14 @@
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Key
 
 from jaxonline.estimators.gradients import AnyEstimator
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.gradient.estimator_learner import EstimatorLearner
 from jaxonline.learners.gradient.gradient_learner import GradientInfo
-from jaxonline.learners.vectors import zeros_like_vector
+from jaxonline.learners.vectors import linear_range, zeros_like_vector
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Positive
@@ -48,6 +49,10 @@ class AdaGrad(EstimatorLearner):
     estimator: AnyEstimator
     step_size: Positive
     radius: Positive
+
+    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
+        """Return the limits of <w, x> in the box."""
+        return linear_range(instances, self.radius, np.inf)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> AdaGradState:
         """Return w = 0 and no squares; instances must be vectors."""

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, Literal, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, Key, PyTree
 
@@ -12,13 +13,14 @@ from jaxonline.game.protocols import Specs
 from jaxonline.learners.gradient.estimator_learner import EstimatorLearner
 from jaxonline.learners.gradient.optimizers import Optimizer
 from jaxonline.learners.gradient.step_sizes import StepSize
-from jaxonline.learners.vectors import zeros_like_vector
+from jaxonline.learners.vectors import linear_range, zeros_like_vector
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Component, Positive, Takes
 
 Hypothesis = Literal["last", "average"]
 _SGD = optax.sgd(1.0)
+NORMS = {optax.projections.projection_l2_ball: 2.0, optax.projections.projection_l1_ball: 1.0}  # of their balls
 
 
 class GradientState(NamedTuple):
@@ -82,6 +84,11 @@ class GradientLearner(EstimatorLearner):
         default=optax.projections.projection_l2_ball
     )
     hypothesis: Hypothesis = static(default="last")
+
+    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
+        """Return the limits of <w, x> in the ball; None without a projection, and for a projection of your own."""
+        order = NORMS.get(self.projection)
+        return None if order is None else linear_range(instances, self.radius, order)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> GradientState:
         """Return w_1 = 0; instances must be vectors."""

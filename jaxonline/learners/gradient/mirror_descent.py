@@ -3,16 +3,17 @@
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from jaxonline.estimators.gradients import AnyEstimator
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.gradient.estimator_learner import EstimatorLearner
-from jaxonline.learners.gradient.mirror_maps import AnyMirrorMap, MirrorMap
+from jaxonline.learners.gradient.mirror_maps import AnyMirrorMap, Entropy, LogBarrier, MirrorMap
 from jaxonline.learners.gradient.optimizers import Optimizer
 from jaxonline.learners.gradient.step_sizes import StepSize
-from jaxonline.learners.vectors import zeros_like_vector
+from jaxonline.learners.vectors import linear_range, zeros_like_vector
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
 
@@ -37,6 +38,12 @@ class MirrorDescent(EstimatorLearner):
     def get_map(self) -> MirrorMap:
         """Return the mirror map."""
         raise NotImplementedError
+
+    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
+        """Return the limits of <w, x> on the simplex, or its multiple; None for other mirror maps."""
+        mirror_map = self.get_map()
+        scale = mirror_map.scale if isinstance(mirror_map, Entropy) else 1.0
+        return linear_range(instances, scale, 1.0) if isinstance(mirror_map, Entropy | LogBarrier) else None
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> MirrorState:
         """Return the point where R is smallest; instances must be vectors."""

@@ -4,12 +4,13 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Key
 
 from jaxonline.estimators.gradients import AnyEstimator
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.gradient.estimator_learner import EstimatorLearner
-from jaxonline.learners.vectors import zeros_like_vector
+from jaxonline.learners.vectors import linear_range, zeros_like_vector
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Positive
@@ -60,6 +61,10 @@ class OnlineNewtonStep(EstimatorLearner):
     gamma: Positive
     epsilon: Positive
     radius: Positive
+
+    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
+        """Return the limits of <w, x> in the ball."""
+        return linear_range(instances, self.radius, 2.0)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> OnlineNewtonState:
         """Return w = 0 and A = epsilon I; instances must be vectors."""

@@ -4,9 +4,10 @@ from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, Key, PyTree
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
-from jaxonline.game.defaults import ForwardsToLearner
+from jaxonline.game.defaults import ForwardsToLearner, LearnerDefaults, method_of
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import FeedbackTraits
 from jaxonline.learners.wrappers.update_on_arrival import arrival_key, empty_info, with_overflow
@@ -68,6 +69,10 @@ class BOLD(ForwardsToLearner):
                 "max_delay", f"must be at least the feedback's, {feedback.max_delay} (got {self.max_delay})"
             )
         super().check_feedback(feedback)
+
+    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
+        """Return the limits of the predictions of the base learner."""
+        return method_of(self.learner, LearnerDefaults.prediction_range)(instances)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> BOLDState:
         """Return all copies in the initial state of the base learner."""

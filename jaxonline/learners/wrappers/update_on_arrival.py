@@ -4,9 +4,10 @@ from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, Key, PyTree
+import numpy as np
+from jaxtyping import Array, Float, Int, Key, PyTree
 
-from jaxonline.game.defaults import ForwardsToLearner
+from jaxonline.game.defaults import ForwardsToLearner, LearnerDefaults, method_of
 from jaxonline.game.protocols import Specs
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
@@ -35,6 +36,10 @@ class UpdateOnArrival(ForwardsToLearner):
     """
 
     learner: Annotated[Any, Component("learner")]
+
+    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
+        """Return the limits of the predictions of the base learner."""
+        return method_of(self.learner, LearnerDefaults.prediction_range)(instances)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> PyTree:
         """Return the state of the base learner."""

@@ -23,6 +23,7 @@ from jaxonline.results.statistics.across_games import (
     resample_runs,
 )
 from jaxonline.results.statistics.intervals import Estimate
+from jaxonline.results.statistics.missing_events import MissingEvents
 
 if TYPE_CHECKING:
     from jaxonline.results.report.figure import ResultFigure
@@ -132,12 +133,17 @@ class AcrossGames:
         columns = [Measured(key, "\n".join(key.split())) for key in AGGREGATES]
         caption = (
             f"{self.normalisation} Smaller is better. {100 * self.level:.6g} % stratified bootstrap intervals, for "
-            "these games and each alone."
+            f"these games and each alone. {self.missing.sentence}"
         )
         title = f"Across {self._count('game', len(self.games))}: normalised {self.quantity}"
         return Table(
             title, sorted(rows, key=lambda row: row[AGGREGATES[0]]), (Text("learner"), *columns), caption=caption
         )
+
+    @property
+    def missing(self) -> MissingEvents:
+        """Events that the runs of a game may have missed, in the game with the fewest runs."""
+        return MissingEvents(min(3 / min(self._n_runs), 1.0))
 
     @property
     def normalisation(self) -> str:
@@ -188,7 +194,7 @@ class AcrossGames:
         runs = "in the same run" if paired else "in independent runs"
         caption = (
             f"Average over games of P(smaller {self.quantity}) + P(equal) / 2 {runs}. {100 * self.level:.6g} % "
-            "stratified bootstrap intervals, for these games and each alone."
+            f"stratified bootstrap intervals, for these games and each alone. {self.missing.sentence}"
         )
         return Table("Probability that the first learner is better than the second", rows, columns, caption=caption)
 

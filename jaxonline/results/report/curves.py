@@ -9,6 +9,7 @@ import numpy as np
 
 from jaxonline.bounds.assumptions import unmet_assumptions
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.quantities import label_of
 from jaxonline.results.report.formats import escape_figure, format_tick, shorten_names
 from jaxonline.results.report.plotting import (
@@ -82,10 +83,9 @@ def plot_result(
 
     for name, bound in check.dictionary("bounds", bounds, result.learners).items():
         if check.real_array(f"bounds[{name!r}]", bound).shape != result.rounds.shape:
-            raise ValueError(
-                f"bounds[{name!r}]: must have an entry for each of the {len(result.rounds)} recorded rounds (got "
-                f"shape {np.shape(bound)})"
-            )
+            problem = f"must have an entry for each of the {len(result.rounds)} recorded rounds, result.rounds (got "
+            problem += f"shape {np.shape(bound)}); for the bound at the horizon alone, use table(bounds=...)"
+            raise ArgumentError(f"bounds[{name!r}]", problem)
     bounds, sizes = bounds or {}, STYLES[check.choice("style", style, STYLES)]
     quantity = default_quantity(result, quantity)
     estimate = result.bands(quantity, level, interval)

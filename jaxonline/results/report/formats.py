@@ -8,6 +8,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
+from jaxonline.parameters.printable import replace_controls, to_one_line
+
 MAX_POWER, MIN_POWER = 7, -4  # other numbers have a power of ten
 ROUNDING_ERROR = 1e-12  # relative; narrower intervals are rounding errors
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -100,26 +102,18 @@ def _infinite(value: float) -> str:
 # Text
 
 
-def to_one_line(words: str) -> str:
-    """Return a text in one line, with control characters replaced.
+_FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]")
+
+
+def escape_csv(words: str) -> str:
+    """Escape a text for a cell of CSV: a text that a spreadsheet would run as a formula gets an apostrophe in front.
 
     Example:
-        >>> to_one_line("a\\nb\\x1b[31m")
-        'a b�[31m'
+        >>> escape_csv("=1+2"), escape_csv("a-b")
+        ("'=1+2", 'a-b')
     """
-    return replace_controls(" ".join(words.split()))
-
-
-def replace_controls(words: str) -> str:
-    """Replace control characters, except for line breaks and tabs.
-
-    Example:
-        >>> replace_controls("a  b\\nc\\x1b[31m")
-        'a  b\\nc�[31m'
-    """
-    return "".join(
-        sign if sign.isprintable() or sign in "\n\t" or unicodedata.category(sign) == "Zs" else "�" for sign in words
-    )
+    words = replace_controls(words)
+    return f"'{words}" if _FORMULA.match(words) else words
 
 
 def terminal_width(words: str) -> int:
@@ -186,7 +180,7 @@ def escape_markdown(words: str) -> str:
         >>> escape_markdown("a|b *c*")
         'a\\|b \\*c\\*'
     """
-    words = _ENTITY.sub("&amp;", _MARKED.sub(r"\\\1", " ".join(words.split())))
+    words = _ENTITY.sub("&amp;", _MARKED.sub(r"\\\1", to_one_line(words)))
     return words.replace("<", "&lt;")
 
 

@@ -12,12 +12,13 @@ import numpy as np
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.printable import to_one_line
 from jaxonline.parameters.warning_classes import SkewedRunsWarning
 from jaxonline.results.quantities import label_of
 from jaxonline.results.report.across_games import AcrossGames, Limit
 from jaxonline.results.report.columns import Measured, Number, Text
 from jaxonline.results.report.critical_differences import CriticalDifferences
-from jaxonline.results.report.formats import shorten, terminal_width, to_one_line
+from jaxonline.results.report.formats import shorten, terminal_width
 from jaxonline.results.report.page import html_page
 from jaxonline.results.report.rank_column import RankColumn, format_rank
 from jaxonline.results.report.standings_figure import GAP, RankCell, plot_ranks

@@ -15,6 +15,7 @@ from jaxonline.bounds.assumptions import with_assumptions
 from jaxonline.parameters import check
 from jaxonline.results.report.columns import Count, Fixed, Interval, Number, OptionalNumber, Row, Text, interval_ends
 from jaxonline.results.report.formats import (
+    escape_csv,
     escape_html,
     escape_markdown,
     escape_tex,
@@ -126,15 +127,19 @@ class Table:
         return [column for column in columns if column.wanted(self.rows)]
 
     def csv(self) -> str:
-        """Return the rows as CSV text; floats have 6 digits, and None becomes an empty cell."""
+        """Return the rows as CSV text; floats have 6 digits, and None becomes an empty cell.
+
+        No spreadsheet runs a text as a formula: a text that begins with =, +, - or @ gets an apostrophe in front, and
+        control characters are replaced.
+        """
+        keys = list(dict(*self.rows[:1]))
+        cells = [keys, *(map(row.get, keys) for row in self.rows)] if keys else []
+        lines = [[_csv_cell(value) for value in line] for line in cells]
+        # some spreadsheets split a line at semicolons, but not inside quotation marks
+        split = any(isinstance(cell, str) and ";" in cell for line in lines for cell in line)
         text = io.StringIO()
-        lines = csv.writer(text, lineterminator="\n")
-        for row in self.rows[:1]:
-            lines.writerow(row)
-            lines.writerows(
-                [f"{v:.6g}" if isinstance(v, float) else v for v in map(row_values.get, row)]
-                for row_values in self.rows
-            )
+        writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL if split else csv.QUOTE_MINIMAL)
+        writer.writerows(lines)
         return text.getvalue()
 
     def json(self) -> str:
@@ -280,6 +285,12 @@ def pivot(rows: Sequence[Row], down: str, labels: Sequence[str], value: str) -> 
         new = {label: row[value], f"{label}_low": low, f"{label}_high": high}
         merged[row[down]] = merged.get(row[down], {down: row[down]}) | new
     return list(merged.values())
+
+
+def _csv_cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return escape_csv(value)
+    return f"{value:.6g}" if isinstance(value, float) else value
 
 
 def strict_json(numbers: Any) -> str:

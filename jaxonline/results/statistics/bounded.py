@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 
 from jaxonline.parameters import check
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.statistics.confidence_interval import ConfidenceInterval, Estimate
 
@@ -97,6 +98,7 @@ class Bounded(ConfidenceInterval):
         return low, high
 
 
+@cites("waudbysmith2024estimating")
 @dataclasses.dataclass(frozen=True)
 class Betting(Bounded):
     """Betting interval, for bounded quantities: valid for any distribution, and for all numbers of runs at once.

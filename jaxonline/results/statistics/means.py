@@ -11,6 +11,7 @@ from scipy import special
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.printable import to_one_line
 from jaxonline.parameters.warning_classes import SkewedRunsWarning
 from jaxonline.results.statistics import bootstrap
 from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
@@ -115,8 +116,9 @@ def warn_of_skewed_curves(curves: Iterable[Float[np.ndarray, "R G"]], learners: 
         if ratio > max(MAX_BAND_SKEWNESS_RATIO, 7.4 / max(1, len(complete))):
             skewed[name] = math.ceil(len(complete) * (ratio / MAX_SKEWNESS_RATIO) ** 2)
     if skewed:
+        names = to_one_line(", ".join(skewed))
         warnings.warn(
-            f"the {quantity} of {', '.join(skewed)} is so skewed in some rounds that bands may miss the mean; simulate "
+            f"the {quantity} of {names} is so skewed in some rounds that bands may miss the mean; simulate "
             f"at least {max(skewed.values()):,} runs, or use interval=jo.intervals.Betting(low, high) where losses are "
             "bounded",
             SkewedRunsWarning, stacklevel=4,
@@ -132,8 +134,9 @@ def warn_of_skewness(values: Float[np.ndarray, "L R"], learners: Sequence[str], 
     named = skewed_learners(values, learners)
     if named:
         ratios, _ = _skewness_over_root(values)
+        names = to_one_line(", ".join(named))
         warnings.warn(
-            f"the {quantity} of {', '.join(named)} is skewed over the runs (skewness / sqrt(runs) is "
+            f"the {quantity} of {names} is skewed over the runs (skewness / sqrt(runs) is "
             f"{ratios.max():.2f}): Student's interval understates the longer side; simulate more runs, or use "
             "interval=jo.intervals.BootstrapT(), or Bounded(low, high) where losses are bounded",
             SkewedRunsWarning, stacklevel=4,

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from jaxonline.parameters.printable import to_one_line
 from jaxonline.parameters.warning_classes import SkewedRunsWarning
 from jaxonline.results.report.formats import format_number
 
@@ -50,7 +51,7 @@ class MissingEvents(NamedTuple):
         words += " may be missing"
         reversal = f"; one that costs more than {format_number(self.cost, 3)} would reverse {' and '.join(self.pair)}"
         reversal += f" in {self.place}" if self.place else ""
-        return f"{words}{reversal if self.pair else ''}."
+        return to_one_line(f"{words}{reversal if self.pair else ''}.")
 
     def warn(self, quantity: str) -> None:
         """Warn if the closest decisions rest on too few runs."""

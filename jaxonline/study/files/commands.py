@@ -1,4 +1,4 @@
-"""The commands of study files: `run`, `show`, `report`, `diff`, `list`."""
+"""The commands of study files: `run`, `show`, `report`, `check`, `diff`, `list`."""
 
 import sys
 import time
@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.printable import replace_controls
 from jaxonline.store.output_paths import write_text
+from jaxonline.study.files.checking import check_parts
 from jaxonline.study.files.differences import compare_results, differences_table, find_differences, format_differences
 from jaxonline.study.files.folder import (
     StudyFolder,
@@ -20,6 +22,8 @@ from jaxonline.study.files.folder import (
 from jaxonline.study.files.listing import describe_name, list_everything
 from jaxonline.study.files.study_file import load_study_file
 from jaxonline.study.study import Report
+
+FOUND_DAMAGE = 1  # exit code
 
 
 def run_file(
@@ -37,7 +41,8 @@ def run_file(
         try:
             report, written = run_in_folder(study, folder, workers if cluster is None else cluster)
         except KeyboardInterrupt:
-            print(f"Interrupted; finished runs are in {folder}. The same command continues.", file=sys.stderr)
+            line = f"Interrupted; finished runs are in {folder}. The same command continues."
+            print(replace_controls(line), file=sys.stderr)
             raise
         report.show(console)
     paths = ", ".join(map(str, written))
@@ -69,8 +74,8 @@ def report_folder(console: Any, folder: str) -> None:
 
 def _write_from_report(console: Any, folder: str, make: Callable[[StudyFolder, Report], list[Path]], done: str) -> None:
     """Write files from the results so far; print the paths of the files and the progress of the study."""
-    study = read_folder(folder)
     with print_short_warnings():
+        study = read_folder(folder)
         report = folder_report(study)
         if report is None:
             console.print(f"{folder}: {format_progress(study)}.", markup=False, highlight=False)
@@ -81,9 +86,24 @@ def _write_from_report(console: Any, folder: str, make: Callable[[StudyFolder, R
     console.print(f"{', '.join(map(str, paths))} {done}", markup=False, highlight=False)
 
 
+def check_digests(console: Any, folder: str) -> int:
+    """Print the damaged and missing files of a folder or URL; return the exit code, 1 if there are any."""
+    parts = check_parts(folder)
+    if not parts:
+        raise ArgumentError("folder", f"must contain a study, a checkpoint or a saved result (got '{folder}')")
+    damaged = [f"{name}/{line}" for name, lines in parts for line in lines]
+    for line in damaged:
+        console.print(line, markup=False, highlight=False)
+    checked = "one store or folder was" if len(parts) == 1 else f"{len(parts):,} stores and folders were"
+    words = f"{len(damaged):,} damaged" if damaged else "no damage"
+    console.print(f"{folder}: {checked} checked, {words}", markup=False, highlight=False)
+    return FOUND_DAMAGE if damaged else 0
+
+
 def diff_folders(console: Any, first: str, second: str) -> None:
     """Print the differences of two studies: configurations, versions, results."""
-    both = read_folder(first), read_folder(second)
+    with print_short_warnings():
+        both = read_folder(first), read_folder(second)
     names = _short_names(first, second)
     configured = find_differences(both[0].study, both[1].study)
     if configured:

@@ -12,26 +12,38 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.printable import to_one_line
+from jaxonline.parameters.warning_classes import (
+    DamagedStoreWarning,
+    UnfinishedStudyWarning,
+    UnverifiedStoreWarning,
+)
 from jaxonline.results import Result
 from jaxonline.results.report.tables import strict_json
 from jaxonline.simulation.cluster import connect_workers
 from jaxonline.simulation.metadata import versions
 from jaxonline.store.atomic_files import remove_abandoned, write_atomically
+from jaxonline.store.checksums import CHECKSUMS, read_checksums, write_checksums
+from jaxonline.store.documents import DIGEST, NO_DIGEST, DamagedStoreError, check_sealed, seal
+from jaxonline.store.filesystem import Folder
 from jaxonline.store.lazy_arrays import working_slices
 from jaxonline.store.output_paths import check_folder, output_file, write_text
+from jaxonline.store.verification import changed_files
+from jaxonline.store.zarr_format import DOCUMENT
 from jaxonline.study.files.differences import find_differences, format_differences
 from jaxonline.study.files.reporting import build_report
 from jaxonline.study.files.study_file import StudyFile
 from jaxonline.study.study import Context, Report
 
-CONFIGURATION, CHECKPOINT, RESULT = "configuration.json", "checkpoint", "result.zarr"
+CONFIGURATION, CHECKPOINT, RESULT, NUMBERS = "configuration.json", "checkpoint", "result.zarr", "numbers.json"
 # a study with other values of these continues in the same folder, if its checkpoint allows
-CHANGEABLE_KEYS = ("title", "runs", "block_size", "precision", "rounds", "record_at", "spacing", "bounds")
+CHANGEABLE_KEYS = ("title", "runs", "block_size", "precision", "until", "rounds", "record_at", "spacing", "bounds")
 OUTPUT_FILES = (
     CHECKPOINT,
+    CHECKSUMS,
     RESULT,
     "table.csv",
-    "numbers.json",
+    NUMBERS,
     "figure.png",
     "figure-*.png",
     "report.html",
@@ -72,15 +84,19 @@ def run_in_folder(study: StudyFile, out: str | Path, cluster: Any = None) -> tup
     remove_abandoned(folder)
     metadata = {"study": resolved, "versions": versions(), "file": str(source)}
     cluster_context = contextlib.nullcontext() if cluster is None else connect_workers(cluster)
-    with _restored_on_failure(folder / CONFIGURATION, *copies), study.watch() as watch, cluster_context as workers:
+    kept = folder / CONFIGURATION, study_copy
+    replaced = folder / CONFIGURATION, folder / CHECKSUMS, *copies
+    with _restored_on_failure(*replaced), study.watch() as watch, cluster_context as workers:
         if changed is None or changed:  # first, since it identifies the study of the folder
             _write_configuration(folder, metadata | {"finished": False})
         for path in copies:
             write_text(path, study.source.text)
+        write_checksums(folder, kept)
         report = study.run(Context(folder, folder / CHECKPOINT, progress=watch, cluster=workers))
     report = dataclasses.replace(report, page=_page_metadata(folder, resolved, study.source.path))
     written = [study_copy, folder / CONFIGURATION, *report.save(folder)]
     _write_configuration(folder, metadata | {"finished": True})
+    write_checksums(folder, kept)
     return report, written
 
 
@@ -114,7 +130,7 @@ def _restored_on_failure(*files: Path) -> Iterator[None]:
 
 def _write_configuration(folder: Path, metadata: dict[str, Any]) -> None:
     with output_file(folder / CONFIGURATION) as path:
-        write_atomically(path, strict_json(metadata).encode())
+        write_atomically(path, seal(strict_json(metadata | {DIGEST: NO_DIGEST}).encode()))
 
 
 def _json_round_trip(configuration: Any) -> Any:
@@ -124,34 +140,68 @@ def _json_round_trip(configuration: Any) -> Any:
 def _read_configuration(folder: Path) -> dict[str, Any]:
     path = folder / CONFIGURATION
     try:
-        configuration = json.loads(path.read_bytes())
+        content = path.read_bytes()
+        configuration = json.loads(content)
         _format_sizes(configuration["study"])
         if isinstance(configuration.get("file"), str):
+            check_sealed(str(path), content, earlier=DIGEST not in configuration)
             return configuration
+    except DamagedStoreError:
+        raise
     except (FileNotFoundError, NotADirectoryError):
         raise ValueError(f"folder: must be a study folder (got '{folder}'); it has no {CONFIGURATION}") from None
     except (ValueError, LookupError, TypeError, AttributeError):
         pass
-    raise ValueError(f"{path}: is damaged; it is not a study configuration")
+    raise DamagedStoreError(f"{path}: is damaged; it is not a study configuration")
 
 
 def read_folder(folder: str | Path) -> StudyFolder:
-    """Return the results of a study so far; ValueError if the folder is not a study's folder, or is damaged."""
+    """Return the results of a study so far; ValueError if the folder is not a study's folder, or is damaged.
+
+    A changed or missing configuration, study file, numbers.json or result gives a DamagedStoreWarning. If numbers.json
+    is changed, there are no bounds. A folder without checksums.json gives an UnverifiedStoreWarning.
+    """
     folder = Path(folder)
     about = _read_configuration(folder)
     finished = bool(about.get("finished")) and (folder / RESULT).exists()
+    changed = _warn_of_changes(folder, _study_copy(folder, Path(about["file"])).name, bool(about.get("finished")))
     result = Result.load(folder / RESULT) if finished else _checkpoint_result(folder / CHECKPOINT)
-    bounds = _read_bounds(folder) if finished else {}
+    bounds = _read_bounds(folder) if finished and NUMBERS not in changed else {}
     return StudyFolder(folder, about["study"], about.get("versions", {}), Path(about["file"]), result, finished, bounds)
+
+
+def _warn_of_changes(folder: Path, study_copy: str, finished: bool) -> set[str]:
+    """Warn of files that do not match their digests, among those that are read; return the names of these files."""
+    digests = read_checksums(folder)
+    if digests is None:
+        warnings.warn(
+            f"{folder}: has no {CHECKSUMS}, because an earlier version of jaxonline wrote it or the file was deleted; "
+            "changes of its files cannot be noticed",
+            UnverifiedStoreWarning, stacklevel=3,
+        )  # fmt: skip
+        return set()
+    names = (CONFIGURATION, study_copy, *((NUMBERS, f"{RESULT}/{DOCUMENT}") if finished else ()))
+    lines = changed_files(Folder(folder), {name: digests[name] for name in names if name in digests})
+    if lines:
+        warnings.warn(
+            f"{folder}: {'; '.join(lines)}; `jaxonline run` writes it again",
+            DamagedStoreWarning, stacklevel=3,
+        )  # fmt: skip
+    return {line.partition(":")[0] for line in lines}
 
 
 def _checkpoint_result(checkpoint: Path) -> Result | None:
     """Return the finished runs of a checkpoint; after tuning, those of its last part (the study itself)."""
     for folder in (checkpoint, checkpoint / "best"):
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError), warnings.catch_warnings(action="ignore"):
-            result = Result.load(folder)
-            names = [name for name, n in zip(result.learners, count_finished_runs(result), strict=True) if n]
-            return _without_unknown_regret(result.select(*names)) if names else None
+        with warnings.catch_warnings(action="ignore", category=UnfinishedStudyWarning):
+            try:
+                result = Result.load(folder)
+            except DamagedStoreError:
+                raise
+            except (OSError, ValueError):
+                continue  # no checkpoint, no finished run, or the numbers of another part
+        names = [name for name, n in zip(result.learners, count_finished_runs(result), strict=True) if n]
+        return _without_unknown_regret(result.select(*names)) if names else None
     return None
 
 
@@ -167,7 +217,7 @@ def _without_unknown_regret(result: Result) -> Result:
 
 def _read_bounds(folder: Path) -> dict[str, Any]:
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-        learners = json.loads((folder / "numbers.json").read_bytes())["learners"]
+        learners = json.loads((folder / NUMBERS).read_bytes())["learners"]
         return {name: numbers["bound"] for name, numbers in learners.items() if numbers.get("bound") is not None}
     return {}
 
@@ -207,7 +257,7 @@ def print_short_warnings() -> Iterator[None]:
     def show(message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
         import sys
 
-        print(f"Warning: {' '.join(str(message).split())}", file=sys.stderr, flush=True)
+        print(f"Warning: {to_one_line(str(message))}", file=sys.stderr, flush=True)
 
     with warnings.catch_warnings():
         warnings.showwarning = show
@@ -227,8 +277,8 @@ def format_progress(study_folder: StudyFolder) -> str:
 
 
 def _format_sizes(study: dict[str, Any]) -> str:
-    precision = study.get("precision")
-    wanted = f"at most {precision['most_runs']:,}" if precision else f"{study['runs']:,}"
+    rule = study.get("precision") or study.get("until")
+    wanted = f"at most {rule['most_runs']:,}" if rule else f"{study['runs']:,}"
     return f"{wanted} runs of {study['rounds']:,} rounds, {len(study['learners'])} learners"
 
 

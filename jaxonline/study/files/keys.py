@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from jaxonline.game import Game
 from jaxonline.parameters.signatures import Parameter
 from jaxonline.parameters.types import Component, Ge, Gt, Interval, Seed, Vector
-from jaxonline.simulation import Precision
+from jaxonline.simulation import Precision, UntilDecided
 from jaxonline.simulation.recording import SPACINGS
 from jaxonline.study.files.docstrings import documented_parameters
 from jaxonline.study.tuning import RUNS
@@ -23,8 +23,9 @@ class StudyKeys:
     Args:
         title: title of the study.
         rounds: number of rounds of a run (the horizon).
-        runs: number of runs of each learner; required unless precision is given.
+        runs: number of runs of each learner; required unless precision or until is given.
         precision: precision of the intervals, instead of runs; the study runs until all intervals are this narrow.
+        until: rule that decides about all pairs of learners, instead of runs; the study runs until all are decided.
         seed: seed of all random numbers.
         record_at: number of recorded rounds, or a list of the recorded rounds.
         spacing: spacing of the recorded rounds.
@@ -45,6 +46,7 @@ class StudyKeys:
     rounds: Size
     runs: Size | None = None
     precision: dict | None = None
+    until: dict | None = None
     seed: Seed = 0
     record_at: Annotated[int | list[int], Ge(1)] = 40
     spacing: Literal[SPACINGS] = "linear"  # type: ignore[valid-type]
@@ -61,7 +63,7 @@ class StudyKeys:
 
 @dataclasses.dataclass
 class MostRuns:
-    """A key of the table [precision], in addition to the keys of `Precision`.
+    """A key of the tables [precision] and [until], in addition to the keys of `Precision` and `UntilDecided`.
 
     Args:
         most_runs: the maximum number of runs.
@@ -91,3 +93,6 @@ def _keys(*makers: Callable[..., Any]) -> dict[str, Parameter]:
 
 
 STUDY, PRECISION, GAME, TUNE = _keys(StudyKeys), _keys(Precision, MostRuns), _keys(Game), _keys(TuneKeys)
+UNTIL = {name: key for name, key in _keys(UntilDecided, MostRuns).items() if name != "interval"}  # the game decides
+SIZES = {"runs": None, "precision": (PRECISION, Precision), "until": (UNTIL, UntilDecided)}
+"""The keys of which a study file has one: the number of runs, or a stopping rule with its keys and its class."""

@@ -28,7 +28,7 @@ def describe_name(name: str) -> Iterator[Any]:
 
     if name.lower() == "study":
         for heading, table in {"A study file": keys.STUDY, "[game]": keys.GAME, "[precision]": keys.PRECISION,
-                               "[tune]": keys.TUNE}.items():  # fmt: skip
+                               "[until]": keys.UNTIL, "[tune]": keys.TUNE}.items():  # fmt: skip
             yield heading
             yield from (Padding(_format_parameter(parameter), (0, 0, 0, 2)) for parameter in table.values())
             yield ""

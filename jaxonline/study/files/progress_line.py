@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from jaxonline.parameters.printable import to_one_line
 from jaxonline.results import Result
-from jaxonline.results.report.formats import to_one_line
 from jaxonline.simulation import Precision
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxonline.parameters import check
+from jaxonline.parameters.printable import replace_controls
 from jaxonline.study.files.key_lines import KeyPath, lines_of_json, lines_of_toml
 
 if sys.version_info >= (3, 14):
@@ -25,6 +26,9 @@ SUFFIXES = (".toml", ".json")
 
 class StudyFileError(ValueError):
     """An invalid study file; the message contains file, line and key."""
+
+    def __str__(self) -> str:
+        return replace_controls(super().__str__())
 
 
 @dataclasses.dataclass(frozen=True)

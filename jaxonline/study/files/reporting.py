@@ -76,12 +76,17 @@ def build_report(
         sentences.append(f"The requested precision was {word} with {reached.get('runs'):,} runs.")
         sentences += [f"{note[0].upper()}{note[1:]}." for note in precision_notes(reached)]
 
+    tables = {"table": table}
+    if "pairs" in result.meta.get("decisions", {}):  # otherwise the study is unfinished
+        tables["decisions"] = result.decisions.pair_table
+        sentences.append(result.decisions.table.caption)
+
     def draw() -> Any:
         with ignore_skewness_warnings():
             return result.plot(quantity=quantity, bounds=lines or None, title=title or None)
 
     figures = {"figure": draw} | {f"figure-{measure}": _plot_later(result, measure) for measure in further}
-    return Report({"table": table}, figures, sentences, {"result": result}, numbers, bounds={"result": lines})
+    return Report(tables, figures, sentences, {"result": result}, numbers, bounds={"result": lines})
 
 
 def _plot_later(result: Result, quantity: str) -> Any:

@@ -41,7 +41,7 @@ def schema() -> dict[str, Any]:
     rounds = {"type": "integer", "minimum": 1}
     learner = defs.component(("learner",), GRID_SUFFIX)
     definitions = {
-        "precision": defs.table(keys.PRECISION), "game": defs.table(keys.GAME),
+        "precision": defs.table(keys.PRECISION), "until": defs.table(keys.UNTIL), "game": defs.table(keys.GAME),
         "record_at": {"anyOf": [rounds, _list_of(rounds)]}, "tune": {"anyOf": [ETA_SCHEMA, tune, etas]},
         "learners": {"type": "object", "minProperties": 1, "additionalProperties": learner},
         "bounds": {"type": "object", "additionalProperties": defs.component(("bound",))},
@@ -53,7 +53,7 @@ def schema() -> dict[str, Any]:
         "title": SCHEMA_TITLE,
         "description": "docs/study-files.md describes the keys; `jaxonline list NAME` prints the parameters of a type.",
         **top,
-        "oneOf": [{"required": ["runs"]}, {"required": ["precision"]}],
+        "oneOf": [{"required": [name]} for name in keys.SIZES],
         "$defs": defs.all,
     }
 

@@ -52,7 +52,7 @@ class StudyFile(NamedTuple):
         if isinstance(self.comparison.tune, BestOf):  # which has further runs
             return ProgressLine()
         rounds = sum(map(len, self.families.values())) * self.options["n_rounds"]
-        return ProgressLine(rounds, self.options["n_runs"] if self.options["precision"] is None else None)
+        return ProgressLine(rounds, None if {"precision", "until"} & set(self.resolved) else self.options["n_runs"])
 
     def bounds_on(self, etas: Mapping[str, float]) -> dict[str, tuple[Any, Any]]:
         """Return, for each learner with a regret bound, the bound and the learner's step."""
@@ -149,8 +149,8 @@ def load_study_file(path: str | os.PathLike[str], **overrides: Any) -> StudyFile
         _check_override(key, value)
         if key in source.data:  # the value in the file must be valid even if it is replaced
             Builder(source, 1).value(keys.STUDY[key], source.data[key], (key,))
-        other = {"runs": "precision", "precision": "runs"}.get(key)
-        source.data.pop(other, None) if other and value is not None else None
+        for other in set(keys.SIZES) - {key} if key in keys.SIZES and value is not None else ():
+            source.data.pop(other, None)
         source.data[key] = value
     return StudyFile(**StudyReader(source).parts())
 

@@ -8,7 +8,6 @@ from jaxonline.learners import InverseSqrt
 from jaxonline.parameters import check
 from jaxonline.parameters.signatures import Parameter
 from jaxonline.parameters.suggest import did_you_mean
-from jaxonline.simulation import Precision
 from jaxonline.study.comparison import Comparison
 from jaxonline.study.files import grids, keys
 from jaxonline.study.files.builder import Builder
@@ -16,6 +15,8 @@ from jaxonline.study.files.key_lines import KeyPath
 from jaxonline.study.files.models import BuiltObject, to_toml
 from jaxonline.study.files.reading import SourceFile
 from jaxonline.study.tuning import BestOf
+
+ARMS_KEYS = frozenset({"n_arms", "gaps", "means"})  # keys of bounds: the number of arms, or a number of each arm
 
 
 class StudyReader:
@@ -30,18 +31,18 @@ class StudyReader:
 
     def parts(self) -> dict[str, Any]:
         """Return the fields of a `StudyFile`."""
-        runs, precision, sizes = self.sizes()
+        runs, rules, sizes = self.sizes()
         game, resolved_game = self.top_table("game", keys.GAME, Game)
         self.check_record_at()
         values = {name: built.value for name, built in self.top.items()}
         plain = ("record_at", "spacing", "control_variates", "antithetic", "block_size")
-        options = {"n_runs": runs, "n_rounds": self.build.horizon, "precision": precision,
+        options = {"n_runs": runs, "n_rounds": self.build.horizon, **rules,
                    "measures": list(values["measures"]), **{key: values[key] for key in plain}}  # fmt: skip
         tune, resolved_tune = self.tune()
         learners, families, resolved_learners = self.learners(tune is not None)
         if isinstance(tune, dict):
             self.check_tuned(tune, learners)
-        promised = self.bounds(families)
+        promised = self.bounds(families, game)
         comparison = Comparison(game, learners, values["comparator"], tune=tune)
         resolved = {
             name: built.resolved for name, built in self.top.items() if name in self.source.data or name in plain
@@ -57,20 +58,22 @@ class StudyReader:
             "families": families, "resolved": resolved,
         }  # fmt: skip
 
-    def sizes(self) -> tuple[int, Precision | None, dict[str, Any]]:
-        """Return the number of runs (the maximum, if a precision is given), the precision, and their configuration."""
-        data = self.source.data
-        if ("runs" in data) == ("precision" in data):
-            both = "runs" in data
-            words = (
-                "must be left out beside precision (got both)" if both else "or precision must be given (got neither)"
-            )
-            raise self.source.error_at(("runs",), words)
-        if "runs" in data:
-            return data["runs"], None, {"runs": data["runs"]}
-        most = data["precision"].get("most_runs", keys.PRECISION["most_runs"].default)
-        precision, resolved = self.top_table("precision", keys.PRECISION, Precision, ("most_runs",))
-        return most, precision, {"precision": resolved | {"most_runs": most}}
+    def sizes(self) -> tuple[int, dict[str, Any], dict[str, Any]]:
+        """Return the number of runs (the maximum, with a stopping rule), the rules, and their configuration."""
+        data, rules = self.source.data, {"precision": None, "until": None}
+        given = [name for name in keys.SIZES if name in data]
+        if len(given) != 1:
+            words = "or precision or until must be given (got none)"
+            if given:
+                words = f"must be left out beside {given[1]} (got both)"
+            raise self.source.error_at((given[0] if given else "runs",), words)
+        name = given[0]
+        if keys.SIZES[name] is None:
+            return data[name], rules, {name: data[name]}
+        parameters, make = keys.SIZES[name]
+        most = data[name].get("most_runs", parameters["most_runs"].default)
+        rule, resolved = self.top_table(name, parameters, make, ("most_runs",))
+        return most, rules | {name: rule}, {name: resolved | {"most_runs": most}}
 
     def top_table(
         self, name: str, parameters: Mapping[str, Parameter], make: Callable[..., Any], beside: tuple[str, ...] = ()
@@ -175,7 +178,7 @@ class StudyReader:
             if name not in etas:
                 raise self.source.error_at(("tune",), f"must have an eta for each learner (got none for {name!r})")
 
-    def bounds(self, families: Mapping[str, tuple[str, ...]]) -> dict[str, BuiltObject]:
+    def bounds(self, families: Mapping[str, tuple[str, ...]], game: Game) -> dict[str, BuiltObject]:
         """Return the regret bounds of the table [bounds], by the name of the learner's entry."""
         bounds = {}
         for name, table in (self.top["bounds"].value or {}).items():
@@ -186,7 +189,16 @@ class StudyReader:
                     f"must name a learner of this study, {known} (got {name!r}){did_you_mean(name, families)}",
                 )
             bounds[name] = self.build.component(table, ("bounds", name), ("bound",))
+            self.check_arms(("bounds", name), bounds[name].resolved, game)
         return bounds
+
+    def check_arms(self, at: KeyPath, bound: Mapping[str, Any], game: Game) -> None:
+        """Check that the bound of a bandit algorithm is for the number of arms of the game."""
+        n_arms = next(iter(getattr(game.specs.outcome, "shape", ())), None)
+        for key in ARMS_KEYS.intersection(bound) if n_arms is not None else ():
+            number = len(bound[key]) if isinstance(bound[key], list) else bound[key]
+            if number != n_arms:
+                raise self.source.error_at((*at, key), f"must be for the {n_arms} arms of the game (got {number} arms)")
 
 
 def _with_feedback(make: Callable[[Any], BuiltObject], feedback: BuiltObject | None) -> Callable[[Any], Any]:

@@ -244,7 +244,7 @@ def test_hedge_that_gives_sleeping_experts_no_loss_violates_the_theorem(monkeypa
     masks[1:, 1] = False
     limit = bounds.sleeping_hedge(2, 0.1, np.array([2000, 200]))
     assert (awake_regret_of(losses, masks, Hedge(EWA(0.1)), n_rounds=2000)[0] <= limit).all()
-    monkeypatch.setattr(EWA, "_mix_loss", lambda self, state, losses: jnp.zeros((), state.dtype))
+    monkeypatch.setattr(EWA, "_mix_loss", lambda self, differences, losses: jnp.zeros((), differences.dtype))
     jax.clear_caches()
     wrong = awake_regret_of(losses, masks, Hedge(EWA(0.1)), n_rounds=2000)[0]
     monkeypatch.undo()

@@ -35,6 +35,7 @@ from jaxonline.learners import (
     MLProd,
     WeightedMajority,
 )
+from jaxonline.linalg.compensated import Compensated
 
 pytestmark = pytest.mark.fast_compile
 
@@ -148,7 +149,8 @@ def test_halving_makes_at_most_log2_k_mistakes_on_enumerated_classes():
 def test_experts_are_drawn_with_their_weights():
     """Chi-square of 2^17 draws with a false alarm of 1e-6; it detects draws from the weights to the power 1.05."""
     learner, sums, n = DrawnExpert(EWA(0.5)), np.array([0.0, 1.5, 3.0, 5.0]), 1 << 17
-    draws = jax.jit(jax.vmap(lambda key: learner.predict(key, jnp.asarray(sums, jnp.float32), ()).arm))
+    state = Compensated.starting_at(jnp.asarray(sums, jnp.float32))
+    draws = jax.jit(jax.vmap(lambda key: learner.predict(key, state, ()).arm))
     counts = np.bincount(draws(jax.random.split(KEY, n)), minlength=4)
     right, wrong = (power / power.sum() for power in (np.exp(-0.5 * sums), np.exp(-0.525 * sums)))
     assert stats.chisquare(counts, n * right).pvalue > 1e-6 > stats.chisquare(counts, n * wrong).pvalue
@@ -268,7 +270,8 @@ def test_the_bound_of_the_regularized_leader_is_reached_up_to_one_percent():
             assert best > 0.98 * bound.value
     assert bounds.regularized_leader(2, 32).value == pytest.approx(np.sqrt(32) / 2)
     rule = FollowTheRegularizedLeader(0.25)
-    np.testing.assert_allclose(rule.weights(jnp.array([3.0, 1.0])), [0.25, 0.75])  # 1/2 -+ 0.25 * 2 / 2
+    weights = rule.weights(Compensated.starting_at(jnp.array([3.0, 1.0])))
+    np.testing.assert_allclose(weights, [0.25, 0.75])  # 1/2 -+ 0.25 * 2 / 2
 
 
 def test_regret_of_fixed_share_to_the_best_sequence_is_below_its_bound(x64):
@@ -297,7 +300,7 @@ def frequencies(learner, state):
     """Return the frequencies of the arms in 20,000 draws from one state."""
     keys = jax.random.split(jax.random.key(1), 20_000)
     draws = jax.jit(jax.vmap(lambda key: learner.predict(key, state, ())))(keys)
-    return np.bincount(getattr(draws, "arm", draws), minlength=len(state)) / 20_000
+    return np.bincount(getattr(draws, "arm", draws), minlength=len(state.total)) / 20_000
 
 
 SOFTMAX, LAPLACE = [1 / (1 + math.exp(-0.8)), 1 / (1 + math.exp(0.8))], [1 - math.exp(-0.8) / 2, math.exp(-0.8) / 2]
@@ -313,7 +316,7 @@ def test_arms_are_drawn_with_their_probabilities(name):
     """The distributions of exponential weights, and of the difference of two exponential variables, differ by 0.086.
     |z| < 6.2 has a false alarm of 6e-10, and detects an error of 0.04 with probability 1 - 1e-6."""
     learner, probabilities = DISTRIBUTIONS[name]
-    p = frequencies(learner, jnp.asarray([2.0, 2.8]))
+    p = frequencies(learner, Compensated.starting_at(jnp.asarray([2.0, 2.8])))
     assert abs(p[0] - probabilities[0]) / math.sqrt(np.prod(probabilities) / 20_000) < 6.2
     assert abs(SOFTMAX[0] - LAPLACE[0]) > 0.08
 

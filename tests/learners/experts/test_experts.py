@@ -29,6 +29,7 @@ from jaxonline.learners import (
     Truncated,
 )
 from jaxonline.learners.experts.over_advice import as_learner
+from jaxonline.linalg.compensated import Compensated
 from jaxonline.losses import ArmLoss
 from jaxonline.parameters.struct import struct
 
@@ -178,10 +179,11 @@ def test_importance_weights_are_unbiased_by_enumeration(x64):
 
 def test_arms_are_drawn_with_their_probabilities():
     """Five frequencies in 20,000 draws; |z| < 6.2 has a false alarm of 3e-9, and uniform draws fail."""
-    state, learner = jnp.asarray([0.0, 1.0, 2.0, 0.5, 3.0]), EXP3(EWA(1.0), 0.1)
+    sums, learner = np.array([0.0, 1.0, 2.0, 0.5, 3.0], np.float32), EXP3(EWA(1.0), 0.1)
+    state = Compensated.starting_at(jnp.asarray(sums))
     draws = jax.jit(jax.vmap(lambda key: learner.predict(key, state, ())))(jax.random.split(jax.random.key(1), 20_000))
     p, frequency = np.asarray(draws.probabilities[0], float), np.bincount(draws.arm, minlength=K) / 20_000
-    weights = np.exp(-np.asarray(state))
+    weights = np.exp(-sums)
     np.testing.assert_allclose(p, 0.9 * weights / weights.sum() + 0.02, rtol=1e-5)
     z = np.abs(frequency - p) / np.sqrt(p * (1 - p) / 20_000)
     assert z.max() < 6.2
@@ -274,6 +276,29 @@ def test_known_losses_outside_the_range_of_the_theorem_raise_an_error(make):
             with pytest.raises(ValueError, match=rf"^y\b.*{make.__name__}.* 0 .* 1\b"):
                 jo.game.bind(game, make(combiner))
         jo.game.bind(game, make(BOA()))
+
+
+OVER_HORIZON = {
+    "EXP3": lambda K: EXP3.over_horizon(K, 9),
+    "EXP3-IX": lambda K: jo.learners.EXP3IX.over_horizon(K, 9),
+    "EXP3.P": lambda K: jo.learners.EXP3P.over_horizon(K, 9),
+    "EXP4, experts": lambda K: jo.learners.EXP4.over_horizon(K, 3, 9),
+    "EXP4, arms": lambda K: jo.learners.EXP4.over_horizon(3, K, 9),
+    "Hedge": lambda K: Hedge.over_horizon(K, 9),
+    "DrawnExpert": lambda K: jo.learners.DrawnExpert.over_horizon(K, 9),
+    "label-efficient": lambda K: jo.learners.LabelEfficientHedge.over_horizon(K, 9, 3),
+    "FPL": lambda K: jo.learners.FollowThePerturbedLeader.over_horizon(K, 9),
+    "fixed share": lambda K: Hedge(FixedShare.over_horizon(K, 9, 1)),
+}
+
+
+@pytest.mark.parametrize("make", OVER_HORIZON.values(), ids=OVER_HORIZON)
+def test_a_rate_for_another_number_of_experts_is_rejected(make):
+    """A rate for K arms in a game of another number of arms has another theorem."""
+    three = Specs(jax.ShapeDtypeStruct((3, 3), np.float32), jax.ShapeDtypeStruct((3,), np.float32))
+    jax.eval_shape(lambda: make(3).init(None, three))
+    with pytest.raises(ValueError, match=r"n_(arms|experts): must be 3, .* \(got 5\)"):
+        jax.eval_shape(lambda: make(5).init(None, three))
 
 
 @pytest.mark.parametrize(

@@ -233,9 +233,11 @@ def test_a_missing_factor_y_is_detected():
 
 @pytest.mark.long
 def test_a_wrong_weight_is_detected():
-    """p^(n+2) for p^(n+1) in the one term n = 1."""
+    """p^(n+2) for p^(n+1) in the one term n = 1. It exceeds the proved second moment, so the verdict is not "biased"."""
     off_by_one = with_series(lambda gammas, n: np.where(n == 1, gammas * P, gammas))
-    assert verdict("Gaussian", "exponential", 39, off_by_one).verdict == "biased"
+    found = verdict("Gaussian", "exponential", 39, off_by_one)
+    assert found.verdict == "undecided"
+    assert abs(found.bias) > found.half_width
 
 
 @pytest.mark.long
@@ -300,7 +302,8 @@ def test_noisy_labels_do_not_bias_the_length(w):
 
 @pytest.mark.long
 def test_one_label_for_all_factors_is_detected():
-    """Its mean is -0.4214, the mean of erf over the labels."""
+    """Its mean is -0.4214, the mean of erf over the labels. It exceeds the proved second moment."""
     result, target = verdict_on_labels(0.0, one=True)
-    assert result.verdict == "biased"
+    assert result.verdict == "undecided"
+    assert abs(result.bias) > result.half_width
     np.testing.assert_allclose(target - target * result.bias, -math.erf(1.0) / 2, atol=-target * result.half_width)

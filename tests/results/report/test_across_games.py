@@ -264,6 +264,10 @@ def test_standings_use_the_games_that_all_learners_play():
     np.testing.assert_allclose(across.aggregates["mean"].mean, [1.0, (2 + 3 / 2) / 2, (3 + 1 / 2) / 2])
     np.testing.assert_array_equal(ranks.ranks, standings.ranks[:, :2])
     assert "divided by the mean of a" in across.table.caption
+    fewest = min(len(standings.results[game].runs) for game in across.games)
+    assert across.missing.probability == pytest.approx(3 / fewest)
+    assert across.missing.sentence in across.table.caption
+    assert across.missing.sentence in across.improvements().caption
     assert len(across.improvements().rows) == 3
     assert [row["second"] for row in across.improvements("b<i>").rows] == ["b<i>", "b<i>"]
 

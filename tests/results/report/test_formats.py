@@ -85,12 +85,15 @@ def test_letters_of_formulas_in_latex():
 
 def test_markdown_text_is_escaped():
     assert escape_markdown("one | two\n*b* `c` <d>") == r"one \| two \*b\* \`c\` &lt;d>"
+    assert escape_markdown("\x1b[31mred\u202e") == r"�\[31mred�"
     assert escape_markdown("&lt;b&gt; &#60; A & B; AT&T") == "&amp;lt;b&amp;gt; &amp;#60; A & B; AT&T"
 
 
 def test_terminal_text_has_no_control_characters():
     assert to_one_line("\x1b[31mred\nnew\tline") == "�[31mred new line"
     assert replace_controls("\x1b[31mred\r\n  a\xa0\tb\u202e") == "�[31mred�\n  a\xa0\tb�"
+    directions = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u2066\u2067\u2068\u2069"
+    assert set(replace_controls("\x7f\x9b" + directions)) == {"�"}
     assert terminal_width("学習") == 4
     assert shorten("a name", 6) == "a name"
     for most in range(3, 20):

@@ -85,6 +85,20 @@ def test_csv_and_json_hold_the_rows():
     assert Table("", []).csv() == ""
 
 
+@pytest.mark.parametrize("label", ["=1+2", "+1", "-1", "@SUM(1)", "\t=1", "\n+1", " -1", "＝1", "＋1", "－1", "＠1"])
+def test_a_spreadsheet_runs_no_label_of_a_csv_file(label):
+    text = Table("", [{label: label, "loss": -1.5}]).csv()
+    for row in csv.reader(io.StringIO(text)):
+        assert row[0].startswith("'")
+        assert row[0].removeprefix("'").strip("�\t\n ") == label.strip()
+    assert row[1] == "-1.5"
+
+
+def test_a_csv_file_has_no_control_characters_and_cannot_be_split_at_semicolons():
+    text = Table("", [{"learner": "a;=1+2", "loss": 2.0}, {"learner": "\x1b[31mred\x9b\u202e", "loss": -1.0}]).csv()
+    assert text == '"learner","loss"\n"a;=1+2","2"\n"�[31mred��","-1"\n'
+
+
 def test_strict_json():
     numbers = {"a": np.array([1.0, np.inf]), "b": (np.int64(3), None, "text"), 5: True}
     assert json.loads(strict_json(numbers)) == {"a": [1.0, None], "b": [3, None, "text"], "5": True}

@@ -13,7 +13,7 @@ from scipy import stats
 from tiers import some
 
 import jaxonline as jo
-from jaxonline.parameters.warning_classes import SkewedRunsWarning
+from jaxonline.parameters.warning_classes import SkewedRunsWarning, UnverifiedStoreWarning
 from jaxonline.results.report.formats import format_measurement
 from jaxonline.results.statistics import mean_over_runs, pairwise_p_values, simultaneous
 from jaxonline.results.statistics.bootstrap import N_RESAMPLES
@@ -98,9 +98,11 @@ def test_an_interval_is_saved_with_its_result(interval, tmp_path):
 
 
 def forget_interval(path) -> None:
-    """Turn a saved result into one of an earlier version, which did not store its interval."""
+    """Turn a saved result into one of an earlier version, which did not store its interval, and had no digests."""
     root = json.loads(path.read_bytes())
-    del root["attributes"]["jaxonline"]["interval"]
+    marker = root["attributes"]["jaxonline"]
+    del marker["interval"], marker["document_sha256"]
+    marker["format"] = "jaxonline result 1"
     path.write_text(json.dumps(root))
 
 
@@ -109,8 +111,9 @@ def test_a_result_saved_without_its_interval_is_read_or_rejected(tmp_path):
     for name, meta in (("plain", {}), ("stopped", {"precision": {"reached": True}})):
         result(np.zeros((1, 2, 3)), **meta).save(tmp_path / name)
         forget_interval(tmp_path / name / "zarr.json")
-    assert jo.load_result(tmp_path / "plain").interval == jo.intervals.Student()
-    with pytest.raises(ValueError, match=r"without the interval"):
+    with pytest.warns(UnverifiedStoreWarning):
+        assert jo.load_result(tmp_path / "plain").interval == jo.intervals.Student()
+    with pytest.raises(ValueError, match=r"without the interval"), pytest.warns(UnverifiedStoreWarning):
         jo.load_result(tmp_path / "stopped")
 
 

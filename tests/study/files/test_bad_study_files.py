@@ -67,6 +67,7 @@ WRONG = [
     (("learners", "greedy", "epsilon"), [*range(600)], "learners.greedy.epsilon"),
     (("learners", "EXP3", "n_arms"), -1, "learners.EXP3.n_arms ... got -1"),
     (("bounds", "UCB"), {"type": "ucb1"}, "bounds.UCB"),
+    (("bounds", "UCB1", "gaps"), [0.0, 0.5], "bounds.UCB1.gaps: must be for the 3 arms of the game (got 2 arms)"),
     (("tune",), 0.5, "learners.UCB1"),
     (("measures",), ["Swiches"], "measures[0]"),
     (("learners", "greedy", "epsilon"), 10**400, "learners.greedy.epsilon ... got an integer"),
@@ -93,6 +94,16 @@ def test_an_error_names_file_line_and_key(folder, at, value, words):
         assert str(error.value).startswith(f"{folder / 'study.toml'}:{place}: ")
     assert all(part in str(error.value) for part in words.split(" ... "))
     assert "\n" not in str(error.value)
+
+
+def test_a_bound_for_another_number_of_arms_is_an_error(folder):
+    for n_arms in (3, 5):
+        table = BANDITS | {"bounds": {"EXP3": {"type": "exp3", "n_arms": n_arms}}}
+        (folder / "study.toml").write_text(toml(table)[0])
+        if n_arms == 3:
+            load_study_file(folder / "study.toml")
+    with pytest.raises(StudyFileError, match=r"bounds.EXP3.n_arms: must be for the 3 arms of the game .got 5 arms"):
+        load_study_file(folder / "study.toml")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from command_calls import ARMS, call, write
+from study_folders import configure
 from typer.testing import CliRunner
 
 from jaxonline.cli import app
@@ -96,9 +97,12 @@ def test_a_damaged_folder_is_reported(tmp_path):
         assert "is damaged" in done.stderr
     assert "folder: must be a study folder" in call("show", tmp_path / "nowhere").stderr
     whole = {"study": {"runs": 4, "rounds": 9, "learners": {"a": {}}}, "file": "study.toml"}
-    (tmp_path / "configuration.json").write_text(json.dumps(whole))
+    (tmp_path / "configuration.json").unlink()
+    configure(tmp_path, whole)
     assert "no run is finished yet (4 runs of 9 rounds" in " ".join(call("show", tmp_path).stdout.split())
     for key in ('"study"', '"runs"', '"rounds"', '"learners"', '"file"'):
-        (tmp_path / "configuration.json").write_text(json.dumps(whole).replace(key, key.replace('"', '"~', 1)))
+        changed = json.dumps(whole).replace(key, key.replace('"', '"~', 1))
+        (tmp_path / "configuration.json").unlink()
+        configure(tmp_path, json.loads(changed))
         done = call("show", tmp_path)
         assert (done.exit_code, "configuration.json: is damaged" in done.stderr) == (2, True), key

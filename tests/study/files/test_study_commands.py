@@ -4,11 +4,13 @@ import copy
 import dataclasses
 import json
 import shutil
+import warnings
 
 import numpy as np
 import pytest
 from command_calls import ARMS, call, write
 from study_files import toml
+from study_folders import configure
 
 import jaxonline as jo
 from jaxonline.results import Result
@@ -37,7 +39,7 @@ def test_run_prints_and_writes_everything(played):
     out = folder / "out"
     assert {each.name for each in out.iterdir()} == {
         "arms.toml".replace("arms", "study"), "configuration.json", "checkpoint", "table.csv", "numbers.json",
-        "figure.png", "figure-switches.png", "result.zarr", "report.html",
+        "figure.png", "figure-switches.png", "result.zarr", "report.html", "checksums.json",
     }  # fmt: skip
     assert "greedy[epsilon=0.05]" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -110,12 +112,61 @@ def test_show_prints_an_unfinished_study(played, tmp_path):
     result = Result.load(out / "result.zarr")
     for name in ("result.zarr", "checkpoint"):
         shutil.rmtree(out / name)
+    configure(out, {"finished": False})
     assert "no run is finished yet (8 runs of 40 rounds, 3 learners)" in " ".join(call("show", out).stdout.split())
     result.select(runs=slice(5)).save(out / "checkpoint")
     shown = call("show", out)
     assert shown.exit_code == 0, shown.output
     assert "5 runs of 40 rounds" in shown.stdout
     assert "Not finished: 5 runs so far, of 8 runs of 40 rounds" in shown.stdout
+
+
+def test_check_names_damaged_files(played, tmp_path):
+    """Damage of the numbers, which `show` reports too, of the result and of the checkpoint."""
+    folder, _ = played
+    out = tmp_path / "out"
+    shutil.copytree(folder / "out", out)
+    intact = call("check", out)
+    assert (intact.exit_code, "no damage" in intact.stdout) == (0, True), intact.output
+    (out / "numbers.json").write_text((out / "numbers.json").read_text().replace("1", "2", 1))
+    with warnings.catch_warnings(action="always"):
+        shown = call("show", out)
+    assert "Warning: " in shown.stderr
+    assert "numbers.json: does not match its digest" in " ".join(shown.stderr.split())
+    assert "bound" not in shown.stdout
+    for name in ("result.zarr/queries/c.0.0.0", "checkpoint/queries/c.0.0.0", "checkpoint/run/zarr.json"):
+        content = (out / name).read_bytes()
+        (out / name).write_bytes(content[:-9] + bytes([content[-9] ^ 1]) + content[-8:])
+    done = call("check", out)
+    assert done.exit_code == 1
+    lines = "".join(done.stdout.split())
+    for name in (
+        "numbers.json",
+        "result.zarr/queries/c.0.0.0",
+        "checkpoint/queries/c.0.0.0",
+        "checkpoint/run/zarr.json",
+    ):
+        assert f"out/{name}:doesnotmatch" in lines
+    assert "4damaged" in lines
+    assert call("check", tmp_path / "nowhere").exit_code == 2
+
+
+def test_show_of_a_damaged_checkpoint_is_an_error(played, tmp_path):
+    """It is not a study without finished runs."""
+    folder, _ = played
+    out = tmp_path / "out"
+    shutil.copytree(folder / "out", out)
+    shutil.rmtree(out / "result.zarr")
+    configure(out, {"finished": False})
+    root = out / "checkpoint" / "zarr.json"
+    text = root.read_text()
+    for damaged in (text.replace('"n_runs": 8', '"n_runs": 9'), text[:-9], ""):
+        root.write_text(damaged)
+        done = call("show", out)
+        assert (done.exit_code, "zarr.json: is damaged" in done.stderr) == (2, True), done.output
+    root.unlink()
+    done = call("show", out)
+    assert (done.exit_code, "zarr.json: is missing" in done.stderr) == (2, True), done.output
 
 
 def test_report_writes_the_page_and_the_tables(played):
@@ -139,11 +190,9 @@ def test_the_page_has_commands_that_repeat_the_study(played, tmp_path, monkeypat
     shutil.copytree(folder / "out", out)
     shutil.copy(folder / "arms.toml", file)
     about = json.loads((out / "configuration.json").read_text())
-    (out / "configuration.json").write_text(
-        json.dumps(about | {"file": str(file), "study": about["study"] | {"seed": 0}})
-    )
     (out / "study.json").write_text("of an earlier run")
     (out / "study.toml").write_text("title = 'Münzen'", encoding="utf-8")
+    configure(out, {"file": str(file), "study": about["study"] | {"seed": 0}}, "study.toml")
     monkeypatch.setattr("locale.getpreferredencoding", lambda *_: "ascii")
     for here, place, expected in (
         (tmp_path, "out dir", "'my arms.toml' --out 'out dir'"),
@@ -192,9 +241,7 @@ def test_other_files_are_not_replaced(played, tmp_path, monkeypatch):
         assert all(name in done.stderr for name in names)
         assert {path.name: path.read_text() for path in out.iterdir()} == dict.fromkeys(names, "mine")
     shutil.copytree(folder / "out", "played")
-    about = json.loads((tmp_path / "played" / "configuration.json").read_text())
-    about["file"] = str(tmp_path / "played" / "study.toml")
-    (tmp_path / "played" / "configuration.json").write_text(json.dumps(about))
+    configure(tmp_path / "played", {"file": str(tmp_path / "played" / "study.toml")})
     text = (tmp_path / "played" / "study.toml").read_text()
     done = call("run", "other.toml", "--out", "played")
     assert (done.exit_code, "study.toml" in done.stderr) == (2, True)
@@ -231,8 +278,7 @@ def test_show_names_learners_without_finished_runs(played, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     shutil.copy(folder / "out" / "configuration.json", out)
-    about = json.loads((out / "configuration.json").read_text()) | {"finished": False}
-    (out / "configuration.json").write_text(json.dumps(about))
+    configure(out, {"finished": False})
     result = Result.load(folder / "out" / "result.zarr")
     first, second, third = result.learners
     measures = {name: np.array(values) for name, values in result.measures.items()}

@@ -11,7 +11,7 @@ from fresh_python import ROOT
 from study_files import BANDITS, COPIES, DATA, OWN, filled, load
 
 import jaxonline as jo
-from jaxonline.study import StudyFileError, load_study_file
+from jaxonline.study import Context, StudyFileError, load_study_file
 from jaxonline.study.files import keys
 from jaxonline.study.files.catalogue import catalogue
 
@@ -68,6 +68,46 @@ def test_steps_may_be_chosen_and_feedbacks_may_differ(folder):
     assert one.comparison.tune == {"two copies": 0.5, "clean": 0.25}
     close = load(folder, COPIES | {"tune": {"best_of": [0.1234561, 0.1234562, 1]}})
     assert close.comparison.tune.etas == {"0.1234561": 0.1234561, "0.1234562": 0.1234562, "1": 1.0}
+
+
+UNTIL = {"margin": 0.5, "quantity": "cumulative_loss", "most_runs": 64, "least_runs": 8}
+
+
+def without_runs(**rule):
+    return {name: value for name, value in BANDITS.items() if name != "runs"} | rule
+
+
+def test_a_study_may_run_until_all_pairs_are_decided(folder):
+    study = load(folder, without_runs(until=UNTIL))
+    assert study.options["until"] == jo.UntilDecided(0.5, "cumulative_loss", least_runs=8)
+    assert (study.options["n_runs"], study.options["precision"]) == (64, None)
+    assert study.resolved["until"] == UNTIL | {"level": 0.95}
+    assert load(folder, without_runs(until=UNTIL), runs=7).options["until"] is None
+    assert load(folder, BANDITS, until={"margin": 1.0}).options["until"] == jo.UntilDecided(1.0)
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        (without_runs(), "runs.* or precision or until must be given"),
+        (BANDITS | {"until": UNTIL}, "runs.* must be left out beside until"),
+        (without_runs(until=UNTIL, precision={"half_width": 1.0}), "precision.* must be left out beside until"),
+        (without_runs(until=UNTIL | {"interval": "betting"}), "interval"),
+        (without_runs(until=UNTIL | {"margin": -1.0}), "margin"),
+    ],
+)
+def test_wrong_stopping_rules_raise(folder, table, words):
+    with pytest.raises(StudyFileError, match=words):
+        load(folder, table)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::jaxonline.parameters.warning_classes.UndecidedWarning")
+def test_the_report_has_the_decisions(folder):
+    report = load(folder, without_runs(until=UNTIL, measures=[])).run(Context())
+    assert report.results["result"].decisions.runs <= 64
+    assert len(report.tables["decisions"].rows) == 10  # pairs of five learners
+    assert any("runs saved" in sentence for sentence in report.sentences)
 
 
 def test_user_data_user_learners_and_grids_are_read(folder):

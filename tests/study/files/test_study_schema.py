@@ -67,14 +67,18 @@ def test_examples_satisfy_the_schema(validator, name):
     assert list(validator.iter_errors(tomllib.loads(text))) == []
 
 
-@pytest.mark.parametrize("table", [BANDITS, COPIES, DATA], ids=["bandits", "copies", "data"])
+DECIDED = {name: value for name, value in BANDITS.items() if name != "runs"} | {"until": {"margin": 0.5}}
+
+
+@pytest.mark.parametrize("table", [BANDITS, COPIES, DATA, DECIDED], ids=["bandits", "copies", "data", "decided"])
 def test_valid_files_satisfy_the_schema(validator, table):
     assert list(validator.iter_errors(table)) == []
 
 
 BAD = [
     (BANDITS, ("rounds",), 0), (BANDITS, ("rounds",), "many"), (BANDITS, ("rnds",), 5), (BANDITS, ("rounds",), None),
-    (BANDITS, ("precision",), {"half_width": 0.1}), (BANDITS, ("game", "loss"), "ArmLos"), (BANDITS, ("seed",), -1),
+    (BANDITS, ("precision",), {"half_width": 0.1}), (BANDITS, ("until",), {"margin": 0.1}), (DECIDED, ("until",), {}),
+    (BANDITS, ("game", "loss"), "ArmLos"), (BANDITS, ("seed",), -1),
     (BANDITS, ("game", "loss"), "L2Ball"), (BANDITS, ("game", "environment", "means"), "x"),
     (BANDITS, ("game", "environment", "mens"), [0.1]), (BANDITS, ("game", "environment", "means"), None),
     (BANDITS, ("learners",), {}), (BANDITS, ("learners", "greedy", "epsilon"), []), (BANDITS, ("spacing",), "lin"),

@@ -215,7 +215,7 @@ def test_sets_are_read_from_files_with_target_and_imputation(files):
     assert len(table["mine"]["VAW2"]["vaw"]) == len(table["mine"]["Raker"]["ogd"]) == 2
     report.save(files / "out")
     written = {path.name for path in (files / "out").iterdir()}
-    assert written == {"table.csv", "numbers.json", "running.png", "weights.png", "report.html"}
+    assert written == {"table.csv", "numbers.json", "running.png", "weights.png", "report.html", "checksums.json"}
     assert "| VAW2 | - |" in report.shown[0].markdown()
     fields = {"data": str(files), "target": "force", "seeds": ["0", "2"]}
     other = found(sets="yours, flat", forward=True, **fields)

@@ -1,0 +1,137 @@
+"""Workers whose files differ from those of the process that starts a study get no block of it."""
+
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import distributed
+import jax
+import numpy as np
+import pytest
+from fresh_python import ROOT
+
+import jaxonline as jo
+
+pytestmark = pytest.mark.long
+
+LEARNER = """
+import jax.numpy as jnp
+import jaxonline as jo
+import helpers_by_value
+
+{law}
+
+@jo.struct
+class State:
+    total: object
+
+@jo.struct
+class Base:
+    def init(self, key, specs):
+        return State(jnp.zeros(()))
+
+@jo.struct
+class Learner(Base):
+    def predict(self, key, state, x):
+        return law(jnp.sum(x))
+
+    def update(self, key, state, oracle):
+        return state, None
+"""
+INSIDE = "def law(x):\n    import {0}\n    return {0}.S * x"
+
+# law, files of the client, files of the worker, whether the worker is rejected
+CASES = {
+    "equal": (INSIDE.format("helpers_equal"), "S = 2.0", "S = 2.0", False),
+    "comment": (INSIDE.format("helpers_comment"), "S = 2.0", "# a remark\nS = 2.0", False),
+    "edited": (INSIDE.format("helpers_edited"), "S = 2.0", "S = 3.0", True),
+    "missing": (INSIDE.format("helpers_missing"), "S = 2.0", None, True),
+    "edited function": ("def law(x):\n    from helpers_function import scale\n    return scale() * x",
+                        "def scale(): return 2.0", "def scale(): return 3.0", True),
+    "sent by value": ("def law(x): return helpers_by_value.S * x", "S = 2.0", "S = 3.0", False),
+}  # fmt: skip
+
+
+@contextmanager
+def worker(path):
+    """A scheduler in this process, and a worker process that imports from the folders of `path`."""
+    options = {"processes": False, "n_workers": 0, "dashboard_address": "127.0.0.1:0", "protocol": "tcp"}
+    with distributed.LocalCluster(host="127.0.0.1", **options) as cluster, distributed.Client(cluster) as client:
+        command = [
+            sys.executable, "-P", "-m", "distributed.cli.dask_worker", cluster.scheduler_address, "--nthreads", "1",
+            "--no-dashboard", "--no-nanny",
+        ]  # fmt: skip
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, path))}
+        with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process:
+            try:
+                client.wait_for_workers(1, timeout=120)
+                yield client
+            finally:
+                process.terminate()
+
+
+def play(learner, folder, **options):
+    game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.FullInformation())
+    result = jo.simulate(game, learner, n_runs=2, n_rounds=2, record_at=1, checkpoint=folder, **options)
+    return float(result.cumulative_loss[0, 0, -1])
+
+
+def blocks(folder):
+    return list(folder.rglob("blocks/finished/*/c*"))
+
+
+def test_worker_with_an_edited_package_is_rejected(tmp_path):
+    shutil.copytree(ROOT / "jaxonline", tmp_path / "jaxonline", ignore=shutil.ignore_patterns("__pycache__"))
+    file = tmp_path / "jaxonline" / "learners" / "gradient" / "gradient_learner.py"
+    file.write_text(file.read_text() + "\nEDITED = True\n")
+    learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
+    rejected = pytest.raises(ValueError, match=r"cluster: the worker at tcp.* must have the code of jaxonline")
+    with worker([tmp_path]) as client, rejected:
+        play(learner, tmp_path / "store", cluster=client)
+    assert not (tmp_path / "store").exists()
+    print("1 worker with an edited package: 1 rejected")
+
+
+def test_worker_with_other_modules_is_rejected(tmp_path, monkeypatch):
+    here, there = tmp_path / "client", tmp_path / "worker"
+    for folder in (here, there):
+        folder.mkdir()
+    monkeypatch.syspath_prepend(here)
+    modules = {name: f"helpers_{name.split()[-1]}" for name in CASES} | {"sent by value": "helpers_by_value"}
+    for name, (law, own, other, _) in CASES.items():
+        (here / f"{modules[name]}.py").write_text(own)
+        (here / f"study_{modules[name]}.py").write_text(LEARNER.format(law=law))
+        if other is not None:
+            (there / f"{modules[name]}.py").write_text(other)
+    rejected = []
+    with worker([there, ROOT]) as client:
+        for name, (*_, wrong) in CASES.items():
+            learner, folder = importlib.import_module(f"study_{modules[name]}").Learner(), tmp_path / name
+            if wrong:
+                with pytest.raises(ValueError, match=f"cluster: workers must have the user's module {modules[name]}"):
+                    play(learner, folder, cluster=client)
+                assert not blocks(folder)
+                rejected.append(name)
+            else:
+                assert play(learner, folder, cluster=client) == 2.0
+                assert blocks(folder)
+    print(f"{len(CASES)} modules on a worker: {len(rejected)} rejected, {len(CASES) - len(rejected)} equal numbers")
+
+
+def test_worker_computes_with_the_values_that_were_sent(tmp_path, monkeypatch):
+    """A worker gets the same class four times, with two values of a global, and compiles for each call."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "helpers_by_value.py").write_text("S = 2.0")
+    (tmp_path / "study_in_turn.py").write_text(LEARNER.format(law="S = 2.0\ndef law(x): return S * x"))
+    study = importlib.import_module("study_in_turn")
+    losses = []
+    with worker([ROOT]) as client:
+        for i, (value, size) in enumerate([(2.0, 2), (3.0, 2), (2.0, 1), (3.0, 1)]):
+            study.S = value
+            client.run(jax.clear_caches)
+            losses.append(play(study.Learner(), tmp_path / str(i), cluster=client, block_size=size))
+    print(f"4 studies on a worker: losses {losses}, wanted 2, 8, 2, 8")
+    assert losses == [2.0, 8.0, 2.0, 8.0]
