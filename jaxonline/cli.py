@@ -1,7 +1,6 @@
 """The command line: `new`, `run FILE`, `show`, `diff`, `list`, `verify`, `quickstart`; ready studies are GROUP NAME.
 
-The command of a study has an option for each field of the study. Commands import slow modules only when they run. Every
-error becomes two lines on standard error and an exit code.
+A study's command has an option for each field. Slow modules are imported late. An error prints two lines and exits.
 """
 
 import contextlib
@@ -23,7 +22,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.printable import replace_controls, to_one_line
+from jaxonline.parameters.printable import replace_controls, replace_unencodable, to_one_line
 from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.store.filesystem import is_url
 from jaxonline.store.output_paths import check_distinct, check_file, check_folder, run_all_steps, write_text
@@ -393,7 +392,8 @@ def _discard_output() -> None:
 
 
 def main() -> None:
-    """Run the command line. SIGTERM ends a command as Ctrl-C does."""
+    """Run the command line. SIGTERM ends a command as Ctrl-C does. A question mark replaces unprintable characters."""
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
+    replace_unencodable(sys.stdout, sys.stderr)
     app()

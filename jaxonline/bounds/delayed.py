@@ -1,6 +1,7 @@
 """Bounds on the regret when answers arrive late."""
 
 from collections.abc import Callable
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float
@@ -10,7 +11,7 @@ from jaxonline.bounds.bandits import Gaps, ucb1
 from jaxonline.bounds.regret_bound import RegretBound
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.types import CountFrom2, Horizons, NonNegativeInt, PositiveFloat, Rounds
+from jaxonline.parameters.types import CountFrom2, Horizons, NonNegativeInt, PositiveFloat, Rounds, Takes
 from jaxonline.parameters.validation import validate_arguments
 
 
@@ -18,7 +19,9 @@ from jaxonline.parameters.validation import validate_arguments
 @assumes(OBLIVIOUS)
 @validate_arguments
 def bold(
-    bound: Callable[[np.ndarray], np.ndarray], max_delay: NonNegativeInt, n_rounds: Horizons
+    bound: Annotated[Callable[[np.ndarray], np.ndarray], Takes("the horizon")],
+    max_delay: NonNegativeInt,
+    n_rounds: Horizons,
 ) -> Float[np.ndarray, "..."]:
     """Regret bound of `learners.BOLD`: (d + 1) R(T / (d + 1)).
 

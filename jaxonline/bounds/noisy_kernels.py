@@ -35,7 +35,7 @@ from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import replace
-from jaxonline.parameters.types import Count, Gt, NonNegativeFloat, OrInfinity, PositiveFloat, Rounds
+from jaxonline.parameters.types import Count, FiniteFloat, Gt, NonNegativeFloat, OrInfinity, PositiveFloat, Rounds
 from jaxonline.parameters.validation import validate_arguments
 
 Moment = Annotated[PositiveFloat, OrInfinity()]
@@ -72,7 +72,7 @@ def unbiased_steps(
 
 @validate_arguments
 def factor_moment(
-    radius: PositiveFloat, feature_moment: PositiveFloat, y_bound: NonNegativeFloat = 0.0, centre: float = 0.0
+    radius: PositiveFloat, feature_moment: PositiveFloat, y_bound: NonNegativeFloat = 0.0, centre: FiniteFloat = 0.0
 ) -> float:
     """Bound on E (X - c)^2 for the factors X of g~: (radius sqrt(B_Psi) + B_y + |c|)^2; see `GradientLength.for_loss`.
 
@@ -102,7 +102,7 @@ def noisy_kernel(
     copy_moment: NonNegativeFloat,
     n_rounds: Rounds,
     y_bound: NonNegativeFloat | None = None,
-    pair_moment: float | None = None,
+    pair_moment: NonNegativeFloat | None = None,
     repetitions: Count = 1,
     squared_norm: NonNegativeFloat | None = None,
 ) -> RegretBound:

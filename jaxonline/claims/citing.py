@@ -106,7 +106,7 @@ def _methods(thing: Any) -> Iterator[list[str]]:
     elif isinstance(thing, type | types.FunctionType):
         yield [thing.__name__]
     else:
-        is_method = dataclasses.is_dataclass(thing) or hasattr(thing, "update")
+        is_method = dataclasses.is_dataclass(thing) or (hasattr(thing, "update") and not isinstance(thing, Mapping))
         expected = "a result, a learner, an estimator, a bound, or the name of one"
         yield method_names(check.instance("things", thing, is_method, expected))
 

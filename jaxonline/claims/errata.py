@@ -318,7 +318,7 @@ def erratum(number: int) -> Erratum:
         >>> erratum(8).place, erratum(8).right
         ('Algorithm 1', 'sqrt(B_w / n~)')
     """
-    check.number("number", number, ge=1, le=len(ERRATA))
+    check.count("number", number, ge=1, le=len(ERRATA))
     return ERRATA[number - 1]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxonline.claims.registry import Row
+from jaxonline.claims.registry import Row, check_rows
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.store.output_paths import output_file
 
@@ -29,7 +29,7 @@ def plot_intervals(rows: Sequence[Row]) -> Any:
     """
     from matplotlib.figure import Figure
 
-    shown = [row for row in rows if np.isfinite([row.verification.bias, row.verification.half_width]).all()]
+    shown = [row for row in check_rows(rows) if np.isfinite([row.verification.bias, row.verification.half_width]).all()]
     bias = np.array([row.verification.bias for row in shown], float)
     half_width = np.array([row.verification.half_width for row in shown], float)
     figure = Figure(figsize=(9.5, 1.0 + 0.19 * max(len(shown), 2)), layout="constrained")

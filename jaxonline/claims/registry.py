@@ -12,7 +12,7 @@ import math
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from jaxonline._xla.threads import default_threads, run_parallel
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.suggest import did_you_mean
-from jaxonline.simulation.blocks import default_mesh
+from jaxonline.simulation.blocks import check_mesh, default_mesh
 from jaxonline.store.output_paths import write_text
 from jaxonline.verify.result import BIASED, RESPECTED, VIOLATED, WITHIN_TOLERANCE, Verification
 
@@ -77,6 +77,8 @@ class SamplingOptions:
 
     def __post_init__(self):
         check.seed("seed", self.seed)
+        if self.mesh is not None:
+            check_mesh(self.mesh)
         if self.samples is not None and check.count("samples", self.samples, ge=2) > MAX_SAMPLES:
             raise ArgumentError("samples", f"must be at most {MAX_SAMPLES} (got {self.samples})")
 
@@ -211,8 +213,10 @@ def select(pattern: str | None = None, cost: str | None = None) -> list[Claim]:
     misprint, such as E1, selects only the claims on this misprint. Raises a ValueError if the pattern is empty or
     matches no claim.
     """
-    if pattern is not None and not pattern.strip():
-        raise ArgumentError("claim", f"must not be empty (got {pattern!r})")
+    if pattern is not None:
+        check.text("pattern", pattern)
+    if cost is not None:
+        check.choice("cost", cost, COSTS)
     claims = [claim for claim in all_claims() if cost in (None, claim.cost)]
     if pattern is None:
         return claims
@@ -224,7 +228,7 @@ def select(pattern: str | None = None, cost: str | None = None) -> list[Claim]:
     if not chosen:
         names = {c.name for c in claims} | {word for c in claims for word in re.findall(r"[\w-]{2,}", c.name)}
         raise ArgumentError(
-            "claim", f"must match at least one claim (got {pattern!r}){did_you_mean(pattern, sorted(names))}"
+            "pattern", f"must match at least one claim (got {pattern!r}){did_you_mean(pattern, sorted(names))}"
         )
     return chosen
 
@@ -256,6 +260,8 @@ def run_claims(
         >>> [(row.claim.form, row.verification.verdict) for row in run_claims("(E8)")]
         [('printed', 'biased'), ('corrected', 'within tolerance')]
     """
+    if progress is not None:
+        check.instance("progress", progress, callable(progress), "a function of (name, done, total)")
     options, claims = SamplingOptions(samples, seed, mesh), select(pattern, cost)
     at_once = default_threads() if at_once is None else check.count("at_once", at_once)
     if mesh is None and min(at_once, len(claims)) > 1:  # two devices would draw two blocks where one suffices
@@ -300,6 +306,15 @@ def exit_code(rows: Iterable[Row]) -> int:
     return int(not all(row.as_expected for row in rows))
 
 
+def check_rows(rows: Any) -> list[Row]:
+    """Return the rows of `run_claims` as a list; raises ArgumentTypeError for anything else."""
+    is_iterable = isinstance(rows, Iterable) and not isinstance(rows, Mapping)
+    rows = list(check.instance("rows", rows, is_iterable, "a list of rows, which run_claims returns"))
+    for row in rows:
+        check.instance("rows", row, Row, "a list of rows, which run_claims returns")
+    return rows
+
+
 def to_json(rows: Iterable[Row]) -> str:
     """Return the rows as strict JSON: a list of objects, null for unknown values.
 
@@ -308,7 +323,7 @@ def to_json(rows: Iterable[Row]) -> str:
         >>> '"verdict": "violated"' in to_json(run_claims("E18*printed"))
         True
     """
-    return json.dumps([row.as_dict() for row in rows], indent=2, allow_nan=False) + "\n"
+    return json.dumps([row.as_dict() for row in check_rows(rows)], indent=2, allow_nan=False) + "\n"
 
 
 def write_json(rows: Iterable[Row], path: str | Path) -> None:

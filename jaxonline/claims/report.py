@@ -9,7 +9,8 @@ from typing import Any
 
 from jaxonline.claims.errata import ERRATA
 from jaxonline.claims.plots import ENDINGS, save_intervals
-from jaxonline.claims.registry import Row, exit_code, finite_or_none, run_claims, write_json
+from jaxonline.claims.registry import Row, check_rows, exit_code, finite_or_none, run_claims, select, write_json
+from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.store.output_paths import check_distinct, check_file, run_all_steps
 from jaxonline.verify.result import BIASED, VIOLATED
@@ -37,6 +38,9 @@ def claims_table(rows: Sequence[Row], width: int | None = None) -> Any:
     from rich.table import Table
     from rich.text import Text
 
+    rows = check_rows(rows)
+    if width is not None:
+        check.count("width", width)
     moments, origins = (width is None or width >= minimum for minimum in (_MOMENTS_WIDTH, _ORIGINS_WIDTH))
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), caption=CAPTION, caption_justify="left")
     table.add_column("claim", no_wrap=width is None)
@@ -65,7 +69,7 @@ def markdown_table(rows: Sequence[Row]) -> str:
     """
     head = ["claim", "paper", "form", "method", "bias", "detectable", "verdict"]
     lines = [head, ["---"] * len(head)]
-    for row in rows:
+    for row in check_rows(rows):
         claim, verification = row.claim, row.verification
         verdict = f"**{verification.verdict}**" if verification.verdict in (BIASED, VIOLATED) else verification.verdict
         lines.append(
@@ -140,6 +144,10 @@ def verify_command(
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     _check_files(json_file, figure)
+    try:
+        select(pattern)
+    except ArgumentError as error:  # the option of the command is called claim
+        raise ArgumentError("claim", error.problem) from None
     console = Console() if console is None else console
     columns = (
         BarColumn(),

@@ -80,6 +80,7 @@ def canonical_name(name: str) -> str | None:
         >>> canonical_name("airfoil"), canonical_name("Bias"), canonical_name("mine")
         ('Airfoil', 'Bias correction', None)
     """
+    check.instance("name", name, str, "the name of a set")
     spellings = {key.lower(): key for key in ("AR(4)", *SOURCES)} | ALIASES
     return spellings.get(name.lower())
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from jaxonline.parameters import check
 from jaxonline.store.atomic_files import DAMAGED_ARCHIVE_ERRORS, write_atomically
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ def checksum(X: np.ndarray, y: np.ndarray) -> str:
         >>> checksum(np.zeros((1, 1)), np.zeros(1))[:8]
         'af5570f5'
     """
+    X, y = check.rows("X", X, "y", y)
     return hashlib.sha256(np.ascontiguousarray(np.column_stack([X, y]), "<f4").tobytes()).hexdigest()
 
 

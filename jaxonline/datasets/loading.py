@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -52,7 +52,7 @@ def load(
         >>> tiny.name, tiny.X.tolist(), tiny.y.tolist()
         ('tiny', [[1.0, 2.0], [4.0, 2.0]], [3.0, 6.0])
     """
-    check.instance("name", name, isinstance(name, str | Path), "the name of a set or the path of a file")
+    _check_name(name)
     if target is not None:
         good = isinstance(target, str | int | np.integer) and not isinstance(target, bool)
         check.instance("target", target, good, "the name or the number of a column")
@@ -79,6 +79,10 @@ def load(
     return DataSet(path.stem, *to_arrays(path, read_table(path, target), impute))
 
 
+def _check_name(name: Any) -> None:
+    check.instance("name", name, (str, Path), "the name of a set or the path of a file")
+
+
 def is_local(name: str | Path, data: str | Path | Sequence[str | Path] | None = None) -> bool:
     """Whether `load` finds a set without fetching it: in the given folders, or because it needs no file.
 
@@ -87,6 +91,7 @@ def is_local(name: str | Path, data: str | Path | Sequence[str | Path] | None = 
         >>> is_local("AR(4)")
         True
     """
+    _check_name(name)
     source, paths = SOURCES.get(canonical_name(str(name)) or ""), search_paths(data)
     return source is None or _local_file(source, paths) is not None
 

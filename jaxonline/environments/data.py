@@ -50,7 +50,7 @@ class DataStream(EnvironmentDefaults):
 
     def __post_init__(self):
         is_empty = self.X is None or (isinstance(self.X, jax.Array) and self.X.shape[1:] == (0,))  # a copy: X was None
-        X = np.zeros((len(np.atleast_1d(self.y)), 1)) if is_empty else self.X
+        X = np.zeros((len(np.atleast_1d(check.real_array("y", self.y))), 1)) if is_empty else self.X
         check.rows("X", X, "y", self.y, vectors=False)
         if self.X is None:
             set_field(self, "X", X[:, :0])  # type: ignore[index]

@@ -113,7 +113,7 @@ class SwitchingExperts(_ExpertLosses):
 
     traits: ClassVar[EnvironmentTraits] = ZERO_OR_ONE
     n_experts: CountFrom2 = static()
-    every: Annotated[int, Ge(1), Convert(lambda rounds, name: check.number(name, rounds, ge=1))] = 100
+    every: Annotated[int, Ge(1), Convert(lambda rounds, name: check.whole_number(name, rounds, ge=1))] = 100
     gap: Annotated[Number, Interval(gt=0, le=1)] = 0.5
 
     def answer(

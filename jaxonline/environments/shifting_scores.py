@@ -37,7 +37,7 @@ class ShiftingScores(ScalarOutcome):
     """
 
     scales: Scales
-    every: Annotated[int, Ge(1), Convert(lambda rounds, name: check.number(name, rounds, ge=1))] = 500
+    every: Annotated[int, Ge(1), Convert(lambda rounds, name: check.whole_number(name, rounds, ge=1))] = 500
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:

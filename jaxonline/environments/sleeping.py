@@ -10,8 +10,10 @@ from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 from jaxonline import random
 from jaxonline.game.defaults import ForwardsToEnvironment
 from jaxonline.game.masks import Available
+from jaxonline.game.protocols import Environment
 from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.losses.lazy import LazyOutcome
+from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import jax_array
@@ -23,9 +25,13 @@ MASK = 2**31  # folded into the key of an instance; the environment uses smaller
 
 def _as_availability(values: Any, name: str) -> Array:
     """Return `values` as a table of booleans [T, K] or as probabilities [K]."""
-    if np.ndim(values) != 2:
+    check.nesting(name, values)
+    try:
+        table = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        raise ArgumentError(name, f"must have rows of equal lengths (got {check.quote(values)})") from None
+    if table.ndim != 2:
         return jax_array(name, values, ge=0.0, le=1.0)
-    table = np.asarray(values)
     if not np.isin(table, (0, 1)).all():
         raise ArgumentError(name, "must contain booleans if it is a table of rounds and arms")
     table = table.astype(bool)
@@ -69,6 +75,7 @@ class Sleeping(ForwardsToEnvironment):
     availability: Annotated[Any, Shape(), Convert(_as_availability)]
 
     def __post_init__(self):
+        check.instance("environment", self.environment, Environment, "an environment")
         shape = getattr(self.environment.outcome_spec, "shape", None)
         if shape is None or len(shape) != 1:
             raise ArgumentError("environment", f"must have vectors of losses as outcomes (got {shape})")

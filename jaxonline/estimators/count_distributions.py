@@ -24,7 +24,16 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import as_floating, host_float
 from jaxonline.parameters.struct import set_field, struct
-from jaxonline.parameters.types import Convert, Ge, Gt, NonNegativeInt, Number, OrInfinity, PositiveFloat, Shape
+from jaxonline.parameters.types import (
+    Convert,
+    Ge,
+    Gt,
+    NonNegativeInt,
+    Number,
+    PositiveFloat,
+    PositiveOrInfinity,
+    Shape,
+)
 from jaxonline.parameters.validation import validate_arguments
 from jaxonline.random.word_pairs import word_pairs
 
@@ -41,7 +50,7 @@ Table = Annotated[Any, Shape("n"), Convert(_as_table)]
 """A vector of concrete numbers, in float64 on the host."""
 Weights = Annotated[Any, Shape("n"), Ge(0), Convert(_as_weights)]
 """A `Table` of non-negative numbers."""
-Overhead = Annotated[float, Gt(0), OrInfinity()]
+Overhead = PositiveOrInfinity
 """The price of an estimate in addition to its copies, in units of a copy."""
 
 
@@ -162,7 +171,10 @@ AnyLaw = Annotated[Geometric | Callable[..., CountDistribution], Convert(as_law)
 `Geometric` or a function."""
 
 
-def minimum_variance(coefficients: Table, second_moment: PositiveFloat, radius: float = math.inf) -> FiniteDistribution:
+@validate_arguments
+def minimum_variance(
+    coefficients: Table, second_moment: PositiveFloat, radius: PositiveOrInfinity = math.inf
+) -> FiniteDistribution:
     """Distribution of N that minimises the variance of a series estimator: p_n ~ |gamma_n| (E (X - c)^2)^(n/2).
 
     Here ~ means proportional to. With a_n = |gamma_n| (E (X - c)^2)^(n/2) the second moment is sum a_n^2/p_n >= (sum
@@ -186,7 +198,11 @@ def minimum_variance(coefficients: Table, second_moment: PositiveFloat, radius: 
 
 @validate_arguments
 def cost_aware(
-    coefficients: Table, second_moment: PositiveFloat, radius: float = math.inf, *, overhead: Overhead = 1.0
+    coefficients: Table,
+    second_moment: PositiveFloat,
+    radius: PositiveOrInfinity = math.inf,
+    *,
+    overhead: Overhead = 1.0,
 ) -> FiniteDistribution:
     """Distribution of N that minimises second moment times cost of a series estimator: (E theta^2) (overhead + E N).
 

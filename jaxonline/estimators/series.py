@@ -13,7 +13,7 @@ moment and number of queries are in `jaxonline.estimators.series_moments`.
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -30,9 +30,12 @@ from jaxonline.parameters.struct import set_field, static, struct
 from jaxonline.parameters.types import (
     Count,
     FiniteFloat,
+    Ge,
     NonNegativeFloat,
     Number,
+    OrInfinity,
     PositiveFloat,
+    PositiveOrInfinity,
 )
 from jaxonline.parameters.validation import validate_arguments
 
@@ -72,8 +75,8 @@ class SeriesEstimator:
     """sign(gamma_n) |gamma_n|^(1/n), a factor for each copy; float32 cannot hold 1/n! times x^n."""
     centre: Number = 0.0
     constant: Number = 0.0
-    radius: float = static(default=math.inf)
-    reach: ArrayLike = math.inf
+    radius: PositiveOrInfinity = static(default=math.inf)
+    reach: Annotated[Number, Ge(0), OrInfinity()] = math.inf
 
     def __post_init__(self):
         table = self.coefficients

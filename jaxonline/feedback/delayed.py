@@ -9,7 +9,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key, PyTree
 
 from jaxonline.feedback.delays import as_delay
 from jaxonline.game.defaults import FeedbackDefaults, method_of
-from jaxonline.game.oracles import next_feedback_state, open_oracle
+from jaxonline.game.oracles import check_feedback, next_feedback_state, open_oracle
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import FeedbackTraits, traits_of
 from jaxonline.linalg.ragged import batch_max
@@ -171,6 +171,9 @@ class Delayed(FeedbackDefaults):
 
     feedback: Annotated[Any, Component("feedback")]
     delay: Annotated[Any, Component("delay"), Convert(as_delay)]
+
+    def __post_init__(self):
+        check_feedback("feedback", self.feedback)
 
     @property
     def traits(self) -> FeedbackTraits:

@@ -127,9 +127,8 @@ class GeometricDelay(_UpToMaximum):
 
 
 def _as_delays(values: Any, name: str) -> tuple[int, ...]:
-    array = np.asarray(values)
-    numbers = array.ndim == 1 and array.size > 0 and np.issubdtype(array.dtype, np.number)
-    if not numbers or not ((array >= 0) & (array == np.floor(array))).all():
+    array = check.array(name, values, ndim=1)
+    if not ((array >= 0) & (array == np.floor(array))).all():
         raise ArgumentError(name, f"must be a list of whole numbers, at least 0 (got {check.quote(values)})")
     return tuple(int(rounds) for rounds in array)
 
@@ -176,6 +175,6 @@ def as_delay(delay: Any, name: str) -> Any:
             raise ArgumentError(name, f"must be at least 0 rounds (got {delay})")
         return FixedDelay(int(delay))
     if isinstance(delay, list | tuple | np.ndarray | jax.Array):
-        return GivenDelays(delay)
+        return GivenDelays(_as_delays(delay, name))
     kinds = "must be a number of rounds, a list of such numbers, or a distribution of `jo.delays`"
     raise ArgumentTypeError(name, f"{kinds} (got {check.quote(delay)})")

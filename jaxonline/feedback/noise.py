@@ -115,8 +115,7 @@ def _as_covariance(covariance: Any, name: str) -> Any:
     return check.covariance(name, check.list_to_array(name, covariance))
 
 
-Covariance = Annotated[Numbers | list, Convert(_as_covariance)]
-"""A variance, a vector of variances or a covariance matrix."""
+Covariance = Annotated[Numbers | list, Convert(_as_covariance)]  # a variance, variances, or a covariance matrix
 
 
 def _standard_laplace(key, shape, dtype):
@@ -190,6 +189,8 @@ class Noise:
     """Noise and its negative have the same distribution (`Mirrored`)."""
 
     def __post_init__(self):
+        if (self.law is None) == (self.student is None):
+            raise ArgumentError("student", f"must be given if law is None, and only then (got law={self.law!r})")
         covariance = self.covariance
         xp, floats = (jnp, covariance) if check.is_abstract(covariance) else (np, np.asarray(covariance, float))
         if np.ndim(covariance) == 2:
@@ -381,7 +382,7 @@ class Mirrored:
 
     def __post_init__(self):
         if getattr(self.law, "symmetric", False) is not True:
-            raise ArgumentError("noise", f"must be symmetric to be mirrored (got {self.law!r}); set symmetric = True")
+            raise ArgumentError("law", f"must have symmetric = True to be mirrored (got {check.quote(self.law)})")
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
         """Return one draw of the distribution, times the sign."""

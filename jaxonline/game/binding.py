@@ -12,8 +12,8 @@ import numpy as np
 from jaxonline.game.defaults import LearnerDefaults, method_of
 from jaxonline.game.keys import stream_keys
 from jaxonline.game.masks import Available
-from jaxonline.game.oracles import check_feedback_specs, check_same_instances, check_state
-from jaxonline.game.protocols import Draw, Feedback, Learner, Oracle
+from jaxonline.game.oracles import check_feedback, check_feedback_specs, check_same_instances, check_state
+from jaxonline.game.protocols import Draw, Learner, Oracle
 from jaxonline.game.round import Entrant, Game, Round, States, check_classes, play_round, start, uses_copies
 from jaxonline.game.specs import check_instance, check_spec, format_spec
 from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, LearnerTraits, traits_of
@@ -47,8 +47,7 @@ def as_entrant(game: Game, learner: Any) -> Entrant:
     if 0 < len(missing) < 3:
         wanted += f" (it lacks {' and '.join(missing)})"
     check.instance("learner", entrant.learner, isinstance(entrant.learner, Learner), wanted)
-    wanted = "a feedback, with the method open of Feedback"
-    check.instance("feedback", entrant.feedback, isinstance(entrant.feedback, Feedback), wanted)
+    check_feedback("feedback", entrant.feedback)
     return entrant
 
 

@@ -10,6 +10,7 @@ from jaxonline.game.binding import as_entrant, bind, check_rounds, warn_about_lo
 from jaxonline.game.keys import stream_keys
 from jaxonline.game.round import Game, Round, play_round, start
 from jaxonline.parameters import check
+from jaxonline.parameters.forked import check_not_forked
 from jaxonline.parameters.types import Component, Rounds
 from jaxonline.parameters.validation import validate_arguments
 
@@ -49,6 +50,7 @@ def play(
             6   [0 0 1]     1        1     0        1
         6 rounds, sum of losses 3, 6 queries
     """
+    check_not_forked()
     key = check.as_key("key", key)
     bound = bind(game, learner)
     check_rounds(game, bound.entrant, n_rounds)

@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Int, Key, PyTree
 
 from jaxonline.game.defaults import FeedbackDefaults, is_adaptive, method_of
 from jaxonline.game.keys import INIT
-from jaxonline.game.protocols import Specs
+from jaxonline.game.protocols import Feedback, Specs
 from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, traits_of
 from jaxonline.losses.lazy import as_vector
 from jaxonline.parameters import check
@@ -38,6 +38,11 @@ def next_feedback_state(
 ) -> PyTree:
     """Return the state of a feedback after round t."""
     return method_of(feedback, FeedbackDefaults.observe)(key, state, t, x, for_feedback(feedback, y), y_hat)
+
+
+def check_feedback(name: str, value: Any) -> None:
+    """Check that a value is a feedback."""
+    check.instance(name, value, isinstance(value, Feedback), "a feedback, with the method open of Feedback")
 
 
 def check_feedback_specs(feedback: Any, specs: Specs, dtype: Any) -> None:

@@ -10,6 +10,7 @@
 Every method is a pure function of its arguments and a key (`keys`). Instances, moves and outcomes are any pytrees.
 """
 
+import dataclasses
 import functools
 from typing import Annotated, Any, NamedTuple
 
@@ -21,6 +22,7 @@ from jaxonline.game.defaults import OracleDefaults, has_expected_outcomes, is_ad
 from jaxonline.game.keys import ANSWER, INIT, INSTANCE, PREDICT, StreamKeys, update_key
 from jaxonline.game.masks import loss_if_available
 from jaxonline.game.oracles import (
+    check_feedback,
     check_feedback_specs,
     check_same_instances,
     initial_feedback_state,
@@ -29,7 +31,7 @@ from jaxonline.game.oracles import (
     ran_out_of_copies,
 )
 from jaxonline.game.printing import history_table, is_history
-from jaxonline.game.protocols import Environment, Feedback, Specs
+from jaxonline.game.protocols import Environment, Learner, Specs
 from jaxonline.game.regret import CleanRegret, Regret
 from jaxonline.game.specs import check_environment_specs, format_spec
 from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, traits_of
@@ -63,6 +65,11 @@ class Entrant:
 
     learner: Annotated[Any, Component("learner")]
     feedback: Annotated[Any, Component("feedback")]
+
+    def __post_init__(self):
+        is_learner = isinstance(self.learner, Learner) or dataclasses.is_dataclass(self.learner)  # such as a sweep
+        check.instance("learner", self.learner, is_learner, "a learner, with init, predict and update")
+        check_feedback("feedback", self.feedback)
 
 
 @struct
@@ -99,10 +106,7 @@ class Game:
             what = f"{type(self.environment).__name__}, which lacks {', '.join(missing)}"
             raise ArgumentTypeError("environment", f"must have the attributes and methods of Environment (got {what})")
         check_environment_specs(self.environment)
-        if not isinstance(self.feedback, Feedback):
-            raise ArgumentTypeError(
-                "feedback", f"must have the method open of Feedback (got {type(self.feedback).__name__})"
-            )
+        check_feedback("feedback", self.feedback)
         if isinstance(self.loss, Loss):
             set_field(self, "loss", as_loss("loss", self.loss))
         elif not callable(self.loss) or any(callable(leaf) for leaf in jax.tree.leaves(self.loss)):

@@ -17,6 +17,7 @@ from jaxonline.live.live_game import KeptPrecision, LiveGame, default_loss, no_a
 from jaxonline.live.rounds import TABLE_ROWS, pad_rows
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
+from jaxonline.parameters.forked import check_not_forked
 from jaxonline.parameters.short_repr import short_repr
 
 
@@ -223,6 +224,7 @@ class Live:
             raise RuntimeError(
                 "moves: the shape of instances is unknown; call learn or predict first, or give instance="
             )
+        check_not_forked()
         X = inputs.to_rows("X", X, self._instance, self._precision.dtype)
         return self._game.moves(self.round + 1, self._states, X)
 
@@ -268,6 +270,7 @@ class Live:
 
     def _begin(self, instance: tuple[int, ...]) -> LiveGame:
         """Return the bound game; the first call, when all shapes are known, binds it."""
+        check_not_forked()
         if self._game is None:
             self._game, self._instance = self._bind(instance), instance
             self._states = self._game.begin()
@@ -284,6 +287,7 @@ class Live:
 
     def _play(self, game: LiveGame, X: np.ndarray, y: np.ndarray) -> Round:
         """Play the next rounds; returns their records, in a table."""
+        check_not_forked()
         number = len(y)
         self._states, history = game.play(self.round + 1, self._states, pad_rows(X), pad_rows(y), np.int32(number))
         self.round, self._open = self.round + number, None

@@ -6,6 +6,7 @@ Values that are unknown while JAX traces (tracers, shape structs) pass: they wer
 """
 
 import operator
+import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -17,6 +18,8 @@ from jax.core import Tracer
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.parameters.warning_classes import UnderflowWarning
+
+MAX_DEPTH = 64  # of nested lists: a NumPy array has at most 64 dimensions
 
 _NUMBERS = int | float | np.ndarray | np.generic | jax.Array
 
@@ -50,6 +53,14 @@ def numbers(name: str, value: Any, *, gt: float | None = None, ge: float | None 
         if array.size == 0:
             raise ArgumentError(name, f"must have at least one entry (got shape {array.shape})")
         _inside(name, array, gt, ge, lt, le)
+    return value
+
+
+def whole_number(name: str, value: Any, *, ge: float) -> Any:
+    """Check that `value`, which may be a leaf and unknown while JAX traces, is an integer of at least `ge`."""
+    array = concrete_array(number(name, value, ge=ge))
+    if array is not None and array != np.floor(array):
+        raise ArgumentTypeError(name, f"must be an integer of at least {ge} (got {quote(value)})")
     return value
 
 
@@ -95,6 +106,11 @@ def text(name: str, value: Any) -> str:
     if not value.strip():
         raise ArgumentError(name, f"must not be empty (got {value!r})")
     return value
+
+
+def path(name: str, value: Any) -> Any:
+    """Check that `value` is the path of a file or folder: a nonempty string, or an object such as `pathlib.Path`."""
+    return text(name, value) if isinstance(value, str) else instance(name, value, os.PathLike, "a path")
 
 
 def choice(name: str, value: Any, options: Iterable[str]) -> str:
@@ -205,6 +221,12 @@ def sequence(name: str, value: Any, item: str) -> Any:
     return value
 
 
+def texts(name: str, value: Any) -> None:
+    """Check that `value` is a nonempty list or tuple of nonempty strings."""
+    for item in sequence(name, value, "name"):
+        text(name, item)
+
+
 def fits_dtype(name: str, value: Any, dtype: Any) -> None:
     """Check that finite numbers stay finite in `dtype` (1e39 is infinite in float32)."""
     if is_abstract(value) or not jax.dtypes.issubdtype(dtype, np.floating):
@@ -291,8 +313,23 @@ def seed(name: str, value: Any, bits: int = 32) -> int:
 def is_abstract(value: Any) -> bool:
     """Return whether `value`, or an entry of a list `value`, is a tracer or a placeholder, unknown while JAX traces."""
     if isinstance(value, list | tuple):
-        return any(map(is_abstract, value))
+        return not exceeds_depth(value) and any(map(is_abstract, value))
     return isinstance(value, Tracer | jax.ShapeDtypeStruct)
+
+
+def exceeds_depth(value: Any, depth: int = MAX_DEPTH) -> bool:
+    """Return whether lists, tuples and dictionaries are nested more than `depth` times, as in a list in itself."""
+    if not isinstance(value, list | tuple | dict):
+        return False
+    items = value.values() if isinstance(value, dict) else value
+    return depth == 0 or any(exceeds_depth(item, depth - 1) for item in items)
+
+
+def nesting(name: str, value: Any) -> Any:
+    """Check that lists, tuples and dictionaries are nested at most `MAX_DEPTH` times."""
+    if exceeds_depth(value):
+        raise ArgumentError(name, f"must be nested at most {MAX_DEPTH} times (got {quote(value)})")
+    return value
 
 
 def quote(value: Any) -> str:
@@ -301,7 +338,10 @@ def quote(value: Any) -> str:
         return f"the class {value.__name__} itself"
     if isinstance(value, np.ndarray | jax.Array) and not isinstance(value, Tracer):
         return _short(np.asarray(value)) if value.ndim < 2 else f"an array of shape {value.shape}"
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # a user's class may raise anything here
+        text = f"an object of class {type(value).__name__}"
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 
@@ -310,6 +350,7 @@ def real_array(name: str, value: Any, wanted: str = "hold real numbers") -> np.n
     _unmasked(name, value)
     if isinstance(value, Tracer) or is_abstract(value):
         raise ArgumentTypeError(name, f"must be known here (computed outside jit) (got {quote(value)})")
+    nesting(name, value)
     try:
         array = np.asarray(value)
     except (ValueError, TypeError):  # rows of different lengths, or no array

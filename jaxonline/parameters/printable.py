@@ -1,6 +1,7 @@
 """Text that a terminal shows without acting on it: control characters and marks of direction are replaced."""
 
 import unicodedata
+from typing import Any
 
 
 def replace_controls(words: str) -> str:
@@ -27,3 +28,9 @@ def to_one_line(words: str) -> str:
         'a b�[31m'
     """
     return replace_controls(" ".join(words.split()))
+
+
+def replace_unencodable(*streams: Any) -> None:
+    """Make text streams print a question mark for a character that their encoding lacks."""
+    for stream in streams:
+        stream.reconfigure(errors="replace")

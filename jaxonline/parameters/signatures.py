@@ -4,9 +4,11 @@ import dataclasses
 import functools
 import inspect
 import math
+import os
 import types
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -142,8 +144,12 @@ def _read(annotation: Any) -> tuple[set[str], tuple[Any, ...], dict[str, Any]]:
         return {"text"}, (), {"choices": tuple(arguments), "constrained": True}
     if origin in (typing.Union, types.UnionType):
         return _read_union(arguments)
-    if origin in (list, tuple, Sequence):
+    if origin in (list, tuple, Sequence, Iterable):
         return _read_sequence(arguments)
+    if origin in (dict, Mapping):
+        return {"table"}, (), {}
+    if Path in (annotation, origin) or os.PathLike in (annotation, origin):
+        return {"text"}, (), {}
     if annotation in (Any, inspect.Parameter.empty):
         return set(), (), {}
     if (callable(annotation) and not isinstance(annotation, type)) or origin is Callable or annotation is Callable:

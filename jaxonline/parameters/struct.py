@@ -17,7 +17,7 @@ import numpy as np
 
 from jaxonline.parameters import check
 from jaxonline.parameters.closures import Portable, make_portable
-from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.short_repr import short_repr
 from jaxonline.parameters.validation import check_fields
 
@@ -61,6 +61,8 @@ def struct(cls: type[T]) -> type[T]:
         >>> jax.vmap(lambda line: line(2.0))(Line(jax.numpy.array([1.0, 2.0]))).tolist()
         [2.0, 4.0]
     """
+    if not isinstance(cls, type):
+        raise ArgumentTypeError("cls", f"must be a class (got {check.quote(cls)})")
     _check_fields(cls)
     cls = dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
     cls.__getstate__, cls.__setstate__ = _get_state, _set_state  # type: ignore[attr-defined]
@@ -132,7 +134,7 @@ def _check_fields(cls: type) -> None:
         leaves = [field.name for field in fields if not field.metadata.get("static")]
         for name in leaves:
             value = getattr(self, name)
-            for leaf in (value, *jax.tree.leaves(value)):
+            for leaf in (value, *jax.tree.leaves(check.nesting(name, value))):
                 check.leaf(name, leaf)
         check_fields(self)
         post_init(self)
@@ -214,6 +216,8 @@ def replace(obj: T, **changes: Any) -> T:
         >>> jo.replace(learner, step_size=0.2).step_size.value
         0.2
     """
+    is_struct = dataclasses.is_dataclass(obj) and not isinstance(obj, type)
+    check.instance("obj", obj, is_struct, "an object of a class with @jo.struct or @dataclass")
     return dataclasses.replace(obj, **changes)  # type: ignore[type-var]
 
 

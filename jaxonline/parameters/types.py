@@ -93,6 +93,7 @@ Probability = Annotated[Number, Interval(ge=0, le=1)]
 PositiveProbability = Annotated[Number, Interval(gt=0, le=1)]
 PositiveFloat = Annotated[float, Gt(0)]  # of a function that computes with NumPy
 NonNegativeFloat = Annotated[float, Ge(0)]
+PositiveOrInfinity = Annotated[float, Gt(0), OrInfinity()]
 OpenUnitFloat = Annotated[float, Interval(gt=0, lt=1)]
 FiniteFloat = Annotated[float, Ge(-math.inf)]
 Integer = Annotated[int, Ge(-(2**63))]

@@ -69,7 +69,8 @@ def check_value(parameter: Parameter, value: Any) -> Any:
     if not parameter.constrained or (check.is_abstract(value) and takes != {"integer"}):
         return value
     limits = parameter.limits.given
-    if parameter.or_infinity and isinstance(value, float | np.floating) and value == np.inf:
+    number = check.concrete_array(value) if parameter.or_infinity else None
+    if number is not None and number.ndim == 0 and number == np.inf:
         return value
     if takes == {"flag"}:
         return check.flag(name, value)

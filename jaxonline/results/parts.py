@@ -15,10 +15,12 @@ from jaxonline.store.lazy_arrays import select_part
 
 def check_shapes(result: Any) -> None:
     """Check that arrays have the shape (learners, runs, rounds), and that names and runs are distinct."""
+    for name in ("runs", "rounds"):
+        check.finite_array(name, getattr(result, name), ndim=1)
     shape = len(result.learners), np.size(result.runs), np.size(result.rounds)
     for name, array in {"comparator_loss": result.comparator_loss, **result.measures}.items():
-        if array is not None and np.shape(array)[:3] != shape:
-            raise ArgumentError(name, f"must have the shape {shape} (learners, runs, rounds) (got {np.shape(array)})")
+        if array is not None:
+            check_shape(name, array, shape, "learners, runs, rounds")
     for name, times in Counter(result.learners).items():
         if times > 1:
             raise ArgumentError("learners", f"must be distinct (got {name!r} more than once)")
@@ -32,6 +34,13 @@ def check_shapes(result: Any) -> None:
             f"must be distinct (a run that counts twice narrows the intervals) (got {runs[times > 1][0]} "
             "more than once)",
         )
+
+
+def check_shape(name: str, array: Any, shape: tuple[int, ...], axes: str) -> None:
+    """Check the first axes of an array, which may be in a store."""
+    got = (array if hasattr(array, "shape") else check.real_array(name, array)).shape
+    if got[: len(shape)] != shape:
+        raise ArgumentError(name, f"must have the shape {shape} ({axes}) (got {got})")
 
 
 def select_runs(result: Any, learners: Sequence[int], runs: Any = slice(None), names: Sequence[str] = ()) -> Any:
@@ -57,6 +66,7 @@ def select_runs(result: Any, learners: Sequence[int], runs: Any = slice(None), n
 
 def merge_runs(result: Any, other: Any) -> Any:
     """Merge the runs of two results; ValueError if learners, rounds or measures differ, or both have the same run."""
+    check.instance("other", other, type(result), "a Result")
     for name in ("learners", "rounds", "measures"):
         first, second = (list(getattr(part, name)) for part in (result, other))
         if first != second:

@@ -54,8 +54,7 @@ class Result:
             `Betting` if `simulate(precision=...)` or `simulate(until=...)` chose the number of runs.
 
     Raises:
-        ValueError: if a learner or a run occurs twice, an array has a wrong shape, or a measure has a reserved name
-            ("run", "round", "learner", "comparator_loss", ...).
+        ValueError: if a learner or a run occurs twice, a shape is wrong, or a measure has a reserved name ("run", ...).
 
     Example:
         >>> import jax, numpy as np, jaxonline as jo
@@ -77,15 +76,15 @@ class Result:
     interval: ConfidenceInterval = field(default_factory=Student)
 
     def __post_init__(self):
-        check.sequence("learners", self.learners, "name")
-        for name in self.learners:
-            check.text("learners", name)
+        check.texts("learners", self.learners)
         check.instance("measures", self.measures, Mapping, "a dictionary of arrays")
+        check.instance("meta", self.meta, Mapping, "a dictionary")
         check_interval(self.interval)
         parts.check_shapes(self)
         for name in ("first_nonfinite", "first_overflow"):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, np.zeros((len(self.learners), len(self.runs)), np.int32))
+            parts.check_shape(name, getattr(self, name), (len(self.learners), len(self.runs)), "learners, runs")
 
     @property
     def cumulative_loss(self) -> np.ndarray:
@@ -326,8 +325,7 @@ class Result:
 
         Raises:
             FileExistsError: if the path holds anything other than a saved result.
-            ValueError: a path without a name (".."), the name of a file ("r.csv"), a `Path` made of a URL, or an
-                unreachable URL.
+            ValueError: no name (".."), the name of a file ("r.csv"), a `Path` made of a URL, or an unreachable URL.
             OSError: the store cannot be written; the error names the path.
         """
         return saving.save(self, path)  # type: ignore[return-value]

@@ -26,6 +26,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 
 MESH_AXIS = "blocks"
+MAX_BLOCK_SIZE = 2**20  # runs
 MAX_THREADS = 32  # XLA runs at most so many programs at a time on a CPU that is one device
 T = TypeVar("T")
 U = TypeVar("U")

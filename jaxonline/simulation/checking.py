@@ -1,9 +1,10 @@
 """Checks of the arguments of `simulate` before the computation starts."""
 
 import functools
+import math
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -16,6 +17,7 @@ from jaxonline.game.protocols import Comparator, HindsightComparator
 from jaxonline.game.specs import format_spec
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
+from jaxonline.parameters.forked import check_not_forked
 from jaxonline.parameters.struct import cast_leaves
 from jaxonline.simulation import blocks
 from jaxonline.simulation.cluster import Workers
@@ -84,21 +86,20 @@ def check_options(
     antithetic: Any, block_size: Any, mesh: Any, progress: Any, checkpoint: Any,
 ) -> SimulationOptions:  # fmt: skip
     """Check the arguments of `simulate`, whose cluster has the given `workers`. Raises the errors of `simulate`."""
+    check_not_forked()
     check.instance("game", game, Game, "a Game")
     check.count("n_runs", n_runs)
     mesh = blocks.default_mesh() if mesh is None else blocks.check_mesh(mesh)
     backend = jax.default_backend() if workers is None else workers.machine.backend
-    width = blocks.default_width(n_runs, backend) if block_size is None else check.count("block_size", block_size)
+    width = blocks.default_width(n_runs, backend) if block_size is None else _check_block_size(block_size)
     rule = _check_rule(precision, until, runs)
     rounds, selected = record_rounds(n_rounds, record_at, spacing), check_runs(runs, n_runs)
     root = check.as_key("key", key)
     check_progress(progress)
     check.flag("control_variates", control_variates)
     check.flag("antithetic", antithetic)
-    if checkpoint is not None:
-        is_checkpoint = isinstance(checkpoint, str | Path | Checkpoint)
-        check.instance("checkpoint", checkpoint, is_checkpoint, "a folder, or a Checkpoint")
-    _check_comparator(game, comparator)
+    store = None if checkpoint is None else Checkpoint.of(checkpoint)
+    statistic = _check_comparator(game, comparator)
     counted = cast_leaves(with_defaults(measures), game.dtype)
     mesh = _mesh_for(mesh, 1 if workers else len(np.unique(selected // width)))
     teams = teams_of(game, learners, mesh)
@@ -108,9 +109,10 @@ def check_options(
         measure.init(team.record)  # raises an error if the learner's rounds lack the measured quantity
     options = SimulationOptions(
         game, learners, teams, comparator, counted, n_rounds, rounds, n_runs, selected, root, rule,
-        control_variates, antithetic, width, mesh, progress,
-        None if checkpoint is None else Checkpoint.of(checkpoint), workers,
+        control_variates, antithetic, width, mesh, progress, store, workers,
     )  # fmt: skip
+    if workers is None:
+        _check_memory(options, statistic)
     if isinstance(rule, UntilDecided):
         rule.check_study(len(options.members), n_runs)
     warn_about_loss_mismatch(game, options.members)
@@ -171,11 +173,39 @@ def teams_of(game: Game, learners: Any, mesh: Mesh) -> tuple[Team, ...]:
     return teams
 
 
-def _check_comparator(game: Game, comparator: Any) -> None:
-    if comparator is None:
-        return
+def _check_block_size(block_size: Any) -> int:
+    return check.count("block_size", block_size, ge=1, le=blocks.MAX_BLOCK_SIZE)
+
+
+def _check_memory(options: SimulationOptions, statistic: Any) -> None:
+    """Raise an ArgumentError if the rounds of one block need more memory than this machine has."""
+    rounds = max(sum(map(_bytes_of, jax.tree.leaves(team.record))) * len(team.members) for team in options.teams)
+    run_bytes = rounds + sum(map(_bytes_of, jax.tree.leaves(statistic)))
+    available = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else math.inf
+    if options.width * run_bytes > available:
+        needed, memory = options.width * run_bytes / 1e9, available / 1e9
+        raise ArgumentError(
+            "block_size",
+            f"must fit into memory: {options.width:,} runs of this game need more than {needed:,.0f} GB, and this "
+            f"machine has {memory:,.0f} GB (got {options.width})",
+        )
+
+
+def _bytes_of(spec: Any) -> int:
+    return math.prod(spec.shape) * spec.dtype.itemsize
+
+
+def check_comparator_type(comparator: Any) -> None:
+    """Check that a comparator has the methods of one; raises ArgumentTypeError."""
     is_comparator = isinstance(comparator, Comparator | HindsightComparator)
     check.instance("comparator", comparator, is_comparator, "a comparator, e.g. jo.L2Ball(1.0) or jo.BestArm()")
+
+
+def _check_comparator(game: Game, comparator: Any) -> Any:
+    """Check that a comparator can judge the game; return the shapes of the statistic that it sums over rounds."""
+    if comparator is None:
+        return None
+    check_comparator_type(comparator)
     name = type(comparator).__name__
     if isinstance(game.specs.instance, Available) and not getattr(comparator, "uses_masks", False):
         raise ArgumentError("comparator", f"{name} does not support masks; BestOrdering and BestOfEachRound do")
@@ -184,7 +214,7 @@ def _check_comparator(game: Game, comparator: Any) -> None:
         raise ArgumentError("comparator", f"{name} must have the loss of the game, {game.loss} (got {loss})")
     if isinstance(comparator, Comparator):
         try:
-            jax.eval_shape(cast_leaves(comparator, game.dtype, "comparator").statistic, *game.specs)
+            return jax.eval_shape(cast_leaves(comparator, game.dtype, "comparator").statistic, *game.specs)
         except (TypeError, ValueError, AttributeError) as error:
             instances, outcomes = map(format_spec, game.specs)
             raise ArgumentTypeError(
@@ -192,6 +222,7 @@ def _check_comparator(game: Game, comparator: Any) -> None:
                 f"{name} cannot judge this game (got instances {instances} and outcomes {outcomes}); "
                 f"{next(iter(str(error).splitlines()), '')[:250]}",
             ) from error
+    return None
 
 
 def _check_antithetic(game: Game, teams: Iterable[Team]) -> None:

@@ -86,7 +86,8 @@ def simulate(
             control variate keep their numbers.
         antithetic: whether a run is the mean of two simulations with opposite noise, in the same environment. The noise
             must have a symmetric distribution. `n_runs` counts these pairs of simulations.
-        block_size: number of runs per block; by default 512 on a CPU, 16384 on an accelerator, at most `n_runs`.
+        block_size: number of runs per block, at most 2^20; by default 512 on a CPU, 16384 on an accelerator, at most
+            `n_runs`.
         mesh: devices, as a mesh with the single axis "blocks"; all local devices by default. A CPU is one device with a
             thread per core, up to 32 threads; to use more cores, call `jax.config.update("jax_num_cpu_devices", n)`.
         progress: True for a progress bar, or a function (done, total, what). The function is called after recorded
@@ -103,16 +104,17 @@ def simulate(
         A `Result`. A study that is extended to more rounds keeps the rounds that were recorded at the shorter horizon.
 
     Raises:
-        ValueError: a size below 1, unknown or repeated runs, a mesh with other axes, a checkpoint of a different study,
-            a comparator for another loss, or a comparator with `best_losses` for an adaptive environment; no learner
-            has a control variate; antithetic noise is asymmetric, seen by no learner, or part of the comparator's
-            instances; a cluster has no checkpoint, or workers of more than one kind; a learner can stop, and the
-            comparator has `best_losses` or control variates are asked for.
+        ValueError: a size below 1, a block that does not fit into memory, unknown or repeated runs, a mesh with other
+            axes, a checkpoint of a different study, a comparator for another loss, or a comparator with `best_losses`
+            for an adaptive environment; no learner has a control variate; antithetic noise is asymmetric, seen by no
+            learner, or part of the comparator's instances; a cluster has no checkpoint, or workers of more than one
+            kind; a learner can stop, and the comparator has `best_losses` or control variates are asked for.
         TypeError: a learner, comparator or measure lacks methods, the feedback does not answer the learner's queries,
             the learner, loss or comparator cannot use the instances and outcomes, or the checkpoint cannot identify
             everything that decides the numbers.
         OSError: the checkpoint cannot be written or is in use by another process, or its URL fails for two minutes; the
             cluster cannot be reached, or none of its workers runs a block for ten minutes.
+        RuntimeError: this process was forked after its parent had used jaxonline.
 
     Warns:
         LossMismatchWarning: a learner is made for a loss that differs from the loss of the game.

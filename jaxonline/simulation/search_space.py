@@ -117,9 +117,12 @@ def _axis(name: str, values: Any) -> Any:
         check.numbers(name, numbers)
     if len(numbers) == len(choices):
         choices = np.asarray(choices).tolist()  # one type: [1, 0.1] becomes [1.0, 0.1]
-    for i, value in enumerate(choices):
-        if any(value is other or (is_number(value) and is_number(other) and value == other) for other in choices[:i]):
+    seen = set()
+    for value in choices:
+        identity = ("number", value) if is_number(value) else ("object", id(value))
+        if identity in seen:
             raise ArgumentError(name, f"must have distinct values (got {check.quote(value)} twice)")
+        seen.add(identity)
     return choices
 
 
@@ -159,7 +162,7 @@ def make_sampler(
     if is_full_grid:
         if n_settings is not None:
             raise ArgumentError(
-                "n_settings", f"must be None for a grid of lists, which is tried whole (got {n_settings})"
+                "n_settings", f"must be None for a grid of lists, which is tried whole (got {check.quote(n_settings)})"
             )
         settings = _all_settings(grid)
         return _ListSampler(settings), len(settings)

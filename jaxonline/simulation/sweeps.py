@@ -1,5 +1,6 @@
 """Sweeps: learners that differ only in numbers and share one compiled program; a single learner is a sweep too."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -49,10 +50,17 @@ def sweep(learners: Mapping[Any, Any] | Sequence[Any]) -> Sweep:
     if not items:
         raise ArgumentError("learners", "must hold at least one learner (got none)")
     for label, item in items.items():
-        wanted = "a learner, with init, predict and update"
-        check.instance(f"learners[{label!r}]", item, isinstance(item, Learner), wanted)
+        check.instance(f"learners[{label!r}]", item, isinstance(item, Learner), LEARNER)
     stack(list(items.values()))  # raises an error if they differ in more than numbers
     return Sweep(check_unique_names("labels", map(str, items)), tuple(items.values()))
+
+
+LEARNER = "a learner, with init, predict and update"
+
+
+def check_learner(name: str, value: Any) -> None:
+    """Check that an entry of a study is a learner, an `Entrant` or a sweep."""
+    check.instance(name, value, isinstance(value, Learner | Entrant | Sweep), LEARNER)
 
 
 class Team(NamedTuple):
@@ -98,7 +106,7 @@ def check_name(name: str) -> None:
 def check_unique_names(argument: str, names: Iterable[str]) -> tuple[str, ...]:
     """Check that names are distinct, and return them."""
     names = tuple(names)
-    repeated = sorted({name for name in names if names.count(name) > 1})
+    repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if repeated:
         raise ArgumentError(argument, f"must have distinct names (got {repeated[0]!r} more than once)")
     return names

@@ -14,12 +14,13 @@ from jaxonline.game import Game
 from jaxonline.game.protocols import Comparator, HindsightComparator, Measure
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.forked import check_not_forked
 from jaxonline.parameters.warning_classes import SearchEdgeWarning
 from jaxonline.results.tuned import Tuned, at_edge, describe_edge
 from jaxonline.simulation import blocks
 from jaxonline.simulation.halving import estimate_settings, plan_rungs, successive_halving
 from jaxonline.simulation.measures import with_defaults
-from jaxonline.simulation.progress import Progress, Reporter
+from jaxonline.simulation.progress import Progress, Reporter, check_progress
 from jaxonline.simulation.search_space import Grid, ask_settings, check_grid, make_sampler
 from jaxonline.simulation.tuning_trials import Trials, learner_factory
 from jaxonline.store.checkpoints import Checkpoint
@@ -108,7 +109,9 @@ def tune(
         ({'eta': 0.3}, [(6, 8), (2, 24)], 8000)
     """
     began = time.perf_counter()
+    check_not_forked()
     check.instance("game", game, Game, "a Game")
+    check_progress(progress)
     axes, root = check_grid(grid), _tuning_key(key, runs_key)
     seed = np.asarray(jax.random.key_data(root)).ravel().tolist()
     suggester, n_tried = make_sampler(axes, n_settings, sampler, seed)

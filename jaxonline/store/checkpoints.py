@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
+from jaxonline.parameters import check
 from jaxonline.parameters.types import NonNegativeFloat, Text
 from jaxonline.parameters.validation import check_fields
 from jaxonline.store.blocks import Store
@@ -71,18 +71,18 @@ class Checkpoint:
     keep_states: bool = False
 
     def __post_init__(self):
-        if not isinstance(self.folder, str | os.PathLike):
-            raise ArgumentTypeError("checkpoint", f"must be a folder or a Checkpoint (got {self.folder!r})")
-        if not os.fspath(self.folder):
-            raise ArgumentError("checkpoint", "must name a folder (got '')")
+        check.path("folder", self.folder)
         check_fields(self)
         if not is_url(self.folder):
             object.__setattr__(self, "folder", Path(self.folder))
 
     @classmethod
-    def of(cls, given: "str | os.PathLike[str] | Checkpoint") -> "Checkpoint":
+    def of(cls, checkpoint: "str | os.PathLike[str] | Checkpoint") -> "Checkpoint":
         """Convert the value of an argument `checkpoint` to a `Checkpoint`."""
-        return given if isinstance(given, Checkpoint) else cls(given)
+        if isinstance(checkpoint, Checkpoint):
+            return checkpoint
+        check.instance("checkpoint", checkpoint, (str, os.PathLike), "a folder, or a Checkpoint")
+        return cls(check.path("checkpoint", checkpoint))
 
     def __truediv__(self, name: str) -> "Checkpoint":
         """Return the checkpoint of a part of the study, which is a folder inside the folder of the study."""

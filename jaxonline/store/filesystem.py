@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import url2pathname
 
+from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.warning_classes import UnlockedStoreWarning
 from jaxonline.store.atomic_files import name_in_errors, set_aside, sync
 
@@ -56,6 +57,8 @@ def local_path(where: str | os.PathLike[str]) -> Path | None:
     if is_url(where):
         url = str(where)
         return Path(url2pathname(url.removeprefix("file://"))) if url.startswith("file://") else None
+    if not isinstance(where, str | os.PathLike):  # `parameters.check` would import jax in each command
+        raise ArgumentTypeError("path", f"must be a path (got an object of class {type(where).__name__})")
     path = Path(where)
     if match := re.match("([A-Za-z][A-Za-z0-9.+-]+):/", path.as_posix()):
         raise ValueError(

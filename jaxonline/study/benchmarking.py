@@ -89,8 +89,10 @@ class Benchmark:
         check_unique_names("games, as files,", map(file_name, self.games))
         check.flag("gaps", self.gaps)
         check.number("level", self.level, gt=0.0, lt=1.0)
-        if self.interval is not None and self.interval != "betting":
+        if self.interval is not None and not isinstance(self.interval, str):
             check_interval(self.interval)
+        elif self.interval is not None:
+            check.choice("interval", self.interval, ("betting",))
         self._intervals()
 
     def __repr__(self) -> str:
@@ -115,7 +117,7 @@ class Benchmark:
 
     def _intervals(self) -> ConfidenceInterval | dict[str, ConfidenceInterval] | None:
         """Return the interval, or the betting interval of each game."""
-        if self.interval != "betting":
+        if not isinstance(self.interval, str):
             return self.interval  # type: ignore[return-value]
         intervals: dict[str, ConfidenceInterval] = {}
         learners = [learner for entry in self.learners.values() for learner in _members(entry)]

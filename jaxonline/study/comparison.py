@@ -20,6 +20,8 @@ from jaxonline.results import Result
 from jaxonline.results.statistics.estimates import learners_with_skewed_runs, missing_from
 from jaxonline.results.statistics.missing_events import MissingEvents, closest_decision
 from jaxonline.results.tuned import Tuned
+from jaxonline.simulation.checking import check_comparator_type
+from jaxonline.simulation.sweeps import check_learner
 from jaxonline.study.study import Context
 from jaxonline.study.tuning import BestOf, check_etas
 
@@ -176,12 +178,19 @@ class Comparison:
         check.instance("learners", self.learners, Mapping, "a dictionary of learners by name")
         if not self.learners:
             raise ArgumentError("learners", "must have at least one entry (got none)")
+        is_function = callable(self.comparator) and not isinstance(self.comparator, type)
+        if self.comparator is not None and not is_function:
+            check_comparator_type(self.comparator)
         also_report = self.tune.also_report if isinstance(self.tune, BestOf) else ()
+        check.instance("bounds", self.bounds, Mapping, "a dictionary of functions by learner")
         check.dictionary("bounds", self.bounds, (*self.learners, *also_report))
         for name, bound in self.bounds.items():
             check.function(f"bounds[{name!r}]", bound, "eta and the rounds")
-        for name, make in self.learners.items() if self.tune is not None else ():
-            check.function(f"learners[{name!r}]", make, "a step size, as tune is given")
+        for name, learner in self.learners.items():
+            if self.tune is None:
+                check_learner(f"learners[{name!r}]", learner)
+            else:
+                check.function(f"learners[{name!r}]", learner, "a step size, as tune is given")
         if isinstance(self.tune, Mapping):
             check_etas("tune", self.tune)
             check.dictionary("tune", self.tune, self.learners)

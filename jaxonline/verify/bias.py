@@ -146,6 +146,11 @@ def unbiased(
     )  # fmt: skip
     if cap_bias is not None:
         check.non_negative("cap_bias", cap_bias)
+    if estimator is not None:
+        check.instance("estimator", estimator, callable(estimator), "a function of a key")
+    if range is not None:
+        is_pair = isinstance(range, list | tuple) and len(range) == 2
+        check.instance("range", range, is_pair, "a pair of the smallest and the largest value")
     method = _method(method, support=support, strata=strata, range=range, second_moment=second_moment)
     if method == "enumeration":
         exact = check.finite_array("target", target).astype(float)

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +13,7 @@ from jax.sharding import Mesh
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import OrInfinity
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.intervals import bernstein_lower, mean_shortfall
 from jaxonline.verify.layout import square_of_estimate
@@ -25,7 +26,9 @@ _AGREEMENT = 1e-5  # relative tolerance of an exact value against samples in flo
 _SHORTFALL = 0.25  # relative excess of a wrong exact value that the samples detect
 
 
-def bound(value: float, limit: float, *, note: str = "") -> Verification:
+def bound(
+    value: Annotated[float, OrInfinity()], limit: Annotated[float, OrInfinity()], *, note: str = ""
+) -> Verification:
     """Compare a computed number with the bound that is claimed for it.
 
     Args:
@@ -44,10 +47,11 @@ def bound(value: float, limit: float, *, note: str = "") -> Verification:
     if isinstance(value, float) and math.isnan(value):
         raise ArgumentError("value", "must be a number (got nan)")
     for name, number in (("value", value), ("limit", limit)):
-        if not (isinstance(number, float) and math.isinf(number)):  # a bound may be infinite
+        if not (isinstance(number, float) and number == math.inf):  # a bound may be infinite
             check.number(name, number)
     if not limit > 0:
         raise ArgumentError("limit", f"must be above 0 (got {limit!r})")
+    check.instance("note", note, str, "a string")
     ratio = value / limit
     verdict = VIOLATED if ratio > 1 + _ROUNDING else RESPECTED
     return Verification(

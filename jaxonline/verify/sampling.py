@@ -18,6 +18,7 @@ from jax.sharding import Mesh
 from jaxonline._xla.compile_options import fast_compile_options, has_host_callbacks
 from jaxonline.linalg.programs import exact_products
 from jaxonline.parameters import check
+from jaxonline.parameters.forked import check_not_forked
 from jaxonline.parameters.struct import struct
 from jaxonline.simulation.blocks import check_mesh, default_mesh, item_keys, map_blocks, pipeline, thread_count, waves
 from jaxonline.verify.bets import Bets
@@ -224,6 +225,7 @@ class Sampler:
         cls, estimator: Callable[..., Any], seed: int, width: int, mesh: Mesh | None, *root: int, few: bool = False
     ) -> "Sampler":
         """Create a sampler with the key of an integer seed, or with a separate key for each `root`."""
+        check_not_forked()
         mesh = default_mesh() if mesh is None else check_mesh(mesh)
         key = jax.random.key(seed)
         for number in root:

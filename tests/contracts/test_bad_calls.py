@@ -289,7 +289,7 @@ def learners_calls():
     yield from thing("combiner", learners.Hedge, learners.EWA, learners.Perceptron(), learners.Hedge(learners.EWA(1.0)))
     yield from count("n_experts", lambda n: learners.Hedge.over_horizon(n, 10), 2)
     yield from rows("combiner", learners.EXP3, TypeError, None, "a", learners.EWA)
-    yield from rows("eta", learners.EXP3, ValueError, -1.0, 0.0, np.nan)
+    yield from rows("combiner", learners.EXP3, ValueError, -1.0, 0.0, np.nan)
     yield from number("exploration", lambda gamma: learners.EXP3(0.1, gamma), -0.1, 1.1)
     yield from count("n_arms", lambda n: learners.EXP3.over_horizon(n, 10), 2)
     yield from thing("combiner", learners.OverAdvice, learners.EWA)

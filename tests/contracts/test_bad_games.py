@@ -72,7 +72,7 @@ def arms_calls():
         yield from count("n_arms", lambda n, make=make: make.over_horizon(n, 10), 2)
         yield from count("n_rounds", lambda n, make=make: make.over_horizon(2, n))
     yield from rows("combiner", learners.EXP4, TypeError, None, "a", learners.EWA)
-    yield from rows("eta", learners.EXP4, ValueError, -1.0, 0.0, np.nan)
+    yield from rows("combiner", learners.EXP4, ValueError, -1.0, 0.0, np.nan)
     yield from fraction("exploration", lambda gamma: learners.EXP4(0.1, gamma))
     yield from count("n_experts", lambda n: learners.EXP4.over_horizon(n, 2, 10), 2)
     yield from count("n_arms", lambda n: learners.EXP4.over_horizon(2, n, 10))

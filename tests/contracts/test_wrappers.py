@@ -158,6 +158,19 @@ def test_every_trait_and_every_optional_method_is_forwarded(wrapper):
 
 
 @jo.struct
+class GrowingRisk(Probe):
+    def overflow_probability(self, n_rounds):
+        return n_rounds**2 / 1000
+
+
+def test_doubling_adds_the_overflow_probabilities_of_its_phases():
+    """Ten rounds are phases of 1, 2, 4 and 3 rounds."""
+    doubling = Doubling(lambda n_rounds: GrowingRisk())
+    found = [doubling.overflow_probability(n_rounds) for n_rounds in (1, 2, 7, 10, 99)]
+    np.testing.assert_allclose(found, [0.001, 0.002, 0.021, 0.030, 1.0], rtol=1e-12)
+
+
+@jo.struct
 class Forgetful:
     """A wrapper that forwards only the moves of the learner."""
 

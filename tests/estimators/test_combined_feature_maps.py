@@ -124,6 +124,19 @@ def test_one_gaussian_kernel_is_the_gaussian_map(x64):
     np.testing.assert_allclose(one.overflow_probability(5), other.overflow_probability(5), rtol=1e-12)
 
 
+@pytest.mark.parametrize("capacity", [1, 2, 7])
+def test_bias_bound_of_a_gaussian_kernel_adds_its_unused_terms(capacity):
+    """Numbers of pairs and of factors without probability, or beyond the capacity, are not used."""
+    law, pair_law, s = FiniteDistribution([0.5, 0.2, 0.0, 0.3]), FiniteDistribution([0.4, 0.0, 0.6]), S / 1.3**2
+    total = 0.0
+    for n2 in range(80):
+        unused = [s**n1 / math.factorial(n1) for n1 in range(60) if n1 not in (0, 2) or 2 * n1 + n2 > capacity]
+        lost = sum(unused) if n2 <= capacity and n2 in (0, 1, 3) else math.exp(-s)
+        total += (2 * s) ** n2 / math.factorial(n2) * lost**2
+    for kind in (CombinedFeatureMap, GaussianFeatureMap):
+        assert kind(Gaussian(1.3), law, pair_law).bias(capacity, S) == pytest.approx(math.sqrt(total), rel=1e-12)
+
+
 def test_second_moments_are_sums_over_the_parts():
     """Explicit double series: sum over n1, n2 of M^n2 F^n1 u^(2 n1) / n1!^2 beta_n2 / (P(n1) P(n2)), for each part."""
     M, F, n = 0.6, 0.3, np.arange(150)

@@ -18,6 +18,7 @@ from jaxonline.estimators.count_distributions import (
     minimum_variance,
 )
 from jaxonline.estimators.fine_uniform import fine_uniform
+from jaxonline.estimators.polynomial_counts import DiscreteLomax
 from jaxonline.estimators.series import SeriesEstimator, n_required_terms
 from jaxonline.estimators.series_moments import exact_second_moment, lemma1_bound
 from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHinge, Squared
@@ -66,6 +67,13 @@ def test_samples_follow_the_distribution(law, both_precisions):
     np.testing.assert_allclose(tail, [1.0 - sum(pmf[:k]) for k in ks], atol=1e-5)
     np.testing.assert_allclose(np.exp(law.log_table(20)), pmf[:20], rtol=1e-4, atol=1e-30)
     assert law.mean() == pytest.approx(float(np.exp(law.log_table(400)) @ np.arange(400)), rel=1e-6)
+
+
+@pytest.mark.parametrize("law", [Geometric(1.3), FiniteDistribution([0.1, 0.0, 0.9]), DiscreteLomax(2.5)])
+def test_negative_numbers_have_no_probability(law):
+    n = jnp.asarray([-3, -1], jnp.int32)
+    np.testing.assert_array_equal([law.pmf(n), law.tail(n)], [[0, 0], [1, 1]])
+    np.testing.assert_array_equal(law.log_pmf(n), [-np.inf, -np.inf])
 
 
 @pytest.mark.long

@@ -16,10 +16,22 @@ from jaxonline.claims.printed_kernels import (
     printed_lemma5_bound,
 )
 from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric
-from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap, copy_moments, prod
+from jaxonline.estimators.feature_maps import (
+    DotProductFeatureMap,
+    GaussianFeatureMap,
+    copy_moments,
+    log_factorial,
+    prod,
+)
 from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Inhomogeneous
 
 pytestmark = pytest.mark.fast_compile
+
+
+def test_logarithms_of_factorials_are_exact_beyond_their_table(x64):
+    n = np.array([0, 3, 511, 512, 513, 600, 4000], np.int32)
+    logs = [float(log_factorial(number, np.dtype("float64"))) for number in n]
+    np.testing.assert_allclose(logs, special.gammaln(n + 1.0), rtol=1e-13)
 
 
 def test_second_moments_in_closed_form():

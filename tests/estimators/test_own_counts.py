@@ -11,6 +11,7 @@ from scipy import special, stats
 
 import jaxonline as jo
 from jaxonline.estimators import DiscreteLomax, DotProductFeatureMap, Geometric, SeriesEstimator
+from jaxonline.estimators.count_protocol import CountDistribution
 from jaxonline.estimators.series_moments import exact_second_moment, expected_queries
 from jaxonline.parameters.struct import static
 
@@ -78,6 +79,25 @@ def test_invalid_own_distributions_raise_errors():
         SeriesEstimator([1.0], 2.0)
     with pytest.raises(ValueError, match=r"\bexponent\b.*got 1"):
         DiscreteLomax(1.0)
+
+
+@jo.struct
+class Always(CountDistribution):
+    """P(N = number) = 1."""
+
+    number: int
+
+    def sample(self, key):
+        return self.number
+
+    def log_pmf(self, n):
+        return jnp.where(n == self.number, 0.0, -jnp.inf)
+
+
+def test_tail_of_an_own_distribution_is_exact_up_to_the_end_of_its_table():
+    """The table has 4,096 numbers."""
+    tails = jax.jit(jax.vmap(lambda number: Always(number).tail(number + jnp.array([-5000, -1, 0, 1, 5000]))))
+    np.testing.assert_array_equal(tails(jnp.array([0, 7, 4094, 4095])), [[1, 1, 1, 0, 0]] * 4)
 
 
 @jo.struct

@@ -118,6 +118,13 @@ def test_random_delays_have_their_distribution(delay):
     assert statistic < 38.3  # 1 - 1e-6 quantile, 6 degrees of freedom
 
 
+def test_answers_that_are_not_used_cost_no_queries():
+    feedback, specs = jo.Delayed(jo.FullInformation(), delay=0), jo.game.Specs.of_vectors(2)
+    state = feedback.init(jax.random.key(0), specs, specs.outcome)
+    oracle = feedback.open(jax.random.key(1), jnp.int32(1), jnp.ones(2), jnp.float32(3.0), jnp.float32(0.0), state)
+    assert (int(oracle.number), int(oracle.queries())) == (1, 0)
+
+
 def test_the_measure_counts_unanswered_rounds():
     game = game_of(jo.Delayed(jo.Bandit(), GIVEN))
     measures = [jo.Unanswered()]
@@ -130,7 +137,7 @@ def test_the_measure_counts_unanswered_rounds():
     ("make", "argument", "value"),
     [
         (lambda: jo.Delayed(jo.Bandit(), -1), "delay", "-1"),
-        (lambda: jo.Delayed(jo.Bandit(), [1, -2]), "rounds", "-2"),
+        (lambda: jo.Delayed(jo.Bandit(), [1, -2]), "delay", "-2"),
         (lambda: jo.delays.UniformDelay(-3), "maximum", "-3"),
         (lambda: jo.delays.GeometricDelay(-1.0, maximum=3), "mean", "-1"),
         (lambda: BOLD(UCB1(), max_delay=-2), "max_delay", "-2"),

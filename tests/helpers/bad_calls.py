@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import jaxonline as jo
+from jaxonline.parameters.check import quote
 
 PACKAGE = Path(jo.__file__).parent
 MASKED = np.ma.masked_array([1.0, -999.0], [False, True])
@@ -33,7 +34,7 @@ def row(call: Callable[[], Any], error: Any, text: str) -> Row:
 def rows(name: str, call: Callable[[Any], Any], error: Any, *wrong: Any) -> Iterator[Row]:
     """Yield the same call with each wrong value of an argument."""
     for value in wrong:
-        text = value.__name__ if isinstance(value, type) else " ".join(str(value).split())[:30]
+        text = quote(value)[:30]
         yield Row(lambda value=value: call(value), error, name, f"{type(value).__name__} {text}")
 
 

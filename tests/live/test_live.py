@@ -233,7 +233,7 @@ BAD_CALLS = {
     "NaN in rows": (lambda: open_round().learn([NAN], [1.0]), ValueError, "X: must be finite"),
     "moves of nobody": (lambda: jo.Live(gradient()).moves([[1.0]]), RuntimeError, "instance="),
     "no learner": (lambda: jo.Live(jo.FullInformation()), TypeError, "learner: must be a learner"),
-    "no feedback": (lambda: jo.Live(gradient(), "full"), TypeError, "feedback: must not be a string"),
+    "no feedback": (lambda: jo.Live(gradient(), "full"), TypeError, "feedback: must be a feedback"),
     "no shape": (lambda: jo.Live(gradient(), instance=2.5), TypeError, "instance: must be an integer"),
     "no key": (lambda: jo.Live(gradient(), key="a"), TypeError, "key: must be"),
     "a negative seed": (lambda: jo.Live(gradient(), key=-1), ValueError, "key: .*got -1"),

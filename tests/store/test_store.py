@@ -249,9 +249,9 @@ def test_a_full_disk_is_an_error_that_names_the_folder(folder):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ((3,), TypeError, "checkpoint: .*got 3"),
-        ((True,), TypeError, "checkpoint: .*got True"),
-        (("",), ValueError, "checkpoint: .*got ''"),
+        ((3,), TypeError, "folder: .*got 3"),
+        ((True,), TypeError, "folder: .*got True"),
+        (("",), ValueError, "folder: .*got ''"),
         (("kept", 1), TypeError, "version: .*got 1"),
         (("kept", ""), ValueError, "version: must not be empty"),
         (("kept", "1", -1.0), ValueError, "every: .*got -1"),

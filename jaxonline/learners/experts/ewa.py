@@ -14,6 +14,7 @@ from jaxonline.learners.experts.label_range import range_width
 from jaxonline.learners.experts.vectors import check_prescribed_number
 from jaxonline.learners.experts.weights import exponential_weights
 from jaxonline.linalg.compensated import Compensated
+from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Component, Convert, Count, FiniteFloat, Gt, Positive
@@ -82,7 +83,7 @@ class EWA(SumsCombiner):
 
 def _as_combiner(rate_or_combiner: Any, name: str) -> Any:
     if isinstance(rate_or_combiner, int | float | np.ndarray | np.generic | jax.Array):
-        return EWA(rate_or_combiner)  # type: ignore[arg-type]
+        return EWA(check.positive(name, rate_or_combiner))
     return require_combiner(rate_or_combiner, name, "eta, or a combiner (init, weights, update)")
 
 

@@ -1,6 +1,6 @@
 """Black-box online learning with delays (BOLD): Joulani, Gyorgy and Szepesvari (2013), Algorithm 1."""
 
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,11 +10,11 @@ from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 from jaxonline.game.defaults import ForwardsToLearner, LearnerDefaults, method_of
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import FeedbackTraits
-from jaxonline.learners.wrappers.update_on_arrival import arrival_key, empty_info, with_overflow
+from jaxonline.learners.wrappers.update_on_arrival import AnyLearner, arrival_key, empty_info, with_overflow
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Component, NonNegativeInt
+from jaxonline.parameters.types import NonNegativeInt
 
 
 class BOLDState(NamedTuple):
@@ -59,7 +59,7 @@ class BOLD(ForwardsToLearner):
         17.0
     """
 
-    learner: Annotated[Any, Component("learner")]
+    learner: AnyLearner
     max_delay: NonNegativeInt = static()
 
     def check_feedback(self, feedback: FeedbackTraits) -> None:

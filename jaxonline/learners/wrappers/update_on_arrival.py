@@ -8,10 +8,17 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from jaxonline.game.defaults import ForwardsToLearner, LearnerDefaults, method_of
-from jaxonline.game.protocols import Specs
+from jaxonline.game.protocols import Learner, Specs
+from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Component
+from jaxonline.parameters.types import Component, Convert
+
+AnyLearner = Annotated[
+    Any,
+    Component("learner"),
+    Convert(lambda value, name: check.instance(name, value, isinstance(value, Learner), "a learner")),
+]
 
 
 @cites("joulani2013delayed")
@@ -35,7 +42,7 @@ class UpdateOnArrival(ForwardsToLearner):
         [15.0, 15.0]
     """
 
-    learner: Annotated[Any, Component("learner")]
+    learner: AnyLearner
 
     def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
         """Return the limits of the predictions of the base learner."""

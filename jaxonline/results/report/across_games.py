@@ -90,6 +90,8 @@ class AcrossGames:
     quantity: str = "loss"
 
     def __post_init__(self):
+        check.texts("learners", self.learners)
+        check.text("quantity", self.quantity)
         check.number("level", self.level, gt=0.0, lt=1.0)
         check.instance("losses", self.losses, Mapping, "a dictionary of losses by game")
         if not self.losses:

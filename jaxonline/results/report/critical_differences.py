@@ -58,6 +58,7 @@ class CriticalDifferences:
     level: float = 0.95
 
     def __post_init__(self):
+        check.texts("learners", self.learners)
         ranks = check.finite_array("ranks", self.ranks, ndim=2)
         if len(ranks) != len(self.learners) or min(ranks.shape) < 2:
             raise ArgumentError(

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from jaxonline.parameters import check
 from jaxonline.results.report.formats import format_tick
+from jaxonline.store.output_paths import output_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -106,6 +108,9 @@ def set_paper_sizes(axes: "Axes", sizes: Style) -> None:
 def write_figure(figure: "ResultFigure", path: str | Path | None) -> "ResultFigure":
     """Write the figure to a path, if given, and create the folder of the path; return the figure."""
     if path is not None:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=150)
+        ending = Path(check.path("path", path)).suffix[1:].lower()
+        if ending:
+            check.choice("the ending of path", ending, figure.canvas.get_supported_filetypes())
+        with output_file(Path(path)):
+            figure.savefig(path, dpi=150)
     return figure

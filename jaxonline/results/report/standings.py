@@ -89,6 +89,8 @@ class Standings:
         for game in self.results:
             if self._interval(game) is not None:
                 check_interval(self._interval(game))
+        if self.gaps is not None:
+            check.instance("gaps", self.gaps, Mapping, "a dictionary of reasons by (game, learner)")
         object.__setattr__(self, "gaps", dict(self.gaps or {}))
         for game in self.results:
             if self._values(game).ndim > 2:

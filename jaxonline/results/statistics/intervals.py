@@ -191,7 +191,7 @@ def check_interval(interval: Any) -> ConfidenceInterval:
 
 
 def interval_from_json(stored: Mapping[str, Any]) -> ConfidenceInterval:
-    """Read the interval that `ConfidenceInterval.to_json` wrote; raises KeyError for an unknown type.
+    """Read the interval that `ConfidenceInterval.to_json` wrote; raises TypeError for an unknown type.
 
     Example:
         >>> interval_from_json(Anytime().to_json())
@@ -199,6 +199,8 @@ def interval_from_json(stored: Mapping[str, Any]) -> ConfidenceInterval:
     """
     kinds = (Student, SkewCorrected, BootstrapT, Bounded, Betting, ClopperPearson, Anytime)
     classes = {kind.__name__: kind for kind in kinds}
+    known = isinstance(stored, Mapping) and stored.get("type") in classes
+    check.instance("stored", stored, known, "a dictionary with the type of an interval")
     return classes[stored["type"]](**{name: value for name, value in stored.items() if name != "type"})
 
 

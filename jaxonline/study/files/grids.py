@@ -35,15 +35,13 @@ class Point(NamedTuple):
 def expand_grid(builder: Builder, name: str, table: Any, at: KeyPath, so_far: int = 0) -> list[Point]:
     """Return the learners of a table; StudyFileError for an empty list, a repeated value, or too many learners."""
     axes = list(_find_axes(builder, table, (), at))
-    for axis in axes:
-        check_axis(builder, (*at, *axis.at), axis.values)
     size = math.prod(len(axis.values) for axis in axes)
     if so_far + size > MAX_LEARNERS:
-        longest = max(axes, key=lambda axis: len(axis.values))
-        raise builder.error_at(
-            (*at, *longest.at) if axes else at,
-            f"must give at most {MAX_LEARNERS} learners (got {size:,} of {name})",
-        )
+        longest = max(axes, key=lambda axis: len(axis.values)).at if axes else ()
+        so_many = f"{size:,} of {name}" + (f" and {so_far:,} of the entries before" if so_far else "")
+        raise builder.error_at((*at, *longest), f"must give at most {MAX_LEARNERS} learners (got {so_many})")
+    for axis in axes:
+        check_axis(builder, (*at, *axis.at), axis.values)
     last_keys = [axis.at[-1] for axis in axes]
     names = [str(axis.at[-1]) if last_keys.count(axis.at[-1]) == 1 else ".".join(map(str, axis.at)) for axis in axes]
     points = []
@@ -60,9 +58,11 @@ def expand_grid(builder: Builder, name: str, table: Any, at: KeyPath, so_far: in
 
 
 def check_axis(builder: Builder, at: KeyPath, values: list[Any]) -> None:
-    """Check that a list of values is not empty, and that its values are distinct."""
+    """Check that a list of values is not empty and not too long, and that its values are distinct."""
     if not values:
         raise builder.error_at(at, "must have at least one value (got none)")
+    if len(values) > MAX_LEARNERS:
+        raise builder.error_at(at, f"must have at most {MAX_LEARNERS} values (got {len(values):,})")
     twice = next((i for i, value in enumerate(values) if value in values[:i]), None)
     if twice is not None:
         raise builder.error_at((*at, twice), f"must occur once (got {check.quote(values[twice])} twice)")

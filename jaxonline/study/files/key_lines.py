@@ -14,6 +14,25 @@ _STRING = re.compile(
     r'"""(?:\\.|[^\\])*?"{3,5}' r"|'''.*?'{3,5}" r'|"(?:\\.|[^"\\\n])*"' r"|'[^'\n]*'", flags=re.DOTALL
 )
 
+MAX_KEY_PARTS = 50
+_STRING_OR_COMMENT = re.compile(rf"#[^\n]*|{_STRING.pattern}", flags=re.DOTALL)
+_LONG_KEY = re.compile(rf"(?<![\w.-])(?:[\w-]+|'')(?:[ \t]*\.[ \t]*(?:[\w-]+|'')){{{MAX_KEY_PARTS},}}")
+
+
+def line_of_long_key(text: str) -> int | None:
+    """Return the line number of a dotted TOML key with more than `MAX_KEY_PARTS` parts; None if there is no such key.
+
+    The memory that tomllib needs for a key is quadratic in the number of its parts.
+
+    Example:
+        >>> from jaxonline.study.files.key_lines import line_of_long_key
+        >>> line_of_long_key("a.b = 1"), line_of_long_key("rounds = 5\\n" + ".".join("a" * 60) + " = 1")
+        (None, 2)
+    """
+    plain = _STRING_OR_COMMENT.sub(lambda match: "''" + "\n" * match[0].count("\n"), text)
+    match = _LONG_KEY.search(plain)
+    return plain.count("\n", 0, match.start()) + 1 if match else None
+
 
 def lines_of_toml(text: str) -> dict[KeyPath, int]:
     r"""Return the line number of every TOML key by its path; a path contains the positions of list entries.

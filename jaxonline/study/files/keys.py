@@ -8,6 +8,7 @@ from jaxonline.game import Game
 from jaxonline.parameters.signatures import Parameter
 from jaxonline.parameters.types import Component, Ge, Gt, Interval, Seed, Vector
 from jaxonline.simulation import Precision, UntilDecided
+from jaxonline.simulation.blocks import MAX_BLOCK_SIZE
 from jaxonline.simulation.recording import SPACINGS
 from jaxonline.study.files.docstrings import documented_parameters
 from jaxonline.study.tuning import RUNS
@@ -58,7 +59,7 @@ class StudyKeys:
     tune: Annotated[float | dict | None, Gt(0)] = None
     control_variates: bool = False
     antithetic: bool = False
-    block_size: Size | None = None
+    block_size: Annotated[int, Interval(ge=1, le=MAX_BLOCK_SIZE)] | None = None
 
 
 @dataclasses.dataclass

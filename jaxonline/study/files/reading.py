@@ -6,13 +6,20 @@ import functools
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from jaxonline.parameters import check
 from jaxonline.parameters.printable import replace_controls
-from jaxonline.study.files.key_lines import KeyPath, lines_of_json, lines_of_toml
+from jaxonline.study.files.key_lines import (
+    MAX_KEY_PARTS,
+    KeyPath,
+    line_of_long_key,
+    lines_of_json,
+    lines_of_toml,
+)
 
 if sys.version_info >= (3, 14):
     import tomllib
@@ -79,7 +86,7 @@ def format_key(path: KeyPath) -> str:
 
 def read_source(path: str | os.PathLike[str]) -> SourceFile:
     """Read a TOML or JSON study file; raises StudyFileError if it is missing or invalid."""
-    path = Path(path)
+    path = Path(check.path("path", path))
     if path.suffix not in SUFFIXES:
         raise StudyFileError(f"{path}: must end in .toml or .json")
     try:
@@ -91,6 +98,9 @@ def read_source(path: str | os.PathLike[str]) -> SourceFile:
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise StudyFileError(f"{path}:{line}: must be UTF-8") from None
+    long_key = line_of_long_key(text) if path.suffix == ".toml" else None
+    if long_key is not None:
+        raise StudyFileError(f"{path}:{long_key}: a key must have at most {MAX_KEY_PARTS} parts")
     try:
         data = tomllib.loads(text) if path.suffix == ".toml" else _parse_json(text)
         date = next(_dates(data), None)
@@ -124,7 +134,7 @@ def _dates(value: Any, at: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
 
 def _parse_json(text: str) -> Any:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        repeated = sorted({key for key, _ in pairs if sum(key == other for other, _ in pairs) > 1})
+        repeated = sorted(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
         if repeated:
             raise ValueError(f"the key {repeated[0]!r} appears twice")
         return dict(pairs)

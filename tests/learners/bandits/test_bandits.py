@@ -137,13 +137,19 @@ def test_learner_with_one_arm_pulls_it(name):
 
 @pytest.mark.parametrize(("K", "T", "delta"), [(2, 100, 0.5), (10, 1000, 0.05), (7, 12_345, 1e-3)])
 def test_rates_are_those_of_the_theorems(K, T, delta):
-    """Theorem 1 of Neu (2015), and Theorem 3.3 of Bubeck and Cesa-Bianchi (2012)."""
+    """Theorem 1 of Neu (2015), Theorem 3.3 of Bubeck and Cesa-Bianchi (2012), and Theorem 3 of Auer et al. (2002)."""
     implicit, explicit = EXP3IX.over_horizon(K, T), EXP3P.over_horizon(K, T, delta)
     np.testing.assert_allclose([implicit.eta**2 * K * T, implicit.eta / implicit.gamma], [2 * np.log(K), 2], rtol=1e-12)
     rates = [explicit.eta**2, explicit.beta**2, (explicit.exploration / K) ** 2]
     logs = [0.95**2 * np.log(K), np.log(K) - np.log(delta), 1.05**2 * np.log(K)]
     np.testing.assert_allclose(rates, np.divide(logs, K * T), rtol=1e-12)
     np.testing.assert_allclose(EXP3P.over_horizon(K, T).beta ** 2 * K * T, np.log(K), rtol=1e-12)
+    greedy = [
+        EpsilonGreedy.decreasing(K, 0.3),
+        EpsilonGreedy.decreasing(K, 0.3, 5.5),
+    ]
+    np.testing.assert_allclose([rule.epsilon * 0.3**2 / K for rule in greedy], [6, 5.5], rtol=1e-12)
+    assert [rule.power for rule in greedy] == [1, 1]
 
 
 @pytest.mark.long

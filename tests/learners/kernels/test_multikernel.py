@@ -181,11 +181,13 @@ def test_bad_arguments_are_named(call, message):
 
 @pytest.mark.parametrize("layout", some(["pair", "cosine"], "cosine"))
 def test_features_of_a_batch_equal_those_of_each_instance(x64, layout):
-    dictionary = Dictionary.draw(jax.random.key(0), [Gaussian(0.5), Laplacian(2.0)], 3, 5, layout)
+    dictionary = Dictionary.draw(jax.random.key(0), [Gaussian(0.5), Laplacian(2.0)], 3, 400, layout)
     X = np.random.default_rng(0).normal(size=(4, 3))
     rows = dictionary.map_rows(jnp.asarray(X))
     assert rows.shape == (4, 2, dictionary.n_features)
     np.testing.assert_allclose(rows, [dictionary(jnp.asarray(x)) for x in X], rtol=1e-13, atol=1e-14)
+    if layout == "cosine":  # uniform phases fail with probability 1e-6; phases on [1, 2 pi] are detected
+        assert stats.kstest(np.ravel(dictionary.phases) / (2 * np.pi), "uniform").pvalue > 1e-6
 
 
 @pytest.mark.long

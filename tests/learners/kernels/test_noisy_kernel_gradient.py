@@ -233,7 +233,7 @@ def test_a_missing_factor_y_is_detected():
 
 @pytest.mark.long
 def test_a_wrong_weight_is_detected():
-    """p^(n+2) for p^(n+1) in the one term n = 1. It exceeds the proved second moment, so the verdict is not "biased"."""
+    """p^(n+2) for p^(n+1) in the one term n = 1. It exceeds the proved second moment, so no verdict is "biased"."""
     off_by_one = with_series(lambda gammas, n: np.where(n == 1, gammas * P, gammas))
     found = verdict("Gaussian", "exponential", 39, off_by_one)
     assert found.verdict == "undecided"

@@ -122,6 +122,11 @@ def test_the_error_states_a_sufficient_horizon():
     assert Storage.for_horizon(feature_map, length, D, 8_800).overflow_probability(feature_map, length, 8_800) < 2e-6
 
 
+def test_a_distribution_without_pairs_has_the_smallest_limit():
+    feature_map = GaussianFeatureMap(Gaussian(2.0), Geometric(2.0), FiniteDistribution([1.0]))
+    assert Storage.for_horizon(feature_map, LENGTH, D, 100).most_pairs == 1
+
+
 @pytest.mark.parametrize(("loss", "probability"), [(SmoothedAbsolute(1.0), 1 / 3), (Squared(), 1 / 4)])
 def test_a_pair_changes_the_hypothesis_if_the_coefficient_of_n_is_not_zero(loss, probability):
     """P(N = n) = 2^-(n + 1). The smoothed absolute loss has odd n only, and the squared loss n = 1."""

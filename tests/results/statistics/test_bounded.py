@@ -50,6 +50,15 @@ def test_equal_runs_at_a_limit_have_an_end_in_closed_form():
     assert np.mean([(1 + c * high / (1 - high)) ** 50 for c in STAKES]) == pytest.approx(40.0, rel=1e-5)
 
 
+def test_a_half_width_needs_the_number_of_equal_runs_that_bets_of_everything_need():
+    """n equal runs in the middle, of values in [-1, 3], exclude what is more than h away if (1 - h / 2)^n <= 1 / 20."""
+    interval = jo.intervals.Betting(-1.0, [0.0, 3.0])
+    for half_width in (0.01, 0.3, 1.9):
+        n = interval.fewest_runs(half_width, 0.9)
+        assert (1 - half_width / 2) ** n <= 1 / 20 < (1 - half_width / 2) ** (n - 1)
+    assert interval.fewest_runs(2.0, 0.9) == interval.fewest_runs(2.5, 0.9) == 1
+
+
 def test_the_error_rate_holds_for_all_numbers_of_runs():
     """Losses of 1 with probability 0.05, looked at after 20, 40, ..., 640 runs. At most 5 % of 400 studies exclude
     the mean; 33 or more would come once in 200 with exactly 5 %. Intervals that trust the sample err in far more."""

@@ -3,6 +3,7 @@
 import copy
 import json
 import random
+import sys
 import tomllib
 
 import pytest
@@ -13,7 +14,7 @@ from typer.testing import CliRunner
 from jaxonline.cli import app
 from jaxonline.study import StudyFileError, load_study_file
 from jaxonline.study.files.key_lines import lines_of_json, lines_of_toml
-from jaxonline.study.files.reading import format_key
+from jaxonline.study.files.reading import _parse_json, format_key
 
 
 @pytest.fixture
@@ -72,6 +73,8 @@ WRONG = [
     (("measures",), ["Swiches"], "measures[0]"),
     (("learners", "greedy", "epsilon"), 10**400, "learners.greedy.epsilon ... got an integer"),
     (("runs",), 10**400, "runs ... got an integer"),
+    (("block_size",), 10**9, "block_size ... at most 1,048,576"),
+    (("learners", "greedy", "epsilon"), [0.1] * 600, "learners.greedy.epsilon ... 500 learners ... got 600"),
     (("game", "environment", "means"), [0.2, 10**400], "game.environment.means[1] ... got an integer"),
 ]  # fmt: skip
 
@@ -129,6 +132,8 @@ def test_a_date_is_an_error_at_its_line(folder, value):
         ("a.json", '{\n"rounds": 5,\n', "a.json:3: not valid JSON"),
         ("a.json", '{"a": 1, "a": 2}', "'a' appears twice"),
         ("a.json", '{"a": NaN}', "NaN"),
+        ("a.toml", f"rounds = 5\n{'.'.join('a' * 60)} = 1\n", "a.toml:2: a key must have at most 50 parts"),
+        ("a.toml", "# it's\n[ " + " . ".join(60 * ['"a b"']) + " ]\n", "a.toml:2: a key must have at most 50 parts"),
         ("a.json", "[1]", "must be a table of keys (got [1]"),
         ("a.json", "[" * 100_000, "nested too deeply"),
         ("a.toml", "", "rounds is missing"),
@@ -143,6 +148,28 @@ def test_an_invalid_file_is_an_error_with_its_line(tmp_path, name, text, words):
     with pytest.raises(StudyFileError, match=r"a\.\w+") as error:
         load_study_file(tmp_path / name)
     assert words in str(error.value)
+
+
+def test_too_many_separate_learners_are_an_error_at_the_first_one_too_many(folder):
+    (folder / "study.toml").write_text(toml(BANDITS | {"learners": {f"l{i}": "UCB1" for i in range(501)}})[0])
+    with pytest.raises(StudyFileError, match=r"learners.l500: .* 500 learners \(got 1 of l500 and 500 of"):
+        load_study_file(folder / "study.toml")
+
+
+def test_a_long_list_of_steps_is_an_error_before_its_values_are_compared(folder):
+    (folder / "study.toml").write_text(toml(COPIES | {"tune": {"best_of": [0.1] * 600}})[0])
+    with pytest.raises(StudyFileError, match=r"tune.best_of: must have at most 500 values \(got 600\)"):
+        load_study_file(folder / "study.toml")
+
+
+def test_keys_of_json_are_compared_in_linear_time():
+    text, calls = json.dumps({f"k{i}": i for i in range(300)}), []
+    sys.setprofile(lambda frame, event, _: calls.append(event))
+    try:
+        _parse_json(text)
+    finally:
+        sys.setprofile(None)
+    assert len(calls) < 10 * 300
 
 
 def test_a_wrong_value_is_an_error_even_if_an_option_replaces_it(folder):

@@ -1,0 +1,304 @@
+"""Bounds equal their formulas, written a second time, at arguments that no changed operator or constant leaves alone.
+
+Arguments such as 1 or 2 hide errors: with x = 1 the terms x, x^2 and 1 / x are equal. So all arguments differ from 0, 1
+and 2, and from each other. Both sides of every condition occur.
+"""
+
+import math
+from math import e, log, pi, sqrt
+
+import numpy as np
+import pytest
+
+import jaxonline as jo
+from jaxonline import bounds
+from jaxonline.estimators import AttributeSeriesGradient, minimum_variance
+from jaxonline.parameters.errors import ArgumentError
+
+R, X, Y, D, G, T = 1.7, 0.6, 0.9, 3.3, 7.3, 411
+HORIZONS, GAPS = np.array([300.0, 5000.0]), [0.3, 0.0, 0.15, 0.7]
+
+
+def assert_equal(pairs):
+    """Check pairs of a bound and its formula."""
+    for i, (bound, formula) in enumerate(pairs):
+        np.testing.assert_allclose(bound, formula, rtol=1e-9, err_msg=f"pair {i}")
+
+
+def descent(radius, G, T):
+    """The value, the step size, the constant and the radius of gradient descent."""
+    return radius * sqrt(G) * sqrt(T), radius / sqrt(G) / sqrt(T), G, radius
+
+
+def test_bounds_of_gradient_descent():
+    basic = bounds.gradient_descent(R, G, T)
+    assert_equal([
+        (basic[:5], (*descent(R, G, T), 3.4)),
+        (basic.constant_step(0.3, HORIZONS), R**2 / 0.6 + 0.15 * G * HORIZONS),
+        (basic.inverse_sqrt_step(0.3, HORIZONS), (3.4**2 / 0.6 + 0.3 * G) * np.sqrt(HORIZONS)),
+        (basic.in_any_environment().value, 2 * basic.value),
+        (basic.in_any_environment().constant_step(0.3, T), R**2 / 0.6 + 0.15 * G * T + R * sqrt(G * T)),
+        (
+            basic.in_any_environment().inverse_sqrt_step(0.3, T),
+            (3.4**2 / 0.6 + 0.3 * G) * sqrt(T) + R * sqrt(G * T),
+        ),
+        (bounds.two_copies(R, X, Y, T)[:4], descent(R, (2 * X * (R * X + Y)) ** 2, T)),
+        (bounds.known_joint_covariance(R, X, Y, T)[:4], descent(R, (2 * X * (R * X + sqrt(2) * Y)) ** 2, T)),
+        (bounds.surrogate_radius(R, D, 0.7), R * D / sqrt(1 - math.cos(0.7))),
+        (bounds.surrogate_kernel(R, D, Y, T).value, 2 * R * D * (R * D + Y) * sqrt(T)),
+        (
+            bounds.surrogate_radial_kernel(R, 0.3, 1.9, 7, Y, T).value,
+            2 * R * e ** (0.3 * 1.9) * (R * e ** (0.3 * 1.9) + Y) * sqrt(T),
+        ),
+        (bounds.unbiased_steps(R, D, G, T)[:4], descent(R, D * G, T)),
+        (bounds.factor_moment(R, D, Y, centre=-0.4), (R * sqrt(D) + Y + 0.4) ** 2),
+        (bounds.delayed_gradient_descent(R, G, 3, T)[:4], descent(R, 7 * G, T)),
+    ])  # fmt: skip
+    assert basic.in_any_environment().in_any_environment() == basic.in_any_environment()
+
+
+def test_bounds_of_convex_optimisation():
+    projected, mirror = bounds.projected_gradient(D, G, T), bounds.mirror_descent(D, G, T)
+    bandit, convex = bounds.gradient_bandit(R, G, X, 3, 10**6), bounds.strongly_convex(D, G, T)
+    assert_equal([
+        (projected[:5], (*descent(D, G**2, T), D)),
+        (projected.inverse_sqrt_step(0.3, T), (D**2 / 0.6 + 0.3 * G**2) * sqrt(T)),
+        (mirror[:2], (G * sqrt(2 * D * T), sqrt(2 * D / T) / G)),
+        (mirror.inverse_sqrt_step(0.3, HORIZONS), [math.inf, math.inf]),
+        (bounds.exponentiated_gradient(7, G, T, R)[:2], (R * G * sqrt(2 * T * log(7)), sqrt(2 * log(7) / T) / (R * G))),
+        (
+            bounds.online_newton_step(0.5, G, D, 3, T)[:3],
+            (5 * (1 / 0.5 + G * D) * 3 * log(T), 1 / (8 * G * D), (8 * G) ** 2),
+        ),
+        (bounds.online_newton_step(0.01, 0.7, D, 3, T)[1:3], (0.005, 1 / (0.005 * D) ** 2)),
+        (bandit.delta, sqrt(R * 3 * G / (3 * X)) / 10**1.5),
+        (bandit[::2], (2 * 10**4.5 * sqrt(3 * R * 3 * G * X), R * bandit.delta / (3 * G * 1000))),
+        (convex[:3], (G**2 / (2 * D) * (1 + log(T)), 1 / D, G**2 / (2 * D))),
+        (convex.at_rounds(HORIZONS), G**2 / (2 * D) * (1 + np.log(HORIZONS))),
+        (bounds.online_newton_step(0.5, G, D, 3, 4).value, 5 * (2 + G * D) * 3 * log(4)),
+        (bounds.adagrad(R, [G, D, 0.0])[:2], (2 * sqrt(2) * R * (G + D), sqrt(2) * R)),
+    ])  # fmt: skip
+    least = (3 * G / (3 * X * R)) ** 2  # the rounds for which delta is the radius
+    with pytest.raises(ArgumentError, match=f"above {least:.6g}"):
+        bounds.gradient_bandit(R, G, X, 3, math.floor(least))
+    assert bounds.gradient_bandit(R, G, X, 3, math.ceil(least)).delta < R
+
+
+def test_bounds_of_learning_with_few_attributes():
+    d, k, norm, y_noise = 7, 4, 0.8, 8 * (R * X + Y) ** 2
+    dense, sparse = (bounds.aer_regret(d, k, R, norm, T, X, Y, x_norm) for x_norm in (None, 1.1))
+    large = bounds.aer_regret(d, k, R, norm, T, X, Y, 50.0)  # above sqrt(d) X
+    regularizer = (R + 1) * 1.1 * sqrt(d) / (X * norm) * sqrt(log(T) / (T * k))
+    assert large[:4] == dense[:4]
+    assert_equal([
+        (dense.G, y_noise * d**2 * X**2 / k),
+        (dense.regularizer, (R + 1) * d / norm * sqrt(log(T) / (T * k))),
+        (sparse[1:4], (regularizer, y_noise * d * 1.1**2 / k, norm)),
+        (sparse.value, regularizer * T * norm**2 / 2 + sparse.G * (1 + log(T)) / regularizer),
+        (
+            sparse.value_for_regularizer(0.3, HORIZONS),
+            0.15 * HORIZONS * norm**2 + sparse.G * (1 + np.log(HORIZONS)) / 0.3,
+        ),
+        (sparse.in_any_environment(T).value, sparse.value + norm * sqrt(sparse.G * T)),
+        (
+            bounds.aerr_regret(d, k, R, T, X, Y)[:4],
+            descent(R, 8 * d / k * X**2 * ((R * X + Y) ** 2 + R**2 * X**2 / 2), T),
+        ),
+    ])  # fmt: skip
+    assert sparse.in_any_environment(T).in_any_environment(T) == sparse.in_any_environment(T)
+    small, entropy = y_noise * R**2 * d * X**2 / k, log(2 * d)
+    least = math.ceil(8 * d * entropy / ((e - 2) * k))
+    exponentiated = bounds.attribute_exponentiated_regret(d, k, R, least, X, Y)
+    with pytest.raises(ArgumentError, match=f"at least {least}"):
+        bounds.attribute_exponentiated_regret(d, k, R, least - 1, X, Y)
+    estimators = {law: AttributeSeriesGradient.for_loss(jo.losses.Squared(), minimum_variance, 40.0, 3, law)
+                  for law in ("l1", "l2")}  # fmt: skip
+    lengths = 4 * (R * X + Y) ** 2 * d / 3 * X**2
+    assert_equal([
+        (exponentiated.value, 2 * sqrt((e - 2) * small * least * entropy)),
+        (exponentiated.step_size, sqrt(entropy / ((e - 2) * small * least))),
+        (bounds.attribute_series_regret(estimators["l1"], d, R, T, norm, X, Y)[:4], descent(norm, lengths * d, T)),
+        (bounds.attribute_series_regret(estimators["l2"], d, R, T, None, X, Y)[:4], descent(R, lengths, T)),
+        (bounds.attribute_series_regret(estimators["l2"], d, R, T).G, 4 * R**2 * d / 3),  # X = 1, Y = 0
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize("radius", [0.6, 1.7])
+def test_bound_of_the_baseline(radius):
+    d, k, m, share = 7, 4, 500, 0.3 / 4
+    entries = 2 * radius**2 * d**2 / k * sqrt(2 * log(2 * d**2 / share) / m)
+    labels = 4 * radius * d / sqrt(k) * sqrt(log(2 * d / share) / m)
+    complexity = 4 * (radius + 1) * radius * sqrt(2 * log(2 * d) / m)
+    width = 4 * radius if radius < 1 else (radius + 1) ** 2
+    total = entries + labels + complexity + 2 * width * sqrt(log(1 / share) / (2 * m))
+    assert bounds.baseline_risk(d, k, radius, m, 0.3) == pytest.approx(total, rel=1e-12)
+
+
+def test_bound_and_limits_of_hidden_attributes():
+    assert bounds.hidden_attribute_examples(5000, 3, 0.06) == math.ceil(5000 // (96 * 3 * 0.06) / 2) == 145
+    assert bounds.hidden_attribute_examples(12, 3, 0.0624) == 0
+    with pytest.raises(ArgumentError, match=r"dimension: must be at least 4 n_attributes = 12 \(got 11\)"):
+        bounds.hidden_attribute_examples(11, 3, 0.01)
+    for eps in (0.0, 1 / 16):
+        with pytest.raises(ArgumentError, match="eps"):
+            bounds.hidden_attribute_examples(12, 3, eps)
+
+
+def test_bounds_of_experts():
+    T, K, m, eta = 500, 7, 11, 0.3
+    share = m / (T - 1)
+    entropy = -share * log(share) - (1 - share) * log(1 - share)
+    some, best = bounds.exponential_weights(K, T, eta), bounds.exponential_weights(K, T)
+    half = 3 / 7  # (1 - 1/K) / 2
+    assert_equal([
+        (some.value, log(K) / eta + eta * T / 8),
+        (some.at_rounds(HORIZONS), log(K) / eta + eta * HORIZONS / 8),
+        (best.value, sqrt(T * log(K) / 2)),
+        (best.eta, sqrt(8 * log(K) / T)),
+        (bounds.fixed_share(K, T, m).value, sqrt(T / 2 * ((m + 1) * log(K) + (T - 1) * entropy))),
+        (bounds.regularized_leader(K, T, eta).value, half / eta + eta * K * T / 8),
+        (bounds.regularized_leader(K, T).value, sqrt((K - 1) * T) / 2),
+        (bounds.label_efficient(K, T, m).value, T * sqrt(2 * log(K) / m)),
+        (bounds.label_efficient(K, T, T).value, sqrt(2 * T * log(K))),
+        (bounds.doubling(R, 11), R * (1 + sqrt(2) + 2 + sqrt(8))),
+        (bounds.halving(9, 5), 5 * (3 + 1) + 3),
+        (bounds.weighted_majority(K, 0.3, 11), (11 * log(1 / 0.3) + log(K)) / log(2 / 1.3)),
+        (bounds.sleeping_hedge(K, eta, HORIZONS), log(K) / eta + eta * HORIZONS / 8),
+        (bounds.sleeping_exp3(K, eta, HORIZONS), log(K) / eta + eta * HORIZONS / 2),
+        (bounds.ewa(K, Y), 4 * Y**2 * log(K)),
+        (bounds.aggregating(K, Y), Y**2 * log(K)),
+        (bounds.adaptive_conformal(0.3, 0.05, T), (0.7 + 0.05) / (0.05 * T)),
+        (bounds.adaptive_conformal(0.8, 0.05, T), (0.8 + 0.05) / (0.05 * T)),
+        (bounds.quantile_tracking(D, 0.3, T), (D + 0.3) / (0.3 * T)),
+    ])  # fmt: skip
+    assert bounds.fixed_share(K, 11, 5).n_rounds == 11
+    with pytest.raises(ArgumentError, match="n_switches"):
+        bounds.fixed_share(K, 11, 6)
+    with pytest.raises(ArgumentError, match="n_questions"):
+        bounds.label_efficient(K, T, T + 1)
+
+
+def test_bounds_of_bandits():
+    gaps, positive, K, T = np.array(GAPS), np.array([0.15, 0.3, 0.7]), 7, HORIZONS
+    logs, delta = np.log(HORIZONS), 0.03
+    ucb1 = 8 * logs * sum(1 / gap for gap in positive) + (1 + pi**2 / 3) * positive.sum()
+    means = np.array([0.4, 0.2, 0.7])
+    least, others = 0.2, np.array([0.4, 0.7])
+    kl = others * np.log(others / least) + (1 - others) * np.log((1 - others) / (1 - least))
+    ordered = np.sort(gaps)
+    sleeping = sum(
+        ((ordered[j] - ordered[i]) - max(ordered[j] - ordered[i + 1], 0)) / (ordered[j] - ordered[i]) ** 2
+        for i in range(3) for j in range(i + 1, 4)
+    )  # fmt: skip
+    H = max(i / gap**2 for i, gap in enumerate(positive, start=2))
+    assert_equal([
+        (
+            bounds.explore_then_commit(GAPS, 11, T, 0.7),
+            11 * gaps.sum() + (T - 44) * sum(gap * np.exp(-11 * gap**2 / (4 * 0.7**2)) for gap in positive),
+        ),
+        (bounds.explore_then_commit(GAPS, 11, 44), 11 * gaps.sum()),
+        (bounds.ucb1(GAPS, T), ucb1),
+        (bounds.delayed_ucb1(GAPS, 11, T), ucb1 + 11 * gaps.sum()),
+        (
+            bounds.sleeping_ucb1(GAPS, T),
+            8 * logs * sleeping + (1 + pi**2 / 3) * gaps.sum(),
+        ),
+        (bounds.lai_robbins(means), ((others - least) / kl).sum()),
+        (bounds.moss(K, T), 49 * np.sqrt(K * T)),
+        (bounds.minimax(K, np.array([3.0, 300.0])), [3 / 20, sqrt(2100) / 20]),
+        (bounds.exp3(K, T), np.sqrt(2 * T * K * log(K))),
+        (bounds.exp4(5, K, T), np.sqrt(2 * T * K * log(5))),
+        (bounds.exp3_p(K, T, delta), 5.15 * np.sqrt(T * K * log(K / delta))),
+        (
+            bounds.exp3_p(K, T, delta, known=False),
+            np.sqrt(T * K / log(K)) * log(1 / delta) + 5.15 * np.sqrt(T * K * log(K)),
+        ),
+        (bounds.bold(np.sqrt, 6, T), 7 * np.sqrt(T / 7)),
+        (bounds.delayed_exp3(K, 3, T, 0.03), log(K) / 0.03 + 0.03 * T * (e * K / 2 + 3)),
+        (
+            bounds.sequential_halving(GAPS, 4000),
+            3 * log(4) / log(2) * np.exp(-4000 / (8 * H * log(4) / log(2))),
+        ),
+        (bounds.sequential_halving(GAPS, 3), 1.0),
+    ])  # fmt: skip
+    with pytest.raises(ArgumentError, match="at least pulls_each times arms, 44"):
+        bounds.explore_then_commit(GAPS, 11, 43)
+    with pytest.raises(ArgumentError, match=f"eta: must be at most .* = {1 / (8 * e):.3g}"):
+        bounds.delayed_exp3(K, 3, T, 0.046)
+
+
+def test_bound_of_successive_elimination():
+    """n pulls suffice for a gap, and n - 1 do not; the best arm is pulled as often as the second best."""
+    n = np.arange(1.0, 10_000)
+    widths = 4 * np.sqrt(np.log(pi**2 * 4 * n**2 / (3 * 0.03)) / (2 * n))
+    pulls = [int(n[(widths <= gap)][0]) for gap in (0.15, 0.3, 0.7)]
+    assert bounds.successive_elimination(GAPS, 0.03) == sum(pulls) + pulls[0]
+    assert bounds.successive_elimination([0.0, 5.0], 0.5) == 2  # 4 a(1) = 4.54
+    for bound in (bounds.successive_elimination, bounds.sequential_halving):
+        with pytest.raises(ArgumentError, match="gaps"):
+            bound([0.0, 0.0, 0.3], 0.1 if bound is bounds.successive_elimination else 100)
+
+
+def test_bound_of_duels():
+    """The winner is arm 1 with the gaps 1/4, 0, 3/8 and 1/8, which float32 represents exactly; C is large or small."""
+    preferences = np.array([[4, 2, 5, 3], [6, 4, 7, 5], [3, 1, 4, 3], [5, 3, 5, 4]]) / 8
+    gaps, alpha, delta = [0.25, 0.0, 0.375, 0.125], 0.8, 0.3
+    pairs = [(0, 1, 0.25), (1, 2, 0.375), (1, 3, 0.125), (0, 2, 0.25), (0, 3, 0.125), (2, 3, 0.125)]
+    C = ((4 * alpha - 1) * 16 / ((2 * alpha - 1) * delta)) ** (1 / (2 * alpha - 1))
+    for T in (50, 10**6):
+        total = sum((4 * alpha * log(T) / gap**2 + 1) * (gaps[i] + gaps[j]) / 2 for i, j, gap in pairs)
+        assert bounds.rucb(preferences, T, delta, alpha) == pytest.approx(min(C, T) * 0.375 + total, rel=1e-9)
+    assert 50 < C < 10**6
+
+
+def test_bounds_of_classifiers():
+    losses, r, norm = [0.3, 0.0, 1.4], 1.7, 0.7
+    a, theta, d, k, required = 1.2, 5.0, 30, 4, 3
+    A, M, c = a * d / ((a - 1) * theta), k / required * (1 + log(theta) / log(a)), 1 - 1 / required
+    assert_equal([
+        (bounds.perceptron(r, 0.3), (r / 0.3) ** 2),
+        (bounds.p_norm_perceptron(4.0, r, 0.3), 3 * (r / 0.3) ** 2),
+        (bounds.passive_aggressive("PA", r, norm, [0.0, 0.0]), r**2 * norm**2),
+        (bounds.passive_aggressive("PA-I", r, norm, losses, 0.2), 5 * (norm**2 + 0.4 * 1.7)),
+        (bounds.passive_aggressive("PA-I", r, norm, losses, 0.9), r**2 * (norm**2 + 1.8 * 1.7)),
+        (
+            bounds.passive_aggressive("PA-II", r, norm, losses, 0.2),
+            (r**2 + 2.5) * (norm**2 + 0.4 * (0.3**2 + 1.4**2)),
+        ),
+        (bounds.winnow(d, k, a, theta, required), A + (1 + a) * (M + c * A) / (1 - a * c)),
+    ])  # fmt: skip
+    with pytest.raises(ArgumentError, match=r"promotion: must be less than r / \(r - 1\) = 1.5 \(got 1.5\)"):
+        bounds.winnow(d, k, 1.5, theta, required)
+
+
+@pytest.mark.parametrize("layout", ["cosine", "pair"])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_bounds_of_random_features(layout, scaled):
+    """The norm of unscaled features is at most sqrt(c m); scaled features have the regularizer m lambda."""
+    f, m, N, T, lam, own = 1.7, 30, 7, HORIZONS, 0.4, 0.23
+    features = bounds.Features(m, layout, scaled)
+    c, n = (1.0, 2 * m) if layout == "pair" else (2.0, m)
+    effective = lam * m if scaled else lam
+    growth = n * Y**2 / 2 * np.log1p(c * m * T / (effective * n))
+    energy = (effective / 2 + c * T / 2) * f**2 / m
+    largest = 2 * Y**2 * (T + 1) + 4 * growth
+    assert_equal([
+        (
+            bounds.vaw(f, 11, X, Y, T, lam),
+            lam * f**2 / 2 + 11 * Y**2 / 2 * np.log1p(X**2 * T / (lam * 11)),
+        ),
+        (bounds.concatenated(f, N, features, Y, T, lam), energy + N * growth),
+        (
+            bounds.vaw2(f, N, features, Y, T, lam, own),
+            energy + growth + own / 2 + N * Y**2 / 2 * np.log1p(N * largest * T / own),
+        ),
+        (
+            bounds.vaw2(f, N, features, Y, T, lam, own, truncated=True),
+            energy + growth + own / 2 + N * Y**2 / 2 * np.log1p(Y**2 * T / own),
+        ),
+        (
+            bounds.vaw2(f, N, features, Y, T, lam),
+            energy + growth + lam / 2 + N * Y**2 / 2 * np.log1p(N * largest * T / lam),
+        ),
+        (bounds.vaw_ewa(f, N, features, Y, T, lam), energy + growth + 4 * Y**2 * log(N)),
+    ])  # fmt: skip

@@ -1,0 +1,233 @@
+"""Invalid calls of every public class and function, generated from the declared types and ranges of the parameters.
+
+A valid call is recorded while the example of the docstring runs. An invalid call replaces one argument of the valid
+call by a value that the declaration excludes. Left out are protocols, records (named tuples, exceptions) and oracles,
+which the library itself makes, often inside compiled programs; and `jo.random`, whose functions run inside compiled
+programs and raise the errors of `jax.random`.
+"""
+
+import doctest
+import importlib
+import inspect
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from bad_calls import MASKED, PACKAGE, innermost
+
+import jaxonline as jo
+from jaxonline.parameters.signatures import Parameter, parameters_of
+
+
+class Unprintable:
+    """An object that cannot be printed."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("this object cannot be printed")
+
+
+CYCLE: list[Any] = [1.0]
+CYCLE.append(CYCLE)
+UNPRINTABLE = Unprintable()
+ANYTHING = "anything"
+ALLOWED = {  # values that are valid although the declaration does not mention them
+    ("environments.DataStream", "X"): (None,),  # a game without instances
+    ("Delayed", "delay"): (np.ndarray, int),  # a list of delays, or a number of rounds
+    ("datasets.is_local", "data"): (list,),  # a list of folders
+    ("struct", "cls"): (type,),
+    ("verify.unbiased", "range"): (list,),  # not used by the method of the example
+}
+MADE_BY_THE_LIBRARY = ("Verification",)  # records, besides named tuples and oracles
+
+# values, and the declared types that allow them
+VALUES: tuple[tuple[Any, set[str]], ...] = (
+    (None, {"nothing"}),
+    ("no such name", {"text"}),
+    (b"bytes", set()),
+    (1j, set()),
+    (True, {"flag"}),
+    (UNPRINTABLE, set()),
+    ({}, {"table", "components"}),
+    ([], {"components", "texts"}),
+    ([0.5], {"array"}),
+    (CYCLE, set()),
+    (float, set()),
+    (np.array(["a"]), set()),
+    (MASKED, set()),
+    (np.array([1j, 0.0]), set()),
+    ([1.0, None], set()),
+    ([[1.0], [1.0, 2.0]], set()),
+    (np.nan, set()),
+    (np.inf, {"infinity"}),
+    (-np.inf, set()),
+    (1.5, {"number", "array"}),
+    (np.ones(3), {"array"}),
+    (10**400, {"integer", "seed"}),
+)
+
+
+class Recorded(NamedTuple):
+    """The arguments of a valid call by name, and whether float64 was enabled."""
+
+    arguments: dict[str, Any]
+    x64: bool
+
+
+class Call(NamedTuple):
+    """A public class, classmethod or function, and a valid call."""
+
+    name: str
+    function: Callable[..., Any]
+    recorded: Recorded
+
+    def __call__(self, **changes: Any) -> Any:
+        """Call the function with some arguments changed."""
+        arguments, positional, named = self.recorded.arguments | changes, [], {}
+        for parameter in inspect.signature(self.function).parameters.values():
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                positional += arguments.get(parameter.name, ())
+            elif parameter.kind is parameter.VAR_KEYWORD:
+                named |= arguments.get(parameter.name, {})
+            elif parameter.kind is parameter.KEYWORD_ONLY:
+                named[parameter.name] = arguments[parameter.name]
+            else:
+                positional.append(arguments[parameter.name])
+        with jax.enable_x64(self.recorded.x64):
+            result = self.function(*positional, **named)
+            if hasattr(result, "fit"):  # scikit-learn's estimators check their parameters here
+                result.fit(np.eye(3), np.array([0.0, 1.0, 1.0]))
+        return result
+
+
+def public_callables() -> dict[str, Callable[..., Any]]:
+    """Return the public classes, classmethods and functions whose docstring has an example, by name."""
+    modules = ["jaxonline", *(f"jaxonline.{name}" for name in jo._SUBPACKAGES if name != "random")]
+    found: dict[int, tuple[str, Any]] = {}
+    for path in modules:
+        module = importlib.import_module(path)
+        for name in getattr(module, "__all__", None) or dir(module):
+            value = getattr(module, name)
+            names = _functions_of(value) if inspect.ismodule(value) else {"": value}
+            for inner, function in names.items():
+                if _is_documented(function):
+                    found.setdefault(id(function), (f"{path}.{name}{inner}".removeprefix("jaxonline."), function))
+    callables = dict(found.values())
+    for name, value in list(callables.items()):
+        if isinstance(value, type):
+            for key, method in vars(value).items():
+                if isinstance(method, classmethod) and not key.startswith("_"):
+                    callables[f"{name}.{key}"] = getattr(value, key)
+    return callables
+
+
+def _functions_of(module: ModuleType) -> dict[str, Any]:
+    own = {key: value for key, value in vars(module).items() if inspect.getmodule(value) is module}
+    return {f".{key}": value for key, value in own.items() if not key.startswith("_")}
+
+
+def _is_documented(value: Any) -> bool:
+    """Return whether a value is a class or function of the package with an example, and neither protocol nor record."""
+    if not callable(value) or not str(getattr(value, "__module__", "")).startswith("jaxonline"):
+        return False
+    is_record = isinstance(value, type) and (
+        issubclass(value, tuple | Exception)
+        or value.__name__.endswith("Oracle")
+        or value.__name__ in MADE_BY_THE_LIBRARY
+    )
+    return ">>>" in (value.__doc__ or "") and not getattr(value, "_is_protocol", False) and not is_record
+
+
+def recorded_calls(callables: dict[str, Callable[..., Any]]) -> Iterator[Call]:
+    """Yield a valid call of each function, recorded while the examples of the docstrings run."""
+    codes = {id(_code(function)): name for name, function in callables.items()}  # equal dataclasses have equal code
+    recorded: dict[str, Recorded] = {}
+
+    def record(frame: FrameType, event: str, _: Any) -> None:
+        name = codes.get(id(frame.f_code)) if event == "call" else None
+        if name is None or name in recorded:
+            return
+        function = callables[name]
+        if isinstance(function, type) and type(frame.f_locals.get("self")) is not function:
+            return
+        names = inspect.signature(function).parameters
+        arguments = {key: frame.f_locals[key] for key in names if key in frame.f_locals}
+        recorded[name] = Recorded(arguments, jax.config.jax_enable_x64)  # type: ignore[attr-defined]
+
+    for name, function in callables.items():
+        if name not in recorded:
+            _run_example(name, function, record)
+        if name in recorded:
+            yield Call(name, function, recorded[name])
+
+
+def _code(function: Callable[..., Any]) -> Any:
+    inner = function.__init__ if isinstance(function, type) else inspect.unwrap(function)  # type: ignore[misc]
+    return getattr(getattr(inner, "__func__", inner), "__code__", None)
+
+
+def _run_example(name: str, function: Callable[..., Any], record: Callable[..., None]) -> None:
+    owner = getattr(function, "__self__", None) if inspect.ismethod(function) else None
+    space: dict[str, Any] = dict(vars(sys.modules[function.__module__]))
+    for text in (function.__doc__, owner.__doc__ if owner is not None else None):
+        for example in doctest.DocTestParser().get_examples(text or ""):
+            if example.exc_msg is None:
+                sys.setprofile(record)
+                try:
+                    exec(compile(example.source, name, "single", dont_inherit=True), space)
+                finally:
+                    sys.setprofile(None)
+
+
+def invalid_values(call: Call, parameter: Parameter) -> Iterator[Any]:
+    """Yield values that the declaration of a parameter excludes."""
+    allowed = ALLOWED.get((call.name, parameter.name), ())
+    for value in _excluded_values(parameter):
+        if not any(value is one or (isinstance(one, type) and type(value) is one) for one in allowed):
+            yield value
+
+
+def _excluded_values(parameter: Parameter) -> Iterator[Any]:
+    takes = {"integer" if kind == "horizon" else kind for kind in parameter.takes}
+    if parameter.or_infinity:
+        takes.add("infinity")
+    if ANYTHING in takes:
+        if parameter.convert is not None:
+            yield from (UNPRINTABLE, float)
+        return
+    for value, allowed in VALUES:
+        if not takes & allowed:
+            yield value
+    if takes & {"number", "integer"}:
+        limits = parameter.limits
+        for beyond in (limits.gt, limits.lt):
+            if beyond is not None:
+                yield int(beyond) if "integer" in takes else float(beyond)
+        if limits.ge is not None:
+            yield limits.ge - 1
+        if limits.le is not None:
+            yield limits.le + 1
+
+
+def fault_of(call: Call, parameter: str, value: Any) -> str:
+    """Return "" if an invalid call raises an error that names the argument, otherwise the kind of the fault."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            call(**{parameter: value})
+    except (ValueError, TypeError, OSError) as error:
+        if not Path(innermost(error)).is_relative_to(PACKAGE):
+            return "fails deep inside"
+        return "" if re.search(rf"\b{parameter}\b", str(error)) else "does not name the argument"
+    except Exception:
+        return "fails deep inside"
+    return "accepted"
+
+
+def parameters(call: Call) -> list[Parameter]:
+    """Return the parameters of a call that have a value."""
+    return [parameter for parameter in parameters_of(call.function) if parameter.name in call.recorded.arguments]
