@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+import types
 from pathlib import Path
 
 import dask
@@ -144,6 +145,19 @@ def test_block_with_a_record_is_not_computed_again(here, alone, monkeypatch):
     assert not empty_lists
 
 
+@pytest.mark.long
+def test_block_is_submitted_again_while_it_makes_progress(here, tmp_path, monkeypatch):
+    def fail(*_):
+        raise distributed.KilledWorker("a block", types.SimpleNamespace(address="tcp://here"), 3)
+
+    calls = []
+    monkeypatch.setattr(cluster, "_play_block", fail)
+    monkeypatch.setattr(cluster.Store, "saved_round", lambda *given: calls.append(given) or min(len(calls), 7))
+    with pytest.raises(ConnectionError, match=r"cluster: workers failed too often in .*, without progress"):
+        study(tmp_path / "store", cluster=here, n_runs=4)
+    assert len(calls) > 7
+
+
 def test_cluster_needs_a_checkpoint():
     with pytest.raises(ValueError, match=r"checkpoint: .*cluster"):
         study(None, cluster=1)
@@ -172,7 +186,7 @@ class Killing:
     """Kills the processes `of()`, every so often or each time that `is_due(kills so far)`, during something else."""
 
     def __init__(self, of, times, is_due):
-        self.of, self.times, self.is_due, self.done = of, times, is_due, 0
+        self.of, self.times, self.is_due, self.done, self.n_processes = of, times, is_due, 0, 0
         self.thread = threading.Thread(target=self.run)
 
     def __enter__(self):
@@ -191,6 +205,7 @@ class Killing:
             for process in self.of():
                 with contextlib.suppress(ProcessLookupError):  # it has just died
                     os.kill(process, signal.SIGKILL)
+                    self.n_processes += 1
             self.done += 1
 
 
@@ -238,34 +253,9 @@ def test_finished_blocks_survive_killed_workers(n_killed, tmp_path):
     ):
         long_study(store, cluster=client)
     again = [path for path, times in records(store).items() if earlier.get(path, times) != times]
-    print(f"{3 * n_killed} workers killed: {len(again)} of {len(earlier)} finished blocks computed again")
+    print(f"{killing.n_processes} workers killed: {len(again)} of {len(earlier)} finished blocks computed again")
     assert (killing.done, len(earlier) >= 12, again) == (3, True, [])
     check_the_same(tmp_path / "alone", store)
-
-
-@pytest.mark.long
-def test_preemptible_workers_make_progress(tmp_path):
-    """Each worker is killed when it has saved a state, and the scheduler gives up a block after its first failure."""
-    checkpoints = [jo.Checkpoint(tmp_path / name, every=0.2) for name in ("alone", "store")]
-    sizes = {"n_runs": 4, "n_rounds": 4_000_000, "record_at": 1}
-    study(checkpoints[0], **sizes)
-    states, seen = tmp_path / "store" / "blocks" / "states", [set()]
-
-    def is_due(n_kills):
-        names = set(os.listdir(states)) if states.exists() else set()
-        if names <= seen[-1]:
-            return False
-        seen.append(seen[-1] | names)
-        return True
-
-    with (
-        processes(**{"distributed.scheduler.allowed-failures": 0}) as (client, pids),
-        Killing(pids, 4, is_due) as killing,
-    ):
-        study(checkpoints[1], cluster=client, **sizes)
-    print(f"{killing.done} times, all workers were killed after a saved state; the study finished")
-    assert killing.done == 4
-    check_the_same(tmp_path / "alone", tmp_path / "store")
 
 
 @pytest.mark.long
