@@ -201,7 +201,9 @@ def _read_union(arguments: tuple[Any, ...]) -> tuple[set[str], tuple[Any, ...], 
 def _read_sequence(arguments: tuple[Any, ...]) -> tuple[set[str], tuple[Any, ...], dict[str, Any]]:
     if arguments[:1] == (str,):
         return {"texts"}, (), {}
-    kinds = _read(arguments[0])[1] if arguments else ()
+    takes, kinds, _ = _read(arguments[0]) if arguments else (set(), (), {})
+    if takes == {"table"}:
+        return set(), (), {}
     return ({"components"}, kinds, {}) if kinds else ({"array"}, (), {})
 
 

@@ -1,7 +1,6 @@
 """Compiler options, and the number of compilations."""
 
 import dataclasses
-from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +17,7 @@ from jaxonline._xla.compile_options import (
     matmul_options,
     run_compiled,
 )
-from jaxonline.game import Entrant, LearnerTraits
+from jaxonline.game import Entrant
 from jaxonline.linalg.triangular import cholesky_and_inverse
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.simulation.segments import Matchup, has_long_rounds
@@ -79,7 +78,7 @@ def test_learners_with_long_rounds_compile_with_mlir():
 
     game = jo.Game(jo.environments.LinearModel(np.ones(2)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
     learners = (
-        SimpleNamespace(traits=LearnerTraits(long_rounds=True)),
+        LEARNERS["noisy kernel, Gaussian, ball"]().learner,
         jo.GradientLearner(jo.estimators.TwoCopies(), 0.1),
     )
     assert [has_long_rounds(Matchup(game, Entrant(each, game.feedback), None, {})) for each in learners] == [
@@ -87,7 +86,6 @@ def test_learners_with_long_rounds_compile_with_mlir():
         False,
     ]
     assert not has_long_rounds(Matchup(game, None, None, {}))
-    assert LEARNERS["noisy kernel, Gaussian, ball"]().learner.traits.long_rounds
 
 
 @pytest.mark.parametrize(("control_variates", "traces"), [(False, 1), (True, 2)])

@@ -312,9 +312,9 @@ def test_error_if_noise_cannot_be_mirrored():
         jo.simulate(game, learner(estimator()), n_runs=2, n_rounds=3, antithetic=True)
 
     custom = jo.noise.CustomNoise(lambda key, t, x: 0 * x)
-    with pytest.raises(ValueError, match=r"noise: must be symmetric.*got CustomNoise.*symmetric = True"):
+    with pytest.raises(ValueError, match=r"must have symmetric = True.*got CustomNoise"):
         play(jo.NoisyCopies(custom))
-    with pytest.raises(ValueError, match="noise: must be symmetric"):
+    with pytest.raises(ValueError, match=r"must have symmetric = True.*got CustomNoise"):
         play(jo.NoisyCopies(jo.noise.gaussian(0.1), label_noise=custom))
     with pytest.raises(ValueError, match=r"noise that can be mirrored.* .got AdversarialCopies"):
         play(jo.AdversarialCopies(jo.environments.adversaries.ChasingNoise(0.5)))

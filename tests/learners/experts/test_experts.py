@@ -312,7 +312,7 @@ def test_a_rate_for_another_number_of_experts_is_rejected(make):
         (lambda: Hedge.over_horizon(2, 0), "n_rounds"),
         (lambda: Hedge(EWA(0.5)).init(None, Specs.of_vectors(3)), "outcomes"),
         (lambda: OverAdvice(EWA(0.5)).init(None, specs()), "instances"),
-        (lambda: EXP3(0.0), "eta"),
+        (lambda: EXP3(0.0), "combiner"),
         (lambda: EXP3("ewa"), "combiner"),
         (lambda: EXP3(0.1, exploration=1.5), "exploration"),
         (lambda: EXP3.over_horizon(1, 10), "n_arms"),
