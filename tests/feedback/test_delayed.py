@@ -85,7 +85,8 @@ RANDOM = {"uniform": jo.delays.UniformDelay(6), "geometric": jo.delays.Geometric
 
 @pytest.mark.parametrize(
     "delay",
-    [pytest.param(4, id="fixed"), pytest.param(GIVEN, id="given"), pytest.param(RANDOM["uniform"], id="uniform"),
+    [pytest.param(4, id="fixed"), pytest.param(GIVEN, id="given", marks=pytest.mark.long),
+     pytest.param(RANDOM["uniform"], id="uniform"),
      pytest.param(RANDOM["geometric"], id="geometric", marks=pytest.mark.long)],
 )  # fmt: skip
 @pytest.mark.parametrize("wrapper", [UpdateOnArrival, lambda learner: BOLD(learner, 6)], ids=["on arrival", "BOLD"])
@@ -103,7 +104,9 @@ def test_answers_that_have_not_arrived_change_nothing(delay, wrapper):
     assert differs[arrival:].any(), "the answer is used when it arrives"
 
 
-@pytest.mark.parametrize("delay", [*RANDOM.values(), jo.delays.GeometricDelay(0.5, maximum=6)], ids=repr)
+@pytest.mark.parametrize(
+    "delay", some([*RANDOM.values(), jo.delays.GeometricDelay(0.5, maximum=6)], RANDOM["uniform"]), ids=repr
+)
 def test_random_delays_have_their_distribution(delay):
     """Chi-square test with 20,000 draws: false alarm 1e-6."""
     keys = jax.random.split(jax.random.key(0), 20_000)

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import sleeping_reference as reference
+from tiers import some
 
 import jaxonline as jo
 from jaxonline import bounds
@@ -68,7 +69,7 @@ def test_hedge_with_sleeping_experts_equals_a_loop(delay):
     np.testing.assert_allclose(history.y_hat, weights, rtol=1e-4, atol=1e-7)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", some(LEARNERS, "Hedge"))
 @pytest.mark.parametrize(
     "availability",
     [
@@ -193,6 +194,7 @@ def test_an_environment_without_losses_of_arms_raises_an_error():
         game_of(stream, UCB1(), regret=jo.game.PseudoRegret())
 
 
+@pytest.mark.long
 def test_best_ordering_equals_the_best_of_all_orderings():
     losses, masks = table_of(60, 4)
     result = jo.simulate(game_of(Sleeping(DataStream(None, losses), masks), UCB1()), UCB1(), n_runs=1, n_rounds=60,
