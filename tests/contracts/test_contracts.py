@@ -326,7 +326,7 @@ def test_one_program_for_all_numbers_and_moves_depend_on_the_past(entry):
     assert compiled - before <= 1  # 0 if another test has compiled it
     loop += [jo.play(game, entry.learner, key, ROUNDS) for key in keys[1:]]
 
-    other = jax.tree.map(lambda leaf: 0.5 * leaf if np.result_type(leaf).kind == "f" else leaf, entry.learner)
+    other = jax.tree.map(lambda leaf: 0.5 * leaf if np.asarray(leaf).dtype.kind == "f" else leaf, entry.learner)
     if isinstance(other, SurrogateKernel):  # the surrogate must match the noise
         other = jo.replace(other, surrogate=entry.learner.surrogate)
     slower = jo.play(game, other, keys[0], ROUNDS)
