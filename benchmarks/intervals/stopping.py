@@ -105,6 +105,6 @@ whenever the requested width is expected.
   look, the runs look harmless, and the study stops with an interval that does not contain the mean. No number of runs
   excludes this. Therefore each such study warns (`UnseenEventsWarning`) that events with a probability below 3 / runs
   may be missing, and the printed result repeats it. Runs that do not vary never stop a study.
-* **The mean of a stopped study is biased**, because studies stop early as long as large losses are missing. The
-  interval covers in spite of this bias; report the interval rather than the mean.
+* **The mean of a stopped study is biased.** It is too small if a study stops before large losses occur, and too large
+  if the half-width is relative to a rare loss. The interval covers in spite of this bias, so report the interval.
 """

@@ -39,8 +39,8 @@ class Precision:
       probability of such an event is at most 3 / runs (with 95 % confidence): `UnseenEventsWarning` and the printed
       result say it. A sample without variance does not stop the study, unless the game is deterministic.
 
-    The mean of a study that stops by its own runs is biased, because it stops early if large losses have not occurred
-    yet. The interval holds in spite of this bias.
+    The mean of a study that stops by its own runs is biased. It is too small if the study stops before large losses
+    occur, and can be too large if `half_width` is relative. The interval holds in spite of this bias.
 
     Args:
         half_width: largest allowed half-width of the intervals.

@@ -36,8 +36,9 @@ class UntilDecided:
     -`margin` and `margin`. A decision is final. `Result.decisions` has the decisions and the number of saved runs.
 
     All decisions of a study are correct together with probability `level`, although the rule looks many times: the
-    intervals hold for all numbers of runs at once, and are corrected for the number of pairs (Bonferroni). The means of
-    a stopped study are biased. `docs/intervals.md` reports measured error rates.
+    intervals hold for all numbers of runs at once, and are corrected for the number of pairs (Bonferroni). With
+    `Anytime`, this requires that no event matters which is missing from the runs; the printed decisions say so. The
+    means of a stopped study are biased. `docs/intervals.md` reports measured error rates.
 
     * `jo.intervals.Betting` holds for every distribution of bounded losses. It is the default if the limits of losses
       are known (`game.loss_range`), and if `n_runs` can suffice to find a difference of at most `margin` with it. If
@@ -184,7 +185,8 @@ def _warn(pairs: list[list[Any]], n_runs: int) -> None:
     listed = ", ".join(undecided[:MAX_LISTED_PAIRS]) + (", ..." if len(undecided) > MAX_LISTED_PAIRS else "")
     warnings.warn(
         f"until: {len(undecided)} of {len(pairs)} pairs undecided after n_runs={n_runs:,} ({listed}); give more runs "
-        "or a larger margin, unless the differences do not vary or are very skewed",
+        "or a larger margin; if the differences do not vary or are very skewed, only "
+        "interval=jo.intervals.Betting(low, high) decides",
         UndecidedWarning, stacklevel=5,
     )  # fmt: skip
 

@@ -207,7 +207,7 @@ def _verify_by_sampling(
         verdict, notes = UNDECIDED, [condition, *notes]
     if contradiction:
         verdict, notes = verdict if verdict == BIASED else UNDECIDED, [contradiction, *notes]
-    if drawn.samples < n and verdict == UNDECIDED:
+    if drawn.samples < n and verdict == UNDECIDED and settings.is_out_of_time():
         notes = [*notes, f"the time limit ended the sampling after {drawn.samples:,} of {n:,} samples (max_seconds)"]
     i = worst_coordinate(bias, half_width)
     smallest = detectable(interval, drawn.moments, level, settings.power) + rounding

@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxonline.results.report.columns import Measured, Number, Text
 from jaxonline.results.report.tables import Table
-from jaxonline.results.statistics.intervals import Estimate
+from jaxonline.results.statistics.intervals import Betting, Estimate
 from jaxonline.results.statistics.ranking import compact_letters
 from jaxonline.results.statistics.sequential import UNDECIDED, PairStates
 
@@ -111,14 +111,16 @@ class Decisions(NamedTuple):
         )  # fmt: skip
         caption = (
             f"All decisions are correct together with probability {100 * self.level:.6g} % ({self.tests}, Bonferroni, "
-            f"for all numbers of runs). A difference of at most {self.margin:g} does not matter. The differences at "
-            f"the decision are biased away from 0. {self._unseen()}"
+            f"for all numbers of runs){self._condition()}. A difference of at most {self.margin:g} does not matter. "
+            "The differences at the decision are biased away from 0."
         )
         return Table("Decisions", rows, columns, caption=caption)
 
-    def _unseen(self) -> str:
+    def _condition(self) -> str:
+        if self.tests == Betting.test:
+            return ""
         fewest = min(pair.runs for pair in self.pairs)
-        return f"Events with probability below {3 / fewest:.2g} per run may be missing from the runs."
+        return f", unless events with probability below {3 / fewest:.2g} per run, which may be missing, matter"
 
     def __repr__(self) -> str:
         return f"{self.table!r}\n{self.pair_table!r}"

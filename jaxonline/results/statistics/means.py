@@ -119,8 +119,8 @@ def warn_of_skewed_curves(curves: Iterable[Float[np.ndarray, "R G"]], learners: 
         names = to_one_line(", ".join(skewed))
         warnings.warn(
             f"the {quantity} of {names} is so skewed in some rounds that bands may miss the mean; simulate "
-            f"at least {max(skewed.values()):,} runs, or use interval=jo.intervals.Betting(low, high) where losses are "
-            "bounded",
+            f"at least {max(skewed.values()):,} runs and look again (few runs show less skewness), or use "
+            "interval=jo.intervals.Betting(low, high) where losses are bounded",
             SkewedRunsWarning, stacklevel=4,
         )  # fmt: skip
 

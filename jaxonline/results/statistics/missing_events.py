@@ -24,9 +24,9 @@ class MissingEvents(NamedTuple):
     Attributes:
         probability: 3 / n for n runs, at most 1.
         cost: the cost that reverses the closest decision, in units of the compared quantity; NaN without a decision.
-        pair: the learners of the closest decision (the one with the smallest cost), the better one first, or ().
-        ratio: the smallest ratio of such a cost and the root mean square difference of the pair, over all decisions;
-            infinite without a decision. Below 6, a `SkewedRunsWarning` says so.
+        pair: the learners of the closest decision, the better one first, or ().
+        ratio: the ratio of this cost and the root mean square difference of the pair. The closest decision has the
+            smallest ratio; infinite without a decision. Below 6, a `SkewedRunsWarning` says so.
         place: the game or the part of a study where this decision was made, or "".
     """
 
@@ -47,7 +47,11 @@ class MissingEvents(NamedTuple):
         if self.probability >= 1:
             return "With so few runs, any event may be missing."
         least = 1 / self.probability
-        words = f"Events with probability below 1/{least:.0f} per run" if least > 3 else "Any event but the commonest"
+        words = (
+            f"Events with probability below 1/{least:.0f} per run"
+            if least > 3
+            else "All events but the most frequent ones"
+        )
         words += " may be missing"
         reversal = f"; one that costs more than {format_number(self.cost, 3)} would reverse {' and '.join(self.pair)}"
         reversal += f" in {self.place}" if self.place else ""
@@ -83,11 +87,12 @@ def missing_events(
     mean = np.nansum(differences, axis=1) / n_runs
     typical = np.sqrt(np.nansum(differences**2, axis=1) / n_runs)
     costs = np.abs(mean) * n_runs / 3
-    closest = int(np.argmin(costs))
+    ratios = costs / typical
+    closest = int(np.argmin(ratios))
     first, second = (learners[int(side[at[closest]])] for side in pairs)
     pair = (first, second) if mean[closest] < 0 else (second, first)
     probability = min(3 / n_runs[closest], 1.0)
-    return MissingEvents(float(probability), float(costs[closest]), pair, float((costs / typical).min()))
+    return MissingEvents(float(probability), float(costs[closest]), pair, float(ratios[closest]))
 
 
 def closest_decision(events: Mapping[str, MissingEvents]) -> MissingEvents:
