@@ -27,6 +27,7 @@ from jaxonline.parameters.errors import ArgumentError
 
 MESH_AXIS = "blocks"
 MAX_BLOCK_SIZE = 2**20  # runs
+MAX_RUNS = 10**9  # of one study; the indices of the runs are in memory
 MAX_THREADS = 32  # XLA runs at most so many programs at a time on a CPU that is one device
 T = TypeVar("T")
 U = TypeVar("U")

@@ -88,7 +88,7 @@ def check_options(
     """Check the arguments of `simulate`, whose cluster has the given `workers`. Raises the errors of `simulate`."""
     check_not_forked()
     check.instance("game", game, Game, "a Game")
-    check.count("n_runs", n_runs)
+    check.count("n_runs", n_runs, ge=1, le=blocks.MAX_RUNS)
     mesh = blocks.default_mesh() if mesh is None else blocks.check_mesh(mesh)
     backend = jax.default_backend() if workers is None else workers.machine.backend
     width = blocks.default_width(n_runs, backend) if block_size is None else _check_block_size(block_size)

@@ -101,7 +101,9 @@ def connect_workers(cluster: Any) -> Iterator["Workers"]:
         yield Workers(cluster)
     elif isinstance(cluster, str):
         _check_address(cluster)
-        with _connection_errors(cluster), Client(cluster, timeout=SCHEDULER_TIMEOUT, set_as_default=False) as client:
+        with _connection_errors(cluster):
+            client = Client(cluster, timeout=SCHEDULER_TIMEOUT, set_as_default=False)
+        with client:
             yield Workers(client)
     else:
         check.count("cluster", cluster)

@@ -65,7 +65,7 @@ def simulate(
         game: the game; its feedback is used by learners that are not an `Entrant` with their own feedback.
         learners: learners by name, each a learner, an `Entrant` (a learner with its own feedback) or a `sweep`; a
             single learner needs no name.
-        n_runs: number of runs of each learner.
+        n_runs: number of runs of each learner, at most 10^9.
         n_rounds: the horizon T.
         key: a seed or a JAX key; run r has the key `fold_in(key, r)`.
         comparator: the comparator of the regret, e.g. `L2Ball(radius)`; None for no regret. A comparator with the

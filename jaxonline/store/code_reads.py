@@ -16,10 +16,11 @@ from jaxonline.store.source_code import cell_content, defining_module, library_v
 
 # functions and attributes of libraries that read a file, the environment, or a module with a computed name
 READERS = re.compile(
-    r"(load(?!s$)|read|fetch|open|from_?file|genfromtxt|memmap|File$|getenv|environb?$|listdir|scandir|glob|"
-    r"import_module|currentframe|_getframe|modules$)"
+    r"(load(?!s$)|read|fetch|open|from_?file|genfromtxt|memmap|File$|getenv|environb?$|listdir|scandir|i?glob$|"
+    r"argv$|getcwd|getsize$|exists$|url(open|retrieve)$|check_output$|import_module|currentframe|_getframe|modules$)"
 )
 BUILTIN_READERS = (open, eval, exec, globals, __import__)
+READING_METHODS_OF_PATHS = ("open", "stat", "exists", "iterdir", "glob", "rglob")
 READING_ATTRIBUTES = ("read_text", "read_bytes", "__globals__", "f_globals", "__builtins__")
 
 
@@ -106,7 +107,14 @@ class Reads:
         used = {name: self._scope.get(name) for name in self._globals}.values()
         has_path = any(issubclass(value if isinstance(value, type) else type(value), PurePath) for value in used)
         attributes = {node.attr for node in self._attributes}
-        return next((name for name in (*READING_ATTRIBUTES, *["open"] * has_path) if name in attributes), None)
+        return next(
+            (
+                name
+                for name in (*READING_ATTRIBUTES, *(READING_METHODS_OF_PATHS if has_path else ()))
+                if name in attributes
+            ),
+            None,
+        )
 
 
 def owner_of(value: Any) -> str:

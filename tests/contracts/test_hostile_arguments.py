@@ -78,6 +78,7 @@ def named_calls():
 
 def sizes():
     yield from rows("block_size", lambda n: jo.simulate(**study(n_runs=10, block_size=n)), ValueError, 10**9, 2**20 + 1)
+    yield from rows("n_runs", lambda n: jo.simulate(**study(n_runs=n)), ValueError, 10**12)
     large = jo.Game(environments.LinearModel(np.full(600_000, 0.1)), jo.FullInformation())
     yield row(lambda: jo.simulate(**study(game=large, comparator=jo.L2Ball(1.0))), ValueError, "block_size")
 

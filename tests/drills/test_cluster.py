@@ -59,6 +59,12 @@ def here():
         yield client
 
 
+@pytest.mark.parametrize("error", [TimeoutError("no worker"), OSError(28, "no space")], ids=repr)
+def test_errors_of_a_study_are_not_those_of_the_connection(here, error):
+    with pytest.raises(type(error), match=str(error.args[-1])), cluster.connect_workers(here.scheduler.address):
+        raise error
+
+
 def test_cluster_writes_the_same_store(here, alone, tmp_path):
     done = []
     found = study(tmp_path / "store", cluster=here, progress=lambda *each: done.append(each))

@@ -6,6 +6,7 @@ import os
 import random
 import sys
 import threading
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -316,6 +317,7 @@ def test_float64_changes_the_fingerprint():
 
 RNG = np.random.default_rng(0)
 LOCK = threading.Lock()
+FOLDER = Path(__file__).parent
 
 
 def law_that_draws(key, x):
@@ -328,6 +330,18 @@ def law_that_reads_a_file(key, x):
 
 def law_that_reads_the_environment(key, x):
     return x + float(os.environ["SCALE"])
+
+
+def law_that_reads_the_command_line(key, x):
+    return x + float(sys.argv[1])
+
+
+def law_that_reads_a_size(key, x):
+    return x + FOLDER.stat().st_size
+
+
+def law_with_a_global_norm(key, x):
+    return x / optax.global_norm(x)
 
 
 def law_that_computes_a_name(key, x):
@@ -359,9 +373,18 @@ UNINSPECTABLE = {
         lambda: law_that_reads_the_environment,
         "what law_that_reads_the_environment reads with os.environ",
     ),
+    "the command line": (
+        lambda: law_that_reads_the_command_line,
+        "what law_that_reads_the_command_line reads with sys.argv",
+    ),
+    "a size": (lambda: law_that_reads_a_size, "what law_that_reads_a_size reads with stat"),
     "a computed name": (lambda: law_that_computes_a_name, "what law_that_computes_a_name reads with globals"),
     "a function without its source": (lambda: made("def law(x): return x"), r"the source of law, .*\(law\)"),
 }
+
+
+def test_a_name_that_begins_like_a_reader_is_accepted():
+    describe_inputs({"law": law_with_a_global_norm})  # as glob.glob
 
 
 @pytest.mark.parametrize("name", UNINSPECTABLE)
