@@ -107,6 +107,7 @@ def test_radial_surrogate_matches_its_integral(x64):
     np.testing.assert_allclose(surrogate(jnp.zeros(d), jnp.array([1.5, 0, 0, 0.0])), expected, rtol=1e-11)
 
 
+@pytest.mark.long
 def test_printed_radial_surrogate_is_biased(x64):
     """E13 at sigma = 0.5, u = 0.3, d = 4, r^2 = 0.39: the printed form has the mean 1.206 where exp(-u r^2) = 0.890.
 

@@ -71,6 +71,7 @@ def test_without_delay_the_numbers_are_the_same_bit_for_bit(name, wrapper):
     jax.tree.map(np.testing.assert_array_equal, plain, delayed)
 
 
+@pytest.mark.long
 def test_noisy_copies_without_delay_are_the_same_bit_for_bit():
     environment = jo.environments.LinearModel(np.array([0.5, -0.2]), noise_std=0.1)
     feedback = jo.NoisyCopies(jo.noise.gaussian(0.3))

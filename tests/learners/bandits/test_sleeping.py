@@ -96,7 +96,7 @@ def test_losses_of_sleeping_arms_are_not_used(name):
     jax.tree.map(np.testing.assert_array_equal, *histories)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", some(LEARNERS, "UCB1", "Hedge"))
 def test_only_available_arms_are_chosen(name):
     """64 runs with 20 arms; a move that is not available would have the loss NaN."""
     learner = LEARNERS[name]
@@ -132,7 +132,7 @@ def test_a_move_that_is_not_available_has_the_loss_nan(weights):
     np.testing.assert_array_equal(history.loss, [1.0, np.nan, 1.0])
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", some(LEARNERS, "Hedge"))
 def test_a_random_round_without_an_arm_makes_a_failed_run(name):
     learner = LEARNERS[name]
     game = game_of(Sleeping(BernoulliArms([0.2, 0.6]), [0.9, 0.9]), learner)
@@ -142,6 +142,7 @@ def test_a_random_round_without_an_arm_makes_a_failed_run(name):
     assert np.isnan(result.measures["cumulative_loss"][0, :, 0]).sum() == int(result.failed[0])
 
 
+@pytest.mark.long
 def test_probabilities_are_those_of_the_masks():
     """20,000 draws; 5 standard deviations."""
     environment = Sleeping(BernoulliArms([0.5, 0.5, 0.5]), [0.2, 0.7, 1.0])
@@ -212,6 +213,7 @@ def test_best_ordering_equals_the_best_of_all_orderings():
     assert tuple(BestOrdering().best_predictor(np.sum(statistics, axis=0))) == min(totals, key=totals.get)
 
 
+@pytest.mark.long
 def test_best_ordering_of_mean_losses_is_the_best_available_arm():
     environment = Sleeping(BernoulliArms(np.linspace(0.1, 0.9, K)), table_of()[1])
     game = game_of(environment, UCB1(), regret=jo.game.PseudoRegret())
