@@ -159,5 +159,5 @@ def _dotted(node: ast.Attribute) -> tuple[str, ...]:
 def _module_named(name: str, package: str | None = None) -> types.ModuleType | None:
     try:
         return importlib.import_module(name, package)
-    except Exception:  # whatever the module raises; the function will raise it too
+    except Exception:  # a module may raise any error; the function will raise it too
         return None

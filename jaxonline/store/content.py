@@ -176,7 +176,7 @@ class ContentHasher:
         reduce = copyreg.dispatch_table.get(kind)
         try:
             reduced: Any = reduce(item) if reduce else item.__reduce_ex__(4)
-        except Exception:  # whatever the class raises
+        except Exception:  # a class may raise any error
             return self._reject(item)
         if isinstance(reduced, str):
             return self._reject(item)
