@@ -6,6 +6,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PyTree
 
+from jaxonline._xla.barriers import out_of_place
+
 
 class Compensated(NamedTuple):
     """Kahan sum of many small terms: a tree of totals and a tree of corrections.
@@ -39,7 +41,11 @@ class Compensated(NamedTuple):
 
     def add(self, terms: PyTree) -> "Compensated":
         """Return the sum with one more term."""
-        corrected = jax.tree.map(lambda term, correction: term - correction, terms, self.correction)
-        total = jax.tree.map(lambda total, term: total + term, self.total, corrected)
-        correction = jax.tree.map(lambda new, old, term: (new - old) - term, total, self.total, corrected)
-        return Compensated(total, correction)
+        return Compensated(*out_of_place(_add, terms, *self))
+
+
+def _add(terms: PyTree, total: PyTree, correction: PyTree) -> tuple[PyTree, PyTree]:
+    """Return the totals and the corrections with one more term."""
+    corrected = jax.tree.map(lambda term, correction: term - correction, terms, correction)
+    added = jax.tree.map(lambda total, term: total + term, total, corrected)
+    return added, jax.tree.map(lambda new, old, term: (new - old) - term, added, total, corrected)

@@ -61,7 +61,9 @@ class LazyOutcome:
 
     def vector(self) -> Array:
         """All entries."""
-        return self.vector_function(*self.arguments)
+        if "_vector" not in self.__dict__:  # the loss and the feedback read the same entries: draw them once
+            self.__dict__["_vector"] = compute_once(self.vector_function, *self.arguments)
+        return self.__dict__["_vector"]
 
     def __jax_array__(self) -> Array:
         return self.vector()
