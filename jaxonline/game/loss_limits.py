@@ -1,12 +1,13 @@
 """The smallest and the largest loss of a round, from the loss, the environment and the learners."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
 from jaxonline.game.defaults import LearnerDefaults, method_of
+from jaxonline.game.protocols import Learner
 from jaxonline.game.traits import EnvironmentTraits, LearnerTraits, traits_of
 from jaxonline.losses.actions import ArmLoss, ExpectedLoss
 from jaxonline.losses.base import OpaqueLoss, ScalarLoss
@@ -17,7 +18,7 @@ from jaxonline.parameters import check
 Range = tuple[float, float]
 
 
-def loss_range(game: Any, learners: Iterable[Any] = ()) -> Range | None:
+def loss_range(game: Any, learners: Sequence[Any] | None = None) -> Range | None:
     """Return the limits (low, high) of the loss of a round in a `Game`; None if they are unknown.
 
     Each loss of `learners` lies between the limits, up to rounding. The limits follow from one of these facts:
@@ -31,7 +32,10 @@ def loss_range(game: Any, learners: Iterable[Any] = ()) -> Range | None:
 
     Args:
         game: the game.
-        learners: the learners of the study; none for limits that hold for every learner.
+        learners: list of the learners of the study; None for limits that hold for every learner.
+
+    Raises:
+        TypeError, ValueError: `learners` is no list of learners.
 
     Example:
         >>> import jaxonline as jo
@@ -44,7 +48,9 @@ def loss_range(game: Any, learners: Iterable[Any] = ()) -> Range | None:
         >>> loss_range(game), loss_range(game, [learner])  # predictions from -10 to 10
         (None, (0.0, 121.0))
     """
-    loss, learners = _plain_loss(game), tuple(learners)
+    for one in () if learners is None else check.sequence("learners", learners, "learner"):
+        check.instance("learners", one, Learner, "a list of learners")
+    loss, learners = _plain_loss(game), learners or ()
     if depends_on_predictions(game):
         ranges = [prediction_range(game, learner) for learner in learners]
         known = [limits for limits in ranges if limits is not None]

@@ -173,7 +173,7 @@ def quantity_limits(
         return None
     if not with_predictions and depends_on_predictions(game):
         return None
-    losses = loss_range(game, learners) if quantity != "comparator_loss" else (0.0, 0.0)
+    losses = loss_range(game, tuple(learners) or None) if quantity != "comparator_loss" else (0.0, 0.0)
     best = comparator_range(game, comparator) if quantity != "cumulative_loss" else (0.0, 0.0)
     if losses is None or best is None:
         return None

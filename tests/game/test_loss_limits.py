@@ -91,7 +91,7 @@ def test_the_limits_of_convex_losses_are_reached_at_the_ends_and_not_exceeded(lo
 def test_limits_are_unknown_where_nothing_bounds_the_losses():
     data = game(X, Y)
     own = descent(projection=lambda w, radius: w)
-    for learners in ([], [descent(None)], [own], [descent(), own], [jo.learners.VAW()]):
+    for learners in (None, [descent(None)], [own], [descent(), own], [jo.learners.VAW()]):
         assert loss_range(data, learners) is None
     assert loss_range(game(X, Y, loss=losses.LogLoss()), [descent()]) is None
     assert loss_range(jo.Game(jo.environments.LinearModel(np.ones(3)), FULL), [descent()]) is None
@@ -102,6 +102,12 @@ def test_limits_are_unknown_where_nothing_bounds_the_losses():
     assert loss_range(data, [featured]) is None
     kernel = jo.learners.KernelGradient(Gaussian(1.0), FullGradient(), 0.1, n_rounds=5, radius=1.0)
     assert loss_range(data, [kernel]) is None
+
+
+@pytest.mark.parametrize("learners", [[], {}, "UCB1", [1.0], [jo.GradientLearner]], ids=str)
+def test_learners_must_be_a_list_of_learners(learners):
+    with pytest.raises((TypeError, ValueError), match=r"^learners: must (be a list of learners|have at least one)"):
+        loss_range(game(X, Y), learners)
 
 
 def test_predictions_on_noisy_copies_have_no_limits():
