@@ -91,7 +91,7 @@ class Impossibility(Study):
                 worlds[world] = comparison.run(part(world), n_runs=self.runs, n_rounds=self.rounds, **options)
             for name in _COMPARED:
                 if name in kinds:
-                    learner, rounds = self.entries(None)[name][1], min(self.rounds, self.alike_rounds)
+                    learner, rounds = entries[name][1], min(self.rounds, self.alike_rounds)
                     alike[name] = _compare_hypotheses(games, learner, rounds, self.runs, jax.random.key(context.seed))
         unavoidable = unavoidable_regret(self.radius)
         rows = _rows(worlds, kinds, unavoidable)

@@ -42,7 +42,7 @@ def play(study, folder):
 @pytest.mark.long
 def test_the_report_writes_table_numbers_and_figures(written):
     report, numbers, folder = written
-    names = {"table.csv", "numbers.json", "regret.png", "laws.png", "results", "report.html"}
+    names = {"table.csv", "numbers.json", "regret.png", "laws.png", "results", "report.html", "checksums.json"}
     assert {path.name for path in folder.iterdir()} == names
     assert [len(table.rows) for table in report.shown] == [1, 1]
     assert "| exponential | p = 2 |" in report.shown[1].markdown()
