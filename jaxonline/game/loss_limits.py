@@ -50,7 +50,12 @@ def loss_range(game: Any, learners: Sequence[Any] | None = None) -> Range | None
     """
     for one in () if learners is None else check.sequence("learners", learners, "learner"):
         check.instance("learners", one, Learner, "a list of learners")
-    loss, learners = _plain_loss(game), learners or ()
+    return range_for(game, learners or ())
+
+
+def range_for(game: Any, learners: Sequence[Any]) -> Range | None:
+    """Return `loss_range`; the learners may also be functions that build learners, whose predictions have no limits."""
+    loss = _plain_loss(game)
     if depends_on_predictions(game):
         ranges = [prediction_range(game, learner) for learner in learners]
         known = [limits for limits in ranges if limits is not None]

@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jaxonline.game import Game, comparator_range, depends_on_predictions, loss_range
+from jaxonline.game import Game, comparator_range, depends_on_predictions
+from jaxonline.game.loss_limits import range_for
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import CountFrom2, FiniteFloat, OpenUnitFloat, PositiveFloat, Text
 from jaxonline.parameters.validation import check_fields
@@ -173,7 +174,7 @@ def quantity_limits(
         return None
     if not with_predictions and depends_on_predictions(game):
         return None
-    losses = loss_range(game, tuple(learners) or None) if quantity != "comparator_loss" else (0.0, 0.0)
+    losses = range_for(game, tuple(learners)) if quantity != "comparator_loss" else (0.0, 0.0)
     best = comparator_range(game, comparator) if quantity != "cumulative_loss" else (0.0, 0.0)
     if losses is None or best is None:
         return None
