@@ -157,6 +157,7 @@ def interval(values, probability, level):
     return (ordered[low - 1] if low > 0 else -np.inf), (ordered[high] if high < len(values) else np.inf)
 
 
+@pytest.mark.long
 def test_wrong_bounds_are_caught_by_rare_wrong_labels(game):
     """With rare wrong labels 11 % of the runs exceed the bound on the expected regret, although the mean is below it.
 
@@ -174,6 +175,7 @@ def test_wrong_bounds_are_caught_by_rare_wrong_labels(game):
     assert interval(regrets, 0.99, 1 - 2e-6)[1] < correct
 
 
+@pytest.mark.long
 def test_rows_have_the_quantiles_of_the_result(game):
     study, result, rows = game
     estimate = result.quantile_interval(0.95)

@@ -16,7 +16,7 @@ from jaxonline.learners import BOLD, UpdateOnArrival
 ROUNDS, DELAY, CHANGED = 5, 2, 2  # the outcome of round 2 arrives at the end of round 4
 WRAPPERS = {"on arrival": UpdateOnArrival, "BOLD": lambda learner: BOLD(learner, DELAY)}
 CASES = [(wrapper, name) for wrapper in WRAPPERS for name in LEARNERS]
-SHORT = (("on arrival", "two copies"), ("on arrival", "EXP3"), ("BOLD", "Hedge"))
+SHORT = (("on arrival", "EXP3"), ("BOLD", "Hedge"))
 
 
 def changed_round(name: str) -> int:

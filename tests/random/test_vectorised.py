@@ -14,7 +14,8 @@ from jaxonline.random.threefry import concatenated_key, fused_key, key_from_word
 DRAWS = ["normal", "laplace", "uniform", "exponential", "cauchy"]
 
 
-@pytest.mark.parametrize("name", some(DRAWS, "uniform"))
+@pytest.mark.long
+@pytest.mark.parametrize("name", DRAWS)
 def test_the_same_numbers(name):
     """Vectors that together are shorter, in registers, than one by one, and such as are not; below, at and above whole
     registers; no numbers, and matrices."""
