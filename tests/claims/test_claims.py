@@ -276,7 +276,7 @@ def test_the_figure_has_one_interval_per_claim(known, tmp_path):
     labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert len(labels) == len(known)
     assert any("violated" in label for label in labels)
-    save_intervals(exact, tmp_path / "claims.svg")
+    save_intervals(known, tmp_path / "claims.svg")
     assert (tmp_path / "claims.svg").read_text().startswith("<?xml")
 
 
