@@ -13,6 +13,7 @@ from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import set_field, static, struct
 from jaxonline.parameters.types import Convert, Shape
+from jaxonline.random.permutations import shuffled_indices
 
 
 class DataStreamState(NamedTuple):
@@ -100,7 +101,7 @@ class DataStream(EnvironmentDefaults):
 
             def shuffle(iteration, carry):
                 pass_key = jax.random.wrap_key_data(carry[1], impl=jax.random.key_impl(key))
-                return random.permutation(jax.random.fold_in(pass_key, iteration), n), carry[1] + 1
+                return shuffled_indices(jax.random.fold_in(pass_key, iteration), n), carry[1] + 1
 
             permutation, _ = jax.lax.fori_loop(0, is_new_pass, shuffle, (permutation, jax.random.key_data(key)))
             index = permutation[position]
