@@ -18,7 +18,6 @@ from jaxonline._xla.compile_options import (
     matmul_options,
     run_compiled,
 )
-from jaxonline.game import Entrant
 from jaxonline.linalg.triangular import cholesky_and_inverse
 from jaxonline.simulation import segments
 from jaxonline.simulation.blocks import default_mesh
@@ -95,7 +94,7 @@ def test_learners_with_long_rounds_are_compiled_for_long_loops():
     entry = LEARNERS["noisy kernel, Gaussian, ball"]()
     assert compiles_for_long_loops(jo.environments.LinearModel(np.ones(3)), entry.learner, entry.feedback)
     game = jo.Game(jo.environments.LinearModel(np.ones(2)), jo.FullInformation())
-    assert not has_long_loops(Matchup(game, None, None, {}), None, None, None, None)
+    assert not has_long_loops(Matchup(game, None, None, {}), *[None] * 4)  # type: ignore[list-item]
 
 
 def gradient_descent(step_size=0.1):
@@ -124,7 +123,7 @@ VECTOR_LEARNERS = {
     ),
 )
 def test_learners_with_a_long_vector_are_compiled_for_long_loops(name, d, is_long):
-    """The number of learners of a sweep and the number of runs are not the length of a vector; matrices do not count."""
+    """The number of learners of a sweep and the number of runs do not count, nor do matrices."""
     assert compiles_for_long_loops(jo.environments.LinearModel(np.full(d, 0.1)), VECTOR_LEARNERS[name]()) == is_long
 
 
