@@ -22,6 +22,7 @@ import numpy as np
 import jaxonline as jo
 from benchmarks._timing import machine, side_by_side
 from jaxonline import random
+from jaxonline.game.keys import INSTANCE, part_key
 from jaxonline.random.permutations import shuffled_indices
 
 RUNS, N_ROWS, STEP, RADIUS = 512, 2000, 0.01, 1.0
@@ -64,11 +65,11 @@ def draws(order: str, d: int) -> Turn:
     keys, passes = jax.vmap(random.inlined)(jax.random.split(jax.random.key(2), RUNS)), PASSES[d]
 
     def shuffle(i, total):
-        drawn = jax.vmap(lambda key: shuffled_indices(jax.random.fold_in(key, i), N_ROWS))(keys)
+        drawn = jax.vmap(lambda key: shuffled_indices(part_key(key, i, INSTANCE), N_ROWS))(keys)
         return total + drawn[:, 0]
 
     def resample(i, total):
-        drawn = jax.vmap(lambda key: random.randint(jax.random.fold_in(key, i), (), 0, N_ROWS))(keys)
+        drawn = jax.vmap(lambda key: random.randint(part_key(key, i, INSTANCE), (), 0, N_ROWS))(keys)
         return total + drawn
 
     function, number = (shuffle, passes) if order == "shuffled" else (resample, passes * N_ROWS)
