@@ -187,8 +187,8 @@ def begin(matchup: Matchup, keys: StreamKeys, *, mesh: Mesh) -> Carry:
     return blocks.map_blocks(block, mesh, n_shared=1, n_blockwise=1)(matchup, keys)
 
 
-def has_long_loops(matchup: Matchup, keys: StreamKeys, t: Array, until: Array, carry: Carry) -> bool:
-    """Return whether the rounds of `advance` are compiled for long loops.
+def has_long_loops(matchup: Matchup, *rest: Any) -> bool:
+    """Return whether the rounds of `advance` are compiled for long loops, from its arguments; the last is the carry.
 
     This is so if the learner declares the trait `long_rounds`, or if its state consists of numbers and vectors, of
     which one is long. (Rounds with matrices spend their time in products, which are the same for both compilations.)
@@ -196,7 +196,7 @@ def has_long_loops(matchup: Matchup, keys: StreamKeys, t: Array, until: Array, c
     if matchup.entrant is None:
         return False
     batch_axes = 2 + matchup.antithetic + (matchup.members > 1)  # devices, runs, both runs of a pair, learners
-    shapes = [leaf.shape[batch_axes:] for leaf in jax.tree.leaves(carry.states.learner)]
+    shapes = [leaf.shape[batch_axes:] for leaf in jax.tree.leaves(rest[-1].states.learner)]
     vectors_only = all(len(shape) <= 1 for shape in shapes)
     is_long = vectors_only and any(math.prod(shape) >= LONG_VECTOR for shape in shapes)
     return is_long or traits_of(matchup.entrant.learner, LearnerTraits).long_rounds

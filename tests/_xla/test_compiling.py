@@ -86,15 +86,15 @@ def compiles_for_long_loops(environment, learner, feedback=None):
     matchup = Matchup(team.game, team.entrant, None, {}, len(team.members))
     mesh = default_mesh(jax.devices()[:1])
     programs = traced_programs(matchup, jax.random.key(0), 2, mesh)
-    keys, carry = next(programs).out_info, next(programs).out_info
-    return has_long_loops(matchup, keys, np.int32(0), np.int32(1), carry)
+    next(programs)
+    return has_long_loops(matchup, next(programs).out_info)
 
 
 def test_learners_with_long_rounds_are_compiled_for_long_loops():
     entry = LEARNERS["noisy kernel, Gaussian, ball"]()
     assert compiles_for_long_loops(jo.environments.LinearModel(np.ones(3)), entry.learner, entry.feedback)
     game = jo.Game(jo.environments.LinearModel(np.ones(2)), jo.FullInformation())
-    assert not has_long_loops(Matchup(game, None, None, {}), *[None] * 4)  # type: ignore[list-item]
+    assert not has_long_loops(Matchup(game, None, None, {}), None)
 
 
 def gradient_descent(step_size=0.1):
@@ -129,7 +129,7 @@ def test_learners_with_a_long_vector_are_compiled_for_long_loops(name, d, is_lon
 
 @pytest.mark.parametrize("order", some(["file", "iid"], "iid"))
 def test_compilation_for_long_loops_computes_the_same_losses(monkeypatch, order):
-    """Up to the order of the sum in a product with an instance that all runs share."""
+    """Up to rounding: the order of a sum depends on the registers, and r * r - c may be rounded once or twice."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20, 40)) / 7, rng.normal(size=20)
     game = jo.Game(jo.environments.DataStream(X, y, order=order), jo.FullInformation())
@@ -137,7 +137,7 @@ def test_compilation_for_long_loops_computes_the_same_losses(monkeypatch, order)
     for long_vector in (41, 40):
         monkeypatch.setattr(segments, "LONG_VECTOR", long_vector)
         losses.append(jo.simulate(game, gradient_descent(), n_runs=4, n_rounds=30, record_at=3).cumulative_loss)
-    np.testing.assert_allclose(*losses, rtol=3e-7 if order == "file" else 0)
+    np.testing.assert_allclose(*losses, rtol=3e-7)
 
 
 @pytest.mark.parametrize(("control_variates", "traces"), some([(False, 1), (True, 2)], (False, 1)))
