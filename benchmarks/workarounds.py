@@ -34,11 +34,11 @@ RUNS, ROUNDS, D = 512, 300, 20
 Work = Callable[[], Any]
 
 
-def _loop(body: Callable[..., Any], state: Any, inlined: bool = True) -> Work:
-    """Compile a loop of rounds `body(key, t, state)` for a block of runs without MLIR, as `simulate` does."""
-    options = (
-        compile_options.supported_options(compile_options.WITHOUT_MLIR) if jax.default_backend() == "cpu" else None
-    )
+def _loop(
+    body: Callable[..., Any], state: Any, inlined: bool = True, options: dict[str, Any] = compile_options.WITHOUT_MLIR
+) -> Work:
+    """Compile a loop of rounds `body(key, t, state)` for a block of runs; by default without MLIR, as `simulate`."""
+    options = compile_options.supported_options(options) if jax.default_backend() == "cpu" else {}
     keys = jax.random.split(jax.random.key(0), RUNS)
     keys = jax.vmap(random.inlined)(keys) if inlined else keys
 
@@ -176,6 +176,14 @@ def _without_mlir() -> tuple[Work, Work]:
     return lambda: compiled(options), lambda: compiled(None)
 
 
+def _long_vectors() -> tuple[Work, Work]:
+    def body(key, t, w):
+        return 0.9 * w + 0.1  # written over w
+
+    start = jnp.zeros((RUNS, 10 * D))
+    return _loop(body, start, options={}), _loop(body, start)
+
+
 def _threads() -> tuple[Work, Work]:
     program = jax.jit(lambda x: jax.lax.fori_loop(0, 3000, lambda _, x: jnp.sin(x) + 0.1, x)).lower(jnp.ones(999))
     program = program.compile()
@@ -193,6 +201,7 @@ WORKAROUNDS: dict[str, Callable[[], tuple[Work, Work]]] = {
     "largest: loops of different lengths": _loop_bound,
     "fast_compile_options: compilation": _compilation,
     "Program: compilation without MLIR": _without_mlir,
+    "Program: long vectors with MLIR": _long_vectors,
     "matmul_options: products of float64": _matmul,
     f"run_parallel: jobs on {usable_cores()} cores": _threads,
 }

@@ -1,8 +1,10 @@
 """Compiler options for short compile times and fast loops on a CPU.
 
-XLA builds CPU loops with MLIR, and LLVM optimises them in up to 32 parts. Without MLIR the loops are as fast and
-compile in two thirds of the time. For a program that is called a few times, optimisation takes longer than it saves;
-without optimisation, compilation takes a sixth of the time.
+XLA builds CPU loops with MLIR, and LLVM optimises them in up to 32 parts. Without MLIR the loops compile in two thirds
+of the time. Most of them are as fast. But a loop that writes a vector over its argument then computes one number after
+the other, because LLVM compares the addresses of both arrays and takes them for a partial overlap. For a program that
+is called a few times, optimisation takes longer than it saves; without optimisation, compilation takes a sixth of the
+time.
 
 XLA splits each longer loop over the cores and waits for them. If each core plays a block of its own, this split makes a
 round up to a third slower.
@@ -26,6 +28,7 @@ from jaxonline._xla.threads import usable_cores
 
 register_exclusion(f"{Path(__file__).parents[1]}{os.sep}")
 
+LONG_VECTOR = 32  # numbers; for loops over shorter vectors, MLIR saves less time than its compilation takes
 # Faster compilation.
 WITHOUT_MLIR = {"xla_cpu_use_fusion_emitters": False}
 _FAST_COMPILE = WITHOUT_MLIR | {"xla_cpu_parallel_codegen_split_count": 1}
@@ -45,18 +48,18 @@ class Program:
 
     Args:
         function: function with the keyword argument `mesh`.
-        with_mlir: function of the first argument that returns whether to compile with MLIR and for the widest
-            registers, which pays for long loops.
+        with_mlir: function of the arguments that returns whether to compile with MLIR and for the widest registers,
+            which pays for long loops. It uses only the shapes and dtypes of arrays.
         **options: options of `jax.jit`.
     """
 
-    def __init__(self, function: Callable[..., Any], with_mlir: Callable[[Any], bool] | None = None, **options: Any):
+    def __init__(self, function: Callable[..., Any], with_mlir: Callable[..., bool] | None = None, **options: Any):
         self._function, self._with_mlir, self._options = exact_products()(function), with_mlir, options
         self._compiled: dict[tuple[bool, bool, bool, bool], Any] = {}
 
-    def _of(self, first: Any, mesh: Mesh) -> Any:
+    def _of(self, args: tuple[Any, ...], mesh: Mesh) -> Any:
         on_cpu = mesh.devices.flat[0].platform == "cpu"
-        quick = on_cpu and not (self._with_mlir is not None and self._with_mlir(first))
+        quick = on_cpu and not (self._with_mlir is not None and self._with_mlir(*args))
         unshared = on_cpu and usable_cores() <= _FEW_CORES * mesh.devices.size
         kind = on_cpu, quick, unshared, is_debugging()
         if kind not in self._compiled:
@@ -69,11 +72,11 @@ class Program:
         return self._compiled[kind]
 
     def __call__(self, *args: Any, mesh: Mesh, **static: Any) -> Any:
-        return self._of(args[0], mesh)(*args, mesh=mesh, **static)
+        return self._of(args, mesh)(*args, mesh=mesh, **static)
 
     def trace(self, *args: Any, mesh: Mesh, **static: Any) -> Any:
         """Trace the function for these arguments; calls reuse the programs that are compiled from the trace."""
-        return self._of(args[0], mesh).trace(*args, mesh=mesh, **static)
+        return self._of(args, mesh).trace(*args, mesh=mesh, **static)
 
 
 def has_host_callbacks(jaxpr: Any) -> bool:

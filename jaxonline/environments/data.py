@@ -13,13 +13,17 @@ from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import set_field, static, struct
 from jaxonline.parameters.types import Convert, Shape
+from jaxonline.random.permutations import shuffled_indices
 
 
 class DataStreamState(NamedTuple):
-    """State of `DataStream`: the order of the current pass [n] if it is shuffled, and the row of the round."""
+    """State of `DataStream`: the order of the current pass [n] if it is shuffled, and the row of the round.
+
+    Both are None in file order, in which the round determines the row.
+    """
 
     permutation: Int[Array, "n"] | None
-    index: Int[Array, ""]
+    index: Int[Array, ""] | None
 
 
 Rows = Annotated[Any, Shape(), Convert(lambda rows, name: rows)]  # `DataStream` checks X and y together
@@ -82,17 +86,19 @@ class DataStream(EnvironmentDefaults):
         del key
         n = self.X.shape[0]
         permutation = jnp.arange(n, dtype=jnp.int32) if self.order == "shuffled" else None
-        return DataStreamState(permutation, jnp.int32(0))
+        return DataStreamState(permutation, None if self.order == "file" else jnp.int32(0))
 
     def instance(
         self, key: Key[Array, ""], state: DataStreamState, t: Int[Array, ""]
     ) -> tuple[Float[Array, "d"], DataStreamState]:
         """Return the instance of round t."""
         n = self.X.shape[0]
-        permutation, position = state.permutation, (t - 1) % n
+        permutation, position = state.permutation, self._position(t)
+        if self.order == "file":
+            return self.X[position], state
         if self.order == "iid":
             index = random.randint(key, (), 0, n, dtype=jnp.int32)
-        elif self.order == "shuffled":
+        else:
             # A loop with 0 or 1 iterations: the number is the same in all runs, so vmap keeps the branch, and unlike
             # `cond`, which copies its operands, a loop updates the permutations in place. Key and iteration depend on
             # the iteration, so that the compiler cannot move the draw out of the loop, into every round.
@@ -100,17 +106,19 @@ class DataStream(EnvironmentDefaults):
 
             def shuffle(iteration, carry):
                 pass_key = jax.random.wrap_key_data(carry[1], impl=jax.random.key_impl(key))
-                return random.permutation(jax.random.fold_in(pass_key, iteration), n), carry[1] + 1
+                return shuffled_indices(jax.random.fold_in(pass_key, iteration), n), carry[1] + 1
 
             permutation, _ = jax.lax.fori_loop(0, is_new_pass, shuffle, (permutation, jax.random.key_data(key)))
             index = permutation[position]
-        else:
-            index = position.astype(jnp.int32)
         return self.X[index], DataStreamState(permutation, index)
 
     def answer(
         self, key: Key[Array, ""], state: DataStreamState, t: Int[Array, ""], x: Array, y_hat: Array
     ) -> tuple[Float[Array, "..."], DataStreamState]:
         """Return the outcome of the current row."""
-        del key, t, x, y_hat
-        return self.y[state.index], state
+        del key, x, y_hat
+        return self.y[self._position(t) if state.index is None else state.index], state
+
+    def _position(self, t: Int[Array, ""]) -> Int[Array, ""]:
+        """Return the position of round t in its pass."""
+        return ((t - 1) % self.X.shape[0]).astype(jnp.int32)

@@ -5,6 +5,7 @@ constants.
 """
 
 import functools
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Array, PyTree
 
-from jaxonline._xla.compile_options import Program, has_host_callbacks
+from jaxonline._xla.compile_options import LONG_VECTOR, Program, has_host_callbacks
 from jaxonline.game import Entrant, Round, Specs, States, StreamKeys, play_round, start, stream_keys
 from jaxonline.game.binding import overflow_flag
 from jaxonline.game.defaults import FeedbackDefaults, method_of
@@ -186,12 +187,22 @@ def begin(matchup: Matchup, keys: StreamKeys, *, mesh: Mesh) -> Carry:
     return blocks.map_blocks(block, mesh, n_shared=1, n_blockwise=1)(matchup, keys)
 
 
-def has_long_rounds(matchup: Matchup) -> bool:
-    """Return whether the learner (if the matchup has one) declares the trait `long_rounds`."""
-    return matchup.entrant is not None and traits_of(matchup.entrant.learner, LearnerTraits).long_rounds
+def has_long_loops(matchup: Matchup, *rest: Any) -> bool:
+    """Return whether the rounds of `advance` are compiled for long loops, from its arguments; the last is the carry.
+
+    This is so if the learner declares the trait `long_rounds`, or if its state consists of numbers and vectors, of
+    which one is long. (Rounds with matrices spend their time in products, which are the same for both compilations.)
+    """
+    if matchup.entrant is None:
+        return False
+    batch_axes = 2 + matchup.antithetic + (matchup.members > 1)  # devices, runs, both runs of a pair, learners
+    shapes = [leaf.shape[batch_axes:] for leaf in jax.tree.leaves(rest[-1].states.learner)]
+    vectors_only = all(len(shape) <= 1 for shape in shapes)
+    is_long = vectors_only and any(math.prod(shape) >= LONG_VECTOR for shape in shapes)
+    return is_long or traits_of(matchup.entrant.learner, LearnerTraits).long_rounds
 
 
-@functools.partial(Program, with_mlir=has_long_rounds, static_argnames=("mesh",), donate_argnames=("carry",))
+@functools.partial(Program, with_mlir=has_long_loops, static_argnames=("mesh",), donate_argnames=("carry",))
 def advance(
     matchup: Matchup, keys: StreamKeys, t: Array, until: Array, carry: Carry, *, mesh: Mesh
 ) -> tuple[Carry, Totals]:

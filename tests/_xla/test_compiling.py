@@ -18,10 +18,11 @@ from jaxonline._xla.compile_options import (
     matmul_options,
     run_compiled,
 )
-from jaxonline.game import Entrant
 from jaxonline.linalg.triangular import cholesky_and_inverse
+from jaxonline.simulation import segments
 from jaxonline.simulation.blocks import default_mesh
-from jaxonline.simulation.segments import Matchup, has_long_rounds
+from jaxonline.simulation.segments import Matchup, has_long_loops, traced_programs
+from jaxonline.simulation.sweeps import as_team
 from jaxonline.study.ready import multikernel_runs
 from jaxonline.study.ready.multikernel_runs import run_set
 from jaxonline.verify.sampling import Sampler
@@ -77,16 +78,66 @@ def test_learners_with_long_rounds_compile_with_mlir():
     assert [x.size for x in asked] == [2, 3, 3]
     assert sorted((on_cpu, quick) for on_cpu, quick, *_ in doubled._compiled) == [(True, False), (True, True)]
 
-    game = jo.Game(jo.environments.LinearModel(np.ones(2)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
-    learners = (
-        LEARNERS["noisy kernel, Gaussian, ball"]().learner,
-        jo.GradientLearner(jo.estimators.TwoCopies(), 0.1),
-    )
-    assert [has_long_rounds(Matchup(game, Entrant(each, game.feedback), None, {})) for each in learners] == [
-        True,
-        False,
-    ]
-    assert not has_long_rounds(Matchup(game, None, None, {}))
+
+def compiles_for_long_loops(environment, learner, feedback=None):
+    """Whether the rounds of a study are compiled with MLIR for the widest registers."""
+    game = jo.Game(environment, feedback or jo.FullInformation())
+    team = as_team(game, "a", learner)
+    matchup = Matchup(team.game, team.entrant, None, {}, len(team.members))
+    mesh = default_mesh(jax.devices()[:1])
+    programs = traced_programs(matchup, jax.random.key(0), 2, mesh)
+    next(programs)
+    return has_long_loops(matchup, next(programs).out_info)
+
+
+def test_learners_with_long_rounds_are_compiled_for_long_loops():
+    entry = LEARNERS["noisy kernel, Gaussian, ball"]()
+    assert compiles_for_long_loops(jo.environments.LinearModel(np.ones(3)), entry.learner, entry.feedback)
+    game = jo.Game(jo.environments.LinearModel(np.ones(2)), jo.FullInformation())
+    assert not has_long_loops(Matchup(game, None, None, {}), None)
+
+
+def gradient_descent(step_size=0.1):
+    return jo.GradientLearner(jo.estimators.FullGradient(), step_size)
+
+
+VECTOR_LEARNERS = {
+    "gradient descent": lambda: gradient_descent(),
+    "sweep of 40": lambda: jo.sweep({eta: gradient_descent(eta) for eta in range(1, 41)}),
+    "Newton step": lambda: jo.learners.OnlineNewtonStep(jo.estimators.FullGradient(), 1.0, 4.0, radius=1.0),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "d", "is_long"),
+    some(
+        [
+            ("gradient descent", 31, False),
+            ("gradient descent", 32, True),
+            ("sweep of 40", 31, False),
+            ("sweep of 40", 32, True),
+            ("Newton step", 32, False),
+        ],
+        ("gradient descent", 31, False),
+        ("gradient descent", 32, True),
+    ),
+)
+def test_learners_with_a_long_vector_are_compiled_for_long_loops(name, d, is_long):
+    """The number of learners of a sweep and the number of runs do not count, nor do matrices."""
+    assert compiles_for_long_loops(jo.environments.LinearModel(np.full(d, 0.1)), VECTOR_LEARNERS[name]()) == is_long
+
+
+@pytest.mark.parametrize("order", some(["file", "iid"], "iid"))
+def test_compilation_for_long_loops_computes_the_same_losses(monkeypatch, order):
+    """Up to rounding: the order of a sum depends on the registers, and r * r - c may be rounded once or twice."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 40)) / 7, rng.normal(size=20)
+    game = jo.Game(jo.environments.DataStream(X, y, order=order), jo.FullInformation())
+    losses = []
+    for long_vector in (41, 40):
+        monkeypatch.setattr(segments, "LONG_VECTOR", long_vector)
+        losses.append(jo.simulate(game, gradient_descent(), n_runs=4, n_rounds=30, record_at=3).cumulative_loss)
+    np.testing.assert_allclose(*losses, rtol=3e-7)
 
 
 @pytest.mark.parametrize(("control_variates", "traces"), some([(False, 1), (True, 2)], (False, 1)))

@@ -1,11 +1,16 @@
-"""Permutations equal those of jax, bit for bit."""
+"""Permutations equal those of jax, bit for bit, or the stable order of 64-bit random numbers."""
 
 import jax
 import numpy as np
 import pytest
+from scipy import stats
 from tiers import some
 
-from jaxonline.random import inlined, permutation
+from jaxonline.random import inlined, permutation, permutations
+from jaxonline.random.permutations import shuffled_indices
+from jaxonline.random.word_pairs import WordPairs, word_pairs
+
+FALSE_ALARM = 1e-6
 
 
 @pytest.mark.parametrize("n", some([1, 2, 5, 1626, 70_000], 5, 1626))  # 1,626 is the first n that jax sorts twice
@@ -26,3 +31,54 @@ def test_permutation_is_stable_for_ties(monkeypatch):
     words = np.arange(50) % 2
     monkeypatch.setattr(jax.random, "bits", lambda key, shape, dtype: jax.numpy.asarray(words, dtype))
     np.testing.assert_array_equal(permutation(jax.random.key(0), 50), np.argsort(words, kind="stable"))
+
+
+@pytest.mark.parametrize("n", some([1, 30, 1625, 65_537], 30))
+def test_shuffled_indices_of_short_and_long_data_equal_those_of_jax(n):
+    key = inlined(jax.random.key(4))
+    np.testing.assert_array_equal(shuffled_indices(key, n), jax.random.permutation(key, n))
+
+
+@pytest.mark.parametrize(("n", "index_bits"), some([(1626, 11), (2048, 11), (2049, 12), (65_536, 16)], (2048, 11)))
+def test_shuffled_indices_order_the_random_bits(n, index_bits):
+    """The reference is a stable sort by NumPy of the random bits that remain beside the index."""
+    key = inlined(jax.random.key(5))
+    high, low = (np.asarray(words, np.uint64) for words in word_pairs(key, (n,), np.float32))
+    random_bits = ((high << 32) | low) << index_bits
+    np.testing.assert_array_equal(shuffled_indices(key, n), np.argsort(random_bits, kind="stable"))
+
+
+def test_tied_indices_keep_their_order(monkeypatch):
+    """All 53 random bits of even indices are 0, and those of odd indices are equal."""
+    n = 2000
+    words = WordPairs(jax.numpy.zeros(n, np.uint32), jax.numpy.arange(n, dtype=np.uint32) % 2)
+    monkeypatch.setattr(permutations, "word_pairs", lambda key, shape, dtype: words)
+    expected = np.concatenate([np.arange(0, n, 2), np.arange(1, n, 2)])
+    np.testing.assert_array_equal(shuffled_indices(jax.random.key(0), n), expected)
+
+
+@pytest.mark.long
+def test_shuffled_indices_are_uniform():
+    """Each index is at each place equally often, and each of two places has the larger index equally often.
+
+    The first test is a chi-square test over 20 x 20 groups of indices and places, whose sums are fixed. The mutant
+    leaves the first two groups of places in order in one of 32 permutations.
+    """
+    n, groups, draws = 2000, 20, 512
+    keys = jax.random.split(jax.random.key(6), draws)
+    orders = np.asarray(jax.jit(jax.vmap(lambda key: shuffled_indices(inlined(key), n)))(keys))
+    np.testing.assert_array_equal(np.sort(orders, axis=1), np.tile(np.arange(n), (draws, 1)))
+
+    def pvalue(orders):
+        places = np.broadcast_to(np.arange(n) * groups // n, orders.shape)
+        counts = np.zeros((groups, groups))
+        np.add.at(counts, (places.ravel(), (orders * groups // n).ravel()), 1)
+        expected = draws * n / groups**2
+        return stats.chi2.sf(((counts - expected) ** 2 / expected).sum(), (groups - 1) ** 2)
+
+    assert pvalue(orders) > FALSE_ALARM
+    ascents = int((orders[:, 0::2] < orders[:, 1::2]).sum())
+    assert stats.binomtest(ascents, orders.size // 2).pvalue > FALSE_ALARM
+    mutant = orders.copy()
+    mutant[::32, : 2 * n // groups] = np.arange(2 * n // groups)
+    assert pvalue(mutant) < FALSE_ALARM
