@@ -22,7 +22,10 @@ from typing import Any
 from benchmarks._report import table, table_of_sizes
 from benchmarks._workload import RESOURCES
 
-MODULES = ("noisy_linear", "online_gradient", "noisy_kernel", "multikernel", "bandits", "attributes")
+MODULES = (
+    "noisy_linear", "online_gradient", "noisy_kernel", "multikernel", "bandits", "attributes", "many_arms",
+    "full_information",
+)  # fmt: skip
 TESTS = (  # that use devices
     "threefry", "normal", "permutation", "vectorised", "ragged", "accelerators", "simulate", "contracts",
     "gradient_learner", "noisy_kernel", "vaw", "golden",

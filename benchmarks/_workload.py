@@ -28,6 +28,7 @@ class Workload(NamedTuple):
         ours: the name of this package's contender.
         needs: minimum cost of a unit, by the names of `RESOURCES`.
         many: the workload with any number of runs, if it has runs.
+        goal: goal for our rate divided by that of "numba, parallel"; None if there is none.
     """
 
     title: str
@@ -36,6 +37,7 @@ class Workload(NamedTuple):
     ours: str = "jaxonline"
     needs: Mapping[str, float] = {}
     many: ManyRuns | None = None
+    goal: float | None = None
 
 
 def share_of_limit(rate: float, needs: Mapping[str, float], limits: Mapping[str, float]) -> tuple[float, str] | None:
@@ -73,6 +75,7 @@ def command(doc: str | None, workloads: Callable[[bool], Iterator[Workload]], re
     entries = []
     for one in workloads(options.quick):
         entry: dict[str, Any] = {"title": one.title, "unit": one.unit, "ours": one.ours, "needs": dict(one.needs)}
+        entry |= {"goal": one.goal} if one.goal else {}
         if options.runs and one.many is not None:
             print(f"{one.many.name}, on {_timing.machine()}", flush=True)
             sizes = measure_sizes(one.many, one.ours, options.runs, options.widths, options.repeats)

@@ -1,8 +1,8 @@
-"""The workloads "bandits": EXP3, UCB1 and Thompson sampling with ten Bernoulli arms, T = 10,000, 1,024 runs.
+"""The workloads "bandits": policies with ten Bernoulli arms, T = 10,000, 1,024 runs.
 
 A round draws ten uniform numbers (50 random bits with threefry, 5 operations each). EXP3 and UCB1 compute ten
 exponentials or roots. Thompson sampling draws ten beta variables, each with 30 more random numbers and about ten
-logarithms. The plain jax programs are a vmap of a scan with `jax.random`.
+logarithms. The plain jax programs are a vmap of a scan with `jax.random`. PyMAB plays few runs, because it is slow.
 
     python -m benchmarks.bandits
 """
@@ -21,12 +21,54 @@ from benchmarks._workload import Workload, command, is_installed
 from benchmarks.bandits_numba import numba_loops
 
 K, T, RUNS = 10, 10_000, 1024
-MEANS = np.linspace(0.3, 0.7, K)
-ETA = float(np.sqrt(2 * np.log(K) / (T * K)))
+EPSILON = 0.1
+PYMAB_RUNS, PYMAB_ROUNDS = 16, 2000
 
 
-def plain_program(start, choose, learn):
-    """Return a vmap of a scan with the policy's `choose(key, state, t)` and `learn(state, choice, arm, loss)`."""
+def arm_means(n_arms: int) -> np.ndarray:
+    """Return the mean losses of the arms."""
+    return np.linspace(0.3, 0.7, n_arms)
+
+
+def rate_of_exp3(n_arms: int, rounds: int) -> float:
+    """Return the rate of EXP3 that is prescribed for a horizon."""
+    return float(np.sqrt(2 * np.log(n_arms) / (rounds * n_arms)))
+
+
+def plain_program(name: str, n_arms: int, eta: float):
+    """Return a policy as a vmap of a scan; the program takes the keys of the runs and the rounds 0, 1, ..."""
+
+    def exp3_choose(key, L, t):
+        p = jax.nn.softmax(-eta * L)
+        return jax.random.categorical(key, jnp.log(p)), p
+
+    def ucb1_choose(key, state, t):
+        pulls, sums = state
+        n = jnp.maximum(pulls, 1.0)
+        index = sums / n - jnp.sqrt(2 * jnp.log(jnp.maximum(t, 1.0)) / n)
+        return jnp.argmin(jnp.where(pulls == 0, -jnp.inf, index)), None
+
+    def greedy_choose(key, state, t):
+        pulls, sums = state
+        coin, draw = jax.random.split(key)
+        greedy = jnp.argmin(sums / jnp.maximum(pulls, 1.0))
+        return jnp.where(jax.random.bernoulli(coin, EPSILON), jax.random.randint(draw, (), 0, n_arms), greedy), None
+
+    def thompson_choose(key, state, t):
+        pulls, sums = state
+        return jnp.argmin(jax.random.beta(key, 1.0 + sums, 1.0 + pulls - sums)), None
+
+    def update_sums(state, _, arm, loss):
+        pulls, sums = state
+        return pulls.at[arm].add(1.0), sums.at[arm].add(loss)
+
+    zeros, means = jnp.zeros(n_arms), jnp.asarray(arm_means(n_arms), jnp.float32)
+    start, choose, learn = {
+        "EXP3": (zeros, exp3_choose, lambda L, p, arm, loss: L.at[arm].add(loss / p[arm])),
+        "UCB1": ((zeros, zeros), ucb1_choose, update_sums),
+        "epsilon-greedy": ((zeros, zeros), greedy_choose, update_sums),
+        "Thompson": ((zeros, zeros), thompson_choose, update_sums),
+    }[name]
 
     @jax.jit
     def play(keys, rounds):
@@ -34,7 +76,7 @@ def plain_program(start, choose, learn):
             def round_(carry, t):
                 state, key, total = carry
                 key, coin, draw = jax.random.split(key, 3)
-                losses = jax.random.bernoulli(coin, jnp.asarray(MEANS, jnp.float32)).astype(jnp.float32)
+                losses = jax.random.bernoulli(coin, means).astype(jnp.float32)
                 arm, choice = choose(draw, state, t)
                 return (learn(state, choice, arm, losses[arm]), key, total + losses[arm]), None
 
@@ -45,39 +87,17 @@ def plain_program(start, choose, learn):
     return play
 
 
-def exp3_choose(key, L, t):
-    p = jax.nn.softmax(-ETA * L)
-    return jax.random.categorical(key, jnp.log(p)), p
+def plain(name: str, n_arms: int, runs: int, rounds: int) -> Callable[[], float]:
+    """Return a contender: plain jax, on the first device."""
+    play = plain_program(name, n_arms, rate_of_exp3(n_arms, rounds))
+    rounds //= 16 if name == "Thompson" else 1  # jax.random.beta is slow
+    keys, steps = jax.random.split(jax.random.key(0), runs), jnp.arange(rounds, dtype=jnp.float32)
 
+    def count() -> float:
+        play(keys, steps).block_until_ready()
+        return runs * rounds
 
-def update_sums(state, _, arm, loss):
-    pulls, sums = state
-    return pulls.at[arm].add(1.0), sums.at[arm].add(loss)
-
-
-def ucb1_choose(key, state, t):
-    pulls, sums = state
-    n = jnp.maximum(pulls, 1.0)
-    index = sums / n - jnp.sqrt(2 * jnp.log(jnp.maximum(t, 1.0)) / n)
-    return jnp.argmin(jnp.where(pulls == 0, -jnp.inf, index)), None
-
-
-def thompson_choose(key, state, t):
-    pulls, sums = state
-    return jnp.argmin(jax.random.beta(key, 1.0 + sums, 1.0 + pulls - sums)), None
-
-
-ZEROS = np.zeros(K, np.float32)
-PLAIN = {
-    "EXP3": plain_program(ZEROS, exp3_choose, lambda L, p, arm, loss: L.at[arm].add(loss / p[arm])),
-    "UCB1": plain_program((ZEROS, ZEROS), ucb1_choose, update_sums),
-    "Thompson": plain_program((ZEROS, ZEROS), thompson_choose, update_sums),
-}
-OURS = {
-    "EXP3": {"jaxonline": jo.learners.EXP3IX(ETA, 0.0), "jaxonline, EXP3": jo.learners.EXP3(ETA)},
-    "UCB1": {"jaxonline": jo.learners.UCB1()},
-    "Thompson": {"jaxonline": jo.learners.BernoulliThompson()},
-}
+    return count
 
 
 def river_loop(name: str, n_rounds: int) -> float:
@@ -87,51 +107,84 @@ def river_loop(name: str, n_rounds: int) -> float:
     make = {
         "EXP3": lambda: bandit.Exp3(gamma=0.05, seed=0),
         "UCB1": lambda: bandit.UCB(delta=1.0, seed=0),
+        "epsilon-greedy": lambda: bandit.EpsilonGreedy(epsilon=EPSILON, seed=0),
         "Thompson": lambda: bandit.ThompsonSampling(reward_obj=proba.Beta(), seed=0),
     }
-    policy, rng, arms = make[name](), np.random.default_rng(0), list(range(K))
+    policy, rng, arms, means = make[name](), np.random.default_rng(0), list(range(K)), arm_means(K)
     for _ in range(n_rounds):
-        rewards = rng.random(K) >= MEANS
+        rewards = rng.random(K) >= means
         arm = policy.pull(arms)
         policy.update(arm, int(rewards[arm]))
     return n_rounds
 
 
-GAME = jo.Game(jo.environments.BernoulliArms(MEANS), jo.Bandit(), loss=jo.losses.ArmLoss())
+def pymab_losses(name: str, n_arms: int, runs: int = PYMAB_RUNS, rounds: int = PYMAB_ROUNDS) -> np.ndarray:
+    """Return the cumulative losses of PyMAB's policies, which play in Rust. PyMAB has rewards: 1 minus the loss."""
+    from pymab import BanditEnvironment, BernoulliReward, Experiment, ExperimentConfig, policies
+
+    policy = {
+        "UCB1": lambda: policies.UCBPolicy(n_arms=n_arms, c=2.0),
+        "Thompson": lambda: policies.BernoulliThompsonSamplingPolicy(n_arms=n_arms),
+        "KL-UCB": lambda: policies.KLUCBPolicy(n_arms=n_arms, c=1e-9),  # 0 is not accepted
+    }[name]()
+    arms = BanditEnvironment(means=1.0 - arm_means(n_arms), reward_model=BernoulliReward())
+    config = ExperimentConfig(horizon=rounds, n_replicates=runs, seed=0, backend="rust")
+    result = Experiment(environment=arms, policies={name: policy}, config=config).run()
+    return rounds - result.rewards[:, :, 0].sum(axis=1)
 
 
-def ours(learner: Any, runs: int, rounds: int, **options: Any) -> Callable[[], float]:
-    """Return a contender: a study of this package."""
+def study_arguments(name: str, n_arms: int, rounds: int) -> tuple[jo.Game, Any]:
+    """Return the game and the learner of this package."""
+    game = jo.Game(jo.environments.BernoulliArms(arm_means(n_arms)), jo.Bandit(), loss=jo.losses.ArmLoss())
+    return game, {
+        "EXP3": jo.learners.EXP3(rate_of_exp3(n_arms, rounds)),
+        "EXP3-IX": jo.learners.EXP3IX(rate_of_exp3(n_arms, rounds), 0.0),
+        "UCB1": jo.learners.UCB1(),
+        "epsilon-greedy": jo.learners.EpsilonGreedy(EPSILON),
+        "Thompson": jo.learners.BernoulliThompson(),
+        "KL-UCB": jo.learners.KLUCB(),
+    }[name]
+
+
+def play_numba(label: str, n_arms: int, runs: int, rounds: int, fastmath: bool = False) -> Callable[[], np.ndarray]:
+    """Return a function that plays a loop of numba and returns the cumulative losses [runs]."""
+    loop = numba_loops(fastmath)[label]
+    parameter = EPSILON if label == "epsilon-greedy" else rate_of_exp3(n_arms, rounds)
+    return lambda: loop(arm_means(n_arms), parameter, rounds, runs)
+
+
+def peers(name: str, n_arms: int, runs: int, rounds: int) -> dict[str, Callable[[], float]]:
+    """Return plain jax and PyMAB, as far as they have the policy."""
+    functions = {}
+    if name not in ("KL-UCB",):
+        functions["plain jax vmap(scan)"] = plain(name, n_arms, runs, rounds)
+    if name in ("UCB1", "Thompson", "KL-UCB") and is_installed("pymab"):
+        functions["PyMAB"] = lambda: pymab_losses(name, n_arms).size * PYMAB_ROUNDS
+    return functions
+
+
+def ours(name: str, runs: int, rounds: int, **options: Any) -> Callable[[], float]:
+    """Return a contender with ten arms: a study of this package."""
+    game, learner = study_arguments(name, K, rounds)
 
     def play() -> float:
-        jo.simulate(GAME, learner, n_runs=runs, n_rounds=rounds, **options)
-        return runs * rounds
-
-    return play
-
-
-def plain(name: str, runs: int, rounds: int) -> Callable[[], float]:
-    """Return a contender: plain jax, on the first device."""
-    rounds //= 16 if name == "Thompson" else 1  # jax.random.beta is slow
-    keys, steps = jax.random.split(jax.random.key(0), runs), jnp.arange(rounds, dtype=jnp.float32)
-
-    def play() -> float:
-        PLAIN[name](keys, steps).block_until_ready()
+        jo.simulate(game, learner, n_runs=runs, n_rounds=rounds, **options)
         return runs * rounds
 
     return play
 
 
 def contenders(name: str, runs: int, rounds: int) -> dict[str, Callable[[], float]]:
-    """Return all contenders of one of the three policies."""
-    functions = {"plain jax vmap(scan)": plain(name, runs, rounds)}
+    """Return all contenders of a policy with ten arms."""
+    functions = peers(name, K, runs, rounds)
     if is_installed("numba"):
-        play = numba_loops()[name]
-        functions["numba, parallel"] = lambda: play(MEANS, ETA, rounds, runs).size * rounds
+        play = play_numba(name, K, runs, rounds, fastmath=True)
+        functions["numba, parallel"] = lambda: play().size * rounds
     if is_installed("river"):
         functions["river"] = lambda: river_loop(name, 2000)
     width = -(-runs // parallel_blocks())
-    return functions | {label: ours(learner, runs, rounds, block_size=width) for label, learner in OURS[name].items()}
+    labels = {"jaxonline": "EXP3-IX", "jaxonline, EXP3": "EXP3"} if name == "EXP3" else {"jaxonline": name}
+    return functions | {label: ours(policy, runs, rounds, block_size=width) for label, policy in labels.items()}
 
 
 def many_runs(name: str) -> ManyRuns:
@@ -139,8 +192,8 @@ def many_runs(name: str) -> ManyRuns:
 
     def play(runs: int, width: int) -> dict[str, Callable[[], float]]:
         rounds = shorten_horizon(T, runs)
-        study = ours(OURS[name]["jaxonline"], runs, rounds, block_size=width, record_at=1)
-        return {"jaxonline": study, "plain jax vmap(scan)": plain(name, runs, rounds)}
+        study = ours("EXP3-IX" if name == "EXP3" else name, runs, rounds, block_size=width, record_at=1)
+        return {"jaxonline": study, "plain jax vmap(scan)": plain(name, K, runs, rounds)}
 
     return ManyRuns(f"bandits, {name}, K={K}", play)
 
@@ -148,8 +201,8 @@ def many_runs(name: str) -> ManyRuns:
 def workloads(quick: bool) -> Iterator[Workload]:
     """Yield a workload for each policy."""
     runs, rounds = (64, 500) if quick else (RUNS, T)
-    words = {"EXP3": K + 1, "UCB1": K, "Thompson": 4 * K}
-    for name in OURS:
+    words = {"EXP3": K + 1, "UCB1": K, "epsilon-greedy": K + 1, "Thompson": 4 * K}
+    for name in words:
         title, needs = f"bandits, {name}, K={K}, T={rounds:,}, {runs:,} runs", {"words": words[name]}
         yield Workload(title, "round", contenders(name, runs, rounds), needs=needs, many=many_runs(name))
 

@@ -23,10 +23,10 @@ from benchmarks._workload import Workload, command, is_installed
 D, T, RUNS, STD, STEP, RADIUS = 20, 2000, 1000, 0.1, 0.01, 1.0
 
 
-def data() -> tuple[np.ndarray, np.ndarray]:
+def data(d: int = D) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
-    X = (rng.standard_normal((T, D)) / np.sqrt(D)).astype(np.float32)
-    weights = rng.standard_normal(D).astype(np.float32)
+    X = (rng.standard_normal((T, d)) / np.sqrt(d)).astype(np.float32)
+    weights = rng.standard_normal(d).astype(np.float32)
     return X, X @ (weights / np.linalg.norm(weights))
 
 

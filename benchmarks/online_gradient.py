@@ -14,6 +14,7 @@ import jaxonline as jo
 from benchmarks._many_runs import ManyRuns, shorten_horizon
 from benchmarks._timing import parallel_blocks
 from benchmarks._workload import Workload, command, is_installed
+from benchmarks.full_information_numba import gradient_loop
 from benchmarks.noisy_linear import STEP, D, T, data
 
 
@@ -37,29 +38,6 @@ def numpy_batched(X: np.ndarray, y: np.ndarray, runs: int) -> float:
         loss += residual**2
         w = w - np.float32(2 * STEP) * residual[:, None] * x
     return runs * T
-
-
-def numba_parallel():
-    """Loops compiled by numba, with parallel runs."""
-    import numba
-
-    @numba.njit(parallel=True, fastmath=True)
-    def play(X, y, runs):
-        total = np.zeros(runs)
-        for run in numba.prange(runs):
-            np.random.seed(run)  # noqa: NPY002
-            w = np.zeros(D, np.float32)
-            for t in np.random.permutation(T):  # noqa: NPY002
-                residual = np.float32(0.0)
-                for j in range(D):
-                    residual += w[j] * X[t, j]
-                residual -= y[t]
-                total[run] += residual**2
-                for j in range(D):
-                    w[j] -= np.float32(2 * STEP) * residual * X[t, j]
-        return total
-
-    return play
 
 
 def scikit_learn(X: np.ndarray, y: np.ndarray) -> float:
@@ -115,7 +93,7 @@ def workloads(quick: bool) -> Iterator[Workload]:
     if is_installed("river"):
         contenders["river"] = lambda: river_stream(X, y)
     if is_installed("numba"):
-        play = numba_parallel()
+        play = gradient_loop("squared", shuffled=True, step=STEP, fastmath=True)
         contenders["numba, parallel"] = lambda: play(X, y, runs).size * T
     contenders["jaxonline"] = ours
     title, of_many = f"online gradient, d={D}, T={T:,}, {runs:,} runs", ManyRuns(f"online gradient, d={D}", many)
