@@ -1,11 +1,12 @@
 """Benchmarks: all workloads and their alternatives, each workload in a separate process.
 
-    python -m benchmarks [WORKLOAD ...] [--json FILE] [--repeats N] [--quick] [--device cpu|gpu] [--runs N ...]
+    python -m benchmarks [WORKLOAD ...] [--json FILE] [--history RELEASE] [--repeats N] [--quick] [--device cpu|gpu]
+                         [--runs N ...]
 
 Alternatives that are not installed are left out. Ratios are medians of turns within one process. Compilation and memory
-are those of this package alone, in another process. On an accelerator, or with `--runs`, workloads with runs have 10^4
-to 10^6 of them, in blocks of several widths, for this package and for plain jax. Then the tests that use devices run
-there.
+are those of this package alone, in another process. `--history` writes a line for each workload into history.csv, and
+the figure and the table of these lines. On an accelerator, or with `--runs`, workloads with runs have 10^4 to 10^6 of
+them, in blocks of several widths, for this package and for plain jax. Then the tests that use devices run there.
 """
 
 import argparse
@@ -19,12 +20,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks import history
 from benchmarks._report import table, table_of_sizes
 from benchmarks._workload import RESOURCES
 
 MODULES = (
     "noisy_linear", "online_gradient", "noisy_kernel", "multikernel", "bandits", "attributes", "many_arms",
-    "full_information",
+    "full_information", "live",
 )  # fmt: skip
 TESTS = (  # that use devices
     "threefry", "normal", "permutation", "vectorised", "ragged", "accelerators", "simulate", "contracts",
@@ -85,6 +87,7 @@ def parse_arguments() -> tuple[argparse.ArgumentParser, argparse.Namespace]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help=f"of {', '.join(MODULES)}; all by default")
     parser.add_argument("--json", type=Path, help="write all measurements to this file")
+    parser.add_argument("--history", metavar="RELEASE", help="write a line for each workload into history.csv")
     parser.add_argument("--repeats", type=int, default=5, help="turns of each contender")
     parser.add_argument("--quick", action="store_true", help="small sizes, as a check that everything runs")
     parser.add_argument("--device", choices=("cpu", "gpu"), help="device of jax; its own choice by default")
@@ -94,6 +97,8 @@ def parse_arguments() -> tuple[argparse.ArgumentParser, argparse.Namespace]:
     parser.add_argument("--widths", type=int, nargs="+", help="with --runs: numbers of runs in a block")
     parser.add_argument("--no-tests", action="store_true", help="no tests on an accelerator")
     options = parser.parse_args()
+    if options.history and (options.quick or options.runs):
+        parser.error("--history: requires the usual sizes (got --quick or --runs)")
     for name in options.workloads:
         if name not in MODULES:
             parser.error(f"WORKLOAD: must be one of {', '.join(MODULES)} (got {name!r})")
@@ -151,6 +156,9 @@ def main() -> None:
         failed += [] if everything["tests"]["passed"] else [f"tests: {everything['tests']['said']}"]
     if options.json:
         print(f"\n{options.json} written")
+    if options.history:
+        history.add_lines(history.lines_of(everything, options.history))
+        history.write()
     if failed:
         sys.exit("\n".join(failed))
 

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import jaxonline as jo
-from benchmarks._many_runs import ManyRuns, shorten_horizon
 from benchmarks._workload import Workload
 
 NUMBA, INCREMENTAL, OURS, NARROW = "numba, parallel", "numba, incremental", "jaxonline", "jaxonline, block_size=64"
@@ -21,7 +20,7 @@ class Job(NamedTuple):
         rounds: the horizon T.
         runs: number of runs.
         play: `play(runs, rounds)` returns the contenders; each returns the cumulative losses [runs].
-        others: contenders that play fewer runs or rounds; each returns its number of rounds.
+        others: returns contenders that play fewer runs or rounds; each returns its number of rounds.
         is_random: whether runs differ, so that only the distributions of the losses are equal.
         goal: goal for the rate with default settings, divided by numba's.
     """
@@ -29,31 +28,29 @@ class Job(NamedTuple):
     title: str
     rounds: int
     runs: int
-    play: Callable[..., Mapping[str, Losses]]
-    others: Mapping[str, Callable[[], float]] = {}
+    play: Callable[[int, int], Mapping[str, Losses]]
+    others: Callable[[], Mapping[str, Callable[[], float]]] = dict
     is_random: bool = True
     goal: float | None = None
 
     def workload(self) -> Workload:
         """Return the workload, with all contenders as rates."""
-
-        def many(runs: int, width: int) -> dict[str, Callable[[], float]]:
-            rounds = shorten_horizon(self.rounds, runs)
-            play = self.play(runs, rounds, block_size=width, record_at=1)[OURS]
-            return {OURS: lambda: play().size * rounds}
-
         contenders = {
             name: lambda play=play: play().size * self.rounds
             for name, play in self.play(self.runs, self.rounds).items()
         }
         title = f"{self.title}, T={self.rounds:,}, {self.runs:,} runs"
-        return Workload(title, "round", dict(self.others) | contenders, many=ManyRuns(self.title, many), goal=self.goal)
+        return Workload(title, "round", dict(self.others()) | contenders, goal=self.goal)
 
 
-def studies(game: jo.Game, learner: Any, runs: int, rounds: int, **options: Any) -> dict[str, Losses]:
-    """Return this package with default settings (or `options` of `simulate`), and with 64 runs in a block."""
+def studies(game: jo.Game, learner: Any, runs: int, rounds: int) -> dict[str, Losses]:
+    """Return this package with 64 runs in a block, and with default settings."""
 
-    def study(**options: Any) -> Losses:
-        return lambda: jo.simulate(game, learner, n_runs=runs, n_rounds=rounds, **options).cumulative_loss[0, :, -1]
+    def study(block_size: int | None) -> Losses:
+        def play() -> np.ndarray:
+            result = jo.simulate(game, learner, n_runs=runs, n_rounds=rounds, block_size=block_size)
+            return result.cumulative_loss[0, :, -1]
 
-    return {NARROW: study(block_size=min(64, runs)), OURS: study(**options)}
+        return play
+
+    return {NARROW: study(min(64, runs)), OURS: study(None)}

@@ -5,7 +5,6 @@ python -m benchmarks.full_information
 
 import functools
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import jax
 import numpy as np
@@ -27,7 +26,7 @@ GRADIENT_JOBS = (  # loss, d, order, goal
 )
 
 
-def gradient_descent(loss: str, d: int, order: str, runs: int, rounds: int, **options: Any) -> Mapping[str, Losses]:
+def gradient_descent(loss: str, d: int, order: str, runs: int, rounds: int) -> Mapping[str, Losses]:
     """Return numba and this package: gradient descent in a ball."""
     X, y = (array[:rounds] for array in data(d))
     y = y if loss == "squared" else np.sign(y)
@@ -38,10 +37,10 @@ def gradient_descent(loss: str, d: int, order: str, runs: int, rounds: int, **op
     if is_installed("numba"):
         loop = gradient_loop(loss, order == "shuffled", STEP, RADIUS)
         functions[NUMBA] = lambda: loop(X, y, runs)
-    return functions | studies(game, learner, runs, rounds, **options)
+    return functions | studies(game, learner, runs, rounds)
 
 
-def ridge(runs: int, rounds: int, **options: Any) -> Mapping[str, Losses]:
+def ridge(runs: int, rounds: int) -> Mapping[str, Losses]:
     """Return numba and this package: online ridge regression in float64."""
     X, y = (array[:rounds].astype(float) for array in data())
 
@@ -55,14 +54,14 @@ def ridge(runs: int, rounds: int, **options: Any) -> Mapping[str, Losses]:
     with jax.enable_x64(True):
         game = jo.Game(jo.environments.DataStream(X, y), jo.FullInformation())
         learner = jo.learners.VAW(REGULARIZER, forward=False)
-    ours = {name: in_float64(play) for name, play in studies(game, learner, runs, rounds, **options).items()}
+    ours = {name: in_float64(play) for name, play in studies(game, learner, runs, rounds).items()}
     if not is_installed("numba"):
         return ours
     loop = ridge_loop(REGULARIZER)
     return {NUMBA: lambda: loop(X, y, runs)} | ours
 
 
-def hedge(runs: int, rounds: int, **options: Any) -> Mapping[str, Losses]:
+def hedge(runs: int, rounds: int) -> Mapping[str, Losses]:
     """Return numba and this package: Hedge on a table of losses."""
     table = np.random.default_rng(0).random((rounds, EXPERTS), dtype=np.float32)
     environment = jo.environments.DataStream(None, table)
@@ -72,7 +71,7 @@ def hedge(runs: int, rounds: int, **options: Any) -> Mapping[str, Losses]:
     if is_installed("numba"):
         loop = hedge_loop(learner.combiner.eta)
         functions[NUMBA] = lambda: loop(table, runs)
-    return functions | studies(game, learner, runs, rounds, **options)
+    return functions | studies(game, learner, runs, rounds)
 
 
 def jobs(quick: bool) -> Iterator[Job]:

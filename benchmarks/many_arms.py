@@ -1,4 +1,4 @@
-"""The workloads "many arms": bandits with 100 to 1,000 Bernoulli arms, T = 5,000 (KL-UCB 2,000).
+"""The workloads "many arms": bandits with 100 to 1,000 Bernoulli arms, T = 1,000 to 5,000.
 
 numba has two loops where an algorithm can be computed in increments: "numba, parallel" computes all indices or weights
 in every round, and "numba, incremental" only those that the round changes. PyMAB plays few runs, because it is slow.
@@ -8,7 +8,6 @@ in every round, and "numba, incremental" only those that the round changes. PyMA
 
 import functools
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from benchmarks._jobs import INCREMENTAL, NUMBA, Job, Losses, studies
 from benchmarks._workload import Workload, command, is_installed
@@ -19,20 +18,20 @@ SIZES = (  # policy, number of arms, T, runs, goal
     ("UCB1", 1000, 5000, 64, 1.5),
     ("EXP3", 100, 5000, 512, 2.0),
     ("EXP3", 1000, 5000, 64, 2.0),
-    ("Thompson", 100, 5000, 128, 2.0),
+    ("Thompson", 100, 2000, 128, 2.0),
     ("epsilon-greedy", 100, 5000, 512, None),
-    ("KL-UCB", 200, 2000, 512, None),
+    ("KL-UCB", 200, 1000, 512, None),
 )
 
 
-def contenders(policy: str, n_arms: int, runs: int, rounds: int, **options: Any) -> Mapping[str, Losses]:
+def contenders(policy: str, n_arms: int, runs: int, rounds: int) -> Mapping[str, Losses]:
     """Return numba and this package; each returns the cumulative losses [runs]."""
     functions = {}
     if is_installed("numba"):
         functions[NUMBA] = play_numba(policy, n_arms, runs, rounds)
         if policy in ("UCB1", "EXP3"):
             functions[INCREMENTAL] = play_numba(f"{policy}, incremental", n_arms, runs, rounds)
-    return functions | studies(*study_arguments(policy, n_arms, rounds), runs, rounds, **options)
+    return functions | studies(*study_arguments(policy, n_arms, rounds), runs, rounds)
 
 
 def jobs(quick: bool) -> Iterator[Job]:
@@ -40,7 +39,7 @@ def jobs(quick: bool) -> Iterator[Job]:
     for policy, n_arms, rounds, runs, goal in SIZES:
         if quick:
             rounds, runs = n_arms + 300, 128
-        others = peers(policy, n_arms, runs, rounds) if n_arms < 1000 else {}
+        others = functools.partial(peers, policy, n_arms, runs, rounds) if n_arms < 1000 else dict
         play = functools.partial(contenders, policy, n_arms)
         yield Job(f"{policy}, K={n_arms:,}", rounds, runs, play, others, goal=goal)
 

@@ -1,0 +1,146 @@
+"""Jobs of the benchmarks: all contenders compute the same losses; the history of speed."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from benchmarks import __main__ as suite
+from benchmarks import bandits, full_information, history, many_arms
+from benchmarks._jobs import INCREMENTAL, NARROW, NUMBA, OURS
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The same losses
+
+LEVEL = 1e-4  # false alarms of one comparison of two distributions
+
+
+def same_distribution(a: np.ndarray, b: np.ndarray) -> bool:
+    """Kolmogorov and Smirnov's test and the test of the means, at the level `LEVEL` together.
+
+    With 400 runs each, a difference of the means of 0.45 standard deviations is detected with probability 0.99.
+    """
+    z = (a.mean() - b.mean()) / np.sqrt(a.var() / len(a) + b.var() / len(b))
+    return min(stats.ks_2samp(a, b).pvalue, 2 * stats.norm.sf(abs(z))) > LEVEL / 2
+
+
+@pytest.mark.long
+def test_policies_of_numba_and_pymab_have_the_losses_of_this_package():
+    """Ten arms, so that policies learn; losses of different policies are recognised as different."""
+    pytest.importorskip("numba")
+    pytest.importorskip("pymab")
+    ours = {}
+    for policy in ("UCB1", "EXP3", "KL-UCB", "Thompson"):
+        losses = {name: play() for name, play in many_arms.contenders(policy, 10, 400, 1000).items()}
+        if policy != "EXP3":
+            losses["PyMAB"] = bandits.pymab_losses(policy, 10, 400, 1000)
+        ours[policy] = losses[OURS]
+        assert {name for name, other in losses.items() if not same_distribution(other, losses[OURS])} == set(), policy
+        if INCREMENTAL in losses:  # same random numbers
+            np.testing.assert_array_equal(losses[INCREMENTAL], losses[NUMBA])
+    assert not any(same_distribution(ours["UCB1"], ours[other]) for other in ("EXP3", "KL-UCB", "Thompson"))
+    assert not same_distribution(ours["EXP3"], ours["Thompson"])
+
+
+JOBS = [job for module in (many_arms, full_information) for job in module.jobs(quick=True)]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("job", JOBS, ids=lambda job: job.title)
+def test_contenders_of_a_job_have_the_same_losses(job):
+    """Equal up to rounding in a deterministic game, otherwise in distribution; every run is there."""
+    pytest.importorskip("numba")
+    losses = {name: play() for name, play in job.play(job.runs, job.rounds).items()}
+    assert {NUMBA, NARROW, OURS} <= set(losses)
+    for other in losses.values():
+        assert other.shape == (job.runs,)
+        if job.is_random:
+            assert len(set(other)) > 1
+            assert same_distribution(other, losses[OURS])
+        else:
+            np.testing.assert_allclose(other, losses[OURS], rtol=1e-6)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The history
+
+MEASURED = {
+    "machine": "cpu x 2", "date": "2026-11-27", "workloads": [
+        {
+            "title": "UCB1", "unit": "round", "ours": OURS, "goal": 1.5,
+            "rates": {
+                NUMBA: [1e6, 2e6, 4e6], INCREMENTAL: [8e6, 8e6, 8e6], OURS: [2e6, 2e6, 2e6], NARROW: [4e6, 4e6, 4e6],
+            },
+        },
+        {"title": "live", "unit": "example", "ours": OURS, "rates": {"river": [1e5], OURS: [1e4]}},
+        {"title": "alone", "unit": "table", "ours": OURS, "rates": {OURS: [1.0]}},
+    ],
+}  # fmt: skip
+
+
+def test_a_line_has_the_ratio_to_numba_and_to_the_best_alternative():
+    """The reference is the parallel loop, also if another loop is faster; without alternatives there is no line."""
+    first, second = history.lines_of(MEASURED, "1.0")
+    assert first == {
+        "release": "1.0", "date": "2026-11-27", "machine": "cpu x 2", "job": "UCB1", "goal": "1.5", "unit": "round",
+        "ns": "500", "ratio": "1", "low": "0.5", "high": "2", "ns_64": "250", "ratio_64": "2", "low_64": "1",
+        "high_64": "4", "best_peer": INCREMENTAL, "ratio_to_best": "0.25",
+    }  # fmt: skip
+    assert (second["ratio"], second["ns"], second["best_peer"], second["ratio_to_best"]) == (
+        "",
+        "100000",
+        "river",
+        "0.1",
+    )
+
+
+def test_lines_of_the_same_job_and_release_are_replaced(tmp_path):
+    path = tmp_path / "new" / "history.csv"
+    assert history.read_lines(path) == []
+    for release, ns in (("1.0", "9"), ("1.1", "8"), ("1.0", "7")):
+        history.add_lines([line | {"ns": ns} for line in history.lines_of(MEASURED, release)], path)
+    assert [(line["release"], line["job"], line["ns"]) for line in history.read_lines(path)] == [
+        ("1.1", "UCB1", "8"), ("1.1", "live", "8"), ("1.0", "UCB1", "7"), ("1.0", "live", "7"),
+    ]  # fmt: skip
+
+
+def test_the_page_has_the_newest_line_of_each_job(tmp_path):
+    """The table of a page is replaced, and nothing else; the figure is drawn."""
+    old, new = (history.lines_of(MEASURED, release) for release in ("1.0", "1.1"))
+    path, page, figure = (tmp_path / name for name in ("history.csv", "page.md", "figure.png"))
+    history.add_lines([*old, *(line | {"ns": "7"} for line in new)], path)
+    page.write_text("before\n\n| job | goal | old |\n| --- | --- | --- |\n| UCB1 | 3 | 4 |\n\nafter\n\n| a | b |\n")
+    history.write(path, page, figure)
+    before, table, after, other = page.read_text().split("\n\n")
+    assert (before, after, other) == ("before", "after", "| a | b |\n")
+    assert table.splitlines()[2:] == [
+        "| UCB1 | 1.5 | 1 (0.5 to 2) | 2 (1 to 4) | 0.25 (numba, incremental) | 7 |",
+        "| live |  |  |  | 0.1 (river) | 7 (example) |",
+    ]
+    assert figure.stat().st_size > 5000
+
+
+def test_the_table_of_the_benchmark_page_is_that_of_the_history():
+    lines = history.read_lines()
+    assert all(any(line["job"].startswith(f"{job.title}, T=") for line in lines) for job in JOBS)
+    assert history.table(lines) in history.PAGE.read_text()
+
+
+def test_the_history_has_only_measurements_of_the_usual_sizes(monkeypatch, capsys, tmp_path):
+    """The command writes its lines after the measurement."""
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "--history", "1.0", "--quick"])
+    with pytest.raises(SystemExit):
+        suite.main()
+    assert "--history: requires the usual sizes" in capsys.readouterr().err
+    written = []
+    monkeypatch.setattr(history, "write", lambda: written.append("page"))
+    monkeypatch.setattr(history, "add_lines", written.extend)
+    monkeypatch.setattr(suite, "query_device", lambda environment: {"platform": "cpu", "limits": {}})
+    workloads = [one | {"needs": {}} for one in MEASURED["workloads"]]
+    monkeypatch.setattr(suite, "measure", lambda *_: {"machine": "cpu x 2", "workloads": workloads})
+    file = tmp_path / "file.json"
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "live", "--history", "1.0", "--json", str(file)])
+    suite.main()
+    assert written == [*history.lines_of(json.loads(file.read_text()), "1.0"), "page"]
