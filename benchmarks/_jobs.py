@@ -8,7 +8,8 @@ import numpy as np
 import jaxonline as jo
 from benchmarks._workload import Workload
 
-NUMBA, INCREMENTAL, OURS, NARROW = "numba, parallel", "numba, incremental", "jaxonline", "jaxonline, block_size=64"
+NUMBA, INCREMENTAL, FASTMATH = "numba, parallel", "numba, incremental", "numba, fastmath"
+OURS, NARROW = "jaxonline", "jaxonline, block_size=64"
 Losses = Callable[[], np.ndarray]
 
 

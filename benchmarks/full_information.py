@@ -1,16 +1,19 @@
 """The workloads "full information": gradient descent, online ridge regression and Hedge, T = 2,000, 512 runs.
 
+numba has two loops. "numba, fastmath" may add the products of a sum in any order, as XLA does.
+
 python -m benchmarks.full_information
 """
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import jax
 import numpy as np
 
 import jaxonline as jo
-from benchmarks._jobs import NUMBA, Job, Losses, studies
+from benchmarks._jobs import FASTMATH, NUMBA, Job, Losses, studies
 from benchmarks._workload import Workload, command, is_installed
 from benchmarks.full_information_numba import gradient_loop, hedge_loop, ridge_loop
 from benchmarks.noisy_linear import RADIUS, STEP, D, T, data
@@ -26,6 +29,16 @@ GRADIENT_JOBS = (  # loss, d, order, goal
 )
 
 
+def numba_contenders(make_loop: Callable[..., Any], *args: Any) -> dict[str, Losses]:
+    """Return the loops of numba without and with the option `fastmath`; none if numba is not installed."""
+    if not is_installed("numba"):
+        return {}
+    return {
+        name: functools.partial(make_loop(fastmath=fastmath), *args)
+        for name, fastmath in ((NUMBA, False), (FASTMATH, True))
+    }
+
+
 def gradient_descent(loss: str, d: int, order: str, runs: int, rounds: int) -> Mapping[str, Losses]:
     """Return numba and this package: gradient descent in a ball."""
     X, y = (array[:rounds] for array in data(d))
@@ -33,11 +46,8 @@ def gradient_descent(loss: str, d: int, order: str, runs: int, rounds: int) -> M
     scalar_loss = {"squared": jo.losses.Squared(), "logistic": jo.losses.Logistic()}[loss]
     game = jo.Game(jo.environments.DataStream(X, y, order=order), jo.FullInformation(), loss=scalar_loss)
     learner = jo.GradientLearner(jo.estimators.FullGradient(scalar_loss), step_size=STEP, radius=RADIUS)
-    functions = {}
-    if is_installed("numba"):
-        loop = gradient_loop(loss, order == "shuffled", STEP, RADIUS)
-        functions[NUMBA] = lambda: loop(X, y, runs)
-    return functions | studies(game, learner, runs, rounds)
+    loops = numba_contenders(functools.partial(gradient_loop, loss, order == "shuffled", STEP, RADIUS), X, y, runs)
+    return loops | studies(game, learner, runs, rounds)
 
 
 def ridge(runs: int, rounds: int) -> Mapping[str, Losses]:
@@ -55,10 +65,7 @@ def ridge(runs: int, rounds: int) -> Mapping[str, Losses]:
         game = jo.Game(jo.environments.DataStream(X, y), jo.FullInformation())
         learner = jo.learners.VAW(REGULARIZER, forward=False)
     ours = {name: in_float64(play) for name, play in studies(game, learner, runs, rounds).items()}
-    if not is_installed("numba"):
-        return ours
-    loop = ridge_loop(REGULARIZER)
-    return {NUMBA: lambda: loop(X, y, runs)} | ours
+    return numba_contenders(functools.partial(ridge_loop, REGULARIZER), X, y, runs) | ours
 
 
 def hedge(runs: int, rounds: int) -> Mapping[str, Losses]:
@@ -67,11 +74,8 @@ def hedge(runs: int, rounds: int) -> Mapping[str, Losses]:
     environment = jo.environments.DataStream(None, table)
     game = jo.Game(environment, jo.FullInformation(), loss=jo.losses.ExpectedLoss())
     learner = jo.learners.Hedge.over_horizon(EXPERTS, rounds)
-    functions = {}
-    if is_installed("numba"):
-        loop = hedge_loop(learner.combiner.eta)
-        functions[NUMBA] = lambda: loop(table, runs)
-    return functions | studies(game, learner, runs, rounds)
+    loops = numba_contenders(functools.partial(hedge_loop, learner.combiner.eta), table, runs)
+    return loops | studies(game, learner, runs, rounds)
 
 
 def jobs(quick: bool) -> Iterator[Job]:

@@ -1,4 +1,8 @@
-"""Learners with full information: loops compiled by numba, with parallel runs. They return cumulative losses [runs]."""
+"""Learners with full information: loops compiled by numba, with parallel runs.
+
+The loops return cumulative losses [runs]. With `fastmath=True` the compiler may change the order of floating-point
+operations, so that it adds several products at a time.
+"""
 
 import numpy as np
 
@@ -11,7 +15,7 @@ def gradient_loop(loss: str, shuffled: bool, step: float, radius: float | None =
         shuffled: whether each run draws an order of the rows.
         step: step size.
         radius: radius of the ball into which w is projected; None for no projection.
-        fastmath: whether the compiler may change the order of floating-point operations.
+        fastmath: an option of numba.
     """
     import numba
 
@@ -53,11 +57,11 @@ def gradient_loop(loss: str, shuffled: bool, step: float, radius: float | None =
     return play
 
 
-def ridge_loop(regularizer: float):
+def ridge_loop(regularizer: float, fastmath: bool = False):
     """Return online ridge regression: `play(X, y, runs)`, with a rank-one update of the inverse in each round."""
     import numba
 
-    @numba.njit(parallel=True)
+    @numba.njit(parallel=True, fastmath=fastmath)
     def play(X, y, runs):
         (T, d), total = X.shape, np.zeros(runs)
         for run in numba.prange(runs):
@@ -83,11 +87,11 @@ def ridge_loop(regularizer: float):
     return play
 
 
-def hedge_loop(eta: float):
+def hedge_loop(eta: float, fastmath: bool = False):
     """Return Hedge: `play(losses, runs)` with the losses of all experts in all rounds [T, K]."""
     import numba
 
-    @numba.njit(parallel=True)
+    @numba.njit(parallel=True, fastmath=fastmath)
     def play(losses, runs):
         (T, K), total = losses.shape, np.zeros(runs)
         for run in numba.prange(runs):

@@ -148,7 +148,7 @@ PLACES: dict[str, list[Place]] = {
               "learners.aerr estimators.AttributeGradient learners.ExponentiatedGradient "
               "bounds.attribute_exponentiated_regret"),
         Place("Theorem 2, section 3, Lemma 5", "risk of AER", "bounds.aer_regret",
-              reason="benchmarks/README.md compares the bound with runs (`aer_regret`)"),
+              reason="benchmarks/tightness.md compares the bound with runs (`aer_regret`)"),
         Place("Eq. 7, Eq. 8, Eq. 9, Eq. 10", "the sum of <z_t, w_t - w*>, and the regret", "bounds.aer_regret"),
         Place("footnote 4", "the bound for instances with a short |x|_2", "bounds.aer_regret"),
         Place("remark after Theorem 2", "AER and Lasso need as many attributes if w* is dense",

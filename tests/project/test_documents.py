@@ -19,8 +19,7 @@ PAGES = [
     "CONTRIBUTING.md",
     "CODE_OF_CONDUCT.md",
     "SECURITY.md",
-    "benchmarks/README.md",
-    *sorted(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md")),
+    *sorted(f"{folder}/{p.name}" for folder in ("benchmarks", "docs") for p in (ROOT / folder).glob("*.md")),
 ]
 NOT_RUN = r"compiled by the tests, and\s+not run there"
 

@@ -93,10 +93,10 @@ def test_a_known_candidate_is_one_of_the_starts():
 
 
 def test_the_page_names_the_bounds_without_a_case():
-    """The sentence of benchmarks/README.md, compared with the functions that declare assumptions."""
+    """The sentence of benchmarks/tightness.md, compared with the functions that declare assumptions."""
     theorems = {name for name in bounds.__all__ if not isinstance(getattr(bounds, name), type)}
     theorems = {name for name in theorems if hasattr(getattr(bounds, name), "assumptions")}
-    text = (Path(tightness.__file__).parent / "README.md").read_text()
+    text = (Path(tightness.__file__).parent / "tightness.md").read_text()
     sentence = text.partition("There is no row for these bounds: ")[2].partition(".\n")[0]
     assert set(re.findall(r"`(\w+)`", sentence)) == theorems - {tightness.name_of(make()) for make in tightness.CASES}
 
