@@ -22,6 +22,7 @@ from benchmarks.bandits_numba import numba_loops
 
 K, T, RUNS = 10, 10_000, 1024
 EPSILON = 0.1
+SHORTER = {"EXP3": 4, "Thompson": 16}  # in plain jax, where jax.random.categorical and jax.random.beta are slow
 PYMAB_RUNS, PYMAB_ROUNDS = 8, 2000
 
 
@@ -90,7 +91,7 @@ def plain_program(name: str, n_arms: int, eta: float):
 def plain(name: str, n_arms: int, runs: int, rounds: int) -> Callable[[], float]:
     """Return a contender: plain jax, on the first device."""
     play = plain_program(name, n_arms, rate_of_exp3(n_arms, rounds))
-    rounds //= 16 if name == "Thompson" else 1  # jax.random.beta is slow
+    rounds //= SHORTER.get(name, 1)
     keys, steps = jax.random.split(jax.random.key(0), runs), jnp.arange(rounds, dtype=jnp.float32)
 
     def count() -> float:
