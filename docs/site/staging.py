@@ -43,7 +43,10 @@ def markdown() -> list[Path]:
     """Return the Markdown files of the repository."""
     named = ("README.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "SECURITY.md")
     folders = ("benchmarks", "docs")
-    return [*(ROOT / name for name in named), *(page for name in folders for page in sorted((ROOT / name).glob("*.md")))]
+    return [
+        *(ROOT / name for name in named),
+        *(page for name in folders for page in sorted((ROOT / name).glob("*.md"))),
+    ]
 
 
 def write(path: Path, text: str) -> None:
