@@ -119,7 +119,7 @@ def river_loop(name: str, n_rounds: int) -> float:
     return n_rounds
 
 
-def pymab_losses(name: str, n_arms: int, runs: int = PYMAB_RUNS, rounds: int = PYMAB_ROUNDS) -> np.ndarray:
+def pymab_losses(name: str, n_arms: int, runs: int, rounds: int) -> np.ndarray:
     """Return the cumulative losses of PyMAB's policies, which play in Rust. PyMAB has rewards: 1 minus the loss."""
     from pymab import BanditEnvironment, BernoulliReward, Experiment, ExperimentConfig, policies
 
@@ -160,7 +160,8 @@ def peers(name: str, n_arms: int, runs: int, rounds: int) -> dict[str, Callable[
     if name != "KL-UCB":
         functions["plain jax vmap(scan)"] = plain(name, n_arms, runs, rounds)
     if name in ("UCB1", "Thompson", "KL-UCB") and is_installed("pymab"):
-        functions["PyMAB"] = lambda: pymab_losses(name, n_arms).size * PYMAB_ROUNDS
+        horizon = min(rounds, PYMAB_ROUNDS)
+        functions["PyMAB"] = lambda: pymab_losses(name, n_arms, PYMAB_RUNS, horizon).size * horizon
     return functions
 
 
