@@ -83,8 +83,8 @@ def add_lines(lines: Sequence[Line], path: Path = CSV) -> None:
 def table(lines: Sequence[Line]) -> str:
     """Return the newest line of each job as a table in Markdown."""
     rows = [
-        "| job | goal | default settings | 64 runs a block | best alternative | ns, default settings |",
-        "| --- | ---: | ---: | ---: | --- | ---: |",
+        "| job | goal | default settings | 64 runs a block | best alternative | ns, default settings | machine |",
+        "| --- | ---: | ---: | ---: | --- | ---: | --- |",
     ]
     for line in {line["job"]: line for line in lines}.values():
         shown = [
@@ -92,8 +92,10 @@ def table(lines: Sequence[Line]) -> str:
             for end in ("", "_64")
         ]
         best = f"{line['ratio_to_best']} ({line['best_peer']})"
-        unit = "" if line["unit"] == "round" else f" ({line['unit']})"
-        rows.append(f"| {line['job']} | {line['goal']} | {shown[0]} | {shown[1]} | {best} | {line['ns']}{unit} |")
+        time = f"{int(line['ns']):,}" if line["ns"].isdigit() else line["ns"]
+        time += "" if line["unit"] == "round" else f" ({line['unit']})"
+        machine = line["machine"].partition(",")[0]
+        rows.append(f"| {line['job']} | {line['goal']} | {shown[0]} | {shown[1]} | {best} | {time} | {machine} |")
     return "\n".join(rows)
 
 
@@ -105,36 +107,35 @@ def with_table(page: str, lines: Sequence[Line]) -> str:
 def draw(lines: Sequence[Line], path: Path) -> None:
     """Draw a row for each job with a dot for each release: our rate with default settings divided by numba's."""
     from matplotlib.figure import Figure
-    from matplotlib.ticker import FuncFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     lines = [line for line in lines if line["ratio"]]
     rows = {job: row for row, job in enumerate(dict.fromkeys(line["job"] for line in lines))}
     releases = list(dict.fromkeys(line["release"] for line in lines))
     figure = Figure(figsize=(9.5, 0.26 * len(rows) + 1.4), layout="constrained")
     axes = figure.subplots()
-    for number, release in enumerate(releases):
-        newest = number == len(releases) - 1
-        style = {
-            "color": COLOURS[0] if newest else "0.6",
-            "alpha": 1.0 if newest else (number + 2) / (len(releases) + 1),
-        }
-        some = [line for line in lines if line["release"] == release]
-        at = [rows[line["job"]] for line in some]
-        axes.plot([float(line["ratio"]) for line in some], at, "o", ms=6, label=release, **style)
-        narrow = [(float(line["ratio_64"]), rows[line["job"]]) for line in some if line["ratio_64"]]
-        label = f"{release}, 64 runs a block" if newest else None
-        axes.plot(*zip(*narrow, strict=True) or ([], []), "o", ms=6, mfc="none", label=label, **style)
-    goals = [(float(line["goal"]), rows[line["job"]]) for line in lines if line["goal"]]
-    axes.plot(*zip(*goals, strict=True) or ([], []), "|", ms=11, mew=2, color=COLOURS[3], label="goal")
+
+    def plot(column: str, some: Sequence[Line], marker: str, **style: Any) -> None:
+        shown = [line for line in some if line[column]]
+        axes.plot([float(line[column]) for line in shown], [rows[line["job"]] for line in shown], marker, **style)
+
+    for number, release in enumerate(releases, start=1):
+        newest, some = number == len(releases), [line for line in lines if line["release"] == release]
+        style = {"color": COLOURS[0] if newest else "0.6", "alpha": number / len(releases), "ms": 6}
+        plot("ratio", some, "o", label=release, **style)
+        plot("ratio_64", some, "o", mfc="none", label=f"{release}, 64 runs a block" if newest else None, **style)
+    plot("goal", lines, "|", ms=11, mew=2, color=COLOURS[3], label="goal")
     axes.axvline(1.0, color="0.3", lw=1)
     axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_yticks(range(len(rows)), list(rows), fontsize=8)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlabel("rate divided by that of numba, parallel over runs", fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="both", color="0.92")
-    axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    figure.legend(frameon=False, fontsize=8, loc="outside lower center", ncols=4)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)
 

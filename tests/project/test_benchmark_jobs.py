@@ -110,16 +110,17 @@ def test_the_page_has_the_newest_line_of_each_job(tmp_path):
     """The table of a page is replaced, and nothing else; the figure is drawn."""
     old, new = (history.lines_of(MEASURED, release) for release in ("1.0", "1.1"))
     path, page, figure = (tmp_path / name for name in ("history.csv", "page.md", "figure.png"))
-    history.add_lines([*old, *(line | {"ns": "7"} for line in new)], path)
+    history.add_lines([*old, *(line | {"ns": "7000"} for line in new)], path)
     page.write_text("before\n\n| job | goal | old |\n| --- | --- | --- |\n| UCB1 | 3 | 4 |\n\nafter\n\n| a | b |\n")
     history.write(path, page, figure)
     before, table, after, other = page.read_text().split("\n\n")
     assert (before, after, other) == ("before", "after", "| a | b |\n")
     assert table.splitlines()[2:] == [
-        "| UCB1 | 1.5 | 1 (0.5 to 2) | 2 (1 to 4) | 0.25 (numba, incremental) | 7 |",
-        "| live |  |  |  | 0.1 (river) | 7 (example) |",
+        "| UCB1 | 1.5 | 1 (0.5 to 2) | 2 (1 to 4) | 0.25 (numba, incremental) | 7,000 | cpu x 2 |",
+        "| live |  |  |  | 0.1 (river) | 7,000 (example) | cpu x 2 |",
     ]
     assert figure.stat().st_size > 5000
+    history.draw([line for line in new if line["job"] == "live"], figure)  # without a ratio to numba
 
 
 def test_the_table_of_the_benchmark_page_is_that_of_the_history():
