@@ -148,3 +148,12 @@ def test_fast_beta_at_length(seed):
     keys = jax.random.split(jax.random.key(seed), 1_000_000)
     found = np.asarray(jax.jit(jax.vmap(lambda key: fast_beta(key, a, b)))(keys), float)
     assert p_values(found, shapes).min() > FALSE_ALARM / 9
+
+
+def test_draws_do_not_depend_on_the_other_runs():
+    """Runs of a block share the loop over rejected proposals, which lasts as long as the slowest run needs."""
+    keys, ones = jax.random.split(jax.random.key(3), 32), jnp.ones(40, jnp.float32)
+    together = jax.jit(jax.vmap(lambda key: fast_beta(key, ones, ones)))(keys)
+    alone = jax.jit(lambda key: fast_beta(key, ones, ones))
+    for key, draws in zip(keys, together, strict=True):
+        np.testing.assert_allclose(draws, alone(key), rtol=1e-5)

@@ -41,8 +41,8 @@ from jaxonline.learners import (
     LinThompson,
     LinUCB,
 )
-from jaxonline.learners.bandits.kl_ucb import kl_lower_bound
 from jaxonline.learners.bandits.tally import Tally
+from jaxonline.linalg.kl_bounds import kl_lower_bound
 from jaxonline.parameters.struct import cast_leaves
 
 pytestmark = pytest.mark.fast_compile
