@@ -7,7 +7,8 @@ from jaxtyping import Array, Key
 
 from jaxonline.game.protocols import Draw
 from jaxonline.learners.bandits.arm_sampling import draw_arm
-from jaxonline.learners.bandits.tally import Tally, TallyPolicy, arm_indicator, first_argmin
+from jaxonline.learners.bandits.tally import Tally, TallyPolicy, arm_indicator
+from jaxonline.linalg.argmin import first_argmin
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Count, Interval, NonNegative, PositiveFloat

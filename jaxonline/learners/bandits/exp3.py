@@ -64,5 +64,5 @@ class EXP3(CombinerLearner):
         """Pass to the combiner the estimated losses and their mean under p, which is the loss of the drawn arm."""
         del key
         (arm, p), loss = oracle.move, oracle.loss()
-        estimates = jnp.where(arm_indicator(arm, len(p)), loss / p, 0.0)
+        estimates = jnp.where(arm_indicator(arm, len(p)), loss / p[arm], 0.0)
         return self.update_combiner(state, estimates, loss, observed_mask(oracle)), ()

@@ -6,7 +6,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from jaxonline.learners.bandits.tally import Tally, TallyPolicy, first_argmin
+from jaxonline.learners.bandits.tally import Tally, TallyPolicy
+from jaxonline.linalg.argmin import first_argmin
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Ge, Number

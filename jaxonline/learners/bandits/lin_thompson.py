@@ -5,8 +5,8 @@ from jaxtyping import Array, Float, Int, Key
 
 from jaxonline import random
 from jaxonline.learners.bandits.ridge_bandit import RidgeBandit
-from jaxonline.learners.bandits.tally import first_argmin
 from jaxonline.learners.linear.vaw import VAWState
+from jaxonline.linalg.argmin import first_argmin
 from jaxonline.linalg.triangular import cholesky_and_inverse, product
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct

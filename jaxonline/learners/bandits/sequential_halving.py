@@ -8,7 +8,8 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.bandits.best_arm import Recommendation
-from jaxonline.learners.bandits.tally import Tally, first_argmin
+from jaxonline.learners.bandits.tally import Tally
+from jaxonline.linalg.argmin import first_argmin
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct

@@ -10,7 +10,8 @@ from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.best_arm import Recommendation
-from jaxonline.learners.bandits.tally import Tally, first_argmin
+from jaxonline.learners.bandits.tally import Tally
+from jaxonline.linalg.argmin import first_argmin
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Interval, Number

@@ -9,6 +9,8 @@ from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.masks import where_available
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.vectors import vector_length
+from jaxonline.linalg.argmin import first_argmin
+from jaxonline.linalg.compensated import Compensated
 
 
 class Tally(NamedTuple):
@@ -33,21 +35,24 @@ class Tally(NamedTuple):
 
     def add(self, arm: Int[Array, ""], loss: Float[Array, ""]) -> "Tally":
         """Return the tally after one more pull of `arm`."""
-        return self._add(arm_indicator(arm, len(self.pulls)), loss)
+        place = arm.astype(jnp.uint32)  # a negative arm is no arm
+        sums = Compensated(self.totals[place], self.corrections[place]).add(loss)
+        return Tally(
+            self.pulls.at[place].add(1, mode="drop"),
+            self.totals.at[place].set(sums.total, mode="drop"),
+            self.corrections.at[place].set(sums.correction, mode="drop"),
+        )
 
     def add_set(self, arms: Int[Array, "m"], losses: Float[Array, "m"]) -> "Tally":
         """Return the tally after one more pull of each arm of a set."""
         indicators = arms[:, None] == jnp.arange(len(self.pulls), dtype=arms.dtype)[None, :]
         losses_of_arms = jnp.sum(jnp.where(indicators, losses[:, None], 0.0), axis=0)
-        return self._add(jnp.any(indicators, axis=0), losses_of_arms)
-
-    def _add(self, pulled: Bool[Array, "K"], losses: Float[Array, "*K"]) -> "Tally":
-        term = losses - self.corrections
-        totals = self.totals + term
+        pulled = jnp.any(indicators, axis=0)
+        sums = Compensated(self.totals, self.corrections).add(losses_of_arms)
         return Tally(
             self.pulls + pulled.astype(jnp.int32),
-            jnp.where(pulled, totals, self.totals),
-            jnp.where(pulled, (totals - self.totals) - term, self.corrections),
+            jnp.where(pulled, sums.total, self.totals),
+            jnp.where(pulled, sums.correction, self.corrections),
         )
 
     @property
@@ -96,8 +101,3 @@ class TallyPolicy(LearnerDefaults):
 def arm_indicator(arm: Int[Array, ""], n_arms: int) -> Array:
     """Return a boolean vector [K] that is True only at the given arm."""
     return jnp.arange(n_arms, dtype=arm.dtype) == arm
-
-
-def first_argmin(values: Float[Array, "K"]) -> Int[Array, ""]:
-    """Return the first arm with the smallest value."""
-    return jnp.argmin(values).astype(jnp.int32)

@@ -7,7 +7,8 @@ from jaxtyping import Array, Int, Key
 
 from jaxonline import random
 from jaxonline.game.traits import LearnerTraits
-from jaxonline.learners.bandits.tally import Tally, TallyPolicy, first_argmin
+from jaxonline.learners.bandits.tally import Tally, TallyPolicy
+from jaxonline.linalg.argmin import first_argmin
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Ge, Number, Positive
