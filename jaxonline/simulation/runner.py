@@ -161,7 +161,9 @@ def _play_wave(
             finish_call()
     finish_call()
     recorded = {
-        name: read[-1][name] if name in FIRST_ROUND_ARRAYS else np.stack([numbers[name] for numbers in read], axis=3)
+        name: read[-1][name].copy()  # without the copy, the numbers of the other rounds would stay in memory
+        if name in FIRST_ROUND_ARRAYS
+        else np.stack([numbers[name] for numbers in read], axis=3)
         for name in job.rows.outputs
     }
     return recorded, Position(plan.n_rounds, carry, [])

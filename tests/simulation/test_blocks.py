@@ -70,7 +70,9 @@ def test_default_blocks_keep_eight_cores_busy(game, n_runs):
 
 def test_default_width_does_not_depend_on_other_learners():
     game, alone = arms(3), {"UCB1": jo.learners.UCB1()}
-    results = [jo.simulate(game, alone | more, n_runs=140, **OPTIONS) for more in ({}, {"IX": jo.learners.EXP3IX(0.1, 0.0)})]
+    results = [
+        jo.simulate(game, alone | more, n_runs=140, **OPTIONS) for more in ({}, {"IX": jo.learners.EXP3IX(0.1, 0.0)})
+    ]
     assert [result.meta["block_size"] for result in results] == [128, 128]
     np.testing.assert_array_equal(results[1].cumulative_loss[:1], results[0].cumulative_loss)
 
@@ -117,6 +119,17 @@ def test_recorded_rounds_per_call_change_no_bit(monkeypatch, calls, one_core, op
     assert len(calls) == 3 * (1 + 4 + 10)  # of the comparator, the learner and the sweep
     for result in results[1:]:
         assert_same_bits(result, results[0])
+
+
+def test_a_finished_block_keeps_only_its_numbers_in_memory(monkeypatch, one_core):
+    """Views would keep the arrays of all recorded rounds."""
+    seen, join_blocks = [], runner.join_blocks
+    monkeypatch.setattr(runner, "join_blocks", lambda blocks: seen.extend(map(dict, blocks)) or join_blocks(blocks))
+    options = {"n_rounds": 40, "record_at": 40, "block_size": 2, "mesh": default_mesh(jax.devices()[:1])}
+    jo.simulate(arms(2), jo.learners.UCB1(), n_runs=4, **options)
+    assert len(seen) == 2
+    for array in (array for numbers in seen for array in numbers.values()):
+        assert array.base is None or array.base.nbytes == array.nbytes
 
 
 def test_large_totals_are_recorded_one_at_a_time():
