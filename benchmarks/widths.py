@@ -100,7 +100,7 @@ class Block:
         seconds = 0.0
         for played in range(0, n_rounds, horizon):
             carry = jax.block_until_ready(self._begin(self._matchup, self._keys))
-            ends = np.zeros(records_per_call(carry), np.int32)
+            ends = np.zeros(records_per_call(carry) + 1, np.int32)
             ends[0], start_time = min(horizon, n_rounds - played), time.process_time()
             jax.block_until_ready(self._advance(self._matchup, self._keys, np.int32(0), ends, carry))
             seconds += time.process_time() - start_time

@@ -154,7 +154,7 @@ def _play_wave(
             in_progress.save(Position(t, carry, read))
         if stop.is_set():
             raise Cancelled
-        padded = np.array(stops + [0] * (capacity - len(stops)), np.int32)
+        padded = np.array(stops + [0] * (capacity + 1 - len(stops)), np.int32)
         carry, totals = programs.advance(matchup, keys, np.int32(t), padded, carry)
         launched.append((stops, totals))
         if len(launched) > 1:

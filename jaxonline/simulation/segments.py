@@ -226,7 +226,7 @@ def advance(
         matchup: the game with its learners.
         keys: keys of the runs [devices, width].
         t: number of rounds played before.
-        ends: increasing rounds [n], the last of which ends the call; followed by zeros, which are not rounds.
+        ends: increasing rounds, the last of which ends the call; followed by zeros [n + 1], at least one.
         carry: carries after round t [devices, width, ...].
         mesh: the devices.
 
@@ -254,17 +254,19 @@ def advance(
         def read_all(carry, until):
             return jax.vmap(lambda keys, carry: read(keys, carry, until))(keys, carry)
 
-        def segment(i, loop):
-            t, carry, records = loop
+        def segment(loop):
+            i, t, carry, records = loop
             carry = play_until(ends[i], t, carry)
             totals = read_all(carry, ends[i])
-            return ends[i], carry, jax.tree.map(lambda rows, row: rows.at[i].set(row), records, totals)
+            records = jax.tree.map(
+                lambda rows, row: jax.lax.dynamic_update_index_in_dim(rows, row, i, 0), records, totals
+            )
+            return i + 1, ends[i], carry, records
 
         totals = jax.eval_shape(read_all, carry, t)
-        records = jax.tree.map(lambda leaf: jnp.zeros((len(ends), *leaf.shape), leaf.dtype), totals)
-        number = jnp.sum(ends > 0, dtype=jnp.int32)
-        _, carry, records = jax.lax.fori_loop(0, number, segment, (t, carry, records))
-        return carry, records
+        records = jax.tree.map(lambda leaf: jnp.zeros((len(ends) - 1, *leaf.shape), leaf.dtype), totals)
+        loop = jax.lax.while_loop(lambda loop: ends[loop[0]] > 0, segment, (jnp.int32(0), t, carry, records))
+        return loop[2:]
 
     return blocks.map_blocks(block, mesh, n_shared=3, n_blockwise=2)(matchup, t, ends, keys, carry)
 
@@ -324,4 +326,4 @@ def traced_programs(matchup: Matchup, key: Array, width: int, mesh: Mesh) -> Ite
     traced_begin = begin.trace(matchup, keys, mesh=mesh)
     yield traced_begin
     carry = blocks.array_specs(traced_begin.out_info, mesh, blockwise=True)
-    yield advance.trace(matchup, keys, t, np.zeros(records_per_call(carry), np.int32), carry, mesh=mesh)
+    yield advance.trace(matchup, keys, t, np.zeros(records_per_call(carry) + 1, np.int32), carry, mesh=mesh)
