@@ -216,7 +216,7 @@ def records_per_call(carry: Carry) -> int:
 
 @functools.partial(Program, with_mlir=has_long_loops, static_argnames=("mesh",), donate_argnames=("carry",))
 def advance(
-    matchup: Matchup, keys: StreamKeys, t: Array, ends: Array, carry: Carry, *, mesh: Mesh
+    matchup: Matchup, keys: StreamKeys, t: Array, ends: Array | np.ndarray, carry: Carry, *, mesh: Mesh
 ) -> tuple[Carry, Totals]:
     """Play rounds t + 1, t + 2, ...; return the carries, and the totals after each round in `ends`.
 
