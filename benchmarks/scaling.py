@@ -1,11 +1,17 @@
-"""Rounds a second of noisy linear by runs, dimension and horizon.
+"""How time and memory depend on runs, dimension, horizon and cores.
 
-python -m benchmarks.scaling --figure docs/scaling.png [--json FILE]
+python -m benchmarks.scaling --figure docs/scaling.png [--json FILE]    # rounds a second of noisy linear
+python -m benchmarks.scaling cores       # speedup by cores, in blocks of the default size
+python -m benchmarks.scaling memory      # memory, and time for a round and run, up to 10^6 runs or rounds
 """
 
 import argparse
+import functools
 import json
+import multiprocessing
+import os
 import statistics
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,9 +20,10 @@ import jax
 import numpy as np
 
 import jaxonline as jo
-from benchmarks._timing import machine, parallel_blocks, side_by_side
+from benchmarks._timing import machine, parallel_blocks, peak, ratios, side_by_side
 from benchmarks.noisy_linear import RADIUS, STD, STEP
 from jaxonline.results.report.plotting import COLOURS, set_log_scales, style_axes
+from jaxonline.simulation.blocks import MAX_CPU_WIDTH, default_width
 
 RUNS, D, ROUNDS = 1024, 20, 1000
 
@@ -34,15 +41,19 @@ AXES: dict[str, Sequence[Size]] = {
     "d": [Size(d=n, runs=256) for n in (2, 8, 32, 128, 512, 2048)],
     "rounds": [Size(rounds=n) for n in (10, 100, 1000, 10_000)],
 }
+MEMORY_SIZES = (
+    (10_000, 1000), (100_000, 1000), (1_000_000, 1000), (10_000, 10_000), (1000, 100_000), (128, 1_000_000),
+)  # fmt: skip
 LABELS = {"runs": "runs", "d": "dimension (256 runs)", "rounds": "rounds"}
 
 
-def ours(size: Size) -> float:
-    """Run a study with a block for every core or device."""
+def ours(size: Size, width: int | None = None) -> float:
+    """Run a study in blocks of `width` runs, by default with a block for every core or device."""
     X, y = data(size)
     game = jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(jo.noise.gaussian(STD**2)))
     learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=STEP, radius=RADIUS)
-    width = min(-(-size.runs // parallel_blocks()), 512 if jax.default_backend() == "cpu" else 16_384)
+    if width is None:
+        width = min(-(-size.runs // parallel_blocks()), 512 if jax.default_backend() == "cpu" else 16_384)
     jo.simulate(game, learner, n_runs=size.runs, n_rounds=size.rounds, record_at=1, block_size=width)
     return size.runs * size.rounds
 
@@ -90,12 +101,78 @@ def draw(measured: dict[str, list[dict[str, Any]]], path: Path) -> None:
     figure.savefig(path, dpi=120)
 
 
+def measure_cores(repeats: int, quick: bool) -> None:
+    """Print the speedup of noisy linear by the number of cores: measured for two, computed for more.
+
+    A core plays one block at a time. So n blocks take the time of ceil(n / c) blocks on c cores, if nothing else limits
+    them.
+    """
+    cores = sorted(os.sched_getaffinity(0))
+    X, y = data(Size())
+    game = jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(jo.noise.gaussian(STD**2)))
+    print(f"{machine()}; blocks of earlier versions had 512 runs")
+    for runs in (64, 1000, 10_000, 100_000):
+        size = Size(runs=runs, rounds=20 if quick else max(20, min(20_000, 10**7 // runs)))
+        width = default_width(game.specs, runs, "cpu")
+
+        def play(n: int, size: Size = size, width: int = width) -> float:
+            os.sched_setaffinity(0, cores[:n])
+            try:
+                return ours(size, width)
+            finally:
+                os.sched_setaffinity(0, cores)
+
+        rates = side_by_side({f"{n} cores": functools.partial(play, n) for n in (1, 2)}, repeats, {})
+        blocks, before = -(-runs // width), -(-runs // min(runs, 512))
+        speedup = statistics.median(ratios(rates, "2 cores", "1 cores"))
+        computed = ", ".join(f"{n} cores {blocks / -(-blocks // n):.1f}" for n in (2, 4, 8, 16, 64))
+        earlier = ", ".join(f"{before / -(-before // n):.1f}" for n in (2, 4, 8, 16, 64))
+        print(
+            f"{runs:,} runs, {blocks} blocks: measured: 2 cores {speedup:.2f}; computed: {computed} (before {earlier})"
+        )
+
+
+def play_and_measure(runs: int, rounds: int) -> tuple[float, float]:
+    """Return the seconds of a core and the additional megabytes of a study of UCB1, in a process that has compiled."""
+    game = jo.Game(jo.environments.BernoulliArms([0.3, 0.7]), jo.Bandit(), loss=jo.losses.ArmLoss())
+    for n, horizon in ((min(runs, MAX_CPU_WIDTH), 100), (runs, rounds)):
+        before, start_time = peak(), time.process_time()
+        jo.simulate(game, jo.learners.UCB1(), n_runs=n, n_rounds=horizon)
+    return time.process_time() - start_time, peak() - before
+
+
+def measure_memory(quick: bool) -> None:
+    """Print memory and time of UCB1 with two arms and 40 recorded rounds, each in a new process."""
+    numbers = 40 * 2 * 8 + 2 * 4  # bytes of a run: loss and queries of each recorded round, and two integers
+    print(f"{machine()}; the result has {numbers} bytes for each run")
+    for runs, rounds in ((200, 50), (400, 50), (200, 100)) if quick else MEMORY_SIZES:
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            seconds, megabytes = pool.apply(play_and_measure, (runs, rounds))
+        print(
+            f"{runs:9,} runs, {rounds:9,} rounds: {1e9 * seconds / runs / rounds:5.0f} ns a round and run, "
+            f"{megabytes:6.1f} MB more, {1e6 * megabytes / runs:,.0f} bytes a run",
+            flush=True,
+        )
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--figure", type=Path, help="path of the figure")
-    parser.add_argument("--json", type=Path, help="write the measurements to this file")
-    parser.add_argument("--repeats", type=int, default=3)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", nargs="?", choices=("sizes", "cores", "memory"), default="sizes")
+    parser.add_argument("--figure", type=Path, help="path of the figure of sizes")
+    parser.add_argument("--json", type=Path, help="write the measurements of sizes to this file")
+    parser.add_argument("--repeats", type=int, default=3, help="turns of sizes and cores")
+    parser.add_argument("--quick", action="store_true", help="short studies of cores and memory, as a check")
     options = parser.parse_args()
+    if options.part == "cores":
+        measure_cores(options.repeats, options.quick)
+    elif options.part == "memory":
+        measure_memory(options.quick)
+    else:
+        measure_sizes(options)
+
+
+def measure_sizes(options: argparse.Namespace) -> None:
+    """Measure this package and NumPy by runs, dimension and horizon; write a file and a figure."""
     measured: dict[str, list[dict[str, Any]]] = {}
     for name, sizes in AXES.items():
         for size in sizes:

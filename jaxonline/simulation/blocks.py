@@ -10,6 +10,7 @@ program.
 """
 
 import functools
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -27,6 +28,8 @@ from jaxonline.parameters.errors import ArgumentError
 
 MESH_AXIS = "blocks"
 MAX_BLOCK_SIZE = 2**20  # runs
+MIN_CPU_WIDTH, MAX_CPU_WIDTH, ACCELERATOR_WIDTH = 8, 128, 16_384  # runs per block by default
+MAX_BLOCK_NUMBERS = 8192  # of the instances and outcomes of a round, in a block wider than MIN_CPU_WIDTH
 MAX_RUNS = 10**9  # of one study; the indices of the runs are in memory
 MAX_THREADS = 32  # XLA runs at most so many programs at a time on a CPU that is one device
 T = TypeVar("T")
@@ -55,10 +58,23 @@ def thread_count(mesh: Mesh, n_blocks: int) -> int:
     return max(1, min(usable_cores(), n_blocks, MAX_THREADS)) if one_cpu else 1
 
 
-def default_width(n_runs: int, backend: str) -> int:
-    """Return the default number of runs per block: 512 on a CPU, 16384 on an accelerator, at most `n_runs`."""
-    widest = 512 if backend == "cpu" else 16_384
-    return min(n_runs, widest)
+def default_width(specs: PyTree, n_runs: int, backend: str) -> int:
+    """Return the default number of runs per block, at most `n_runs`.
+
+    On a CPU it is the largest power of two, from 8 to 128, with at most 8,192 numbers in the instances and outcomes of
+    one round of a block (`specs` has their shapes). A wider block saves little time on one core, and leaves more cores
+    idle (`python -m benchmarks.widths`). On an accelerator it is 16,384, which was not measured.
+
+    The width changes the last bits of the numbers. So it depends neither on the learners (another learner in the study
+    must not change the numbers of the others), nor on the number of cores.
+    """
+    if backend != "cpu":
+        return min(n_runs, ACCELERATOR_WIDTH)
+    run_numbers = sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(specs))
+    width = MAX_CPU_WIDTH
+    while width > MIN_CPU_WIDTH and width * run_numbers > MAX_BLOCK_NUMBERS:
+        width //= 2
+    return min(n_runs, width)
 
 
 def waves(blocks: Sequence[int], mesh: Mesh) -> Iterator[tuple[np.ndarray, int]]:

@@ -91,7 +91,7 @@ def check_options(
     check.count("n_runs", n_runs, ge=1, le=blocks.MAX_RUNS)
     mesh = blocks.default_mesh() if mesh is None else blocks.check_mesh(mesh)
     backend = jax.default_backend() if workers is None else workers.machine.backend
-    width = blocks.default_width(n_runs, backend) if block_size is None else _check_block_size(block_size)
+    width = blocks.default_width(game.specs, n_runs, backend) if block_size is None else _check_block_size(block_size)
     rule = _check_rule(precision, until, runs)
     rounds, selected = record_rounds(n_rounds, record_at, spacing), check_runs(runs, n_runs)
     root = check.as_key("key", key)

@@ -59,8 +59,14 @@ def _in_memory(options: SimulationOptions, computed: ComputedStudy, recorded: An
         return array if array.ndim < 3 else array[:, :, recorded]
 
     names = dict.fromkeys(name for job in computed.jobs for name in job)
-    numbers = {name: np.concatenate([select(job[name]) for job in computed.jobs if name in job]) for name in names}
+    # arrays are removed from the jobs one by one, so that they are not in memory twice
+    numbers = {name: _join_learners([select(job.pop(name)) for job in computed.jobs if name in job]) for name in names}
     numbers |= {name: array[None][:, :, recorded] for name, array in computed.solved.items()}
     if COMPARATOR_LOSS in numbers:
         numbers[COMPARATOR_LOSS] = np.broadcast_to(numbers[COMPARATOR_LOSS], numbers["cumulative_loss"].shape)
     return numbers
+
+
+def _join_learners(arrays: list[np.ndarray]) -> np.ndarray:
+    """Concatenate arrays [L, R, ...] along the axis of learners; a single array is not copied."""
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)

@@ -76,5 +76,11 @@ Numbers = dict[str, Any]  # arrays of a job by the names of its outputs
 
 
 def join_blocks(block_numbers: Sequence[Numbers]) -> Numbers:
-    """Concatenate the arrays [learners, runs, ...] of several blocks along the axis of runs."""
-    return {name: np.concatenate([numbers[name] for numbers in block_numbers], axis=1) for name in block_numbers[0]}
+    """Concatenate the arrays [learners, runs, ...] of several blocks along the axis of runs.
+
+    The arrays are removed from the blocks one by one, so that they are not in memory twice.
+    """
+    return {
+        name: np.concatenate([numbers.pop(name) for numbers in block_numbers], axis=1)
+        for name in tuple(block_numbers[0])
+    }

@@ -15,6 +15,7 @@ from jaxonline.game import Game
 from jaxonline.game.protocols import Comparator, HindsightComparator, Measure
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results import Result
+from jaxonline.simulation import blocks
 from jaxonline.simulation.checking import SimulationOptions, check_options
 from jaxonline.simulation.cluster import connect_workers
 from jaxonline.simulation.collecting import collect_result
@@ -86,8 +87,9 @@ def simulate(
             control variate keep their numbers.
         antithetic: whether a run is the mean of two simulations with opposite noise, in the same environment. The noise
             must have a symmetric distribution. `n_runs` counts these pairs of simulations.
-        block_size: number of runs per block, at most 2^20; by default 512 on a CPU, 16384 on an accelerator, at most
-            `n_runs`.
+        block_size: number of runs per block, at most 2^20. By default it follows from the shapes of the game's
+            instances and outcomes: 8 to 128 on a CPU, 16384 on an accelerator, at most `n_runs`. A core plays one block
+            at a time, so a study of fewer blocks than cores leaves cores idle.
         mesh: devices, as a mesh with the single axis "blocks"; all local devices by default. A CPU is one device with a
             thread per core, up to 32 threads; to use more cores, call `jax.config.update("jax_num_cpu_devices", n)`.
         progress: True for a progress bar, or a function (done, total, what). The function is called after recorded
@@ -191,6 +193,8 @@ def _compute_until(options: SimulationOptions, rule: Precision | UntilDecided) -
         result = until_precise(play_more, rule, options.n_runs, step, interval, all_runs_are_equal)
         outcome = {"precision": result.meta["precision"]}
     else:
+        if options.workers is None:  # idle cores play ahead; the result has only the runs until the decision
+            step *= blocks.thread_count(options.mesh, blocks.MAX_THREADS)
         result = until_decided(play_more, rule, options.n_runs, width, step, interval, all_runs_are_equal)
         outcome = {"decisions": result.meta["decisions"]}
     if options.checkpoint is not None:

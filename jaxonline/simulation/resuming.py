@@ -111,11 +111,19 @@ class Pace:
             self.rounds = max(self.rounds // 2, 1)
 
 
-def split_segments(segments: Iterable[tuple[int, int]], start: int, pace: Pace) -> Iterator[tuple[int, int]]:
-    """Split the segments after round `start` into shorter segments of at most `pace.rounds` rounds."""
-    for first, until in segments:
-        t = max(first, start)
-        while t < until:
-            end = min(t + pace.rounds, until)
-            yield t, end
-            t = end
+def split_segments(
+    segments: Iterable[tuple[int, int]], start: int, pace: Pace, capacity: int
+) -> Iterator[tuple[int, list[int]]]:
+    """Divide the segments after round `start` into calls of at most `pace.rounds` rounds; longer segments are split.
+
+    Yields for each call the number of rounds before it, and its at most `capacity` ends of segments.
+    """
+    t, ends = start, list[int]()
+    for _, until in segments:
+        while (ends[-1] if ends else t) < until:
+            ends.append(min(t + pace.rounds, until))
+            if ends[-1] == t + pace.rounds or len(ends) == capacity:
+                yield t, ends
+                t, ends = ends[-1], []
+    if ends:
+        yield t, ends

@@ -16,7 +16,7 @@ from jaxonline.simulation import blocks
 from jaxonline.simulation.jobs import Job, Numbers, Plan, join_blocks
 from jaxonline.simulation.progress import Reporter
 from jaxonline.simulation.resuming import InProgress, Pace, Position, split_segments
-from jaxonline.simulation.segments import BlockPrograms, Matchup, Totals
+from jaxonline.simulation.segments import BlockPrograms, Matchup, Totals, records_per_call
 from jaxonline.simulation.sums import to_float64
 from jaxonline.store.blocks import Store
 from jaxonline.store.layout import COMPARATOR_LOSS, FIRST_ROUND_ARRAYS, FinishedBlock
@@ -135,31 +135,35 @@ def _play_wave(
             start, carry, read = position
         pace = Pace(in_progress.every)
         reporter.skip(sum(until <= start for until in ends))
-    launched: deque[tuple[int, Totals]] = deque()
+    launched: deque[tuple[list[int], Totals]] = deque()
 
     def finish_call() -> None:
-        until, totals = launched.popleft()
+        stops, totals = launched.popleft()
         jax.block_until_ready(totals.first_nonfinite)
-        if until in recorded_rounds:
-            numbers = _numbers_of(matchup, jax.device_get(totals))
-            read.append({name: numbers[name] for name in job.rows.outputs})
-        if until in ends:
+        if recorded := [i for i, t in enumerate(stops) if t in recorded_rounds]:
+            numbers = _numbers_of(matchup, jax.tree.map(lambda leaf: leaf[:, recorded], jax.device_get(totals)))
+            read.extend({name: numbers[name][:, :, :, i] for name in job.rows.outputs} for i in range(len(recorded)))
+        for _ in ends.intersection(stops):
             reporter.advance(name)
         pace.played()
 
-    for t, until in split_segments(plan.segments(), start, pace):
+    capacity = records_per_call(carry)
+    for t, stops in split_segments(plan.segments(), start, pace, capacity):
         if in_progress is not None and t > start and in_progress.is_due():
             finish_call()
             in_progress.save(Position(t, carry, read))
         if stop.is_set():
             raise Cancelled
-        carry, totals = programs.advance(matchup, keys, np.int32(t), np.int32(until), carry)
-        launched.append((until, totals))
+        padded = np.array(stops + [0] * (capacity + 1 - len(stops)), np.int32)
+        carry, totals = programs.advance(matchup, keys, np.int32(t), padded, carry)
+        launched.append((stops, totals))
         if len(launched) > 1:
             finish_call()
     finish_call()
     recorded = {
-        name: read[-1][name] if name in FIRST_ROUND_ARRAYS else np.stack([numbers[name] for numbers in read], axis=3)
+        name: read[-1][name].copy()  # without the copy, the numbers of the other rounds would stay in memory
+        if name in FIRST_ROUND_ARRAYS
+        else np.stack([numbers[name] for numbers in read], axis=3)
         for name in job.rows.outputs
     }
     return recorded, Position(plan.n_rounds, carry, [])
@@ -181,20 +185,29 @@ def _prepend_rounds(earlier: Numbers, later: Numbers, recorded: int) -> Numbers:
 
 
 def _numbers_of(matchup: Matchup, totals: Totals) -> Numbers:
-    """Return totals at a recorded round as arrays by name [devices, learners, runs, ...], with sums in float64."""
+    """Return totals at recorded rounds [devices, rounds, runs, ...] as arrays [devices, learners, runs, rounds, ...].
+
+    Sums are converted to float64.
+    """
     if matchup.antithetic:
         single = replace(matchup, antithetic=False)
         return _average_mirrored(
-            *(_numbers_of(single, jax.tree.map(lambda leaf, i=i: leaf[:, :, i], totals)) for i in (0, 1))
+            *(_numbers_of(single, jax.tree.map(lambda leaf, i=i: leaf[:, :, :, i], totals)) for i in (0, 1))
         )
 
-    def learners_first(leaf: np.ndarray) -> np.ndarray:  # from [D, R, ...], or [D, R, S, ...] of several members
-        return np.ascontiguousarray(np.moveaxis(leaf, 2, 1)) if matchup.members > 1 else leaf[:, None]
+    def order_axes(leaf: np.ndarray) -> np.ndarray:  # from [D, G, R, ...], or [D, G, R, S, ...] of several members
+        return np.swapaxes(leaf, 1, 3) if matchup.members > 1 else np.swapaxes(leaf[:, None], 2, 3)
 
-    totals = jax.tree.map(learners_first, totals)
+    totals = jax.tree.map(order_axes, totals)
     numbers = to_float64(totals.measures) | {name: getattr(totals, name) for name in FIRST_ROUND_ARRAYS}
-    if matchup.comparator is not None:
-        numbers[COMPARATOR_LOSS] = np.asarray(matchup.comparator.best_loss(to_float64(totals.statistic)))
+    comparator, statistic = matchup.comparator, totals.statistic
+    if comparator is not None:  # one round at a time, since the sums of NumPy depend on the layout of an array
+
+        def best_loss(i: int) -> np.ndarray:
+            one = jax.tree.map(lambda leaf: np.ascontiguousarray(leaf[:, :, :, i]), statistic)
+            return np.asarray(comparator.best_loss(to_float64(one)))
+
+        numbers[COMPARATOR_LOSS] = np.stack([best_loss(i) for i in range(totals.first_nonfinite.shape[3])], axis=3)
     return numbers
 
 

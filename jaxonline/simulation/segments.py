@@ -24,6 +24,9 @@ from jaxonline.parameters.struct import replace, static, struct
 from jaxonline.simulation import blocks
 from jaxonline.simulation.sums import Statistic
 
+MAX_RECORDS = 64  # recorded rounds of a block in one call of `advance`
+MAX_RECORD_BYTES = 1 << 24  # of their totals
+
 
 @struct
 class Matchup:
@@ -202,29 +205,70 @@ def has_long_loops(matchup: Matchup, *rest: Any) -> bool:
     return is_long or traits_of(matchup.entrant.learner, LearnerTraits).long_rounds
 
 
+def records_per_call(carry: Carry) -> int:
+    """Return how many recorded rounds one call of `advance` can hold, from the carry of a block [devices, width, ...].
+
+    Totals may be large: a comparator's statistic may have d^2 numbers for each run.
+    """
+    size = sum(math.prod(leaf.shape[1:]) * leaf.dtype.itemsize for leaf in jax.tree.leaves(carry.totals))
+    return max(1, min(MAX_RECORDS, MAX_RECORD_BYTES // size))
+
+
 @functools.partial(Program, with_mlir=has_long_loops, static_argnames=("mesh",), donate_argnames=("carry",))
 def advance(
-    matchup: Matchup, keys: StreamKeys, t: Array, until: Array, carry: Carry, *, mesh: Mesh
+    matchup: Matchup, keys: StreamKeys, t: Array, ends: Array | np.ndarray, carry: Carry, *, mesh: Mesh
 ) -> tuple[Carry, Totals]:
-    """Play rounds t + 1, ..., until; return the carries and the totals."""
+    """Play rounds t + 1, t + 2, ...; return the carries, and the totals after each round in `ends`.
 
-    def block(matchup, t, until, keys, carry):
+    One call plays many recorded rounds, because a call costs Python a quarter of a millisecond.
+
+    Args:
+        matchup: the game with its learners.
+        keys: keys of the runs [devices, width].
+        t: number of rounds played before.
+        ends: increasing rounds, the last of which ends the call; followed by zeros [n + 1], at least one.
+        carry: carries after round t [devices, width, ...].
+        mesh: the devices.
+
+    Returns:
+        The carries after the last round, and the totals [devices, n, width, ...]; they are 0 where `ends` is 0.
+    """
+
+    def block(matchup, t, ends, keys, carry):
         play, read = map_mirrored_runs(advance_run, matchup, 0, None), map_mirrored_runs(read_run, matchup, 0, None)
 
         def one_round(t, carry):
             return jax.vmap(lambda keys, carry: play(keys, carry, t))(keys, carry)
 
-        if isinstance(carry.stopped_at, tuple):
-            carry = jax.lax.fori_loop(t + 1, until + 1, one_round, carry)
-        else:  # a block in which all runs have stopped is not continued
+        def play_until(until, t, carry):
+            if isinstance(carry.stopped_at, tuple):
+                return jax.lax.fori_loop(t + 1, until + 1, one_round, carry)
+            # a block in which all runs have stopped is not continued
             _, carry = jax.lax.while_loop(
                 lambda loop: (loop[0] <= until) & jnp.any(loop[1].stopped_at == 0),
                 lambda loop: (loop[0] + 1, one_round(*loop)),
                 (t + 1, carry),
             )
-        return carry, jax.vmap(lambda keys, carry: read(keys, carry, until))(keys, carry)
+            return carry
 
-    return blocks.map_blocks(block, mesh, n_shared=3, n_blockwise=2)(matchup, t, until, keys, carry)
+        def read_all(carry, until):
+            return jax.vmap(lambda keys, carry: read(keys, carry, until))(keys, carry)
+
+        def segment(loop):
+            i, t, carry, records = loop
+            carry = play_until(ends[i], t, carry)
+            totals = read_all(carry, ends[i])
+            records = jax.tree.map(
+                lambda rows, row: jax.lax.dynamic_update_index_in_dim(rows, row, i, 0), records, totals
+            )
+            return i + 1, ends[i], carry, records
+
+        totals = jax.eval_shape(read_all, carry, t)
+        records = jax.tree.map(lambda leaf: jnp.zeros((len(ends) - 1, *leaf.shape), leaf.dtype), totals)
+        loop = jax.lax.while_loop(lambda loop: ends[loop[0]] > 0, segment, (jnp.int32(0), t, carry, records))
+        return loop[2:]
+
+    return blocks.map_blocks(block, mesh, n_shared=3, n_blockwise=2)(matchup, t, ends, keys, carry)
 
 
 @functools.partial(Program, static_argnames=("mesh", "length"), donate_argnames=("states",))
@@ -252,7 +296,7 @@ class BlockPrograms(NamedTuple):
 
     keys_of_runs: Callable[[Array, np.ndarray], StreamKeys]
     begin: Callable[[Matchup, StreamKeys], Carry]
-    advance: Callable[[Matchup, StreamKeys, np.int32, np.int32, Carry], tuple[Carry, Totals]]
+    advance: Callable[[Matchup, StreamKeys, np.int32, np.ndarray, Carry], tuple[Carry, Totals]]
     host_callbacks: bool = False
 
     @classmethod
@@ -282,4 +326,4 @@ def traced_programs(matchup: Matchup, key: Array, width: int, mesh: Mesh) -> Ite
     traced_begin = begin.trace(matchup, keys, mesh=mesh)
     yield traced_begin
     carry = blocks.array_specs(traced_begin.out_info, mesh, blockwise=True)
-    yield advance.trace(matchup, keys, t, t, carry, mesh=mesh)
+    yield advance.trace(matchup, keys, t, np.zeros(records_per_call(carry) + 1, np.int32), carry, mesh=mesh)

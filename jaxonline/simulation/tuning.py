@@ -127,7 +127,7 @@ def tune(
         raise ArgumentError("grid", f"must have other names than the quantity (got {quantity!r})")
     trials = Trials(game, learner_factory(learner), quantity, check.count("together", together))
     first_runs = heights[0][1]
-    width = blocks.default_width(-(-first_runs // 2), jax.default_backend())
+    width = blocks.default_width(game.specs, -(-first_runs // 2), jax.default_backend())
     # only the devices that the first rung keeps busy, so that all rungs use the same program
     devices = (blocks.default_mesh() if mesh is None else blocks.check_mesh(mesh)).devices.flat
     mesh = blocks.default_mesh(list(devices)[: -(-first_runs // width)])

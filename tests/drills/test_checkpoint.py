@@ -151,18 +151,26 @@ def test_saving_states_is_rare_and_does_not_change_the_bits(kept, reference, tmp
 
 
 def test_split_segments_follows_the_pace():
-    """Pieces grow as long as they take less than an eighth of the time between two keepings."""
-    assert list(split_segments([(0, 40), (40, 80)], 0, Pace(1.0, rounds=40))) == [(0, 40), (40, 80)]
-    assert list(split_segments([(0, 40), (40, 80)], 50, Pace(1.0, rounds=40))) == [(50, 80)]
+    """Calls grow as long as they take less than an eighth of the time between two saved states."""
+    segments = [(0, 40), (40, 80)]
+    assert list(split_segments(segments, 0, Pace(1.0, rounds=40), 9)) == [(0, [40]), (40, [80])]
+    assert list(split_segments(segments, 50, Pace(1.0, rounds=40), 9)) == [(50, [80])]
+    assert list(split_segments(segments, 10, Pace(1.0, rounds=40), 9)) == [(10, [40, 50]), (50, [80])]
     pace, seen = Pace(every=1e6), []
-    for t, until in split_segments([(0, 100), (100, 130)], 5, pace):
-        seen.append((t, until))
+    for call in split_segments([(0, 100), (100, 130)], 5, pace, 9):
+        seen.append(call)
         pace.played()
-    assert seen == [(5, 21), (21, 53), (53, 100), (100, 130)]
+    assert seen == [(5, [21]), (21, [53]), (53, [100, 117]), (117, [130])]
     slow = Pace(every=0.0)
     for _ in range(10):
         slow.played()
     assert slow.rounds == 1
+
+
+def test_a_call_has_at_most_as_many_ends_as_fit():
+    segments = [(t, t + 10) for t in range(0, 50, 10)]
+    calls = list(split_segments(segments, 0, Pace(1.0, rounds=1000), 2))
+    assert calls == [(0, [10, 20]), (20, [30, 40]), (40, [50])]
 
 
 def test_state_round_trips_through_the_store(tmp_path):

@@ -177,6 +177,17 @@ def test_every_workload_runs(module, tmp_path):
     assert all(value > 0 for value in written["limits"].values())
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "words", [["widths", "UCB1, K=10", "--repeats", "1"], ["scaling", "memory"], ["scaling", "cores", "--repeats", "1"]]
+)
+def test_commands_of_widths_cores_and_memory_run(words):
+    command = [sys.executable, "-m", f"benchmarks.{words[0]}", *words[1:], "--quick"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert {"widths": "default 128", "scaling": "runs, "}[words[0]] in done.stdout
+
+
 def test_lines_of_code_exclude_comments_and_docstrings():
     """Six of them: neither docstrings, nor comments, nor blank lines, also inside a text, count."""
     module = '''"""A module.

@@ -98,7 +98,7 @@ def test_order_of_blocks_does_not_change_the_bits(order):
     def played(blocks):
         keys = keys_of_runs(key, np.asarray(blocks, np.int32), width=WIDTH, mesh=mesh)
         carry = begin(matchup, keys, mesh=mesh)
-        _, totals = advance(matchup, keys, jnp.int32(0), jnp.int32(ROUNDS), carry, mesh=mesh)
+        _, totals = advance(matchup, keys, jnp.int32(0), jnp.array([ROUNDS, 0], jnp.int32), carry, mesh=mesh)
         return np.asarray(totals.measures["cumulative_loss"].total)
 
     if mesh.devices.size < len(order):

@@ -1,0 +1,155 @@
+"""The default width of a block, and the number of calls of a block."""
+
+import math
+
+import jax
+import numpy as np
+import pytest
+from small_study import assert_same_bits, learner, study
+
+import jaxonline as jo
+from jaxonline._xla import threads
+from jaxonline.game import Specs
+from jaxonline.simulation import blocks, runner, segments
+from jaxonline.simulation.blocks import default_mesh, default_width
+from jaxonline.simulation.segments import BlockPrograms, records_per_call
+
+OPTIONS = {"n_rounds": 8, "key": 3, "record_at": 4}
+
+
+def arms(n_arms: int) -> jo.Game:
+    return jo.Game(jo.environments.BernoulliArms(np.linspace(0.2, 0.8, n_arms)), jo.Bandit(), loss=jo.losses.ArmLoss())
+
+
+def spec(*shape: int) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(shape, np.float32)
+
+
+def same_bits(first: jo.Result, second: jo.Result) -> None:
+    np.testing.assert_array_equal(first.cumulative_loss, second.cumulative_loss)
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """The rounds before each call of `advance`."""
+    seen, programs_of = [], runner._programs
+
+    def watched(*arguments):
+        programs = programs_of(*arguments)
+
+        def advance(matchup, keys, t, ends, carry):
+            seen.append(int(t))
+            return programs.advance(matchup, keys, t, ends, carry)
+
+        return BlockPrograms(programs.keys_of_runs, programs.begin, advance)
+
+    monkeypatch.setattr(runner, "_programs", watched)
+    return seen
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Widths
+
+
+@pytest.mark.parametrize(
+    ("instance", "outcome", "width"),
+    [((), (2,), 128), ((20,), (), 128), ((), (100,), 64), ((200,), (), 32), ((784,), (), 8), ((), (1000,), 8),
+     ((10**6,), (), 8), ((20, 5), (20,), 64)],
+)  # fmt: skip
+def test_default_width_follows_from_the_shapes_of_the_game(instance, outcome, width):
+    specs = Specs(spec(*instance), spec(*outcome))
+    assert default_width(specs, 10**6, "cpu") == default_width(specs, width, "cpu") == width
+    assert default_width(specs, 3, "cpu") == 3
+    assert (default_width(specs, 10**6, "gpu"), default_width(specs, 3, "gpu")) == (16_384, 3)
+
+
+@pytest.mark.parametrize(("game", "n_runs"), [(arms(10), 1000), (arms(1000), 64)])
+def test_default_blocks_keep_eight_cores_busy(game, n_runs):
+    assert math.ceil(n_runs / default_width(game.specs, n_runs, "cpu")) == 8
+
+
+def test_default_width_does_not_depend_on_other_learners():
+    game, alone = arms(3), {"UCB1": jo.learners.UCB1()}
+    results = [
+        jo.simulate(game, alone | more, n_runs=140, **OPTIONS) for more in ({}, {"IX": jo.learners.EXP3IX(0.1, 0.0)})
+    ]
+    assert [result.meta["block_size"] for result in results] == [128, 128]
+    np.testing.assert_array_equal(results[1].cumulative_loss[:1], results[0].cumulative_loss)
+
+
+def test_default_width_does_not_depend_on_the_number_of_cores(monkeypatch):
+    results = []
+    for cores in (1, 3):
+        monkeypatch.setattr(threads.os, "sched_getaffinity", lambda _, n=cores: range(n), raising=False)
+        options = {"mesh": default_mesh(jax.devices()[:1]), **OPTIONS}
+        results.append(jo.simulate(arms(300), jo.learners.UCB1(), n_runs=40, **options))
+    assert [result.meta["block_size"] for result in results] == [16, 16]
+    same_bits(*results)
+
+
+def test_a_store_with_other_blocks_names_the_block_size_to_continue_with(tmp_path, calls):
+    """Earlier versions had blocks of 512 runs on a CPU."""
+    checkpoint = jo.Checkpoint(tmp_path, version="1")
+    options = {"n_runs": 520, "checkpoint": checkpoint, **OPTIONS}
+    earlier = jo.simulate(arms(2), jo.learners.UCB1(), block_size=512, **options)
+    with pytest.raises(ValueError, match=r"block_size \(was 512, is 128\): give block_size=512 to continue"):
+        jo.simulate(arms(2), jo.learners.UCB1(), **options)
+    calls.clear()
+    same_bits(jo.simulate(arms(2), jo.learners.UCB1(), block_size=512, **options), earlier)
+    assert calls == []
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Calls
+
+
+def test_one_call_plays_many_recorded_rounds(calls, one_core):
+    jo.simulate(arms(2), jo.learners.UCB1(), n_runs=2, n_rounds=100, record_at=40)
+    assert calls == [0]
+
+
+@pytest.mark.parametrize("options", [{}, {"antithetic": True}])
+def test_recorded_rounds_per_call_change_no_bit(monkeypatch, calls, one_core, options):
+    learners = {"one": learner(), "two": jo.sweep([learner(0.1), learner(0.3)])}
+    options = {"n_runs": 5, "n_rounds": 20, "record_at": 10, "block_size": 5, **options}
+    results = []
+    for number in (64, 3, 1):
+        monkeypatch.setattr(segments, "MAX_RECORDS", number)
+        results.append(study(learners, **options))
+    assert len(calls) == 3 * (1 + 4 + 10)  # of the comparator, the learner and the sweep
+    for result in results[1:]:
+        assert_same_bits(result, results[0])
+
+
+def test_a_finished_block_keeps_only_its_numbers_in_memory(monkeypatch, one_core):
+    """Views would keep the arrays of all recorded rounds."""
+    seen, join_blocks = [], runner.join_blocks
+    monkeypatch.setattr(runner, "join_blocks", lambda blocks: seen.extend(map(dict, blocks)) or join_blocks(blocks))
+    options = {"n_rounds": 40, "record_at": 40, "block_size": 2, "mesh": default_mesh(jax.devices()[:1])}
+    jo.simulate(arms(2), jo.learners.UCB1(), n_runs=4, **options)
+    assert len(seen) == 2
+    for array in (array for numbers in seen for array in numbers.values()):
+        assert array.base is None or array.base.nbytes == array.nbytes
+
+
+def test_large_totals_are_recorded_one_at_a_time():
+    carry = segments.Carry(None, segments.Totals({}, spec(2, 128, 1000, 1000), spec(2, 128), spec(2, 128)))
+    assert records_per_call(carry) == 1
+    small = segments.Totals({"loss": spec(2, 128)}, (), spec(2, 128), spec(2, 128))
+    assert records_per_call(carry._replace(totals=small)) == segments.MAX_RECORDS
+
+
+def test_idle_cores_play_ahead_and_do_not_change_when_a_study_is_decided(monkeypatch, calls):
+    learners = {"greedy": jo.learners.EpsilonGreedy(0.1), "random": jo.learners.EpsilonGreedy(1.0)}
+    until = jo.UntilDecided(margin=0.1, quantity="cumulative_loss", least_runs=16)
+    options = {"mesh": default_mesh(jax.devices()[:1]), "block_size": 16, "n_runs": 4096, "until": until, **OPTIONS}
+    results, numbers = [], []
+    for cores in (1, 3):
+        monkeypatch.setattr(blocks, "usable_cores", lambda n=cores: n)
+        calls.clear()
+        results.append(jo.simulate(arms(2), learners, **options))
+        numbers.append(len(calls))
+    n = 2 * len(results[0].runs) // 16  # blocks of both learners
+    assert numbers[0] == n <= numbers[1] <= n + 4
+    assert results[0].decisions == results[1].decisions
+    same_bits(*results)
