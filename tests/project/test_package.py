@@ -107,6 +107,13 @@ def test_the_metadata_of_the_project_are_complete():
     assert re.search(r"python: \[(.*)\]", ci)[1] == ", ".join(f'"3.{each}"' for each in pythons)
 
 
+def test_the_policies_name_the_supported_versions():
+    rows = dict(re.findall(r"^\| (Python|jax|numpy) \| (.*) \|$", (ROOT / "docs/policies.md").read_text(), re.MULTILINE))
+    pythons = [name.rpartition(" ")[2] for name in project()["classifiers"] if re.search(r":: 3\.\d+$", name)]
+    lowest = dict(each.split(">=") for each in project()["dependencies"] if re.match(r"(jax|numpy)>=", each))
+    assert rows == {"Python": ", ".join(pythons)} | {name: f"{low} and later" for name, low in lowest.items()}
+
+
 @pytest.mark.long
 def test_the_wheel_has_the_metadata_of_the_project(built, wheel):
     with zipfile.ZipFile(wheel) as file:
