@@ -50,7 +50,7 @@ CHANGES = ("Added", "Changed", "Deprecated", "Removed", "Fixed", "Security")  # 
 
 
 def changelog_errors(text: str) -> list[str]:
-    """What differs from the format of Keep a Changelog: versions newest first, with dates and lists by kind of change."""
+    """What differs from the format of Keep a Changelog: dated versions, newest first, with lists by kind of change."""
     _, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
     titles, errors, numbers = [section.partition("\n")[0] for section in sections], [], []
     if titles[:1] != ["[Unreleased]"]:

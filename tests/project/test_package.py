@@ -108,7 +108,8 @@ def test_the_metadata_of_the_project_are_complete():
 
 
 def test_the_policies_name_the_supported_versions():
-    rows = dict(re.findall(r"^\| (Python|jax|numpy) \| (.*) \|$", (ROOT / "docs/policies.md").read_text(), re.MULTILINE))
+    page = (ROOT / "docs/policies.md").read_text()
+    rows = dict(re.findall(r"^\| (Python|jax|numpy) \| (.*) \|$", page, re.MULTILINE))
     pythons = [name.rpartition(" ")[2] for name in project()["classifiers"] if re.search(r":: 3\.\d+$", name)]
     lowest = dict(each.split(">=") for each in project()["dependencies"] if re.match(r"(jax|numpy)>=", each))
     assert rows == {"Python": ", ".join(pythons)} | {name: f"{low} and later" for name, low in lowest.items()}
