@@ -103,8 +103,15 @@ def public_api() -> str:
 
 
 def test_the_public_names_are_those_of_the_list():
-    difference = sorted(set(public_api().splitlines()) ^ set(LIST.read_text().splitlines()))
-    assert difference == [], f"if this is intended, run `{COMMAND}` and add a line to docs/CHANGELOG.md"
+    listed, found = LIST.read_text().splitlines(), public_api().splitlines()
+    missing, new = sorted(set(listed) - set(found)), sorted(set(found) - set(listed))
+    assert (missing, new) == ([], []), f"if this is intended, run `{COMMAND}` and add a line to docs/CHANGELOG.md"
+
+
+def test_a_signature_shows_names_kinds_and_defaults():
+    def function(key, /, draw=sorted, *, shape=(), dtype=float, mesh=Path("."), **options: int) -> None: ...
+
+    assert signature(function) == "(key, /, draw=sorted, *, shape=(), dtype=float, mesh=..., **options)"
 
 
 if __name__ == "__main__":
