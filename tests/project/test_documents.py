@@ -45,8 +45,47 @@ def test_links_of_pages_have_targets(page):
     assert [link for link in links if not (ROOT / page).parent.joinpath(link).exists()] == []
 
 
-def test_the_changelog_has_this_version():
-    assert f"\n## {jaxonline.__version__}" in text_of("docs/CHANGELOG.md")
+CHANGES = ("Added", "Changed", "Deprecated", "Removed", "Fixed", "Security")  # the order of Keep a Changelog
+
+
+def changelog_errors(text: str) -> list[str]:
+    """What differs from the format of Keep a Changelog: dated versions, newest first, with lists by kind of change."""
+    _, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
+    titles, errors, numbers = [section.partition("\n")[0] for section in sections], [], []
+    if titles[:1] != ["[Unreleased]"]:
+        errors.append("the first section is not [Unreleased]")
+    for title in titles[1:]:
+        if match := re.fullmatch(r"\[(\d+)\.(\d+)\.(\d+)\] - \d{4}-\d\d-\d\d", title):
+            numbers.append(tuple(map(int, match.groups())))
+        else:
+            errors.append(f"{title}: is not [version] - date")
+    if numbers != sorted(set(numbers), reverse=True):
+        errors.append("versions are not ordered")
+    for title, section in zip(titles, sections, strict=True):
+        _, *parts = re.split(r"^### ", section, flags=re.MULTILINE)
+        kinds = [part.partition("\n")[0] for part in parts]
+        if kinds != [kind for kind in CHANGES if kind in kinds]:
+            errors.append(f"{title}: has the parts {', '.join(kinds)}")
+        errors += [f"{title}: {kind} is empty" for kind, part in zip(kinds, parts, strict=True) if "\n* " not in part]
+    return errors
+
+
+def test_the_changelog_has_the_format_of_keep_a_changelog():
+    text = text_of("docs/CHANGELOG.md")
+    assert changelog_errors(text) == []
+    version = jaxonline.__version__
+    assert f"\n## [{version}] - " in text or f"will be version {version}" in text.split("\n## ")[1]
+
+
+def test_a_wrong_changelog_is_detected():
+    wrong = "# C\n\n## 0.2.0\n\n## [0.1.0] - 2026-01-02\n\n### New\n\n### Fixed\n\n* x\n\n### Added\n\n* y\n"
+    assert changelog_errors(wrong + "\n## [0.1.1] - 2026-01-03\n\n## [0.1] - soon\n") == [
+        "the first section is not [Unreleased]",
+        "[0.1] - soon: is not [version] - date",
+        "versions are not ordered",
+        "[0.1.0] - 2026-01-02: has the parts New, Fixed, Added",
+        "[0.1.0] - 2026-01-02: New is empty",
+    ]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

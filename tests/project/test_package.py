@@ -107,6 +107,14 @@ def test_the_metadata_of_the_project_are_complete():
     assert re.search(r"python: \[(.*)\]", ci)[1] == ", ".join(f'"3.{each}"' for each in pythons)
 
 
+def test_the_policies_name_the_supported_versions():
+    page = (ROOT / "docs/policies.md").read_text()
+    rows = dict(re.findall(r"^\| (Python|jax|numpy) \| (.*) \|$", page, re.MULTILINE))
+    pythons = [name.rpartition(" ")[2] for name in project()["classifiers"] if re.search(r":: 3\.\d+$", name)]
+    lowest = dict(each.split(">=") for each in project()["dependencies"] if re.match(r"(jax|numpy)>=", each))
+    assert rows == {"Python": ", ".join(pythons)} | {name: f"{low} and later" for name, low in lowest.items()}
+
+
 @pytest.mark.long
 def test_the_wheel_has_the_metadata_of_the_project(built, wheel):
     with zipfile.ZipFile(wheel) as file:
@@ -148,8 +156,64 @@ def test_files_for_hosting_are_valid():
         assert len(body.split()) < 80
 
 
+def release_commands() -> dict[str, str]:
+    """The commands of the release workflow by the names of their steps."""
+    jobs = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())["jobs"]
+    return {step["name"]: step["run"] for step in jobs["build"]["steps"] if "run" in step}
+
+
+def test_a_release_is_published_with_trusted_publishing_after_the_wheel_was_tried():
+    release = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())
+    assert release[True] == {"push": {"tags": ["v*"]}}  # YAML reads the key `on` as true
+    build, publish = release["jobs"]["build"], release["jobs"]["publish"]
+    assert (release["permissions"], "permissions" in build) == ({"contents": "read"}, False)
+    assert (publish["needs"], publish["permissions"]) == ("build", {"id-token": "write"})
+    assert publish["environment"]["name"] == "pypi"
+    assert [step["uses"].partition("@")[0] for step in publish["steps"]] == [
+        "actions/download-artifact", "pypa/gh-action-pypi-publish",
+    ]  # fmt: skip
+    given, taken = build["steps"][-1]["with"], publish["steps"][0]["with"]
+    assert (given["name"], given["path"]) == (taken["name"], taken["path"]) == ("dist", "dist/")
+    assert "twine check --strict" in "".join(release_commands().values())
+
+
+def test_workflows_use_the_same_version_of_an_action():
+    texts = [path.read_text() for path in (ROOT / ".github/workflows").glob("*.yml")]
+    uses = {use for text in texts for use in re.findall(r"uses: (\S+)", text)}
+    assert len(uses) == len({use.partition("@")[0] for use in uses})
+
+
+def test_the_release_workflow_extracts_the_twenty_lines_of_the_readme(tmp_path):
+    command = release_commands()["Extract the first Python block of the README"]
+    subprocess.run(["bash", "-e", "-c", command], cwd=ROOT, env=os.environ | {"RUNNER_TEMP": str(tmp_path)}, check=True)
+    assert (tmp_path / "twenty_lines.py").read_text() == readme_blocks()[0]
+
+
+@pytest.mark.parametrize(
+    ("tag", "heading", "right"),
+    [
+        ("v1.2.3", "## [1.2.3] - 2026-01-02", True),
+        ("v1.2.4", "## [1.2.4] - 2026-01-02", False),  # not the version of the package
+        ("v1.2.3", "## [Unreleased]", False),
+        ("v1.2.3", "## [1x2.3] - 2026-01-02", False),
+    ],
+)
+def test_the_release_workflow_compares_the_tag_with_version_and_changelog(tag, heading, right, tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "CHANGELOG.md").write_text(f"# Changelog\n\n{heading}\n")
+    (tmp_path / "pyproject.toml").write_text('[project]\nversion = "1.2.3"\n')
+    command = release_commands()["The tag is the version, and the changelog has its date"]
+    environment = os.environ | {"GITHUB_REF_NAME": tag}
+    done = subprocess.run(["bash", "-e", "-c", command], cwd=tmp_path, env=environment, check=False)
+    assert (done.returncode == 0) == right
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Installed
+
+
+def readme_blocks() -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.long
@@ -172,6 +236,13 @@ print(jo.cite(result).keys)
 """
     assert "cesabianchi2010learning" in run(installed / "python", "-W", "error", "-c", code, folder=tmp_path)
     assert "UCB1" in run(installed / "jaxonline", "list", "UCB1", folder=tmp_path)
+
+
+@pytest.mark.long
+def test_the_twenty_lines_of_the_readme_run_with_the_wheel(installed, tmp_path):
+    words = run(installed / "python", "-W", "error", "-c", readme_blocks()[0], folder=tmp_path)
+    assert "two copies" in words
+    assert (tmp_path / "regret.png").stat().st_size > 10_000
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -202,9 +273,8 @@ def checked(installed: Path, file: Path) -> list[str]:
 
 @pytest.mark.long
 def test_the_code_of_the_readme_passes_a_type_checker(installed, tmp_path):
-    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
     user = tmp_path / "user.py"
-    user.write_text("\n".join(blocks))
+    user.write_text("\n".join(readme_blocks()))
     assert checked(installed, user) == []
 
 
