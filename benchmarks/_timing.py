@@ -34,14 +34,15 @@ class Alone(NamedTuple):
 
 def side_by_side(
     contenders: Mapping[str, Callable[[], float]], repeats: int = 5, firsts: dict[str, float] | None = None,
-    clock: Callable[[], float] = time.perf_counter,
+    clock: Callable[[], float] | None = None,
 ) -> dict[str, list[float]]:  # fmt: skip
     """Measure `repeats` rates of each contender, after a first turn that compiles.
 
     A contender has no arguments and returns its amount of work, for example rounds. `firsts` receives the seconds of
-    the first turn; without it they are printed. With `clock=time.process_time`, other programs on the machine disturb
+    the first turn; without it they are printed. The clock is `time.perf_counter`; with `clock=time.process_time`, other programs on the machine disturb
     contenders that use one core less.
     """
+    clock = clock or time.perf_counter
     rates: dict[str, list[float]] = {name: [] for name in contenders}
     for name, run in contenders.items():
         start_time = time.perf_counter()
