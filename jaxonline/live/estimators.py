@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from jaxonline.learners import VAW, PassiveAggressive
+from jaxonline.live import inputs
 from jaxonline.live.live import Live
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
@@ -74,8 +75,22 @@ class OnlineEstimator(BaseEstimator):
             keys = [jax.random.fold_in(jax.random.key(seed), i) for i in range(number)]
             self.lives_ = [Live(learner, self.feedback, key=key) for key in keys]
 
-    def _instances(self, X: Any) -> np.ndarray:
-        return np.column_stack([X, np.ones(len(X))]) if self.fit_intercept else X
+    def _instances(self, X: np.ndarray) -> np.ndarray:
+        if not self.fit_intercept:
+            return X
+        instances = np.ones((len(X), X.shape[1] + 1))
+        instances[:, :-1] = X
+        return instances
+
+    def _is_valid(self, X: Any) -> bool:
+        """Whether scikit-learn's checks, which take longer than a round, would return a fitted estimator's rows."""
+        return (
+            _is_floating(X)
+            and X.ndim == 2
+            and len(X) > 0
+            and X.shape[1] == getattr(self, "n_features_in_", None)
+            and not hasattr(self, "feature_names_in_")
+        )
 
     def _learn(self, X: np.ndarray, targets: np.ndarray, passes: int) -> None:
         """Play the rows: `targets` has a column for each live learner."""
@@ -86,9 +101,16 @@ class OnlineEstimator(BaseEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         """The moves of all live learners, one column each."""
-        check_is_fitted(self)
-        X = self._instances(validate_data(self, X, dtype=np.float64, reset=False))
+        if not (hasattr(self, "lives_") and self._is_valid(X)):
+            check_is_fitted(self)
+            X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = self._instances(X)
         return np.column_stack([live.moves(X) for live in self.lives_])
+
+
+def _is_floating(array: Any) -> bool:
+    """Whether this is an array of finite numbers in float32 or float64."""
+    return type(array) is np.ndarray and array.dtype.char in "fd" and inputs.is_finite(array)
 
 
 class OnlineRegressor(RegressorMixin, OnlineEstimator):
@@ -130,7 +152,8 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         """Play the rows once, after all earlier rows."""
         first = not hasattr(self, "lives_")
         with self._fitted_or_as_before():
-            X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, reset=first)
+            if first or not (self._is_valid(X) and _is_floating(y) and y.shape == X.shape[:1]):
+                X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, reset=first)
             if first:
                 self._begin(VAW(forward=False), 1)
             self._learn(X, y[:, None], 1)

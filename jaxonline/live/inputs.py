@@ -17,13 +17,18 @@ def to_shape(name: str, value: Any) -> tuple[int, ...]:
     return tuple(check.count(name, length, ge=0) for length in lengths)
 
 
+def is_finite(array: np.ndarray) -> bool:
+    """Whether floating numbers are finite, also in float32, in one pass; very large ones count as not finite."""
+    return bool(np.vdot(array, array) < MAX_FINITE_SQUARES)  # False for NaN
+
+
 def to_array(name: str, value: Any, shape: tuple[int, ...] | None, dtype: Any) -> np.ndarray:
     """A copy of one instance or outcome, of any shape if `shape` is None; a None value is an empty array."""
     if value is None and shape in (None, (0,)):
         return np.zeros(0, dtype)
     given = np.asarray(value)
     fits = shape in (None, given.shape) and not isinstance(value, np.ma.MaskedArray)
-    if fits and given.dtype.kind == "f" and np.vdot(given, given) < MAX_FINITE_SQUARES:  # one pass; False for NaN
+    if fits and given.dtype.kind == "f" and is_finite(given):
         return given.astype(dtype)
     check.fits_dtype(name, check.finite_array(name, value), dtype)
     if not fits:
@@ -33,11 +38,12 @@ def to_array(name: str, value: Any, shape: tuple[int, ...] | None, dtype: Any) -
 
 def to_rows(name: str, value: Any, shape: tuple[int, ...] | None, dtype: Any) -> np.ndarray:
     """A copy of several instances or outcomes, one per row."""
-    given = check.finite_array(name, value)
+    is_checked = type(value) is np.ndarray and value.dtype.kind == "f" and is_finite(value)
+    given = value if is_checked else check.finite_array(name, value)
     if given.ndim == 0 or len(given) == 0 or shape not in (None, given.shape[1:]):
         wanted = "" if shape is None else f", of shape {shape}"
         raise ArgumentError(name, f"must have one row a round, at least one{wanted} (got shape {given.shape})")
-    return to_array(name, given, given.shape, dtype)
+    return given.astype(dtype) if is_checked else to_array(name, given, given.shape, dtype)
 
 
 def check_outcome_range(

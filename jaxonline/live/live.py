@@ -1,5 +1,6 @@
 """A learner on live data: `predict` when an instance arrives, `update` when its outcome is known."""
 
+import math
 import os
 import warnings
 from typing import Any, NamedTuple
@@ -10,11 +11,12 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Key, PyTree
 
 from jaxonline.feedback import Bandit, FullInformation
-from jaxonline.game import Draw, Entrant, Game, Round, as_entrant, warn_about_loss_mismatch
+from jaxonline.game import Draw, Entrant, Game, Round, Specs, as_entrant, warn_about_loss_mismatch
 from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.live import inputs, state_files
-from jaxonline.live.live_game import KeptPrecision, LiveGame, default_loss, no_arrivals
-from jaxonline.live.rounds import TABLE_ROWS, pad_rows
+from jaxonline.live.live_game import KeptPrecision, LiveGame, default_loss
+from jaxonline.live.rounds import TABLE_ROWS, Outcome, no_arrivals
+from jaxonline.live.word_layout import Packed
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.forked import check_not_forked
@@ -85,7 +87,7 @@ class Live:
         self._precision = KeptPrecision()
         self._outcome = inputs.to_shape("outcome", outcome)
         self._entrant = as_entrant(
-            Game(no_arrivals((0,), self._outcome, self._precision.dtype), FullInformation()),
+            Game(no_arrivals(self._specs((0,))), FullInformation()),
             learner if isinstance(learner, Entrant) else Entrant(learner, feedback or FullInformation()),
         )
         self._loss = loss if loss is None else check.instance("loss", loss, callable(loss), "a loss")
@@ -97,7 +99,7 @@ class Live:
         self._instance: tuple[int, ...] | None = None
         self._game: LiveGame | None = None  # until the shape of instances is known
         self._loss_game: LiveGame | None = None
-        self._states: Any = None  # `States`, or None until then
+        self._states: Any = None  # the leaves of `States`, or None until then
         self._open: OpenRound | None = None
         if instance is not None:
             self._begin(inputs.to_shape("instance", instance))
@@ -105,7 +107,7 @@ class Live:
     @property
     def state(self) -> PyTree:
         """The learner's state; None before the shape of instances is known."""
-        return None if self._states is None else self._states.learner
+        return None if self._game is None else self._game.states(self._states).learner
 
     def __repr__(self) -> str:
         entrant = self._entrant
@@ -124,10 +126,10 @@ class Live:
         x = inputs.to_array("x", x, self._instance, self._precision.dtype)
         game = self._begin(x.shape)
         # the move does not depend on the outcome
-        _, history = game.play(self.round + 1, self._states, pad_rows(x[None]), game.unknown)
-        move = _first_row(history.y_hat)
-        if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(move)):
-            self._warn_of_divergence(_first_rows(history.y_hat, 1), self.round + 1)
+        _, outcomes = game.play(self.round + 1, self._states, x[None])
+        move = game.read(outcomes, 0).y_hat
+        if not (math.isfinite(move) if isinstance(move, np.floating) else _is_finite(move)):
+            self._warn_of_divergence(game.read(outcomes, slice(1)).y_hat, self.round + 1)
         self._open = OpenRound(x, move)
         return move
 
@@ -153,7 +155,7 @@ class Live:
         if self._open is None or self._game is None:
             raise RuntimeError(f"update: no round is open; call predict first, which opens round {self.round + 1}")
         dtype = self._precision.dtype
-        if x is not None and not np.array_equal(inputs.to_array("x", x, self._instance, dtype), self._open.x):
+        if x is not None and not (inputs.to_array("x", x, self._instance, dtype) == self._open.x).all():
             raise ArgumentError("x", f"must be the instance of the open round, {self._open.x} (got {check.quote(x)})")
         if (y is None) == (loss is None):
             raise ArgumentTypeError(
@@ -166,7 +168,8 @@ class Live:
             outcome = self._of_all_arms(outcome)
         elif loss is not None:
             game = self._loss_game = self._loss_game or game.with_reported_loss()
-        return _first_row(self._play(game, self._open.x[None], outcome[None]))
+        x = self._open.x
+        return _record(game.read(self._play(game, x[None], outcome[None]), 0), x, outcome)
 
     def learn(self, X: ArrayLike | None, y: ArrayLike) -> Round:
         """Play rounds with known outcomes, for example before going live; an open round is discarded.
@@ -199,8 +202,9 @@ class Live:
         game = self._begin(X.shape[1:])
         inputs.check_outcome_range("y", y, game.losses, game.loss_range)
         parts = [slice(first, first + TABLE_ROWS) for first in range(0, len(y), TABLE_ROWS)]
-        records = [_first_rows(self._play(game, X[rows], y[rows]), len(y[rows])) for rows in parts]
-        history = jax.tree.map(lambda *leaves: np.concatenate(leaves), *records)
+        outcomes = [game.read(self._play(game, X[rows], y[rows]), slice(len(y[rows]))) for rows in parts]
+        joined = outcomes[0] if len(outcomes) == 1 else jax.tree.map(lambda *rows: np.concatenate(rows), *outcomes)
+        history = _record(joined, X, y)
         self._warn_of_divergence(history.y_hat, self.round - len(y) + 1)
         return history
 
@@ -279,23 +283,27 @@ class Live:
     def _bind(self, instance: tuple[int, ...]) -> LiveGame:
         with self._precision():
             loss = default_loss(self._entrant) if self._loss is None else self._loss
-            game = Game(no_arrivals(instance, self._outcome, self._precision.dtype), self._entrant.feedback, loss)
+            game = Game(no_arrivals(self._specs(instance)), self._entrant.feedback, loss)
         live_game = LiveGame.of(game, self._entrant, self._key, self._precision)
         if self._loss is not None:
             warn_about_loss_mismatch(game, {"learner": self._entrant.learner})
         return live_game
 
-    def _play(self, game: LiveGame, X: np.ndarray, y: np.ndarray) -> Round:
-        """Play the next rounds; returns their records, in a table."""
+    def _specs(self, instance: tuple[int, ...]) -> Specs:
+        dtype = self._precision.dtype
+        return Specs(jax.ShapeDtypeStruct(instance, dtype), jax.ShapeDtypeStruct(self._outcome, dtype))
+
+    def _play(self, game: LiveGame, X: np.ndarray, y: np.ndarray) -> Packed:
+        """Play the next rounds; returns their outcomes, in a table."""
         check_not_forked()
         number = len(y)
-        self._states, history = game.play(self.round + 1, self._states, pad_rows(X), pad_rows(y), np.int32(number))
+        self._states, outcomes = game.play(self.round + 1, self._states, X, y)
         self.round, self._open = self.round + number, None
-        if game.may_overflow and np.any(full := np.asarray(history.info.overflow)[:number]):
+        if game.may_overflow and np.any(full := game.read(outcomes, slice(number)).info.overflow):
             way = traits_of(self._entrant.learner, LearnerTraits).capacity_hint
             first = self.round - number + 1 + int(np.argmax(full))
             self._warn_once(f"the learner ran out of storage in round {first} and continues without the excess. {way}")
-        return history
+        return outcomes
 
     def _of_all_arms(self, loss: np.ndarray) -> np.ndarray:
         """Return the losses of all arms: `loss` for the played arm, NaN for the others."""
@@ -355,16 +363,14 @@ class Live:
         vars(self).update(vars(other))
 
 
-def _first_rows(history: PyTree, number: int) -> Any:
-    """Return the first rows of a table, on the host."""
-    return jax.tree.map(lambda leaf: np.asarray(leaf)[:number], history)
+def _record(outcome: Outcome, x: np.ndarray, y: np.ndarray) -> Round:
+    """The record of one or several rounds."""
+    y = y[()]  # a scalar in the record of a round with one number
+    return Round(outcome.loss, outcome.y_hat, y, x, x, y, outcome.queries, outcome.answers, outcome.info)
 
 
-def _first_row(history: PyTree) -> Any:
-    """Return the first row of a table, on the host; arrays take a short path, since every step calls this function."""
-    if isinstance(history, jax.Array):
-        return np.asarray(history)[0]
-    return jax.tree.map(lambda leaf: np.asarray(leaf)[0], history)
+def _is_finite(move: PyTree) -> bool:
+    return all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(move))
 
 
 def _rebuild(x64: bool, entrant: Entrant, outcome: Any, loss: Any, key: Any, content: bytes | None) -> Live:

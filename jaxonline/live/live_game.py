@@ -1,6 +1,7 @@
 """The bound game of a live learner, with its key, precision and compiled programs."""
 
 import contextlib
+import math
 from typing import Any
 
 import jax
@@ -8,15 +9,16 @@ import numpy as np
 from jaxtyping import Array, Key, PyTree
 
 from jaxonline.feedback import Bandit, LossOfMove
-from jaxonline.game import Entrant, Game, Round, States, bind, overflow_flag
+from jaxonline.game import Entrant, Game, Specs, States, bind, overflow_flag
 from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.live import state_files
-from jaxonline.live.rounds import TABLE_ROWS, Arrivals, ReportedLoss, compile_programs, pad_rows
+from jaxonline.live.rounds import TABLE_ROWS, Outcome, ReportedLoss, compile_programs, no_arrivals, table_of
+from jaxonline.live.word_layout import Packed, WordLayout
 from jaxonline.losses import ArmLoss, Squared
 from jaxonline.store.key_arrays import plain_leaf
 
-ONE_ROUND = np.int32(1)
-MOVES_BATCH = 64  # instances per call
+MOVES_BATCH = 16  # instances in a call; larger programs run in another thread, which takes longer to wake up
+NO_CHANGE = contextlib.nullcontext()
 
 
 class KeptPrecision:
@@ -29,23 +31,29 @@ class KeptPrecision:
     def __call__(self) -> contextlib.AbstractContextManager:
         """Return a context in which jax has this precision."""
         same = jax.config.jax_enable_x64 == self.x64  # type: ignore[attr-defined]
-        return contextlib.nullcontext() if same else jax.enable_x64(self.x64)
+        return NO_CHANGE if same else jax.enable_x64(self.x64)
 
 
 class LiveGame:
     """A game bound to a learner, its key, and the compiled programs.
 
-    `unknown` is a table of arbitrary outcomes, and `losses` are the losses of the game and the learner. `loss_range` is
-    the range of arm losses that the learner requires, or None. `may_overflow` states whether the learner reports that
-    its storage is full.
+    `losses` are the losses of the game and the learner. `loss_range` is the range of arm losses that the learner
+    requires, or None. `may_overflow` states whether the learner reports that its storage is full.
     """
 
-    def __init__(self, game: Game, entrant: Entrant, info: Any, key: Key[Array, ""], precision: KeptPrecision):
+    def __init__(
+        self, game: Game, entrant: Entrant, info: Any, key: Key[Array, ""], precision: KeptPrecision,
+        first_specs: Specs | None = None,
+    ):  # fmt: skip
         self.game, self.entrant, self._key, self._precision = game, entrant, key, precision
-        self._leaves, structure = jax.tree.flatten((game, entrant))
-        self._programs = compile_programs(structure, jax.random.key_impl(key))
+        self._numbers, structure = jax.tree.flatten((game.feedback, game.loss, game.regret, entrant))
+        self._programs = compile_programs(structure, game.specs, first_specs or game.specs, jax.random.key_impl(key))
         self._key_data = jax.random.key_data(key)
-        self.unknown = np.ones((TABLE_ROWS, *game.specs.outcome.shape), precision.dtype)
+        states, outcome = self._programs.shapes(self._numbers, self._key_data)
+        self._structure, self._layout = jax.tree.structure(states), WordLayout(outcome)
+        self._table, self._size = table_of(game.specs), math.prod(game.specs.instance.shape)
+        self._table[:, self._size :] = 1.0  # the outcome of a round that is not known
+        self._integers = np.dtype(f"i{self._table.itemsize}")
         own_loss, self.loss_range, *_ = traits_of(entrant.learner, LearnerTraits)
         self.losses = [game.loss] if own_loss is None else [game.loss, own_loss]
         self.may_overflow = overflow_flag(info) is not None
@@ -66,53 +74,70 @@ class LiveGame:
             )
         with self._precision():
             game = Game(
-                no_arrivals(self.game.specs.instance.shape, (), self._precision.dtype), ReportedLoss(), ReportedLoss()
+                no_arrivals(Specs.of_vectors(self.game.specs.instance.shape, self._precision.dtype)),
+                ReportedLoss(),
+                ReportedLoss(),
             )
-            return LiveGame(game, Entrant(self.entrant.learner, ReportedLoss()), (), self._key, self._precision)
+            entrant = Entrant(self.entrant.learner, ReportedLoss())
+            return LiveGame(game, entrant, (), self._key, self._precision, self.game.specs)
 
     def identity(self) -> dict[str, str]:
         """Hashes that distinguish learner, feedback and loss from others, by name."""
         parts = {"learner": self.entrant.learner, "feedback": self.entrant.feedback, "loss": self.game.loss}
         return state_files.identity(parts)
 
-    def begin(self) -> States:
-        """The states before round 1."""
+    def begin(self) -> list[Array]:
+        """The leaves of the states before round 1."""
         with self._precision():
-            return self._programs.begin(self._leaves, self._key_data)
+            return self._programs.begin(self._numbers, self._key_data)
 
     def state_shapes(self) -> list[jax.ShapeDtypeStruct]:
         """Shapes and dtypes of the leaves of the states as plain arrays; nothing is computed."""
 
-        def plain_leaves(leaves, key_data):
-            return [plain_leaf(leaf) for leaf in jax.tree.leaves(self._programs.begin(leaves, key_data))]
+        def plain_leaves(numbers, key_data):
+            return list(map(plain_leaf, self._programs.begin(numbers, key_data)))
 
         with self._precision():
-            return jax.eval_shape(plain_leaves, self._leaves, self._key_data)
+            return jax.eval_shape(plain_leaves, self._numbers, self._key_data)
+
+    def states(self, leaves: list[Array]) -> States:
+        """The states with these leaves."""
+        return jax.tree.unflatten(self._structure, leaves)
 
     def play(
-        self, t: int, states: States, X: np.ndarray, y: np.ndarray, number: np.int32 = ONE_ROUND
-    ) -> tuple[States, Round]:
-        """The states after `number` rounds from round t on, and their records, in the first rows of a table."""
-        with self._precision():
-            return self._programs.play(self._leaves, self._key_data, np.int32(t), states, X, y, number)
+        self, t: int, states: list[Array], X: np.ndarray, y: np.ndarray | None = None
+    ) -> tuple[list[Array], Packed]:
+        """Play at most TABLE_ROWS rounds from round t on; without y, only the move is meaningful.
 
-    def moves(self, t: int, states: States, X: np.ndarray) -> PyTree:
+        Returns:
+            The leaves of the states after the rounds, and a table of outcomes for `read`.
+        """
+        table, n_rows = self._table.copy(), len(X)
+        table[:n_rows, : self._size] = X.reshape(n_rows, -1)
+        if y is not None:
+            table[:n_rows, self._size :] = y.reshape(n_rows, -1)
+        integers = table.view(self._integers)
+        integers[TABLE_ROWS, 0], integers[TABLE_ROWS + 1, 0] = t, n_rows
+        with self._precision():
+            states, outcomes = self._programs.play(self._numbers, self._key_data, states, table)
+        return states, Packed(np.asarray(outcomes.words), [np.asarray(array) for array in outcomes.arrays])
+
+    def read(self, outcomes: Packed, rows: int | slice) -> Outcome:
+        """Return one row or several rows of a table of outcomes."""
+        return self._layout.read(outcomes, rows)
+
+    def moves(self, t: int, states: list[Array], X: np.ndarray) -> PyTree:
         """The moves on many instances in round t."""
-        padded = np.concatenate([X, np.zeros((-len(X) % MOVES_BATCH, *X.shape[1:]), X.dtype)])
+        padded = np.zeros((len(X) + -len(X) % MOVES_BATCH, *X.shape[1:]), X.dtype)
+        padded[: len(X)] = X
         with self._precision():
             parts = [
                 self._programs.moves(
-                    self._leaves, self._key_data, np.int32(t), states, padded[first : first + MOVES_BATCH]
+                    self._numbers, self._key_data, states, np.int32(t), padded[first : first + MOVES_BATCH]
                 )
                 for first in range(0, len(padded), MOVES_BATCH)
             ]
-        return jax.tree.map(lambda *leaves: np.concatenate(leaves)[: len(X)], *parts)
-
-
-def no_arrivals(instance: tuple[int, ...], outcome: tuple[int, ...], dtype: Any) -> Arrivals:
-    """Return an environment that has no rows but states the shapes of instances and outcomes."""
-    X, y = (pad_rows(np.zeros((0, *shape), dtype)) for shape in (instance, outcome))
-    return Arrivals(X, y, np.int32(1))
+        return jax.tree.map(lambda *leaves: np.concatenate(list(map(np.asarray, leaves)))[: len(X)], *parts)
 
 
 def default_loss(entrant: Entrant) -> Any:

@@ -2,9 +2,15 @@
 
 A single round compiles to other instructions than a round in the loop of `jo.play`, and the last bits of float32
 differ. So a round runs in a loop over the rows of a small table, and the compiler does not know how many rounds it has.
+
+A call takes longer for every array that goes in or out, even if it has one number. So one table has all that is new in
+a round, and one packed array all that the host reads. An array of the state stays an array of its own: to take it out
+of a packed array is one more operation at the start of the program, and XLA runs a program in several threads if more
+than nine operations can start at once, which takes longer than the round.
 """
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -14,9 +20,10 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Int, Key, PyTree
 
 from jaxonline.feedback import LossOfMoveOracle
-from jaxonline.game import Entrant, Game, Round, States, play_round, start, stream_keys
+from jaxonline.game import Entrant, Game, Specs, States, StreamKeys, play_round, start, stream_keys
 from jaxonline.game.defaults import EnvironmentDefaults, FeedbackDefaults
-from jaxonline.parameters.struct import replace, struct
+from jaxonline.live.word_layout import Packed, WordLayout
+from jaxonline.parameters.struct import static, struct
 
 TABLE_ROWS = 8  # with one or two rows, XLA compiles some loops in another way
 MAX_PROGRAMS = 256  # in the cache, one for each structure
@@ -24,39 +31,42 @@ MAX_PROGRAMS = 256  # in the cache, one for each structure
 
 @struct
 class Arrivals(EnvironmentDefaults):
-    """An environment of given instances X [TABLE_ROWS, ...] and outcomes y, one row a round from round `first` on."""
+    """An environment of given instances and outcomes, one row a round from round `first` on.
 
-    X: Any  # arrays of jax or NumPy
-    y: Any
+    A row of the table [rows, numbers] has the entries of the instance, and then those of the outcome.
+    """
+
+    table: Any  # array of jax or NumPy
     first: Int[ArrayLike, ""]
+    instance_shape: tuple[int, ...] = static()
+    outcome_shape: tuple[int, ...] = static()
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
         """Shape and dtype of an instance."""
-        return jax.ShapeDtypeStruct(self.X.shape[1:], self.X.dtype)
+        return jax.ShapeDtypeStruct(self.instance_shape, self.table.dtype)
 
     @property
     def outcome_spec(self) -> jax.ShapeDtypeStruct:
         """Shape and dtype of an outcome."""
-        return jax.ShapeDtypeStruct(self.y.shape[1:], self.y.dtype)
+        return jax.ShapeDtypeStruct(self.outcome_shape, self.table.dtype)
 
-    def init(self, key: Key[Array, ""]) -> Int[Array, ""]:
-        """Return the state: the index of the row of the present round."""
+    def init(self, key: Key[Array, ""]) -> tuple[()]:
+        """Return the state, which is empty."""
         del key
-        return jnp.int32(0)
+        return ()
 
-    def instance(self, key: Key[Array, ""], state: Array, t: Int[Array, ""]) -> tuple[Array, Int[Array, ""]]:
-        """Return the instance of round t, and the index of its row."""
-        del key, state
-        row = t - self.first
-        return self.X[row], row
+    def instance(self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""]) -> tuple[Array, tuple[()]]:
+        """Return the instance of round t, and the state."""
+        del key
+        return self.table[t - self.first, : math.prod(self.instance_shape)].reshape(self.instance_shape), state
 
     def answer(
-        self, key: Key[Array, ""], state: Int[Array, ""], t: Int[Array, ""], x: Array, y_hat: PyTree
-    ) -> tuple[Array, Int[Array, ""]]:
-        """Return the outcome of the row whose index is the state, and the state."""
-        del key, t, x, y_hat
-        return self.y[state], state
+        self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: Array, y_hat: PyTree
+    ) -> tuple[Array, tuple[()]]:
+        """Return the outcome of round t, and the state."""
+        del key, x, y_hat
+        return self.table[t - self.first, math.prod(self.instance_shape) :].reshape(self.outcome_shape), state
 
 
 @struct
@@ -78,60 +88,118 @@ class ReportedLoss(FeedbackDefaults):
         raise TypeError("loss: the learner needs the gradient, but only the loss of the move is known; pass y")
 
 
-def pad_rows(rows: np.ndarray) -> np.ndarray:
-    """A table of TABLE_ROWS rows that starts with these rows."""
-    padded = np.zeros((TABLE_ROWS, *rows.shape[1:]), rows.dtype)
-    padded[: len(rows)] = rows
-    return padded
+def table_of(specs: Specs) -> np.ndarray:
+    """An empty table for `Arrivals` of these shapes, with TABLE_ROWS rows of instances and outcomes.
+
+    Of two more rows the first numbers are the bits of integers: the present round, and the number of rounds to play.
+    So a call passes a single array.
+    """
+    return np.zeros((TABLE_ROWS + 2, sum(math.prod(spec.shape) for spec in specs)), specs.instance.dtype)
+
+
+def no_arrivals(specs: Specs) -> Arrivals:
+    """Return an environment that has no rows but states the shapes of instances and outcomes."""
+    return Arrivals(table_of(specs), np.int32(1), specs.instance.shape, specs.outcome.shape)
+
+
+class Outcome(NamedTuple):
+    """The part of a `Round` that the host does not know before."""
+
+    loss: Any
+    y_hat: PyTree
+    queries: Any
+    answers: Any
+    info: PyTree
 
 
 class Programs(NamedTuple):
-    """The compiled programs for games and entrants of one structure: first states, rounds, and many moves."""
+    """The compiled programs for games and entrants of one structure; states are lists of leaves.
 
-    begin: Callable[..., States]
-    play: Callable[..., tuple[States, Round]]
+    Attributes:
+        begin: function of numbers and key data that returns the first states.
+        play: function of numbers, key data, states and a table (`table_of`) that returns the states after its rounds,
+            and rows of an `Outcome`, packed.
+        moves: function of numbers, key data, states, round and instances that returns the moves on the instances.
+        shapes: function of numbers and key data that returns the shapes and dtypes of `States` and of an `Outcome`.
+    """
+
+    begin: Callable[..., list[Array]]
+    play: Callable[..., tuple[list[Array], Packed]]
     moves: Callable[..., PyTree]
+    shapes: Callable[..., tuple[States, Outcome]]
 
 
 @functools.lru_cache(MAX_PROGRAMS)
-def compile_programs(structure: Any, impl: Any) -> Programs:
-    """The programs for a structure of (game, entrant) and a generator of random numbers.
+def compile_programs(structure: Any, specs: Specs, first_specs: Specs, impl: Any) -> Programs:
+    """The programs for a structure of (feedback, loss, regret, entrant), for these instances and outcomes.
 
-    The programs take leaves and key data, since Python would flatten structs and keys at every call.
+    Args:
+        structure: tree definition. The programs take the leaves, and key data, since Python would take structs and
+            keys apart at every call.
+        specs: shapes and dtypes of instances and outcomes.
+        first_specs: shapes and dtypes for the first states; they differ if the outcome is a reported loss.
+        impl: the generator of random numbers.
     """
 
-    def parts(leaves: list[Array], key_data: Array) -> tuple[Game, Entrant, Any]:
-        return *jax.tree.unflatten(structure, leaves), stream_keys(jax.random.wrap_key_data(key_data, impl=impl))
+    def game_of(numbers: list[Array], arrivals: Arrivals) -> tuple[Game, Entrant]:
+        *parts, entrant = jax.tree.unflatten(structure, numbers)
+        return Game(arrivals, *parts), entrant
+
+    def keys_of(key_data: Array) -> StreamKeys:
+        return stream_keys(jax.random.wrap_key_data(key_data, impl=impl))
+
+    def first_states(numbers: list[Array], key_data: Array) -> States:
+        return start(*game_of(numbers, no_arrivals(first_specs)), keys_of(key_data))
+
+    def play_one(game: Game, entrant: Entrant, keys: StreamKeys, t: Array, states: States) -> tuple[States, Outcome]:
+        states, record = play_round(game, entrant, keys, t, states)
+        return states, Outcome(record.loss, record.y_hat, record.queries, record.answers, record.info)
+
+    def first_outcome(numbers: list[Array], key_data: Array) -> tuple[States, Outcome]:
+        arrivals = jax.tree.map(jnp.asarray, no_arrivals(specs))
+        states = first_states(numbers, key_data)
+        return play_one(*game_of(numbers, arrivals), keys_of(key_data), jnp.int32(1), states)
+
+    def shapes(numbers: list[Array], key_data: Array) -> tuple[States, Outcome]:
+        return jax.eval_shape(first_outcome, numbers, key_data)
 
     @jax.jit
-    def begin(leaves, key_data):
-        return start(*parts(leaves, key_data))
+    def begin(numbers, key_data):
+        return jax.tree.leaves(first_states(numbers, key_data))
 
     @jax.jit
-    def play(leaves, key_data, t, states, X, y, number):
-        game, entrant, keys = parts(leaves, key_data)
-        game = replace(game, environment=Arrivals(X, y, t))
-        rounds = t + jnp.arange(TABLE_ROWS, dtype=jnp.int32)
-        record = jax.eval_shape(lambda states: play_round(game, entrant, keys, t, states)[1], states)
+    def play(numbers, key_data, leaves, table):
+        t, number = (_integer(table[TABLE_ROWS + row, 0]) for row in range(2))
+        game, entrant = game_of(numbers, Arrivals(table, t, specs.instance.shape, specs.outcome.shape))
+        keys, rounds = keys_of(key_data), t + jnp.arange(TABLE_ROWS, dtype=jnp.int32)
+        state_shapes, outcome = shapes(numbers, key_data)
+        states = jax.tree.unflatten(jax.tree.structure(state_shapes), leaves)
 
         def one_round(row, carry):
             states, history = carry
-            states, record = play_round(game, entrant, keys, rounds[row], states)
+            states, outcome = play_one(game, entrant, keys, rounds[row], states)
             return states, jax.tree.map(
-                lambda rows, new: jax.lax.dynamic_update_index_in_dim(rows, new, row, 0), history, record
+                lambda rows, new: jax.lax.dynamic_update_index_in_dim(rows, new, row, 0), history, outcome
             )
 
-        history = jax.tree.map(lambda leaf: jnp.zeros((TABLE_ROWS, *leaf.shape), leaf.dtype), record)
-        return jax.lax.fori_loop(jnp.int32(0), number, one_round, (states, history))
+        history = jax.tree.map(lambda leaf: jnp.zeros((TABLE_ROWS, *leaf.shape), leaf.dtype), outcome)
+        states, history = jax.lax.fori_loop(jnp.int32(0), number, one_round, (states, history))
+        return jax.tree.leaves(states), WordLayout(outcome).pack(history)
 
     @jax.jit
-    def moves(leaves, key_data, t, states, X):
-        game, entrant, keys = parts(leaves, key_data)
+    def moves(numbers, key_data, leaves, t, X):
+        states = jax.tree.unflatten(jax.tree.structure(shapes(numbers, key_data)[0]), leaves)
 
         def move(x):  # XLA drops what the move does not need
-            come = Arrivals(x[None], game.environment.y, t)
-            return play_round(replace(game, environment=come), entrant, keys, t, states)[1].y_hat
+            row = jnp.concatenate([x.ravel(), jnp.zeros(math.prod(specs.outcome.shape), x.dtype)])
+            come = Arrivals(row[None], t, specs.instance.shape, specs.outcome.shape)
+            return play_one(*game_of(numbers, come), keys_of(key_data), t, states)[1].y_hat
 
         return jax.vmap(move)(X)
 
-    return Programs(begin, play, moves)
+    return Programs(begin, play, moves, shapes)
+
+
+def _integer(number: Array) -> Array:
+    """Return the integer of the same bits."""
+    return jax.lax.bitcast_convert_type(number, f"int{8 * number.dtype.itemsize}").astype(jnp.int32)

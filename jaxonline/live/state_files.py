@@ -23,6 +23,7 @@ from jaxonline.store.fingerprint import describe_inputs
 from jaxonline.store.key_arrays import leaf_like, plain_leaf
 
 FORMAT = "state of jaxonline.Live, 1"
+UNUSED = np.zeros((), np.int32)  # the first leaf, which was the state of the environment
 MAX_ABOUT_BYTES, MAX_KEY_BYTES = 2**20, 2**8
 MAX_ROUND = 2**31 - 2  # rounds are int32
 MAX_UNSEEN_ENTRIES = 2**20  # a file may state instances of this size, or of its own size if that is larger
@@ -69,8 +70,8 @@ def check_same(path: str, header: Header, own: dict[str, str], words: str) -> No
 
 
 def leaves_of(states: PyTree) -> list[np.ndarray]:
-    """The leaves of states, on the host."""
-    return [np.asarray(plain_leaf(leaf)) for leaf in jax.tree.leaves(states)]
+    """The leaves of states, on the host, as they are in a file."""
+    return [UNUSED, *(np.asarray(plain_leaf(leaf)) for leaf in jax.tree.leaves(states))]
 
 
 def check_instance_size(path: str, instance: tuple[int, ...], n_bytes: int) -> None:
@@ -135,7 +136,8 @@ def read_state_arrays(
 
     The shapes in the headers of the arrays are compared before an array is read.
     """
-    expected = {f"leaf {i}": jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for i, leaf in enumerate(leaves)}
+    leaves = [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in (UNUSED, *leaves)]
+    expected = {f"leaf {i}": leaf for i, leaf in enumerate(leaves)}
     if "open" in header.arrays:
         expected["open"] = jax.ShapeDtypeStruct(header.instance, np.dtype(header.dtype))
     stored = {name: array for name, array in header.arrays.items() if name not in ("about", "key")}
@@ -145,7 +147,7 @@ def read_state_arrays(
             f"{path}: must hold the state of this version of the learner, arrays {listed[0]} (got {listed[1]})"
         )
     with _damage_as_value_error(path), np.load(io.BytesIO(content), allow_pickle=False) as file:
-        return [file[f"leaf {i}"] for i in range(len(leaves))], file["open"] if "open" in stored else None
+        return [file[f"leaf {i}"] for i in range(1, len(leaves))], file["open"] if "open" in stored else None
 
 
 def restore_leaves(states: PyTree, leaves: Sequence[np.ndarray]) -> PyTree:

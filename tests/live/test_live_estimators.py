@@ -61,6 +61,39 @@ def test_partial_fits_equal_one_fit():
     assert again.lives_[0].round == 4
 
 
+@pytest.mark.parametrize("convert", [np.asarray, np.ndarray.tolist, np.asfortranarray, pd.DataFrame, np.float32])
+def test_rows_of_any_kind_have_the_same_predictions(convert):
+    """Arrays of floats take a shorter path."""
+    X32, y32 = X.astype(np.float32).astype(float), Y.astype(np.float32).astype(float)
+    regressor = jo.OnlineRegressor().fit(X32[:5], y32[:5])
+    regressor.partial_fit(convert(X32[5:]), y32[5:]).partial_fit(convert(X32[:1]), y32[:1])
+    expected = jo.OnlineRegressor().fit(np.vstack([X32, X32[:1]]), np.append(y32, y32[0]))
+    assert np.array_equal(regressor.predict(convert(X32)), expected.predict(X32))
+
+
+BAD_ROWS = {
+    "NaN": (np.array([[0.0, np.nan, 1.0]]), [1.0], "NaN"),
+    "infinite": (np.array([[0.0, np.inf, 1.0]]), [1.0], "infinity"),
+    "a vector": (np.ones(3), [1.0], "2D array"),
+    "no rows": (np.ones((0, 3)), np.ones(0), "0 sample"),
+    "features": (np.ones((1, 2)), [1.0], "2 features"),
+    "lengths": (np.ones((2, 3)), np.ones(1), "inconsistent numbers"),
+    "NaN target": (np.ones((1, 3)), np.array([np.nan]), "NaN"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_ROWS)
+def test_bad_rows_are_rejected_after_good_ones(name):
+    rows, targets, says = BAD_ROWS[name]
+    regressor = jo.OnlineRegressor().fit(X, Y)
+    with pytest.raises(ValueError, match=says):
+        regressor.partial_fit(rows, targets)
+    if name not in ("lengths", "NaN target"):
+        with pytest.raises(ValueError, match=says):
+            regressor.predict(rows)
+    assert regressor.lives_[0].round == len(X)
+
+
 def passive_aggressive(X, signs, C=1.0):
     """PA-I, with a coordinate 1."""
     Z = with_ones(X)

@@ -56,3 +56,16 @@ def test_a_state_file_is_rejected_before_its_arrays_are_read(bomb, tmp_path, mon
     with pytest.raises(ValueError, match=r"must be a file that Live\.save wrote|must hold the state|states instances"):
         jo.Live(LEARNER).load(path)
     assert len(calls) <= 2
+
+
+def test_the_first_array_of_a_state_file_is_not_read(tmp_path):
+    """Files of earlier versions have there the row of the last round."""
+    live = jo.Live(LEARNER, instance=3)
+    live.learn(np.eye(3), np.ones(3))
+    live.save(path := tmp_path / "state")
+    with np.load(path) as file:
+        assert file["leaf 0"].dtype == np.int32
+    rewrite(path, **{"leaf 0": np.int32(2)})
+    again = jo.Live(LEARNER).load(path)
+    assert again.round == 3
+    assert again.predict([1.0, 2.0, 3.0]) == live.predict([1.0, 2.0, 3.0])
