@@ -39,8 +39,8 @@ def side_by_side(
     """Measure `repeats` rates of each contender, after a first turn that compiles.
 
     A contender has no arguments and returns its amount of work, for example rounds. `firsts` receives the seconds of
-    the first turn; without it they are printed. The clock is `time.perf_counter`; with `clock=time.process_time`, other programs on the machine disturb
-    contenders that use one core less.
+    the first turn; without it they are printed. The clock is `time.perf_counter`; other programs on the machine disturb
+    `time.process_time` less, for contenders that use one core.
     """
     clock = clock or time.perf_counter
     rates: dict[str, list[float]] = {name: [] for name in contenders}
