@@ -22,6 +22,30 @@ HIDDEN = ("jaxonline.cli", "jaxonline.__main__")
 FACADE = "jaxonline"
 
 
+# the names of `jo.*` by task; a name in no list is shown under OTHER
+TASKS = {
+    "Define a game": ("Game", "Entrant", "play"),
+    "Choose the feedback": (
+        "FullInformation", "Bandit", "SemiBandit", "Duel", "LossOfMove", "OnRequest", "Delayed", "NoisyCopies",
+        "Replicates", "CorrelatedCopies", "AdversarialCopies", "Attributes",
+    ),
+    "Choose a learner and its steps": ("GradientLearner", "InverseSqrt", "Constant", "Schedule"),
+    "Choose the comparator of the regret": (
+        "BestArm", "BestSegments", "BestSet", "CondorcetWinner", "L2Ball", "RKHSBall",
+    ),
+    "Simulate": ("simulate", "sweep", "tune", "Range", "Precision", "UntilDecided", "Checkpoint", "aggregate"),
+    "Measure": (
+        "Pulls", "Switches", "Mistakes", "Unanswered", "OfInfo", "AwakeRegret", "SimpleRegret", "WrongRecommendation",
+        "StoppingRound", "Coverage", "CoverageError",
+    ),
+    "Read and save a result": ("Result", "load_result", "cite"),
+    "Compare in many games, run studies": ("benchmark", "Task", "Comparison", "Study", "Context", "load_study_file"),
+    "Learn from live data": ("Live", "OnlineRegressor", "OnlineClassifier"),
+    "Write a learner": ("struct", "static", "replace"),
+}  # fmt: skip
+OTHER = "Other names"
+
+
 class Entry(NamedTuple):
     """A documented name: the module whose page shows it, the module that defines it, its name and its value."""
 
@@ -99,19 +123,14 @@ def _above(module: str) -> list[str]:
 
 def facade_page() -> str:
     """Return the page of the names of `jo.*` and of the packages."""
-    names = [name for name in jaxonline.__all__ if not isinstance(getattr(jaxonline, name), types.ModuleType)]
-    lines = [
-        "# API reference",
-        "",
-        "After `import jaxonline as jo`:",
-        "",
-        "| name | description |",
-        "| --- | --- |",
-    ]
-    for name in names:
-        entry = entries()[id(getattr(jaxonline, name))]
-        lines.append(f"| {{py:obj}}`jo.{name} <{entry.full}>` | {_first(entry)} |")
-    lines += ["", "Packages:", "", "| package | contents |", "| --- | --- |"]
+    lines = ["# API reference", "", "After `import jaxonline as jo`, by task:", ""]
+    for task, names in by_task().items():
+        lines += [f"## {task}", "", "| name | description |", "| --- | --- |"]
+        for name in names:
+            entry = entries()[id(getattr(jaxonline, name))]
+            lines.append(f"| {{py:obj}}`jo.{name} <{entry.full}>` | {_first(entry)} |")
+        lines.append("")
+    lines += ["## Packages", "", "| package | contents |", "| --- | --- |"]
     for package in packages():
         short, doc = package.removeprefix("jaxonline."), _doc(importlib.import_module(package), package)
         lines.append(f"| [{short}]({short}.md) | {first_sentence(doc, _linker(package))} |")
@@ -119,6 +138,15 @@ def facade_page() -> str:
     private = [entry for entry in entries().values() if entry.shown == FACADE]
     lines += ["## Other public names", "", "```{py:module} jaxonline", "```", ""]
     return "\n".join([*lines, *(part for entry in private for part in shown(entry))]) + "\n"
+
+
+def by_task() -> dict[str, list[str]]:
+    """Return the names of `jo.*` that are no modules by task; tasks without names are left out."""
+    names = [name for name in jaxonline.__all__ if not isinstance(getattr(jaxonline, name), types.ModuleType)]
+    tasks = {task: [name for name in listed if name in names] for task, listed in TASKS.items()}
+    listed = {name for names_of_task in tasks.values() for name in names_of_task}
+    tasks[OTHER] = [name for name in names if name not in listed]
+    return {task: names_of_task for task, names_of_task in tasks.items() if names_of_task}
 
 
 def package_page(package: str) -> str:

@@ -9,6 +9,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
 from fresh_python import ROOT, run_commands
+from site_search import first_pages, search
 
 import jaxonline
 
@@ -153,3 +154,62 @@ sys.path.insert(0, "docs/site")
 print(runpy.run_path("docs/site/__main__.py")["render"](Path("{tmp_path}/pages"), Path("{tmp_path}/out")))
 """
     assert run_commands(f"python -c '{code}' 2>&1", ROOT).split()[-1] == "1"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The search: questions of the issue trackers of other libraries, as a user would type them
+
+GAMES, FIGURES, RUNS = "docs/how-do-i-games", "docs/how-do-i-figures", "docs/how-do-i-runs"
+QUESTIONS = {
+    "regret against parameter": (FIGURES, "SMPyBandits#149: plots of regret with respect to a parameter"),
+    "histogram of regrets": (FIGURES, "SMPyBandits#82: histogram showing the distribution of regrets"),
+    "sliding window": (GAMES, "SMPyBandits#151: SW-UCB for non-stationary bandits"),
+    "non-stationary bandits": ("docs/bandits", "SMPyBandits#146: arms whose distributions change"),
+    "reward range": ("docs/bandits", "SMPyBandits#13: rewards outside [0, 1]"),
+    "save result": (FIGURES, "SMPyBandits#20: storing the simulation data"),
+    "definition of regret": (GAMES, "SMPyBandits#156: where is regret computed, and how do I change it?"),
+    "doubling trick": (GAMES, "SMPyBandits#146: without knowing the horizon"),
+    "cold start": (GAMES, "mabwiser#64: how to deal with cold start"),
+    "new arm": (GAMES, "mabwiser#47: arms are added and removed"),
+    "custom policy": (GAMES, "mabwiser#93: an own policy"),
+    "contextual Thompson sampling": ("docs/which-learner", "mabwiser#67: does Thompson sampling use the context?"),
+    "how many runs": (RUNS, "rlberry#159: were enough simulations used to distinguish the agents?"),
+    "several seeds": (RUNS, "rlberry#466: seeds of a comparison"),
+    "save trained learner": (RUNS, "rlberry#463: how to save and load an agent"),
+    "conformal prediction": (GAMES, "river#1100: conformal predictions"),
+    "hyperparameter tuning": ("docs/tuning", "river#1352: which library tunes hyperparameters?"),
+    "gpu": (RUNS, "river#361: GPU or multiprocessing support"),
+    "classification dataset bandit": (GAMES, "river#1373: turn any labelled data set into a bandit"),
+    "reproduce same numbers parallel": (RUNS, "optuna#3045: results differ with more than one job"),
+    "nan": (RUNS, "optuna#2727: the objective returns NaN"),
+    "out of memory": (RUNS, "optuna#3050: memory increases during a study"),
+    "resume interrupted study": (RUNS, "optuna#5097: resume a study after a failure"),
+    "ask and tell": ("docs/tuning", "optuna#2422: the ask-and-tell interface"),
+}
+WORDS = {  # single words that users type, and a guide
+    "reward": "docs/bandits",
+    "policy": GAMES,
+    "arm": "docs/bandits",
+    "delayed": GAMES,
+    "calibration": GAMES,
+    "conformal": GAMES,
+    "cite": RUNS,
+    "histogram": FIGURES,
+}
+
+
+def test_the_search_answers_questions_of_other_trackers(site):
+    wanted = {query: page for query, (page, _) in QUESTIONS.items()} | WORDS
+    found = {query: first_pages(results) for query, results in search(site, wanted).items()}
+    assert {query: found[query] for query, page in wanted.items() if page not in found[query]} == {}
+
+
+def test_the_search_finds_names_of_the_api(site):
+    for name, results in search(site, ["UCB1", "L2Ball", "simulate"]).items():
+        assert any(page.startswith("api/") for page in first_pages(results, 5)), name
+
+
+def test_the_search_shows_guides_before_internals(site):
+    internal = ("api/", "benchmarks/", "docs/CHANGELOG", "docs/claims")
+    for word, results in search(site, WORDS).items():
+        assert not first_pages(results, 1)[0].startswith(internal), word
