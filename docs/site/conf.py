@@ -35,7 +35,7 @@ html_theme = "furo"
 html_title = f"jaxonline {version}"
 html_static_path = ["static"]
 html_css_files = ["style.css"]
-html_search_scorer = "scorer.js"
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 html_math_renderer = "mathml"
 html_show_sourcelink = html_copy_source = False
 html_show_sphinx = html_show_copyright = html_use_index = html_domain_indices = False

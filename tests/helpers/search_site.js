@@ -8,11 +8,13 @@ const [site, queries] = [process.argv[2], JSON.parse(process.argv[3])];
 const element = { querySelectorAll: () => [], addEventListener: () => {}, removeChild: () => {}, lastChild: null };
 const context = vm.createContext({
   document: { ...element, documentElement: { dataset: {} }, readyState: "loading", getElementById: () => null },
-  window: { location: { search: "" }, addEventListener: () => {} },
+  location: { search: "" },
+  addEventListener: () => {},
   localStorage: { setItem: () => {}, getItem: () => null },
   URLSearchParams,
   console,
 });
+context.window = context;
 const run = (name) => vm.runInContext(fs.readFileSync(path.join(site, name), "utf8"), context, { filename: name });
 ["documentation_options.js", "doctools.js", "language_data.js", "searchtools.js"].forEach((name) => run(`_static/${name}`));
 vm.runInContext("var SPHINX_HIGHLIGHT_ENABLED = false; Search._queued_query = null;", context);
