@@ -1,5 +1,6 @@
 """The documentation site: it builds without a warning, every link in it leads somewhere, and it needs no other host."""
 
+import re
 import sys
 import types
 from collections.abc import Iterator
@@ -126,6 +127,41 @@ def test_formulas_and_outputs_of_notebooks_are_shown(site):
     assert text.count('<img alt="') > 10
 
 
+GUIDES = (
+    "games", "which-learner", "bandits", "noisy-data", "reading-a-result", "verifying", "study-files",
+    "troubleshooting", "store", "clusters", "live", "many-games", "bounds", "how-it-works", "variance-reduction",
+)  # fmt: skip
+
+
+def test_the_first_level_of_the_navigation_is_a_list_of_questions(site):
+    text = (site / "docs" / "bandits.html").read_text()
+    titles = re.findall(r'<li class="toctree-l1[^"]*"><a [^>]*>([^<]*)</a>', text)
+    assert titles == [
+        "Start", "Which game do I have?", "Which learner?", "Bandits in ten minutes", "Noisy data in ten minutes",
+        "Your data, your learner", "Reading a result", "Verifying an estimator", "Studies from files, many machines",
+        "How do I …?", "Troubleshooting", "Gallery", "Papers", "Claims", "API", "How it works", "Performance",
+        "Contributing", "Changes and policies",
+    ]  # fmt: skip
+
+
+def test_tables_scroll_in_a_box_and_those_of_guides_have_captions(site, pages):
+    for path in pages:
+        text = path.read_text()
+        assert text.count('<table class="docutils') == text.count('<div class="table-wrapper'), path
+    for name in GUIDES:
+        text = (site / "docs" / f"{name}.html").read_text()
+        assert text.count("<caption>") == text.count('<table class="docutils') > 0, name
+
+
+def test_code_of_the_guides_fits_beside_the_navigation():
+    """In a column of 54em, a line of code has about 94 letters (docs/site/static/style.css)."""
+    answers = ("how-do-i-games", "how-do-i-figures", "how-do-i-runs", "own-csv", "tuning")
+    for name in (*GUIDES, *answers):
+        text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+        for code in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+            assert max(map(len, code.splitlines())) <= 80, name
+
+
 @pytest.fixture
 def own_modules(monkeypatch):
     """The modules of docs/site."""
@@ -141,6 +177,20 @@ def test_a_facade_name_without_a_docstring_is_an_error(own_modules, monkeypatch)
     monkeypatch.setattr(jaxonline.simulate, "__doc__", None)
     with pytest.raises(ValueError, match=r"jaxonline.simulation.simulate has no docstring"):
         api.facade_page()
+
+
+def test_a_third_level_of_the_contents_is_an_error(own_modules):
+    from staging import toctrees
+
+    assert "Guide </docs/guide>" in toctrees("* [Start](index)\n* [Guide](docs/guide)\n")["index"]
+    with pytest.raises(ValueError, match="Deep is on a third level"):
+        toctrees("* [A](a)\n  * [B](b)\n    * [Deep](c)\n")
+
+
+def test_every_name_of_the_facade_has_a_task(own_modules):
+    import api
+
+    assert api.OTHER not in api.by_task()
 
 
 def test_a_broken_link_is_an_error(tmp_path):
