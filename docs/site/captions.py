@@ -11,6 +11,7 @@ def set_captions(app: Any, doctree: Any) -> None:
         below = table.next_node(descend=False, siblings=True)
         if isinstance(below, nodes.paragraph) and [type(child) for child in below] == [nodes.emphasis]:
             table.insert(0, nodes.title("", "", *below[0].children))
+            doctree.set_id(table)  # Sphinx numbers tables with captions, and warns if they have no id
             below.parent.remove(below)
 
 

@@ -1,8 +1,8 @@
 // How the search of the site ranks its results (html_search_scorer): guides first, then studies, then the reference.
 var Scorer = {
-  objNameMatch: 11, // the name of a class or a function
+  objNameMatch: 27, // a whole name, such as UCB1; guides with the word in a heading come first
   objPartialMatch: 4,
-  objPrio: { 0: 15, 1: 5, 2: -5 },
+  objPrio: { 0: -10, 1: 5, 2: -5 }, // modules, classes and functions, others
   objPrioDefault: 0,
   title: 15,
   partialTitle: 7,
