@@ -139,7 +139,7 @@ def test_the_first_level_of_the_navigation_is_a_list_of_questions(site):
     assert titles == [
         "Start", "Which game do I have?", "Which learner?", "Bandits in ten minutes", "Noisy data in ten minutes",
         "Your data, your learner", "Reading a result", "Verifying an estimator", "Studies from files, many machines",
-        "How do I …?", "Troubleshooting", "Gallery", "Papers", "Claims", "API", "How it works", "Performance",
+        "How do I ...?", "Troubleshooting", "Gallery", "Papers", "Claims", "API", "How it works", "Performance",
         "Contributing", "Changes and policies",
     ]  # fmt: skip
 
@@ -188,9 +188,17 @@ def test_a_third_level_of_the_contents_is_an_error(own_modules):
 
 
 def test_every_name_of_the_facade_has_a_task(own_modules):
+    import tasks
+
+    assert tasks.OTHER not in tasks.by_task()
+
+
+def test_the_api_has_only_public_names(own_modules):
     import api
 
-    assert api.OTHER not in api.by_task()
+    names = {entry.full for entry in api.entries().values()}
+    assert {"jaxonline.learners.UCB1", "jaxonline.feedback.noise.gaussian", "jaxonline.simulation.simulate"} <= names
+    assert "jaxonline.parameters.check.number" not in names
 
 
 def test_a_broken_link_is_an_error(tmp_path):
