@@ -253,6 +253,10 @@ WORDS = {  # single words that users type, and a guide
     "conformal": GAMES,
     "cite": RUNS,
     "histogram": FIGURES,
+    "plot": FIGURES,
+    "latex table": FIGURES,
+    "early stopping": RUNS,
+    "confidence interval": "docs/reading-a-result",
 }
 
 
