@@ -1,6 +1,7 @@
 """Pages of the API: one for each package, with its public names, their docstrings and their signatures in the source.
 
-The names of `jo.*` have a separate page. A public name without a docstring raises an error.
+Public are the names that a package exports in `__all__`, and the names of the modules that `jaxonline` exports. The
+names of `jo.*` have a separate page. A public name without a docstring raises an error.
 """
 
 import ast
@@ -13,6 +14,7 @@ import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import tasks
 from docstrings import first_sentence, to_markdown
 
 import jaxonline
@@ -38,7 +40,7 @@ class Entry(NamedTuple):
 def pages() -> dict[str, str]:
     """Return the text of every page of the API."""
     written = {"index": facade_page()}
-    written |= {package.removeprefix("jaxonline."): package_page(package) for package in packages()}
+    written |= {package.removeprefix("jaxonline."): package_page(package) for package in documented_packages()}
     return written
 
 
@@ -74,7 +76,7 @@ def own_names(module: str) -> dict[str, Any]:
 
 @functools.cache
 def entries() -> dict[int, Entry]:
-    """Return every documented name by the id of its value, shown where `__all__` exports it or where it is defined."""
+    """Return every public name by the id of its value, shown where `__all__` exports it or where it is defined."""
     by_id = {}
     for module in modules():
         for name, value in own_names(module).items():
@@ -85,7 +87,33 @@ def entries() -> dict[int, Entry]:
         value = getattr(jaxonline, name)
         if not isinstance(value, types.ModuleType) and id(value) not in by_id:
             by_id[id(value)] = Entry(FACADE, getattr(value, "__module__", FACADE), name, value)
-    return by_id
+    return {key: entry for key, entry in by_id.items() if is_public(entry)}
+
+
+def is_public(entry: Entry) -> bool:
+    """Return whether `__all__` of a package has a name, or `jaxonline` exports it, or a module that has it."""
+    if entry.name in getattr(importlib.import_module(entry.shown), "__all__", ()):
+        return True
+    exported = [getattr(jaxonline, name) for name in jaxonline.__all__]
+    modules_without_all = [m for m in exported if isinstance(m, types.ModuleType) and not hasattr(m, "__all__")]
+    return any(value is entry.value for value in exported) or any(
+        getattr(module, entry.name, None) is entry.value and entry.module.startswith(module.__name__)
+        for module in modules_without_all
+    )
+
+
+@functools.cache
+def documented_packages() -> list[str]:
+    """Return the packages with a page: those that have public names."""
+    homes = {home(entry.module) for entry in entries().values()} | {entry.shown for entry in entries().values()}
+    return [package for package in packages() if package in homes]
+
+
+@functools.cache
+def documented_modules() -> list[str]:
+    """Return the modules whose docstring is shown: packages with a page, and modules with public names."""
+    defining = {entry.module for entry in entries().values()}
+    return [module for module in modules() if module in documented_packages() or module in defining]
 
 
 def _above(module: str) -> list[str]:
@@ -99,23 +127,19 @@ def _above(module: str) -> list[str]:
 
 def facade_page() -> str:
     """Return the page of the names of `jo.*` and of the packages."""
-    names = [name for name in jaxonline.__all__ if not isinstance(getattr(jaxonline, name), types.ModuleType)]
-    lines = [
-        "# API reference",
-        "",
-        "After `import jaxonline as jo`:",
-        "",
-        "| name | description |",
-        "| --- | --- |",
-    ]
-    for name in names:
-        entry = entries()[id(getattr(jaxonline, name))]
-        lines.append(f"| {{py:obj}}`jo.{name} <{entry.full}>` | {_first(entry)} |")
-    lines += ["", "Packages:", "", "| package | contents |", "| --- | --- |"]
-    for package in packages():
+    lines = ["# API reference", "", "After `import jaxonline as jo`, by task:", ""]
+    for task, names in tasks.by_task().items():
+        lines += [f"## {task}", "", "| name | description |", "| --- | --- |"]
+        for name in names:
+            entry = entries()[id(getattr(jaxonline, name))]
+            lines.append(f"| {{py:obj}}`jo.{name} <{entry.full}>` | {_first(entry)} |")
+        lines.append("")
+    lines += ["## Packages", "", "| package | contents |", "| --- | --- |"]
+    for package in documented_packages():
         short, doc = package.removeprefix("jaxonline."), _doc(importlib.import_module(package), package)
         lines.append(f"| [{short}]({short}.md) | {first_sentence(doc, _linker(package))} |")
-    lines += ["", "```{toctree}", ":hidden:", "", *(p.removeprefix("jaxonline.") for p in packages()), "```", ""]
+    short_names = [package.removeprefix("jaxonline.") for package in documented_packages()]
+    lines += ["", "```{toctree}", ":hidden:", "", *short_names, "```", ""]
     private = [entry for entry in entries().values() if entry.shown == FACADE]
     lines += ["## Other public names", "", "```{py:module} jaxonline", "```", ""]
     return "\n".join([*lines, *(part for entry in private for part in shown(entry))]) + "\n"
@@ -124,7 +148,7 @@ def facade_page() -> str:
 def package_page(package: str) -> str:
     """Return the page of a package: its docstring, a table of its names, and its modules."""
     short = package.removeprefix("jaxonline.")
-    inside = [module for module in modules() if home(module) == package]
+    inside = [module for module in documented_modules() if home(module) == package]
     here = [e for e in entries().values() if e.module in inside]
     lines = [f"# {short}", "", f"```{{py:module}} {package}", "```", ""]
     lines += [to_markdown(_doc(importlib.import_module(package), package), _linker(package)), ""]
@@ -244,11 +268,11 @@ def _linker(module: str) -> Any:
     room = importlib.import_module(module)
     public = own_names(module) | {name: getattr(room, name) for name in getattr(room, "__all__", ())}
     local = {name: entries()[id(value)].full for name, value in public.items() if id(value) in entries()}
-    below = [other for other in modules() if other.startswith(f"{module}.")]
+    below = [other for other in documented_modules() if other.startswith(f"{module}.")]
 
     def link(name: str) -> str:
         path = name.strip("/").replace("/", ".")
-        known = [m for m in (path, f"jaxonline.{path}", f"{module}.{path}") if m in modules()]
+        known = [m for m in (path, f"jaxonline.{path}", f"{module}.{path}") if m in documented_modules()]
         known = known or [other for other in below if other.endswith(f".{path}")]
         if known:
             return f"{{py:mod}}`{name} <{known[0]}>`"

@@ -13,7 +13,7 @@ project = "jaxonline"
 author = "The jaxonline developers"
 version = release = jaxonline.__version__
 root_doc = "index"
-extensions = ["myst_nb", "sphinx.ext.linkcode", "sphinx_copybutton", "sources", "images", "mathml"]
+extensions = ["myst_nb", "sphinx.ext.linkcode", "sphinx_copybutton", "sources", "captions", "images", "mathml"]
 exclude_patterns = [".doctrees"]
 
 smartquotes = False
@@ -35,6 +35,7 @@ html_theme = "furo"
 html_title = f"jaxonline {version}"
 html_static_path = ["static"]
 html_css_files = ["style.css"]
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 html_math_renderer = "mathml"
 html_show_sourcelink = html_copy_source = False
 html_show_sphinx = html_show_copyright = html_use_index = html_domain_indices = False

@@ -85,11 +85,11 @@ def _place(letter: str, place: Place, errata: list[Erratum]) -> list[str]:
 
 
 def _reference(name: str) -> str:
-    """Return a name with a link to its documentation."""
+    """Return a name with a link to its documentation, or to its source if it is not public."""
     home, _, last = f"jaxonline.{name}".rpartition(".")
     value = getattr(importlib.import_module(home), last, None)
     entry = entries().get(id(value))
-    return f"{{py:obj}}`{name} <{entry.full}>`" if entry else f"{{py:mod}}`{name} <jaxonline.{name}>`"
+    return f"{{py:obj}}`{name} <{entry.full}>`" if entry else f"[`{name}`](../{defining_file(name).as_posix()})"
 
 
 def _errata_of(letter: str, place: Place) -> list[Erratum]:

@@ -39,7 +39,9 @@ def page() -> str:
                 lines.append(f"| {one['title']} | {name} | {numbers} |")
     lines += [
         "",
-        "Below 1, the alternative is faster. The rate depends on the size of a study (`python -m benchmarks.scaling`):",
+        "*Ratio of the rates in neighbouring turns. Below 1, the alternative is faster.*",
+        "",
+        "The rate depends on the size of a study (`python -m benchmarks.scaling`):",
         "",
         "![Rounds per second by runs, dimension and horizon](scaling.png)",
     ]

@@ -22,11 +22,13 @@ LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\])\(([^()\s]+)\)")
 def stage(folder: Path) -> None:
     """Write the pages, with README as index, and copy the pictures."""
     texts = {path.relative_to(ROOT).as_posix(): path.read_text() for path in markdown()}
-    texts["index.md"] = texts.pop("README.md") + "\n" + (HERE / "contents.md").read_text()
+    texts["index.md"] = texts.pop("README.md")
     texts["docs/claims.md"] = papers.claims_with_code(texts["docs/claims.md"])
     texts |= {f"papers/{name}.md": text for name, text in papers.pages().items()}
     texts |= {f"api/{name}.md": text for name, text in api.pages().items()}
     texts["docs/how-fast.md"] = speed.page()
+    for name, tree in toctrees((HERE / "contents.md").read_text()).items():
+        texts[f"{name}.md"] += tree
     for name, text in texts.items():
         write(folder / name, convert_links(inline_drawings(text, name), name, texts))
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
@@ -37,6 +39,25 @@ def stage(folder: Path) -> None:
             target = folder / path.relative_to(ROOT)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
+
+
+def toctrees(contents: str) -> dict[str, str]:
+    """Return the navigation of pages by name: of the index the first level of a nested list, of others their children.
+
+    Raises:
+        ValueError: a page has children of children.
+    """
+    below: dict[str, list[str]] = {"index": []}
+    parent = "index"
+    for indent, title, page in re.findall(r"^( *)\* \[(.+)\]\((.+)\)$", contents, flags=re.MULTILINE):
+        if len(indent) > 2:
+            raise ValueError(f"docs/site/contents.md: {title} is on a third level; the site shows two")
+        if not indent:
+            parent = page
+        entry = f"{title} <{'self' if page == 'index' else f'/{page}'}>"
+        below.setdefault(parent if indent else "index", []).append(entry)
+    lines = {name: "\n".join(entries) for name, entries in below.items()}
+    return {name: f"\n```{{toctree}}\n:hidden:\n\n{text}\n```\n" for name, text in lines.items()}
 
 
 def markdown() -> list[Path]:

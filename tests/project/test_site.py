@@ -1,5 +1,6 @@
 """The documentation site: it builds without a warning, every link in it leads somewhere, and it needs no other host."""
 
+import re
 import sys
 import types
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
 from fresh_python import ROOT, run_commands
+from site_search import first_pages, search
 
 import jaxonline
 
@@ -125,6 +127,41 @@ def test_formulas_and_outputs_of_notebooks_are_shown(site):
     assert text.count('<img alt="') > 10
 
 
+GUIDES = (
+    "games", "which-learner", "bandits", "noisy-data", "reading-a-result", "verifying", "study-files",
+    "troubleshooting", "store", "clusters", "live", "many-games", "bounds", "how-it-works", "variance-reduction",
+)  # fmt: skip
+
+
+def test_the_first_level_of_the_navigation_is_a_list_of_questions(site):
+    text = (site / "docs" / "bandits.html").read_text()
+    titles = re.findall(r'<li class="toctree-l1[^"]*"><a [^>]*>([^<]*)</a>', text)
+    assert titles == [
+        "Start", "Which game do I have?", "Which learner?", "Bandits in ten minutes", "Noisy data in ten minutes",
+        "Your data, your learner", "Reading a result", "Verifying an estimator", "Studies from files, many machines",
+        "How do I ...?", "Troubleshooting", "Gallery", "Papers", "Claims", "API", "How it works", "Performance",
+        "Contributing", "Changes and policies",
+    ]  # fmt: skip
+
+
+def test_tables_scroll_in_a_box_and_those_of_guides_have_captions(site, pages):
+    for path in pages:
+        text = path.read_text()
+        assert text.count('<table class="docutils') == text.count('<div class="table-wrapper'), path
+    for name in GUIDES:
+        text = (site / "docs" / f"{name}.html").read_text()
+        assert text.count("<caption>") == text.count('<table class="docutils') > 0, name
+
+
+def test_code_of_the_guides_fits_beside_the_navigation():
+    """In a column of 54em, a line of code has about 94 letters (docs/site/static/style.css)."""
+    answers = ("how-do-i-games", "how-do-i-figures", "how-do-i-runs", "own-csv", "tuning")
+    for name in (*GUIDES, *answers):
+        text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+        for code in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+            assert max(map(len, code.splitlines())) <= 80, name
+
+
 @pytest.fixture
 def own_modules(monkeypatch):
     """The modules of docs/site."""
@@ -142,6 +179,28 @@ def test_a_facade_name_without_a_docstring_is_an_error(own_modules, monkeypatch)
         api.facade_page()
 
 
+def test_a_third_level_of_the_contents_is_an_error(own_modules):
+    from staging import toctrees
+
+    assert "Guide </docs/guide>" in toctrees("* [Start](index)\n* [Guide](docs/guide)\n")["index"]
+    with pytest.raises(ValueError, match="Deep is on a third level"):
+        toctrees("* [A](a)\n  * [B](b)\n    * [Deep](c)\n")
+
+
+def test_every_name_of_the_facade_has_a_task(own_modules):
+    import tasks
+
+    assert tasks.OTHER not in tasks.by_task()
+
+
+def test_the_api_has_only_public_names(own_modules):
+    import api
+
+    names = {entry.full for entry in api.entries().values()}
+    assert {"jaxonline.learners.UCB1", "jaxonline.feedback.noise.gaussian", "jaxonline.simulation.simulate"} <= names
+    assert "jaxonline.parameters.check.number" not in names
+
+
 def test_a_broken_link_is_an_error(tmp_path):
     """In pages as they are put together; without it, the whole site is what builds."""
     (tmp_path / "pages").mkdir()
@@ -153,3 +212,66 @@ sys.path.insert(0, "docs/site")
 print(runpy.run_path("docs/site/__main__.py")["render"](Path("{tmp_path}/pages"), Path("{tmp_path}/out")))
 """
     assert run_commands(f"python -c '{code}' 2>&1", ROOT).split()[-1] == "1"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The search: questions of the issue trackers of other libraries, as a user would type them
+
+GAMES, FIGURES, RUNS = "docs/how-do-i-games", "docs/how-do-i-figures", "docs/how-do-i-runs"
+QUESTIONS = {
+    "regret against parameter": (FIGURES, "SMPyBandits#149: plots of regret with respect to a parameter"),
+    "histogram of regrets": (FIGURES, "SMPyBandits#82: histogram showing the distribution of regrets"),
+    "sliding window": (GAMES, "SMPyBandits#151: SW-UCB for non-stationary bandits"),
+    "non-stationary bandits": ("docs/bandits", "SMPyBandits#146: arms whose distributions change"),
+    "reward range": ("docs/bandits", "SMPyBandits#13: rewards outside [0, 1]"),
+    "save result": (FIGURES, "SMPyBandits#20: storing the simulation data"),
+    "definition of regret": (GAMES, "SMPyBandits#156: where is regret computed, and how do I change it?"),
+    "doubling trick": (GAMES, "SMPyBandits#146: without knowing the horizon"),
+    "cold start": (GAMES, "mabwiser#64: how to deal with cold start"),
+    "new arm": (GAMES, "mabwiser#47: arms are added and removed"),
+    "custom policy": (GAMES, "mabwiser#93: an own policy"),
+    "contextual Thompson sampling": ("docs/which-learner", "mabwiser#67: does Thompson sampling use the context?"),
+    "how many runs": (RUNS, "rlberry#159: were enough simulations used to distinguish the agents?"),
+    "several seeds": (RUNS, "rlberry#466: seeds of a comparison"),
+    "save trained learner": (RUNS, "rlberry#463: how to save and load an agent"),
+    "conformal prediction": (GAMES, "river#1100: conformal predictions"),
+    "hyperparameter tuning": ("docs/tuning", "river#1352: which library tunes hyperparameters?"),
+    "gpu": (RUNS, "river#361: GPU or multiprocessing support"),
+    "classification dataset bandit": (GAMES, "river#1373: turn any labelled data set into a bandit"),
+    "reproduce same numbers parallel": (RUNS, "optuna#3045: results differ with more than one job"),
+    "nan": (RUNS, "optuna#2727: the objective returns NaN"),
+    "out of memory": (RUNS, "optuna#3050: memory increases during a study"),
+    "resume interrupted study": (RUNS, "optuna#5097: resume a study after a failure"),
+    "ask and tell": ("docs/tuning", "optuna#2422: the ask-and-tell interface"),
+}
+WORDS = {  # single words that users type, and a guide
+    "reward": "docs/bandits",
+    "policy": GAMES,
+    "arm": "docs/bandits",
+    "delayed": GAMES,
+    "calibration": GAMES,
+    "conformal": GAMES,
+    "cite": RUNS,
+    "histogram": FIGURES,
+    "plot": FIGURES,
+    "latex table": FIGURES,
+    "early stopping": RUNS,
+    "confidence interval": "docs/reading-a-result",
+}
+
+
+def test_the_search_answers_questions_of_other_trackers(site):
+    wanted = {query: page for query, (page, _) in QUESTIONS.items()} | WORDS
+    found = {query: first_pages(results) for query, results in search(site, wanted).items()}
+    assert {query: found[query] for query, page in wanted.items() if page not in found[query]} == {}
+
+
+def test_the_search_finds_names_of_the_api(site):
+    for name, results in search(site, ["UCB1", "L2Ball", "simulate"]).items():
+        assert any(page.startswith("api/") for page in first_pages(results, 2)), name
+
+
+def test_the_search_shows_guides_before_internals(site):
+    internal = ("api/", "benchmarks/", "docs/CHANGELOG", "docs/claims")
+    for word, results in search(site, WORDS).items():
+        assert not first_pages(results, 1)[0].startswith(internal), word

@@ -1,0 +1,188 @@
+"""Write the tables of docs/which-learner.md: `python docs/site/which_learner.py [FOLDER ...]`.
+
+The tables have the parameters, losses and theorems of each learner, as its code declares them. Regrets are those in
+benchmarks/results/suites.json. A FOLDER of `jaxonline benchmark SUITE --out FOLDER` replaces the regrets of its suite.
+"""
+
+import argparse
+import csv
+import inspect
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jaxonline import bounds, learners
+from jaxonline.claims.papers import defining_file
+from jaxonline.game.traits import LearnerTraits
+from jaxonline.parameters.signatures import parameters_of
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE, MEASURED = ROOT / "docs" / "which-learner.md", ROOT / "benchmarks" / "results" / "suites.json"
+BEGIN, END = "<!-- tables: python docs/site/which_learner.py -->\n", "<!-- end of the tables -->\n"
+WORDS = {"n_rounds": "horizon", "n_arms": "number of arms", "n_experts": "number of experts"}
+
+
+class Row(NamedTuple):
+    """A learner or one of its constructors, the name of its bound, its name in a suite, and its estimator."""
+
+    name: str
+    bound: str = ""
+    measured: str = ""
+    estimator: str = ""
+
+
+class Group(NamedTuple):
+    """Learners for the same feedback: a heading, the names of feedbacks, rows, and the suite that compares them."""
+
+    heading: str
+    feedbacks: tuple[str, ...]
+    rows: tuple[Row, ...]
+    suite: str = ""
+
+
+GROUPS = (
+    Group("Bandits: the loss of the pulled arm", ("Bandit",), (
+        Row("BernoulliThompson", "", "Thompson sampling"), Row("KLUCB", "", "KL-UCB"), Row("MOSS", "moss", "MOSS"),
+        Row("EpsilonGreedy", "", "epsilon-greedy, 0.1"),
+        Row("ExploreThenCommit", "explore_then_commit", "explore, then commit"), Row("UCB1", "ucb1", "UCB1"),
+        Row("GaussianThompson"), Row("EXP3.over_horizon", "exp3", "EXP3"),
+        Row("EXP3IX.over_horizon", "exp3_ix", "EXP3-IX"), Row("EXP3P.over_horizon", "exp3_p"),
+    ), "textbook-bandits"),
+    Group("Contextual bandits: features or advice in each round", ("Bandit",), (
+        Row("LinUCB"), Row("LinThompson"), Row("EXP4.over_horizon", "exp4"),
+    )),
+    Group("Best-arm identification", ("Bandit",), (
+        Row("SuccessiveElimination", "successive_elimination"), Row("SequentialHalving", "sequential_halving"),
+    )),
+    Group("Sets of arms, duels, the loss of a point", ("SemiBandit", "Duel", "LossOfMove"), (
+        Row("CUCB", "cucb"), Row("RUCB", "rucb"), Row("GradientBandit", "gradient_bandit"),
+    )),
+    Group("Delayed answers", ("Delayed",), (
+        Row("UpdateOnArrival", "delayed_ucb1"), Row("BOLD", "bold"),
+    )),
+    Group("Experts: the losses of all experts", ("FullInformation", "OnRequest"), (
+        Row("Hedge.over_horizon", "exponential_weights"), Row("DrawnExpert.over_horizon", "exponential_weights"),
+        Row("FollowThePerturbedLeader.over_horizon", "perturbed_leader"), Row("EWA", "ewa"),
+        Row("FixedShare.over_horizon", "fixed_share"), Row("BOA", "boa"), Row("MLPoly", "ml_poly"),
+        Row("MLProd", "ml_prod"), Row("FollowTheRegularizedLeader", "regularized_leader"), Row("FollowTheLeader"),
+        Row("OverAdvice"), Row("Aggregating", "aggregating"), Row("Halving", "halving"),
+        Row("WeightedMajority", "weighted_majority"), Row("LabelEfficientHedge.over_horizon", "label_efficient"),
+    )),
+    Group("Regression on clean data", ("FullInformation",), (
+        Row("GradientLearner", "projected_gradient", "", "FullGradient"), Row("VAW", "vaw"),
+        Row("OnlineNewtonStep", "online_newton_step"), Row("AdaGrad", "adagrad"),
+        Row("MirrorLearner", "mirror_descent"), Row("ExponentiatedGradient", "exponentiated_gradient"),
+        Row("KernelGradient"), Row("MultiKernel", "vaw_ewa"), Row("Raker"), Row("OMKLGF"),
+    )),
+    Group("Classification", ("FullInformation",), (
+        Row("Perceptron", "perceptron"), Row("KernelPerceptron", "perceptron"), Row("VotedPerceptron"),
+        Row("PNormPerceptron", "p_norm_perceptron"), Row("Winnow", "winnow"),
+        Row("PassiveAggressive", "passive_aggressive"),
+    )),
+    Group("Noisy data: copies of each instance", ("NoisyCopies", "Replicates", "CorrelatedCopies"), (
+        Row("GradientLearner", "two_copies", "two noisy copies", "TwoCopies"),
+        Row("GradientLearner", "known_covariance", "known covariance", "KnownCovariance"),
+        Row("GradientLearner", "known_joint_covariance", "", "KnownJointCovariance"),
+        Row("GradientLearner", "", "mean of four copies", "MeanOfCopies"),
+        Row("GradientLearner", "", "one noisy copy, naive", "NaiveCopy"),
+        Row("NoisyKernel", "noisy_kernel_geometric"), Row("SurrogateKernel", "surrogate_kernel"),
+    ), "noisy-regression"),
+    Group("A few attributes of each instance", ("Attributes",), (
+        Row("aer", "aer_regret"), Row("aerr", "aerr_regret"), Row("Baseline", "baseline_risk"),
+        Row("ExponentiatedGradient", "attribute_exponentiated_regret", "", "AttributeGradient"),
+        Row("GradientLearner", "attribute_series_regret", "", "AttributeSeriesGradient"),
+    )),
+    Group("Prediction sets", ("FullInformation",), (Row("AdaptiveConformal", "adaptive_conformal"),)),
+)  # fmt: skip
+WRAPPERS = ("Doubling", "Truncated", "WithFeatures")
+
+
+def other_rows() -> tuple[Row, ...]:
+    """Return the learners of the package that are in no group and are no wrappers."""
+    named = {row.name.partition(".")[0] for group in GROUPS for row in group.rows} | set(WRAPPERS)
+    classes = {name: getattr(learners, name) for name in learners.__all__}
+    return tuple(
+        Row(name)
+        for name, value in classes.items()
+        if inspect.isclass(value) and {"init", "predict", "update"} <= set(dir(value)) and name not in named
+    )
+
+
+def tables() -> str:
+    """Return the tables in Markdown."""
+    suites = json.loads(MEASURED.read_text())
+    other = other_rows()
+    groups = (*GROUPS, Group("Other learners", (), other)) if other else GROUPS
+    return "\n".join(line for group in groups for line in table(group, suites.get(group.suite)))
+
+
+def table(group: Group, suite: dict[str, Any] | None) -> list[str]:
+    """Return the lines of a group: heading, caption and table."""
+    head = ["learner", "must be given", "theorem", "environment", "losses"]
+    feedbacks = ", ".join(f"`jo.{name}`" for name in group.feedbacks)
+    caption = f"*Feedback: {feedbacks}.*" if feedbacks else "*See the description of each learner.*"
+    if suite:
+        head.append("relative regret")
+        caption = f"*Feedback: {feedbacks}. {suite['caption']}*"
+    lines = [f"### {group.heading}", "", f"| {' | '.join(head)} |", "| --- " * len(head) + "|"]
+    for row in group.rows:
+        cells = cells_of(row)
+        if suite:
+            ratio = suite["relative_regret"].get(row.measured)
+            cells.append("" if ratio is None else f"{ratio:.2f}")
+        lines.append(f"| {' | '.join(cells)} |")
+    return [*lines, "", caption, ""]
+
+
+def cells_of(row: Row) -> list[str]:
+    """Return the cells of a learner: link, parameters that must be given, bound, its environment, losses."""
+    owner, _, constructor = row.name.partition(".")
+    value = getattr(learners, owner)
+    shown = f"`{row.name}`" + (f", `{row.estimator}`" if row.estimator else "")
+    required = [
+        WORDS.get(p.name, p.name.replace("_", " "))
+        for p in parameters_of(getattr(value, constructor) if constructor else value)
+        if (p.required or "horizon" in p.takes) and not (row.estimator and p.name == "estimator")
+    ]
+    traits = getattr(value, "traits", None)
+    losses = traits.loss_range if isinstance(traits, LearnerTraits) else None
+    assumptions = getattr(getattr(bounds, row.bound), "assumptions", None) if row.bound else None
+    losses = losses or (assumptions.losses if assumptions else None)
+    return [
+        f"[{shown}](../{defining_file(f'learners.{owner}').as_posix()})",
+        ", ".join(required) or "nothing",
+        f"`bounds.{row.bound}`" if row.bound else "",
+        assumptions.environment if assumptions else "",
+        f"[{losses[0]:g}, {losses[1]:g}]" if losses else "any",
+    ]
+
+
+def read_suite(folder: Path) -> tuple[str, dict[str, Any]]:
+    """Return the name of a suite and its relative regrets, from a folder of `jaxonline benchmark`."""
+    with (folder / "across_games.csv").open() as file:
+        ratios = {row["learner"]: float(row["interquartile mean"]) for row in csv.DictReader(file)}
+    with (folder / "means.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    name = "textbook-bandits" if "UCB1" in ratios else "noisy-regression"
+    reference = "UCB1" if "UCB1" in ratios else "one noisy copy, naive"
+    n_games, n_runs = len({row["game"] for row in rows}), max(int(row["runs"]) for row in rows)
+    caption = (
+        f"Relative regret: regret divided by the mean regret of {reference}, interquartile mean over {n_games} games "
+        f"with {n_runs} runs each (`jaxonline benchmark {name}`)."
+    )
+    return name, {"caption": caption, "relative_regret": {key: round(value, 4) for key, value in ratios.items()}}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folders", type=Path, nargs="*", help="results of `jaxonline benchmark`")
+    if folders := parser.parse_args().folders:
+        suites = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
+        suites |= dict(read_suite(folder) for folder in folders)
+        MEASURED.write_text(json.dumps(suites, indent=1, sort_keys=True) + "\n")
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    PAGE.write_text(f"{before}{BEGIN}\n{tables()}{END}{rest.partition(END)[2]}")
+
+
+if __name__ == "__main__":
+    main()
