@@ -100,11 +100,12 @@ def flag(name: str, value: Any) -> bool:
 
 
 def text(name: str, value: Any) -> str:
-    """Check that `value` is a nonempty string."""
+    """Check that `value` is a nonempty string without the null character, which no file name may contain."""
     if not isinstance(value, str):
         raise ArgumentTypeError(name, f"must be a string (got {quote(value)})")
-    if not value.strip():
-        raise ArgumentError(name, f"must not be empty (got {value!r})")
+    if not value.strip() or "\0" in value:
+        problem = "contain the null character" if value.strip() else "be empty"
+        raise ArgumentError(name, f"must not {problem} (got {value!r})")
     return value
 
 

@@ -1,4 +1,4 @@
-"""Warning of losses that are positive, but so small that they are rounded to 0."""
+"""Warning of losses that are positive, but so small that they are rounded to 0 or lose their digits."""
 
 import warnings
 
@@ -16,10 +16,11 @@ MAX_ROUNDS = 100  # rounds that are played again
 def warn_of_underflow(
     game: Game, teams: tuple[Team, ...], cumulative_loss: np.ndarray, run_key: jax.Array, n_rounds: int
 ) -> None:
-    """Warn of learners with the loss 0 in all rounds whose predictions differ from the labels.
+    """Warn of learners whose mean loss is below the normal numbers although their predictions differ from the labels.
 
-    Only if all losses of a learner are 0, rounds are played again with `run_key`, for the predictions. A loss without a
-    gradient, or with the gradient 0 there, such as the zero-one loss, causes no warning.
+    Only if the mean loss of a learner is so small in every run (mostly 0), rounds are played again with `run_key`, for
+    the predictions. A loss without a gradient, or with the gradient 0 there, such as the zero-one loss, causes no
+    warning.
 
     Args:
         game: the game.
@@ -31,8 +32,10 @@ def warn_of_underflow(
     if not isinstance(game.loss, Loss):
         return
     members = [(name, learner, team) for team in teams for name, learner in team.members.items()]
-    zero = [member for member, losses in zip(members, cumulative_loss, strict=True) if not losses.any()]
-    names = [repr(name) for name, learner, team in zero if _underflows(game, learner, team, run_key, n_rounds)]
+    least = np.finfo(game.dtype).tiny
+    pairs = zip(members, cumulative_loss, strict=True)
+    tiny = [member for member, losses in pairs if np.abs(losses).max() < n_rounds * least]
+    names = [repr(name) for name, learner, team in tiny if _underflows(game, learner, team, run_key, n_rounds)]
     if names:
         warnings.warn(
             f"the losses of {', '.join(names)} are positive, but so small that they are rounded to 0 in "
@@ -43,11 +46,12 @@ def warn_of_underflow(
 
 
 def _underflows(game: Game, learner: object, team: Team, run_key: jax.Array, n_rounds: int) -> bool:
-    """Whether a learner has the loss 0 in a round although its prediction differs from the label."""
+    """Whether a loss is below the normal numbers although the prediction differs from the label."""
     record = team.record
     if any(getattr(leaf, "dtype", None) != game.dtype for leaf in (record.y, record.y_hat)):
         return False
     history = play(game, Entrant(learner, team.entrant.feedback), run_key, min(n_rounds, MAX_ROUNDS))[1]
     gradient = jax.vmap(game.loss.gradient)(history.y_hat, history.y)
     differs = np.asarray(history.y_hat) != np.asarray(history.y)
-    return bool((differs & (np.asarray(gradient) != 0)).any() and not np.asarray(history.loss).any())
+    too_small = np.abs(history.loss) < np.finfo(game.dtype).tiny
+    return bool((differs & (np.asarray(gradient) != 0) & too_small).any())

@@ -17,7 +17,9 @@ from jaxonline.store.source_code import cell_content, defining_module, library_v
 # functions and attributes of libraries that read a file, the environment, or a module with a computed name
 READERS = re.compile(
     r"(load(?!s$)|read|fetch|open|from_?file|genfromtxt|memmap|File$|getenv|environb?$|listdir|scandir|i?glob$|"
-    r"argv$|getcwd|getsize$|exists$|url(open|retrieve)$|check_output$|import_module|currentframe|_getframe|modules$)"
+    r"argv$|getcwd|getsize$|exists$|url(open|retrieve)$|import_module|currentframe|_getframe|modules$|"
+    r"FileIO$|FileInput$|input$|getlines?$|(iter)?parse$|(Raw)?ConfigParser$|connect$|"  # files with a structure
+    r"Popen$|popen|run$|run_(path|module)$|call$|check_(call|output)$|get(status)?output$)"  # other programs
 )
 BUILTIN_READERS = (open, eval, exec, globals, __import__)
 READING_METHODS_OF_PATHS = ("open", "stat", "exists", "iterdir", "glob", "rglob")

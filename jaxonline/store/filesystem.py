@@ -180,7 +180,8 @@ class Bucket:
 
     If an operation fails after the URL has been reached once, it is repeated for `RETRY_SECONDS`, with growing waits;
     then it raises a ConnectionError. Before the URL has been reached (a wrong address, no credentials), and for errors
-    that stay (a full or read-only store, no permission), an operation raises an OSError at once.
+    that stay (a full or read-only store, no permission), an operation raises an OSError at once, except that a store
+    which is "temporarily unavailable" is always asked again.
     """
 
     def __init__(self, url: str, reached: bool = False):
@@ -276,6 +277,8 @@ class Bucket:
 
     def _is_temporary(self, error: BaseException) -> bool:
         """Return whether it may help to repeat the operation that failed."""
+        if isinstance(error, BlockingIOError):  # "temporarily unavailable"
+            return True
         if not self._reached or not isinstance(error, Exception) or isinstance(error, PERMANENT_ERRORS):
             return False
         return not (isinstance(error, OSError) and error.errno in PERMANENT_CODES)

@@ -125,9 +125,11 @@ def test_divergence_warns_once():
 
 
 @pytest.mark.long
-def test_losses_that_underflow_warn_once():
-    """Squares of labels of size 1e-25 are 0 in float32; losses of a learner that is right are 0, without a warning."""
-    tiny = environments.DataStream(X, 1e-25 * Y)
+@pytest.mark.parametrize("size", [1e-25, 3e-20])
+def test_losses_that_underflow_warn_once(size):
+    """Squares of labels of size 1e-25 are 0 in float32, and those of 3e-20 are below the normal numbers; losses of a
+    learner that is right are 0, without a warning."""
+    tiny = environments.DataStream(X, size * Y)
     either = {"a": learner(estimators.FullGradient()), "b": learner(estimators.FullGradient(), 0.2)}
     with pytest.warns(UnderflowWarning, match=r"the losses of 'a', 'b' are positive, .*float32") as caught:
         jo.simulate(jo.Game(tiny, FULL), either, **SIZES)
