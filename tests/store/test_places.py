@@ -99,8 +99,8 @@ def test_a_url_that_fails_for_a_while_is_tried_again(monkeypatch, tmp_path, n_fa
         return write(*arguments)
 
     monkeypatch.setattr(place._files, "pipe", fail)
-    error = BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
-    with pytest.raises(BlockingIOError):
+    error = TimeoutError(errno.ETIMEDOUT, "no answer")
+    with pytest.raises(TimeoutError):
         place.write({"a": b"0"})
     assert len(calls) == 1, "the URL has never been reached"
     assert place.read("a") is None
@@ -116,6 +116,25 @@ def test_a_url_that_fails_for_a_while_is_tried_again(monkeypatch, tmp_path, n_fa
         assert n_failures > 5, "it was repeated"
     place.write({"a": b"3"})
     assert (place.read("a"), len(calls)) == (b"3", n_failures + 1)
+
+
+def test_a_url_that_is_temporarily_unavailable_at_first_is_tried_again(monkeypatch, tmp_path):
+    monkeypatch.setattr("jaxonline.store.filesystem.MAX_RETRY_WAIT", 0.001)
+    monkeypatch.setattr("jaxonline.store.filesystem.RETRY_SECONDS", 0.05)
+    place, failures = storage_at(f"memory://{tmp_path.name}"), [0, 0, 0]
+    read = place._files.cat_file
+
+    def fail(*arguments):
+        if failures:
+            raise BlockingIOError(errno.EAGAIN, f"Resource temporarily unavailable {failures.pop()}")
+        return read(*arguments)
+
+    monkeypatch.setattr(place._files, "cat_file", fail)
+    assert place.read("a") is None
+    assert not failures
+    failures += [0] * 10_000
+    with pytest.raises(ConnectionError, match=r"the store failed for 0\.05 s"):
+        place.read("a")
 
 
 def test_closing_a_folder_removes_what_a_killed_worker_left(tmp_path):
