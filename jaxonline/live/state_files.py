@@ -122,6 +122,8 @@ def read_header(path: str, content: bytes) -> Header:
         ):
             raise ValueError("about")
         key = jax.random.wrap_key_data(jnp.asarray(key_data), impl=about["generator"])
+        if key.shape != ():
+            raise ValueError("key")
         instance, outcome = map(tuple, shapes)
         header = Header(identity, words, instance, outcome, about["dtype"], key, about["round"], arrays)
     if type(header.round) is not int or not 0 <= header.round <= MAX_ROUND:
