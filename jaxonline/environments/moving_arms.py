@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Key, PyTree
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline import random
 from jaxonline.environments.arms import ZERO_OR_ONE, ContextFreeArms, Probabilities
@@ -15,7 +15,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import jax_array
 from jaxonline.parameters.struct import set_field, struct
-from jaxonline.parameters.types import Convert, Gt, Interval, NonNegative, Shape
+from jaxonline.parameters.types import Convert, Gt, Interval, NonNegative, PyTree, Shape
 
 
 @struct

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Key, PyTree
+from jaxtyping import Array, Bool, Float, Int, Key
 
 from jaxonline import random
 from jaxonline.game.defaults import ForwardsToEnvironment
@@ -18,7 +18,7 @@ from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import jax_array
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Component, Convert, Shape
+from jaxonline.parameters.types import Component, Convert, PyTree, Shape
 
 MASK = 2**31  # folded into the key of an instance; the environment uses smaller numbers with that key
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key, PyTree
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
 from jaxonline.feedback.delays import as_delay
 from jaxonline.game.defaults import FeedbackDefaults, method_of
@@ -14,7 +14,7 @@ from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import FeedbackTraits, traits_of
 from jaxonline.linalg.ragged import batch_max
 from jaxonline.parameters.struct import replace, struct
-from jaxonline.parameters.types import Component, Convert
+from jaxonline.parameters.types import Component, Convert, PyTree
 
 S = TypeVar("S")
 

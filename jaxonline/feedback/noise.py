@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkabl
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
+from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline import random
 from jaxonline.feedback.flipped_labels import FlippedLabels as FlippedLabels
@@ -20,7 +20,7 @@ from jaxonline.feedback.rare_errors import RareErrors as RareErrors
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import set_field, static, struct
-from jaxonline.parameters.types import Component, Convert, Gt, Number, Numbers, Takes
+from jaxonline.parameters.types import Component, Convert, Gt, Number, Numbers, PyTree, Takes
 
 
 @runtime_checkable

@@ -4,14 +4,13 @@ from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import PyTree
 
 from jaxonline.game.binding import as_entrant, bind, check_rounds, warn_about_loss_mismatch
 from jaxonline.game.keys import stream_keys
 from jaxonline.game.round import Game, Round, play_round, start
 from jaxonline.parameters import check
 from jaxonline.parameters.forked import check_not_forked
-from jaxonline.parameters.types import Component, Rounds
+from jaxonline.parameters.types import Component, PyTree, Rounds
 from jaxonline.parameters.validation import validate_arguments
 
 

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import numpy as np
-from jaxtyping import Array, Float, Int, Key, PyTree
+from jaxtyping import Array, Float, Int, Key
+
+from jaxonline.parameters.types import PyTree
 
 
 class Specs(NamedTuple):

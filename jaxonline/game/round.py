@@ -16,7 +16,7 @@ from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, PyTree
+from jaxtyping import Array, Int
 
 from jaxonline.game.defaults import OracleDefaults, has_expected_outcomes, is_adaptive, method_of
 from jaxonline.game.keys import ANSWER, INIT, INSTANCE, PREDICT, StreamKeys, update_key
@@ -45,7 +45,7 @@ from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.short_repr import short_repr
 from jaxonline.parameters.signatures import members_of
 from jaxonline.parameters.struct import set_field, struct
-from jaxonline.parameters.types import Component
+from jaxonline.parameters.types import Component, PyTree
 
 
 @struct

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Key, PyTree
+from jaxtyping import Array, ArrayLike, Key
 
 from jaxonline.feedback import Bandit, FullInformation
 from jaxonline.game import Draw, Entrant, Game, Round, Specs, as_entrant, warn_about_loss_mismatch
@@ -21,6 +21,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.forked import check_not_forked
 from jaxonline.parameters.short_repr import short_repr
+from jaxonline.parameters.types import PyTree
 
 
 class OpenRound(NamedTuple):

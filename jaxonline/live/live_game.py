@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Array, Key, PyTree
+from jaxtyping import Array, Key
 
 from jaxonline.feedback import Bandit, LossOfMove
 from jaxonline.game import Entrant, Game, Specs, States, bind, overflow_flag
@@ -15,6 +15,7 @@ from jaxonline.live import state_files
 from jaxonline.live.rounds import TABLE_ROWS, Outcome, ReportedLoss, compile_programs, no_arrivals, table_of
 from jaxonline.live.word_layout import Packed, WordLayout
 from jaxonline.losses import ArmLoss, Squared
+from jaxonline.parameters.types import PyTree
 from jaxonline.store.key_arrays import plain_leaf
 
 MOVES_BATCH = 16  # instances in a call; larger programs run in another thread, which takes longer to wake up

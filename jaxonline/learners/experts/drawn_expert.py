@@ -3,7 +3,7 @@
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key, PyTree
+from jaxtyping import Array, Float, Key
 
 from jaxonline import random
 from jaxonline.game.protocols import Draw
@@ -14,7 +14,7 @@ from jaxonline.learners.experts.label_range import nan_outside_unit
 from jaxonline.learners.experts.vectors import CombinerLearner
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import CountFrom2, Rounds
+from jaxonline.parameters.types import CountFrom2, PyTree, Rounds
 
 
 @cites("littlestone1994weighted", "freund1997decision", "cesabianchi2006prediction")

@@ -4,7 +4,7 @@ from typing import Annotated, Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Array, Bool, Float, Key, PyTree
+from jaxtyping import Array, Bool, Float, Key
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Learner, Specs
@@ -18,7 +18,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Component, Convert
+from jaxonline.parameters.types import Component, Convert, PyTree
 
 
 class OverAdviceState(NamedTuple):

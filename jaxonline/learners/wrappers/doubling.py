@@ -5,14 +5,14 @@ from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key, PyTree
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.game.defaults import ForwardsToLearner
 from jaxonline.game.protocols import Learner, Specs
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Takes
+from jaxonline.parameters.types import PyTree, Takes
 
 
 class DoublingState(NamedTuple):
