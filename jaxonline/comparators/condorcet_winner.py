@@ -37,7 +37,7 @@ class CondorcetWinner:
 
     label: ClassVar[str] = "the Condorcet winner"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         values = check.concrete_array(self.preferences)
         if values is None:
             raise ArgumentError("preferences", "must be known here (computed outside jit)")

@@ -90,7 +90,7 @@ class SwitchingArms(ContextFreeArms):
     means: Annotated[Any, Shape("S", "K"), Interval(ge=0, le=1), Convert(_as_table)]
     starts: Annotated[Any, Shape("S - 1"), Gt(1), Convert(_as_integers)]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         starts = self.starts
         if len(starts) != len(self.means) - 1:
             raise ArgumentError(

@@ -74,7 +74,7 @@ class Sleeping(ForwardsToEnvironment):
     environment: Annotated[Any, Component("environment")]
     availability: Annotated[Any, Shape(), Convert(_as_availability)]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check.instance("environment", self.environment, Environment, "an environment")
         shape = getattr(self.environment.outcome_spec, "shape", None)
         if shape is None or len(shape) != 1:

@@ -78,7 +78,7 @@ class SeriesEstimator:
     radius: PositiveOrInfinity = static(default=math.inf)
     reach: Annotated[Number, Ge(0), OrInfinity()] = math.inf
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         table = self.coefficients
         if not isinstance(self.law, Geometric) and has_known_values(self.law):
             undrawn = np.flatnonzero((table != 0.0) & np.isneginf(self.law.log_table(len(table))))

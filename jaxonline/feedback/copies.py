@@ -243,7 +243,7 @@ class NoisyCopies(FeedbackDefaults):
     reveal_covariance: bool = static(default=False)
     direct_products: bool = static(default=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.direct_products and not has_products(self.noise):
             raise ArgumentError("noise", f"must be gaussian(...) for direct_products (got {check.quote(self.noise)})")
 

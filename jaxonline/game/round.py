@@ -66,7 +66,7 @@ class Entrant:
     learner: Annotated[Any, Component("learner")]
     feedback: Annotated[Any, Component("feedback")]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         is_learner = isinstance(self.learner, Learner) or dataclasses.is_dataclass(self.learner)  # such as a sweep
         check.instance("learner", self.learner, is_learner, "a learner, with init, predict and update")
         check_feedback("feedback", self.feedback)
@@ -100,7 +100,7 @@ class Game:
     loss: Annotated[Any, Component("loss")] = Squared()
     regret: Annotated[Any, Component("regret")] = CleanRegret()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not isinstance(self.environment, Environment):
             missing = [name for name in members_of(Environment) if not hasattr(self.environment, name)]
             what = f"{type(self.environment).__name__}, which lacks {', '.join(missing)}"

@@ -29,7 +29,7 @@ class KeptPrecision:
         self.x64 = bool(jax.config.jax_enable_x64 if x64 is None else x64)  # type: ignore[attr-defined]
         self.dtype = np.dtype(np.float64 if self.x64 else np.float32)
 
-    def __call__(self) -> contextlib.AbstractContextManager:
+    def __call__(self) -> contextlib.AbstractContextManager[None]:
         """Return a context in which jax has this precision."""
         same = jax.config.jax_enable_x64 == self.x64  # type: ignore[attr-defined]
         return NO_CHANGE if same else jax.enable_x64(self.x64)

@@ -128,7 +128,7 @@ def _check_fields(cls: type) -> None:
         post_init = getattr(cls, "__post_init__", lambda self: None)
 
     @functools.wraps(post_init)
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _register(type(self))
         fields = [field for field in dataclasses.fields(self) if field.init]
         leaves = [field.name for field in fields if not field.metadata.get("static")]

@@ -31,7 +31,7 @@ from jaxtyping import Array, ArrayLike, Float, Key
 if TYPE_CHECKING:
     PyTree: TypeAlias = Any  # type checkers do not know the type of jaxtyping's name, an error in their strict modes
 else:
-    from jaxtyping import PyTree
+    pass
 
 
 @dataclasses.dataclass(frozen=True)

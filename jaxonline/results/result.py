@@ -75,7 +75,7 @@ class Result:
     meta: dict[str, Any] = field(default_factory=dict)
     interval: ConfidenceInterval = field(default_factory=Student)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check.texts("learners", self.learners)
         check.instance("measures", self.measures, Mapping, "a dictionary of arrays")
         check.instance("meta", self.meta, Mapping, "a dictionary")

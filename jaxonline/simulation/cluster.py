@@ -15,7 +15,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -78,8 +78,23 @@ def _check_libraries(machine: Machine, address: str) -> None:
             )
 
 
+class ClusterClient(Protocol):
+    """A client of Dask `distributed`, whose class cannot be named here, since `distributed` is optional."""
+
+    def submit(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Submit a task."""
+        ...
+
+    def scheduler_info(self) -> Any:
+        """Describe the scheduler and its workers."""
+        ...
+
+
+Cluster: TypeAlias = "int | str | ClusterClient | Workers"  # the argument `cluster` of `simulate`
+
+
 @contextlib.contextmanager
-def connect_workers(cluster: Any) -> Iterator["Workers"]:
+def connect_workers(cluster: Cluster) -> Iterator["Workers"]:
     """Connect to workers: a number of local processes, a scheduler at an address, or a client of `distributed`.
 
     Raises:

@@ -79,7 +79,7 @@ class Mistakes:
         [[[2.0]]]
     """
 
-    loss: Annotated[Callable, Takes("(y_hat, y) (jaxonline.losses)"), Component("loss")] = ZeroOne()
+    loss: Annotated[Callable[..., Any], Takes("(y_hat, y) (jaxonline.losses)"), Component("loss")] = ZeroOne()
     name: ClassVar[str] = "mistakes"
 
     def init(self, record: Round) -> Int[Array, ""]:

@@ -40,7 +40,7 @@ class Task:
     comparator: Any = None
     n_rounds: int | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check.instance("game", self.game, Game, "a Game")
         if self.n_rounds is not None:
             check.count("n_rounds", self.n_rounds)
@@ -76,7 +76,7 @@ class Benchmark:
     level: float = 0.95
     interval: ConfidenceInterval | Literal["betting"] | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, value in (("games", self.games), ("learners", self.learners)):
             check.instance(name, value, isinstance(value, Mapping), f"a dictionary of {name} by name")
             if not value:

@@ -173,7 +173,7 @@ class Comparison:
     labels: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     growth_start: float = 1 / 8
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check.instance("game", self.game, Game, "a Game")
         check.instance("learners", self.learners, Mapping, "a dictionary of learners by name")
         if not self.learners:

@@ -60,7 +60,7 @@ class Context:
     progress: Progress = False
     cluster: Any = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check.seed("seed", self.seed)
         for name, kinds in {"out": str | Path, "checkpoint": str | Path | Checkpoint}.items():
             value = getattr(self, name)
@@ -164,7 +164,7 @@ class Report:
     bounds: Mapping[str, Mapping[str, np.ndarray]] = dataclasses.field(default_factory=dict)
     page: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         kinds = (("tables", Table, "a dictionary of tables"), ("results", Result, "a dictionary of results"))
         for name, kind, expected in kinds:
             value = getattr(self, name)

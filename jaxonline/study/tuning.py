@@ -68,7 +68,7 @@ class BestOf:
     runs: str = "pilot"
     also_report: tuple[str, ...] = ()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check.choice("runs", self.runs, RUNS)
         check_etas("etas", self.etas)
         check.instance("also_report", self.also_report, (tuple, list), "a tuple of labels of etas")

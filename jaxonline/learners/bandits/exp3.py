@@ -60,7 +60,7 @@ class EXP3(CombinerLearner):
         mask = mask_of(x)
         return draw_arm(key, mix_uniform(self.weights(state, mask), self.exploration, mask))
 
-    def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple]:
+    def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple[()]]:
         """Pass to the combiner the estimated losses and their mean under p, which is the loss of the drawn arm."""
         del key
         (arm, p), loss = oracle.move, oracle.loss()

@@ -71,7 +71,7 @@ class EXP4(CombinerLearner):
         """Draw an arm from (1 - gamma) mixture + gamma / K."""
         return draw_arm(key, mix_uniform(self.weights(state) @ x, self.exploration))
 
-    def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple]:
+    def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple[()]]:
         """Pass the estimated losses of the experts to the combiner."""
         del key
         loss = oracle.loss()

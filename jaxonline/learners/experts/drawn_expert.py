@@ -54,7 +54,7 @@ class DrawnExpert(CombinerLearner):
         weights = self.weights(state)
         return Draw(arm_unless_nan(random.weighted_index(key, weights), weights), weights)
 
-    def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple]:
+    def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple[()]]:
         """Pass to the combiner all losses, and the expected loss of the draw as the loss of the move."""
         del key
         losses = nan_outside_unit(oracle.y)

@@ -54,7 +54,7 @@ class Hedge(CombinerLearner):
         del key
         return self.weights(state, mask_of(x))
 
-    def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple]:
+    def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple[()]]:
         """Pass all losses to the combiner."""
         del key
         losses, mask = oracle.y, observed_mask(oracle)

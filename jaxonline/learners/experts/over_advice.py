@@ -82,7 +82,9 @@ class OverAdvice(LearnerDefaults):
         del key
         return zero_before_start(state.started, self.weights(state) @ x)
 
-    def update(self, key: Key[Array, ""] | None, state: OverAdviceState, oracle: Any) -> tuple[OverAdviceState, tuple]:
+    def update(
+        self, key: Key[Array, ""] | None, state: OverAdviceState, oracle: Any
+    ) -> tuple[OverAdviceState, tuple[()]]:
         """Pass the losses of the experts and of their mean to the combiner."""
         losses = expert_losses(self.loss, oracle.x, oracle.y)
         own_loss = self.loss(self.predict(key, state, oracle.x), oracle.y)

@@ -38,7 +38,7 @@ class Truncated(ForwardsToLearner):
     low: Number = 0.0
     high: Number = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_range(self.low, self.high)
 
     @property

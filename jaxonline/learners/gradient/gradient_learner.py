@@ -80,7 +80,7 @@ class GradientLearner(EstimatorLearner):
     step_size: StepSize
     radius: Positive | None = None
     optimizer: Optimizer = static(default=_SGD)
-    projection: Annotated[Callable, Takes("(w, radius)"), Component("projection")] = static(
+    projection: Annotated[Callable[..., Any], Takes("(w, radius)"), Component("projection")] = static(
         default=optax.projections.projection_l2_ball
     )
     hypothesis: Hypothesis = static(default="last")

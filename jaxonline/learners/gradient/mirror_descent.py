@@ -52,7 +52,7 @@ class MirrorDescent(EstimatorLearner):
         theta = self.get_map().start(zeros_like_vector(self, specs.instance))
         return MirrorState(theta, jnp.int32(0), self.optimizer.init(theta))
 
-    def update(self, key: Key[Array, ""], state: MirrorState, oracle: Any) -> tuple[MirrorState, tuple]:
+    def update(self, key: Key[Array, ""], state: MirrorState, oracle: Any) -> tuple[MirrorState, tuple[()]]:
         """Subtract step g from theta, g the gradient at w."""
         t, mirror_map = state.t + 1, self.get_map()
         g = mirror_map.gradient(self.estimator(key, self.w(state), oracle))

@@ -51,7 +51,7 @@ class MultiKernel(ForwardsToLearner):
     combiner: LearnerOverAdvice
     expert: VAW = VAW()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.expert.features is not None:
             raise ArgumentError(
                 "expert", f"must not have features (got {self.expert.features!r}); the dictionary makes them"

@@ -55,9 +55,9 @@ class Doubling(ForwardsToLearner):
         ['0.50', '0.50', '0.16', '0.50', '0.24', '0.09', '0.03']
     """
 
-    learner_for: Annotated[Callable, Takes("the number of rounds")] = static()
+    learner_for: Annotated[Callable[..., Any], Takes("the number of rounds")] = static()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check.instance("learner_for(1.0)", self.learner, Learner, "a learner, with init, predict and update")
 
     @property

@@ -9,7 +9,7 @@ from jaxonline.parameters.signatures import Parameter
 from jaxonline.parameters.types import Component, Ge, Gt, Interval, Seed, Vector
 from jaxonline.simulation import Precision, UntilDecided
 from jaxonline.simulation.blocks import MAX_BLOCK_SIZE
-from jaxonline.simulation.recording import SPACINGS
+from jaxonline.simulation.recording import Spacing
 from jaxonline.study.files.docstrings import documented_parameters
 from jaxonline.study.tuning import RUNS
 
@@ -46,17 +46,17 @@ class StudyKeys:
     title: str = ""
     rounds: Size
     runs: Size | None = None
-    precision: dict | None = None
-    until: dict | None = None
+    precision: dict[str, Any] | None = None
+    until: dict[str, Any] | None = None
     seed: Seed = 0
     record_at: Annotated[int | list[int], Ge(1)] = 40
-    spacing: Literal[SPACINGS] = "linear"  # type: ignore[valid-type]
-    game: dict
-    learners: dict
+    spacing: Spacing = "linear"
+    game: dict[str, Any]
+    learners: dict[str, Any]
     comparator: Annotated[Any, Component("comparator")] = None
-    bounds: dict | None = None
+    bounds: dict[str, Any] | None = None
     measures: Sequence[Annotated[Any, Component("measure")]] = ()
-    tune: Annotated[float | dict | None, Gt(0)] = None
+    tune: Annotated[float | dict[str, Any] | None, Gt(0)] = None
     control_variates: bool = False
     antithetic: bool = False
     block_size: Annotated[int, Interval(ge=1, le=MAX_BLOCK_SIZE)] | None = None
