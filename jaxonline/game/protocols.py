@@ -67,9 +67,28 @@ class Environment(Protocol):
 class Feedback(Protocol):
     """A feedback: it opens one oracle per round, which answers the learner."""
 
-    def open(self, key: Key[Array, ""], t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree) -> Any:
+    def open(self, key: Key[Array, ""], t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree, /) -> Any:
         """The oracle of round t; an adaptive feedback (`game.defaults.FeedbackDefaults`) also receives its `state`."""
         ...
+
+
+class AdaptiveFeedback(Protocol):
+    """A feedback with a state (`game.defaults.FeedbackDefaults`), which its method `open` receives."""
+
+    def open(
+        self, key: Key[Array, ""], t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree, state: PyTree, /
+    ) -> Any:
+        """The oracle of round t."""
+        ...
+
+    def observe(
+        self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree, /
+    ) -> PyTree:
+        """Return the state after round t."""
+        ...
+
+
+AnyFeedback: TypeAlias = Feedback | AdaptiveFeedback
 
 
 @runtime_checkable

@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special
 
 from jaxonline.parameters import check
@@ -49,10 +50,10 @@ class Strata:
         'within tolerance'
     """
 
-    pmf: Any
+    pmf: ArrayLike
     given: Callable[[jax.Array, jax.Array], Any]
-    terms: Any = None
-    second_moments: Any = None
+    terms: ArrayLike | None = None
+    second_moments: ArrayLike | None = None
     draw: Callable[[jax.Array], Any] | None = None
     remainder: float | None = None
 

@@ -1,8 +1,8 @@
 """The keys of a study file: annotations declare their types, docstrings describe them."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, TypedDict
 
 from jaxonline.game import Game
 from jaxonline.parameters.signatures import Parameter
@@ -11,7 +11,7 @@ from jaxonline.simulation import Precision, UntilDecided
 from jaxonline.simulation.blocks import MAX_BLOCK_SIZE
 from jaxonline.simulation.recording import Spacing
 from jaxonline.study.files.docstrings import documented_parameters
-from jaxonline.study.tuning import RUNS
+from jaxonline.study.tuning import TuningRuns
 
 LARGEST_SIZE = 1_000_000_000  # runs, or rounds
 Size = Annotated[int, Interval(ge=1, le=LARGEST_SIZE)]
@@ -62,6 +62,28 @@ class StudyKeys:
     block_size: Annotated[int, Interval(ge=1, le=MAX_BLOCK_SIZE)] | None = None
 
 
+class KeyOverrides(TypedDict, total=False):
+    """The keys of `StudyKeys` as keyword arguments, to replace values of a study file."""
+
+    title: str
+    rounds: int
+    runs: int | None
+    precision: Mapping[str, Any] | None
+    until: Mapping[str, Any] | None
+    seed: int
+    record_at: int | list[int]
+    spacing: Spacing
+    game: Mapping[str, Any]
+    learners: Mapping[str, Any]
+    comparator: str | Mapping[str, Any] | None
+    bounds: Mapping[str, Any] | None
+    measures: Sequence[str | Mapping[str, Any]]
+    tune: float | Mapping[str, Any] | None
+    control_variates: bool
+    antithetic: bool
+    block_size: int | None
+
+
 @dataclasses.dataclass
 class MostRuns:
     """A key of the tables [precision] and [until], in addition to the keys of `Precision` and `UntilDecided`.
@@ -84,7 +106,7 @@ class TuneKeys:
     """
 
     best_of: Annotated[Vector, Gt(0)]
-    runs: Literal[RUNS] = "pilot"  # type: ignore[valid-type]
+    runs: TuningRuns = "pilot"
 
 
 def _keys(*makers: Callable[..., Any]) -> dict[str, Parameter]:

@@ -5,7 +5,7 @@ import dataclasses
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from pydantic_core import ValidationError
 
@@ -112,7 +112,7 @@ def _named_learners(name: str, item: Any) -> Iterator[tuple[str, Any]]:
         yield name, learner
 
 
-def load_study_file(path: str | os.PathLike[str], **overrides: Any) -> StudyFile:
+def load_study_file(path: str | os.PathLike[str], **overrides: Unpack[keys.KeyOverrides]) -> StudyFile:
     """Read and check a study file, and build its objects, without running the study.
 
     Args:
