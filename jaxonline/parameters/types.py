@@ -31,7 +31,7 @@ from jaxtyping import Array, ArrayLike, Float, Key
 if TYPE_CHECKING:
     PyTree: TypeAlias = Any  # type checkers do not know the type of jaxtyping's name, an error in their strict modes
 else:
-    pass
+    from jaxtyping import PyTree as PyTree
 
 
 @dataclasses.dataclass(frozen=True)

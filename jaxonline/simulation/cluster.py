@@ -90,11 +90,8 @@ class ClusterClient(Protocol):
         ...
 
 
-Cluster: TypeAlias = "int | str | ClusterClient | Workers"  # the argument `cluster` of `simulate`
-
-
 @contextlib.contextmanager
-def connect_workers(cluster: Cluster) -> Iterator["Workers"]:
+def connect_workers(cluster: "Cluster") -> Iterator["Workers"]:
     """Connect to workers: a number of local processes, a scheduler at an address, or a client of `distributed`.
 
     Raises:
@@ -359,3 +356,6 @@ def _scheduler_errors() -> Iterator[None]:
         raise ConnectionError(
             "cluster: the scheduler failed; finished blocks are in the checkpoint, repeat the call to resume"
         ) from error
+
+
+Cluster: TypeAlias = int | str | ClusterClient | Workers  # the argument `cluster` of `simulate`
