@@ -4,6 +4,7 @@ and type checking of a user's code against it. Needs a package index, as `make` 
 import email
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -258,6 +259,10 @@ WRONG = {
 }
 
 
+USER_CODE = Path(__file__).with_name("user_code")  # scripts of a user
+SCRIPTS = ("own_study", "tuning_and_saving", "live_use")
+
+
 def checked(installed: Path, file: Path) -> list[str]:
     """What pyright has to say of a user's file, in an environment that has the wheel."""
     command = [sys.executable, "-m", "pyright", "--pythonpath", str(installed / "python"), file.name]
@@ -285,3 +290,34 @@ def test_a_type_checker_rejects_wrong_types(installed, tmp_path):
     said = "\n".join(checked(installed, user))
     errors = {int(line): rule for line, rule in re.findall(r":(\d+):\d+ - error: .*?\((report\w+)\)", said, re.DOTALL)}
     assert errors == dict(enumerate(WRONG.values(), start=2))
+
+
+def copied_to_strict_folder(name: str, folder: Path) -> Path:
+    """A copy of a script of a user in a folder where pyright checks strictly."""
+    (folder / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}')
+    return Path(shutil.copy(USER_CODE / f"{name}.py", folder))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_scripts_of_users_pass_a_strict_type_checker(name, installed, tmp_path):
+    script = copied_to_strict_folder(name, tmp_path)
+    assert not re.search(r"# *(type: *ignore|pyright)", script.read_text())
+    assert checked(installed, script) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_scripts_of_users_run(name, installed, tmp_path):
+    assert run(installed / "python", USER_CODE / f"{name}.py", tmp_path, folder=tmp_path)
+
+
+@pytest.mark.long
+def test_a_strict_type_checker_reports_each_wrong_line_once(installed, tmp_path):
+    script = copied_to_strict_folder("wrong", tmp_path)
+    lines = enumerate(script.read_text().splitlines(), start=1)
+    expected = [(number, line.rpartition("  # ")[2]) for number, line in lines if "  # report" in line]
+    said = "\n".join(checked(installed, script))
+    errors = re.findall(r":(\d+):\d+ - error: .*?\((report\w+)\)", said, re.DOTALL)
+    assert len(expected) == 33
+    assert [(int(line), rule) for line, rule in errors] == expected
