@@ -12,7 +12,7 @@ from pydantic import Field
 import jaxonline as jo
 from jaxonline.parameters.types import Number
 from jaxonline.results.report.tables import Table
-from jaxonline.study import Report
+from jaxonline.study import BestOf, Report
 
 
 class NLMSState(NamedTuple):
@@ -36,7 +36,7 @@ class NLMS:
 
     def init(self, key: jax.Array, specs: jo.game.Specs) -> NLMSState:
         """Return zeros."""
-        return NLMSState(jnp.asarray(np.zeros(specs.instance.shape), specs.instance.dtype))
+        return NLMSState(jax.lax.full(specs.instance.shape, 0.0, specs.instance.dtype))
 
     def predict(self, key: jax.Array, state: NLMSState, x: jax.Array) -> jax.Array:
         """Return <w, x>."""
@@ -57,7 +57,7 @@ class LargestLoss:
 
     def init(self, record: jo.game.Round) -> jax.Array:
         """Return 0."""
-        return jnp.asarray(0.0, record.loss.dtype)
+        return jax.lax.full((), 0.0, record.loss.dtype)
 
     def add(self, carry: jax.Array, t: jax.Array, record: jo.game.Round) -> jax.Array:
         """Compare with the loss of round t."""
@@ -91,8 +91,13 @@ class StepSizes(jo.Study):
     def run(self, context: jo.Context) -> Report:
         """Compare the steps."""
         game = jo.Game(jo.environments.LinearModel(np.array([0.6, -0.3])), jo.NoisyCopies(jo.noise.gaussian(0.2)))
-        learners = {"two copies": lambda step: jo.GradientLearner(jo.estimators.TwoCopies(), step, radius=1.0)}
-        comparison = jo.Comparison(game, learners, jo.L2Ball(1.0), tune=0.3)
+        estimator = jo.estimators.TwoCopies()
+        comparison = jo.Comparison(
+            game,
+            {"two copies": lambda step: jo.GradientLearner(estimator, step, radius=1.0)},
+            jo.L2Ball(1.0),
+            tune=BestOf({"0.1": 0.1, "0.3": 0.3}, runs="third"),
+        )
         result = comparison.run(context, n_runs=self.runs, n_rounds=self.rounds, measures=[LargestLoss()]).result
         table = Table(self.title, result.table({"two copies": 100.0}))
         return Report({"table": table}, results={"result": result})
