@@ -106,7 +106,8 @@ class StepSizes(jo.Study):
 def main(folder: str) -> None:
     """Simulate, verify and print."""
     environment = jo.environments.LinearModel(np.array([0.6, -0.3]), noise_std=0.1)
-    game = jo.Game(environment, jo.FullInformation(), loss=LogCosh())
+    game = jo.Game(environment, jo.FullInformation())
+    robust = jo.Game(environment, jo.FullInformation(), loss=LogCosh())
     learner = NLMS(0.5)
     result = jo.simulate(
         game,
@@ -117,7 +118,7 @@ def main(folder: str) -> None:
         measures=[LargestLoss(), jo.OfInfo("error")],
         record_at=[10, 20, 50],
     )
-    single = jo.simulate(game, learner, n_runs=4, n_rounds=50, runs=range(2), spacing="log")
+    single = jo.simulate(robust, learner, n_runs=4, n_rounds=50, runs=range(2), spacing="log")
     print(single.learners, float(result.measures["largest_loss"][0, :, -1].max()))
     print(result.mean("largest_loss").mean[0, -1], result.table()[0]["learner"], result.to_pandas().shape)
     for name, growth in result.growth(10).items():
