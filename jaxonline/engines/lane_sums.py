@@ -1,6 +1,7 @@
 """Sums over coordinates and weighted draws of coordinates, for arrays [coordinates, lanes]."""
 
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +17,7 @@ def as_columns(subset: jax.Array) -> jax.Array:
 def block_sums(values: Callable[[jax.Array], jax.Array], a: jax.Array, size: int) -> jax.Array:
     """Sums of `values(coordinates)` over blocks of coordinates [blocks, lanes]; XLA makes two loops of `jnp.sum`."""
     blocks = a.reshape(-1, size, a.shape[-1])
-    sums = [values(blocks[:, i]) for i in range(size)]
+    sums: list[Any] = [values(blocks[:, i]) for i in range(size)]
     while len(sums) > 1:
         sums = [sum(sums[i + 1 : i + 2], sums[i]) for i in range(0, len(sums), 2)]
     return sums[0]

@@ -95,6 +95,10 @@ class OnlineEstimator(BaseEstimator):
             and not hasattr(self, "feature_names_in_")
         )
 
+    def _validated(self, X: Any, y: Any, **options: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and targets as arrays, after scikit-learn's checks."""
+        return validate_data(self, X, y, dtype=np.float64, **options)
+
     def _learn(self, X: np.ndarray, targets: np.ndarray, passes: int) -> None:
         """Play the rows: `targets` has a column for each live learner."""
         X = self._instances(X)
@@ -146,20 +150,22 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         """Forget the past, and play the rows `passes` times."""
         passes = check.count("passes", self.passes)
         with self._fitted_or_as_before():
-            X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+            rows, targets = self._validated(X, y, y_numeric=True)
             self._begin(VAW(forward=False), 1)
-            self._learn(X, y[:, None], passes)
+            self._learn(rows, targets[:, None], passes)
         return self
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Play the rows once, after all earlier rows."""
         first = not hasattr(self, "lives_")
+        rows: Any = X
+        targets: Any = y
         with self._fitted_or_as_before():
-            if first or not (self._is_valid(X) and _is_floating(y) and y.shape == X.shape[:1]):
-                X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, reset=first)
+            if first or not (self._is_valid(rows) and _is_floating(targets) and targets.shape == rows.shape[:1]):
+                rows, targets = self._validated(X, y, y_numeric=True, reset=first)
             if first:
                 self._begin(VAW(forward=False), 1)
-            self._learn(X, y[:, None], 1)
+            self._learn(rows, targets[:, None], 1)
         return self
 
     def predict(self, X: ArrayLike) -> np.ndarray:
@@ -204,10 +210,10 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         """Forget the past, and play the rows `passes` times."""
         passes = check.count("passes", self.passes)
         with self._fitted_or_as_before():
-            X, y = validate_data(self, X, y, dtype=np.float64)
-            check_classification_targets(y)
-            self._begin_with(unique_labels(y))
-            self._learn(X, self._signs(y), passes)
+            rows, labels = self._validated(X, y)
+            check_classification_targets(labels)
+            self._begin_with(unique_labels(labels))
+            self._learn(rows, self._signs(labels), passes)
         return self
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
@@ -218,13 +224,13 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
                 "classes", "must be given in the first call of partial_fit (got None); pass all labels that can occur"
             )
         with self._fitted_or_as_before():
-            X, y = validate_data(self, X, y, dtype=np.float64, reset=first)
-            check_classification_targets(y)
+            rows, labels = self._validated(X, y, reset=first)
+            check_classification_targets(labels)
             if first:
                 self._begin_with(unique_labels(classes))
             elif classes is not None and not np.array_equal(unique_labels(classes), self.classes_):
                 raise ArgumentError("classes", f"must stay {self.classes_} (got {check.quote(classes)})")
-            self._learn(X, self._signs(y), 1)
+            self._learn(rows, self._signs(labels), 1)
         return self
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:

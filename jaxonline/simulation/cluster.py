@@ -118,14 +118,14 @@ def connect_workers(cluster: "Cluster") -> Iterator["Workers"]:
         with client:
             yield Workers(client)
     else:
-        check.count("cluster", cluster)
+        n_workers = check.count("cluster", cluster)
         with (
             dask.config.set({"distributed.scheduler.allowed-failures": MAX_WORKER_FAILURES}),
-            LocalCluster(n_workers=cluster, threads_per_worker=1, dashboard_address="127.0.0.1:0") as local,  # type: ignore[arg-type]
+            LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address="127.0.0.1:0") as local,  # type: ignore[arg-type]
             Client(local, set_as_default=False) as client,
         ):
-            wait_for_workers(client, cluster)
-            client.run(_share_cores, cluster)
+            wait_for_workers(client, n_workers)
+            client.run(_share_cores, n_workers)
             yield Workers(client)
 
 

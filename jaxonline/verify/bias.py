@@ -178,11 +178,11 @@ def unbiased(
     if range is not None:
         is_pair = isinstance(range, list | tuple) and len(range) == 2
         check.instance("range", range, is_pair, "a pair of the smallest and the largest value")
-    method = _method(method, support=support, strata=strata, range=range, second_moment=second_moment)
-    if method == "enumeration":
+    chosen = _method(method, support=support, strata=strata, range=range, second_moment=second_moment)
+    if chosen == "enumeration":
         exact = check.finite_array("target", target).astype(float)
         return enumerate_support(support, exact, detect, per_coordinate)  # type: ignore[arg-type]
-    if method == "stratified":
+    if chosen == "stratified":
         check.instance("strata", strata, Strata, "Strata")
         exact = check.finite_array("target", target).astype(float)
         return verify_strata(strata, exact, settings)  # type: ignore[arg-type]
@@ -191,11 +191,11 @@ def unbiased(
     if not layout.is_array:
         sampler = dataclasses.replace(sampler, estimator=AsVector(sampler.estimator))
     flat = layout.vector("target", target)
-    interval = None if method != "bernstein" else _bernstein(range, layout, settings)
+    interval = None if chosen != "bernstein" else _bernstein(range, layout, settings)
     stated = None if second_moment is None else _second_moment(second_moment, flat, layout)
     if stated is not None and np.any(np.isinf(stated)):
         return _infinite_second_moment(flat, settings)
-    return _verify_by_sampling(sampler, flat, settings, method, stated, interval, cap_bias)
+    return _verify_by_sampling(sampler, flat, settings, chosen, stated, interval, cap_bias)
 
 
 def _verify_by_sampling(

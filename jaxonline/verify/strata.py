@@ -6,7 +6,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import special
 
 from jaxonline.parameters import check
@@ -50,10 +49,10 @@ class Strata:
         'within tolerance'
     """
 
-    pmf: ArrayLike
+    pmf: Any
     given: Callable[[jax.Array, jax.Array], Any]
-    terms: ArrayLike | None = None
-    second_moments: ArrayLike | None = None
+    terms: Any = None
+    second_moments: Any = None
     draw: Callable[[jax.Array], Any] | None = None
     remainder: float | None = None
 

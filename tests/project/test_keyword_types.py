@@ -28,7 +28,7 @@ def keywords(function) -> dict[str, typing.Any]:
     [
         (StudyOptions, jo.simulate, OF_CONTEXT),
         (UnbiasedOptions, jo.verify.unbiased, set()),
-        (PageParts, html_page, set()),
+        (PageParts, html_page, {"figures"}),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )

@@ -9,13 +9,12 @@ from jaxonline.results.report.tables import Table
 
 
 class PageParts(TypedDict, total=False):
-    """Keyword arguments of `results.report.page.html_page`, which describes them."""
+    """Keyword arguments of `results.report.page.html_page`, which describes them, without the figures."""
 
     sentences: Sequence[str]
     results: Mapping[str, Any] | None
     bounds: Mapping[str, Mapping[str, np.ndarray]] | None
     tables: Mapping[str, Table] | Sequence[Table]
-    figures: Mapping[str, bytes] | None
     configuration: str
     commands: Sequence[str]
     about: Mapping[str, Any] | None

@@ -71,7 +71,8 @@ class StudyFile(NamedTuple):
         """Check, without simulating, that every learner fits the game and the measures; raises StudyFileError."""
         game, tune = self.comparison.game, self.comparison.tune
         entries = {name: entry for entry, names in self.families.items() for name in names}
-        for name, item in self.comparison.learners.items():
+        items: Mapping[str, Any] = self.comparison.learners  # functions of a step if `tune` is given, else learners
+        for name, item in items.items():
             entry = entries.get(name) or next(e for n, e in entries.items() if n.startswith(f"{name}["))
             at: KeyPath = ("learners", entry)
             with _errors_at_key(self.source, at):
