@@ -121,6 +121,16 @@ class Learner(Protocol):
         ...
 
 
+class SweptLearners(Protocol):
+    """Learners that differ only in numbers, with their labels (`jaxonline.sweep`)."""
+
+    @property
+    def labels(self) -> tuple[str, ...]: ...
+
+    @property
+    def learners(self) -> tuple[Any, ...]: ...
+
+
 class Draw(NamedTuple):
     """The move of a learner that draws an arm at random.
 

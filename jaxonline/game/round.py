@@ -12,7 +12,8 @@ Every method is a pure function of its arguments and a key (`keys`). Instances, 
 
 import dataclasses
 import functools
-from typing import Annotated, Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -31,8 +32,8 @@ from jaxonline.game.oracles import (
     ran_out_of_copies,
 )
 from jaxonline.game.printing import history_table, is_history
-from jaxonline.game.protocols import Environment, Learner, Specs
-from jaxonline.game.regret import CleanRegret, Regret
+from jaxonline.game.protocols import AnyFeedback, Environment, Learner, Specs, SweptLearners
+from jaxonline.game.regret import CleanRegret, NoisyLearnerRegret, NoisyRegret, PseudoRegret, Regret
 from jaxonline.game.specs import check_environment_specs, format_spec
 from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, traits_of
 from jaxonline.linalg.programs import exact_products
@@ -65,6 +66,10 @@ class Entrant:
 
     learner: Annotated[Any, Component("learner")]
     feedback: Annotated[Any, Component("feedback")]
+
+    if TYPE_CHECKING:  # strict types for the constructor only, since users know the class of a field
+
+        def __init__(self, learner: Learner | SweptLearners, feedback: AnyFeedback) -> None: ...
 
     def __post_init__(self) -> None:
         is_learner = isinstance(self.learner, Learner) or dataclasses.is_dataclass(self.learner)  # such as a sweep
@@ -99,6 +104,16 @@ class Game:
     feedback: Annotated[Any, Component("feedback")]
     loss: Annotated[Any, Component("loss")] = Squared()
     regret: Annotated[Any, Component("regret")] = CleanRegret()
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            environment: Environment,
+            feedback: AnyFeedback,
+            loss: Callable[[Any, Any], Any] = ...,
+            regret: Regret | CleanRegret | NoisyRegret | NoisyLearnerRegret | PseudoRegret = ...,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         if not isinstance(self.environment, Environment):

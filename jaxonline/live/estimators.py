@@ -97,7 +97,8 @@ class OnlineEstimator(BaseEstimator):
 
     def _validated(self, X: Any, y: Any, **options: Any) -> tuple[np.ndarray, np.ndarray]:
         """Rows and targets as arrays, after scikit-learn's checks."""
-        return validate_data(self, X, y, dtype=np.float64, **options)
+        rows_and_targets: Any = validate_data(self, X, y, dtype=np.float64, **options)
+        return rows_and_targets
 
     def _learn(self, X: np.ndarray, targets: np.ndarray, passes: int) -> None:
         """Play the rows: `targets` has a column for each live learner."""

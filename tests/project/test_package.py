@@ -1,7 +1,10 @@
 """What is published: wheel and sdist, their contents and metadata, an install of the wheel in an empty environment,
 and type checking of a user's code against it. Needs a package index, as `make` does."""
 
+import dataclasses
 import email
+import importlib
+import inspect
 import os
 import re
 import shutil
@@ -10,6 +13,7 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -319,5 +323,39 @@ def test_a_strict_type_checker_reports_each_wrong_line_once(installed, tmp_path)
     expected = [(number, line.rpartition("  # ")[2]) for number, line in lines if "  # report" in line]
     said = "\n".join(checked(installed, script))
     errors = re.findall(r":(\d+):\d+ - error: .*?\((report\w+)\)", said, re.DOTALL)
-    assert len(expected) == 33
+    assert len(expected) == 35
     assert [(int(line), rule) for line, rule in errors] == expected
+
+
+REQUIRED = {  # a class of one of the packages with these methods is of the kind
+    "Learner": ("init", "predict", "update"),
+    "Environment": ("init", "instance", "answer"),
+    "AnyFeedback": ("open", "traits"),
+    "Comparator": ("statistic", "best_loss"),
+    "HindsightComparator": ("best_losses",),
+    "AnyMeasure": ("init", "add", "read"),
+}
+
+
+def components(*packages: str) -> Iterator[tuple[str, str]]:
+    """The dataclasses of the packages, as `package.Name`, with the kind whose methods they have."""
+    for package in packages:
+        module = importlib.import_module(package)
+        for name, value in inspect.getmembers(module, dataclasses.is_dataclass):
+            kinds = [kind for kind, methods in REQUIRED.items() if all(hasattr(value, method) for method in methods)]
+            if kinds and isinstance(value, type):
+                yield f"{package}.{name}", kinds[0]
+
+
+@pytest.mark.long
+def test_all_components_satisfy_their_protocols_for_a_type_checker(installed, tmp_path):
+    packages = [f"jaxonline.{name}" for name in ("learners", "environments", "feedback", "comparators")]
+    listed = list(components(*packages, "jaxonline.simulation.measures"))
+    assert len(listed) > 90
+    assert {kind for _, kind in listed} == set(REQUIRED)
+    imports = [f"import {package}" for package in (*packages, "jaxonline.simulation.measures")]
+    functions = [f"def f{i}(value: {name}) -> p.{kind}:\n    return value\n" for i, (name, kind) in enumerate(listed)]
+    script = tmp_path / "components.py"
+    script.write_text("\n".join([*imports, "from jaxonline.game import protocols as p\n", *functions]))
+    (tmp_path / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}')
+    assert checked(installed, script) == []

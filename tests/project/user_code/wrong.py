@@ -43,3 +43,5 @@ jo.load_study_file("study.toml", run=3)  # reportCallIssue
 jo.static(3, repr=False)  # reportCallIssue
 result.mean(level="high")  # reportArgumentType
 result.select("a", runs="first")  # reportArgumentType
+jo.Game(jo.FullInformation(), jo.FullInformation())  # reportArgumentType
+jo.Entrant(learner, 0.1)  # reportArgumentType
