@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Key, PyTree
+from jaxtyping import Array, Key
 
 from jaxonline.game.specs import format_spec
 from jaxonline.parameters import check
 from jaxonline.parameters.printable import to_one_line
+from jaxonline.parameters.types import PyTree
 from jaxonline.store.atomic_files import DAMAGED_ARCHIVE_ERRORS, write_atomically
 from jaxonline.store.fingerprint import describe_inputs
 from jaxonline.store.key_arrays import leaf_like, plain_leaf

@@ -97,7 +97,7 @@ class TallyPolicy(LearnerDefaults):
         del key
         return Tally.empty(specs)
 
-    def update(self, key: Key[Array, ""] | None, state: Tally, oracle: Any) -> tuple[Tally, tuple]:
+    def update(self, key: Key[Array, ""] | None, state: Tally, oracle: Any) -> tuple[Tally, tuple[()]]:
         """Add the pull and its loss to the tally."""
         del key
         return state.add(oracle.move, oracle.loss()), ()
