@@ -123,7 +123,8 @@ class Benchmark:
         learners = [learner for entry in self.learners.values() for learner in _members(entry)]
         for name, entry in self.games.items():
             task = entry if isinstance(entry, Task) else Task(entry)
-            quantity = self.quantity or ("cumulative_loss" if task.comparator is None else "regret")
+            summed = "cumulative_reward" if task.game.rewards else "cumulative_loss"
+            quantity = self.quantity or (summed if task.comparator is None else "regret")
             limits = quantity_limits(task.game, quantity, learners, task.comparator)
             if limits is None:
                 problem = f"the limits of the {quantity} in the game {name!r} are unknown"
