@@ -31,8 +31,8 @@ class Rewards(ForwardsToEnvironment):
     constant 1 cancels: the reward of the best arm minus the reward of the learner. The oracle of a learner still
     answers with losses, so all learners and theorems of jaxonline apply.
 
-    If `environment` has mean rewards (`BernoulliArms`, `GaussianArms`, `DriftingArms`, `SwitchingArms`), then the losses
-    are those of the same arms with the mean losses 1 - means, drawn from the same random numbers. Otherwise a loss is 1
+    If `environment` has mean rewards (`BernoulliArms`, `GaussianArms`, `DriftingArms`, `SwitchingArms`), the losses are
+    those of the same arms with the mean losses 1 - means, drawn from the same random numbers. Otherwise a loss is 1
     minus the outcome, for example for a table of rewards (`DataStream(None, rewards)`), `ContextualLinearArms`, or an
     environment of your own.
 

@@ -19,7 +19,7 @@ from jaxonline.live.live_game import KeptPrecision, LiveGame, default_loss
 from jaxonline.live.rounds import TABLE_ROWS, Outcome, no_arrivals
 from jaxonline.live.word_layout import Packed
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.forked import check_not_forked
 from jaxonline.parameters.short_repr import short_repr
 
@@ -43,7 +43,8 @@ class Live:
     and the outcome. Any other feedback is simulated: `NoisyCopies` adds noise to your clean instance, `Attributes`
     shows only the requested coordinates. If your instances are noisy already, use `FullInformation`; a learner that
     requests copies cannot receive your own measurements. With a `Bandit` or `LossOfMove`, you may report only the loss
-    of the move: `update(loss=...)`, or `update(reward=...)` for an arm with rewards. For a `LossOfMove` this call runs another program, and the last bits may differ.
+    of the move: `update(loss=...)`; with a `Bandit` also its reward: `update(reward=...)`. For a `LossOfMove` this call
+    runs another program, and the last bits may differ.
 
     A learner made for a horizon (a step size for n rounds, `MOSS`) continues after the horizon, but its theorem no
     longer applies. A learner that runs out of storage warns once and continues, as in `jo.play`. `Live` does not use
@@ -153,7 +154,7 @@ class Live:
 
         Raises:
             RuntimeError: no round is open: call `predict` first.
-            TypeError: an argument does not hold numbers, or not exactly one of `y`, `loss` and `reward` is given, or the
+            TypeError: an argument does not hold numbers, not exactly one of `y`, `loss` and `reward` is given, or the
                 feedback does not accept it.
             ValueError: `x` is not the instance of the open round; the outcome has another shape, is not finite, or is
                 not a class of a margin loss.

@@ -85,9 +85,10 @@ def horizon_table(
 ) -> Table:
     r"""Return the table of the `most` best learners after the last round, sorted from the best mean to the worst.
 
-    The best mean is the smallest, or the largest of a reward. With `for_paper`, the head of the column names the regret with its comparator, since a LaTeX tabular has no title.
-    With `for_paper` or `letters`, the best learner is bold if it differs from each other learner. `letters` adds the
-    letters of `Result.ranking`. Other arguments are as in `Result.table`.
+    The best mean is the smallest, or the largest of a reward. With `for_paper`, the head of the column names the regret
+    with its comparator, since a LaTeX tabular has no title. With `for_paper` or `letters`, the best learner is bold if
+    it differs from each other learner. `letters` adds the letters of `Result.ranking`. Other arguments are as in
+    `Result.table`.
 
     Example:
         >>> import jaxonline as jo

@@ -159,7 +159,7 @@ def read_decisions(
     order = np.argsort(-estimate.mean if reward else estimate.mean, kind="stable")
     names = tuple(str(learners[i]) for i in order)
     pairs = tuple(
-        Decision(*pair[:4], *_difference(pair[4:], reward))
+        Decision(pair[0], pair[1], pair[2], pair[3], *_difference(pair[4:], reward))
         for pair in stored["pairs"]
         if pair[0] in names and pair[1] in names
     )

@@ -87,8 +87,9 @@ def rank(
 ) -> Ranking:  # fmt: skip
     """Rank learners by the means [L, G] of `estimate` at the last round, and test all pairs of learners.
 
-    `order` has the positions of the learners from the best to the worst. `values` and `controls` [L, R] are the runs and their control variates at the last round. If a learner has NaN in a
-    run, the tests of this learner leave out the run.
+    `values` and `controls` [L, R] are the runs and their control variates at the last round; a smaller value is better.
+    `order` has the positions of the learners from the best to the worst. If a learner has NaN in a run, the tests of
+    this learner leave out the run.
     """
     names, ordered = tuple(str(learners[i]) for i in order), values[order]
     ordered_controls = None if controls is None else controls[order]
