@@ -11,8 +11,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Key, PyTree
 
 from jaxonline.feedback import Bandit, FullInformation
-from jaxonline.game import Draw, Entrant, Game, Round, Specs, as_entrant, warn_about_loss_mismatch
-from jaxonline.game.round import RewardRound
+from jaxonline.game import Draw, Entrant, Game, RewardRound, Round, Specs, as_entrant, warn_about_loss_mismatch
 from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.live import inputs, state_files
 from jaxonline.live.live_game import KeptPrecision, LiveGame, default_loss
