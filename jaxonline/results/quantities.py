@@ -14,7 +14,10 @@ LABELS = {
     "queries": "queries",
 }
 LOSS_OF_REWARD = {"cumulative_reward": "cumulative_loss", "comparator_reward": "comparator_loss"}
-"""The stored losses from which the rewards of a result are computed: after t rounds, the reward is t minus the loss."""
+"""The stored losses from which the rewards of a result are computed: the played rounds minus the loss."""
+
+ROUNDS_PLAYED = "rounds_played"
+"""The measure of played rounds: studies of arms with rewards have it if a learner can stop before the horizon."""
 
 REWARD_OF_LOSS = {loss: reward for reward, loss in LOSS_OF_REWARD.items()}
 
@@ -22,6 +25,11 @@ REWARD_OF_LOSS = {loss: reward for reward, loss in LOSS_OF_REWARD.items()}
 def has_rewards(result: Any) -> bool:
     """Return whether the arms of a result have rewards, so that the result shows rewards."""
     return result.meta.get("rewards") is True
+
+
+def rounds_played(result: Any) -> Any:
+    """Return the number of played rounds, [L, R, G] or [G]; it is smaller than the round in runs that have stopped."""
+    return result.measures.get(ROUNDS_PLAYED, result.rounds)
 
 
 def quantities_of(result: Any) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.warning_classes import UnfinishedStudyWarning
-from jaxonline.results.quantities import REWARD_OF_LOSS, has_rewards
+from jaxonline.results.quantities import REWARD_OF_LOSS, has_rewards, rounds_played
 from jaxonline.results.statistics.intervals import Student, interval_from_json
 from jaxonline.results.statistics.variance_reduction import CONTROL
 from jaxonline.store.atomic_files import (
@@ -89,7 +89,7 @@ def to_dataset(result: Any) -> "xarray.Dataset":
     names = REWARD_OF_LOSS if has_rewards(result) else {}
 
     def shown(name: str, array: Any) -> tuple[str, Any]:
-        return (names[name], result.rounds - array) if name in names else (name, array)
+        return (names[name], rounds_played(result) - array) if name in names else (name, array)
 
     variables: dict = {name: (AXES[:2], getattr(result, name)) for name in FIRST_ROUND_ARRAYS}
     for stored, recorded in result.measures.items():

@@ -21,6 +21,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Component, Takes, Text
+from jaxonline.results.quantities import ROUNDS_PLAYED
 from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
 
 
@@ -57,6 +58,25 @@ class Queries:
     def add(self, carry: Int[Array, ""], t: Int[Array, ""], record: Round) -> Int[Array, ""]:
         """Add the queries of round t."""
         return carry + record.queries
+
+    def read(self, carry: Int[Array, ""]) -> Int[Array, ""]:
+        """Return the number."""
+        return carry
+
+
+@struct
+class RoundsPlayed:
+    """Number of rounds before the run stopped, for the rewards of learners that can stop."""
+
+    name: ClassVar[str] = ROUNDS_PLAYED
+
+    def init(self, record: Round) -> Int[Array, ""]:
+        """Return 0."""
+        return jnp.int32(0)
+
+    def add(self, carry: Int[Array, ""], t: Int[Array, ""], record: Round) -> Int[Array, ""]:
+        """Return t; the simulator adds no round after the run has stopped."""
+        return t
 
     def read(self, carry: Int[Array, ""]) -> Int[Array, ""]:
         """Return the number."""

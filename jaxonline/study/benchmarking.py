@@ -209,8 +209,8 @@ def benchmark(
         n_rounds: the horizon of games that have no horizon of their own.
         key: seed from 0 to 2^32 - 1; each game gives the same numbers as `simulate` with this key.
         gaps: whether to leave out learners in games that they cannot play, instead of raising an error.
-        quantity: quantity that is compared after the last round; by default the regret, or the cumulative loss in a
-            game without comparator.
+        quantity: quantity that is compared after the last round; by default the regret, or the cumulative loss (of arms
+            with rewards: the cumulative reward) in a game without comparator.
         level: probability that all statements "these two learners differ in this game" are true together.
         interval: one of `jo.intervals` for means and paired tests in all games. `jo.intervals.Betting(low, high)` holds
             for any number of runs, if the compared quantity of a round is between these limits in all games; "betting"

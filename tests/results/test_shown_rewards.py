@@ -12,9 +12,11 @@ from made_results import made_result
 import jaxonline as jo
 from jaxonline.parameters.warning_classes import SkewedRunsWarning
 from jaxonline.results import Result, Standings
+from jaxonline.results.report.summary import horizon_table
 from jaxonline.results.statistics import estimates, mean_over_runs
 from jaxonline.results.statistics.missing_events import MissingEvents
 from jaxonline.results.tuned import Rung, Tuned
+from jaxonline.simulation.tuning_trials import horizon_values
 from jaxonline.study.files.differences import compare_results
 from jaxonline.study.files.reporting import build_report
 
@@ -81,6 +83,22 @@ def test_the_best_reward_is_the_largest(without):
     )  # fmt: skip
     with pytest.raises(ValueError, match=r"quantity: must be better if it is smaller .got 'cumulative_reward'"):
         standings[0].across_games(reference="greedy")
+
+
+def test_rounds_after_a_stop_earn_no_reward():
+    """A learner that stops has the rewards of the rounds that it played, not 1 in each later round."""
+    learners = {"halving": jo.learners.SequentialHalving(24), "UCB1": LEARNERS["UCB1"]}
+    rewards = jo.simulate(REWARDS, learners, comparator=jo.BestArm(), **OPTIONS)
+    played, pulls = rewards.measures["rounds_played"], rewards.measures["pulls"]
+    assert (played[0, :, -1] <= 24).all()
+    np.testing.assert_array_equal(played, pulls.sum(axis=-1))
+    own = np.einsum("lrga,a->lrg", pulls, MEANS.astype(float))
+    np.testing.assert_allclose(rewards.values("cumulative_reward"), own, rtol=1e-5)
+    np.testing.assert_allclose(rewards.dataset["cumulative_reward"], own, rtol=1e-5)
+    np.testing.assert_allclose(rewards.values("comparator_reward"), 0.9 * played, rtol=1e-5)
+    np.testing.assert_allclose(horizon_values(rewards, "cumulative_loss"), 40 - own[:, :, -1], rtol=1e-4)
+    table = horizon_table(rewards, "cumulative_reward")
+    np.testing.assert_allclose(sorted(row["cumulative_reward"] for row in table.rows), sorted(own.mean(axis=1)[:, -1]))
 
 
 def decided(game, quantity):

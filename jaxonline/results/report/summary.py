@@ -12,7 +12,14 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.warning_classes import SkewedRunsWarning
 from jaxonline.results import parts
-from jaxonline.results.quantities import REWARD_OF_LOSS, best_first, has_rewards, label_of, short_label_of
+from jaxonline.results.quantities import (
+    REWARD_OF_LOSS,
+    ROUNDS_PLAYED,
+    best_first,
+    has_rewards,
+    label_of,
+    short_label_of,
+)
 from jaxonline.results.report.columns import Measured, Number, OptionalNumber, Text
 from jaxonline.results.report.formats import (
     escape_html,
@@ -110,7 +117,7 @@ def horizon_table(
     quantity = default_quantity(result, quantity)
     numbers = bounds_at_horizon(bounds, result.learners)
     last = parts.select_rounds(
-        result, slice(-1, None), quantity, "cumulative_loss", "queries", CONTROL, HALF_DIFFERENCE
+        result, slice(-1, None), quantity, "cumulative_loss", "queries", ROUNDS_PLAYED, CONTROL, HALF_DIFFERENCE
     )
     if last.measures.get(quantity, last.cumulative_loss).ndim > 3:
         raise ArgumentError("quantity", f"must be a number in each round (got {quantity!r}, which is a vector)")

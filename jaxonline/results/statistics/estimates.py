@@ -16,6 +16,7 @@ from jaxonline.results.quantities import (
     has_rewards,
     label_of,
     larger_is_better,
+    rounds_played,
 )
 from jaxonline.results.statistics import means
 from jaxonline.results.statistics.decisions import Decisions, read_decisions
@@ -69,7 +70,8 @@ def values(result: Any, quantity: str, learners: slice = ALL, rounds: slice = AL
     if quantity == "regret" and quantity not in result.measures:
         array = array - result.comparator_loss[learners, :, rounds]
     elif is_reward(result, quantity):
-        array = result.rounds[rounds] - array
+        played = rounds_played(result)
+        array = (played[rounds] if played.ndim == 1 else played[learners, :, rounds]) - array
     left_out = (result.first_nonfinite[learners] > 0) | (result.first_overflow[learners] > 0)
     return np.where(left_out.reshape(left_out.shape + (1,) * (array.ndim - 2)), np.nan, array)
 
