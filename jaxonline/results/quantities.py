@@ -38,21 +38,21 @@ def quantities_of(result: Any) -> tuple[str, ...]:
     return tuple(REWARD_OF_LOSS.get(name, name) for name in names) if has_rewards(result) else names
 
 
-def larger_is_better(quantity: str) -> bool:
-    """Return whether a quantity is a reward."""
-    return quantity in LOSS_OF_REWARD
+def is_reward(result: Any, quantity: str) -> bool:
+    """Return whether a quantity of a result is a reward, of which a larger number is better."""
+    return has_rewards(result) and quantity in LOSS_OF_REWARD
 
 
-def best_first(means: np.ndarray, quantity: str) -> np.ndarray:
+def best_first(means: np.ndarray, reward: bool) -> np.ndarray:
     """Return the order of means [L] from the best to the worst: from the smallest, or for a reward from the largest.
 
     Example:
         >>> import numpy as np
         >>> means = np.array([2.0, 1.0, 3.0])
-        >>> best_first(means, "regret").tolist(), best_first(means, "cumulative_reward").tolist()
+        >>> best_first(means, reward=False).tolist(), best_first(means, reward=True).tolist()
         ([1, 0, 2], [2, 0, 1])
     """
-    return np.argsort(-means if larger_is_better(quantity) else means, kind="stable")
+    return np.argsort(-means if reward else means, kind="stable")
 
 
 def label_of(quantity: str, meta: Mapping[str, Any] | None = None) -> str:

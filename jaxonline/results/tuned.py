@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from jaxonline.results.quantities import REWARD_OF_LOSS, label_of, larger_is_better
+from jaxonline.results.quantities import LOSS_OF_REWARD, REWARD_OF_LOSS, label_of
 from jaxonline.results.report.columns import Count, Measured, Number, Text
 from jaxonline.results.report.formats import escape_html, format_number, wrap_for_notebook
 from jaxonline.results.report.tables import Table
@@ -119,7 +119,7 @@ class Tuned:
     def table(self) -> Table:
         """The table of settings, each at its last rung; the chosen setting is first, and early losers are last."""
         rows = {row["setting"]: row for row in self.rows()}
-        sign = -1.0 if larger_is_better(self.quantity) else 1.0
+        sign = -1.0 if self.quantity in LOSS_OF_REWARD else 1.0
         ordered = sorted(rows.values(), key=lambda row: (not row["chosen"], -row["rung"], sign * row[self.quantity]))
         numeric = {name for name in self.choice if all(is_number(each[name]) for each in self.settings)}
         columns = (

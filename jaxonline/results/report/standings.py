@@ -14,7 +14,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.printable import to_one_line
 from jaxonline.parameters.warning_classes import SkewedRunsWarning
-from jaxonline.results.quantities import best_first, label_of, larger_is_better
+from jaxonline.results.quantities import best_first, is_reward, label_of
 from jaxonline.results.report.across_games import AcrossGames, Limit
 from jaxonline.results.report.columns import Measured, Number, Text
 from jaxonline.results.report.critical_differences import CriticalDifferences
@@ -124,7 +124,7 @@ class Standings:
         """Ranks of the means in each game [L, G]: 1 for the best, the mean rank for ties, NaN if not played."""
         all_ranks = np.full((len(self.learners), len(self.games)), np.nan)
         for j, (game, result) in enumerate(self.results.items()):
-            sign = -1.0 if larger_is_better(self._quantity(game)) else 1.0
+            sign = -1.0 if self._is_reward(game) else 1.0
             mean = np.nan_to_num(sign * self.estimates[game].mean, nan=np.inf)
             below = (mean[None] < mean[:, None]).sum(axis=1)
             ranks = below + ((mean[None] == mean[:, None]).sum(axis=1) + 1) / 2
@@ -140,15 +140,10 @@ class Standings:
         return np.where(played.any(axis=1), total / np.maximum(played.sum(axis=1), 1), np.nan)
 
     def across_games(self, reference: Limit, best: Limit | None = None) -> AcrossGames:
-        """Return statistics over the runs of all games that every learner plays; `AcrossGames` has the arguments.
-
-        Raises:
-            ValueError: the compared quantity is a reward, of which less is not better; compare the regret.
-        """
+        """Return statistics over the runs of all games that every learner plays; `AcrossGames` has the arguments."""
         games, learners = self._common_games, self.learners
-        rewards = [quantity for game in games if larger_is_better(quantity := self._quantity(game))]
-        if rewards:
-            problem = f"must be better if it is smaller (got {rewards[0]!r}); give comparators, for the regret"
+        if rewards := [self._quantity(game) for game in games if self._is_reward(game)]:
+            problem = f"must be a quantity of which less is better (got {rewards[0]!r}); compare the regret"
             raise ArgumentError("quantity", problem)
         losses = {
             game: self._values(game)[list(map(result.learners.index, learners))] for game, result in games.items()
@@ -185,7 +180,7 @@ class Standings:
         rows = []
         for j, (game, result) in enumerate(self.results.items()):
             estimate, alike = self.estimates[game], self.p_values[game] >= 1 - self.level
-            order = best_first(estimate.mean, self._quantity(game))
+            order = best_first(estimate.mean, self._is_reward(game))
             counted = order[np.isfinite(estimate.mean[order])]  # others have no valid run
             letters = dict(zip(counted.tolist(), compact_letters(alike[counted][:, counted]), strict=True))
             for i in order.tolist():
@@ -378,6 +373,9 @@ class Standings:
 
     def _quantity(self, game: str) -> str:
         return default_quantity(self.results[game], self.quantity)
+
+    def _is_reward(self, game: str) -> bool:
+        return is_reward(self.results[game], self._quantity(game))
 
     @cached_property
     def _tests(self) -> GameTests:

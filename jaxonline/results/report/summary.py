@@ -17,6 +17,7 @@ from jaxonline.results.quantities import (
     ROUNDS_PLAYED,
     best_first,
     has_rewards,
+    is_reward,
     label_of,
     short_label_of,
 )
@@ -131,7 +132,7 @@ def horizon_table(
     reduction = last.variance_reduction(quantity) if reduced else None
     best = ranking is not None and all(ranking.differ(ranking.learners[0], other) for other in ranking.learners[1:])
     rows = []
-    for i in best_first(estimate.mean[:, -1], quantity)[:most]:
+    for i in best_first(estimate.mean[:, -1], is_reward(result, quantity))[:most]:
         name, mean = result.learners[i], float(estimate.mean[i, -1])
         row = {"learner": name, "queries_per_round": float(queries.mean[i, -1]) / horizon, quantity: mean}
         row |= {"low": float(estimate.low[i, -1]), "high": float(estimate.high[i, -1])}

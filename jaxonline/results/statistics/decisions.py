@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxonline.results.quantities import best_first
 from jaxonline.results.report.columns import Measured, Number, Text
 from jaxonline.results.report.tables import Table
 from jaxonline.results.statistics.intervals import Betting, Estimate
@@ -156,7 +157,7 @@ def read_decisions(
     `label` is the name of the quantity, and `reward` says whether it is a reward, of which the negative numbers are
     stored. Pairs with a learner that is not in `learners` are left out.
     """
-    order = np.argsort(-estimate.mean if reward else estimate.mean, kind="stable")
+    order = best_first(estimate.mean, reward)
     names = tuple(str(learners[i]) for i in order)
     pairs = tuple(
         Decision(pair[0], pair[1], pair[2], pair[3], *_difference(pair[4:], reward))

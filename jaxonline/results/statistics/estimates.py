@@ -14,8 +14,8 @@ from jaxonline.results.quantities import (
     REWARD_OF_LOSS,
     best_first,
     has_rewards,
+    is_reward,
     label_of,
-    larger_is_better,
     rounds_played,
 )
 from jaxonline.results.statistics import means
@@ -51,11 +51,6 @@ def recorded_array(result: Any, quantity: str) -> Any:
     if quantity in result.measures:
         return result.measures[quantity]
     return result.cumulative_loss if quantity == "regret" else result.comparator_loss
-
-
-def is_reward(result: Any, quantity: str) -> bool:
-    """Return whether a quantity is a reward, which is computed from a stored loss."""
-    return has_rewards(result) and larger_is_better(quantity)
 
 
 def check_number(result: Any, quantity: str) -> None:
@@ -178,7 +173,7 @@ def ranking(result: Any, quantity: str, level: float, interval: ConfidenceInterv
     estimate, all_controls = result.mean(quantity, level, interval), controls(result, quantity)
     last = None if all_controls is None else all_controls[:, :, -1]
     tests = choose_test(result, quantity, interval).after(result.rounds[-1])
-    label, order = label_of(quantity, result.meta), best_first(estimate.mean[:, -1], quantity)
+    label, order = label_of(quantity, result.meta), best_first(estimate.mean[:, -1], is_reward(result, quantity))
     ranking = rank(result.learners, costs(result, quantity), label, level, estimate, last, tests, order)
     if not ranking.holds_for_any_runs:
         ranking.missing.warn(ranking.quantity)
