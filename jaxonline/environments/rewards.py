@@ -32,9 +32,9 @@ class Rewards(ForwardsToEnvironment):
     answers with losses, so all learners and theorems of jaxonline apply.
 
     If `environment` has mean rewards (`BernoulliArms`, `GaussianArms`, `DriftingArms`, `SwitchingArms`), the losses are
-    those of the same arms with the mean losses 1 - means, drawn from the same random numbers. Otherwise a loss is 1
-    minus the outcome, for example for a table of rewards (`DataStream(None, rewards)`), `ContextualLinearArms`, or an
-    environment of your own.
+    those of the same arms with the mean losses 1 - means (in the dtype of the game), drawn from the same random
+    numbers. Otherwise a loss is 1 minus the outcome, for example for a table of rewards (`DataStream(None, rewards)`),
+    `ContextualLinearArms`, or an environment of your own.
 
     Many learners assume losses in [0, 1], so rewards in [0, 1]. Convert rewards in another range [low, high] first:
     (reward - low) / (high - low). The regret is then in units of high - low. `LinUCB` and `LinThompson` assume losses

@@ -119,10 +119,7 @@ class Result:
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """The names of all quantities: the measures and, with a comparator, "regret" and "comparator_loss".
-
-        Arms with rewards have "cumulative_reward" and "comparator_reward" in place of the two losses.
-        """
+        """The names of the measures, and with a comparator "regret" and "comparator_loss"; "..._reward" for rewards."""
         return quantities_of(self)
 
     def values(self, quantity: str = "regret") -> np.ndarray:

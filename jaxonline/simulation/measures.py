@@ -66,7 +66,18 @@ class Queries:
 
 @struct
 class RoundsPlayed:
-    """Number of rounds before the run stopped, for the rewards of learners that can stop."""
+    """Number of played rounds, which is smaller than the round in a run that has stopped.
+
+    Studies of arms with rewards have this measure if a learner can stop, as no reward is earned after the stop.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> game, learner = jo.bandit_game([0.2, 0.8]), jo.learners.SequentialHalving(6)
+        >>> measures = [jo.measures.RoundsPlayed()]
+        >>> result = jo.simulate(game, learner, n_runs=1, n_rounds=20, record_at=2, measures=measures)
+        >>> result.measures["rounds_played"].tolist()
+        [[[6.0, 6.0]]]
+    """
 
     name: ClassVar[str] = ROUNDS_PLAYED
 
