@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from jaxonline.claims.citing import cite
     from jaxonline.comparators import BestArm, BestSegments, BestSet, CondorcetWinner, L2Ball, RKHSBall
     from jaxonline.engines.expert_sequences import aggregate
+    from jaxonline.environments.bandit_games import bandit_game
     from jaxonline.feedback import (
         AdversarialCopies,
         Attributes,
@@ -86,6 +87,7 @@ _NAMES_BY_MODULE = {
     "game": ("Entrant", "Game", "play"),
     "learners": ("Constant", "GradientLearner", "InverseSqrt", "Schedule"),
     "engines.expert_sequences": ("aggregate",),
+    "environments.bandit_games": ("bandit_game",),
     "live": ("Live",),
     "live.estimators": ("OnlineClassifier", "OnlineRegressor"),
     "results": ("Result", "load_result"),
@@ -128,10 +130,10 @@ __all__ = [
     "Mistakes", "NoisyCopies", "OfInfo", "OnRequest", "OnlineClassifier", "OnlineRegressor", "Precision", "Pulls",
     "RKHSBall", "Range", "Replicates", "Result", "Schedule", "SemiBandit", "SimpleRegret", "StoppingRound", "Study",
     "Switches", "Task", "Unanswered", "UntilDecided", "WrongRecommendation",
-    "aggregate", "benchmark", "bounds", "cite", "claims", "comparators", "datasets", "delays", "environments",
-    "estimators", "feedback", "game", "intervals", "kernels", "learners", "load_result", "load_study_file", "losses",
-    "measures", "noise", "play", "random", "replace", "results", "simulate", "static", "struct", "sweep", "tune",
-    "verify",
+    "aggregate", "bandit_game", "benchmark", "bounds", "cite", "claims", "comparators", "datasets", "delays",
+    "environments", "estimators", "feedback", "game", "intervals", "kernels", "learners", "load_result",
+    "load_study_file", "losses", "measures", "noise", "play", "random", "replace", "results", "simulate", "static",
+    "struct", "sweep", "tune", "verify",
 ]  # fmt: skip
 
 

@@ -150,6 +150,7 @@ SHORT_EXAMPLES = [
         "Pulls",
         "Task",
         "UntilDecided",
+        "bandit_game",
         "benchmark",
         "load_study_file",
         "simulate",
