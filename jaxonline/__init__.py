@@ -45,7 +45,10 @@ if TYPE_CHECKING:
     from jaxonline.game import Entrant, Game, play
     from jaxonline.learners import Constant, GradientLearner, InverseSqrt, Schedule
     from jaxonline.live import Live
+    from jaxonline.live.environment_runs import play_env
     from jaxonline.live.estimators import OnlineClassifier, OnlineRegressor
+    from jaxonline.live.gymnasium import BanditEnv
+    from jaxonline.live.river import RiverClassifier, RiverRegressor
     from jaxonline.parameters.struct import replace, static, struct
     from jaxonline.results import Result, load_result
     from jaxonline.results.statistics import intervals
@@ -86,7 +89,10 @@ _NAMES_BY_MODULE = {
     "learners": ("Constant", "GradientLearner", "InverseSqrt", "Schedule"),
     "engines.expert_sequences": ("aggregate",),
     "live": ("Live",),
+    "live.environment_runs": ("play_env",),
     "live.estimators": ("OnlineClassifier", "OnlineRegressor"),
+    "live.gymnasium": ("BanditEnv",),
+    "live.river": ("RiverClassifier", "RiverRegressor"),
     "results": ("Result", "load_result"),
     "results.statistics": ("intervals",),
     "simulation": ("Checkpoint", "Precision", "Range", "UntilDecided", "measures", "simulate", "sweep", "tune"),
@@ -100,16 +106,17 @@ _MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() fo
 
 # a literal list, since type checkers read no other
 __all__ = [
-    "AdversarialCopies", "Attributes", "AwakeRegret", "Bandit", "BestArm", "BestSegments", "BestSet", "Checkpoint",
-    "Comparison", "CondorcetWinner", "Constant", "Context", "CorrelatedCopies", "Coverage", "CoverageError", "Delayed",
-    "Duel", "Entrant", "FullInformation", "Game", "GradientLearner", "InverseSqrt", "L2Ball", "Live", "LossOfMove",
-    "Mistakes", "NoisyCopies", "OfInfo", "OnRequest", "OnlineClassifier", "OnlineRegressor", "Precision", "Pulls",
-    "RKHSBall", "Range", "Replicates", "Result", "Schedule", "SemiBandit", "SimpleRegret", "StoppingRound", "Study",
-    "Switches", "Task", "Unanswered", "UntilDecided", "WrongRecommendation",
+    "AdversarialCopies", "Attributes", "AwakeRegret", "Bandit", "BanditEnv", "BestArm", "BestSegments", "BestSet",
+    "Checkpoint", "Comparison", "CondorcetWinner", "Constant", "Context", "CorrelatedCopies", "Coverage",
+    "CoverageError", "Delayed", "Duel", "Entrant", "FullInformation", "Game", "GradientLearner", "InverseSqrt",
+    "L2Ball", "Live", "LossOfMove", "Mistakes", "NoisyCopies", "OfInfo", "OnRequest", "OnlineClassifier",
+    "OnlineRegressor", "Precision", "Pulls", "RKHSBall", "Range", "Replicates", "Result", "RiverClassifier",
+    "RiverRegressor", "Schedule", "SemiBandit", "SimpleRegret", "StoppingRound", "Study", "Switches", "Task",
+    "Unanswered", "UntilDecided", "WrongRecommendation",
     "aggregate", "benchmark", "bounds", "cite", "claims", "comparators", "datasets", "delays", "environments",
     "estimators", "feedback", "game", "intervals", "kernels", "learners", "load_result", "load_study_file", "losses",
-    "measures", "noise", "play", "random", "replace", "results", "simulate", "static", "struct", "sweep", "tune",
-    "verify",
+    "measures", "noise", "play", "play_env", "random", "replace", "results", "simulate", "static", "struct", "sweep",
+    "tune", "verify",
 ]  # fmt: skip
 
 
