@@ -9,6 +9,7 @@ import numpy as np
 
 from jaxonline.feedback import Bandit
 from jaxonline.game import Draw
+from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.live.gymnasium import BEST_REWARD, EXPECTED_REWARD, EXTRA
 from jaxonline.live.live import Live
 from jaxonline.parameters import check
@@ -75,7 +76,7 @@ def play_env(
         n_rounds: the number of rounds of a run.
         seeds: the seeds of the runs, which must differ.
         reward_range: the smallest and the largest reward. The loss is (high - reward) / (high - low), between 0 and 1.
-            None for rewards without limits, whose loss is -reward.
+            None for rewards without limits, whose loss is -reward (for a `BanditEnv` then choose `offset=0`).
         best_reward: the mean reward of the best arm, if it is known and the same in all rounds.
         record_at: number of recorded rounds, or a list of the recorded rounds.
 
@@ -103,7 +104,9 @@ def play_env(
     named = dict(learners) if isinstance(learners, Mapping) else {"learner": learners}
     rounds = record_rounds(check.count("n_rounds", n_rounds), record_at)
     runs = [check.seed("seeds", seed) for seed in check.sequence("seeds", seeds, "seed")]
-    scale = _scale(reward_range)
+    if len(set(runs)) < len(runs):
+        raise ArgumentError("seeds", f"must be distinct (got {check.quote(seeds)})")
+    scale = _scale(reward_range, named)
     played = [[_play_run(env, learner, shapes, n_rounds, seed, scale) for seed in runs] for learner in named.values()]
 
     def cumulative(numbers: Any) -> np.ndarray:
@@ -160,8 +163,12 @@ def _shapes(env: Any) -> Shapes:
     return Shapes(int(actions.n), int(actions.start), 0)
 
 
-def _scale(reward_range: Any) -> RewardScale:
+def _scale(reward_range: Any, learners: Mapping[str, Any]) -> RewardScale:
     if reward_range is None:
+        for learner in learners.values():
+            if (limits := traits_of(learner, LearnerTraits).loss_range) is not None:
+                needs = f"{type(learner).__name__} needs losses from {limits[0]:g} to {limits[1]:g}"
+                raise ArgumentError("reward_range", f"must be two numbers, since {needs} (got None)")
         return RewardScale(None, None)
     limits = check.array("reward_range", reward_range, ndim=1)
     if np.shape(limits) != (2,) or not limits[0] < limits[1]:

@@ -29,7 +29,7 @@ BaseEnv = optional_class("gymnasium", "Env", EXTRA)
 
 
 class BanditEnv(BaseEnv):
-    """A bandit game as a `gymnasium.Env` with discrete actions: an action pulls an arm, and the reward is 1 - loss.
+    """A bandit game as a `gymnasium.Env` with discrete actions: an action pulls an arm, the reward is `offset` - loss.
 
     The observation is the instance of the round, as a `Box`, for example the features of a contextual bandit. A game
     without instances has the observation 0, of the space `Discrete(1)`. An episode is truncated after `n_rounds`
@@ -44,6 +44,7 @@ class BanditEnv(BaseEnv):
     Args:
         game: a game with the feedback `Bandit()` and a loss of arms (`loss=jo.losses.ArmLoss()`).
         n_rounds: the number of rounds of an episode.
+        offset: the reward of the loss 0. The default 1 suits losses from 0 to 1, whose rewards then are from 0 to 1.
 
     Attributes:
         action_space: `Discrete(K)` for K arms.
@@ -70,9 +71,10 @@ class BanditEnv(BaseEnv):
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
 
-    def __init__(self, game: Game, n_rounds: int):
+    def __init__(self, game: Game, n_rounds: int, offset: float = 1.0):
         check.instance("game", game, Game, "a Game")
         self.n_rounds = check.count("n_rounds", n_rounds)
+        self.offset = float(check.number("offset", offset))
         self._precision = KeptPrecision()
         self._game = _checked(game)
         spaces: Any = importlib.import_module("gymnasium.spaces")
@@ -109,7 +111,7 @@ class BanditEnv(BaseEnv):
         return self._observation(x), {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Pull an arm, and return the next observation, 1 - loss, False, whether the episode is over, and the info.
+        """Pull an arm, and return the next observation, the reward, False, whether the episode is over, and the info.
 
         Raises:
             RuntimeError: the episode has not begun, or is over.
@@ -126,8 +128,8 @@ class BanditEnv(BaseEnv):
             self._state, x, loss, means = _pull(
                 self._game, self._key, self._state, np.int32(self._round), np.int32(action)
             )
-        info = {"loss": float(loss)} | {name: 1.0 - float(mean) for name, mean in means.items()}
-        return self._observation(x), 1.0 - info["loss"], False, self._round == self.n_rounds, info
+        info = {"loss": float(loss)} | {name: self.offset - float(mean) for name, mean in means.items()}
+        return self._observation(x), self.offset - info["loss"], False, self._round == self.n_rounds, info
 
     def _observation(self, x: Any) -> Any:
         return np.array(x) if self._has_instances else np.int64(0)
