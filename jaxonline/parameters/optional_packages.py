@@ -26,4 +26,5 @@ def optional_class(module: str, name: str, extra: str) -> Any:
     def fail(cls: type, *args: Any, **kwargs: Any) -> Any:
         raise ModuleNotFoundError(f"{package} is not installed; pip install 'jaxonline[{extra}]'", name=package)
 
-    return type(name, (), {"__new__": fail, "__doc__": f"The class {name} of {package}, which is not installed."})
+    words = f"The class {name} of {package}, which is not installed."
+    return type(name, (), {"__new__": fail, "__module__": module, "__doc__": words})
