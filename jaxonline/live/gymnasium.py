@@ -19,6 +19,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.forked import check_not_forked
 from jaxonline.parameters.optional_packages import optional_class
+from jaxonline.parameters.short_repr import short_repr
 from jaxonline.parameters.struct import replace, struct
 from jaxonline.parameters.types import NonNegative
 
@@ -47,6 +48,7 @@ class BanditEnv(BaseEnv):
         offset: the reward of the loss 0. The default 1 suits losses from 0 to 1, whose rewards then are from 0 to 1.
 
     Attributes:
+        game: the game.
         action_space: `Discrete(K)` for K arms.
         observation_space: the space of the instances.
 
@@ -76,7 +78,7 @@ class BanditEnv(BaseEnv):
         self.n_rounds = check.count("n_rounds", n_rounds)
         self.offset = float(check.number("offset", offset))
         self._precision = KeptPrecision()
-        self._game = _checked(game)
+        self.game, self._game = game, _checked(game)
         spaces: Any = importlib.import_module("gymnasium.spaces")
         instance, outcome = self._game.specs
         self.action_space = spaces.Discrete(outcome.shape[0])
@@ -89,6 +91,11 @@ class BanditEnv(BaseEnv):
         self._key: Any = None  # until the first reset
         self._state: Any = None
         self._round = 0
+
+    def __str__(self) -> str:
+        return f"BanditEnv({short_repr(self.game)}, n_rounds={self.n_rounds}, offset={self.offset:g})"
+
+    __repr__ = __str__
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Start an episode and return its first observation, and an empty info.

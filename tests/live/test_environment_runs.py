@@ -97,6 +97,7 @@ def test_runs_equal_those_of_play():
             np.testing.assert_allclose(
                 result.regret[i, r], np.cumsum(np.array([0.2, 0.5, 0.9])[arms] - 0.2), rtol=1e-5, atol=1e-5
             )
+    assert result.meta["game"].startswith("BanditEnv(Game(environment=BernoulliArms(")
     text = str(result)
     assert "pseudo-regret" in text
     assert set(result.to_pandas("cumulative_reward")["learner"]) == {"UCB1", "EXP3"}
