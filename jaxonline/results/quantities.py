@@ -10,6 +10,9 @@ LABELS = {
     "queries": "queries",
 }
 
+# sums and counts over rounds, which are 0 before the first round
+ZERO_AT_START = ("regret", "cumulative_loss", "comparator_loss", "queries", "switches", "mistakes", "unanswered")
+
 
 def label_of(quantity: str, meta: Mapping[str, Any] | None = None) -> str:
     """Return the name of a quantity for titles, axes and column heads.

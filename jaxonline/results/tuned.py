@@ -2,18 +2,24 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
 from jaxonline.results.quantities import label_of
 from jaxonline.results.report.columns import Count, Measured, Number, Text
 from jaxonline.results.report.formats import escape_html, format_number, wrap_for_notebook
+from jaxonline.results.report.parameter_curves import plot_settings
+from jaxonline.results.report.plotting import StyleName, check_axes, without_latex
 from jaxonline.results.report.tables import Table
 from jaxonline.results.statistics.intervals import Estimate
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.axes import Axes
+
+    from jaxonline.results.report.figure import ResultFigure
 
 Setting = Mapping[str, Any]
 MAX_PRINTED_SETTINGS, MAX_NOTEBOOK_SETTINGS = 6, 12
@@ -122,6 +128,47 @@ class Tuned:
         import pandas
 
         return pandas.DataFrame(self.rows())
+
+    @overload
+    def plot(
+        self, path: str | Path | None = None, *, parameter: str | None = None, title: str | None = None,
+        style: StyleName = "screen", ax: None = None,
+    ) -> "ResultFigure": ...  # fmt: skip
+    @overload
+    def plot(
+        self, path: None = None, *, parameter: str | None = None, title: str | None = None,
+        style: StyleName = "screen", ax: "Axes",
+    ) -> "Axes": ...  # fmt: skip
+    def plot(
+        self,
+        path: str | Path | None = None,
+        *,
+        parameter: str | None = None,
+        title: str | None = None,
+        style: StyleName = "screen",
+        ax: "Axes | None" = None,
+    ) -> "ResultFigure | Axes":
+        """Plot the mean of each setting, in its last rung, against a parameter; the chosen setting has a ring.
+
+        Settings that were dropped before the last rung have fewer runs, longer intervals and a white face. A setting
+        with failed runs is a cross at the top. The axis of the parameter is logarithmic if its numbers are spaced that
+        way.
+
+        Args:
+            path: where to write the figure, as in `Result.plot`.
+            parameter: the parameter on the horizontal axis; needed if the search varied several.
+            title: title of the figure.
+            style: "screen" or "paper", as in `Result.plot`.
+            ax: Matplotlib axes in which to draw; by default, a new figure.
+
+        Returns:
+            The Matplotlib figure, or `ax` if it is given.
+
+        Raises:
+            ValueError: an unknown parameter or style, no parameter if several were varied, or `path` beside `ax`.
+        """
+        with without_latex():
+            return plot_settings(self, path, parameter, title, style, check_axes(ax, path))
 
     @property
     def _title(self) -> str:

@@ -9,7 +9,6 @@ from made_results import NASTY
 from matplotlib.text import Text
 
 from jaxonline.results.report.formats import (
-    escape_figure,
     escape_html,
     escape_markdown,
     escape_tex,
