@@ -18,6 +18,7 @@ from jaxonline.results.report.plotting import (
     STYLES,
     Style,
     add_legend,
+    columns_beside,
     is_logarithmic,
     new_figure,
     plot_band,
@@ -66,9 +67,9 @@ def plot_result(
     paper, two = style == "paper", bool(bounds) and style != "paper" and len(result.rounds) > 1
     figure = new_figure(sizes, sizes.width * (1.6 if two else 1), curves.height(paper))
     panels = figure.subplots(1, 2 if two else 1, squeeze=False)[0]
-    curves.fill(panels[0], bounds, style, logarithmic=paper and bool(bounds))
+    curves.fill(panels[0], bounds, LABEL_COLUMNS[style], logarithmic=paper and bool(bounds))
     if two:
-        curves.fill(panels[1], bounds, style, logarithmic=True)
+        curves.fill(panels[1], bounds, LABEL_COLUMNS[style], logarithmic=True)
         panels[1].set_ylabel("")
     if len(result.rounds) > 1:
         curves.name(panels[0], figure if paper else None)
@@ -89,7 +90,7 @@ def plot_result(
 
 def _plot_in_axes(curves: "Curves", bounds: Mapping[str, Any], title: str | None, style: str, ax: "Axes") -> "Axes":
     """Plot in the user's axes, with a legend inside."""
-    curves.fill(ax, bounds, style, logarithmic=bool(bounds))
+    curves.fill(ax, bounds, columns_beside(ax, "y"), logarithmic=bool(bounds))
     if len(curves.result.rounds) > 1:
         handles, names = curves.entries()
         if len(handles) > 1:
@@ -123,7 +124,7 @@ def _plot_panels(
     figure = new_figure(sizes, None, height * len(names) + max(below, 0.0) * (len(result.rounds) > 1))
     panels = figure.subplots(len(names), 1, sharex=len(result.rounds) > 1, squeeze=False)[:, 0]
     for curves, axes in zip(several, panels, strict=True):
-        curves.fill(axes, {}, style)
+        curves.fill(axes, {}, 2 * LABEL_COLUMNS[style] // 3)
         if len(result.rounds) > 1:
             if axes is not panels[-1]:
                 axes.set_xlabel("")
@@ -196,9 +197,9 @@ class Curves:
             "markevery": (0.03 + 0.12 * at / len(self.named), 0.25),
         }  # fmt: skip
 
-    def fill(self, axes: "Axes", bounds: Mapping[str, Any], style: str, logarithmic: bool = False) -> None:
+    def fill(self, axes: "Axes", bounds: Mapping[str, Any], columns: int, logarithmic: bool = False) -> None:
         """Draw the panel of all learners with its labels; `logarithmic` panels have bounds and logarithmic axes."""
-        label = wrap_figure(label_of(self.quantity, self.result.meta), LABEL_COLUMNS[style])
+        label = wrap_figure(label_of(self.quantity, self.result.meta), columns)
         if len(self.result.rounds) == 1:
             self.draw_points(axes, bounds, label)
             return

@@ -16,6 +16,7 @@ from jaxonline.results.report.plotting import (
     STYLES,
     Style,
     add_legend,
+    columns_beside,
     new_figure,
     set_log_scales,
     set_paper_sizes,
@@ -72,13 +73,17 @@ def plot_final_values(
     handles = _draw(axes, shown, sizes)
     horizon = int(result.rounds[-1])
     label = f"{label_of(quantity, result.meta)} after {format_tick(horizon)} round{'s' * (horizon > 1)}"
-    style_axes(axes, wrap_figure(label, LABEL_COLUMNS[style]))
+    style_axes(axes, wrap_figure(label, LABEL_COLUMNS[style] if figure is not None else columns_beside(axes, "x")))
     axes.grid(visible=False, axis="y")
     if _has_heavy_tail(np.concatenate([row.values for row in shown])):
         set_log_scales(axes, linear_y=True)
     else:
         axes.locator_params(axis="x", nbins=5 if paper else 8)
-    names = [f"mean, {100 * level:.6g} % interval", "median and middle half", "single runs in the tails"]
+    names = [
+        f"mean, {100 * level:.6g} % interval",
+        "median and middle half",
+        f"runs outside the middle {100 - 200 * TAIL:g} %",
+    ]
     if figure is None:
         if title:
             axes.set_title(escape_figure(title))
@@ -91,6 +96,7 @@ def plot_final_values(
                 figure.suptitle(escape_figure(title))
     if paper:
         set_paper_sizes(axes, sizes)
+    axes.tick_params(axis="y", length=0)
     return axes if figure is None else write_figure(figure, path)
 
 
@@ -112,15 +118,18 @@ def _has_heavy_tail(values: np.ndarray) -> bool:
     return bool(len(values) and values.min() > 0 and values.max() > HEAVY_TAIL * np.median(values))
 
 
-def _edges(values: np.ndarray) -> np.ndarray:
+def _edges(rows: list[Row]) -> np.ndarray:
     """Return the edges of bins that all learners share; they are spaced as the axis of the figure."""
+    values = np.concatenate([row.values for row in rows])
     logarithmic = _has_heavy_tail(values)
     at = np.log(values) if logarithmic else values
     low, high = (float(at.min()), float(at.max())) if len(at) else (0.0, 1.0)
     if high - low <= 1e-9 * max(abs(low), abs(high)):
         low, high = low - 0.5, high + 0.5
-    widths = np.subtract(*np.percentile(at, [75, 25])) if len(at) else 1.0
-    width = 2.0 * widths / max(len(at), 1) ** (1 / 3)  # the rule of Freedman and Diaconis
+    runs = [np.log(row.values) if logarithmic else row.values for row in rows if len(row.values)]
+    # the rule of Freedman and Diaconis, for the typical learner
+    widths = [2.0 * np.subtract(*np.percentile(own, [75, 25])) / len(own) ** (1 / 3) for own in runs]
+    width = float(np.median(widths)) if widths else 0.0
     n_bins = MAX_BINS if width <= 0 else int(np.clip(np.ceil((high - low) / width), 12, MAX_BINS))
     edges = np.linspace(low, high, n_bins + 1)
     return np.exp(edges) if logarithmic else edges
@@ -129,7 +138,7 @@ def _edges(values: np.ndarray) -> np.ndarray:
 def _draw(axes: "Axes", rows: list[Row], sizes: Style) -> list[Any]:
     """Draw histograms above lines with intervals and tails; return the handles of the legend."""
     handles: list[Any] = []
-    edges = _edges(np.concatenate([row.values for row in rows]))
+    edges = _edges(rows)
     for at, row in enumerate(rows):
         colour, look = COLOURS[0], {"solid_capstyle": "butt", "zorder": 3}
         counts = np.histogram(row.values, edges)[0] if len(row.values) else np.zeros(len(edges) - 1)
@@ -145,7 +154,7 @@ def _draw(axes: "Axes", rows: list[Row], sizes: Style) -> list[Any]:
         axes.plot([low, high], [below, below], color="0.35", lw=0.5 * sizes.line, **look)
         (box,) = axes.plot(quartiles[[0, 2]], [below, below], color="0.35", lw=3.2 * sizes.line, marker="", **look)
         axes.plot(
-            [quartiles[1]], [below], marker="|", color="white", ms=3.2 * sizes.line, mew=1.2 * sizes.line, zorder=4
+            [quartiles[1]], [below], marker="|", color="white", ms=3.2 * sizes.line, mew=0.7 * sizes.line, zorder=4
         )
         interval = axes.errorbar(
             [row.mean], [at], xerr=_errors(row), fmt="D", color=COLOURS[3], ms=2.6 * sizes.line, lw=sizes.line,
@@ -154,7 +163,6 @@ def _draw(axes: "Axes", rows: list[Row], sizes: Style) -> list[Any]:
         handles = [interval, box, runs]
     axes.set_yticks(range(len(rows)), [row.name for row in rows])
     axes.set_ylim(len(rows) - 0.55, -0.75)
-    axes.tick_params(axis="y", length=0)
     return handles
 
 

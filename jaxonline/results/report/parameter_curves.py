@@ -19,6 +19,7 @@ from jaxonline.results.report.plotting import (
     STYLES,
     Style,
     add_legend,
+    columns_beside,
     new_figure,
     set_paper_sizes,
     style_axes,
@@ -118,7 +119,7 @@ def plot_sweeps(
         handles, entries = [*handles, line], [*entries, names[i]]
     horizon = int(result.rounds[-1])
     words = f"{label_of(quantity, result.meta)} after {format_tick(horizon)} round{'s' * (horizon > 1)}"
-    _finish(axes, axis, parameter, words, style)
+    _finish(axes, axis, parameter, words, style, ax is not None)
     heading = f"mean of {format_runs(len(result.runs))}" if len(result.runs) > 1 else "one run"
     heading += f", {100 * level:.6g} % intervals" if np.isfinite(ends[1]).any() else ""
     return _close(figure, axes, path, handles, entries, title, heading, sizes)
@@ -157,7 +158,8 @@ def plot_settings(
         )  # fmt: skip
         handles, entries = [*handles, crosses], [*entries, "some runs failed"]
     rounds = "one round" if tuned.n_rounds == 1 else f"{format_tick(tuned.n_rounds)} rounds"
-    _finish(axes, axis, name, f"{label_of(tuned.quantity)} after {rounds}", style)
+    words = f"{label_of(tuned.quantity)} after {rounds}"
+    _finish(axes, axis, name, words, style, ax is not None)
     heading = f"{len(rows):,} settings, means with 95 % intervals"
     return _close(figure, axes, path, handles, entries, title, heading, sizes)
 
@@ -211,21 +213,18 @@ def _draw(
                 mew=0.9 * sizes.line, zorder=4,
             )  # fmt: skip
             if len(curves) == 1:
-                words = escape_figure(shorten(axis.name(curve.values[curve.best]), 20))
-                axes.annotate(
-                    words, at, xytext=(0, -5.5 * sizes.line), textcoords="offset points", ha="center", va="top",
-                    fontsize=sizes.font - 1, color=COLOURS[3],
-                )  # fmt: skip
+                best = f"{best}: {escape_figure(shorten(axis.name(curve.values[curve.best]), 20))}"
     extra = [(hollow, uncertain), (ring, best)]
     handles += [handle for handle, _ in extra if handle is not None]
     return handles, names + [name for handle, name in extra if handle is not None]
 
 
-def _finish(axes: "Axes", axis: ParameterAxis, parameter: str, words: str, style: str) -> None:
+def _finish(axes: "Axes", axis: ParameterAxis, parameter: str, words: str, style: str, own: bool) -> None:
     """Set scales, ticks and labels."""
     from jaxonline.results.report.figure import set_ticks
 
-    style_axes(axes, escape_figure(parameter), wrap_figure(words, LABEL_COLUMNS[style]))
+    columns = columns_beside(axes, "y") if own else LABEL_COLUMNS[style]
+    style_axes(axes, escape_figure(parameter), wrap_figure(words, columns))
     axes.margins(y=0.16)
     axis.set_up(axes, 0.13 if style == "paper" else 0.06)
     heights = np.concatenate([np.asarray(line.get_ydata(), float) for line in axes.get_lines()])

@@ -66,6 +66,13 @@ def without_latex() -> Iterator[None]:
         yield
 
 
+def columns_beside(ax: "Axes", axis: str) -> int:
+    """Return how many characters fit in a line of a label beside the user's axes; `axis` is "x" or "y"."""
+    box = ax.get_window_extent()
+    inches = (box.width if axis == "x" else box.height) / ax.get_figure(root=True).dpi  # type: ignore[union-attr]
+    return max(16, int(inches * 72 / (0.6 * 10)))
+
+
 def add_legend(
     owner: Any, handles: Sequence[Any], names: Sequence[str], sizes: Style, columns: int = 1, **place: Any
 ) -> Any:
@@ -80,15 +87,17 @@ def add_legend(
 
 
 def is_geometric(values: Sequence[float] | np.ndarray) -> bool:
-    """Return whether values of a parameter are spaced logarithmically: positive, from one to at least ten times it.
+    """Return whether values of a parameter are spaced logarithmically: positive, with ratios that differ little.
 
     Example:
         >>> is_geometric([0.01, 0.1, 1.0]), is_geometric([0.1, 0.2, 0.5, 1.0, 2.0]), is_geometric([1, 2, 3, 4])
         (True, True, False)
     """
     at = np.unique(np.asarray(values, float))
-    if len(at) < 3 or at[0] <= 0 or at[-1] < 10 * at[0] * (1 - 1e-9):
-        return len(at) > 1 and at[0] > 0 and bool(at[-1] >= 100 * at[0])
+    if len(at) < 2 or at[0] <= 0 or at[-1] < 4 * at[0]:
+        return False
+    if len(at) == 2:
+        return bool(at[-1] >= 100 * at[0])
     linear, log = np.diff(at), np.diff(np.log(at))
     return bool(log.std() / log.mean() < linear.std() / linear.mean())
 

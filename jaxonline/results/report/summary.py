@@ -22,6 +22,7 @@ from jaxonline.results.report.formats import (
     to_one_line,
     wrap_for_notebook,
 )
+from jaxonline.results.report.formulas import formulas_to_text
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Table, bounds_at_horizon
 from jaxonline.results.statistics.estimates import choose_test, missing_from
 from jaxonline.results.statistics.intervals import ConfidenceInterval
@@ -172,7 +173,8 @@ def result_text(result: Any) -> str:
     others = ", ".join(to_one_line(name) for name in measured_quantities(result) if name != quantity)
     lines += [shorten(f"also measured: {others}", WIDTH)]
     lines += precision_notes(result.meta.get("precision")) + decision_notes(result.meta.get("decisions"))
-    lines += [shorten(line, WIDTH) for line in textwrap.wrap(reservation(result, quantity, widest=30), WIDTH)]
+    missing = formulas_to_text(reservation(result, quantity, widest=30))
+    lines += [shorten(line, WIDTH) for line in textwrap.wrap(missing, WIDTH)]
     return "\n".join(lines if result.meta.get("oblivious") is not False else [*lines, REACTING])
 
 
