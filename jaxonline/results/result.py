@@ -13,6 +13,7 @@ from jaxonline.parameters.printable import to_one_line
 from jaxonline.results import figures, parts, saving
 from jaxonline.results.report import summary, tables
 from jaxonline.results.report.formats import escape_markdown
+from jaxonline.results.report.formulas import formulas_to_text
 from jaxonline.results.statistics import decisions, estimates
 from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
 from jaxonline.results.statistics.means import Growth
@@ -377,7 +378,7 @@ class Result:
     ) -> str:
         """Return the table at the horizon in GitHub's Markdown; arguments are as in `to_latex`."""
         table = summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True)
-        return table.markdown() + (f"\n{escape_markdown(table.caption)}\n" if table.caption else "")
+        return table.markdown() + (f"\n{escape_markdown(formulas_to_text(table.caption))}\n" if table.caption else "")
 
     def to_latex(
         self,

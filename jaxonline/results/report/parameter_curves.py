@@ -204,7 +204,7 @@ def _draw(
         (points,) = axes.plot(x[full], curve.means[full], zorder=3, **look)
         if (known & curve.uncertain).any():
             part = known & curve.uncertain
-            (hollow,) = axes.plot(x[part], curve.means[part], mfc="white", zorder=3, **look)
+            (hollow,) = axes.plot(x[part], curve.means[part], mfc="white", zorder=2.5, **look)
         handles, names = [*handles, points], [*names, escape_figure(curve.name)]
         if curve.best is not None:
             at = x[curve.best], float(curve.means[curve.best])
@@ -225,7 +225,7 @@ def _finish(axes: "Axes", axis: ParameterAxis, parameter: str, words: str, style
 
     columns = columns_beside(axes, "y") if own else LABEL_COLUMNS[style]
     style_axes(axes, escape_figure(parameter), wrap_figure(words, columns))
-    axes.margins(y=0.16)
+    axes.margins(y=0.08)
     axis.set_up(axes, 0.13 if style == "paper" else 0.06)
     heights = np.concatenate([np.asarray(line.get_ydata(), float) for line in axes.get_lines()])
     heights = heights[np.isfinite(heights)]

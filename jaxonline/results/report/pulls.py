@@ -99,7 +99,7 @@ def plot_pulls_over_time(
             continue
         handles = _stack(axes, edges, stacks[at], colours, sizes)
         below = at + columns >= n_panels
-        style_axes(axes)
+        style_axes(axes, "round" if at >= (n_rows - 1) * columns else "")
         axes.set_title(titles[at], fontsize=sizes.font)
         axes.grid(visible=False)
         if below:
@@ -113,7 +113,6 @@ def plot_pulls_over_time(
         axes.set_ylim(0.0, max(1e-9, float(stacks.sum(axis=-1).max())))
         if paper:
             set_paper_sizes(axes, sizes)
-    figure.supxlabel("round", fontsize=sizes.font)
     figure.supylabel("pulls per round", fontsize=sizes.font)
     add_legend(figure, handles, labels, sizes, min(len(labels), 3 if paper else 6), loc="outside lower center")
     if title and not paper:

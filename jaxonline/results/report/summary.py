@@ -215,7 +215,7 @@ def result_html(result: Any) -> str:
     n_learners = len(result.learners)
     more = n_learners - MAX_NOTEBOOK_LEARNERS
     table = horizon_table(result, most=MAX_NOTEBOOK_LEARNERS)
-    caption = f"<p>{escape_html(to_one_line(table.caption))}</p>" if table.caption else ""
+    caption = f"<p>{escape_html(formulas_to_text(to_one_line(table.caption)))}</p>" if table.caption else ""
     rest = f"<p>... and {more:,} more</p>" if more > 0 else ""
     about = description_list(result.meta, result.learners[:MAX_NOTEBOOK_LEARNERS])
     about = f"{about}<p>{REACTING}</p>" if result.meta.get("oblivious") is False else about
