@@ -168,7 +168,8 @@ def results_calls():
     bad = {"frist": np.ones(3)}, {"first": np.ones(2)}, {"first": 1.0}
     yield from rows("bounds", lambda bounds: result.plot(bounds=bounds), ValueError, *bad)
     yield from rows("bounds", lambda bounds: result.plot(bounds=bounds), TypeError, [1.0], "a", {"first": "abc"})
-    for call in (result.values, result.mean, lambda quantity: result.growth(1, quantity)):
+    final = lambda quantity: result.plot_final(quantity=quantity)  # noqa: E731
+    for call in (result.values, result.mean, final, lambda quantity: result.growth(1, quantity)):
         yield from option("quantity", call, "regrets")
     yield from rows("quantity", lambda quantity: result.plot(quantity=quantity), ValueError, "pulls", "regrets")
     for call in (
@@ -176,6 +177,8 @@ def results_calls():
         lambda level: result.table(level=level),
         lambda level: result.paired_difference("first", "second", level=level),
         lambda level: result.plot(level=level),
+        lambda level: result.plot_final(level=level),
+        lambda level: result.pulls_table(level=level),
         lambda level: statistics.mean_over_runs(np.ones((1, 2)), level),
     ):
         yield from number("level", call, 0.0, 1.0, 95.0)

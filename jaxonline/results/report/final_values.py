@@ -82,7 +82,7 @@ def plot_final_values(
     names = [
         f"mean, {100 * level:.6g} % interval",
         "median and middle half",
-        f"runs outside the middle {100 - 200 * TAIL:g} %",
+        f"outer {200 * TAIL:g} % of the runs",
     ]
     if figure is None:
         if title:

@@ -119,7 +119,7 @@ def plot_sweeps(
         handles, entries = [*handles, line], [*entries, names[i]]
     horizon = int(result.rounds[-1])
     words = f"{label_of(quantity, result.meta)} after {format_tick(horizon)} round{'s' * (horizon > 1)}"
-    _finish(axes, axis, parameter, words, style, ax is not None)
+    _finish(axes, axis, parameter, words, style, ax is not None, ends)
     heading = f"mean of {format_runs(len(result.runs))}" if len(result.runs) > 1 else "one run"
     heading += f", {100 * level:.6g} % intervals" if np.isfinite(ends[1]).any() else ""
     return _close(figure, axes, path, handles, entries, title, heading, sizes)
@@ -159,7 +159,7 @@ def plot_settings(
         handles, entries = [*handles, crosses], [*entries, "some runs failed"]
     rounds = "one round" if tuned.n_rounds == 1 else f"{format_tick(tuned.n_rounds)} rounds"
     words = f"{label_of(tuned.quantity)} after {rounds}"
-    _finish(axes, axis, name, words, style, ax is not None)
+    _finish(axes, axis, name, words, style, ax is not None, ends)
     heading = f"{len(rows):,} settings, means with 95 % intervals"
     return _close(figure, axes, path, handles, entries, title, heading, sizes)
 
@@ -219,7 +219,9 @@ def _draw(
     return handles, names + [name for handle, name in extra if handle is not None]
 
 
-def _finish(axes: "Axes", axis: ParameterAxis, parameter: str, words: str, style: str, own: bool) -> None:
+def _finish(
+    axes: "Axes", axis: ParameterAxis, parameter: str, words: str, style: str, own: bool, ends: np.ndarray
+) -> None:
     """Set scales, ticks and labels."""
     from jaxonline.results.report.figure import set_ticks
 
@@ -227,9 +229,9 @@ def _finish(axes: "Axes", axis: ParameterAxis, parameter: str, words: str, style
     style_axes(axes, escape_figure(parameter), wrap_figure(words, columns))
     axes.margins(y=0.08)
     axis.set_up(axes, 0.13 if style == "paper" else 0.06)
-    heights = np.concatenate([np.asarray(line.get_ydata(), float) for line in axes.get_lines()])
-    heights = heights[np.isfinite(heights)]
-    if len(heights) and heights.min() > 0 and heights.max() > LOGARITHMIC_FROM * heights.min():
+    means, lows = ends[0][np.isfinite(ends[0])], ends[1][np.isfinite(ends[1])]
+    positive = len(means) and means.min() > 0 and (lows > 0).all()
+    if positive and means.max() > LOGARITHMIC_FROM * means.min():
         axes.set_yscale("log")
         set_ticks(axes.yaxis, format_tick)
 

@@ -30,10 +30,6 @@ def rendered(figure):
     return canvas.get_renderer()
 
 
-def words_in(figure):
-    return [text for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
-
-
 def assert_readable(figure):
     """All texts are inside the figure, and no two texts of titles, labels and legends overlap."""
     renderer = rendered(figure)
@@ -41,11 +37,11 @@ def assert_readable(figure):
     for axes in figure.axes:
         if axes.get_visible():
             shown = (axes.xaxis.label, axes.yaxis.label, axes.title, *axes.texts)
-            ticks = (*axes.get_xticklabels(), *axes.get_yticklabels())
-            inside = [
-                tick for tick in ticks if axes.bbox.padded(2).overlaps(tick.get_window_extent(renderer).padded(9))
-            ]
-            boxes += [Text.get_window_extent(text, renderer) for text in (*shown, *inside) if text.get_text()]
+            for axis in (axes.xaxis, axes.yaxis):
+                low, high = sorted(axis.get_view_interval())
+                shown += tuple(tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high)
+            shown = [text for text in shown if text.get_visible() and text.get_text()]
+            boxes += [Text.get_window_extent(text, renderer) for text in shown]
     boxes = [box for box in boxes if box.width > 0 and box.height > 0]
     for box in boxes:
         assert box.x0 > figure.bbox.x0 - 2
@@ -167,15 +163,15 @@ def test_bad_lists_of_quantities_are_named(argument, options):
 def test_the_resolution_of_png_files(tmp_path, style, pixels, dpi):
     result = made(["a[1]", "a[2]"], np.ones((2, 3, 2)) * [1, 2], (5, 10), pulls=np.ones((2, 3, 2, 2)))
     for method in (result.plot, result.plot_final, result.plot_sweep, result.plot_pulls):
-        figure = method(tmp_path / "direct.png", style=style)
-        figure.savefig(tmp_path / "later.png")
-        for name in ("direct.png", "later.png"):
-            with Image.open(tmp_path / name) as image:
-                assert image.width == pixels
-                assert round(image.info["dpi"][0]) == dpi
-        figure.savefig(tmp_path / "own.png", dpi=50)
-        with Image.open(tmp_path / "own.png") as image:
-            assert image.width == pixels * 50 // dpi
+        method(tmp_path / "direct.png", style=style)
+        with Image.open(tmp_path / "direct.png") as image:
+            assert image.width == pixels
+            assert round(image.info["dpi"][0]) == dpi
+    figure = result.plot(style=style)
+    figure.savefig(tmp_path / "later.png")
+    figure.savefig(tmp_path / "own.png", dpi=50)
+    with Image.open(tmp_path / "later.png") as later, Image.open(tmp_path / "own.png") as own:
+        assert (later.width, own.width) == (pixels, pixels * 50 // dpi)
     figure.savefig(tmp_path / "figure.pdf")
     pdf = (tmp_path / "figure.pdf").read_bytes()
     assert b"/FontFile2" in pdf
@@ -220,7 +216,7 @@ def test_the_axis_of_heavy_tails_is_logarithmic():
 
 
 @pytest.mark.parametrize("style", ["screen", "paper"])
-@pytest.mark.parametrize("n_learners", [1, 12, 45])
+@pytest.mark.parametrize("n_learners", [1, 45])
 def test_final_values_are_readable(style, n_learners):
     result = made_result(n_learners, 20, failed=tuple((0, run) for run in range(20)))
     figure = result.plot_final(style=style)
@@ -231,8 +227,9 @@ def test_final_values_are_readable(style, n_learners):
 
 
 def test_pairs_of_runs_have_no_distribution():
-    game = jo.Game(jo.environments.LinearModel(np.array([0.6, -0.3]), noise_std=0.1), jo.FullInformation())
-    learner = jo.GradientLearner(jo.estimators.FullGradient(), 0.1)
+    copies = jo.NoisyCopies(jo.noise.gaussian(0.1))
+    game = jo.Game(jo.environments.LinearModel(np.array([0.6, -0.3]), noise_std=0.1), copies)
+    learner = jo.GradientLearner(jo.estimators.TwoCopies(), 0.1)
     result = jo.simulate(game, learner, n_runs=4, n_rounds=4, antithetic=True)
     with pytest.raises(ValueError, match="antithetic: "):
         result.plot_final()
@@ -242,9 +239,9 @@ def test_pairs_of_runs_have_no_distribution():
 # Sweeps
 
 
-def sweep(values, means, **more):
-    means = np.asarray(means, float)[:, None] + np.array([-1.0, 0.0, 1.0])
-    return made([f"a[{value}]" for value in values], means, **more)
+def sweep(values, means, spread=1.0):
+    means = np.asarray(means, float)[:, None] + spread * np.array([-1.0, 0.0, 1.0])
+    return made([f"a[{value}]" for value in values], means)
 
 
 def ring_of(axes):
@@ -302,9 +299,10 @@ def test_other_learners_are_horizontal_lines():
 
 
 def test_a_large_range_of_means_has_a_logarithmic_axis():
-    assert sweep((1, 2, 3), [2.0, 90.0, 101.0]).plot_sweep().axes[0].get_yscale() == "log"
-    assert sweep((1, 2, 3), [2.0, 90.0, 95.0]).plot_sweep().axes[0].get_yscale() == "linear"
-    assert sweep((1, 2, 3), [0.0, 90.0, 101.0]).plot_sweep().axes[0].get_yscale() == "linear"
+    for means, spread, scale in (
+        ([2.0, 90.0, 101.0], 0.1, "log"), ([2.0, 90.0, 95.0], 0.1, "linear"), ([2.0, 90.0, 101.0], 1.0, "linear"),
+    ):  # fmt: skip
+        assert sweep((1, 2, 3), means, spread).plot_sweep().axes[0].get_yscale() == scale
 
 
 def test_a_result_without_sweep_is_an_error():
