@@ -1,6 +1,7 @@
 """Games, studies, results and verifications raise an error that names the argument, before the first round."""
 
 import dataclasses
+import functools
 
 import jax
 import numpy as np
@@ -168,10 +169,11 @@ def results_calls():
     bad = {"frist": np.ones(3)}, {"first": np.ones(2)}, {"first": 1.0}
     yield from rows("bounds", lambda bounds: result.plot(bounds=bounds), ValueError, *bad)
     yield from rows("bounds", lambda bounds: result.plot(bounds=bounds), TypeError, [1.0], "a", {"first": "abc"})
-    final = lambda quantity: result.plot_final(quantity=quantity)  # noqa: E731
-    for call in (result.values, result.mean, final, lambda quantity: result.growth(1, quantity)):
+    for call in (result.values, result.mean, lambda quantity: result.growth(1, quantity)):
         yield from option("quantity", call, "regrets")
-    yield from rows("quantity", lambda quantity: result.plot(quantity=quantity), ValueError, "pulls", "regrets")
+    for plot in (result.plot, result.plot_final, result.select("first").plot_sweep):
+        draw = functools.partial(lambda plot, quantity: plot(quantity=quantity), plot)
+        yield from rows("quantity", draw, ValueError, "pulls", "regrets")
     for call in (
         lambda level: result.mean(level=level),
         lambda level: result.table(level=level),

@@ -69,7 +69,7 @@ def plot_final_values(
     shown = rows[:MAX_ROWS]
     paper, each = style == "paper", (0.62 if len(rows) <= 8 else 0.42) * sizes.font / 10
     figure = new_figure(sizes, None, each * len(shown) + (1.3 if paper else 1.5)) if ax is None else None
-    axes = ax if figure is None else figure.subplots()
+    axes: Any = ax if figure is None else figure.subplots()
     handles = _draw(axes, shown, sizes)
     horizon = int(result.rounds[-1])
     label = f"{label_of(quantity, result.meta)} after {format_tick(horizon)} round{'s' * (horizon > 1)}"

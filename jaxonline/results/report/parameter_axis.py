@@ -58,7 +58,8 @@ class ParameterAxis:
             axes.set_xticks(at, [escape_figure(shorten(name, 16)) for name in self.places])
             longest = max((len(name) for name in self.places), default=0)
             if min(longest, 16) * len(at) > 60:
-                axes.tick_params(axis="x", rotation=90 if len(at) > 12 else 30)
+                for tick in axes.get_xticklabels():
+                    tick.set(rotation=30, ha="right", rotation_mode="anchor")
             axes.set_xlim(-0.5, len(at) - 0.5)
             return
         if self.logarithmic:

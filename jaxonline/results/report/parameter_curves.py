@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LOGARITHMIC_FROM = 50.0  # the largest mean, as a multiple of the smallest, from which the vertical axis is logarithmic
-LABEL_COLUMNS = {"screen": 60, "paper": 30}  # characters in a line of an axis label
+LABEL_COLUMNS = {"screen": 60, "paper": 34}  # characters in a line of an axis label
 MARKERS, DASHES = "osD^vPX", ("-", (0, (2.6, 1.1)), (0, (0.9, 0.9)))
 _MEMBER = re.compile(r"(.+?)\[(.*)\]", re.DOTALL)
 
@@ -144,7 +144,15 @@ def plot_settings(
     rows, runs = [rows[i] for i in order], runs[order]
     chosen = next(i for i, row in enumerate(rows) if row["chosen"])
     ends = np.array([[row[key] for row in rows] for key in (tuned.quantity, "low", "high")], float)
-    curve = Points(f"settings, {runs.max():,} runs", [row[name] for row in rows], *ends, runs < runs.max(), chosen)
+    curve = Points(
+        f"settings, {runs.max():,} runs",
+        [row[name] for row in rows],
+        ends[0],
+        ends[1],
+        ends[2],
+        runs < runs.max(),
+        chosen,
+    )
     figure, axes = _open(sizes, ax, 4)
     few = f"{runs.min():,}" if len(set(runs.tolist())) < 3 else f"{runs.min():,} or more"
     handles, entries = _draw(
@@ -169,7 +177,7 @@ def _points(name: str, values: Sequence[str], ends: np.ndarray, left_out: np.nda
     means = np.where(np.isfinite(ends[0]), ends[0], np.inf)
     sound = means if left_out.all() else np.where(left_out, np.inf, means)
     best = int(np.argmin(sound)) if np.isfinite(sound).any() else None
-    return Points(name, values, *ends, left_out, best)
+    return Points(name, values, ends[0], ends[1], ends[2], left_out, best)
 
 
 def _open(sizes: Style, ax: "Axes | None", entries: int) -> tuple[Any, "Axes"]:
@@ -190,7 +198,7 @@ def _draw(
         colour, mark = COLOURS[k % 7], MARKERS[k % 7]
         x = np.array([axis.position(value) for value in curve.values])
         known = np.isfinite(curve.means)
-        if joined:
+        if joined and axis.numeric:
             axes.plot(
                 x[known], curve.means[known], color=colour, lw=sizes.line, ls=DASHES[k // 7 % len(DASHES)], alpha=0.7
             )
@@ -209,7 +217,7 @@ def _draw(
         if curve.best is not None:
             at = x[curve.best], float(curve.means[curve.best])
             (ring,) = axes.plot(
-                *[[value] for value in at], marker="o", ms=6.5 * sizes.line, mfc="none", mec=COLOURS[3], ls="none",
+                *[[value] for value in at], marker="o", ms=6.5 * sizes.line, mfc="none", mec="0.15", ls="none",
                 mew=0.9 * sizes.line, zorder=4,
             )  # fmt: skip
             if len(curves) == 1:

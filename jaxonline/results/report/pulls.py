@@ -114,7 +114,8 @@ def plot_pulls_over_time(
         if paper:
             set_paper_sizes(axes, sizes)
     figure.supylabel("pulls per round", fontsize=sizes.font)
-    add_legend(figure, handles, labels, sizes, min(len(labels), 3 if paper else 6), loc="outside lower center")
+    entries = 3 if paper else 6 if len(labels) <= 6 else 4
+    add_legend(figure, handles, labels, sizes, min(len(labels), entries), loc="outside lower center")
     if title and not paper:
         figure.suptitle(escape_figure(title))
     elif not paper:
