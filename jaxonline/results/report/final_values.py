@@ -38,7 +38,7 @@ HEAVY_TAIL = 30.0  # the largest value, as a multiple of the median, from which 
 LABEL_COLUMNS = {"screen": 70, "paper": 40}  # characters in a line of an axis label
 
 
-class Row(NamedTuple):
+class LearnerRuns(NamedTuple):
     """The values of a learner's runs [R], and the mean at the horizon with its interval."""
 
     name: str
@@ -100,7 +100,7 @@ def plot_final_values(
     return axes if figure is None else write_figure(figure, path)
 
 
-def _rows(result: Any, quantity: str, level: float, interval: Any) -> list[Row]:
+def _rows(result: Any, quantity: str, level: float, interval: Any) -> list[LearnerRuns]:
     """Return the rows from the smallest mean to the largest; learners without a finished run are last."""
     last = parts.select_rounds(result, slice(-1, None), quantity, "cumulative_loss", "queries", CONTROL)
     values = estimates.values(last, quantity)[:, :, 0]
@@ -108,7 +108,7 @@ def _rows(result: Any, quantity: str, level: float, interval: Any) -> list[Row]:
     names = [escape_figure(name) for name in shorten_names(result.learners, 36)]
     ends = np.stack([mean.mean[:, 0], mean.low[:, 0], mean.high[:, 0]], axis=1)
     return [
-        Row(names[i], values[i][np.isfinite(values[i])], *ends[i].tolist())
+        LearnerRuns(names[i], values[i][np.isfinite(values[i])], *ends[i].tolist())
         for i in np.argsort(ends[:, 0], kind="stable")
     ]
 
@@ -118,7 +118,7 @@ def _has_heavy_tail(values: np.ndarray) -> bool:
     return bool(len(values) and values.min() > 0 and values.max() > HEAVY_TAIL * np.median(values))
 
 
-def _edges(rows: list[Row]) -> np.ndarray:
+def _edges(rows: list[LearnerRuns]) -> np.ndarray:
     """Return the edges of bins that all learners share; they are spaced as the axis of the figure."""
     values = np.concatenate([row.values for row in rows])
     logarithmic = _has_heavy_tail(values)
@@ -135,7 +135,7 @@ def _edges(rows: list[Row]) -> np.ndarray:
     return np.exp(edges) if logarithmic else edges
 
 
-def _draw(axes: "Axes", rows: list[Row], sizes: Style) -> list[Any]:
+def _draw(axes: "Axes", rows: list[LearnerRuns], sizes: Style) -> list[Any]:
     """Draw histograms above lines with intervals and tails; return the handles of the legend."""
     handles: list[Any] = []
     edges = _edges(rows)
@@ -166,7 +166,7 @@ def _draw(axes: "Axes", rows: list[Row], sizes: Style) -> list[Any]:
     return handles
 
 
-def _errors(row: Row) -> Any:
+def _errors(row: LearnerRuns) -> Any:
     """Return the two lengths of the error bar, or None without an interval."""
     if not np.isfinite([row.low, row.high]).all():
         return None
