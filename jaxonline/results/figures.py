@@ -170,12 +170,12 @@ def plot_sweep(
     """Plot the final regret, or another quantity at the horizon, against the parameter of a sweep (`jo.sweep`).
 
     The learners of a sweep have names such as "UCB1[0.5]". The figure shows the mean of each learner of a sweep with
-    its interval over its label, and a ring around the smallest mean. If all labels are numbers, they are the positions
+    its interval over its label, and a ring around the best mean. If all labels are numbers, they are the positions
     on the axis, which is logarithmic if the numbers are spaced that way, and lines join the means. Learners outside
     sweeps are horizontal lines with their intervals. The vertical axis is logarithmic if all means and limits are
     positive and the largest mean is above 50 times the smallest.
 
-    The smallest mean of many is biased: report new runs of the best learner, as with `jo.tune`.
+    The best mean of many is biased: report new runs of the best learner, as with `jo.tune`.
 
     Args:
         path: where to write the figure, as in `Result.plot`.

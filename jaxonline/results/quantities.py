@@ -10,8 +10,11 @@ LABELS = {
     "queries": "queries",
 }
 
+LARGER_IS_BETTER = ("cumulative_reward", "comparator_reward")
 # sums and counts over rounds, which are 0 before the first round
-ZERO_AT_START = ("regret", "cumulative_loss", "comparator_loss", "queries", "switches", "mistakes", "unanswered")
+ZERO_AT_START = (
+    "regret", "cumulative_loss", "comparator_loss", *LARGER_IS_BETTER, "queries", "switches", "mistakes", "unanswered",
+)  # fmt: skip
 
 
 def label_of(quantity: str, meta: Mapping[str, Any] | None = None) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results import parts
-from jaxonline.results.quantities import label_of
+from jaxonline.results.quantities import LARGER_IS_BETTER, label_of
 from jaxonline.results.report.formats import format_tick, shorten_names
 from jaxonline.results.report.formulas import escape_figure, wrap_figure
 from jaxonline.results.report.plotting import (
@@ -26,7 +26,7 @@ from jaxonline.results.report.plotting import (
 from jaxonline.results.report.summary import default_quantity, format_runs
 from jaxonline.results.statistics import estimates
 from jaxonline.results.statistics.intervals import ConfidenceInterval
-from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
+from jaxonline.results.statistics.variance_reduction import HALF_DIFFERENCE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,15 +101,15 @@ def plot_final_values(
 
 
 def _rows(result: Any, quantity: str, level: float, interval: Any) -> list[LearnerRuns]:
-    """Return the rows from the smallest mean to the largest; learners without a finished run are last."""
-    last = parts.select_rounds(result, slice(-1, None), quantity, "cumulative_loss", "queries", CONTROL)
+    """Return the rows from the best mean to the worst; learners without a finished run are last."""
+    last = parts.select_rounds(result, slice(-1, None))
     values = estimates.values(last, quantity)[:, :, 0]
     mean = last.mean(quantity, level, interval)
     names = [escape_figure(name) for name in shorten_names(result.learners, 36)]
     ends = np.stack([mean.mean[:, 0], mean.low[:, 0], mean.high[:, 0]], axis=1)
     return [
         LearnerRuns(names[i], values[i][np.isfinite(values[i])], *ends[i].tolist())
-        for i in np.argsort(ends[:, 0], kind="stable")
+        for i in np.argsort(-ends[:, 0] if quantity in LARGER_IS_BETTER else ends[:, 0], kind="stable")
     ]
 
 

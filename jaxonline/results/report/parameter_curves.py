@@ -10,7 +10,7 @@ import numpy as np
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results import parts
-from jaxonline.results.quantities import label_of
+from jaxonline.results.quantities import LARGER_IS_BETTER, label_of
 from jaxonline.results.report.formats import format_tick, shorten, shorten_names
 from jaxonline.results.report.formulas import escape_figure, wrap_figure
 from jaxonline.results.report.parameter_axis import ParameterAxis
@@ -28,7 +28,6 @@ from jaxonline.results.report.plotting import (
 from jaxonline.results.report.summary import default_quantity, format_runs
 from jaxonline.results.statistics import estimates
 from jaxonline.results.statistics.intervals import ConfidenceInterval
-from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,21 +95,23 @@ def plot_sweeps(
         problem = "must include a sweep with at least two labels, with names such as 'UCB1[0.5]' (got "
         names = ", ".join(map(repr, result.learners[:3]))
         raise ArgumentError("learners", f"{problem}{names}); pass {{name: jo.sweep(...)}} to simulate")
-    kept = quantity, "cumulative_loss", "queries", CONTROL, HALF_DIFFERENCE
-    estimate = parts.select_rounds(result, slice(-1, None), *kept).mean(quantity, level, interval)
+    estimate = parts.select_rounds(result, slice(-1, None)).mean(quantity, level, interval)
     ends = np.stack([estimate.mean[:, 0], estimate.low[:, 0], estimate.high[:, 0]])
     left_out = (result.first_nonfinite > 0).any(axis=1) | (result.first_overflow > 0).any(axis=1)
     axis = ParameterAxis([value for members in sweeps.values() for value in members])
-    curves = [
-        _points(name, axis.sort(members), ends[:, [members[v] for v in axis.sort(members)]],
-                left_out[[members[v] for v in axis.sort(members)]])
-        for name, members in zip(shorten_names(list(sweeps), 36), sweeps.values(), strict=True)
-    ]  # fmt: skip
+    larger = quantity in LARGER_IS_BETTER
+    curves = []
+    for name, members in zip(shorten_names(list(sweeps), 36), sweeps.values(), strict=True):
+        values = axis.sort(members)
+        at = [members[value] for value in values]
+        curves.append(_points(name, values, ends[:, at], left_out[at], larger))
     inside = {i for members in sweeps.values() for i in members.values()}
     others = [i for i in range(len(result.learners)) if i not in inside]
     names = [escape_figure(name) for name in shorten_names(result.learners, 36)]
     figure, axes = _open(sizes, ax, len(curves) + len(others) + 2)
-    handles, entries = _draw(axes, axis, curves, sizes, "some runs left out (failed)")
+    handles, entries = _draw(
+        axes, axis, curves, sizes, "some runs left out (failed)", best="largest mean" if larger else "smallest mean"
+    )
     for at, i in enumerate(others):
         colour = "0.35" if len(others) == 1 else COLOURS[(len(curves) + at) % 7]
         line = axes.axhline(ends[0, i], color=colour, lw=sizes.line, ls=(0, (4, 2)), zorder=1.5)
@@ -172,10 +173,10 @@ def plot_settings(
     return _close(figure, axes, path, handles, entries, title, heading, sizes)
 
 
-def _points(name: str, values: Sequence[str], ends: np.ndarray, left_out: np.ndarray) -> Points:
+def _points(name: str, values: Sequence[str], ends: np.ndarray, left_out: np.ndarray, larger: bool) -> Points:
     """Return the curve of a sweep; the best setting has no failed runs, unless all settings have some."""
-    means = np.where(np.isfinite(ends[0]), ends[0], np.inf)
-    sound = means if left_out.all() else np.where(left_out, np.inf, means)
+    costs = np.where(np.isfinite(ends[0]), -ends[0] if larger else ends[0], np.inf)
+    sound = costs if left_out.all() else np.where(left_out, np.inf, costs)
     best = int(np.argmin(sound)) if np.isfinite(sound).any() else None
     return Points(name, values, ends[0], ends[1], ends[2], left_out, best)
 

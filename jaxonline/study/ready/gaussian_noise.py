@@ -121,10 +121,8 @@ class GaussianNoise(Study):
         biased, limit = better_than_both(at_one[0]), self.width / math.sqrt(2)
 
         def draw() -> Any:
-            zero_on_disc = zero["disc"]
-            return plot_gaussian_noise(
-                by_noise, at_one, zero_on_disc, biased, shown_noise=self.shown_noise, limit=limit
-            )
+            zero_regret, noise = zero["disc"], self.shown_noise
+            return plot_gaussian_noise(by_noise, at_one, zero_regret, biased, shown_noise=noise, limit=limit)
 
         return Report(
             {"table": table},

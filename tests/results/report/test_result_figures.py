@@ -305,6 +305,16 @@ def test_other_learners_are_horizontal_lines():
         assert_readable(figure)
 
 
+def test_the_best_reward_is_the_largest():
+    result = sweep((1, 2, 3), [5.0, 4.0, 3.0])
+    result.measures["cumulative_reward"] = 10.0 - result.cumulative_loss
+    figure = result.plot_sweep(quantity="cumulative_reward")
+    assert ring_of(figure.axes[0]) == (3.0, 7.0)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "largest mean: 3"]
+    rows = result.plot_final(quantity="cumulative_reward").axes[0].get_yticklabels()
+    assert [row.get_text() for row in rows] == ["a[3]", "a[2]", "a[1]"]
+
+
 def test_a_large_range_of_means_has_a_logarithmic_axis():
     for means, spread, scale in (
         ([2.0, 90.0, 101.0], 0.1, "log"), ([2.0, 90.0, 95.0], 0.1, "linear"), ([2.0, 90.0, 101.0], 1.0, "linear"),
