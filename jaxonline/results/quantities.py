@@ -55,6 +55,12 @@ def best_first(means: np.ndarray, reward: bool) -> np.ndarray:
     return np.argsort(-means if reward else means, kind="stable")
 
 
+# sums and counts over rounds, which are 0 before the first round
+ZERO_AT_START = (
+    "regret", "cumulative_loss", "comparator_loss", *LOSS_OF_REWARD, "queries", "switches", "mistakes", "unanswered",
+)  # fmt: skip
+
+
 def label_of(quantity: str, meta: Mapping[str, Any] | None = None) -> str:
     """Return the name of a quantity for titles, axes and column heads.
 

@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.printable import to_one_line
-from jaxonline.results import parts, saving
+from jaxonline.results import figures, parts, saving
 from jaxonline.results.quantities import quantities_of
-from jaxonline.results.report import curves, summary, tables
+from jaxonline.results.report import summary, tables
 from jaxonline.results.report.formats import escape_markdown
+from jaxonline.results.report.formulas import formulas_to_text
 from jaxonline.results.statistics import decisions, estimates
 from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
 from jaxonline.results.statistics.means import Growth
@@ -377,7 +378,7 @@ class Result:
     ) -> str:
         """Return the table at the horizon in GitHub's Markdown; arguments are as in `to_latex`."""
         table = summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True)
-        return table.markdown() + (f"\n{escape_markdown(table.caption)}\n" if table.caption else "")
+        return table.markdown() + (f"\n{escape_markdown(formulas_to_text(table.caption))}\n" if table.caption else "")
 
     def to_latex(
         self,
@@ -393,6 +394,5 @@ class Result:
         table = summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True)
         return table.latex() + (f"% {to_one_line(table.caption)}\n" if table.caption else "")
 
-    def plot(self, path: str | Path | None = None, **options: Any) -> Any:
-        """Plot the mean against rounds with bands and bounds; see `results.report.curves.plot_result`."""
-        return curves.plot_result(self, path, **options)
+    plot, plot_final, plot_sweep = figures.plot, figures.plot_final, figures.plot_sweep
+    plot_pulls, pulls_table = figures.plot_pulls, figures.pulls_table

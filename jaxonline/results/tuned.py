@@ -2,7 +2,8 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, overload
 
 import numpy as np
 from typing_extensions import TypeVar
@@ -11,11 +12,16 @@ from jaxonline.game import Entrant, Learner
 from jaxonline.results.quantities import LOSS_OF_REWARD, REWARD_OF_LOSS, label_of
 from jaxonline.results.report.columns import Count, Measured, Number, Text
 from jaxonline.results.report.formats import escape_html, format_number, wrap_for_notebook
+from jaxonline.results.report.parameter_curves import plot_settings
+from jaxonline.results.report.plotting import StyleName, check_axes, without_latex
 from jaxonline.results.report.tables import Table
 from jaxonline.results.statistics.intervals import Estimate
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.axes import Axes
+
+    from jaxonline.results.report.figure import ResultFigure
 
 Setting = Mapping[str, Any]
 TunedLearner = TypeVar("TunedLearner", bound=Learner | Entrant, default=Learner | Entrant)
@@ -137,6 +143,47 @@ class Tuned(Generic[TunedLearner]):
         import pandas
 
         return pandas.DataFrame(self.rows())
+
+    @overload
+    def plot(
+        self, path: str | Path | None = None, *, parameter: str | None = None, title: str | None = None,
+        style: StyleName = "screen", ax: None = None,
+    ) -> "ResultFigure": ...  # fmt: skip
+    @overload
+    def plot(
+        self, path: None = None, *, parameter: str | None = None, title: str | None = None,
+        style: StyleName = "screen", ax: "Axes",
+    ) -> "Axes": ...  # fmt: skip
+    def plot(
+        self,
+        path: str | Path | None = None,
+        *,
+        parameter: str | None = None,
+        title: str | None = None,
+        style: StyleName = "screen",
+        ax: "Axes | None" = None,
+    ) -> "ResultFigure | Axes":
+        """Plot the mean of each setting, in its last rung, against a parameter; the chosen setting has a ring.
+
+        Settings that were dropped before the last rung have fewer runs, longer intervals and a white face. A setting
+        with failed runs is a cross at the top. The axis of the parameter is logarithmic if its numbers are spaced that
+        way.
+
+        Args:
+            path: where to write the figure, as in `Result.plot`.
+            parameter: the parameter on the horizontal axis; needed if the search varied several.
+            title: title of the figure.
+            style: "screen" or "paper", as in `Result.plot`.
+            ax: Matplotlib axes in which to draw; by default, a new figure.
+
+        Returns:
+            The Matplotlib figure, or `ax` if it is given.
+
+        Raises:
+            ValueError: an unknown parameter or style, no parameter if several were varied, or `path` beside `ax`.
+        """
+        with without_latex():
+            return plot_settings(self, path, parameter, title, style, check_axes(ax, path))
 
     @property
     def _title(self) -> str:

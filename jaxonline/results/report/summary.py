@@ -30,6 +30,7 @@ from jaxonline.results.report.formats import (
     to_one_line,
     wrap_for_notebook,
 )
+from jaxonline.results.report.formulas import formulas_to_text
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Table, bounds_at_horizon
 from jaxonline.results.statistics.estimates import CONTROLLED, choose_test, missing_from
 from jaxonline.results.statistics.intervals import ConfidenceInterval
@@ -183,7 +184,8 @@ def result_text(result: Any) -> str:
     others = ", ".join(to_one_line(name) for name in measured_quantities(result) if name != quantity)
     lines += [shorten(f"also measured: {others}", WIDTH)]
     lines += precision_notes(result.meta.get("precision")) + decision_notes(result.meta.get("decisions"))
-    lines += [shorten(line, WIDTH) for line in textwrap.wrap(reservation(result, quantity, widest=30), WIDTH)]
+    missing = formulas_to_text(reservation(result, quantity, widest=30))
+    lines += [shorten(line, WIDTH) for line in textwrap.wrap(missing, WIDTH)]
     return "\n".join(lines if result.meta.get("oblivious") is not False else [*lines, REACTING])
 
 
@@ -224,7 +226,7 @@ def result_html(result: Any) -> str:
     n_learners = len(result.learners)
     more = n_learners - MAX_NOTEBOOK_LEARNERS
     table = horizon_table(result, most=MAX_NOTEBOOK_LEARNERS)
-    caption = f"<p>{escape_html(to_one_line(table.caption))}</p>" if table.caption else ""
+    caption = f"<p>{escape_html(formulas_to_text(to_one_line(table.caption)))}</p>" if table.caption else ""
     rest = f"<p>... and {more:,} more</p>" if more > 0 else ""
     about = description_list(result.meta, result.learners[:MAX_NOTEBOOK_LEARNERS])
     about = f"{about}<p>{REACTING}</p>" if result.meta.get("oblivious") is False else about
