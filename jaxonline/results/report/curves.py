@@ -282,7 +282,8 @@ class Curves:
 
     def entries(self) -> tuple[list[Any], list[str]]:
         """Return the lines and names of the legend, sorted by the ends of the curves from the highest."""
-        shown = [i for i in reversed(self.order) if i in self.named]
+        from_highest = self.order if self.quantity in LOSS_OF_REWARD else reversed(self.order)
+        shown = [i for i in from_highest if i in self.named]
         entries = [(self.lines[i], self.names[i]) for i in shown]
         entries += [(self.bound, BOUND_LABEL)] if self.bound is not None else []
         return [line for line, _ in entries], [name for _, name in entries]
