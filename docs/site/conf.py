@@ -27,7 +27,7 @@ linkcode_resolve = sources.link_of_object
 add_module_names = False
 python_maximum_signature_line_length = 88
 toc_object_entries = False  # the navigation of every page would have hundreds
-pygments_style, pygments_dark_style = "tango", "monokai"
+pygments_style, pygments_dark_style = "default", "monokai"  # the contrast of all tokens is at least 4.5
 copybutton_prompt_text = r">>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 
