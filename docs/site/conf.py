@@ -13,7 +13,7 @@ project = "jaxonline"
 author = "The jaxonline developers"
 version = release = jaxonline.__version__
 root_doc = "index"
-extensions = ["myst_nb", "sphinx.ext.linkcode", "sphinx_copybutton", "sources", "captions", "images", "mathml"]
+extensions = ["myst_nb", "sphinx.ext.linkcode", "sphinx_copybutton", "sources", "breaks", "captions", "images", "mathml"]
 exclude_patterns = [".doctrees"]
 
 smartquotes = False

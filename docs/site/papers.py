@@ -77,7 +77,7 @@ def _place(letter: str, place: Place, errata: list[Erratum]) -> list[str]:
     lines += [line for erratum in errata for line in ("", *_erratum(erratum))]
     claims = claims_at(letter, place)
     if claims:
-        lines += ["", "| claim | form | bias | detectable | verdict |", "| --- | --- | --- | --- | --- |"]
+        lines += ["", "| claim | form | bias | detectable | verdict |", "| --- | --- | ---: | ---: | --- |"]
         for claim in claims:
             cells = verdicts()[_key(claim)]
             lines.append(f"| {_link(claim)} | {' | '.join((claim.form, *cells))} |")

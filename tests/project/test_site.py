@@ -130,6 +130,7 @@ def test_formulas_and_outputs_of_notebooks_are_shown(site):
 GUIDES = (
     "games", "which-learner", "bandits", "noisy-data", "reading-a-result", "verifying", "study-files",
     "troubleshooting", "store", "clusters", "live", "many-games", "bounds", "how-it-works", "variance-reduction",
+    "other-libraries", "policies",
 )  # fmt: skip
 
 
@@ -154,12 +155,52 @@ def test_tables_scroll_in_a_box_and_those_of_guides_have_captions(site, pages):
 
 
 def test_code_of_the_guides_fits_beside_the_navigation():
-    """In a column of 54em, a line of code has about 94 letters (docs/site/static/style.css)."""
+    """In a column of 50em, a line of code has about 97 letters (docs/site/static/style.css)."""
     answers = ("how-do-i-games", "how-do-i-figures", "how-do-i-runs", "own-csv", "tuning")
-    for name in (*GUIDES, *answers):
-        text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
-        for code in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
-            assert max(map(len, code.splitlines())) <= 80, name
+    files = {name: ROOT / "docs" / f"{name}.md" for name in (*GUIDES, *answers)}
+    for name, file in (files | {"README": ROOT / "README.md"}).items():
+        most = 90 if name == "README" else 80
+        for code in re.findall(r"^```python\n(.*?)^```", file.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+            assert max(map(len, code.splitlines())) <= most, name
+
+
+def contrast(first: str, second: str) -> float:
+    """The contrast of two colours, #rrggbb or #rgb, as WCAG 2 defines it."""
+
+    def luminance(colour):
+        colour = "#" + "".join(2 * digit for digit in colour[1:]) if len(colour) == 4 else colour
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    dark, light = sorted((luminance(first), luminance(second)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_contrast_of_known_colours():
+    """The numbers of https://webaim.org/resources/contrastchecker."""
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#ffffff", "#777777") == pytest.approx(4.48, abs=0.005)
+
+
+@pytest.mark.parametrize("theme", ["", r'body\[data-theme="dark"\] '], ids=["light", "dark"])
+def test_code_can_be_read(site, theme):
+    """WCAG 2 (AA) requires a contrast of 4.5. Spaces (w) have no ink, and the pages show no invalid code (err)."""
+    text = (site / "_static" / "pygments.css").read_text()
+    (background,) = re.findall(rf"^{theme}\.highlight {{ background: (#\w+)", text, re.MULTILINE)
+    colours = dict(re.findall(rf"^{theme}\.highlight \.(\w+) {{ color: (#\w+)", text, re.MULTILINE))
+    assert len(colours) > 50
+    ratios = {name: contrast(background, colour) for name, colour in colours.items() if name not in ("w", "err")}
+    assert min(ratios.values()) >= 4.5, ratios
+
+
+def test_code_in_tables_breaks_between_words(site):
+    """A browser may break a name at `<wbr>`; the text of the page does not change."""
+    text = (site / "docs" / "other-libraries.html").read_text()
+    assert "jo.<wbr>Online<wbr>Regressor</span>" in text
+    assert "learner__<wbr>step_<wbr>size__<wbr>eta</span>" in text
+    plain = text.replace("<wbr>", "")
+    assert plain.count("jo.OnlineRegressor</span>") > text.count("jo.OnlineRegressor</span>") > 0
 
 
 @pytest.fixture
