@@ -5,11 +5,11 @@ from typing import Any
 
 TABLE = re.compile(r'<table class="docutils.*?</table>', re.DOTALL)
 CODE = re.compile(r'(?<=<span class="pre">)[^<]+(?=</span>)')
-WORD_END = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[._(=/])(?=[A-Za-z])")
+WORD_END = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[._(=/])(?<!\bjo\.)(?=[A-Za-z])")
 
 
 def allow_breaks(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
-    """Add `<wbr>` after dots, underscores, brackets and before capitals; copied text stays the same."""
+    """Add `<wbr>` after dots (not of `jo.`), underscores, brackets and before capitals; copied text stays the same."""
 
     def in_table(table: re.Match) -> str:
         return CODE.sub(lambda code: WORD_END.sub("<wbr>", code[0]), table[0])

@@ -13,7 +13,8 @@ project = "jaxonline"
 author = "The jaxonline developers"
 version = release = jaxonline.__version__
 root_doc = "index"
-extensions = ["myst_nb", "sphinx.ext.linkcode", "sphinx_copybutton", "sources", "breaks", "captions", "images", "mathml"]
+extensions = ["myst_nb", "sphinx.ext.linkcode", "sphinx_copybutton"]
+extensions += ["sources", "breaks", "captions", "images", "mathml"]  # modules of this folder
 exclude_patterns = [".doctrees"]
 
 smartquotes = False
