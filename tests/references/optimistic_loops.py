@@ -116,5 +116,5 @@ def tsallis_weights(sums, eta):
     def excess(x):
         return (4 / (eta * (sums - x)) ** 2).sum() - 1
 
-    x = optimize.brentq(excess, least - 2.1 * math.sqrt(len(sums)) / eta, least - 1.9 / eta, xtol=1e-14, rtol=1e-15)
+    x = optimize.brentq(excess, least - 2.1 * math.sqrt(len(sums)) / eta, least - 1.9 / eta, xtol=1e-14)
     return 4 / (eta * (sums - x)) ** 2

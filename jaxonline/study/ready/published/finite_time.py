@@ -18,6 +18,7 @@ from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.simulation.measures import Pulls
 from jaxonline.simulation.sweeps import sweep
 from jaxonline.study import Context, Report, Study
+from jaxonline.study.ready.published.skewed_runs import mean_regret, skewed_runs_sentences
 from jaxonline.study.ready.published.statements import Statement, statements_table, verdict_sentences
 from jaxonline.study.study import Positive
 
@@ -44,7 +45,7 @@ class FiniteTime(Study):
     """
 
     title: ClassVar[str] = "Experiments of Auer, Cesa-Bianchi and Fischer (2002), and what agrees."
-    runs: int = Field(100, ge=4, le=1_000_000, description="Runs of each learner.")
+    runs: int = Field(400, ge=4, le=1_000_000, description="Runs of each learner.")
     rounds: int = Field(10_000, ge=20, le=10_000_000, description="The horizon.")
     alpha: float = Field(0.001, gt=0, le=1, description="Growth of the epochs of UCB2.")
     cs: Positive = Field((0.01, 0.03, 0.1, 0.3, 1.0), min_length=2, description="Values of c of epsilon-greedy.")
@@ -61,14 +62,15 @@ class FiniteTime(Study):
                 number: self.play(part(f"distribution {number}"), DISTRIBUTIONS[number])
                 for number in self.distributions
             }
+        named = {f"distribution {number}": result for number, result in results.items()}
         verdicts = statements_table("Statements of the paper", self.statements(results))
         title = f"{self.runs:,} runs of {self.rounds:,} rounds"
         regrets = Table(title, self.rows(results), COLUMNS, group="distribution")
         return Report(
             {"statements": verdicts, "regrets": regrets},
             {"figure": lambda: self._plot(results)},
-            verdict_sentences(verdicts.rows),
-            {f"distribution {number}": result for number, result in results.items()},
+            [*verdict_sentences(verdicts.rows), *skewed_runs_sentences(named)],
+            named,
         )
 
     def play(self, context: Context, rewards: tuple[float, ...]) -> Result:
@@ -136,7 +138,7 @@ class FiniteTime(Study):
         """Return the rows by distribution and learner: regret and share of pulls of the best arm, at the horizon."""
         rows = []
         for number, result in results.items():
-            regret, best = result.mean("regret"), best_arm_shares(result)
+            regret, best = mean_regret(result), best_arm_shares(result)
             rows += [
                 {
                     "distribution": number, "learner": name, "regret": float(regret.mean[i, -1]),

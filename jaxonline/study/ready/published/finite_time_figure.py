@@ -7,6 +7,7 @@ import numpy as np
 from jaxonline.results import Result
 from jaxonline.results.report.plotting import COLOURS, plot_band, set_log_scales, style_axes
 from jaxonline.study.ready.published.finite_time import FIRST, SECOND, TUNED, best_arm_shares, final_regrets
+from jaxonline.study.ready.published.skewed_runs import mean_regret
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,10 +24,9 @@ def plot_experiments(results: dict[int, Result]) -> "Figure":
     figure = Figure(figsize=(max(2.15 * columns, 5.0), 5.6), layout="constrained")
     panels = np.atleast_2d(figure.subplots(2, columns, sharex=True, sharey="row", squeeze=False))
     for column, (number, result) in enumerate(results.items()):
-        shares, regret = best_arm_shares(result), result.mean("regret")
+        shares, regret = best_arm_shares(result), mean_regret(result)
         for i, (colour, style) in _drawn(result).items():
-            label = _label(result, i)
-            panels[0, column].plot(result.rounds, 100 * shares[i], color=colour, ls=style, lw=1.4, label=label)
+            panels[0, column].plot(result.rounds, 100 * shares[i], color=colour, ls=style, lw=1.4)
             plot_band(panels[1, column], result.rounds, regret, i, color=colour, ls=style, lw=1.4)
         for row, name in enumerate(("% best arm", "regret")):
             axes = panels[row, column]
@@ -34,7 +34,7 @@ def plot_experiments(results: dict[int, Result]) -> "Figure":
             set_log_scales(axes, linear_y=row == 0)
         panels[0, column].set_title(f"distribution {number}", fontsize=10)
         panels[0, column].set_ylim(0, 100)
-        panels[1, column].set_ylim(bottom=0.3)
+    panels[1, 0].set_ylim(bottom=0.5)
     names = (FIRST, TUNED, SECOND, "epsilon-greedy, best c", "epsilon-greedy, worst c")
     styles = (*STYLES.values(), BEST, WORST)
     handles = [
@@ -52,7 +52,3 @@ def _drawn(result: Result) -> dict[int, tuple[str, str]]:
     greedy = sorted((name for name in regrets if name not in STYLES), key=lambda name: regrets[name].mean())
     styles = {**STYLES, greedy[-1]: WORST, greedy[0]: BEST}
     return {result.learners.index(name): style for name, style in styles.items()}
-
-
-def _label(result: Result, i: int) -> str:
-    return result.learners[i]

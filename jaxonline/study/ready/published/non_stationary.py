@@ -16,6 +16,7 @@ from jaxonline.results import Result
 from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.simulation.measures import Pulls
 from jaxonline.study import Context, Report, Study
+from jaxonline.study.ready.published.skewed_runs import mean_regret, skewed_runs_sentences
 from jaxonline.study.ready.published.statements import Statement, statements_table, verdict_sentences
 
 REWARDS = ((0.5, 0.3, 0.4), (0.5, 0.3, 0.9), (0.5, 0.3, 0.4))  # mean rewards of the arms in the three segments
@@ -41,7 +42,7 @@ class NonStationary(Study):
         return Report(
             {"statements": verdicts, "regrets": Table(title, self.rows(result), COLUMNS)},
             {"figure": lambda: self._plot(result)},
-            verdict_sentences(verdicts.rows),
+            [*verdict_sentences(verdicts.rows), *skewed_runs_sentences({"three arms": result})],
             {"result": result},
         )
 
@@ -106,7 +107,7 @@ class NonStationary(Study):
 
     def rows(self, result: Result) -> list[dict[str, Any]]:
         """Return a row for each policy: regret, and shares of pulls of the best arm in the segments, in per cent."""
-        regret, shares = result.mean("regret"), 100 * self.best_arm_shares(result).mean(axis=1)
+        regret, shares = mean_regret(result), 100 * self.best_arm_shares(result).mean(axis=1)
         return [
             {
                 "learner": name, "regret": float(regret.mean[i, -1]), "regret_low": float(regret.low[i, -1]),

@@ -7,6 +7,7 @@ import numpy as np
 from jaxonline.results import Result
 from jaxonline.results.report.plotting import COLOURS, plot_band, style_axes
 from jaxonline.study.ready.published.non_stationary import BEST, REWARDS, NonStationary
+from jaxonline.study.ready.published.skewed_runs import mean_regret
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,7 +28,7 @@ def plot_changes(study: NonStationary, result: Result) -> "Figure":
                        label=f"arm {arm + 1}")  # fmt: skip
     rewards.set_ylim(0, 1)
     rewards.legend(frameon=False, fontsize=9)
-    estimate, shares = result.mean("regret"), _recent_shares(study, result)
+    estimate, shares = mean_regret(result), _recent_shares(study, result)
     middles = (result.rounds + np.concatenate([[0], result.rounds[:-1]])) / 2
     for i, (name, colour) in enumerate(zip(result.learners, LINES, strict=True)):
         plot_band(regret, result.rounds, estimate, i, color=colour, lw=1.6, label=name)

@@ -8,7 +8,7 @@ agree, and differs if a case differs.
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,10 +17,12 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.tables import Interval, Table, Text
 from jaxonline.results.statistics import mean_over_runs
+from jaxonline.results.statistics.skew_corrected import SkewCorrected
 
 AGREES, DIFFERS, UNDECIDED, NOT_CHECKABLE = "agrees", "differs", "undecided", "not checkable"
 VERDICTS = AGREES, DIFFERS, UNDECIDED, NOT_CHECKABLE
 ERROR_RATE = 0.05  # of all verdicts of a study together
+INTERVAL = SkewCorrected()
 
 Origin = Literal["formula", "text", "memory"]
 ORIGINS = {
@@ -87,10 +89,10 @@ class Statement:
                 raise ArgumentError("low", "must be finite if high is infinite (got -inf)")
 
     def judge(self, level: float) -> Verdict:
-        """Return the verdict by Student's intervals of this level, and the case that supports the claim least."""
+        """Return the verdict by intervals of this level, and the case that supports the claim least."""
         verdicts = []
         for case, runs in (self.values or {}).items():
-            estimate = mean_over_runs(np.asarray(runs, float)[None], level)
+            estimate = mean_over_runs(np.asarray(runs, float)[None], level, interval=INTERVAL)
             mean, low, high = (float(numbers[0]) for numbers in (estimate.mean, estimate.low, estimate.high))
             verdicts.append(Verdict(judge_interval(low, high, self.low, self.high), case, mean, low, high))
         if not verdicts:
@@ -130,12 +132,12 @@ def statements_table(title: str, statements: Sequence[Statement]) -> Table:
     return Table(title, [_row(statement, statement.judge(level)) for statement in statements], columns)
 
 
-def verdict_sentences(rows: Sequence[dict[str, Any]]) -> list[str]:
+def verdict_sentences(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return sentences on the numbers of verdicts, on their error rate, and on the origin of the claims."""
     counts, origins = Counter(row["verdict"] for row in rows), Counter(row["origin"] for row in rows)
     return [
         f"Of {len(rows)} statements: {', '.join(f'{verdict}: {counts[verdict]}' for verdict in VERDICTS)}.",
-        f"All intervals hold together with probability {1 - ERROR_RATE:.0%} (Student, Bonferroni).",
+        f"All intervals hold together with probability {1 - ERROR_RATE:.0%} (skew-corrected, Bonferroni).",
         f"Origin of the claims: {', '.join(f'{ORIGINS[name]} ({origins[name]})' for name in origins)}.",
         "No number was read from a digitised figure.",
     ]

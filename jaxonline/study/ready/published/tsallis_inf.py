@@ -15,6 +15,7 @@ from jaxonline.losses import ArmLoss
 from jaxonline.results import Result
 from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.study import Context, Report, Study
+from jaxonline.study.ready.published.skewed_runs import mean_regret, skewed_runs_sentences
 from jaxonline.study.ready.published.statements import Statement, statements_table, verdict_sentences
 
 REDUCED, WEIGHTED, EXPONENTIAL, UCB, THOMPSON = (
@@ -52,7 +53,7 @@ class TsallisExperiments(Study):
         return Report(
             {"statements": verdicts, "regrets": Table(title, rows, COLUMNS, group="losses")},
             {"figure": lambda: self._plot(results)},
-            verdict_sentences(verdicts.rows),
+            [*verdict_sentences(verdicts.rows), *skewed_runs_sentences(results)],
             results,
         )
 
@@ -108,13 +109,13 @@ class TsallisExperiments(Study):
             less(ADVERSARIAL, UCB, "text"),
             less(ADVERSARIAL, THOMPSON, "text"),
             Statement(
-                "Abstract", "On adversarial losses the regrets of UCB1 and Thompson sampling are almost linear (we read: "
-                "growth exponent at least 0.8).", "text", "R(T) - 8^0.8 R(T/8)", growth(UCB, 0.8) | growth(THOMPSON, 0.8),
-                low=0.0,
+                "Abstract", "On adversarial losses the regrets of UCB1 and Thompson sampling are almost linear (we "
+                "read: growth exponent at least 0.8).", "text", "R(T) - 8^0.8 R(T/8)",
+                growth(UCB, 0.8) | growth(THOMPSON, 0.8), low=0.0,
             ),
             Statement(
-                "Abstract", "On adversarial losses the regret of Tsallis-INF is logarithmic (we read: growth exponent at "
-                "most 0.5).", "text", "R(T) - 8^0.5 R(T/8)", growth(REDUCED, 0.5), high=0.0,
+                "Abstract", "On adversarial losses the regret of Tsallis-INF is logarithmic (we read: growth exponent "
+                "at most 0.5).", "text", "R(T) - 8^0.5 R(T/8)", growth(REDUCED, 0.5), high=0.0,
             ),
             Statement(
                 "Theorem 1", "The regret of Tsallis-INF, IW, is at most 4 sqrt(KT) + 1 on all losses.", "memory",
@@ -128,7 +129,7 @@ class TsallisExperiments(Study):
 
     def rows(self, losses: str, result: Result) -> list[dict[str, Any]]:
         """Return a row for each learner, with its regret and the growth exponent of the mean regret."""
-        regret, early = result.mean("regret"), _regrets_at(result, max(1, self.rounds // SPAN))
+        regret, early = mean_regret(result), _regrets_at(result, max(1, self.rounds // SPAN))
         return [
             {
                 "losses": losses, "learner": name, "regret": float(regret.mean[i, -1]),

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from jaxonline.results import Result
 from jaxonline.results.report.plotting import COLOURS, plot_band, set_log_scales, style_axes
+from jaxonline.study.ready.published.skewed_runs import mean_regret
 from jaxonline.study.ready.published.tsallis_inf import (
     ADVERSARIAL,
     EXPONENTIAL,
@@ -33,7 +34,7 @@ def plot_tsallis(study: TsallisExperiments, results: dict[str, Result]) -> "Figu
     panels = dict(zip(results, figure.subplots(1, 2, sharey=True), strict=True))
     for losses, axes in panels.items():
         result = results[losses]
-        estimate = result.mean("regret")
+        estimate = mean_regret(result)
         for i, name in enumerate(result.learners):
             colour, style = STYLES[name]
             plot_band(axes, result.rounds, estimate, i, color=colour, ls=style, lw=1.6, label=name)
