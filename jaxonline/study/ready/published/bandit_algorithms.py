@@ -1,6 +1,6 @@
 """Figures of "Bandit Algorithms" (Lattimore and Szepesvari 2020): explore-then-commit, UCB, MOSS, Thompson sampling."""
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -18,7 +18,9 @@ from jaxonline.study.ready.published.bandit_algorithms_runs import (
 from jaxonline.study.ready.published.bandit_algorithms_statements import book_statements
 from jaxonline.study.ready.published.explore_then_commit import best_commitment, commitment, expected_regret
 from jaxonline.study.ready.published.statements import statements_table, verdict_sentences
-from jaxonline.study.study import Positive
+from jaxonline.study.study import Items, Positive
+
+ArmCounts = Annotated[tuple[Annotated[int, Field(ge=3, le=1000)], ...], Items]
 
 
 class BanditAlgorithms(Study):
@@ -28,12 +30,12 @@ class BanditAlgorithms(Study):
     """
 
     title: ClassVar[str] = "Figures of Bandit Algorithms (Lattimore and Szepesvari 2020), and what agrees."
-    runs: int = Field(1000, ge=2, le=1_000_000, description="Runs of each learner for each gap.")
+    runs: int = Field(4000, ge=2, le=1_000_000, description="Runs of each learner for each gap.")
     rounds: int = Field(1000, ge=300, le=10_000_000, description="The horizon n of the figures against the gap.")
     gaps: Positive = Field(
         (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0), min_length=2, description="Gaps between the two arms."
     )
-    arms: tuple[int, ...] = Field((5, 10, 20), min_length=2, description="Numbers of arms k of section 9.2 (n = k^3).")
+    arms: ArmCounts = Field((5, 10, 20), min_length=2, description="Numbers of arms k of section 9.2 (n = k^3).")
     thompson_runs: int = Field(20_000, ge=2, le=1_000_000, description="Runs of the experiment of section 36.2.")
 
     def run(self, context: Context) -> Report:

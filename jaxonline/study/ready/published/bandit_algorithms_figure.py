@@ -90,6 +90,8 @@ def _plot_thompson(axes: "Axes", thompson: Regrets) -> None:
         axes.axvline(float(values.mean()), color=POLICY_COLOURS[name], lw=1, ls="--")
     axes.plot(PUBLISHED_THOMPSON, 1.0, "v", color="black", ms=7, clip_on=False, zorder=3)
     axes.set_yscale("log")
+    axes.set_yticks([1.0, 0.1, 0.01, 0.001], ["1", "0.1", "0.01", "0.001"])
+    axes.minorticks_off()
 
 
 def _plot_simulated(

@@ -63,7 +63,7 @@ def many_arms_regrets(context: Context, arms: Sequence[int], runs: int) -> dict[
             policies = gaussian_policies(rounds)
             learners = {name: policies[name] for name in (ASYMPTOTIC, MINIMAX)}
             means = [0.0, (k / rounds) ** 0.5, *[1.0] * (k - 2)]
-            values = _final_regrets(part(f"k = {k}"), means, learners, max(2, runs // 4), rounds)
+            values = _final_regrets(part(f"k = {k}"), means, learners, max(2, runs // 10), rounds)
             regrets[k] = dict(zip(learners, values, strict=True))
     return regrets
 

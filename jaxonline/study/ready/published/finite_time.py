@@ -1,6 +1,6 @@
 """Experiments of Auer, Cesa-Bianchi and Fischer (2002): UCB1, UCB1-tuned, UCB2 and epsilon-greedy on Bernoulli arms."""
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -20,7 +20,7 @@ from jaxonline.simulation.sweeps import sweep
 from jaxonline.study import Context, Report, Study
 from jaxonline.study.ready.published.skewed_runs import mean_regret, skewed_runs_sentences
 from jaxonline.study.ready.published.statements import Statement, statements_table, verdict_sentences
-from jaxonline.study.study import Positive
+from jaxonline.study.study import Items, Positive
 
 DISTRIBUTIONS = {  # mean rewards of the arms
     1: (0.9, 0.6),
@@ -33,6 +33,7 @@ DISTRIBUTIONS = {  # mean rewards of the arms
 }
 GREEDY_LOSES = 12, 14  # distributions on which the tuned epsilon-greedy is not best
 ROBUST = 13  # the distribution on which epsilon-greedy is good for many values of c
+Distributions = Annotated[tuple[int, ...], Items]
 TUNED, SECOND, FIRST = "UCB1-tuned", "UCB2", "UCB1"
 
 
@@ -49,7 +50,7 @@ class FiniteTime(Study):
     rounds: int = Field(10_000, ge=20, le=10_000_000, description="The horizon.")
     alpha: float = Field(0.001, gt=0, le=1, description="Growth of the epochs of UCB2.")
     cs: Positive = Field((0.01, 0.03, 0.1, 0.3, 1.0), min_length=2, description="Values of c of epsilon-greedy.")
-    distributions: tuple[int, ...] = Field(tuple(DISTRIBUTIONS), min_length=1, description="Distributions to play.")
+    distributions: Distributions = Field(tuple(DISTRIBUTIONS), min_length=1, description="Distributions to play.")
 
     def run(self, context: Context) -> Report:
         unknown = [number for number in self.distributions if number not in DISTRIBUTIONS]

@@ -127,9 +127,20 @@ def statements_table(title: str, statements: Sequence[Statement]) -> Table:
     level = 1.0 - ERROR_RATE / max(n_intervals, 1)
     columns = (
         Text("place"), Text("statement"), Text("verdict"),
-        Interval("measured", "measured", "{:.3g}", brackets=True),
+        Interval("measured", "measured", format_measured, brackets=True),
     )  # fmt: skip
     return Table(title, [_row(statement, statement.judge(level)) for statement in statements], columns)
+
+
+def format_measured(value: float) -> str:
+    """Format a number with three digits, or without decimals if it is large.
+
+    Example:
+        >>> from jaxonline.study.ready.published.statements import format_measured
+        >>> format_measured(0.12345), format_measured(-1547.3)
+        ('0.123', '-1,547')
+    """
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def verdict_sentences(rows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -39,7 +39,7 @@ class TsallisExperiments(Study):
     """
 
     title: ClassVar[str] = "Experiments of Zimmert and Seldin (2021), and what agrees."
-    runs: int = Field(64, ge=2, le=1_000_000, description="Runs of each learner.")
+    runs: int = Field(256, ge=2, le=1_000_000, description="Runs of each learner.")
     rounds: int = Field(20_000, ge=100, le=10_000_000, description="The horizon T.")
     arms: int = Field(8, ge=2, le=1000, description="Number of arms K.")
     gap: float = Field(0.125, gt=0, lt=0.5, description="Gap between the best arm and the others.")
