@@ -19,6 +19,7 @@ from jaxonline.study.ready.published.finite_time import DISTRIBUTIONS, FiniteTim
 from jaxonline.study.ready.published.non_stationary import NonStationary
 from jaxonline.study.ready.published.statements import Statement, statements_table, verdict_sentences
 from jaxonline.study.ready.published.tsallis_inf import TsallisExperiments
+from jaxonline.study.ready.published.tsallis_inf_games import adversarial_arms, stochastic_arms
 
 R = 400
 
@@ -256,12 +257,11 @@ def test_statements_of_zimmert_and_seldin():
 
 
 def test_adversary_changes_all_means_and_keeps_the_gap():
-    study = TsallisExperiments(rounds=1000, arms=3, gap=0.125)
-    arms = study.adversarial_arms()
+    arms = adversarial_arms(3, 0.125, 1000)
     lengths = np.diff([1, *arms.starts.tolist()])
     assert lengths.tolist() == [math.floor(1.6**n) for n in range(len(lengths))]
     assert arms.starts[-1] <= 1000 < arms.starts[-1] + math.floor(1.6 ** len(lengths))
     means = np.asarray(arms.means)
     np.testing.assert_allclose(means[:, 1:] - means[:, :1], 0.125)
     np.testing.assert_allclose(means[:, 0], [0.0 if phase % 2 == 0 else 0.875 for phase in range(len(means))])
-    np.testing.assert_allclose(study.stochastic_arms().means, [0.4375, 0.5625, 0.5625])
+    np.testing.assert_allclose(stochastic_arms(3, 0.125).means, [0.4375, 0.5625, 0.5625])

@@ -18,6 +18,7 @@ from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.simulation.measures import Pulls
 from jaxonline.simulation.sweeps import sweep
 from jaxonline.study import Context, Report, Study
+from jaxonline.study.ready.published.finite_time_curves import FIRST, SECOND, TUNED, best_arm_shares, final_regrets
 from jaxonline.study.ready.published.skewed_runs import mean_regret, skewed_runs_sentences
 from jaxonline.study.ready.published.statements import Statement, statements_table, verdict_sentences
 from jaxonline.study.study import Items, Positive
@@ -34,7 +35,6 @@ DISTRIBUTIONS = {  # mean rewards of the arms
 GREEDY_LOSES = 12, 14  # distributions on which the tuned epsilon-greedy is not best
 ROBUST = 13  # the distribution on which epsilon-greedy is good for many values of c
 Distributions = Annotated[tuple[int, ...], Items]
-TUNED, SECOND, FIRST = "UCB1-tuned", "UCB2", "UCB1"
 
 
 class FiniteTime(Study):
@@ -160,16 +160,6 @@ COLUMNS = (
     Number("distribution", "distri-\nbution"), Text("learner"), Interval("regret", "regret\n(95 %)", "{:.1f}"),
     Number("best_arm", "% best\narm", "{:.1f}"),
 )  # fmt: skip
-
-
-def best_arm_shares(result: Result) -> np.ndarray:
-    """Return the mean share of pulls of arm 0, the best one, after each recorded round [learners, rounds]."""
-    return np.asarray(result.measures["pulls"])[..., 0].mean(axis=1) / result.rounds
-
-
-def final_regrets(result: Result) -> dict[str, np.ndarray]:
-    """Return the regrets of all runs at the horizon, by learner."""
-    return {name: np.asarray(result.regret[i, :, -1]) for i, name in enumerate(result.learners)}
 
 
 def held_out_greedy(regrets: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

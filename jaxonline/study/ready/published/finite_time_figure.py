@@ -6,7 +6,7 @@ import numpy as np
 
 from jaxonline.results import Result
 from jaxonline.results.report.plotting import COLOURS, plot_band, set_log_scales, style_axes
-from jaxonline.study.ready.published.finite_time import FIRST, SECOND, TUNED, best_arm_shares, final_regrets
+from jaxonline.study.ready.published.finite_time_curves import FIRST, SECOND, TUNED, best_arm_shares, final_regrets
 from jaxonline.study.ready.published.skewed_runs import mean_regret
 
 if TYPE_CHECKING:

@@ -16,11 +16,10 @@ from jaxonline.results import Result
 from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.simulation.measures import Pulls
 from jaxonline.study import Context, Report, Study
+from jaxonline.study.ready.published.non_stationary_arms import BEST, REWARDS
 from jaxonline.study.ready.published.skewed_runs import mean_regret, skewed_runs_sentences
 from jaxonline.study.ready.published.statements import Statement, statements_table, verdict_sentences
 
-REWARDS = ((0.5, 0.3, 0.4), (0.5, 0.3, 0.9), (0.5, 0.3, 0.4))  # mean rewards of the arms in the three segments
-BEST = 0, 2, 0  # best arm of each segment
 UCB, DISCOUNTED, WINDOW, EXPONENTIAL = "UCB1", "D-UCB", "SW-UCB", "EXP3.S"
 
 
@@ -120,7 +119,7 @@ class NonStationary(Study):
     def _plot(self, result: Result) -> Any:
         from jaxonline.study.ready.published.non_stationary_figure import plot_changes
 
-        return plot_changes(self, result)
+        return plot_changes(self.starts, result)
 
 
 COLUMNS = (

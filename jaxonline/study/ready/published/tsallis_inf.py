@@ -7,7 +7,6 @@ import numpy as np
 from pydantic import Field
 
 from jaxonline.comparators import BestArm
-from jaxonline.environments import BernoulliArms, SwitchingArms
 from jaxonline.feedback import Bandit
 from jaxonline.game import Game, PseudoRegret
 from jaxonline.learners import EXP3, UCB1, BernoulliThompson, TsallisINF
@@ -17,18 +16,20 @@ from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.study import Context, Report, Study
 from jaxonline.study.ready.published.skewed_runs import mean_regret, skewed_runs_sentences
 from jaxonline.study.ready.published.statements import Statement, statements_table, verdict_sentences
-
-REDUCED, WEIGHTED, EXPONENTIAL, UCB, THOMPSON = (
-    "Tsallis-INF, RV",
-    "Tsallis-INF, IW",
-    "EXP3",
-    "UCB1",
-    "Thompson sampling",
+from jaxonline.study.ready.published.tsallis_inf_games import (
+    ADVERSARIAL,
+    EXPONENTIAL,
+    REDUCED,
+    STOCHASTIC,
+    THOMPSON,
+    UCB,
+    WEIGHTED,
+    adversarial_arms,
+    stochastic_arms,
 )
-STOCHASTIC, ADVERSARIAL = "stochastic", "adversarial"
+
 PLACES = {"text": "Abstract", "memory": "Experiments"}
 SPAN = 8  # growth is measured from T / 8 to T
-GROWTH = 1.6  # of the phases of the adversary
 
 
 class TsallisExperiments(Study):
@@ -63,27 +64,16 @@ class TsallisExperiments(Study):
             REDUCED: TsallisINF(), WEIGHTED: TsallisINF("importance_weighted"),
             EXPONENTIAL: EXP3.over_horizon(self.arms, self.rounds), UCB: UCB1(), THOMPSON: BernoulliThompson(),
         }  # fmt: skip
-        environment = self.stochastic_arms() if losses == STOCHASTIC else self.adversarial_arms()
-        game = Game(environment, Bandit(), loss=ArmLoss(), regret=PseudoRegret())
+        arms: Any = stochastic_arms(self.arms, self.gap)
+        if losses == ADVERSARIAL:
+            arms = adversarial_arms(self.arms, self.gap, self.rounds)
+        game = Game(arms, Bandit(), loss=ArmLoss(), regret=PseudoRegret())
         span = max(1, self.rounds // SPAN)
         recorded = np.geomspace(max(1, self.rounds / 1000), self.rounds, 40).round().astype(int)
         return context.simulate(
             game, learners, n_runs=self.runs, n_rounds=self.rounds, comparator=BestArm(),
             record_at=sorted({*recorded.tolist(), span, self.rounds}),
         )  # fmt: skip
-
-    def stochastic_arms(self) -> BernoulliArms:
-        """Return arms with the mean losses (1 - gap) / 2 and (1 + gap) / 2."""
-        return BernoulliArms([0.5 - self.gap / 2, *[0.5 + self.gap / 2] * (self.arms - 1)])
-
-    def adversarial_arms(self) -> SwitchingArms:
-        """Return arms whose means are 0 and gap in odd phases, 1 - gap and 1 in even phases."""
-        starts, n = [], 0
-        while (start := (starts[-1] if starts else 1) + math.floor(GROWTH**n)) <= self.rounds:
-            starts.append(start)
-            n += 1
-        low, high = ([base, *[base + self.gap] * (self.arms - 1)] for base in (0.0, 1.0 - self.gap))
-        return SwitchingArms([low if phase % 2 == 0 else high for phase in range(len(starts) + 1)], starts)
 
     def statements(self, results: dict[str, Result]) -> list[Statement]:
         """Return the statements of the paper with the regrets at the horizon and at an eighth of it."""
@@ -142,7 +132,8 @@ class TsallisExperiments(Study):
     def _plot(self, results: dict[str, Result]) -> Any:
         from jaxonline.study.ready.published.tsallis_inf_figure import plot_tsallis
 
-        return plot_tsallis(self, results)
+        title = f"Zimmert and Seldin (2021): K = {self.arms}, gap {self.gap:g}"
+        return plot_tsallis(title, adversarial_arms(self.arms, self.gap, self.rounds).starts.tolist(), results)
 
 
 COLUMNS = (

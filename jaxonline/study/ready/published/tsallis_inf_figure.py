@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from jaxonline.results import Result
 from jaxonline.results.report.plotting import COLOURS, plot_band, set_log_scales, style_axes
 from jaxonline.study.ready.published.skewed_runs import mean_regret
-from jaxonline.study.ready.published.tsallis_inf import (
+from jaxonline.study.ready.published.tsallis_inf_games import (
     ADVERSARIAL,
     EXPONENTIAL,
     REDUCED,
@@ -13,7 +13,6 @@ from jaxonline.study.ready.published.tsallis_inf import (
     THOMPSON,
     UCB,
     WEIGHTED,
-    TsallisExperiments,
 )
 
 if TYPE_CHECKING:
@@ -26,8 +25,8 @@ STYLES = {
 TITLES = {STOCHASTIC: "Stochastic losses", ADVERSARIAL: "Means that an adversary changes, with a constant gap"}
 
 
-def plot_tsallis(study: TsallisExperiments, results: dict[str, Result]) -> "Figure":
-    """Draw the regrets with 95 % bands on logarithmic axes; dotted lines mark the changes of the adversary."""
+def plot_tsallis(title: str, starts: list[int], results: dict[str, Result]) -> "Figure":
+    """Draw the regrets with 95 % bands on logarithmic axes; dotted lines mark the `starts` of the phases."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10.5, 4.4), layout="constrained")
@@ -40,9 +39,9 @@ def plot_tsallis(study: TsallisExperiments, results: dict[str, Result]) -> "Figu
             plot_band(axes, result.rounds, estimate, i, color=colour, ls=style, lw=1.6, label=name)
         style_axes(axes, "round", "regret" if losses == STOCHASTIC else "", TITLES[losses])
         set_log_scales(axes)
-    for start in study.adversarial_arms().starts.tolist():
+    for start in starts:
         if start >= results[ADVERSARIAL].rounds[0]:
             panels[ADVERSARIAL].axvline(start, color="0.6", lw=0.8, ls=":")
     panels[STOCHASTIC].legend(frameon=False, fontsize=9, loc="upper left")
-    figure.suptitle(f"Zimmert and Seldin (2021): K = {study.arms}, gap {study.gap:g}")
+    figure.suptitle(title)
     return figure
