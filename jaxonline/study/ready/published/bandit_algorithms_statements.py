@@ -35,7 +35,7 @@ def book_statements(n_rounds: int, by_gap: ByGap, by_arms: Mapping[int, Regrets]
         *_explore_then_commit(n_rounds, by_gap),
         *_universality(n_rounds, by_gap),
         Statement(
-            "Chapter 8", "The asymptotically optimal UCB has less regret than the UCB of chapter 7.", "text",
+            "Chapter 8", "The asymptotically optimal UCB has less regret than the UCB of chapter 7.", "memory",
             "difference of the regrets, mean over all gaps",
             {"": _mean(by_gap, ASYMPTOTIC) - _mean(by_gap, UCB)}, high=0.0,
         ),

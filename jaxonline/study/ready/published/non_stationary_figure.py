@@ -17,7 +17,7 @@ ARM_STYLES = "-", "--", ":"
 
 
 def plot_changes(starts: tuple[int, int], result: Result) -> "Figure":
-    """Draw mean rewards, which change at `starts`, the regret with 95 % bands, and the share of pulls of the best arm."""
+    """Draw mean rewards, which change at `starts`, the regret with 95 % bands, and the shares of the best arm."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(12.5, 4.1), layout="constrained")
