@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from jaxonline.study import Context
 from jaxonline.study.ready import load_study
+from jaxonline.study.ready.published.bandit_algorithms_runs import COMMITMENTS, TUNED
+from jaxonline.study.ready.published.explore_then_commit import commitment
 
 pytestmark = [pytest.mark.long, pytest.mark.fast_compile]
 
@@ -31,15 +34,22 @@ def test_published_study_reports_statements_and_a_figure(name, tmp_path):
 
 
 def check_closed_form(rows):
-    """The mean regrets of ETC lie within 6 standard errors of the closed form (false alarm 1e-8 each). The error of a
-    wrong commitment at the gap 0.3 is at most 6 percent of the runs: a closed form without it, m gap, is detected."""
+    """The number of the 200 runs that commit to the worse arm, which follows from the mean regret, is binomial with the
+    probability of the closed form (two-sided exact test, false alarm 1e-8 for each of the ten rows). For m = 25 and the
+    gap 0.3 the probability is 0.14: 0, 0.4 and 2.5 times this probability are detected."""
     exact = [row for row in rows if row["exact"] is not None and row["regret"] is not None]
     assert len(exact) == 2 * 5
-    for row in exact:
-        error = (row["regret_high"] - row["regret_low"]) / (2 * 1.96)
-        assert abs(row["regret"] - row["exact"]) <= 6 * error + 0.2
+
+    def p_value(row, factor=1.0):
+        m = commitment(row["gap"], 300) if row["learner"] == TUNED else COMMITMENTS[row["learner"]]
+        observed, expected = (((row[key] / row["gap"]) - m) / (300 - 2 * m) for key in ("regret", "exact"))
+        wrong = 200 * observed
+        assert wrong == pytest.approx(round(wrong), abs=1e-2)
+        return stats.binomtest(round(wrong), 200, min(1.0, max(0.0, factor * expected))).pvalue
+
+    assert min(map(p_value, exact)) > 1e-8
     first = next(row for row in exact if row["learner"] == "ETC, m = 25")
-    assert abs(first["regret"] - 25 * 0.3) > 6 * (first["regret_high"] - first["regret_low"]) / (2 * 1.96)
+    assert max(p_value(first, factor) for factor in (0.0, 0.4, 2.5)) < 1e-6
 
 
 def test_statement_rows_are_numbers_or_none():

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 POLICY_COLOURS = {UCB: COLOURS[0], ASYMPTOTIC: COLOURS[1], MINIMAX: COLOURS[3], THOMPSON: COLOURS[4]}
-GREYS = ("0.75", "0.6", "0.45", "0.25")
+GREYS = ("0.6", "0.5", "0.38", "0.22")
 
 
 def plot_book(n_rounds: int, by_gap: dict[float, Regrets], by_arms: dict[int, Regrets], thompson: Regrets) -> "Figure":
