@@ -39,7 +39,9 @@ def numba_contenders(make_loop: Callable[..., Any], *args: Any) -> dict[str, Los
     }
 
 
-def gradient_descent(loss: str, d: int, order: str, runs: int, rounds: int) -> Mapping[str, Losses]:
+def gradient_descent(
+    loss: str, d: int, order: str, runs: int, rounds: int, block_size: int | None = None
+) -> Mapping[str, Losses]:
     """Return numba and this package: gradient descent in a ball."""
     X, y = (array[:rounds] for array in data(d))
     y = y if loss == "squared" else np.sign(y)
@@ -47,10 +49,10 @@ def gradient_descent(loss: str, d: int, order: str, runs: int, rounds: int) -> M
     game = jo.Game(jo.environments.DataStream(X, y, order=order), jo.FullInformation(), loss=scalar_loss)
     learner = jo.GradientLearner(jo.estimators.FullGradient(scalar_loss), step_size=STEP, radius=RADIUS)
     loops = numba_contenders(functools.partial(gradient_loop, loss, order == "shuffled", STEP, RADIUS), X, y, runs)
-    return loops | studies(game, learner, runs, rounds)
+    return loops | studies(game, learner, runs, rounds, block_size)
 
 
-def ridge(runs: int, rounds: int) -> Mapping[str, Losses]:
+def ridge(runs: int, rounds: int, block_size: int | None = None) -> Mapping[str, Losses]:
     """Return numba and this package: online ridge regression in float64."""
     X, y = (array[:rounds].astype(float) for array in data())
 
@@ -64,18 +66,18 @@ def ridge(runs: int, rounds: int) -> Mapping[str, Losses]:
     with jax.enable_x64(True):
         game = jo.Game(jo.environments.DataStream(X, y), jo.FullInformation())
         learner = jo.learners.VAW(REGULARIZER, forward=False)
-    ours = {name: in_float64(play) for name, play in studies(game, learner, runs, rounds).items()}
+    ours = {name: in_float64(play) for name, play in studies(game, learner, runs, rounds, block_size).items()}
     return numba_contenders(functools.partial(ridge_loop, REGULARIZER), X, y, runs) | ours
 
 
-def hedge(runs: int, rounds: int) -> Mapping[str, Losses]:
+def hedge(runs: int, rounds: int, block_size: int | None = None) -> Mapping[str, Losses]:
     """Return numba and this package: Hedge on a table of losses."""
     table = np.random.default_rng(0).random((rounds, EXPERTS), dtype=np.float32)
     environment = jo.environments.DataStream(None, table)
     game = jo.Game(environment, jo.FullInformation(), loss=jo.losses.ExpectedLoss())
     learner = jo.learners.Hedge.over_horizon(EXPERTS, rounds)
     loops = numba_contenders(functools.partial(hedge_loop, learner.combiner.eta), table, runs)
-    return loops | studies(game, learner, runs, rounds)
+    return loops | studies(game, learner, runs, rounds, block_size)
 
 
 def jobs(quick: bool) -> Iterator[Job]:

@@ -24,14 +24,14 @@ SIZES = (  # policy, number of arms, T, runs, goal
 )
 
 
-def contenders(policy: str, n_arms: int, runs: int, rounds: int) -> Mapping[str, Losses]:
+def contenders(policy: str, n_arms: int, runs: int, rounds: int, block_size: int | None = None) -> Mapping[str, Losses]:
     """Return numba and this package; each returns the cumulative losses [runs]."""
     functions = {}
     if is_installed("numba"):
         functions[NUMBA] = play_numba(policy, n_arms, runs, rounds)
         if policy in ("UCB1", "EXP3"):
             functions[INCREMENTAL] = play_numba(f"{policy}, incremental", n_arms, runs, rounds)
-    return functions | studies(*study_arguments(policy, n_arms, rounds), runs, rounds)
+    return functions | studies(*study_arguments(policy, n_arms, rounds), runs, rounds, block_size)
 
 
 def jobs(quick: bool) -> Iterator[Job]:

@@ -23,7 +23,7 @@ from benchmarks.noisy_kernel import SETTINGS, problem
 from benchmarks.noisy_kernel import learner as noisy_kernel_learner
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.parameters.struct import cast_leaves
-from jaxonline.simulation.blocks import default_mesh, default_width
+from jaxonline.simulation.blocks import MAX_CPU_WIDTH, default_mesh, default_width
 from jaxonline.simulation.measures import with_defaults
 from jaxonline.simulation.segments import Matchup, records_per_call, traced_programs
 from jaxonline.simulation.sweeps import as_team
@@ -121,7 +121,7 @@ def measure(game: jo.Game, learner: Any, widths: Sequence[int], repeats: int, se
     for i, block in enumerate(blocks):
         ratio = statistics.median(turn[i] / turn[-1] for turn in turns)
         print(f"  {block.width:4} runs: {1e9 * statistics.median(turn[i] for turn in turns):7,.0f} ns, {ratio:.2f}")
-    default = default_width(game.specs, max(widths), "cpu")
+    default = default_width(game.specs, MAX_CPU_WIDTH, "cpu")
     nearest = min(range(len(widths)), key=lambda i: abs(widths[i] - default))
     core_seconds, kernels = statistics.median(turn[nearest] for turn in turns), blocks[nearest].kernels
     pays = [f"{kernels * seconds / core_seconds:,.0f}" for seconds in GPU_KERNEL_SECONDS]

@@ -1,7 +1,8 @@
-"""jaxonline: the laboratory for online learning under limited information.
+"""Simulation of online learning with limited information: regret with confidence intervals, on JAX.
 
 >>> import jaxonline as jo
-"""
+
+"""  # the public names by task are added below
 
 import importlib
 from typing import TYPE_CHECKING, Any
@@ -96,6 +97,27 @@ _NAMES_BY_MODULE = {
     "simulation.stopping": ("SimpleRegret", "StoppingRound", "WrongRecommendation"),
     "study": ("Comparison", "Context", "Study", "Task", "benchmark", "load_study_file"),
 }
+_NAMES_BY_TASK = {  # also for the site
+    "Define a game": ("Game", "Entrant", "play"),
+    "Choose the feedback": (
+        "FullInformation", "Bandit", "SemiBandit", "Duel", "LossOfMove", "OnRequest", "Delayed", "NoisyCopies",
+        "Replicates", "CorrelatedCopies", "AdversarialCopies", "Attributes",
+    ),
+    "Choose a learner and its steps": ("GradientLearner", "InverseSqrt", "Constant", "Schedule"),
+    "Choose the comparator of the regret": (
+        "BestArm", "BestSegments", "BestSet", "CondorcetWinner", "L2Ball", "RKHSBall",
+    ),
+    "Simulate": ("simulate", "sweep", "tune", "Range", "Precision", "UntilDecided", "Checkpoint", "aggregate"),
+    "Measure": (
+        "Pulls", "Switches", "Mistakes", "Unanswered", "OfInfo", "AwakeRegret", "SimpleRegret", "WrongRecommendation",
+        "StoppingRound", "Coverage", "CoverageError",
+    ),
+    "Read and save a result": ("Result", "load_result", "cite"),
+    "Compare in many games, run studies": ("benchmark", "Task", "Comparison", "Study", "Context", "load_study_file"),
+    "Learn from live data": ("Live", "OnlineRegressor", "OnlineClassifier"),
+    "Write a learner": ("struct", "static", "replace"),
+}  # fmt: skip
+_MODULES = (*_SUBPACKAGES, "delays", "intervals", "measures", "noise")
 _MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 
 # a literal list, since type checkers read no other
@@ -111,6 +133,21 @@ __all__ = [
     "measures", "noise", "play", "random", "replace", "results", "simulate", "static", "struct", "sweep", "tune",
     "verify",
 ]  # fmt: skip
+
+
+def _describe_names() -> str:
+    """Return the public names by task, for `help(jaxonline)`; `dir(jaxonline)` is always sorted by Python."""
+    lines = ["Public names by task:"]
+    for task, names in (_NAMES_BY_TASK | {"Packages and modules": sorted(_MODULES)}).items():
+        lines += ["", f"{task}:", "   "]
+        for name in names:
+            if len(lines[-1]) + len(name) > 78:
+                lines.append("   ")
+            lines[-1] += f" {name}" if name == names[-1] else f" {name},"
+    return "\n".join(lines)
+
+
+__doc__ = f"{__doc__ or ''}{_describe_names()}"
 
 
 def _unknown_name(name: str) -> str:

@@ -4,28 +4,8 @@ import types
 
 import jaxonline
 
-# a name in no list is shown under OTHER
-TASKS = {
-    "Define a game": ("Game", "Entrant", "play"),
-    "Choose the feedback": (
-        "FullInformation", "Bandit", "SemiBandit", "Duel", "LossOfMove", "OnRequest", "Delayed", "NoisyCopies",
-        "Replicates", "CorrelatedCopies", "AdversarialCopies", "Attributes",
-    ),
-    "Choose a learner and its steps": ("GradientLearner", "InverseSqrt", "Constant", "Schedule"),
-    "Choose the comparator of the regret": (
-        "BestArm", "BestSegments", "BestSet", "CondorcetWinner", "L2Ball", "RKHSBall",
-    ),
-    "Simulate": ("simulate", "sweep", "tune", "Range", "Precision", "UntilDecided", "Checkpoint", "aggregate"),
-    "Measure": (
-        "Pulls", "Switches", "Mistakes", "Unanswered", "OfInfo", "AwakeRegret", "SimpleRegret", "WrongRecommendation",
-        "StoppingRound", "Coverage", "CoverageError",
-    ),
-    "Read and save a result": ("Result", "load_result", "cite"),
-    "Compare in many games, run studies": ("benchmark", "Task", "Comparison", "Study", "Context", "load_study_file"),
-    "Learn from live data": ("Live", "OnlineRegressor", "OnlineClassifier"),
-    "Write a learner": ("struct", "static", "replace"),
-}  # fmt: skip
-OTHER = "Other names"
+TASKS = jaxonline._NAMES_BY_TASK  # also the source of `help(jaxonline)`
+OTHER = "Other names"  # of names in no list
 
 
 def by_task() -> dict[str, list[str]]:

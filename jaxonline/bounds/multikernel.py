@@ -41,7 +41,7 @@ class Features:
     layout: Literal["cosine", "pair"] = "cosine"
     scaled: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_fields(self)
 
     @property

@@ -75,7 +75,7 @@ class SamplingOptions:
     progress: Callable[[int, int], None] | None = None
     few: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check.seed("seed", self.seed)
         if self.mesh is not None:
             check_mesh(self.mesh)
@@ -110,7 +110,7 @@ class Claim:
     erratum: int | None = None
     cost: str = SAMPLED
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check.choice("form", self.form, FORMS)
         check.choice("expected", self.expected, (WITHIN_TOLERANCE, BIASED, RESPECTED, VIOLATED))
         check.choice("cost", self.cost, COSTS)

@@ -3,10 +3,11 @@
 from typing import ClassVar
 
 import numpy as np
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float
 
 from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import PyTree
 
 
 @struct

@@ -4,11 +4,12 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Float, Int
 
 from jaxonline.game.masks import Available
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import PyTree
 
 MAX_ARMS = 8
 

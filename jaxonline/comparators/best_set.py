@@ -5,10 +5,11 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Float, Int
 
 from jaxonline.losses.sets import Select, set_size
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import PyTree
 
 
 @struct

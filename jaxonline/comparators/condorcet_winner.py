@@ -4,13 +4,14 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float
 
 from jaxonline.environments.preference_arms import Preferences
 from jaxonline.losses.pairs import PairLoss
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.parameters.types import PyTree
 
 
 @struct
@@ -36,7 +37,7 @@ class CondorcetWinner:
 
     label: ClassVar[str] = "the Condorcet winner"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         values = check.concrete_array(self.preferences)
         if values is None:
             raise ArgumentError("preferences", "must be known here (computed outside jit)")

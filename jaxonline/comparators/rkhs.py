@@ -57,7 +57,7 @@ class RKHSPredictor(NamedTuple):
     kernel: Kernel
     X: np.ndarray
 
-    def predict(self, X: Float[ArrayLike, "m d"] | Sequence) -> np.ndarray:
+    def predict(self, X: Float[ArrayLike, "m d"] | Sequence[Any]) -> np.ndarray:
         """Values [m] of f at every row of `X` in float64; raises a ValueError unless `X` is a finite matrix."""
         return gram_matrix(self.kernel, check.finite_array("X", X, ndim=2), self.X) @ self.coefficients
 

@@ -3,11 +3,12 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import ArrayLike, Float, PyTree
+from jaxtyping import ArrayLike, Float
 
 from jaxonline.game.protocols import Comparator
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.types import PyTree
 
 
 def cumulative_statistic(comparator: Comparator, X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"]) -> PyTree:

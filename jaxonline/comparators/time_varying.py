@@ -3,12 +3,12 @@
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Int, PyTree
+from jaxtyping import Array, ArrayLike, Float, Int
 
 from jaxonline.game.masks import mask_of, where_available
 from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Count
+from jaxonline.parameters.types import Count, PyTree
 from jaxonline.parameters.validation import validate_arguments
 
 

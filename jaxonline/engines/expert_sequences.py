@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Int, PyTree
+from jaxtyping import Array, ArrayLike, Float, Int
 
 from jaxonline import random
 from jaxonline.engines.scanning import cast_to, scan_first
@@ -24,7 +24,7 @@ from jaxonline.learners.linear.vaw import VAW
 from jaxonline.linalg.programs import exact_products
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.types import Component
+from jaxonline.parameters.types import Component, PyTree
 
 
 class Aggregation(NamedTuple):

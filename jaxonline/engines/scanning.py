@@ -1,6 +1,7 @@
 """Casts and loops that the engines share."""
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -8,6 +9,7 @@ import jax.numpy as jnp
 
 from jaxonline.parameters import check
 from jaxonline.parameters.dtypes import working_dtype
+from jaxonline.parameters.types import PyTree
 
 
 def cast_to(dtype: str, **trees: Any) -> tuple[Any, ...]:
@@ -18,7 +20,9 @@ def cast_to(dtype: str, **trees: Any) -> tuple[Any, ...]:
     return tuple(jax.tree.map(lambda leaf: jnp.asarray(leaf, target), tree) for tree in trees.values())
 
 
-def scan_first(step, state, rows, outputs, n):
+def scan_first(
+    step: Callable[[PyTree, PyTree], tuple[PyTree, PyTree]], state: PyTree, rows: PyTree, outputs: PyTree, n: Any
+) -> tuple[PyTree, PyTree]:
     """`jax.lax.scan` over the first n rows (all if None; n may be traced); later `outputs` stay as given."""
 
     def body(t, carry):

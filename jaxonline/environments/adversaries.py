@@ -94,7 +94,7 @@ def indistinguishable_pair(
 @cites("cesabianchi2010online")
 @validate_arguments
 def unavoidable_regret(
-    radius: PositiveFloat, loss: Annotated[Callable, Takes("(y_hat, y)"), Component("loss")] = SQUARED
+    radius: PositiveFloat, loss: Annotated[Callable[..., Any], Takes("(y_hat, y)"), Component("loss")] = SQUARED
 ) -> float:
     """Lower bound on the regret per round with one copy a round, in the worse game of `indistinguishable_pair`.
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Key, PyTree
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline import random
 from jaxonline.environments.lazy_losses import lazy_bernoulli, lazy_normal
@@ -15,7 +15,7 @@ from jaxonline.losses.lazy import LazyOutcome
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.numbers import JaxVector, jax_array
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Convert, Count, Interval, NonNegative, Number, Rounds, Shape
+from jaxonline.parameters.types import Convert, Count, Interval, NonNegative, Number, PyTree, Rounds, Shape
 from jaxonline.parameters.validation import validate_arguments
 
 

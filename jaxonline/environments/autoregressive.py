@@ -37,7 +37,7 @@ class Autoregressive(ScalarOutcome):
     coefficients: JaxVector
     noise_std: NonNegative = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         values = np.asarray(self.coefficients, float)
         largest = max(np.abs(np.roots(np.concatenate([[1.0], -values]))), default=0.0)
         if largest >= 1:

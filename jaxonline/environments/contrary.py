@@ -42,7 +42,7 @@ class ContraryLabels(ScalarOutcome):
     advice: JaxVector = (-1.0, 1.0)
     traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(outcomes=np.array([-1.0, 1.0]))
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not {-1.0, 1.0} <= set(np.asarray(self.advice).tolist()):
             raise ArgumentError("advice", f"must contain both -1 and +1 (got {check.quote(self.advice)})")
 

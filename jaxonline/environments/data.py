@@ -52,7 +52,7 @@ class DataStream(EnvironmentDefaults):
     y: Rows
     order: Literal["file", "shuffled", "iid"] = static(default="file")
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         is_empty = self.X is None or (isinstance(self.X, jax.Array) and self.X.shape[1:] == (0,))  # a copy: X was None
         X = np.zeros((len(np.atleast_1d(check.real_array("y", self.y))), 1)) if is_empty else self.X
         check.rows("X", X, "y", self.y, vectors=False)

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Key, PyTree
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline import random
 from jaxonline.environments.arms import ZERO_OR_ONE, ContextFreeArms, Probabilities
@@ -14,7 +14,7 @@ from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Convert, Count, CountFrom2, Ge, Interval, Number, Positive, Probability
+from jaxonline.parameters.types import Convert, Count, CountFrom2, Ge, Interval, Number, Positive, Probability, PyTree
 
 
 class FiniteClassState(NamedTuple):

@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Key, PyTree
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline import random
 from jaxonline.environments.arms import ZERO_OR_ONE, ContextFreeArms, Probabilities
@@ -15,7 +15,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import jax_array
 from jaxonline.parameters.struct import set_field, struct
-from jaxonline.parameters.types import Convert, Gt, Interval, NonNegative, Shape
+from jaxonline.parameters.types import Convert, Gt, Interval, NonNegative, PyTree, Shape
 
 
 @struct
@@ -90,7 +90,7 @@ class SwitchingArms(ContextFreeArms):
     means: Annotated[Any, Shape("S", "K"), Interval(ge=0, le=1), Convert(_as_table)]
     starts: Annotated[Any, Shape("S - 1"), Gt(1), Convert(_as_integers)]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         starts = self.starts
         if len(starts) != len(self.means) - 1:
             raise ArgumentError(

@@ -123,7 +123,7 @@ def unavoidable_regret_of_games(
     radius: PositiveFloat,
     labels: Vector = (1.0,),
     *,
-    loss: Annotated[Callable, Takes("(y_hat, y)"), Component("loss")] = SQUARED,
+    loss: Annotated[Callable[..., Any], Takes("(y_hat, y)"), Component("loss")] = SQUARED,
     kernel: AnyKernel | None = None,
 ) -> float:
     """Lower bound v on the regret per round with one copy, in the worse game of `indistinguishable_games`.

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Key, PyTree
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline import random
 from jaxonline.environments.arms import ZERO_OR_ONE, ContextFreeArms
@@ -15,7 +15,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import jax_array
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Convert, Interval, Shape
+from jaxonline.parameters.types import Convert, Interval, PyTree, Shape
 from jaxonline.random.word_pairs import word_pair_entry
 
 

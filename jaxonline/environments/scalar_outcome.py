@@ -3,10 +3,11 @@
 from typing import ClassVar
 
 import jax
-from jaxtyping import Array, Key, PyTree
+from jaxtyping import Array, Key
 
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
+from jaxonline.parameters.types import PyTree
 
 
 class ScalarOutcome(EnvironmentDefaults):

@@ -49,7 +49,7 @@ class SeparableData(ScalarOutcome):
     radius: Positive = 1.0
     traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True, outcomes=np.array([-1.0, 1.0]))
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if len(self.direction) < 2 or not np.any(self.direction):
             raise ArgumentError(
                 "direction",

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Key, PyTree
+from jaxtyping import Array, Bool, Float, Int, Key
 
 from jaxonline import random
 from jaxonline.game.defaults import ForwardsToEnvironment
@@ -18,7 +18,7 @@ from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import jax_array
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Component, Convert, Shape
+from jaxonline.parameters.types import Component, Convert, PyTree, Shape
 
 MASK = 2**31  # folded into the key of an instance; the environment uses smaller numbers with that key
 
@@ -74,7 +74,7 @@ class Sleeping(ForwardsToEnvironment):
     environment: Annotated[Any, Component("environment")]
     availability: Annotated[Any, Shape(), Convert(_as_availability)]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check.instance("environment", self.environment, Environment, "an environment")
         shape = getattr(self.environment.outcome_spec, "shape", None)
         if shape is None or len(shape) != 1:

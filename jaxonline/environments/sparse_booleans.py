@@ -53,7 +53,7 @@ class SparseBooleans(ScalarOutcome):
     presence: Probability = 0.1
     traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True, outcomes=np.array([-1.0, 1.0]))
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.n_relevant >= self.dimension:
             raise ArgumentError("n_relevant", f"must be less than dimension, {self.dimension} (got {self.n_relevant})")
         if self.n_required > self.n_relevant:

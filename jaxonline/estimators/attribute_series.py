@@ -19,7 +19,7 @@ section 5, which announces other losses, and "Online learning of noisy data with
 
 import itertools
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import jax
 import jax.numpy as jnp
@@ -36,7 +36,7 @@ from jaxonline.estimators.attributes import (
 from jaxonline.estimators.count_distributions import AnyLaw
 from jaxonline.estimators.index_sampling import check_enumerable, uniform_subset, weighted_indices
 from jaxonline.estimators.sequences import PolynomialSequenceEstimator
-from jaxonline.estimators.series import SeriesEstimator
+from jaxonline.estimators.series import SeriesEstimator, SeriesOptions
 from jaxonline.estimators.series_moments import exact_second_moment
 from jaxonline.linalg.programs import run_compiled
 from jaxonline.losses.base import AnyLoss, is_margin_loss
@@ -98,7 +98,7 @@ class AttributeSeriesGradient:
         second_moment: PositiveFloat,
         n_subset: Count = 1,
         law: IndexLaw = "l1",
-        **options: Any,
+        **options: Unpack[SeriesOptions],
     ) -> "AttributeSeriesGradient":
         """Make the estimator for a loss with a series; raises a ValueError if the variance is infinite.
 

@@ -125,7 +125,7 @@ class FiniteDistribution(CountDistribution):
     thresholds: np.ndarray = dataclasses.field(init=False, repr=False)
     """P(N >= 1), ..., P(N >= K) times 2^64, as words of 32 bits [2, K]; a tail near 1 in float32 would lose digits."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         table = self.probabilities
         if not abs(table.sum() - 1.0) <= 1e-6:
             raise ArgumentError("probabilities", f"must have the sum 1 (got the sum {table.sum():g})")

@@ -40,7 +40,7 @@ class DebiasedFourierFeatures:
     features: FourierFeatures
     covariance: Covariance
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         d, shape = self.features.dimension, np.shape(self.covariance)
         if shape not in ((), (d,), (d, d)):
             raise ArgumentError("covariance", f"must fit frequencies with {d} coordinates (got shape {shape})")

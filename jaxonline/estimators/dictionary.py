@@ -44,7 +44,7 @@ class Dictionary:
     frequencies: Annotated[Any, Shape("N", "m", "d")]
     phases: Annotated[Any, Shape("N", "m")] | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         shape = np.shape(self.frequencies)[:2]
         if self.phases is not None and np.shape(self.phases) != shape:
             raise ArgumentError("phases", f"must have shape {shape} (got {np.shape(self.phases)})")
@@ -156,5 +156,5 @@ def published_kernels() -> list[ShiftInvariantKernel]:
     return [*gaussian, *map(Laplacian, LAPLACIAN_SCALES)]
 
 
-AnyDictionary = Annotated[Callable, Takes("an instance"), Component("`Dictionary`")]
+AnyDictionary = Annotated[Callable[..., Any], Takes("an instance"), Component("`Dictionary`")]
 """A function of an instance (a pytree) that returns a row of features for each kernel."""

@@ -53,7 +53,7 @@ class FourierFeatures:
     phases: Annotated[Any, Shape("m")] | None = None
     at_zero: NonNegative = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         shape = np.shape(self.frequencies)
         if len(shape) != 2:
             raise ArgumentError("frequencies", f"must have 2 dimensions (features, coordinates) (got shape {shape})")

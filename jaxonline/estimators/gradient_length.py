@@ -18,7 +18,7 @@ Lemma 2, with erratum E9 (the y inside the product is missing in print).
 """
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal, Unpack
 
 import jax
 import jax.numpy as jnp
@@ -28,7 +28,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from jaxonline.estimators.count_distributions import AnyLaw
 from jaxonline.estimators.noisy_features import NoisyFeature
 from jaxonline.estimators.sequences import PolynomialSequence, PolynomialSequenceEstimator
-from jaxonline.estimators.series import SeriesEstimator
+from jaxonline.estimators.series import SeriesEstimator, SeriesOptions
 from jaxonline.estimators.series_moments import exact_second_moment
 from jaxonline.losses.series import AnySeriesLoss
 from jaxonline.parameters.citations import cites
@@ -82,7 +82,7 @@ class GradientLength:
         loss: AnySeriesLoss,
         law: AnyLaw,
         second_moment: PositiveFloat,
-        **options: Any,
+        **options: Unpack[SeriesOptions],
     ) -> "GradientLength":
         """Make the estimator for a loss; raises a ValueError if the variance is infinite or `n_terms` is too small.
 

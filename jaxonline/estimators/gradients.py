@@ -103,7 +103,7 @@ def _check_labels_are_independent(estimator: Any, feedback: FeedbackTraits, advi
         raise ArgumentError("noise", f"{needed} (got {feedback.noise!r}); use {advice}")
 
 
-AnyEstimator = Annotated[Callable, Takes("(key, w, oracle)"), Component("estimator")]
+AnyEstimator = Annotated[Callable[..., Any], Takes("(key, w, oracle)"), Component("estimator")]
 
 
 @struct

@@ -37,7 +37,7 @@ class NoiseSurrogate(Kernel):
 
     law: ClassVar[str]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         variances, rotation = covariance_eigenvectors(self.covariance, self.dimension)  # type: ignore[arg-type]
         set_field(self, "dimension", int(np.shape(variances)[0]))
         set_field(self, "variances", variances)

@@ -42,7 +42,7 @@ class PolynomialFeatures:
     kernel: PolynomialKernel
     dimension: Count = static()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.size > _MAX_FEATURES:
             raise ArgumentError("dimension", f"must give at most {_MAX_FEATURES} features (got {self.size})")
 
@@ -106,7 +106,7 @@ class DebiasedPolynomialFeatures:
     features: PolynomialFeatures
     covariance: Covariance
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         d, shape = self.features.dimension, np.shape(self.covariance)
         if shape not in ((), (d,), (d, d)):
             raise ArgumentError("covariance", f"must fit instances with {d} coordinates (got shape {shape})")

@@ -136,7 +136,7 @@ class PolynomialSequenceEstimator:
     sequence: PolynomialSequence
     law: AnyCountDistribution
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         needed = np.any(np.asarray(self.sequence.differences) != 0.0, axis=1)
         undrawn = np.flatnonzero(needed & np.isneginf(self.law.log_table(needed.size)))
         if len(undrawn):

@@ -13,7 +13,7 @@ moment and number of queries are in `jaxonline.estimators.series_moments`.
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 import jax
 import jax.numpy as jnp
@@ -42,6 +42,16 @@ from jaxonline.parameters.validation import validate_arguments
 _MAX_TERMS = 1024
 _TRUNCATION = 1e-20  # rest of a series relative to the whole
 _REACH_TRUNCATION = 1e-9  # the same at the reach of a table; below the resolution of float32
+
+
+class SeriesOptions(TypedDict, total=False):
+    """Keyword arguments of `SeriesEstimator.for_loss`, which describes them."""
+
+    centre: float
+    constant_outside: bool
+    n_terms: int | None
+    reach: float | None
+    max_copies: int | None
 
 
 @cites("cesabianchi2010online")
@@ -78,7 +88,7 @@ class SeriesEstimator:
     radius: PositiveOrInfinity = static(default=math.inf)
     reach: Annotated[Number, Ge(0), OrInfinity()] = math.inf
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         table = self.coefficients
         if not isinstance(self.law, Geometric) and has_known_values(self.law):
             undrawn = np.flatnonzero((table != 0.0) & np.isneginf(self.law.log_table(len(table))))

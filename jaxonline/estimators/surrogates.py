@@ -81,7 +81,7 @@ class Surrogate(NoiseSurrogate):
 
     law: ClassVar[str] = "gaussian"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         known_variances, width2 = check.concrete_array(self.variances), self._min_squared_width()
         if known_variances is not None and width2 is not None and 2.0 * known_variances.max() >= width2:

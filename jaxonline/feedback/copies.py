@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
+from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline.feedback.noise import AnyNoise, Mirrored, NoiseAdversary, NoiseLaw, sample_together
 from jaxonline.feedback.products import has_products, product_with
@@ -20,7 +20,7 @@ from jaxonline.linalg.ragged import ragged_map
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import replace, static, struct
-from jaxonline.parameters.types import Component, Convert
+from jaxonline.parameters.types import Component, Convert, PyTree
 
 _FIRST_LABEL_INDEX = 1 << 30  # labels use the same key as copies, with indices beyond those of copies
 
@@ -243,7 +243,7 @@ class NoisyCopies(FeedbackDefaults):
     reveal_covariance: bool = static(default=False)
     direct_products: bool = static(default=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.direct_products and not has_products(self.noise):
             raise ArgumentError("noise", f"must be gaussian(...) for direct_products (got {check.quote(self.noise)})")
 

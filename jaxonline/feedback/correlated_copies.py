@@ -41,7 +41,7 @@ class JointNoise:
 
     joint: AnyNoise
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         law = self.joint.law if isinstance(self.joint, Mirrored) else self.joint
         if not isinstance(law, Noise | TwoPoints | RareErrors):  # noise is drawn for the vector 0
             wanted = "must not depend on the instance: gaussian, laplace, uniform, student_t, TwoPoints or RareErrors"
@@ -99,7 +99,7 @@ class CorrelatedOracle(CopiesOracle):
         (True, 1)
     """
 
-    def __init__(self, key, t, x, y, law: JointNoise, reveals: bool):
+    def __init__(self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, law: JointNoise, reveals: bool):
         """Create the oracle of a round; `reveals` is whether covariances are revealed."""
         covariance = (lambda: law.covariance_at(t, x)) if reveals else None
         super().__init__(

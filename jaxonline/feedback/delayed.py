@@ -5,7 +5,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key, PyTree
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
 from jaxonline.feedback.delays import as_delay
 from jaxonline.game.defaults import FeedbackDefaults, method_of
@@ -14,7 +14,7 @@ from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import FeedbackTraits, traits_of
 from jaxonline.linalg.ragged import batch_max
 from jaxonline.parameters.struct import replace, struct
-from jaxonline.parameters.types import Component, Convert
+from jaxonline.parameters.types import Component, Convert, PyTree
 
 S = TypeVar("S")
 
@@ -94,7 +94,7 @@ class DelayedOracle:
         size = len(queue.due)
         ages = jnp.arange(size - 1, -1, -1, dtype=jnp.int32)  # the oldest round first
         self._due = (queue.due[(t - ages) % size] == t) & (ages < t)
-        self.number = jnp.sum(self._due, dtype=jnp.int32)
+        self.number: Int[Array, ""] = jnp.sum(self._due, dtype=jnp.int32)
         self._queries = jnp.int32(0)
 
     def for_each(self, step: Callable[[S, Arrival], S], state: S) -> S:
@@ -172,7 +172,7 @@ class Delayed(FeedbackDefaults):
     feedback: Annotated[Any, Component("feedback")]
     delay: Annotated[Any, Component("delay"), Convert(as_delay)]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_feedback("feedback", self.feedback)
 
     @property

@@ -3,11 +3,12 @@
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Float, Int
 
 from jaxonline.game.defaults import FeedbackDefaults
 from jaxonline.game.traits import FeedbackTraits
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import PyTree
 
 
 class DuelOracle:

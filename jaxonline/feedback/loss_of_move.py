@@ -3,11 +3,12 @@
 from typing import Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Float, Int
 
 from jaxonline.game.defaults import FeedbackDefaults
 from jaxonline.losses.base import AnyLoss
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import PyTree
 
 
 class LossOfMoveOracle:

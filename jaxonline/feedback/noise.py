@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkabl
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
+from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline import random
 from jaxonline.feedback.flipped_labels import FlippedLabels as FlippedLabels
@@ -20,7 +20,7 @@ from jaxonline.feedback.rare_errors import RareErrors as RareErrors
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import set_field, static, struct
-from jaxonline.parameters.types import Component, Convert, Gt, Number, Numbers, Takes
+from jaxonline.parameters.types import Component, Convert, Gt, Number, Numbers, PyTree, Takes
 
 
 @runtime_checkable
@@ -115,7 +115,7 @@ def _as_covariance(covariance: Any, name: str) -> Any:
     return check.covariance(name, check.list_to_array(name, covariance))
 
 
-Covariance = Annotated[Numbers | list, Convert(_as_covariance)]  # a variance, variances, or a covariance matrix
+Covariance = Annotated[Numbers | list[Any], Convert(_as_covariance)]  # a variance, variances, or a covariance matrix
 
 
 def _standard_laplace(key, shape, dtype):
@@ -143,13 +143,13 @@ class StudentCoordinates:
 
     degrees: Degrees
 
-    def __call__(self, key, shape, dtype):
+    def __call__(self, key: Key[Array, ""], shape: tuple[int, ...], dtype: Any) -> Float[Array, "..."]:
         """Draw coordinates of the given shape and dtype."""
         degrees = jnp.asarray(self.degrees, dtype)
         return random.t(key, degrees, shape, dtype) * jnp.sqrt((degrees - 2) / degrees)
 
     @property
-    def kurtosis(self):
+    def kurtosis(self) -> float:
         """E z^4 of a coordinate z, which is infinite for `degrees` <= 4."""
         degrees = float(np.asarray(self.degrees))
         return 3 + 6 / (degrees - 4) if degrees > 4 else np.inf
@@ -188,7 +188,7 @@ class Noise:
     symmetric: ClassVar[bool] = True
     """Noise and its negative have the same distribution (`Mirrored`)."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if (self.law is None) == (self.student is None):
             raise ArgumentError("student", f"must be given if law is None, and only then (got law={self.law!r})")
         covariance = self.covariance
@@ -300,7 +300,7 @@ class TwoPoints:
         [2.0, 0.0]
     """
 
-    vector: Numbers | list
+    vector: Numbers | list[Any]
 
     symmetric: ClassVar[bool] = True
     """Noise and its negative have the same distribution (`Mirrored`)."""
@@ -337,8 +337,8 @@ class CustomNoise:
         [5.0, 5.0]
     """
 
-    draw: Annotated[Callable, Takes("(key, t, x)")] = static()
-    covariance: Annotated[Callable, Takes("(t, x)")] | None = static(default=None)
+    draw: Annotated[Callable[..., Any], Takes("(key, t, x)")] = static()
+    covariance: Annotated[Callable[..., Any], Takes("(t, x)")] | None = static(default=None)
 
     def sample(self, key: Key[Array, ""], t: Array, x: Float[Array, "..."]) -> Float[Array, "..."]:
         """Return one draw of the function `draw`, checked to have the shape of `x`."""
@@ -380,7 +380,7 @@ class Mirrored:
     law: Annotated[Any, Component("noise")]
     sign: Float[ArrayLike, ""]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if getattr(self.law, "symmetric", False) is not True:
             raise ArgumentError("law", f"must have symmetric = True to be mirrored (got {check.quote(self.law)})")
 

@@ -3,10 +3,11 @@
 from typing import Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, PyTree
+from jaxtyping import Array, Bool, Int
 
 from jaxonline.game.defaults import FeedbackDefaults
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import PyTree
 
 
 class OnRequestOracle:

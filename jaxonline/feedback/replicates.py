@@ -161,7 +161,7 @@ class Replicates(FeedbackDefaults):
     y: Annotated[Any, Shape("T", "k")] | None = None
     covariance: Covariance | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.y is not None and len(self.y) != len(self.X):
             raise ArgumentError("y", f"must have as many rows as X, {len(self.X)} (got {len(self.y)})")
         shape, d = np.shape(self.covariance if self.covariance is not None else ()), self.X.shape[2]  # type: ignore[arg-type]

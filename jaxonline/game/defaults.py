@@ -11,11 +11,12 @@ from typing import Any, TypeVar
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
+from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, LearnerTraits, traits_of
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.types import PyTree
 
 Self = TypeVar("Self")
 

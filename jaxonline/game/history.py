@@ -1,23 +1,23 @@
 """One run with its full history: for small games, debugging and teaching."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import PyTree
 
 from jaxonline.game.binding import as_entrant, bind, check_rounds, warn_about_loss_mismatch
 from jaxonline.game.keys import stream_keys
-from jaxonline.game.round import Game, Round, play_round, start
+from jaxonline.game.protocols import Learner
+from jaxonline.game.round import Entrant, Game, Round, play_round, start
 from jaxonline.parameters import check
 from jaxonline.parameters.forked import check_not_forked
-from jaxonline.parameters.types import Component, Rounds
+from jaxonline.parameters.types import Component, PyTree, Rounds
 from jaxonline.parameters.validation import validate_arguments
 
 
 @validate_arguments
 def play(
-    game: Game, learner: Annotated[Any, Component("learner")], key: int | jax.Array, n_rounds: Rounds
+    game: Game, learner: Annotated[Learner | Entrant, Component("learner")], key: int | jax.Array, n_rounds: Rounds
 ) -> tuple[PyTree, Round]:
     """Run a game once and keep its full history.
 

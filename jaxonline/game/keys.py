@@ -6,9 +6,10 @@ All learners of a study have the same instances and noise, and every run can be 
 from typing import NamedTuple
 
 import jax
-from jaxtyping import Array, Int, Key, PyTree
+from jaxtyping import Array, Int, Key
 
 from jaxonline import random
+from jaxonline.parameters.types import PyTree
 
 INIT = 0  # index in a stream's key: the state before round 1
 INSTANCE, ANSWER = 0, 1  # indices in the environment's key of a round

@@ -4,7 +4,9 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Bool, Float, PyTree
+from jaxtyping import Array, ArrayLike, Bool, Float
+
+from jaxonline.parameters.types import PyTree
 
 
 class Available(NamedTuple):

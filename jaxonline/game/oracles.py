@@ -4,7 +4,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, Key, PyTree
+from jaxtyping import Array, Bool, Int, Key
 
 from jaxonline.game.defaults import FeedbackDefaults, is_adaptive, method_of
 from jaxonline.game.keys import INIT
@@ -14,6 +14,7 @@ from jaxonline.losses.lazy import as_vector
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import cast_leaves
+from jaxonline.parameters.types import PyTree
 
 
 def for_feedback(feedback: Any, outcome: PyTree) -> PyTree:

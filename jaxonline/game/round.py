@@ -12,11 +12,12 @@ Every method is a pure function of its arguments and a key (`keys`). Instances, 
 
 import dataclasses
 import functools
-from typing import Annotated, Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, PyTree
+from jaxtyping import Array, Int
 
 from jaxonline.game.defaults import OracleDefaults, has_expected_outcomes, is_adaptive, method_of
 from jaxonline.game.keys import ANSWER, INIT, INSTANCE, PREDICT, StreamKeys, update_key
@@ -31,8 +32,8 @@ from jaxonline.game.oracles import (
     ran_out_of_copies,
 )
 from jaxonline.game.printing import history_table, is_history
-from jaxonline.game.protocols import Environment, Learner, Specs
-from jaxonline.game.regret import CleanRegret, Regret
+from jaxonline.game.protocols import AnyFeedback, Environment, Learner, Specs, SweptLearners
+from jaxonline.game.regret import CleanRegret, NoisyLearnerRegret, NoisyRegret, PseudoRegret, Regret
 from jaxonline.game.specs import check_environment_specs, format_spec
 from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, traits_of
 from jaxonline.linalg.programs import exact_products
@@ -45,7 +46,7 @@ from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.short_repr import short_repr
 from jaxonline.parameters.signatures import members_of
 from jaxonline.parameters.struct import set_field, struct
-from jaxonline.parameters.types import Component
+from jaxonline.parameters.types import Component, PyTree
 
 
 @struct
@@ -66,7 +67,11 @@ class Entrant:
     learner: Annotated[Any, Component("learner")]
     feedback: Annotated[Any, Component("feedback")]
 
-    def __post_init__(self):
+    if TYPE_CHECKING:  # strict types for the constructor only, since users know the class of a field
+
+        def __init__(self, learner: Learner | SweptLearners, feedback: AnyFeedback) -> None: ...
+
+    def __post_init__(self) -> None:
         is_learner = isinstance(self.learner, Learner) or dataclasses.is_dataclass(self.learner)  # such as a sweep
         check.instance("learner", self.learner, is_learner, "a learner, with init, predict and update")
         check_feedback("feedback", self.feedback)
@@ -100,7 +105,17 @@ class Game:
     loss: Annotated[Any, Component("loss")] = Squared()
     regret: Annotated[Any, Component("regret")] = CleanRegret()
 
-    def __post_init__(self):
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            environment: Environment,
+            feedback: AnyFeedback,
+            loss: Callable[[Any, Any], Any] = ...,
+            regret: Regret | CleanRegret | NoisyRegret | NoisyLearnerRegret | PseudoRegret = ...,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
         if not isinstance(self.environment, Environment):
             missing = [name for name in members_of(Environment) if not hasattr(self.environment, name)]
             what = f"{type(self.environment).__name__}, which lacks {', '.join(missing)}"

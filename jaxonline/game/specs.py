@@ -5,11 +5,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PyTree
 
 from jaxonline.game.traits import EnvironmentTraits, traits_of
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentTypeError
+from jaxonline.parameters.types import PyTree
 
 
 def format_spec(spec: PyTree) -> str:

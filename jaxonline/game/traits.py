@@ -8,9 +8,10 @@ wrapped object (`ForwardsToLearner`).
 import inspect
 from typing import Any, NamedTuple, TypeVar
 
-from jaxtyping import ArrayLike, PyTree
+from jaxtyping import ArrayLike
 
 from jaxonline.parameters import check
+from jaxonline.parameters.types import PyTree
 
 
 class LearnerTraits(NamedTuple):

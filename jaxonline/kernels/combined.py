@@ -58,7 +58,7 @@ class DotProductSum(Sum, DotProductKernel):
 
     kernels: Annotated[Sequence[DotProductKernel], Convert(as_kernels)]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for kernel in self.kernels:
             require_dot_product("kernels", kernel)
 
@@ -90,7 +90,7 @@ class ShiftInvariantSum(Sum, ShiftInvariantKernel):
 
     kernels: Annotated[Sequence[ShiftInvariantKernel], Convert(as_kernels)]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for kernel in self.kernels:
             require_shift_invariant("kernels", kernel)
 

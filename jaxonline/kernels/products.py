@@ -54,7 +54,7 @@ class DotProductProduct(Product, DotProductKernel):
 
     kernels: Annotated[Sequence[DotProductKernel], Convert(as_kernels)]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for kernel in self.kernels:
             require_dot_product("kernels", kernel)
 
@@ -117,7 +117,7 @@ class ShiftInvariantProduct(Product, ShiftInvariantKernel):
 
     kernels: Annotated[Sequence[ShiftInvariantKernel], Convert(as_kernels)]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for kernel in self.kernels:
             require_shift_invariant("kernels", kernel)
 

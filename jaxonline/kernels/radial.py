@@ -176,7 +176,7 @@ class GaussianMixture(RadialKernel):
     rates: Annotated[Vector, Ge(0)]
     weights: Annotated[Vector, Ge(0)]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if np.shape(self.rates) != np.shape(self.weights):
             shapes = f"{np.shape(self.rates)} and {np.shape(self.weights)}"
             raise ArgumentError("weights", f"must have as many entries as rates (got the shapes {shapes})")

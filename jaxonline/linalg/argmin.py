@@ -5,7 +5,7 @@ from jaxtyping import Array, Float, Int
 
 from jaxonline._xla.barriers import materialise, out_of_place
 
-_SHORT = 24  # for at most so many numbers one search with two results takes less time than two with one result each
+_SHORT = 14  # for at most so many numbers one search with two results takes less time than two with one result each
 
 
 def first_argmin(values: Float[Array, "K"]) -> Int[Array, ""]:

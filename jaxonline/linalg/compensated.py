@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import PyTree
 
 from jaxonline._xla.barriers import out_of_place
+from jaxonline.parameters.types import PyTree
 
 
 class Compensated(NamedTuple):

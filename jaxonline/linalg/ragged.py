@@ -31,11 +31,12 @@ import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
-from jaxtyping import Array, Int, PyTree
+from jaxtyping import Array, Int
 
 from jaxonline._xla.loop_bounds import batch_max as batch_max
 from jaxonline.linalg.prefix_sums import RunEnds, chunk_size
 from jaxonline.parameters import check
+from jaxonline.parameters.types import PyTree
 
 
 def ragged_map(

@@ -6,15 +6,18 @@ Estimators use `Live` learners in float64. `fit` and `partial_fit` play one roun
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import jax
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from jaxonline.game import Entrant, Learner
+from jaxonline.game.protocols import AnyFeedback
 from jaxonline.learners import VAW, PassiveAggressive
 from jaxonline.live import inputs
 from jaxonline.live.live import Live
@@ -27,16 +30,16 @@ class OnlineEstimator(BaseEstimator):
     """Base of the regressor and the classifier: parameters, and learners that score instances."""
 
     def __init__(
-        self, learner: Any = None, *, feedback: Any = None, fit_intercept: bool = True, passes: int = 1,
-        random_state: Any = None,
+        self, learner: Learner | Entrant | None = None, *, feedback: AnyFeedback | None = None,
+        fit_intercept: bool = True, passes: int = 1, random_state: int | np.random.RandomState | None = None,
     ):  # fmt: skip
-        self.learner = learner
+        self.learner: Any = learner  # which `set_params` changes
         self.feedback = feedback
         self.fit_intercept = fit_intercept
         self.passes = passes
         self.random_state = random_state
 
-    def set_params(self, **params: Any) -> "OnlineEstimator":
+    def set_params(self, **params: Any) -> Self:
         """Set parameters, and fields of the learner by names such as `learner__step_size` or `learner__step_size__eta`.
 
         Raises:
@@ -92,6 +95,11 @@ class OnlineEstimator(BaseEstimator):
             and not hasattr(self, "feature_names_in_")
         )
 
+    def _validated(self, X: Any, y: Any, **options: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and targets as arrays, after scikit-learn's checks."""
+        rows_and_targets: Any = validate_data(self, X, y, dtype=np.float64, **options)
+        return rows_and_targets
+
     def _learn(self, X: np.ndarray, targets: np.ndarray, passes: int) -> None:
         """Play the rows: `targets` has a column for each live learner."""
         X = self._instances(X)
@@ -139,29 +147,35 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         [-1.0, 1.96]
     """
 
-    def fit(self, X: Any, y: Any) -> "OnlineRegressor":
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Forget the past, and play the rows `passes` times."""
         passes = check.count("passes", self.passes)
         with self._fitted_or_as_before():
-            X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+            rows, targets = self._validated(X, y, y_numeric=True)
             self._begin(VAW(forward=False), 1)
-            self._learn(X, y[:, None], passes)
+            self._learn(rows, targets[:, None], passes)
         return self
 
-    def partial_fit(self, X: Any, y: Any) -> "OnlineRegressor":
+    def partial_fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Play the rows once, after all earlier rows."""
         first = not hasattr(self, "lives_")
+        rows: Any = X
+        targets: Any = y
         with self._fitted_or_as_before():
-            if first or not (self._is_valid(X) and _is_floating(y) and y.shape == X.shape[:1]):
-                X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, reset=first)
+            if first or not (self._is_valid(rows) and _is_floating(targets) and targets.shape == rows.shape[:1]):
+                rows, targets = self._validated(X, y, y_numeric=True, reset=first)
             if first:
                 self._begin(VAW(forward=False), 1)
-            self._learn(X, y[:, None], 1)
+            self._learn(rows, targets[:, None], 1)
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Return the learner's prediction for each row [n], as if this row came next."""
         return self._scores(X)[:, 0]
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the coefficient of determination R^2 of the predictions."""
+        return float(super().score(X, y, sample_weight))
 
 
 class OnlineClassifier(ClassifierMixin, OnlineEstimator):
@@ -193,17 +207,17 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         (['left', 'right', 'right'], 1.0)
     """
 
-    def fit(self, X: Any, y: Any) -> "OnlineClassifier":
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Forget the past, and play the rows `passes` times."""
         passes = check.count("passes", self.passes)
         with self._fitted_or_as_before():
-            X, y = validate_data(self, X, y, dtype=np.float64)
-            check_classification_targets(y)
-            self._begin_with(unique_labels(y))
-            self._learn(X, self._signs(y), passes)
+            rows, labels = self._validated(X, y)
+            check_classification_targets(labels)
+            self._begin_with(unique_labels(labels))
+            self._learn(rows, self._signs(labels), passes)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> "OnlineClassifier":
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
         """Play the rows once, after all earlier rows; the first call needs `classes`, all labels that can occur."""
         first = not hasattr(self, "lives_")
         if first and classes is None:
@@ -211,24 +225,28 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
                 "classes", "must be given in the first call of partial_fit (got None); pass all labels that can occur"
             )
         with self._fitted_or_as_before():
-            X, y = validate_data(self, X, y, dtype=np.float64, reset=first)
-            check_classification_targets(y)
+            rows, labels = self._validated(X, y, reset=first)
+            check_classification_targets(labels)
             if first:
                 self._begin_with(unique_labels(classes))
             elif classes is not None and not np.array_equal(unique_labels(classes), self.classes_):
                 raise ArgumentError("classes", f"must stay {self.classes_} (got {check.quote(classes)})")
-            self._learn(X, self._signs(y), 1)
+            self._learn(rows, self._signs(labels), 1)
         return self
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Return the scores: of the second class [n] if there are two classes, else of every class [n, K]."""
         scores = self._scores(X)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Return the class with the largest score for each row [n]."""
         scores = self.decision_function(X)
         return self.classes_[(scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the fraction of rows whose class is predicted correctly (accuracy)."""
+        return float(super().score(X, y, sample_weight))
 
     def _begin_with(self, classes: np.ndarray) -> None:
         if len(classes) < 2:

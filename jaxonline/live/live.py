@@ -3,15 +3,17 @@
 import math
 import os
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Key, PyTree
+from jaxtyping import Array, ArrayLike, Key
 
 from jaxonline.feedback import Bandit, FullInformation
-from jaxonline.game import Draw, Entrant, Game, Round, Specs, as_entrant, warn_about_loss_mismatch
+from jaxonline.game import Draw, Entrant, Game, Learner, Round, Specs, as_entrant, warn_about_loss_mismatch
+from jaxonline.game.protocols import AnyFeedback
 from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.live import inputs, state_files
 from jaxonline.live.live_game import KeptPrecision, LiveGame, default_loss
@@ -21,6 +23,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.forked import check_not_forked
 from jaxonline.parameters.short_repr import short_repr
+from jaxonline.parameters.types import PyTree
 
 
 class OpenRound(NamedTuple):
@@ -81,8 +84,9 @@ class Live:
     """
 
     def __init__(
-        self, learner: Any, feedback: Any = None, *, instance: int | tuple[int, ...] | None = None,
-        outcome: int | tuple[int, ...] = (), loss: Any = None, key: int | Key[Array, ""] = 0,
+        self, learner: Learner | Entrant, feedback: AnyFeedback | None = None, *,
+        instance: int | tuple[int, ...] | None = None, outcome: int | tuple[int, ...] = (),
+        loss: Callable[[Any, Any], Any] | None = None, key: int | Key[Array, ""] = 0,
     ):  # fmt: skip
         self._precision = KeptPrecision()
         self._outcome = inputs.to_shape("outcome", outcome)
@@ -94,7 +98,7 @@ class Live:
         run_key = check.as_key("key", key)
         typed = jax.dtypes.issubdtype(run_key.dtype, jax.dtypes.prng_key)
         self._key = run_key if typed else jax.random.wrap_key_data(run_key)
-        self.round = 0
+        self.round: int = 0
         self._warned: set[str] = set()
         self._instance: tuple[int, ...] | None = None
         self._game: LiveGame | None = None  # until the shape of instances is known

@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Array, Key, PyTree
+from jaxtyping import Array, Key
 
 from jaxonline.feedback import Bandit, LossOfMove
 from jaxonline.game import Entrant, Game, Specs, States, bind, overflow_flag
@@ -15,6 +15,7 @@ from jaxonline.live import state_files
 from jaxonline.live.rounds import TABLE_ROWS, Outcome, ReportedLoss, compile_programs, no_arrivals, table_of
 from jaxonline.live.word_layout import Packed, WordLayout
 from jaxonline.losses import ArmLoss, Squared
+from jaxonline.parameters.types import PyTree
 from jaxonline.store.key_arrays import plain_leaf
 
 MOVES_BATCH = 16  # instances in a call; larger programs run in another thread, which takes longer to wake up
@@ -28,7 +29,7 @@ class KeptPrecision:
         self.x64 = bool(jax.config.jax_enable_x64 if x64 is None else x64)  # type: ignore[attr-defined]
         self.dtype = np.dtype(np.float64 if self.x64 else np.float32)
 
-    def __call__(self) -> contextlib.AbstractContextManager:
+    def __call__(self) -> contextlib.AbstractContextManager[None]:
         """Return a context in which jax has this precision."""
         same = jax.config.jax_enable_x64 == self.x64  # type: ignore[attr-defined]
         return NO_CHANGE if same else jax.enable_x64(self.x64)

@@ -17,13 +17,14 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Int, Key, PyTree
+from jaxtyping import Array, ArrayLike, Int, Key
 
 from jaxonline.feedback import LossOfMoveOracle
 from jaxonline.game import Entrant, Game, Specs, States, StreamKeys, play_round, start, stream_keys
 from jaxonline.game.defaults import EnvironmentDefaults, FeedbackDefaults
 from jaxonline.live.word_layout import Packed, WordLayout
 from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import PyTree
 
 TABLE_ROWS = 8  # with one or two rows, XLA compiles some loops in another way
 MAX_PROGRAMS = 256  # in the cache, one for each structure

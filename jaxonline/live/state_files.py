@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Key, PyTree
+from jaxtyping import Array, Key
 
 from jaxonline.game.specs import format_spec
 from jaxonline.parameters import check
 from jaxonline.parameters.printable import to_one_line
+from jaxonline.parameters.types import PyTree
 from jaxonline.store.atomic_files import DAMAGED_ARCHIVE_ERRORS, write_atomically
 from jaxonline.store.fingerprint import describe_inputs
 from jaxonline.store.key_arrays import leaf_like, plain_leaf
@@ -122,6 +123,8 @@ def read_header(path: str, content: bytes) -> Header:
         ):
             raise ValueError("about")
         key = jax.random.wrap_key_data(jnp.asarray(key_data), impl=about["generator"])
+        if key.shape != ():
+            raise ValueError("key")
         instance, outcome = map(tuple, shapes)
         header = Header(identity, words, instance, outcome, about["dtype"], key, about["round"], arrays)
     if type(header.round) is not int or not 0 <= header.round <= MAX_ROUND:

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, PyTree
+from jaxtyping import Array
+
+from jaxonline.parameters.types import PyTree
 
 MAX_PACKED_BYTES = 4096  # copying a larger array takes longer than reading it on its own
 

@@ -5,13 +5,13 @@ from collections.abc import Hashable
 from typing import Annotated, Any, ClassVar, Protocol, runtime_checkable
 
 import jax
-from jaxtyping import Array, ArrayLike, PyTree
+from jaxtyping import Array, ArrayLike
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.numbers import as_floating
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Component, Convert
+from jaxonline.parameters.types import Component, Convert, PyTree
 
 
 @runtime_checkable

@@ -5,10 +5,11 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, PyTree
+from jaxtyping import Array, Int
 
 from jaxonline._xla.barriers import compute_once
 from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import PyTree
 
 
 @struct

@@ -70,7 +70,7 @@ class SmallestArms:
         return jnp.sort(jax.lax.top_k(-values, self.m)[1].astype(jnp.int32), axis=-1)
 
 
-Select = Annotated[Callable, Takes("(values [K])"), Component("`SmallestArms`")]
+Select = Annotated[Callable[..., Any], Takes("(values [K])"), Component("`SmallestArms`")]
 """A linear-optimisation function: numbers [K] -> the set of arms [m] with the smallest sum."""
 
 

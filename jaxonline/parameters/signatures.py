@@ -246,4 +246,6 @@ def _constrain(
 
 def members_of(protocol: type) -> tuple[str, ...]:
     """Return the public attributes and methods that a protocol requires."""
-    return tuple(name for name in vars(protocol) if not name.startswith("_") or name == "__call__")
+    bases = [base for base in reversed(protocol.__mro__) if getattr(base, "_is_protocol", False)]
+    names = dict.fromkeys(name for base in bases for name in vars(base))
+    return tuple(name for name in names if not name.startswith("_") or name == "__call__")

@@ -8,7 +8,7 @@ import dataclasses
 import functools
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar, dataclass_transform
 
 import jax
@@ -27,8 +27,20 @@ _registered: weakref.WeakSet[type] = weakref.WeakSet()  # structs that are regis
 _lock = threading.Lock()
 
 
-def static(default: Any = dataclasses.MISSING, **kwargs: Any) -> Any:
+def static(
+    default: Any = dataclasses.MISSING,
+    *,
+    default_factory: Callable[[], Any] = dataclasses.MISSING,  # type: ignore[assignment]
+    init: bool = True,
+    kw_only: bool = dataclasses.MISSING,  # type: ignore[assignment]
+) -> Any:
     """Declare a static field of a struct, whose value must be hashable; a new value causes a new compilation.
+
+    Args:
+        default: the default value.
+        default_factory: a function that returns the default value, instead of `default`.
+        init: whether the constructor takes the field as an argument.
+        kw_only: whether this argument must be passed by name, as in `dataclasses.field`.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -39,7 +51,8 @@ def static(default: Any = dataclasses.MISSING, **kwargs: Any) -> Any:
         >>> jax.tree.leaves(Power(3.0))
         [3.0]
     """
-    return dataclasses.field(default=default, metadata={"static": True}, **kwargs)
+    options: dict[str, Any] = {"default": default, "default_factory": default_factory, "kw_only": kw_only}
+    return dataclasses.field(init=init, metadata={"static": True}, **options)
 
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(static, dataclasses.field))
@@ -128,7 +141,7 @@ def _check_fields(cls: type) -> None:
         post_init = getattr(cls, "__post_init__", lambda self: None)
 
     @functools.wraps(post_init)
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _register(type(self))
         fields = [field for field in dataclasses.fields(self) if field.init]
         leaves = [field.name for field in fields if not field.metadata.get("static")]

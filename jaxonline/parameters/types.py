@@ -23,10 +23,15 @@ Example:
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from annotated_types import Ge, Gt, Interval, Lt, MinLen
 from jaxtyping import Array, ArrayLike, Float, Key
+
+if TYPE_CHECKING:
+    PyTree: TypeAlias = Any  # type checkers do not know the type of jaxtyping's name, an error in their strict modes
+else:
+    from jaxtyping import PyTree as PyTree
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,9 +3,10 @@
 from typing import Any
 
 import jax
-from jaxtyping import Array, ArrayLike, Int, Key, PyTree
+from jaxtyping import Array, ArrayLike, Int, Key
 
 from jaxonline._xla.barriers import opaque_one
+from jaxonline.parameters.types import PyTree
 
 
 def fold_in(key: Key[Array, ""], data: Int[ArrayLike, ""], after: PyTree = None) -> Key[Array, ""]:

@@ -1,11 +1,12 @@
 """The result of a study: losses, regret and queries of every learner and run at the recorded rounds."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
@@ -75,7 +76,7 @@ class Result:
     meta: dict[str, Any] = field(default_factory=dict)
     interval: ConfidenceInterval = field(default_factory=Student)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check.texts("learners", self.learners)
         check.instance("measures", self.measures, Mapping, "a dictionary of arrays")
         check.instance("meta", self.meta, Mapping, "a dictionary")
@@ -237,7 +238,7 @@ class Result:
         at = self._at("first", first), self._at("second", second)
         return estimates.paired_difference(self, *at, quantity, level, interval)
 
-    def quantiles(self, probabilities: Any = (0.05, 0.5, 0.95), quantity: str = "regret") -> np.ndarray:
+    def quantiles(self, probabilities: ArrayLike = (0.05, 0.5, 0.95), quantity: str = "regret") -> np.ndarray:
         """Return quantiles over runs [Q, L, G]."""
         wanted = np.asarray(check.numbers("probabilities", probabilities, ge=0.0, le=1.0), float)
         return estimates.quantiles(self, wanted, quantity)
@@ -297,7 +298,7 @@ class Result:
         """
         return estimates.growth_exponents(self, first_round, quantity, level)
 
-    def select(self, *learners: str, runs: Any = slice(None)) -> "Result":
+    def select(self, *learners: str, runs: slice | Sequence[int] | np.ndarray = slice(None)) -> "Result":
         """Select learners by name, in the given order (all if none is named), and runs by position.
 
         `runs` is a slice or an array of positions. For example, choose a step size on some runs and report the other

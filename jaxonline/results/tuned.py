@@ -2,10 +2,12 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 import numpy as np
+from typing_extensions import TypeVar
 
+from jaxonline.game import Entrant, Learner
 from jaxonline.results.quantities import label_of
 from jaxonline.results.report.columns import Count, Measured, Number, Text
 from jaxonline.results.report.formats import escape_html, format_number, wrap_for_notebook
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     import pandas
 
 Setting = Mapping[str, Any]
+TunedLearner = TypeVar("TunedLearner", bound=Learner | Entrant, default=Learner | Entrant)
 MAX_PRINTED_SETTINGS, MAX_NOTEBOOK_SETTINGS = 6, 12
 
 
@@ -38,7 +41,7 @@ class Rung(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Tuned:
+class Tuned(Generic[TunedLearner]):
     """The setting that a search chose, the settings that it tried, and its cost.
 
     The mean of the chosen setting is biased, as it is the smallest of several means: evaluate `learner` in new runs.
@@ -72,7 +75,7 @@ class Tuned:
     settings: tuple[Setting, ...]
     chosen: int
     rungs: tuple[Rung, ...]
-    learner: Any
+    learner: TunedLearner
     quantity: str
     n_rounds: int
     rounds: int

@@ -19,12 +19,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import PyTree
 
 from jaxonline._xla.compile_options import is_debugging
 from jaxonline._xla.threads import map_in_threads, usable_cores
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.types import PyTree
 
 MESH_AXIS = "blocks"
 MAX_BLOCK_SIZE = 2**20  # runs

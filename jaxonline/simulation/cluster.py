@@ -15,7 +15,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -78,8 +78,20 @@ def _check_libraries(machine: Machine, address: str) -> None:
             )
 
 
+class ClusterClient(Protocol):
+    """A client of Dask `distributed`, whose class cannot be named here, since `distributed` is optional."""
+
+    def submit(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Submit a task."""
+        ...
+
+    def scheduler_info(self) -> Any:
+        """Describe the scheduler and its workers."""
+        ...
+
+
 @contextlib.contextmanager
-def connect_workers(cluster: Any) -> Iterator["Workers"]:
+def connect_workers(cluster: "Cluster") -> Iterator["Workers"]:
     """Connect to workers: a number of local processes, a scheduler at an address, or a client of `distributed`.
 
     Raises:
@@ -106,14 +118,14 @@ def connect_workers(cluster: Any) -> Iterator["Workers"]:
         with client:
             yield Workers(client)
     else:
-        check.count("cluster", cluster)
+        n_workers = check.count("cluster", cluster)
         with (
             dask.config.set({"distributed.scheduler.allowed-failures": MAX_WORKER_FAILURES}),
-            LocalCluster(n_workers=cluster, threads_per_worker=1, dashboard_address="127.0.0.1:0") as local,  # type: ignore[arg-type]
+            LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address="127.0.0.1:0") as local,  # type: ignore[arg-type]
             Client(local, set_as_default=False) as client,
         ):
-            wait_for_workers(client, cluster)
-            client.run(_share_cores, cluster)
+            wait_for_workers(client, n_workers)
+            client.run(_share_cores, n_workers)
             yield Workers(client)
 
 
@@ -344,3 +356,6 @@ def _scheduler_errors() -> Iterator[None]:
         raise ConnectionError(
             "cluster: the scheduler failed; finished blocks are in the checkpoint, repeat the call to resume"
         ) from error
+
+
+Cluster: TypeAlias = int | str | ClusterClient | Workers  # the argument `cluster` of `simulate`

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int, Key, PyTree
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.estimators.gradients import HasGradientMoments, NoisyExample
 from jaxonline.feedback import NoisyCopies
@@ -28,6 +28,7 @@ from jaxonline.linalg.triangular import product
 from jaxonline.losses import Squared
 from jaxonline.parameters.closures import intern_functions
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import PyTree
 from jaxonline.parameters.warning_classes import ControlVariateWarning
 from jaxonline.results.statistics.variance_reduction import CONTROL
 from jaxonline.simulation.sweeps import Team

@@ -6,12 +6,13 @@ from copy import copy
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, PyTree
+from jaxtyping import Float
 
 from jaxonline.game import Game
 from jaxonline.game.protocols import HindsightComparator
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import cast_leaves
+from jaxonline.parameters.types import PyTree
 from jaxonline.simulation.jobs import Plan
 from jaxonline.simulation.progress import Reporter
 from jaxonline.simulation.segments import Matchup, begin, collect, keys_of_runs

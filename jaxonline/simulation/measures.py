@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, PyTree
+from jaxtyping import Array, Int
 
 from jaxonline.game import Draw, Round
 from jaxonline.game.protocols import Measure
@@ -20,7 +20,7 @@ from jaxonline.losses import ZeroOne
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Component, Takes, Text
+from jaxonline.parameters.types import Component, PyTree, Takes, Text
 from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
 
 
@@ -79,7 +79,7 @@ class Mistakes:
         [[[2.0]]]
     """
 
-    loss: Annotated[Callable, Takes("(y_hat, y) (jaxonline.losses)"), Component("loss")] = ZeroOne()
+    loss: Annotated[Callable[..., Any], Takes("(y_hat, y) (jaxonline.losses)"), Component("loss")] = ZeroOne()
     name: ClassVar[str] = "mistakes"
 
     def init(self, record: Round) -> Int[Array, ""]:

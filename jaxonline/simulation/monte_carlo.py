@@ -3,7 +3,7 @@
 import contextlib
 import functools
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import jax
@@ -12,18 +12,20 @@ from jax.sharding import Mesh
 
 from jaxonline._xla.user_code import user_code
 from jaxonline.game import Game
-from jaxonline.game.protocols import Comparator, HindsightComparator, Measure
+from jaxonline.game.protocols import AnyMeasure, Comparator, HindsightComparator
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results import Result
 from jaxonline.simulation import blocks
 from jaxonline.simulation.checking import SimulationOptions, check_options
-from jaxonline.simulation.cluster import connect_workers
+from jaxonline.simulation.cluster import Cluster, connect_workers
 from jaxonline.simulation.collecting import collect_result
 from jaxonline.simulation.determinism import is_deterministic
 from jaxonline.simulation.execution import run_study
 from jaxonline.simulation.planning import plan_study
 from jaxonline.simulation.precision import Precision, until_precise
 from jaxonline.simulation.progress import Progress
+from jaxonline.simulation.recording import RecordedRounds, RunIndices, Spacing
+from jaxonline.simulation.sweeps import LearnerEntries
 from jaxonline.simulation.until_decided import UntilDecided, until_decided
 from jaxonline.store.blocks import update_attributes
 from jaxonline.store.checkpoints import Checkpoint
@@ -31,16 +33,16 @@ from jaxonline.store.checkpoints import Checkpoint
 
 def simulate(
     game: Game,
-    learners: Any,
+    learners: LearnerEntries,
     *,
     n_runs: int,
     n_rounds: int,
     key: int | jax.Array = 0,
     comparator: Comparator | HindsightComparator | None = None,
-    measures: Iterable[Measure] = (),
-    record_at: int | Sequence[int] = 40,
-    spacing: str = "linear",
-    runs: Sequence[int] | None = None,
+    measures: Iterable[AnyMeasure] = (),
+    record_at: RecordedRounds = 40,
+    spacing: Spacing = "linear",
+    runs: RunIndices | None = None,
     precision: Precision | None = None,
     until: Precision | UntilDecided | None = None,
     control_variates: bool = False,
@@ -49,7 +51,7 @@ def simulate(
     mesh: Mesh | None = None,
     progress: Progress = False,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
-    cluster: Any = None,
+    cluster: Cluster | None = None,
 ) -> Result:
     """Simulate online learning: run every learner `n_runs` times, and record losses, queries, regret and measures.
 

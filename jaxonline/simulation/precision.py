@@ -75,7 +75,7 @@ class Precision:
     low: FiniteFloat | None = None
     high: FiniteFloat | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_fields(self)
         if (self.low is None) != (self.high is None):
             missing, given = ("low", "high") if self.low is None else ("high", "low")

@@ -1,17 +1,21 @@
 """Selection of recorded rounds and of runs."""
 
 from collections.abc import Sequence
+from typing import Literal, get_args
 
 import numpy as np
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 
-SPACINGS = ("linear", "log")
+Spacing = Literal["linear", "log"]
+SPACINGS: tuple[str, ...] = get_args(Spacing)
+RecordedRounds = int | Sequence[int] | np.ndarray  # a number of rounds, or the rounds
+RunIndices = Sequence[int] | np.ndarray
 MAX_ROUNDS = 2**31 - 2  # so that the round after the last one is an int32
 
 
-def record_rounds(n_rounds: int, record_at: int | Sequence[int], spacing: str = "linear") -> np.ndarray:
+def record_rounds(n_rounds: int, record_at: RecordedRounds, spacing: Spacing = "linear") -> np.ndarray:
     """Return the recorded rounds of a study; the last recorded round is the horizon.
 
     If `record_at` is a number and `spacing` is linear, rounds are equally spaced, preferably by a divisor of the
@@ -61,7 +65,7 @@ def record_rounds(n_rounds: int, record_at: int | Sequence[int], spacing: str = 
     return np.minimum(np.arange(length, n_rounds + length, length), n_rounds)
 
 
-def check_runs(runs: Sequence[int] | None, n_runs: int) -> np.ndarray:
+def check_runs(runs: RunIndices | None, n_runs: int) -> np.ndarray:
     """Return the indices of the runs to simulate (default: all); ValueError unless they are distinct and in range."""
     if runs is None:
         return np.arange(n_runs)

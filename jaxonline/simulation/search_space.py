@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+import jax
 import numpy as np
 
 from jaxonline.parameters import check
@@ -36,7 +37,7 @@ class Range:
     high: float
     log: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check.number("low", self.low, gt=0.0 if check.flag("log", self.log) else None)
         check.number("high", self.high, gt=float(self.low))
 
@@ -47,7 +48,7 @@ class Range:
         return float(self.low + fraction * (self.high - self.low))
 
 
-Grid = Mapping[str, Sequence[Any] | Range]
+Grid = Mapping[str, Sequence[Any] | np.ndarray | jax.Array | Range]
 
 
 @runtime_checkable
@@ -60,6 +61,21 @@ class SettingSampler(Protocol):
 
     def tell(self, settings: Sequence[Setting], losses: Sequence[float]) -> None:
         """Report the mean losses of settings to the sampler; the loss of a setting is infinite if a run failed."""
+        ...
+
+
+class OptunaStudy(Protocol):
+    """An `optuna.Study`, whose class cannot be named here, since Optuna is optional."""
+
+    @property
+    def directions(self) -> Sequence[Any]: ...
+
+    def ask(self, fixed_distributions: Any = None) -> Any:
+        """Start a trial."""
+        ...
+
+    def tell(self, trial: Any, values: Any = None) -> Any:
+        """Finish a trial."""
         ...
 
 

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
-from jaxtyping import Array, PyTree
+from jaxtyping import Array
 
 from jaxonline._xla.compile_options import LONG_VECTOR, Program, has_host_callbacks
 from jaxonline.game import Entrant, Round, Specs, States, StreamKeys, play_round, start, stream_keys
@@ -21,6 +21,7 @@ from jaxonline.game.binding import overflow_flag
 from jaxonline.game.defaults import FeedbackDefaults, method_of
 from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.parameters.struct import replace, static, struct
+from jaxonline.parameters.types import PyTree
 from jaxonline.simulation import blocks
 from jaxonline.simulation.sums import Statistic
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import jax
 
@@ -25,7 +25,13 @@ class Sweep:
     learners: tuple[Any, ...]
 
 
-def sweep(learners: Mapping[Any, Any] | Sequence[Any]) -> Sweep:
+LearnerEntry: TypeAlias = Learner | Entrant | Sweep  # an entry of a study
+LearnerEntries: TypeAlias = (
+    LearnerEntry | Mapping[str, LearnerEntry] | Mapping[int, LearnerEntry] | Mapping[float, LearnerEntry]
+)  # the argument `learners` of `simulate`
+
+
+def sweep(learners: Mapping[Any, Learner] | Sequence[Learner]) -> Sweep:
     """Make a sweep over learners that differ only in numbers (step size, radius, ...) and share a compiled program.
 
     In a study a sweep named "sgd" with the labels 0.1 and 0.2 becomes the learners "sgd[0.1]" and "sgd[0.2]".

@@ -3,25 +3,25 @@
 import os
 import time
 import warnings
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
 
 import jax
 import numpy as np
 from jax.sharding import Mesh
 
 from jaxonline.game import Game
-from jaxonline.game.protocols import Comparator, HindsightComparator, Measure
+from jaxonline.game.protocols import AnyMeasure, Comparator, HindsightComparator
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.forked import check_not_forked
 from jaxonline.parameters.warning_classes import SearchEdgeWarning
-from jaxonline.results.tuned import Tuned, at_edge, describe_edge
+from jaxonline.results.tuned import Tuned, TunedLearner, at_edge, describe_edge
 from jaxonline.simulation import blocks
 from jaxonline.simulation.halving import estimate_settings, plan_rungs, successive_halving
 from jaxonline.simulation.measures import with_defaults
 from jaxonline.simulation.progress import Progress, Reporter, check_progress
-from jaxonline.simulation.search_space import Grid, ask_settings, check_grid, make_sampler
+from jaxonline.simulation.search_space import Grid, OptunaStudy, SettingSampler, ask_settings, check_grid, make_sampler
 from jaxonline.simulation.tuning_trials import Trials, learner_factory
 from jaxonline.store.checkpoints import Checkpoint
 
@@ -31,7 +31,7 @@ BATCH_SETTINGS = 8  # default number of settings that a sampler returns at a tim
 
 def tune(
     game: Game,
-    learner: Any,
+    learner: Callable[..., TunedLearner] | TunedLearner,
     grid: Grid,
     *,
     n_runs: int,
@@ -39,17 +39,17 @@ def tune(
     key: int | jax.Array = 0,
     runs_key: int | jax.Array | None = None,
     comparator: Comparator | HindsightComparator | None = None,
-    measures: Iterable[Measure] = (),
+    measures: Iterable[AnyMeasure] = (),
     quantity: str | None = None,
     rungs: int | None = None,
     factor: int = 3,
     n_settings: int | None = None,
-    sampler: Any = None,
+    sampler: Literal["optuna"] | SettingSampler | OptunaStudy | None = None,
     together: int | None = None,
     mesh: Mesh | None = None,
     progress: Progress = False,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
-) -> Tuned:
+) -> Tuned[TunedLearner]:
     """Choose step sizes and other hyperparameters of a learner by successive halving.
 
     The search minimises the mean of a quantity at the horizon. The first rung of the search tries all settings in a few

@@ -1,6 +1,7 @@
 """Warning of losses that are positive, but so small that they are rounded to 0 or lose their digits."""
 
 import warnings
+from typing import Any
 
 import jax
 import numpy as np
@@ -45,7 +46,7 @@ def warn_of_underflow(
         )
 
 
-def _underflows(game: Game, learner: object, team: Team, run_key: jax.Array, n_rounds: int) -> bool:
+def _underflows(game: Game, learner: Any, team: Team, run_key: jax.Array, n_rounds: int) -> bool:
     """Whether a loss is below the normal numbers although the prediction differs from the label."""
     record = team.record
     if any(getattr(leaf, "dtype", None) != game.dtype for leaf in (record.y, record.y_hat)):

@@ -81,7 +81,7 @@ class UntilDecided:
     least_runs: CountFrom2 = 100
     interval: ConfidenceInterval | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_fields(self)
         valid = self.interval is None or isinstance(self.interval, Anytime | Betting)
         advice = (

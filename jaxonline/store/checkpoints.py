@@ -70,7 +70,7 @@ class Checkpoint:
     every: NonNegativeFloat = 30.0
     keep_states: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check.path("folder", self.folder)
         check_fields(self)
         if not is_url(self.folder):

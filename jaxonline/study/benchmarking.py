@@ -2,20 +2,23 @@
 
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, Unpack
 
 from jaxonline.game import Entrant, Game, Learner
+from jaxonline.game.protocols import Comparator, HindsightComparator
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.short_repr import short_repr
 from jaxonline.results import Result, Standings
 from jaxonline.results.statistics.intervals import Betting, ConfidenceInterval, check_interval
 from jaxonline.simulation import Checkpoint
+from jaxonline.simulation.cluster import Cluster
+from jaxonline.simulation.options import RecordedRunOptions
 from jaxonline.simulation.precision import quantity_limits
 from jaxonline.simulation.progress import Progress
-from jaxonline.simulation.sweeps import Sweep, as_team, check_unique_names
+from jaxonline.simulation.sweeps import LearnerEntry, Sweep, as_team, check_unique_names
 from jaxonline.study.study import Context, file_name
 
 
@@ -37,15 +40,16 @@ class Task:
     """
 
     game: Game
-    comparator: Any = None
+    comparator: Comparator | HindsightComparator | None = None
     n_rounds: int | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check.instance("game", self.game, Game, "a Game")
         if self.n_rounds is not None:
             check.count("n_rounds", self.n_rounds)
 
 
+LearnerOfTask: TypeAlias = Callable[[Task], LearnerEntry]  # a function that makes the learner of a game
 Matches = dict[str, tuple[Task, dict[str, Any]]]  # by game: its task, and the learners that can play it
 
 
@@ -70,13 +74,13 @@ class Benchmark:
     """
 
     games: Mapping[str, Game | Task]
-    learners: Mapping[str, Any]
+    learners: Mapping[str, LearnerEntry | LearnerOfTask]
     gaps: bool = False
     quantity: str | None = None
     level: float = 0.95
     interval: ConfidenceInterval | Literal["betting"] | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, value in (("games", self.games), ("learners", self.learners)):
             check.instance(name, value, isinstance(value, Mapping), f"a dictionary of {name} by name")
             if not value:
@@ -98,7 +102,7 @@ class Benchmark:
     def __repr__(self) -> str:
         return short_repr(self)
 
-    def run(self, context: Context, *, n_runs: int, n_rounds: int, **options: Any) -> Standings:
+    def run(self, context: Context, *, n_runs: int, n_rounds: int, **options: Unpack[RecordedRunOptions]) -> Standings:
         """Check that every learner can play every game, then run the games one after the other; see `benchmark`.
 
         Raises:
@@ -110,7 +114,7 @@ class Benchmark:
         with context.parts(len(matches)) as part:
             for name, (task, learners) in matches.items():
                 results[name] = part(name).simulate(
-                    task.game, learners, n_runs=n_runs, n_rounds=task.n_rounds, comparator=task.comparator,
+                    task.game, learners, n_runs=n_runs, n_rounds=task.n_rounds or n_rounds, comparator=task.comparator,
                     **options,
                 )  # fmt: skip
         return Standings(results, gaps, self.quantity, self.level, self._intervals())
@@ -181,7 +185,7 @@ def _result_names(name: str, entry: Any) -> list[str]:
 
 def benchmark(
     games: Mapping[str, Game | Task],
-    learners: Mapping[str, Any],
+    learners: Mapping[str, LearnerEntry | LearnerOfTask],
     *,
     n_runs: int,
     n_rounds: int,
@@ -192,8 +196,8 @@ def benchmark(
     interval: ConfidenceInterval | Literal["betting"] | None = None,
     progress: Progress = False,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
-    cluster: Any = None,
-    **options: Any,
+    cluster: Cluster | None = None,
+    **options: Unpack[RecordedRunOptions],
 ) -> Standings:
     """Compare learners in many games: return their ranks in each game, and which learners differ significantly.
 

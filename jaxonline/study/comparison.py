@@ -6,11 +6,13 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from jaxonline.game import Game
+from jaxonline.game.protocols import Comparator, HindsightComparator
 from jaxonline.learners import InverseSqrt
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
@@ -21,9 +23,13 @@ from jaxonline.results.statistics.estimates import learners_with_skewed_runs, mi
 from jaxonline.results.statistics.missing_events import MissingEvents, closest_decision
 from jaxonline.results.tuned import Tuned
 from jaxonline.simulation.checking import check_comparator_type
-from jaxonline.simulation.sweeps import check_learner
+from jaxonline.simulation.options import RunOptions
+from jaxonline.simulation.recording import RecordedRounds
+from jaxonline.simulation.sweeps import LearnerEntry, check_learner
 from jaxonline.study.study import Context
 from jaxonline.study.tuning import BestOf, check_etas
+
+LearnerMaker: TypeAlias = Callable[[InverseSqrt], LearnerEntry]  # a function of a step size
 
 
 class ComparisonResult(NamedTuple):
@@ -166,14 +172,14 @@ class Comparison:
     """
 
     game: Game
-    learners: Mapping[str, Any]
-    comparator: Any = None
+    learners: Mapping[str, LearnerEntry | LearnerMaker]
+    comparator: Comparator | HindsightComparator | Callable[[np.ndarray], ArrayLike] | None = None
     bounds: Mapping[str, Callable[[float, np.ndarray], np.ndarray]] = dataclasses.field(default_factory=dict)
     tune: BestOf | Mapping[str, float] | float | None = None
     labels: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     growth_start: float = 1 / 8
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check.instance("game", self.game, Game, "a Game")
         check.instance("learners", self.learners, Mapping, "a dictionary of learners by name")
         if not self.learners:
@@ -205,7 +211,13 @@ class Comparison:
         return short_repr(self)
 
     def run(
-        self, context: Context, *, n_runs: int, n_rounds: int, record_at: Any = 40, **options: Any
+        self,
+        context: Context,
+        *,
+        n_runs: int,
+        n_rounds: int,
+        record_at: RecordedRounds | Callable[[int], RecordedRounds] = 40,
+        **options: Unpack[RunOptions],
     ) -> ComparisonResult:
         """Choose the steps, simulate the learners, and compute the bounds; arguments are as in `simulate`.
 
@@ -217,23 +229,25 @@ class Comparison:
             if not isinstance(rounds, int):
                 rounds = [t for t in rounds if t <= horizon]  # of pilot runs
             comparator = None if callable(self.comparator) else self.comparator
-            sizes = {"n_runs": n_runs, "n_rounds": horizon, "record_at": rounds}
-            return context.simulate(self.game, learners, comparator=comparator, **sizes, **options)
+            return context.simulate(
+                self.game, learners, n_runs=n_runs, n_rounds=horizon, comparator=comparator, record_at=rounds, **options
+            )
 
         etas, tuned = {}, {}
+        makers: Any = self.learners  # functions if `tune` is given, else learners
         if isinstance(self.tune, BestOf):
             rules = [name for name in ("precision", "until") if options.get(name) is not None]
             if self.tune.runs == "halving" and rules:
                 raise ArgumentError(
                     "tune", f"must not choose by halving with {rules[0]}= (got both); give n_runs alone"
                 )
-            result, etas, tuned = self.tune.run(self.game, simulate, self.learners, context, n_runs, n_rounds)
+            result, etas, tuned = self.tune.run(self.game, simulate, makers, context, n_runs, n_rounds)
         elif self.tune is None:
-            result = simulate(context, self.learners, n_rounds)
+            result = simulate(context, makers, n_rounds)
         else:
             tune = self.tune
             etas = {name: tune[name] if isinstance(tune, Mapping) else tune for name in self.learners}
-            learners = {name: make(InverseSqrt(etas[name])) for name, make in self.learners.items()}
+            learners = {name: make(InverseSqrt(etas[name])) for name, make in makers.items()}
             result = simulate(context, learners, n_rounds)
         if callable(self.comparator):
             best = np.broadcast_to(np.asarray(self.comparator(result.rounds)), result.cumulative_loss.shape)

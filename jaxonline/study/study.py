@@ -10,22 +10,27 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Unpack
 
 import numpy as np
 import pydantic
 from jax.sharding import Mesh
 
 from jaxonline import datasets
+from jaxonline.game import Game
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.signatures import Limits
 from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.results import Result
+from jaxonline.results.report.page_parts import PageParts
 from jaxonline.results.report.tables import Table, strict_json
 from jaxonline.simulation import simulate
 from jaxonline.simulation.blocks import check_mesh
+from jaxonline.simulation.cluster import Cluster
+from jaxonline.simulation.options import StudyOptions
 from jaxonline.simulation.progress import Progress, Reporter, check_progress
+from jaxonline.simulation.sweeps import LearnerEntries
 from jaxonline.store.checkpoints import Checkpoint
 from jaxonline.store.checksums import write_checksums
 from jaxonline.store.output_paths import output_file, write_text
@@ -33,6 +38,7 @@ from jaxonline.store.zarr_format import DOCUMENT
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from rich.console import Console
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,14 +59,14 @@ class Context:
         7
     """
 
-    out: Path | None = None
+    out: str | Path | None = None
     checkpoint: str | Path | Checkpoint | None = None
     mesh: Mesh | None = None
     seed: int = 0
     progress: Progress = False
-    cluster: Any = None
+    cluster: Cluster | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check.seed("seed", self.seed)
         for name, kinds in {"out": str | Path, "checkpoint": str | Path | Checkpoint}.items():
             value = getattr(self, name)
@@ -70,11 +76,14 @@ class Context:
             check_mesh(self.mesh)
         check_progress(self.progress)
 
-    def simulate(self, game: Any, learners: Any, **options: Any) -> Result:
+    def simulate(
+        self, game: Game, learners: LearnerEntries, *, n_runs: int, n_rounds: int, **options: Unpack[StudyOptions]
+    ) -> Result:
         """Call `simulate` with the context's seed, devices, progress and checkpoint, once per part of a study."""
-        settings = {"key": self.seed, "mesh": self.mesh, "progress": self.progress, "checkpoint": self.checkpoint}
-        settings |= {"cluster": self.cluster} if self.cluster is not None else {}
-        return simulate(game, learners, **settings, **options)
+        return simulate(
+            game, learners, n_runs=n_runs, n_rounds=n_rounds, key=self.seed, mesh=self.mesh, progress=self.progress,
+            checkpoint=self.checkpoint, cluster=self.cluster, **options,
+        )  # fmt: skip
 
     @contextlib.contextmanager
     def parts(self, total: int) -> Iterator[Callable[[str], "Context"]]:
@@ -164,7 +173,7 @@ class Report:
     bounds: Mapping[str, Mapping[str, np.ndarray]] = dataclasses.field(default_factory=dict)
     page: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         kinds = (("tables", Table, "a dictionary of tables"), ("results", Result, "a dictionary of results"))
         for name, kind, expected in kinds:
             value = getattr(self, name)
@@ -173,7 +182,7 @@ class Report:
         valid = isinstance(self.figures, Mapping) and all(map(callable, self.figures.values()))
         check.instance("figures", self.figures, valid, "a dictionary of functions that draw")
 
-    def show(self, console: Any) -> None:
+    def show(self, console: "Console") -> None:
         """Print tables and sentences on a rich console."""
         for table in self._for_people():
             console.print(table)
@@ -184,7 +193,7 @@ class Report:
         """Return the numbers as strict JSON."""
         return strict_json({name: t.rows for name, t in self.tables.items()} if self.numbers is None else self.numbers)
 
-    def html(self, title: str = "", **parts: Any) -> str:
+    def html(self, title: str = "", **parts: Unpack[PageParts]) -> str:
         """Return the report as one HTML page; `parts` are further arguments of `results.report.page.html_page`."""
         return self._page(title, {name: _png(draw()) for name, draw in self.figures.items()}, **parts)
 
@@ -337,7 +346,7 @@ def _split_commas(value: Any) -> Any:
     return value
 
 
-Items = pydantic.BeforeValidator(_split_commas)
+Items: Any = pydantic.BeforeValidator(_split_commas)
 Words = Annotated[tuple[str, ...], Items]
 Numbers = Annotated[tuple[float, ...], Items]
 NotNegative = Annotated[tuple[Annotated[float, pydantic.Field(ge=0)], ...], Items]

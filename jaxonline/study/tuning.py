@@ -4,7 +4,7 @@ import dataclasses
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -20,7 +20,8 @@ from jaxonline.simulation.halving import successive_halving
 from jaxonline.simulation.tuning_trials import horizon_values
 from jaxonline.study.study import Context
 
-RUNS = ("pilot", "third", "halving")
+TuningRuns = Literal["pilot", "third", "halving"]
+RUNS: tuple[str, ...] = get_args(TuningRuns)
 Simulate = Callable[[Context, Mapping[str, Any], int], Result]  # (context, learners, n_rounds)
 Makers = Mapping[str, Callable[[Any], Any]]  # functions from a step to a learner
 
@@ -38,11 +39,12 @@ def best_step(
     game: Game, make: Callable[[Any], Any], etas: Sequence[float], context: Context, n_runs: int, n_rounds: int
 ) -> Tuned:
     """Return the search of `jaxonline.tune` for the best step eta / sqrt(t); its `SearchEdgeWarning` is suppressed."""
-    sizes = {"n_runs": n_runs, "n_rounds": n_rounds, "key": context.seed}
-    options = {"mesh": context.mesh, "progress": context.progress, "checkpoint": context.checkpoint}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "eta = .* that was tried", RuntimeWarning)  # reported as `Tuned.at_edge`
-        return tune(game, lambda eta: make(InverseSqrt(eta)), {"eta": list(etas)}, **sizes, **options)
+        return tune(
+            game, lambda eta: make(InverseSqrt(eta)), {"eta": list(etas)}, n_runs=n_runs, n_rounds=n_rounds,
+            key=context.seed, mesh=context.mesh, progress=context.progress, checkpoint=context.checkpoint,
+        )  # fmt: skip
 
 
 def _with_next_seed(context: Context) -> Context:
@@ -65,10 +67,10 @@ class BestOf:
     """
 
     etas: Mapping[str, float]
-    runs: str = "pilot"
+    runs: TuningRuns = "pilot"
     also_report: tuple[str, ...] = ()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check.choice("runs", self.runs, RUNS)
         check_etas("etas", self.etas)
         check.instance("also_report", self.also_report, (tuple, list), "a tuple of labels of etas")

@@ -4,15 +4,17 @@ import dataclasses
 import math
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal, TypedDict, get_args
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
+from numpy.typing import ArrayLike
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
+from jaxonline.parameters.types import PyTree
 from jaxonline.verify.enumeration import Support, enumerate_support
 from jaxonline.verify.intervals import Bernstein, BoundedKurtosis, IntervalMethod, KnownVariance, detectable
 from jaxonline.verify.layout import AsVector, Layout
@@ -37,24 +39,49 @@ REQUIRED_ARGUMENTS = {
     "bernstein": "range",
     "second moment": "second_moment",
 }
-METHODS = ("auto", *REQUIRED_ARGUMENTS, "kurtosis")
+Method = Literal["auto", "enumeration", "stratified", "bernstein", "second moment", "kurtosis"]
+METHODS: tuple[str, ...] = get_args(Method)
 _PRECISION = 1e-7  # relative, of a stated second moment, which may be a float32
 _LOOSE_RATIO = 1.25  # of the stated second moment to that of the samples
 
 
+class UnbiasedOptions(TypedDict, total=False):
+    """Keyword arguments of `unbiased`, which describes them."""
+
+    detect: float
+    level: float
+    power: float
+    samples: int | None
+    method: Method
+    support: Support | Callable[[], Support] | None
+    strata: Strata | None
+    range: tuple[ArrayLike, ArrayLike] | None
+    second_moment: PyTree
+    kurtosis: float | None
+    cap_bias: float | None
+    per_coordinate: bool
+    seed: int
+    max_samples: int
+    max_seconds: float | None
+    width: int
+    mesh: Mesh | None
+    progress: Progress | None
+    few: bool
+
+
 def unbiased(
-    estimator: Callable[[jax.Array], Any] | None,
-    target: Any,
+    estimator: Callable[[jax.Array], PyTree] | None,
+    target: PyTree,
     *,
     detect: float = 0.04,
     level: float = 1e-9,
     power: float = 0.999,
     samples: int | None = None,
-    method: str = "auto",
+    method: Method = "auto",
     support: Support | Callable[[], Support] | None = None,
     strata: Strata | None = None,
-    range: tuple[Any, Any] | None = None,
-    second_moment: Any = None,
+    range: tuple[ArrayLike, ArrayLike] | None = None,
+    second_moment: PyTree = None,
     kurtosis: float | None = None,
     cap_bias: float | None = None,
     per_coordinate: bool = False,
@@ -151,11 +178,11 @@ def unbiased(
     if range is not None:
         is_pair = isinstance(range, list | tuple) and len(range) == 2
         check.instance("range", range, is_pair, "a pair of the smallest and the largest value")
-    method = _method(method, support=support, strata=strata, range=range, second_moment=second_moment)
-    if method == "enumeration":
+    chosen = _method(method, support=support, strata=strata, range=range, second_moment=second_moment)
+    if chosen == "enumeration":
         exact = check.finite_array("target", target).astype(float)
         return enumerate_support(support, exact, detect, per_coordinate)  # type: ignore[arg-type]
-    if method == "stratified":
+    if chosen == "stratified":
         check.instance("strata", strata, Strata, "Strata")
         exact = check.finite_array("target", target).astype(float)
         return verify_strata(strata, exact, settings)  # type: ignore[arg-type]
@@ -164,11 +191,11 @@ def unbiased(
     if not layout.is_array:
         sampler = dataclasses.replace(sampler, estimator=AsVector(sampler.estimator))
     flat = layout.vector("target", target)
-    interval = None if method != "bernstein" else _bernstein(range, layout, settings)
+    interval = None if chosen != "bernstein" else _bernstein(range, layout, settings)
     stated = None if second_moment is None else _second_moment(second_moment, flat, layout)
     if stated is not None and np.any(np.isinf(stated)):
         return _infinite_second_moment(flat, settings)
-    return _verify_by_sampling(sampler, flat, settings, method, stated, interval, cap_bias)
+    return _verify_by_sampling(sampler, flat, settings, chosen, stated, interval, cap_bias)
 
 
 def _verify_by_sampling(

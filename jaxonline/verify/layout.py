@@ -69,7 +69,7 @@ class AsVector:
 
     estimator: Any
 
-    def __call__(self, key):
+    def __call__(self, key: jax.Array) -> Any:
         out = self.estimator(key)
         leaves = [jnp.asarray(leaf) for leaf in jax.tree.leaves(estimate_of(out))]
         parts = [part for leaf in leaves for part in _real_parts(leaf)]

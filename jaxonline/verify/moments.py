@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 
 import jax
 import jax.numpy as jnp
@@ -13,8 +13,8 @@ from jax.sharding import Mesh
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import OrInfinity
-from jaxonline.verify.bias import unbiased
+from jaxonline.parameters.types import OrInfinity, PyTree
+from jaxonline.verify.bias import UnbiasedOptions, unbiased
 from jaxonline.verify.intervals import bernstein_lower, mean_shortfall
 from jaxonline.verify.layout import square_of_estimate
 from jaxonline.verify.result import BOUND, RESPECTED, UNDECIDED, VIOLATED, Verification, describe_kurtosis
@@ -71,7 +71,7 @@ def bound(
 
 
 def second_moment(
-    estimator: Callable[[jax.Array], Any],
+    estimator: Callable[[jax.Array], PyTree],
     limit: float,
     *,
     exact: float | None = None,
@@ -175,7 +175,9 @@ def second_moment(
     )
 
 
-def queries(counts: Callable[[jax.Array], Any], expected: Any, **options: Any) -> Verification:
+def queries(
+    counts: Callable[[jax.Array], PyTree], expected: PyTree, **options: Unpack[UnbiasedOptions]
+) -> Verification:
     """Verify the mean number of queries of an estimator.
 
     Args:

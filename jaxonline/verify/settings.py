@@ -33,7 +33,7 @@ class Settings:
     few: bool = False
     began: float = dataclasses.field(default_factory=time.monotonic)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check.positive("detect", self.detect)
         check.number("level", self.level, gt=0.0, lt=1.0)
         check.number("power", self.power, gt=0.0, lt=1.0)

@@ -56,7 +56,7 @@ class Strata:
     draw: Callable[[jax.Array], Any] | None = None
     remainder: float | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         pmf = check.vector("pmf", self.pmf).astype(float)
         check.function("given", self.given, "(key, n)")
         if self.draw is not None:

@@ -7,7 +7,7 @@ import pytest
 
 from jaxonline.linalg.argmin import first_argmin
 
-LENGTHS = [1, 24, 25, 100]
+LENGTHS = [1, 14, 15, 24, 25, 100]
 
 
 @pytest.mark.parametrize("length", LENGTHS)

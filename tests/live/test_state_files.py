@@ -36,6 +36,7 @@ BOMBS = {
     "a shape that needs too much memory": ({"instance": [10**9]}, {}, False),
     "a shape whose state is too large": ({"instance": [10**6]}, {}, False),
     "lengths that are no integers": ({"instance": [3.0]}, {}, False),
+    "several keys": ({}, {"key": np.zeros((5, 2), np.uint32)}, False),
 }
 
 

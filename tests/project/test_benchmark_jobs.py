@@ -52,7 +52,7 @@ JOBS = [job for module in (many_arms, full_information) for job in module.jobs(q
 def test_contenders_of_a_job_have_the_same_losses(job):
     """Equal up to rounding in a deterministic game, otherwise in distribution; every run is there."""
     pytest.importorskip("numba")
-    losses = {name: play() for name, play in job.play(job.runs, job.rounds).items()}
+    losses = {name: play() for name, play in job.play(job.runs, job.rounds, None).items()}
     assert {NUMBA, NARROW, OURS} <= set(losses)
     for other in losses.values():
         assert other.shape == (job.runs,)

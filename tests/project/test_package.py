@@ -1,14 +1,19 @@
 """What is published: wheel and sdist, their contents and metadata, an install of the wheel in an empty environment,
 and type checking of a user's code against it. Needs a package index, as `make` does."""
 
+import dataclasses
 import email
+import importlib
+import inspect
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
 import tomllib
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -258,6 +263,10 @@ WRONG = {
 }
 
 
+USER_CODE = Path(__file__).with_name("user_code")  # scripts of a user
+SCRIPTS = ("own_study", "tuning_and_saving", "live_use")
+
+
 def checked(installed: Path, file: Path) -> list[str]:
     """What pyright has to say of a user's file, in an environment that has the wheel."""
     command = [sys.executable, "-m", "pyright", "--pythonpath", str(installed / "python"), file.name]
@@ -285,3 +294,68 @@ def test_a_type_checker_rejects_wrong_types(installed, tmp_path):
     said = "\n".join(checked(installed, user))
     errors = {int(line): rule for line, rule in re.findall(r":(\d+):\d+ - error: .*?\((report\w+)\)", said, re.DOTALL)}
     assert errors == dict(enumerate(WRONG.values(), start=2))
+
+
+def copied_to_strict_folder(name: str, folder: Path) -> Path:
+    """A copy of a script of a user in a folder where pyright checks strictly."""
+    (folder / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}')
+    return Path(shutil.copy(USER_CODE / f"{name}.py", folder))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_scripts_of_users_pass_a_strict_type_checker(name, installed, tmp_path):
+    script = copied_to_strict_folder(name, tmp_path)
+    assert not re.search(r"# *(type: *ignore|pyright)", script.read_text())
+    assert checked(installed, script) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_scripts_of_users_run(name, installed, tmp_path):
+    assert run(installed / "python", USER_CODE / f"{name}.py", tmp_path, folder=tmp_path)
+
+
+@pytest.mark.long
+def test_a_strict_type_checker_reports_each_wrong_line_once(installed, tmp_path):
+    script = copied_to_strict_folder("wrong", tmp_path)
+    lines = enumerate(script.read_text().splitlines(), start=1)
+    expected = [(number, line.rpartition("  # ")[2]) for number, line in lines if "  # report" in line]
+    said = "\n".join(checked(installed, script))
+    errors = re.findall(r":(\d+):\d+ - error: .*?\((report\w+)\)", said, re.DOTALL)
+    assert len(expected) == 35
+    assert [(int(line), rule) for line, rule in errors] == expected
+
+
+REQUIRED = {  # a class of one of the packages with these methods is of the kind
+    "Learner": ("init", "predict", "update"),
+    "Environment": ("init", "instance", "answer"),
+    "AnyFeedback": ("open", "traits"),
+    "Comparator": ("statistic", "best_loss"),
+    "HindsightComparator": ("best_losses",),
+    "AnyMeasure": ("init", "add", "read"),
+}
+
+
+def components(*packages: str) -> Iterator[tuple[str, str]]:
+    """The dataclasses of the packages, as `package.Name`, with the kind whose methods they have."""
+    for package in packages:
+        module = importlib.import_module(package)
+        for name, value in inspect.getmembers(module, dataclasses.is_dataclass):
+            kinds = [kind for kind, methods in REQUIRED.items() if all(hasattr(value, method) for method in methods)]
+            if kinds and isinstance(value, type):
+                yield f"{package}.{name}", kinds[0]
+
+
+@pytest.mark.long
+def test_all_components_satisfy_their_protocols_for_a_type_checker(installed, tmp_path):
+    packages = [f"jaxonline.{name}" for name in ("learners", "environments", "feedback", "comparators")]
+    listed = list(components(*packages, "jaxonline.simulation.measures"))
+    assert len(listed) > 90
+    assert {kind for _, kind in listed} == set(REQUIRED)
+    imports = [f"import {package}" for package in (*packages, "jaxonline.simulation.measures")]
+    functions = [f"def f{i}(value: {name}) -> p.{kind}:\n    return value\n" for i, (name, kind) in enumerate(listed)]
+    script = tmp_path / "components.py"
+    script.write_text("\n".join([*imports, "from jaxonline.game import protocols as p\n", *functions]))
+    (tmp_path / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}')
+    assert checked(installed, script) == []

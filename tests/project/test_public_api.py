@@ -4,6 +4,7 @@ keys of study files. docs/policies.md says when each of them may change."""
 import importlib
 import inspect
 import pkgutil
+import re
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -112,6 +113,20 @@ def test_a_signature_shows_names_kinds_and_defaults():
     def function(key, /, draw=sorted, *, shape=(), dtype=float, mesh=Path("."), **options: int) -> None: ...
 
     assert signature(function) == "(key, /, draw=sorted, *, shape=(), dtype=float, mesh=..., **options)"
+
+
+def test_help_lists_each_public_name_under_its_task():
+    parts = re.findall(r"^(\S.*):\n((?: {4}.*\n?)+)", inspect.getdoc(jaxonline) or "", re.MULTILINE)
+    listed = {task: re.findall(r"\w+", names) for task, names in parts}
+    modules = listed.pop("Packages and modules")
+    assert listed == {task: list(names) for task, names in jaxonline._NAMES_BY_TASK.items()}  # also the site's
+    assert listed["Learn from live data"] == ["Live", "OnlineRegressor", "OnlineClassifier"]
+    assert sorted([*modules, *(name for names in listed.values() for name in names)]) == sorted(jaxonline.__all__)
+    assert all(isinstance(getattr(jaxonline, name), types.ModuleType) for name in modules)
+
+
+def test_dir_returns_only_the_public_names():
+    assert dir(jaxonline) == sorted(jaxonline.__all__)
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ class CUCB(LearnerDefaults):
         radius = jnp.sqrt(jnp.asarray(self.exploration, t.dtype) * jnp.log(t) / tally.positive_pulls)
         return self.select(jnp.where(jnp.any(unpulled), -unpulled.astype(t.dtype), tally.means - radius))
 
-    def update(self, key: Key[Array, ""] | None, state: CUCBState, oracle: Any) -> tuple[CUCBState, tuple]:
+    def update(self, key: Key[Array, ""] | None, state: CUCBState, oracle: Any) -> tuple[CUCBState, tuple[()]]:
         """Add the losses of the arms in the set."""
         del key
         return CUCBState(state.t + 1, state.tally.add_set(oracle.move, oracle.losses())), ()

@@ -58,7 +58,7 @@ class EpsilonGreedy(TallyPolicy):
         greedy = arm_indicator(first_argmin(state.means), n_arms)
         return draw_arm(key, jnp.where(greedy, 1.0 - epsilon, 0.0) + epsilon / n_arms)
 
-    def update(self, key: Key[Array, ""] | None, state: Tally, oracle: Any) -> tuple[Tally, tuple]:
+    def update(self, key: Key[Array, ""] | None, state: Tally, oracle: Any) -> tuple[Tally, tuple[()]]:
         """Add the pull and its loss to the tally."""
         del key
         return state.add(oracle.move.arm, oracle.loss()), ()

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Key, PyTree
+from jaxtyping import Array, Key
 
 from jaxonline.game.masks import mask_of, observed_mask
 from jaxonline.game.protocols import Draw
@@ -14,7 +14,7 @@ from jaxonline.learners.experts.ewa import EWA, RateOrCombiner
 from jaxonline.learners.experts.vectors import CombinerLearner
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import CountFrom2, Probability, Rounds
+from jaxonline.parameters.types import CountFrom2, Probability, PyTree, Rounds
 from jaxonline.parameters.validation import validate_arguments
 
 
@@ -60,7 +60,7 @@ class EXP3(CombinerLearner):
         mask = mask_of(x)
         return draw_arm(key, mix_uniform(self.weights(state, mask), self.exploration, mask))
 
-    def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple]:
+    def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple[()]]:
         """Pass to the combiner the estimated losses and their mean under p, which is the loss of the drawn arm."""
         del key
         (arm, p), loss = oracle.move, oracle.loss()

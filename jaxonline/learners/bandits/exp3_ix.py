@@ -67,7 +67,7 @@ class EXP3IX(SumsLearner):
         del x
         return draw_arm(key, self.weights(state))
 
-    def update(self, key: Key[Array, ""] | None, state: Compensated, oracle: Any) -> tuple[Compensated, tuple]:
+    def update(self, key: Key[Array, ""] | None, state: Compensated, oracle: Any) -> tuple[Compensated, tuple[()]]:
         """Add the estimated losses to the sums."""
         del key
         return add_losses(state, self.estimates(oracle.move, oracle.loss())), ()

@@ -78,7 +78,7 @@ class EXP3P(SumsLearner):
         del x
         return draw_arm(key, mix_uniform(self.weights(state), self.exploration))
 
-    def update(self, key: Key[Array, ""] | None, state: Compensated, oracle: Any) -> tuple[Compensated, tuple]:
+    def update(self, key: Key[Array, ""] | None, state: Compensated, oracle: Any) -> tuple[Compensated, tuple[()]]:
         """Subtract the estimated gains from the sums."""
         del key
         return add_losses(state, -self.estimates(oracle.move, oracle.loss())), ()

@@ -3,7 +3,7 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Array, Float, Key, PyTree
+from jaxtyping import Array, Float, Key
 
 from jaxonline.game.protocols import Draw, Specs
 from jaxonline.game.traits import LearnerTraits
@@ -13,7 +13,7 @@ from jaxonline.learners.experts.vectors import CombinerLearner, check_prescribed
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Count, CountFrom2, Probability, Rounds
+from jaxonline.parameters.types import Count, CountFrom2, Probability, PyTree, Rounds
 from jaxonline.parameters.validation import validate_arguments
 
 
@@ -71,7 +71,7 @@ class EXP4(CombinerLearner):
         """Draw an arm from (1 - gamma) mixture + gamma / K."""
         return draw_arm(key, mix_uniform(self.weights(state) @ x, self.exploration))
 
-    def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple]:
+    def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple[()]]:
         """Pass the estimated losses of the experts to the combiner."""
         del key
         loss = oracle.loss()

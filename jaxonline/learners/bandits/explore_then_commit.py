@@ -39,7 +39,7 @@ class ExploreThenCommit(TallyPolicy):
         turn = jnp.sum(state.pulls, dtype=jnp.int32) % len(state.pulls)
         return jnp.where(self._explores(state), turn, first_argmin(state.means))
 
-    def update(self, key: Key[Array, ""] | None, state: Tally, oracle: Any) -> tuple[Tally, tuple]:
+    def update(self, key: Key[Array, ""] | None, state: Tally, oracle: Any) -> tuple[Tally, tuple[()]]:
         """Add the pull to the tally during the exploration; keep the tally afterwards."""
         del key
         after, explores = state.add(oracle.move, oracle.loss()), self._explores(state)

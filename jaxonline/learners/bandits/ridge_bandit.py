@@ -26,7 +26,7 @@ class RidgeBandit(LearnerDefaults):
             raise ArgumentError("instances", problem)
         return initial_state(shape[1], self.regularizer, specs.outcome.dtype)
 
-    def update(self, key: Key[Array, ""] | None, state: VAWState, oracle: Any) -> tuple[VAWState, tuple]:
+    def update(self, key: Key[Array, ""] | None, state: VAWState, oracle: Any) -> tuple[VAWState, tuple[()]]:
         """Absorb the features and the loss of the arm pulled."""
         del key
         return absorb(state, oracle.x[oracle.move][:, None], oracle.loss()[None])[0], ()

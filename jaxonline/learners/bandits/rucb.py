@@ -71,7 +71,7 @@ class RUCB(LearnerDefaults):
         second = draw_arm(second_key, _strongest_rivals(upper, first).astype(upper.dtype)).arm
         return jnp.stack([first, second])
 
-    def update(self, key: Key[Array, ""] | None, state: RUCBState, oracle: Any) -> tuple[RUCBState, tuple]:
+    def update(self, key: Key[Array, ""] | None, state: RUCBState, oracle: Any) -> tuple[RUCBState, tuple[()]]:
         """Count the win; a single candidate becomes the favourite, and a favourite that is no candidate is dropped."""
         del key
         _, candidates = self._bounds(state)

@@ -13,6 +13,9 @@ from jaxonline.linalg.argmin import first_argmin
 from jaxonline.linalg.compensated import Compensated
 
 
+_FEW = 10  # arms: an update of all arms has fewer kernels than one of a single entry, in the same time
+
+
 class Tally(NamedTuple):
     """Pulls and losses of K arms. The sums are compensated (Kahan), so that means stay accurate over a million pulls.
 
@@ -35,6 +38,8 @@ class Tally(NamedTuple):
 
     def add(self, arm: Int[Array, ""], loss: Float[Array, ""]) -> "Tally":
         """Return the tally after one more pull of `arm`."""
+        if len(self.pulls) <= _FEW:
+            return self.add_set(arm[None], loss[None])
         place = arm.astype(jnp.uint32)  # a negative arm is no arm
         sums = Compensated(self.totals[place], self.corrections[place]).add(loss)
         return Tally(
@@ -92,7 +97,7 @@ class TallyPolicy(LearnerDefaults):
         del key
         return Tally.empty(specs)
 
-    def update(self, key: Key[Array, ""] | None, state: Tally, oracle: Any) -> tuple[Tally, tuple]:
+    def update(self, key: Key[Array, ""] | None, state: Tally, oracle: Any) -> tuple[Tally, tuple[()]]:
         """Add the pull and its loss to the tally."""
         del key
         return state.add(oracle.move, oracle.loss()), ()

@@ -49,7 +49,7 @@ class BernoulliThompson(TallyPolicy):
         a, b = jnp.asarray(self.prior_ones, dtype) + ones, jnp.asarray(self.prior_zeros, dtype) + zeros
         return first_argmin(random.fast_beta(key, a, b))
 
-    def update(self, key: Key[Array, ""], state: Tally, oracle: Any) -> tuple[Tally, tuple]:
+    def update(self, key: Key[Array, ""], state: Tally, oracle: Any) -> tuple[Tally, tuple[()]]:
         """Add the pull to the tally, with a random loss of 0 or 1 whose mean is the loss."""
         loss = oracle.loss()
         toss = random.bernoulli(key, loss)

@@ -68,7 +68,7 @@ class Aggregating(LearnerDefaults):
     eta: Positive | None = None
     late_start: bool = static(default=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_range(self.low, self.high)
         if isinstance(self.loss, Squared):
             _check_rate_of_squared_loss(self.eta, self.low, self.high)
@@ -109,7 +109,7 @@ class Aggregating(LearnerDefaults):
 
     def update(
         self, key: Key[Array, ""] | None, state: AggregatingState, oracle: Any
-    ) -> tuple[AggregatingState, tuple]:
+    ) -> tuple[AggregatingState, tuple[()]]:
         """Add the losses of the experts to the state."""
         del key
         low, high, _ = self._constants(oracle.x.dtype)

@@ -2,13 +2,13 @@
 
 from typing import Annotated, Any, Protocol, runtime_checkable
 
-from jaxtyping import Array, ArrayLike, Float, PyTree
+from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.game.protocols import Learner
 from jaxonline.learners.experts.cumulative_losses import add_losses, zero_sums
 from jaxonline.linalg.compensated import Compensated
 from jaxonline.parameters import check
-from jaxonline.parameters.types import Component, Convert
+from jaxonline.parameters.types import Component, Convert, PyTree
 
 
 @runtime_checkable

@@ -3,7 +3,7 @@
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key, PyTree
+from jaxtyping import Array, Float, Key
 
 from jaxonline import random
 from jaxonline.game.protocols import Draw
@@ -14,7 +14,7 @@ from jaxonline.learners.experts.label_range import nan_outside_unit
 from jaxonline.learners.experts.vectors import CombinerLearner
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import CountFrom2, Rounds
+from jaxonline.parameters.types import CountFrom2, PyTree, Rounds
 
 
 @cites("littlestone1994weighted", "freund1997decision", "cesabianchi2006prediction")
@@ -54,7 +54,7 @@ class DrawnExpert(CombinerLearner):
         weights = self.weights(state)
         return Draw(arm_unless_nan(random.weighted_index(key, weights), weights), weights)
 
-    def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple]:
+    def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple[()]]:
         """Pass to the combiner all losses, and the expected loss of the draw as the loss of the move."""
         del key
         losses = nan_outside_unit(oracle.y)

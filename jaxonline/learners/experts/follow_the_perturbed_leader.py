@@ -71,7 +71,7 @@ class FollowThePerturbedLeader(SumsLearner):
         z = PERTURBATIONS[self.perturbation](word_pairs(key, shape, dtype), dtype)
         return arm_unless_nan(jnp.argmin(jnp.asarray(self.eta, dtype) * differences - z), differences)
 
-    def update(self, key: Key[Array, ""] | None, state: Compensated, oracle: Any) -> tuple[Compensated, tuple]:
+    def update(self, key: Key[Array, ""] | None, state: Compensated, oracle: Any) -> tuple[Compensated, tuple[()]]:
         """Add the losses to L."""
         del key
         return add_losses(state, nan_outside_unit(oracle.y)), ()

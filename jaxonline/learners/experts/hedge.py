@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key, PyTree
+from jaxtyping import Array, Float, Key
 
 from jaxonline.game.masks import mask_of, observed_mask
 from jaxonline.learners.experts.combiner import AnyCombiner
@@ -12,7 +12,7 @@ from jaxonline.learners.experts.ewa import EWA
 from jaxonline.learners.experts.vectors import CombinerLearner
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import CountFrom2, Rounds
+from jaxonline.parameters.types import CountFrom2, PyTree, Rounds
 from jaxonline.parameters.validation import validate_arguments
 
 
@@ -54,7 +54,7 @@ class Hedge(CombinerLearner):
         del key
         return self.weights(state, mask_of(x))
 
-    def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple]:
+    def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple[()]]:
         """Pass all losses to the combiner."""
         del key
         losses, mask = oracle.y, observed_mask(oracle)

@@ -4,7 +4,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Key, PyTree
+from jaxtyping import Array, Bool, Float, Key
 
 from jaxonline import random
 from jaxonline.game.traits import LearnerTraits
@@ -15,7 +15,7 @@ from jaxonline.learners.experts.vectors import CombinerLearner
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Count, CountFrom2, PositiveProbability, Rounds
+from jaxonline.parameters.types import Count, CountFrom2, PositiveProbability, PyTree, Rounds
 from jaxonline.parameters.validation import validate_arguments
 
 

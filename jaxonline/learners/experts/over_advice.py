@@ -4,7 +4,7 @@ from typing import Annotated, Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Array, Bool, Float, Key, PyTree
+from jaxtyping import Array, Bool, Float, Key
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Learner, Specs
@@ -18,7 +18,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Component, Convert
+from jaxonline.parameters.types import Component, Convert, PyTree
 
 
 class OverAdviceState(NamedTuple):
@@ -82,7 +82,9 @@ class OverAdvice(LearnerDefaults):
         del key
         return zero_before_start(state.started, self.weights(state) @ x)
 
-    def update(self, key: Key[Array, ""] | None, state: OverAdviceState, oracle: Any) -> tuple[OverAdviceState, tuple]:
+    def update(
+        self, key: Key[Array, ""] | None, state: OverAdviceState, oracle: Any
+    ) -> tuple[OverAdviceState, tuple[()]]:
         """Pass the losses of the experts and of their mean to the combiner."""
         losses = expert_losses(self.loss, oracle.x, oracle.y)
         own_loss = self.loss(self.predict(key, state, oracle.x), oracle.y)

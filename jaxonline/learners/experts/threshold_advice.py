@@ -38,7 +38,7 @@ class ThresholdAdvice:
     n_relevant: Count = static()
     n_required: Count = static(default=1)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.n_relevant > self.dimension:
             raise ArgumentError("n_relevant", f"must be at most dimension, {self.dimension} (got {self.n_relevant})")
         if self.n_required > self.n_relevant:

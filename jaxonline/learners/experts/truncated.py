@@ -4,7 +4,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key, PyTree
+from jaxtyping import Array, Float, Key
 
 from jaxonline.feedback import FullOracle
 from jaxonline.game.defaults import ForwardsToLearner, LearnerDefaults, method_of
@@ -14,7 +14,7 @@ from jaxonline.learners.experts.label_range import check_range, nan_outside
 from jaxonline.learners.experts.over_advice import LearnerOverAdvice
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Number
+from jaxonline.parameters.types import Number, PyTree
 
 
 @cites("rokhlin2025random")
@@ -38,7 +38,7 @@ class Truncated(ForwardsToLearner):
     low: Number = 0.0
     high: Number = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_range(self.low, self.high)
 
     @property

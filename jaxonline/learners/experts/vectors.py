@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from jaxtyping import Array, Bool, Float, Key, PyTree
+from jaxtyping import Array, Bool, Float, Key
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
@@ -10,6 +10,7 @@ from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.learners.experts.cumulative_losses import zero_sums
 from jaxonline.linalg.compensated import Compensated
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.types import PyTree
 
 
 def vector_length(name: str, spec: PyTree) -> int:

@@ -54,7 +54,7 @@ class GradientBandit(LearnerDefaults):
     step_size: Positive
     radius: Positive = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         delta, radius = check.concrete_array(self.delta), check.concrete_array(self.radius)
         if delta is not None and radius is not None and not (delta < radius).all():
             raise ArgumentError("delta", f"must be below the radius, {radius} (got {delta})")

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int, Key, PyTree
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.estimators.gradients import AnyEstimator
 from jaxonline.game.protocols import Specs
@@ -16,7 +16,7 @@ from jaxonline.learners.gradient.step_sizes import StepSize
 from jaxonline.learners.vectors import linear_range, zeros_like_vector
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Component, Positive, Takes
+from jaxonline.parameters.types import Component, Positive, PyTree, Takes
 
 Hypothesis = Literal["last", "average"]
 _SGD = optax.sgd(1.0)
@@ -80,7 +80,7 @@ class GradientLearner(EstimatorLearner):
     step_size: StepSize
     radius: Positive | None = None
     optimizer: Optimizer = static(default=_SGD)
-    projection: Annotated[Callable, Takes("(w, radius)"), Component("projection")] = static(
+    projection: Annotated[Callable[..., Any], Takes("(w, radius)"), Component("projection")] = static(
         default=optax.projections.projection_l2_ball
     )
     hypothesis: Hypothesis = static(default="last")

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int, Key, PyTree
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.estimators.gradients import AnyEstimator
 from jaxonline.game.protocols import Specs
@@ -16,6 +16,7 @@ from jaxonline.learners.gradient.step_sizes import StepSize
 from jaxonline.learners.vectors import linear_range, zeros_like_vector
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import PyTree
 
 SGD = optax.sgd(1.0)
 
@@ -51,7 +52,7 @@ class MirrorDescent(EstimatorLearner):
         theta = self.get_map().start(zeros_like_vector(self, specs.instance))
         return MirrorState(theta, jnp.int32(0), self.optimizer.init(theta))
 
-    def update(self, key: Key[Array, ""], state: MirrorState, oracle: Any) -> tuple[MirrorState, tuple]:
+    def update(self, key: Key[Array, ""], state: MirrorState, oracle: Any) -> tuple[MirrorState, tuple[()]]:
         """Subtract step g from theta, g the gradient at w."""
         t, mirror_map = state.t + 1, self.get_map()
         g = mirror_map.gradient(self.estimator(key, self.w(state), oracle))

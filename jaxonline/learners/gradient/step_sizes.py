@@ -93,10 +93,10 @@ class Schedule:
         0.05000000074505806
     """
 
-    schedule: Annotated[Callable, Takes("the step count"), Component("schedule")] = static()
+    schedule: Annotated[Callable[..., Any], Takes("the step count"), Component("schedule")] = static()
     scale: Positive = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         try:
             with jax.numpy_dtype_promotion("standard"):  # optax divides counts by floats
                 step = jax.eval_shape(self.schedule, jax.ShapeDtypeStruct((), jnp.int32))

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 import jax
-from jaxtyping import Array, Float, Key, PyTree
+from jaxtyping import Array, Float, Key
 
 from jaxonline.estimators.dictionary import AnyDictionary
 from jaxonline.feedback import FullOracle
@@ -14,6 +14,7 @@ from jaxonline.learners.linear.vaw import VAW, VAWState
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import PyTree
 
 
 class MultiKernelState(NamedTuple):
@@ -50,7 +51,7 @@ class MultiKernel(ForwardsToLearner):
     combiner: LearnerOverAdvice
     expert: VAW = VAW()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.expert.features is not None:
             raise ArgumentError(
                 "expert", f"must not have features (got {self.expert.features!r}); the dictionary makes them"

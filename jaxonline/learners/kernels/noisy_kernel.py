@@ -110,7 +110,7 @@ class NoisyKernel(LearnerDefaults):
     storage: Storage
     repetitions: Count = static(default=1)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.radius is not None:
             _warn_of_truncation(self.feature_map, self.gradient_length.series, self.radius)
 

@@ -90,7 +90,7 @@ class OMKLGF(LearnerDefaults):
         weights = softmax_weights(jnp.where(self._active(state), state.log_weights, -jnp.inf))
         return weights @ jnp.sum(state.theta * self.dictionary(x), axis=1)
 
-    def update(self, key: Key[Array, ""], state: OMKLGFState, oracle: Any) -> tuple[OMKLGFState, tuple]:
+    def update(self, key: Key[Array, ""], state: OMKLGFState, oracle: Any) -> tuple[OMKLGFState, tuple[()]]:
         """Make gradient and weight steps, divided by q_k, for the node's kernels; then draw a graph and a node."""
         z, t = self.dictionary(oracle.x), state.t + 1
         dtype = z.dtype

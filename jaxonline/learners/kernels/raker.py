@@ -58,7 +58,7 @@ class Raker(LearnerDefaults):
         del key
         return self.weights(state) @ jnp.sum(state.theta * self.dictionary(x), axis=1)
 
-    def update(self, key: Key[Array, ""] | None, state: RakerState, oracle: Any) -> tuple[RakerState, tuple]:
+    def update(self, key: Key[Array, ""] | None, state: RakerState, oracle: Any) -> tuple[RakerState, tuple[()]]:
         """Update theta -= step (2 (f - y) z + 2 lambda theta); ln w -= step ((f - y)^2 + lambda |theta|^2)."""
         del key
         z, t = self.dictionary(oracle.x), state.t + 1

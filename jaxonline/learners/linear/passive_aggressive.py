@@ -45,7 +45,7 @@ class PassiveAggressive(Perceptron):
     variant: Literal["PA", "PA-I", "PA-II"] = static(default="PA-I")
     C: Positive | None = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.variant == "PA":
             set_field(self, "C", None)
         elif self.C is None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, PyTree
+from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.environments.data import DataStream
 from jaxonline.feedback import FullInformation
@@ -20,6 +20,7 @@ from jaxonline.parameters.types import (
     Component,
     OpenUnitFloat,
     PositiveFloat,
+    PyTree,
     RandomKey,
     Takes,
 )

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Key, PyTree
+from jaxtyping import Array, Bool, Float, Int, Key
 
 from jaxonline.game.defaults import ForwardsToLearner, LearnerDefaults, method_of
 from jaxonline.game.protocols import Specs
@@ -14,7 +14,7 @@ from jaxonline.learners.wrappers.update_on_arrival import AnyLearner, arrival_ke
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import NonNegativeInt
+from jaxonline.parameters.types import NonNegativeInt, PyTree
 
 
 class BOLDState(NamedTuple):

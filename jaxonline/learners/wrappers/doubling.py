@@ -5,14 +5,14 @@ from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key, PyTree
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.game.defaults import ForwardsToLearner
 from jaxonline.game.protocols import Learner, Specs
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Takes
+from jaxonline.parameters.types import PyTree, Takes
 
 
 class DoublingState(NamedTuple):
@@ -55,9 +55,9 @@ class Doubling(ForwardsToLearner):
         ['0.50', '0.50', '0.16', '0.50', '0.24', '0.09', '0.03']
     """
 
-    learner_for: Annotated[Callable, Takes("the number of rounds")] = static()
+    learner_for: Annotated[Callable[..., Any], Takes("the number of rounds")] = static()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check.instance("learner_for(1.0)", self.learner, Learner, "a learner, with init, predict and update")
 
     @property

@@ -5,14 +5,14 @@ from typing import Annotated, Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Key, PyTree
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.game.defaults import ForwardsToLearner, LearnerDefaults, method_of
 from jaxonline.game.protocols import Learner, Specs
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Component, Convert
+from jaxonline.parameters.types import Component, Convert, PyTree
 
 AnyLearner = Annotated[
     Any,

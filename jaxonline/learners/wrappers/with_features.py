@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key, PyTree
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.estimators.debiased_fourier import DebiasedFourierFeatures
 from jaxonline.estimators.fourier import AnyFeatures
@@ -18,7 +18,7 @@ from jaxonline.learners.known_noise import check_known_noise
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Component, Convert
+from jaxonline.parameters.types import Component, Convert, PyTree
 
 
 def _require_learner(learner: Any, name: str) -> Any:

@@ -89,7 +89,7 @@ class AcrossGames:
     level: float = 0.95
     quantity: str = "loss"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check.texts("learners", self.learners)
         check.text("quantity", self.quantity)
         check.number("level", self.level, gt=0.0, lt=1.0)

@@ -57,7 +57,7 @@ class CriticalDifferences:
     ranks: Float[np.ndarray, "L G"]
     level: float = 0.95
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check.texts("learners", self.learners)
         ranks = check.finite_array("ranks", self.ranks, ndim=2)
         if len(ranks) != len(self.learners) or min(ranks.shape) < 2:

@@ -80,7 +80,7 @@ class Standings:
     level: float = 0.95
     interval: ConfidenceInterval | Mapping[str, ConfidenceInterval] | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         good = isinstance(self.results, Mapping) and all(isinstance(result, Result) for result in self.results.values())
         check.instance("results", self.results, good, "a dictionary of results")
         if not self.results:

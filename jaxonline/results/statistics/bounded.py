@@ -52,7 +52,7 @@ class Bounded(ConfidenceInterval):
     high: ArrayLike
     quantity: str | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         low, high = check.finite_array("low", self.low), check.finite_array("high", self.high)
         if np.any(low > high):
             raise ArgumentError(

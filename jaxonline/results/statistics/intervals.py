@@ -159,7 +159,7 @@ class Anytime(ConfidenceInterval):
 
     shortest_at: int = SHORTEST_AT
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check.count("shortest_at", self.shortest_at)
 
     def ends(self, values: np.ndarray, estimate: Estimate, level: float) -> tuple[Any, Any]:

@@ -3,7 +3,7 @@
 import io
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class Ranking(NamedTuple):
     """
 
     learners: tuple[str, ...]
-    rows: list[dict]
+    rows: list[dict[str, Any]]
     letters: tuple[str, ...]
     p_values: np.ndarray
     quantity: str

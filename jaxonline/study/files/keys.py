@@ -1,17 +1,17 @@
 """The keys of a study file: annotations declare their types, docstrings describe them."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, TypedDict
 
 from jaxonline.game import Game
 from jaxonline.parameters.signatures import Parameter
 from jaxonline.parameters.types import Component, Ge, Gt, Interval, Seed, Vector
 from jaxonline.simulation import Precision, UntilDecided
 from jaxonline.simulation.blocks import MAX_BLOCK_SIZE
-from jaxonline.simulation.recording import SPACINGS
+from jaxonline.simulation.recording import Spacing
 from jaxonline.study.files.docstrings import documented_parameters
-from jaxonline.study.tuning import RUNS
+from jaxonline.study.tuning import TuningRuns
 
 LARGEST_SIZE = 1_000_000_000  # runs, or rounds
 Size = Annotated[int, Interval(ge=1, le=LARGEST_SIZE)]
@@ -46,20 +46,42 @@ class StudyKeys:
     title: str = ""
     rounds: Size
     runs: Size | None = None
-    precision: dict | None = None
-    until: dict | None = None
+    precision: dict[str, Any] | None = None
+    until: dict[str, Any] | None = None
     seed: Seed = 0
     record_at: Annotated[int | list[int], Ge(1)] = 40
-    spacing: Literal[SPACINGS] = "linear"  # type: ignore[valid-type]
-    game: dict
-    learners: dict
+    spacing: Spacing = "linear"
+    game: dict[str, Any]
+    learners: dict[str, Any]
     comparator: Annotated[Any, Component("comparator")] = None
-    bounds: dict | None = None
+    bounds: dict[str, Any] | None = None
     measures: Sequence[Annotated[Any, Component("measure")]] = ()
-    tune: Annotated[float | dict | None, Gt(0)] = None
+    tune: Annotated[float | dict[str, Any] | None, Gt(0)] = None
     control_variates: bool = False
     antithetic: bool = False
     block_size: Annotated[int, Interval(ge=1, le=MAX_BLOCK_SIZE)] | None = None
+
+
+class KeyOverrides(TypedDict, total=False):
+    """The keys of `StudyKeys` as keyword arguments, to replace values of a study file."""
+
+    title: str
+    rounds: int
+    runs: int | None
+    precision: Mapping[str, Any] | None
+    until: Mapping[str, Any] | None
+    seed: int
+    record_at: int | list[int]
+    spacing: Spacing
+    game: Mapping[str, Any]
+    learners: Mapping[str, Any]
+    comparator: str | Mapping[str, Any] | None
+    bounds: Mapping[str, Any] | None
+    measures: Sequence[str | Mapping[str, Any]]
+    tune: float | Mapping[str, Any] | None
+    control_variates: bool
+    antithetic: bool
+    block_size: int | None
 
 
 @dataclasses.dataclass
@@ -84,7 +106,7 @@ class TuneKeys:
     """
 
     best_of: Annotated[Vector, Gt(0)]
-    runs: Literal[RUNS] = "pilot"  # type: ignore[valid-type]
+    runs: TuningRuns = "pilot"
 
 
 def _keys(*makers: Callable[..., Any]) -> dict[str, Parameter]:

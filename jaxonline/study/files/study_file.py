@@ -5,7 +5,7 @@ import dataclasses
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from pydantic_core import ValidationError
 
@@ -71,7 +71,8 @@ class StudyFile(NamedTuple):
         """Check, without simulating, that every learner fits the game and the measures; raises StudyFileError."""
         game, tune = self.comparison.game, self.comparison.tune
         entries = {name: entry for entry, names in self.families.items() for name in names}
-        for name, item in self.comparison.learners.items():
+        items: Mapping[str, Any] = self.comparison.learners  # functions of a step if `tune` is given, else learners
+        for name, item in items.items():
             entry = entries.get(name) or next(e for n, e in entries.items() if n.startswith(f"{name}["))
             at: KeyPath = ("learners", entry)
             with _errors_at_key(self.source, at):
@@ -112,7 +113,7 @@ def _named_learners(name: str, item: Any) -> Iterator[tuple[str, Any]]:
         yield name, learner
 
 
-def load_study_file(path: str | os.PathLike[str], **overrides: Any) -> StudyFile:
+def load_study_file(path: str | os.PathLike[str], **overrides: Unpack[keys.KeyOverrides]) -> StudyFile:
     """Read and check a study file, and build its objects, without running the study.
 
     Args:

@@ -207,17 +207,15 @@ def solve_lasso(means: PixelMoments, alphas: tuple[float, ...], final: bool) -> 
     """Return the Lasso solution argmin w'Aw / 2 - w'b + alpha |w|_1 for each alpha, by coordinate descent.
 
     The solver is scikit-learn's, along falling alpha. As the moments are given, scikit-learn uses the data only for the
-    number of rows and the mean of y^2, so a single row is passed.
+    number of rows and the mean of y^2, so a single row is passed. It warns (`ConvergenceWarning`) where the number of
+    sweeps does not suffice.
     """
-    from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import lasso_path
 
     w, dtype = np.zeros((len(alphas), D), np.float32), np.float64 if final else np.float32
     A, b, row = means.A.astype(dtype), means.b.astype(dtype), (np.zeros((1, D), dtype, order="F"), np.ones(1, dtype))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        options: dict[str, Any] = {"alphas": np.array(alphas), "precompute": A, "Xy": b, "check_input": False}
-        _, path, _ = lasso_path(*row, **options, tol=DUALITY_GAPS[final], max_iter=MAX_SWEEPS[final])
+    options: dict[str, Any] = {"alphas": np.array(alphas), "precompute": A, "Xy": b, "check_input": False}
+    _, path, _ = lasso_path(*row, **options, tol=DUALITY_GAPS[final], max_iter=MAX_SWEEPS[final])
     w[:] = path.T
     return w
 
@@ -382,6 +380,12 @@ LEARNERS = ("ridge", "Lasso", "gradient descent", "AER", "AERR", "Baseline", "Ba
 
 
 def run_in_threads(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Run each learner in a thread; the linear algebra library then starts no threads of its own."""
-    with threadpool_limits(1):
+    """Run each learner in a thread; the linear algebra library then starts no threads of its own.
+
+    Warnings of `solve_lasso` are ignored. The filters of warnings belong to all threads, so only the calling thread may
+    change them.
+    """
+    from sklearn.exceptions import ConvergenceWarning
+
+    with threadpool_limits(1), warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
         return run_parallel(jobs)

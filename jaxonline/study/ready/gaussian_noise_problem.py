@@ -91,7 +91,7 @@ class Problem:
                 (game, set(names) - {BOUND_TUNED}),
                 (replace(game, regret=NoisyLearnerRegret()), {BOUND_TUNED}),
             ):
-                makers = {name: comparison.learners[name] for name in names if name in own}
+                makers: dict[str, Any] = {name: comparison.learners[name] for name in names if name in own}
                 if makers:
                     pilot_context = part(
                         "steps by losses on " + ("noisy copies" if own == {BOUND_TUNED} else "clean instances")

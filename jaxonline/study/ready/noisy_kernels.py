@@ -78,8 +78,12 @@ class NoisyKernels(Study):
         laws = [Case(name, "squared", *law) for name in chosen_kernels for law in parameters]
         cases = dict.fromkeys(case for name in chosen_kernels for case in (*cells, *laws) if case.kernel == name)
         with context.parts(len(cases)) as part:
-            sizes = {"n_runs": self.runs, "n_rounds": self.rounds, "record_at": 16}
-            results = {case: self.comparison(case, context.seed).run(part(case.name), **sizes) for case in cases}
+            results = {
+                case: self.comparison(case, context.seed).run(
+                    part(case.name), n_runs=self.runs, n_rounds=self.rounds, record_at=16
+                )
+                for case in cases
+            }
         zero = {case: self.regret_of_zero(case, own.result, context.seed) for case, own in results.items()}
         rows = {case: [row | {"predictor_0": zero[case][-1]} for row in own.rows()] for case, own in results.items()}
         numbers: dict[Case, dict[str, Any]] = {

@@ -2,10 +2,13 @@
 
 import itertools
 import json
+import threading
+import warnings
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from jaxonline.datasets import mnist
 from jaxonline.estimators.attribute_pairs import project_psd
@@ -148,3 +151,31 @@ def test_one_pair_gives_the_order_of_the_paper(data_folder):
     assert squared["ridge, centred"] < squared["AER, centred"] < squared["Baseline, centred"]
     assert squared["AER, centred"] < squared["AER, raw"]
     assert set(numbers["pairs"]["0-1"]) == set(squared)
+
+
+def test_warnings_of_the_lasso_solver_are_ignored_in_all_threads(monkeypatch):
+    """The filters belong to all threads. The first job starts before the second one, and ends before that one warns."""
+    first_started, second_started, first_ended = threading.Event(), threading.Event(), threading.Event()
+
+    def lasso_path(*row, alphas, **options):
+        is_first = alphas[0] == 1.0
+        (first_started if is_first else second_started).set()
+        (second_started if is_first else first_ended).wait(timeout=20)
+        warnings.warn("not converged", ConvergenceWarning, stacklevel=1)
+        return alphas, np.zeros((digits.D, len(alphas))), None
+
+    def solve(alpha):
+        means = digits.PixelMoments(np.eye(digits.D), np.zeros(digits.D))
+        return digits.solve_lasso(means, (alpha,), False)
+
+    def first():
+        solve(1.0)
+        first_ended.set()
+
+    def second():
+        first_started.wait(timeout=20)
+        solve(2.0)
+
+    monkeypatch.setattr("sklearn.linear_model.lasso_path", lasso_path)
+    with warnings.catch_warnings(action="error"):
+        assert len(digits.run_in_threads([first, second])) == 2

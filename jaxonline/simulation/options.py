@@ -1,0 +1,34 @@
+"""Types of the keyword arguments of `simulate` that other functions pass on to it."""
+
+from collections.abc import Iterable
+from typing import TypedDict
+
+from jaxonline.game.protocols import AnyMeasure, Comparator, HindsightComparator
+from jaxonline.simulation.precision import Precision
+from jaxonline.simulation.recording import RecordedRounds, RunIndices, Spacing
+from jaxonline.simulation.until_decided import UntilDecided
+
+
+class RunOptions(TypedDict, total=False):
+    """Keyword arguments of `simulate` about runs and measures."""
+
+    measures: Iterable[AnyMeasure]
+    spacing: Spacing
+    runs: RunIndices | None
+    precision: Precision | None
+    until: Precision | UntilDecided | None
+    control_variates: bool
+    antithetic: bool
+    block_size: int | None
+
+
+class RecordedRunOptions(RunOptions, total=False):
+    """`RunOptions` with the recorded rounds."""
+
+    record_at: RecordedRounds
+
+
+class StudyOptions(RecordedRunOptions, total=False):
+    """`RecordedRunOptions` with the comparator."""
+
+    comparator: Comparator | HindsightComparator | None

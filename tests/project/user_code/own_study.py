@@ -1,0 +1,149 @@
+"""A study with a learner, a measure and a loss of the user's own, which a type checker accepts in its strict mode."""
+
+import sys
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from annotated_types import Interval
+from pydantic import Field
+
+import jaxonline as jo
+from jaxonline.parameters.types import Number
+from jaxonline.results.report.tables import Table
+from jaxonline.study import BestOf, Report
+
+
+class NLMSState(NamedTuple):
+    """The hypothesis."""
+
+    w: jax.Array
+
+
+class NLMSInfo(NamedTuple):
+    """The error of the prediction."""
+
+    error: jax.Array
+
+
+@jo.struct
+class NLMS:
+    """Normalised least mean squares."""
+
+    step_size: Annotated[Number, Interval(gt=0, lt=2)]
+    power: int = jo.static(default=2)
+
+    def init(self, key: jax.Array, specs: jo.game.Specs) -> NLMSState:
+        """Return zeros."""
+        return NLMSState(jax.lax.full(specs.instance.shape, 0.0, specs.instance.dtype))
+
+    def predict(self, key: jax.Array, state: NLMSState, x: jax.Array) -> jax.Array:
+        """Return <w, x>."""
+        return state.w @ x
+
+    def update(self, key: jax.Array, state: NLMSState, oracle: Any) -> tuple[NLMSState, NLMSInfo]:
+        """Step towards the hypothesis that predicts the outcome."""
+        x: jax.Array = oracle.x
+        error: jax.Array = oracle.y - state.w @ x
+        return NLMSState(state.w + self.step_size * error * x / (abs(x) ** self.power).sum()), NLMSInfo(error)
+
+
+@jo.struct
+class LargestLoss:
+    """The largest loss of a round so far."""
+
+    name: ClassVar[str] = "largest_loss"
+
+    def init(self, record: jo.game.Round) -> jax.Array:
+        """Return 0."""
+        return jax.lax.full((), 0.0, record.loss.dtype)
+
+    def add(self, carry: jax.Array, t: jax.Array, record: jo.game.Round) -> jax.Array:
+        """Compare with the loss of round t."""
+        return jnp.maximum(carry, record.loss)
+
+    def read(self, carry: jax.Array) -> jax.Array:
+        """Return the largest loss."""
+        return carry
+
+
+@jo.struct
+class LogCosh:
+    """log cosh(y_hat - y)."""
+
+    def __call__(self, y_hat: jax.Array, y: jax.Array) -> jax.Array:
+        """Return the loss."""
+        return jnp.logaddexp(y_hat - y, y - y_hat) - np.log(2.0)
+
+    def gradient(self, y_hat: jax.Array, y: jax.Array) -> jax.Array:
+        """Return tanh(y_hat - y)."""
+        return jnp.tanh(y_hat - y)
+
+
+class StepSizes(jo.Study):
+    """Linear regression from noisy copies with several steps."""
+
+    title: ClassVar[str] = "Regret with three step sizes."
+    runs: int = Field(100, ge=2, description="Runs of each learner.")
+    rounds: int = Field(1000, ge=2, description="Rounds of a run.")
+
+    def run(self, context: jo.Context) -> Report:
+        """Compare the steps."""
+        game = jo.Game(jo.environments.LinearModel(np.array([0.6, -0.3])), jo.NoisyCopies(jo.noise.gaussian(0.2)))
+        estimator = jo.estimators.TwoCopies()
+        comparison = jo.Comparison(
+            game,
+            {"two copies": lambda step: jo.GradientLearner(estimator, step, radius=1.0)},
+            jo.L2Ball(1.0),
+            tune=BestOf({"0.1": 0.1, "0.3": 0.3}, runs="third"),
+        )
+        result = comparison.run(context, n_runs=self.runs, n_rounds=self.rounds, measures=[LargestLoss()]).result
+        table = Table(self.title, result.table({"two copies": 100.0}))
+        return Report({"table": table}, results={"result": result})
+
+
+def main(folder: str) -> None:
+    """Simulate, verify and print."""
+    environment = jo.environments.LinearModel(np.array([0.6, -0.3]), noise_std=0.1)
+    game = jo.Game(environment, jo.FullInformation())
+    robust = jo.Game(environment, jo.FullInformation(), loss=LogCosh())
+    learner = NLMS(0.5)
+    result = jo.simulate(
+        game,
+        {"own": learner, "swept": jo.sweep({eta: NLMS(eta) for eta in (0.1, 0.2)})},
+        n_runs=4,
+        n_rounds=50,
+        comparator=jo.L2Ball(1.0),
+        measures=[LargestLoss(), jo.OfInfo("error")],
+        record_at=[10, 20, 50],
+    )
+    single = jo.simulate(robust, learner, n_runs=4, n_rounds=50, runs=range(2), spacing="log")
+    print(single.learners, float(result.measures["largest_loss"][0, :, -1].max()))
+    print(result.mean("largest_loss").mean[0, -1], result.table()[0]["learner"], result.to_pandas().shape)
+    for name, growth in result.growth(10).items():
+        print(name, growth.exponent)
+    ranking = result.ranking(interval=jo.intervals.Student())
+    print(ranking.learners, ranking.letters, result.to_latex())
+    state, rounds = jo.play(game, learner, jax.random.key(0), 20)
+    print(state, rounds.loss, rounds.info)
+    report = StepSizes(runs=4, rounds=50).run(jo.Context(seed=1))
+    print(report.json(), [path.name for path in report.save(folder)], len(report.html(commands=["python study.py"])))
+    verification = jo.verify.unbiased(lambda key: jax.random.uniform(key) ** 6, 1 / 7, range=(0, 1))
+    print(verification.verdict, verification.bias)
+    print(jo.verify.queries(lambda key: jax.random.geometric(key, 0.5) - 1, 1.0, kurtosis=10.0, seed=1))
+    print(jo.verify.second_moment(lambda key: jax.random.normal(key, (3,)), limit=4.0, kurtosis=3.0).verdict)
+    print(jo.verify.bound(17.0, limit=34.0).verdict, jo.cite(jo.learners.UCB1()).keys)
+    standings = jo.benchmark(
+        {"a": jo.Task(game, jo.L2Ball(1.0)), "b": jo.Task(game, jo.L2Ball(1.0), n_rounds=20)},
+        {"own": learner, "shorter": lambda task: NLMS(1.0 / (task.n_rounds or 1))},
+        n_runs=4,
+        n_rounds=30,
+        measures=[LargestLoss()],
+        record_at=5,
+    )
+    print(standings.learners, standings.ranks[:, 0].tolist())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

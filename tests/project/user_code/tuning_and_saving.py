@@ -1,0 +1,74 @@
+"""Tuning, saving and loading, which a type checker accepts in its strict mode."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import jaxonline as jo
+
+STUDY = """
+rounds = 20
+runs = 4
+comparator = "BestArm"
+[game]
+environment = { type = "BernoulliArms", means = [0.2, 0.8] }
+feedback = "Bandit"
+loss = "ArmLoss"
+[learners.explore]
+type = "EpsilonGreedy"
+epsilon = 0.1
+"""
+
+
+def make_learner(eta: float, radius: float = 1.0) -> jo.GradientLearner:
+    """Return gradient descent with steps eta / sqrt(t)."""
+    return jo.GradientLearner(jo.estimators.FullGradient(), jo.InverseSqrt(eta), radius=radius)
+
+
+def main(folder: Path) -> None:
+    """Tune, save, load and print."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 3))
+    game = jo.Game(jo.environments.DataStream(X, X @ np.array([0.5, 0.2, 0.1])), jo.FullInformation())
+    tuned = jo.tune(
+        game,
+        make_learner,
+        {"eta": jo.Range(0.01, 3.0, log=True), "radius": [0.5, 1.0]},
+        n_runs=4,
+        n_rounds=50,
+        n_settings=4,
+        comparator=jo.L2Ball(1.0),
+        key=3,
+    )
+    grid = {"step_size.eta": np.array([0.1, 0.3, 1.0])}
+    again = jo.tune(game, make_learner(0.1), grid, n_runs=4, n_rounds=50)
+    entrant = jo.tune(game, jo.Entrant(make_learner(0.1), jo.FullInformation()), grid, n_runs=4, n_rounds=50)
+    print(f"{tuned.choice['eta']:.3g}", tuned.learner.step_size, tuned.at_edge, tuned.share)
+    print(again.table.markdown(), entrant.rungs[-1].runs, entrant.learner.feedback)
+    for row in tuned.rows():
+        print(row["runs"], row["regret"])
+    result = jo.simulate(
+        game,
+        {"tuned": tuned.learner, "fixed": make_learner(1.0)},
+        n_runs=8,
+        n_rounds=50,
+        key=3,
+        comparator=jo.L2Ball(1.0),
+        checkpoint=jo.Checkpoint(folder / "store", every=10.0),
+        progress=lambda done, total, what: print(f"{done:g} of {total:g}: {what.upper()}"),
+    )
+    path = result.save(folder / "result.zarr")
+    loaded = jo.load_result(path)
+    part = loaded.select("tuned", runs=slice(4))
+    difference = loaded.paired_difference("tuned", "fixed")
+    print(difference.low[-1], difference.high[-1], part.regret.mean(), loaded.meta["key"])
+    print(loaded.quantiles([0.05, 0.95]).shape, loaded.quantile_interval(0.9).value, loaded.failed.tolist())
+    print(jo.cite(loaded).keys, jo.replace(make_learner(0.1), radius=2.0).radius)
+    (folder / "study.toml").write_text(STUDY)
+    study = jo.load_study_file(folder / "study.toml", runs=3, record_at=[10, 20])
+    print(study.run(jo.Context(out=folder / "out")).json())
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
