@@ -15,7 +15,7 @@ def expected_regret(gap: float, pulls_each: int, n_rounds: int) -> float:
     Example:
         >>> from jaxonline.study.ready.published.explore_then_commit import expected_regret
         >>> round(expected_regret(0.5, 25, 1000), 2)  # 12.5 + 475 Phi(-1.7678)
-        30.83
+        30.81
     """
     wrong = float(special.ndtr(-gap * math.sqrt(pulls_each / 2)))
     return gap * (pulls_each + (n_rounds - 2 * pulls_each) * wrong)
@@ -49,7 +49,7 @@ def best_commitment(gap: float, n_rounds: int) -> int:
     Example:
         >>> from jaxonline.study.ready.published.explore_then_commit import best_commitment
         >>> best_commitment(1.0, 1000)
-        11
+        14
     """
     m = np.arange(1, n_rounds // 2 + 1)
     wrong = special.ndtr(-gap * np.sqrt(m / 2))
