@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from jaxonline.claims.citing import cite
     from jaxonline.comparators import BestArm, BestSegments, BestSet, CondorcetWinner, L2Ball, RKHSBall
     from jaxonline.engines.expert_sequences import aggregate
+    from jaxonline.environments.bandit_games import bandit_game
     from jaxonline.feedback import (
         AdversarialCopies,
         Attributes,
@@ -46,7 +47,10 @@ if TYPE_CHECKING:
     from jaxonline.game import Entrant, Game, play
     from jaxonline.learners import Constant, GradientLearner, InverseSqrt, Schedule
     from jaxonline.live import Live
+    from jaxonline.live.environment_runs import play_env
     from jaxonline.live.estimators import OnlineClassifier, OnlineRegressor
+    from jaxonline.live.gymnasium import BanditEnv
+    from jaxonline.live.river import RiverClassifier, RiverRegressor
     from jaxonline.parameters.struct import replace, static, struct
     from jaxonline.results import Result, load_result
     from jaxonline.results.statistics import intervals
@@ -86,8 +90,12 @@ _NAMES_BY_MODULE = {
     "game": ("Entrant", "Game", "play"),
     "learners": ("Constant", "GradientLearner", "InverseSqrt", "Schedule"),
     "engines.expert_sequences": ("aggregate",),
+    "environments.bandit_games": ("bandit_game",),
     "live": ("Live",),
+    "live.environment_runs": ("play_env",),
     "live.estimators": ("OnlineClassifier", "OnlineRegressor"),
+    "live.gymnasium": ("BanditEnv",),
+    "live.river": ("RiverClassifier", "RiverRegressor"),
     "results": ("Result", "load_result"),
     "results.statistics": ("intervals",),
     "simulation": ("Checkpoint", "Precision", "Range", "UntilDecided", "measures", "simulate", "sweep", "tune"),
@@ -98,7 +106,7 @@ _NAMES_BY_MODULE = {
     "study": ("Comparison", "Context", "Study", "Task", "benchmark", "load_study_file"),
 }
 _NAMES_BY_TASK = {  # also for the site
-    "Define a game": ("Game", "Entrant", "play"),
+    "Define a game": ("Game", "bandit_game", "Entrant", "play"),
     "Choose the feedback": (
         "FullInformation", "Bandit", "SemiBandit", "Duel", "LossOfMove", "OnRequest", "Delayed", "NoisyCopies",
         "Replicates", "CorrelatedCopies", "AdversarialCopies", "Attributes",
@@ -114,7 +122,10 @@ _NAMES_BY_TASK = {  # also for the site
     ),
     "Read and save a result": ("Result", "load_result", "cite"),
     "Compare in many games, run studies": ("benchmark", "Task", "Comparison", "Study", "Context", "load_study_file"),
-    "Learn from live data": ("Live", "OnlineRegressor", "OnlineClassifier"),
+    "Learn from live data": ("Live",),
+    "Use scikit-learn, river or gymnasium": (
+        "OnlineRegressor", "OnlineClassifier", "RiverRegressor", "RiverClassifier", "BanditEnv", "play_env",
+    ),
     "Write a learner": ("struct", "static", "replace"),
 }  # fmt: skip
 _MODULES = (*_SUBPACKAGES, "delays", "intervals", "measures", "noise")
@@ -122,16 +133,17 @@ _MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() fo
 
 # a literal list, since type checkers read no other
 __all__ = [
-    "AdversarialCopies", "Attributes", "AwakeRegret", "Bandit", "BestArm", "BestSegments", "BestSet", "Checkpoint",
-    "Comparison", "CondorcetWinner", "Constant", "Context", "CorrelatedCopies", "Coverage", "CoverageError", "Delayed",
-    "Duel", "Entrant", "FullInformation", "Game", "GradientLearner", "InverseSqrt", "L2Ball", "Live", "LossOfMove",
-    "Mistakes", "NoisyCopies", "OfInfo", "OnRequest", "OnlineClassifier", "OnlineRegressor", "Precision", "Pulls",
-    "RKHSBall", "Range", "Replicates", "Result", "Schedule", "SemiBandit", "SimpleRegret", "StoppingRound", "Study",
-    "Switches", "Task", "Unanswered", "UntilDecided", "WrongRecommendation",
-    "aggregate", "benchmark", "bounds", "cite", "claims", "comparators", "datasets", "delays", "environments",
-    "estimators", "feedback", "game", "intervals", "kernels", "learners", "load_result", "load_study_file", "losses",
-    "measures", "noise", "play", "random", "replace", "results", "simulate", "static", "struct", "sweep", "tune",
-    "verify",
+    "AdversarialCopies", "Attributes", "AwakeRegret", "Bandit", "BanditEnv", "BestArm", "BestSegments", "BestSet",
+    "Checkpoint", "Comparison", "CondorcetWinner", "Constant", "Context", "CorrelatedCopies", "Coverage",
+    "CoverageError", "Delayed", "Duel", "Entrant", "FullInformation", "Game", "GradientLearner", "InverseSqrt",
+    "L2Ball", "Live", "LossOfMove", "Mistakes", "NoisyCopies", "OfInfo", "OnRequest", "OnlineClassifier",
+    "OnlineRegressor", "Precision", "Pulls", "RKHSBall", "Range", "Replicates", "Result", "RiverClassifier",
+    "RiverRegressor", "Schedule", "SemiBandit", "SimpleRegret", "StoppingRound", "Study", "Switches", "Task",
+    "Unanswered", "UntilDecided", "WrongRecommendation",
+    "aggregate", "bandit_game", "benchmark", "bounds", "cite", "claims", "comparators", "datasets", "delays",
+    "environments", "estimators", "feedback", "game", "intervals", "kernels", "learners", "load_result",
+    "load_study_file", "losses", "measures", "noise", "play", "play_env", "random", "replace", "results", "simulate",
+    "static", "struct", "sweep", "tune", "verify",
 ]  # fmt: skip
 
 

@@ -194,6 +194,7 @@ def shown(entry: Entry) -> Iterator[str]:
 
 
 def _member(entry: Entry, name: str, member: Any) -> Iterator[str]:
+    member = getattr(member, "fn", member)  # of scikit-learn's available_if
     kinds = {types.FunctionType: "", classmethod: ":classmethod:", staticmethod: ":staticmethod:", property: "property"}
     mark = next((word for kind, word in kinds.items() if isinstance(member, kind)), None)
     if mark is None or (name.startswith("_") and name != "__call__") or not inspect.getdoc(member):

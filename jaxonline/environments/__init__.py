@@ -14,6 +14,7 @@ from jaxonline.environments.moving_arms import DriftingArms, SwitchingArms
 from jaxonline.environments.one_copy_games import indistinguishable_games, unavoidable_regret_of_games
 from jaxonline.environments.preference_arms import PreferenceArms
 from jaxonline.environments.reacting import OppositeInstances, OppositeLabels
+from jaxonline.environments.rewards import Rewards
 from jaxonline.environments.separable import SeparableData
 from jaxonline.environments.shifting_scores import ShiftingScores
 from jaxonline.environments.sleeping import Sleeping
@@ -38,6 +39,7 @@ __all__ = [
     "OppositeLabels",
     "PreferenceArms",
     "RandomWalkExperts",
+    "Rewards",
     "SeparableData",
     "ShiftingScores",
     "Sleeping",

@@ -24,7 +24,7 @@ from jaxonline.game.masks import Available
 from jaxonline.game.oracles import open_oracle
 from jaxonline.game.protocols import Draw, Environment, Feedback, Learner, Specs
 from jaxonline.game.regret import CleanRegret, NoisyLearnerRegret, NoisyRegret, PseudoRegret, Regret
-from jaxonline.game.round import Entrant, Game, Round, States, play_round, start
+from jaxonline.game.round import Entrant, Game, RewardRound, Round, States, play_round, start
 from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, LearnerTraits
 
 __all__ = [
@@ -48,6 +48,7 @@ __all__ = [
     "NoisyRegret",
     "PseudoRegret",
     "Regret",
+    "RewardRound",
     "Round",
     "Specs",
     "States",

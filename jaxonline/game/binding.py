@@ -68,8 +68,12 @@ def check_assumptions(environment: Any, entrant: Entrant) -> None:
     outcomes = traits_of(environment, EnvironmentTraits).outcomes
     of_arms = jax.tree.leaves(environment.outcome_spec)[0].ndim > 0  # else the learner raises: there are no arms
     if loss_range is not None and of_arms and outcomes is not None and not check.is_abstract(outcomes):
-        name = f"y (losses of arms for {type(learner).__name__})"
-        check.numbers(name, outcomes, ge=loss_range[0], le=loss_range[1])
+        low, high = loss_range
+        if traits_of(environment, EnvironmentTraits).rewards:
+            low, high, outcomes, kind = 1.0 - high, 1.0 - low, 1.0 - np.asarray(outcomes), "rewards"
+        else:
+            kind = "losses"
+        check.numbers(f"y ({kind} of arms for {type(learner).__name__})", outcomes, ge=low, le=high)
 
 
 def check_rounds(game: Game, entrant: Entrant, n_rounds: int) -> None:

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxonline.game.binding import as_entrant, bind, check_rounds, warn_about_loss_mismatch
 from jaxonline.game.keys import stream_keys
 from jaxonline.game.protocols import Learner
-from jaxonline.game.round import Entrant, Game, Round, play_round, start
+from jaxonline.game.round import Entrant, Game, RewardRound, Round, play_round, start
 from jaxonline.parameters import check
 from jaxonline.parameters.forked import check_not_forked
 from jaxonline.parameters.types import Component, PyTree, Rounds
@@ -28,7 +28,8 @@ def play(
         n_rounds: the horizon.
 
     Returns:
-        The learner's final state, and the `Round` records with a leading axis [n_rounds].
+        The learner's final state, and the `Round` records with a leading axis [n_rounds]. The records of arms with
+        rewards print rewards, and have the attribute `reward` beside `loss`.
 
     Raises:
         TypeError, ValueError: the learner cannot play the game.
@@ -55,7 +56,8 @@ def play(
     bound = bind(game, learner)
     check_rounds(game, bound.entrant, n_rounds)
     warn_about_loss_mismatch(game, {"learner": as_entrant(game, learner).learner})
-    return _play(bound.game, bound.entrant, key, n_rounds)
+    state, history = _play(bound.game, bound.entrant, key, n_rounds)
+    return state, RewardRound(*history) if game.rewards else history
 
 
 @jax.jit(static_argnames=("n_rounds",))

@@ -1,4 +1,4 @@
-"""A history as a table: one line per round, for the first and the last rounds."""
+"""A game as a line, and a history as a table: one line per round, for the first and the last rounds."""
 
 import operator
 from typing import Any
@@ -8,9 +8,27 @@ import numpy as np
 from jax.core import Tracer
 
 from jaxonline.game.protocols import Draw
+from jaxonline.losses.actions import ARM_LOSSES, ArmLoss
+from jaxonline.parameters.short_repr import short_repr
 
 FIRST_ROUNDS, LAST_ROUNDS = 6, 3
 MAX_VECTOR_ENTRIES = 4
+
+
+def describe_game(game: Any) -> str:
+    """Return a game as one line; the line of arms with rewards leaves out `ArmLoss`, as results show rewards."""
+    if not (game.rewards and isinstance(game.loss, ArmLoss)):
+        return short_repr(game)
+    parts = {"environment": game.environment, "feedback": game.feedback, "regret": game.regret}
+    return f"Game({', '.join(f'{name}={short_repr(part)}' for name, part in parts.items())})"
+
+
+def game_line(game: Any) -> str:
+    """Return a game as one line with a comment that says whether its arms have losses or rewards."""
+    if not isinstance(game.loss, ARM_LOSSES):
+        return describe_game(game)
+    outcomes = "results show rewards of arms: higher" if game.rewards else "outcomes are losses of arms: lower"
+    return f"{describe_game(game)}  # {outcomes} is better"
 
 
 def is_history(record: Any) -> bool:
@@ -23,9 +41,14 @@ def is_history(record: Any) -> bool:
     )
 
 
-def history_table(record: Any) -> str:
-    """Format a history as a table of round, instance, move, outcome, loss and queries, with sums in the last line."""
+def history_table(record: Any, rewards: bool = False) -> str:
+    """Format a history as a table of round, instance, move, outcome, loss and queries, with sums in the last line.
+
+    If `rewards` is True, the table has rewards, 1 - loss, in place of losses.
+    """
     n_rounds = len(record.loss)
+    losses = np.asarray(record.loss, float)
+    head, numbers, outcomes = ("reward", 1.0 - losses, 1.0 - record.y) if rewards else ("loss", losses, record.y)
     rows = list(range(n_rounds))
     if n_rounds > FIRST_ROUNDS + LAST_ROUNDS + 1:
         rows = [*range(FIRST_ROUNDS), *range(n_rounds - LAST_ROUNDS, n_rounds)]
@@ -38,8 +61,8 @@ def history_table(record: Any) -> str:
         "round": [str(t + 1) for t in rows],
         "instance": cells(record.x),
         "move": cells(record.y_hat),
-        "outcome": cells(record.y),
-        "loss": [f"{float(record.loss[t]):.4g}" for t in rows],
+        "outcome": cells(outcomes),
+        head: [f"{numbers[t]:.4g}" for t in rows],
         "queries": [str(int(record.queries[t])) for t in rows],
     }
     columns = {name: cells for name, cells in columns.items() if any(cells)}
@@ -49,8 +72,9 @@ def history_table(record: Any) -> str:
         if i and t > rows[i - 1] + 1:
             lines.append("...".rjust(widths["round"]))
         lines.append("  ".join(columns[name][i].rjust(width) for name, width in widths.items()))
-    total, queries = float(np.sum(np.asarray(record.loss, float))), int(np.sum(np.asarray(record.queries, np.int64)))
-    return "\n".join([*lines, f"{n_rounds} rounds, sum of losses {total:.6g}, {queries} queries"])
+    total, queries = float(np.sum(numbers)), int(np.sum(np.asarray(record.queries, np.int64)))
+    words = "rewards" if rewards else "losses"
+    return "\n".join([*lines, f"{n_rounds} rounds, sum of {words} {total:.6g}, {queries} queries"])
 
 
 def _format_value(value: Any) -> str:

@@ -31,19 +31,18 @@ from jaxonline.game.oracles import (
     open_oracle,
     ran_out_of_copies,
 )
-from jaxonline.game.printing import history_table, is_history
+from jaxonline.game.printing import game_line, history_table, is_history
 from jaxonline.game.protocols import AnyFeedback, Environment, Learner, Specs, SweptLearners
 from jaxonline.game.regret import CleanRegret, NoisyLearnerRegret, NoisyRegret, PseudoRegret, Regret
 from jaxonline.game.specs import check_environment_specs, format_spec
 from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, traits_of
 from jaxonline.linalg.programs import exact_products
 from jaxonline.losses import Loss, Squared
-from jaxonline.losses.actions import ARM_LOSSES
+from jaxonline.losses.actions import ArmLoss, ExpectedLoss
 from jaxonline.losses.base import as_loss, check_outcomes
 from jaxonline.losses.lazy import as_vector, for_loss
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
-from jaxonline.parameters.short_repr import short_repr
 from jaxonline.parameters.signatures import members_of
 from jaxonline.parameters.struct import set_field, struct
 from jaxonline.parameters.types import Component, PyTree
@@ -91,7 +90,8 @@ class Game:
     Raises:
         TypeError: an argument is not of the required kind.
         ValueError: `regret` needs copies or expected outcomes that are missing; `loss` is a margin loss and an outcome
-            is neither -1 nor +1; the feedback does not suit the instances.
+            is neither -1 nor +1; the feedback does not suit the instances; the environment has rewards, and `loss` is
+            neither `ArmLoss` nor `ExpectedLoss`.
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -130,6 +130,9 @@ class Game:
                 f"must be a loss (jaxonline.losses) or a jax.tree_util.Partial (got {check.quote(self.loss)})",
             )
         check_classes(self.environment, self.loss)
+        if self.rewards and not isinstance(self.loss, ArmLoss | ExpectedLoss):
+            problem = f"must be ArmLoss() or ExpectedLoss() for arms with rewards (got {check.quote(self.loss)})"
+            raise ArgumentError("loss", problem)
         if not isinstance(self.regret, Regret):
             raise ArgumentTypeError(
                 "regret", f"must be a notion of regret (jaxonline.game.regret) (got {check.quote(self.regret)})"
@@ -145,8 +148,12 @@ class Game:
         check_same_instances(self.environment, self.feedback)
 
     def __repr__(self) -> str:
-        note = "  # outcomes are losses of arms: lower is better" if isinstance(self.loss, ARM_LOSSES) else ""
-        return f"{short_repr(self)}{note}"
+        return game_line(self)
+
+    @property
+    def rewards(self) -> bool:
+        """Whether the environment has rewards (`environments.Rewards`), so that results show rewards."""
+        return traits_of(self.environment, EnvironmentTraits).rewards
 
     @property
     def specs(self) -> Specs:
@@ -225,6 +232,23 @@ class Round(NamedTuple):
         if is_history(self):
             return history_table(self)
         return f"Round({', '.join(f'{name}={value!r}' for name, value in self._asdict().items())})"
+
+
+class RewardRound(Round):
+    """The record of a round of arms with rewards: as `Round`, and it prints rewards."""
+
+    __slots__ = ()
+
+    @property
+    def reward(self) -> Array:
+        """The reward of the move: 1 - loss."""
+        return 1.0 - self.loss
+
+    def __repr__(self) -> str:
+        if is_history(self):
+            return history_table(self, rewards=True)
+        fields = {"reward": self.reward, **self._asdict(), "y": 1.0 - self.y, "y_comparator": 1.0 - self.y_comparator}
+        return f"RewardRound({', '.join(f'{name}={value!r}' for name, value in fields.items() if name != 'loss')})"
 
 
 def uses_copies(regret: Regret) -> bool:

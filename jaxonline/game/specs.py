@@ -26,7 +26,7 @@ def check_environment_specs(environment: Any) -> None:
         if not all(hasattr(leaf, "shape") and hasattr(leaf, "dtype") for leaf in leaves):
             raise TypeError(f"{name}.{field}: must be of jax.ShapeDtypeStruct(shape, dtype) (got {check.quote(spec)})")
     traits = traits_of(environment, EnvironmentTraits)
-    for trait in ("oblivious", "deterministic"):
+    for trait in ("oblivious", "deterministic", "rewards"):
         check.instance(f"{name}.traits.{trait}", getattr(traits, trait), (bool, np.bool_), "True or False")
 
 

@@ -58,6 +58,7 @@ class EnvironmentTraits(NamedTuple):
         n_rows: the number of rows of a data set, which is also that of measured copies; None if there are no rows.
         instances: all instances that can occur as rows [n, ...], or instances with the same smallest and largest
             entries and the same largest norms; None if unknown.
+        rewards: whether an outcome is 1 minus the rewards of the arms, so that results show rewards.
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -70,6 +71,7 @@ class EnvironmentTraits(NamedTuple):
     outcomes: PyTree = None
     n_rows: int | None = None
     instances: PyTree = None
+    rewards: bool = False
 
 
 class FeedbackTraits(NamedTuple):

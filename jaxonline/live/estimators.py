@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -21,9 +22,12 @@ from jaxonline.game.protocols import AnyFeedback
 from jaxonline.learners import VAW, PassiveAggressive
 from jaxonline.live import inputs
 from jaxonline.live.live import Live
+from jaxonline.live.nested_parameters import nested_parameters, replace_nested
+from jaxonline.live.probabilities import class_probabilities, loss_of, scores_are_log_odds
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.struct import replace_at
+
+PARTS = ("learner", "feedback")  # parameters with fields that searches can set
 
 
 class OnlineEstimator(BaseEstimator):
@@ -39,8 +43,27 @@ class OnlineEstimator(BaseEstimator):
         self.passes = passes
         self.random_state = random_state
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name.
+
+        Args:
+            deep: whether to include the fields of learner and feedback, by names such as `learner__step_size__eta`.
+
+        Example:
+            >>> import jaxonline as jo
+            >>> jo.OnlineRegressor(jo.learners.VAW(2.0)).get_params()["learner__regularizer"]
+            2.0
+        """
+        params = super().get_params(deep=False)
+        if deep:
+            for name in PARTS:
+                params |= nested_parameters(name, params[name])
+        return params
+
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, and fields of the learner by names such as `learner__step_size` or `learner__step_size__eta`.
+        """Set parameters, and fields of learner and feedback by names such as `learner__step_size__eta`.
+
+        If this raises an error because of a field, all parameters stay unchanged.
 
         Raises:
             ValueError: a name or a value is invalid.
@@ -50,12 +73,12 @@ class OnlineEstimator(BaseEstimator):
             >>> jo.OnlineRegressor(jo.learners.VAW(1.0)).set_params(learner__regularizer=2.0).learner
             VAW(regularizer=2.0, forward=True, allow_float32=False)
         """
-        nested = {name: value for name, value in params.items() if name.startswith("learner__")}
-        super().set_params(**{name: value for name, value in params.items() if name not in nested})
-        for name, value in nested.items():
-            path = name.removeprefix("learner__").replace("__", ".")
-            self.learner = replace_at(self.learner, path, value, name)
-        return self
+        nested = {name: value for name, value in params.items() if name.partition("__")[0] in PARTS and "__" in name}
+        if nested:
+            parts = {name: params.get(name, getattr(self, name)) for name in PARTS}
+            params = {name: value for name, value in params.items() if name not in nested}
+            params |= replace_nested(parts, nested)
+        return super().set_params(**params)
 
     @contextlib.contextmanager
     def _fitted_or_as_before(self) -> Iterator[None]:
@@ -73,7 +96,7 @@ class OnlineEstimator(BaseEstimator):
         """Create live learners, each with its own key."""
         check.flag("fit_intercept", self.fit_intercept)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        learner = default if self.learner is None else self.learner
+        learner = self._fitted_learner = default if self.learner is None else self.learner
         with jax.enable_x64(True):
             keys = [jax.random.fold_in(jax.random.key(seed), i) for i in range(number)]
             self.lives_ = [Live(learner, self.feedback, key=key) for key in keys]
@@ -178,6 +201,18 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         return float(super().score(X, y, sample_weight))
 
 
+def _has_probabilities(classifier: "OnlineClassifier") -> bool:
+    """Return True if the classifier has probabilities; raise an AttributeError otherwise."""
+    learner = getattr(classifier, "_fitted_learner", classifier.learner)
+    if not scores_are_log_odds(learner):
+        loss = None if learner is None else loss_of(learner)
+        raise AttributeError(
+            "predict_proba: needs a learner of the logistic loss, as GradientLearner(FullGradient(Logistic()), ...) is "
+            f"(got the loss {loss}); or wrap the classifier with sklearn.calibration.CalibratedClassifierCV"
+        )
+    return True
+
+
 class OnlineClassifier(ClassifierMixin, OnlineEstimator):
     """A learner of scores, with labels -1 and +1, as a classifier of scikit-learn.
 
@@ -247,6 +282,31 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the fraction of rows whose class is predicted correctly (accuracy)."""
         return float(super().score(X, y, sample_weight))
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities of the classes [n, K], of the logistic model that the learner learns.
+
+        Only a learner of the logistic loss (`losses.Logistic`) has this method. With two classes, the score is the
+        logarithm of the odds of the second class. More classes have one model each, against all other classes, and
+        their probabilities are divided by the sum, as in scikit-learn's `SGDClassifier`.
+
+        Raises:
+            AttributeError: the learner minimises another loss, or declares none.
+
+        Example:
+            >>> import numpy as np, jaxonline as jo
+            >>> gradient = jo.estimators.FullGradient(jo.losses.Logistic())
+            >>> classifier = jo.OnlineClassifier(jo.GradientLearner(gradient, step_size=1.0), fit_intercept=False)
+            >>> classifier.fit([[2.0], [-1.0]], ["yes", "no"]).predict_proba([[0.0], [1.0]]).round(2).tolist()
+            [[0.5, 0.5], [0.22, 0.78]]
+        """
+        return class_probabilities(self._scores(X))
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithms of the probabilities of `predict_proba`."""
+        return np.log(self.predict_proba(X))
 
     def _begin_with(self, classes: np.ndarray) -> None:
         if len(classes) < 2:

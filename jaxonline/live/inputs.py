@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from jaxonline.feedback import Bandit
 from jaxonline.losses.base import check_outcomes
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 
 MAX_FINITE_SQUARES = 1e37  # a smaller sum of squares has finite entries in float32
 
@@ -54,3 +55,23 @@ def check_outcome_range(
         check_outcomes(name, outcomes, loss)
     if loss_range is not None:
         check.numbers(name, outcomes, ge=loss_range[0], le=loss_range[1])
+
+
+def only_one(method: str, **values: Any) -> tuple[str, Any]:
+    """Return the name and the value of the only argument that is not None; a TypeError if it is not exactly one."""
+    given = {name: value for name, value in values.items() if value is not None}
+    if len(given) != 1:
+        *names, last = values
+        raise ArgumentTypeError(
+            method, f"must be given one of {', '.join(names)} and {last} (got {' and '.join(given) or 'none'})"
+        )
+    return next(iter(given.items()))
+
+
+def loss_of_reward(reward: np.ndarray, feedback: Any, loss_range: tuple[float, float] | None) -> np.ndarray:
+    """Return the loss 1 - reward of an arm, after a check against the learner's range of losses."""
+    if not isinstance(feedback, Bandit):
+        raise ArgumentTypeError("reward", f"must be None unless the feedback is Bandit (got {type(feedback).__name__})")
+    if loss_range is not None:
+        check.numbers("reward", reward, ge=1.0 - loss_range[1], le=1.0 - loss_range[0])
+    return np.asarray(1.0 - reward, reward.dtype)

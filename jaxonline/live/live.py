@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Key
 
 from jaxonline.feedback import Bandit, FullInformation
-from jaxonline.game import Draw, Entrant, Game, Learner, Round, Specs, as_entrant, warn_about_loss_mismatch
+from jaxonline.game import Draw, Entrant, Game, Learner, RewardRound, Round, Specs, as_entrant, warn_about_loss_mismatch
 from jaxonline.game.protocols import AnyFeedback
 from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.live import inputs, state_files
@@ -20,7 +20,7 @@ from jaxonline.live.live_game import KeptPrecision, LiveGame, default_loss
 from jaxonline.live.rounds import TABLE_ROWS, Outcome, no_arrivals
 from jaxonline.live.word_layout import Packed
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.forked import check_not_forked
 from jaxonline.parameters.short_repr import short_repr
 from jaxonline.parameters.types import PyTree
@@ -45,7 +45,8 @@ class Live:
     and the outcome. Any other feedback is simulated: `NoisyCopies` adds noise to your clean instance, `Attributes`
     shows only the requested coordinates. If your instances are noisy already, use `FullInformation`; a learner that
     requests copies cannot receive your own measurements. With a `Bandit` or `LossOfMove`, you may report only the loss
-    of the move: `update(loss=...)`. For a `LossOfMove` this call runs another program, and the last bits may differ.
+    of the move: `update(loss=...)`; with a `Bandit` also its reward: `update(reward=...)`. For a `LossOfMove` this call
+    runs another program, and the last bits may differ.
 
     A learner made for a horizon (a step size for n rounds, `MOSS`) continues after the horizon, but its theorem no
     longer applies. A learner that runs out of storage warns once and continues, as in `jo.play`. `Live` does not use
@@ -137,23 +138,28 @@ class Live:
         self._open = OpenRound(x, move)
         return move
 
-    def update(self, x: ArrayLike | None = None, y: ArrayLike | None = None, *, loss: ArrayLike | None = None) -> Round:
+    def update(
+        self, x: ArrayLike | None = None, y: ArrayLike | None = None, *, loss: ArrayLike | None = None,
+        reward: ArrayLike | None = None,
+    ) -> Round:  # fmt: skip
         """Close the open round: the learner learns from the outcome as far as its feedback allows.
 
         Args:
             x: the instance of the open round, as a check; None to omit it.
             y: the outcome.
             loss: instead of `y`, the loss of the move, if the feedback is a `Bandit` or `LossOfMove`.
+            reward: instead of `loss`, the reward of the pulled arm, if the feedback is a `Bandit`. The learner receives
+                the loss 1 - reward, and the record prints rewards.
 
         Returns:
-            The record of the round, as in `jo.play`: loss, move, queries, info. With `loss`, the losses of other arms
-            are NaN.
+            The record of the round, as in `jo.play`: loss, move, queries, info. With `loss` or `reward`, the losses of
+            other arms are NaN.
 
         Raises:
             RuntimeError: no round is open: call `predict` first.
-            TypeError: an argument does not hold numbers, or not exactly one of `y` and `loss` is given, or the feedback
-                accepts no `loss`.
-            ValueError: `x` is not the instance of the open round; `y` or `loss` has another shape, is not finite, or is
+            TypeError: an argument does not hold numbers, not exactly one of `y`, `loss` and `reward` is given, or the
+                feedback does not accept it.
+            ValueError: `x` is not the instance of the open round; the outcome has another shape, is not finite, or is
                 not a class of a margin loss.
         """
         if self._open is None or self._game is None:
@@ -161,19 +167,20 @@ class Live:
         dtype = self._precision.dtype
         if x is not None and not (inputs.to_array("x", x, self._instance, dtype) == self._open.x).all():
             raise ArgumentError("x", f"must be the instance of the open round, {self._open.x} (got {check.quote(x)})")
-        if (y is None) == (loss is None):
-            raise ArgumentTypeError(
-                "update", f"must be given either y or loss (got {'neither' if y is None else 'both'})"
-            )
-        game, name = self._game, "y" if loss is None else "loss"
-        outcome = inputs.to_array(name, y if loss is None else loss, self._outcome if loss is None else (), dtype)
-        inputs.check_outcome_range(name, outcome, game.losses, game.loss_range)
-        if loss is not None and isinstance(self._entrant.feedback, Bandit):
+        game, feedback = self._game, self._entrant.feedback
+        name, given = inputs.only_one("update", y=y, loss=loss, reward=reward)
+        outcome = inputs.to_array(name, given, self._outcome if name == "y" else (), dtype)
+        if name == "reward":
+            outcome = inputs.loss_of_reward(outcome, feedback, game.loss_range)
+        else:
+            inputs.check_outcome_range(name, outcome, game.losses, game.loss_range)
+        if name != "y" and isinstance(feedback, Bandit):
             outcome = self._of_all_arms(outcome)
-        elif loss is not None:
+        elif name != "y":
             game = self._loss_game = self._loss_game or game.with_reported_loss()
         x = self._open.x
-        return _record(game.read(self._play(game, x[None], outcome[None]), 0), x, outcome)
+        record = _record(game.read(self._play(game, x[None], outcome[None]), 0), x, outcome)
+        return RewardRound(*record) if name == "reward" else record
 
     def learn(self, X: ArrayLike | None, y: ArrayLike) -> Round:
         """Play rounds with known outcomes, for example before going live; an open round is discarded.

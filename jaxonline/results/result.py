@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.printable import to_one_line
-from jaxonline.results import parts, saving
-from jaxonline.results.report import curves, summary, tables
+from jaxonline.results import figures, parts, saving
+from jaxonline.results.quantities import quantities_of
+from jaxonline.results.report import summary, tables
 from jaxonline.results.report.formats import escape_markdown
+from jaxonline.results.report.formulas import formulas_to_text
 from jaxonline.results.statistics import decisions, estimates
 from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
 from jaxonline.results.statistics.means import Growth
@@ -31,16 +33,15 @@ class Result:
 
     All numbers are float64. A run fails for a learner if one of the learner's losses in this run is NaN or infinite. A
     run overflows if the learner runs out of storage; from then on, the learner deviates from its algorithm. Failed and
-    overflowed runs are excluded from the means and counted in `failed` and `overflowed`. Excluding runs biases a mean,
-    so check these counts first.
+    overflowed runs are excluded from the means and counted in `failed` and `overflowed`. Excluding runs biases a mean.
 
     Attributes:
         learners: names [L].
         runs: indices of the runs [R].
         rounds: the recorded rounds t [G], increasing; the last is the horizon.
         measures: quantities after t rounds by name, each [L, R, G], with further axes for vectors. "cumulative_loss"
-            and "queries" are always among them. Numbers of more than 64 MB stay in the store of the study and are read
-            when indexed.
+            (also for arms with rewards) and "queries" are always among them. Numbers of more than 64 MB stay in the
+            store of the study and are read when indexed.
         comparator_loss: the cumulative loss of the best fixed predictor in hindsight after t rounds [L, R, G]; None
             without a comparator. The array is a broadcast view if it is equal for all learners or runs.
         first_nonfinite: the first round with a NaN or infinite loss, 0 if there is none [L, R].
@@ -120,15 +121,15 @@ class Result:
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """The names of all quantities: the measures and, with a comparator, "regret" and "comparator_loss"."""
-        return (*(("regret", "comparator_loss") if self.comparator_loss is not None else ()), *self.measures)
+        """The names of the measures, and with a comparator "regret" and "comparator_loss"; "..._reward" for rewards."""
+        return quantities_of(self)
 
     def values(self, quantity: str = "regret") -> np.ndarray:
         """Return a quantity [L, R, G, ...] before control variates; NaN in excluded runs, means of antithetic pairs."""
         return estimates.values(self, quantity)
 
     def adjusted(self, quantity: str = "regret") -> np.ndarray:
-        """Return `values` of "regret" or "cumulative_loss" minus beta times the control variate; others unchanged.
+        """Return `values` of regret, loss or reward minus beta times the control variate; others unchanged.
 
         Means, bands, rankings, differences and growth use these adjusted values. The coefficient beta of a run is
         estimated from the other runs, so adjusted values have the same expectation as `values`
@@ -151,7 +152,7 @@ class Result:
         """Return means over runs with two-sided confidence intervals; fields have the shape [L, G, ...].
 
         Args:
-            quantity: "regret", "comparator_loss", or the name of a measure.
+            quantity: one of the names in `quantities`.
             level: confidence level of each interval.
             interval: one of `jo.intervals`; by default, the attribute `interval` of the result. The limits `low` and
                 `high` of `jo.intervals.Bounded` are limits of the quantity in one round.
@@ -185,7 +186,7 @@ class Result:
     def ranking(
         self, quantity: str = "regret", level: float = 0.95, interval: ConfidenceInterval | None = None
     ) -> Ranking:
-        """Rank learners by their mean at the horizon, and test which of them differ.
+        """Rank learners by their mean at the horizon from the best, and test which of them differ.
 
         Learners face the same instances and noise in the same run, so the tests are paired. The p-values have Holm's
         correction for all pairs of learners. `level` is the confidence level of each interval, and of all statements
@@ -301,8 +302,7 @@ class Result:
     def select(self, *learners: str, runs: slice | Sequence[int] | np.ndarray = slice(None)) -> "Result":
         """Select learners by name, in the given order (all if none is named), and runs by position.
 
-        `runs` is a slice or an array of positions. For example, choose a step size on some runs and report the other
-        runs.
+        `runs` is a slice or an array of positions, for example to choose a step size on some runs and report others.
         """
         return parts.select_runs(self, [self._at("learners", name) for name in learners or self.learners], runs)
 
@@ -358,7 +358,7 @@ class Result:
         """Return a tidy DataFrame with one row for each learner, recorded round and (of a vector quantity) entry.
 
         Columns: learner, round, (entry,) quantity, label, mean, standard_error, low, high, and runs (the number of runs
-        in the mean). The default quantity is the regret, or the cumulative loss without a comparator.
+        in the mean). The default quantity is the regret; without a comparator, the cumulative loss or reward.
 
         Example:
             >>> import numpy as np, jaxonline as jo
@@ -378,7 +378,7 @@ class Result:
     ) -> str:
         """Return the table at the horizon in GitHub's Markdown; arguments are as in `to_latex`."""
         table = summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True)
-        return table.markdown() + (f"\n{escape_markdown(table.caption)}\n" if table.caption else "")
+        return table.markdown() + (f"\n{escape_markdown(formulas_to_text(table.caption))}\n" if table.caption else "")
 
     def to_latex(
         self,
@@ -394,6 +394,5 @@ class Result:
         table = summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True)
         return table.latex() + (f"% {to_one_line(table.caption)}\n" if table.caption else "")
 
-    def plot(self, path: str | Path | None = None, **options: Any) -> Any:
-        """Plot the mean against rounds with bands and bounds; see `results.report.curves.plot_result`."""
-        return curves.plot_result(self, path, **options)
+    plot, plot_final, plot_sweep = figures.plot, figures.plot_final, figures.plot_sweep
+    plot_pulls, pulls_table = figures.plot_pulls, figures.pulls_table

@@ -15,6 +15,7 @@ import numpy as np
 
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.warning_classes import UnfinishedStudyWarning
+from jaxonline.results.quantities import REWARD_OF_LOSS, has_rewards, rounds_played
 from jaxonline.results.statistics.intervals import Student, interval_from_json
 from jaxonline.results.statistics.variance_reduction import CONTROL
 from jaxonline.store.atomic_files import (
@@ -82,19 +83,26 @@ BATCH_BYTES = 1 << 24
 
 
 def to_dataset(result: Any) -> "xarray.Dataset":
-    """Return the numbers of a result as an xarray Dataset with labels."""
+    """Return the numbers of a result as an xarray Dataset with labels; rewards in place of losses for such arms."""
     import xarray
 
+    names = REWARD_OF_LOSS if has_rewards(result) else {}
+
+    def shown(name: str, array: Any) -> tuple[str, Any]:
+        return (names[name], rounds_played(result) - array) if name in names else (name, array)
+
     variables: dict = {name: (AXES[:2], getattr(result, name)) for name in FIRST_ROUND_ARRAYS}
-    for name, array in result.measures.items():
+    for stored, recorded in result.measures.items():
+        name, array = shown(stored, recorded)
         entries = tuple(f"{name}, axis {axis}" for axis in range(array.ndim - 3))
         variables[name] = ((*AXES, *entries), array)
     if result.comparator_loss is not None:
-        variables[COMPARATOR_LOSS] = (AXES, np.ascontiguousarray(result.comparator_loss))
+        name, best = shown(COMPARATOR_LOSS, np.ascontiguousarray(result.comparator_loss))
+        variables[name] = (AXES, best)
         variables["regret"] = (AXES, result.regret)
-    names = np.array(result.learners, dtype=object)  # zarr stores objects as strings of any length
-    coordinates = {"learner": names, "run": result.runs, "round": result.rounds}
-    about = {"meta": result.meta, "measures": list(result.measures)}
+    learners = np.array(result.learners, dtype=object)  # zarr stores objects as strings of any length
+    coordinates = {"learner": learners, "run": result.runs, "round": result.rounds}
+    about = {"meta": result.meta, "measures": [names.get(name, name) for name in result.measures]}
     return xarray.Dataset(variables, coordinates, {MARKER: json.dumps(about)})
 
 
@@ -350,7 +358,8 @@ def _load_study(place: Folder | Bucket, marker: dict[str, Any], meta: dict[str, 
     missing = {name: int(n) for name, n in zip(layout.learners, unfinished, strict=True) if n}
     if COMPARATOR_LOSS in finished:
         runs_without = int((finished[COMPARATOR_LOSS] < len(layout.rounds)).any(axis=0).sum())
-        missing |= {COMPARATOR_LOSS: runs_without} if runs_without else {}
+        best = REWARD_OF_LOSS[COMPARATOR_LOSS] if meta.get("rewards") else COMPARATOR_LOSS
+        missing |= {best: runs_without} if runs_without else {}
     if missing:
         counts = ", ".join(f"{n:,} of {name!r}" for name, n in missing.items())
         warnings.warn(

@@ -2,20 +2,26 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, overload
 
 import numpy as np
 from typing_extensions import TypeVar
 
 from jaxonline.game import Entrant, Learner
-from jaxonline.results.quantities import label_of
+from jaxonline.results.quantities import LOSS_OF_REWARD, REWARD_OF_LOSS, label_of
 from jaxonline.results.report.columns import Count, Measured, Number, Text
 from jaxonline.results.report.formats import escape_html, format_number, wrap_for_notebook
+from jaxonline.results.report.parameter_curves import plot_settings
+from jaxonline.results.report.plotting import StyleName, check_axes, without_latex
 from jaxonline.results.report.tables import Table
 from jaxonline.results.statistics.intervals import Estimate
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.axes import Axes
+
+    from jaxonline.results.report.figure import ResultFigure
 
 Setting = Mapping[str, Any]
 TunedLearner = TypeVar("TunedLearner", bound=Learner | Entrant, default=Learner | Entrant)
@@ -44,14 +50,14 @@ class Rung(NamedTuple):
 class Tuned(Generic[TunedLearner]):
     """The setting that a search chose, the settings that it tried, and its cost.
 
-    The mean of the chosen setting is biased, as it is the smallest of several means: evaluate `learner` in new runs.
+    The mean of the chosen setting is biased, as it is the best of several means: evaluate `learner` in new runs.
 
     Attributes:
         settings: the settings that were tried.
         chosen: the position of the chosen setting in `settings`.
         rungs: the means of each rung of successive halving.
         learner: the learner with the chosen setting.
-        quantity: the quantity whose mean at the horizon was minimised.
+        quantity: the quantity whose mean at the horizon was minimised, or of a reward maximised.
         n_rounds: the horizon.
         rounds: number of simulated rounds, of all settings and runs together.
         seconds: duration of the search, including compilation.
@@ -91,6 +97,17 @@ class Tuned(Generic[TunedLearner]):
         """Parameters whose chosen number is the smallest or largest that was tried: a better number may lie beyond."""
         return at_edge(self.settings, self.chosen)
 
+    def in_rewards(self) -> "Tuned[TunedLearner]":
+        """Return the same search with rewards in place of losses; other quantities are unchanged."""
+        if self.quantity not in REWARD_OF_LOSS:
+            return self
+        n = float(self.n_rounds)
+        rungs = tuple(
+            rung._replace(of=rung.of._replace(mean=n - rung.of.mean, low=n - rung.of.high, high=n - rung.of.low))
+            for rung in self.rungs
+        )
+        return dataclasses.replace(self, rungs=rungs, quantity=REWARD_OF_LOSS[self.quantity])
+
     @property
     def share(self) -> float:
         """The simulated rounds as a fraction of the rounds that a grid search (all settings in all runs) would take."""
@@ -111,7 +128,8 @@ class Tuned(Generic[TunedLearner]):
     def table(self) -> Table:
         """The table of settings, each at its last rung; the chosen setting is first, and early losers are last."""
         rows = {row["setting"]: row for row in self.rows()}
-        ordered = sorted(rows.values(), key=lambda row: (not row["chosen"], -row["rung"], row[self.quantity]))
+        sign = -1.0 if self.quantity in LOSS_OF_REWARD else 1.0
+        ordered = sorted(rows.values(), key=lambda row: (not row["chosen"], -row["rung"], sign * row[self.quantity]))
         numeric = {name for name in self.choice if all(is_number(each[name]) for each in self.settings)}
         columns = (
             *(Number(name, form="{:g}") if name in numeric else Text(name) for name in self.choice),
@@ -125,6 +143,47 @@ class Tuned(Generic[TunedLearner]):
         import pandas
 
         return pandas.DataFrame(self.rows())
+
+    @overload
+    def plot(
+        self, path: str | Path | None = None, *, parameter: str | None = None, title: str | None = None,
+        style: StyleName = "screen", ax: None = None,
+    ) -> "ResultFigure": ...  # fmt: skip
+    @overload
+    def plot(
+        self, path: None = None, *, parameter: str | None = None, title: str | None = None,
+        style: StyleName = "screen", ax: "Axes",
+    ) -> "Axes": ...  # fmt: skip
+    def plot(
+        self,
+        path: str | Path | None = None,
+        *,
+        parameter: str | None = None,
+        title: str | None = None,
+        style: StyleName = "screen",
+        ax: "Axes | None" = None,
+    ) -> "ResultFigure | Axes":
+        """Plot the mean of each setting, in its last rung, against a parameter; the chosen setting has a ring.
+
+        Settings that were dropped before the last rung have fewer runs, longer intervals and a white face. A setting
+        with failed runs is a cross at the top. The axis of the parameter is logarithmic if its numbers are spaced that
+        way.
+
+        Args:
+            path: where to write the figure, as in `Result.plot`.
+            parameter: the parameter on the horizontal axis; needed if the search varied several.
+            title: title of the figure.
+            style: "screen" or "paper", as in `Result.plot`.
+            ax: Matplotlib axes in which to draw; by default, a new figure.
+
+        Returns:
+            The Matplotlib figure, or `ax` if it is given.
+
+        Raises:
+            ValueError: an unknown parameter or style, no parameter if several were varied, or `path` beside `ax`.
+        """
+        with without_latex():
+            return plot_settings(self, path, parameter, title, style, check_axes(ax, path))
 
     @property
     def _title(self) -> str:

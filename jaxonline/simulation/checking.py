@@ -19,9 +19,10 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.forked import check_not_forked
 from jaxonline.parameters.struct import cast_leaves
+from jaxonline.results.quantities import ROUNDS_PLAYED
 from jaxonline.simulation import blocks
 from jaxonline.simulation.cluster import Workers
-from jaxonline.simulation.measures import with_defaults
+from jaxonline.simulation.measures import RoundsPlayed, with_defaults
 from jaxonline.simulation.precision import Precision
 from jaxonline.simulation.progress import Progress, check_progress
 from jaxonline.simulation.recording import check_runs, record_rounds
@@ -103,6 +104,8 @@ def check_options(
     counted = cast_leaves(with_defaults(measures), game.dtype)
     mesh = _mesh_for(mesh, 1 if workers else len(np.unique(selected // width)))
     teams = teams_of(game, learners, mesh)
+    if game.rewards and ROUNDS_PLAYED not in counted and any(can_stop(team.record) for team in teams):
+        counted = cast_leaves(with_defaults([*measures, RoundsPlayed()]), game.dtype)
     for team in teams:
         check_rounds(game, team.entrant, n_rounds)
     for measure, team in ((measure, team) for measure in counted.values() for team in teams):

@@ -30,7 +30,7 @@ def argmin_finite(means: Float[ArrayLike, "S"]) -> int:
     means = np.asarray(means)
     if not np.isfinite(means).any():
         raise ArgumentError(
-            "grid", f"must have a setting with finite losses (got none in {means.size}); try smaller step sizes"
+            "grid", f"must have a setting with a finite mean (got none in {means.size}); try smaller step sizes"
         )
     return int(np.argmin(np.where(np.isfinite(means), means, np.inf)))
 

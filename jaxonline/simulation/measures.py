@@ -21,6 +21,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Component, PyTree, Takes, Text
+from jaxonline.results.quantities import LOSS_OF_REWARD, ROUNDS_PLAYED
 from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
 
 
@@ -57,6 +58,36 @@ class Queries:
     def add(self, carry: Int[Array, ""], t: Int[Array, ""], record: Round) -> Int[Array, ""]:
         """Add the queries of round t."""
         return carry + record.queries
+
+    def read(self, carry: Int[Array, ""]) -> Int[Array, ""]:
+        """Return the number."""
+        return carry
+
+
+@struct
+class RoundsPlayed:
+    """Number of played rounds, which is smaller than the round in a run that has stopped.
+
+    Studies of arms with rewards have this measure if a learner can stop, as no reward is earned after the stop.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> game, learner = jo.bandit_game([0.2, 0.8]), jo.learners.SequentialHalving(6)
+        >>> measures = [jo.measures.RoundsPlayed()]
+        >>> result = jo.simulate(game, learner, n_runs=1, n_rounds=20, record_at=2, measures=measures)
+        >>> result.measures["rounds_played"].tolist()
+        [[[6.0, 6.0]]]
+    """
+
+    name: ClassVar[str] = ROUNDS_PLAYED
+
+    def init(self, record: Round) -> Int[Array, ""]:
+        """Return 0."""
+        return jnp.int32(0)
+
+    def add(self, carry: Int[Array, ""], t: Int[Array, ""], record: Round) -> Int[Array, ""]:
+        """Return t; the simulator adds no round after the run has stopped."""
+        return t
 
     def read(self, carry: Int[Array, ""]) -> Int[Array, ""]:
         """Return the number."""
@@ -263,7 +294,7 @@ def _arm_of(move: Any) -> Any:
 
 RESERVED_NAMES = (  # other entries of a result
     "regret", "comparator_loss", "first_nonfinite", "first_overflow", "learner", "run", "round", "blocks",
-    CONTROL, HALF_DIFFERENCE,
+    CONTROL, HALF_DIFFERENCE, *LOSS_OF_REWARD,
 )  # fmt: skip
 _NUMBERS = int | float | np.ndarray | np.generic | jax.Array
 

@@ -7,6 +7,7 @@ from importlib import metadata
 from typing import Any
 
 from jaxonline.game import Entrant, Game
+from jaxonline.game.printing import describe_game
 from jaxonline.losses.actions import ARM_LOSSES
 from jaxonline.parameters.citations import method_names
 from jaxonline.parameters.short_repr import short_repr
@@ -19,7 +20,8 @@ def describe_study(game: Game, comparator: Any, learners: Any, teams: Sequence[T
     """Return texts for `Result.meta`: game, comparator, learners with their parameters, and versions."""
     given = list(learners.values()) if isinstance(learners, Mapping) else [learners]
     return {
-        "game": short_repr(game),
+        "game": describe_game(game),
+        **({"rewards": True} if game.rewards else {}),
         "comparator": None if comparator is None else short_repr(comparator),
         **({} if comparator is None else {"regret_label": regret_label(game, comparator)}),
         "learners": {
@@ -53,8 +55,8 @@ def regret_label(game: Game, comparator: Any) -> str:
     """
     best = getattr(comparator, "label", "the best")
     hindsight = "" if game.regret.on_expected_outcomes else " in hindsight"
-    unit = " (loss)" if isinstance(game.loss, ARM_LOSSES) else ""
-    return f"{getattr(game.regret, 'label', 'regret')} against {best}{hindsight}{unit}"
+    unit = "reward" if game.rewards else "loss" if isinstance(game.loss, ARM_LOSSES) else ""
+    return f"{getattr(game.regret, 'label', 'regret')} against {best}{hindsight}{f' ({unit})' if unit else ''}"
 
 
 @functools.cache

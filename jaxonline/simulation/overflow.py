@@ -58,7 +58,7 @@ def warn_of_divergence(
         )
     if facts:
         warnings.warn(
-            f"runs with NaN or infinite losses are excluded from the means: {'; '.join(facts)}. {advice}",
+            f"runs with NaN or infinite numbers are excluded from the means: {'; '.join(facts)}. {advice}",
             DivergedRunsWarning,
             stacklevel=6,
         )

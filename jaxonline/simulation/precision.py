@@ -16,6 +16,7 @@ from jaxonline.parameters.types import CountFrom2, FiniteFloat, OpenUnitFloat, P
 from jaxonline.parameters.validation import check_fields
 from jaxonline.parameters.warning_classes import PrecisionWarning, UnseenEventsWarning
 from jaxonline.results import Result
+from jaxonline.results.quantities import LOSS_OF_REWARD
 from jaxonline.results.statistics import Estimate, mean_over_runs
 from jaxonline.results.statistics.intervals import Anytime, Betting, ConfidenceInterval
 
@@ -108,7 +109,7 @@ class Precision:
         warnings.warn(
             f"precision: a betting interval of the {self.quantity} with the half-width {self.half_width:g} needs at "
             f'least {fewest:,} runs (n_runs={most_runs:,}); the study uses interval="anytime", which does not cover '
-            "losses that occur in no run",
+            "events that occur in no run",
             PrecisionWarning, stacklevel=5,
         )  # fmt: skip
         return ANYTIME
@@ -170,6 +171,9 @@ def quantity_limits(
 
     `with_predictions` says whether to use limits that follow from limits of predictions.
     """
+    if game.rewards and quantity in LOSS_OF_REWARD:
+        limits = quantity_limits(game, LOSS_OF_REWARD[quantity], learners, comparator, with_predictions)
+        return None if limits is None else (1.0 - limits[1], 1.0 - limits[0])
     if quantity not in ("regret", "cumulative_loss", "comparator_loss"):
         return None
     if not with_predictions and depends_on_predictions(game):
@@ -216,7 +220,7 @@ def until_precise(
         warnings.warn(
             f"precision: the {n:,} runs cannot show events with a probability below {summary['unseen_probability']:.2g}"
             f" per run; if such an event changes the {precision.quantity} much, the interval is too narrow; where "
-            "losses are bounded, give low and high for an interval that covers them",
+            "the limits of a round are known, give low and high for an interval that covers them",
             UnseenEventsWarning, stacklevel=3,
         )  # fmt: skip
     return dataclasses.replace(result, meta=result.meta | {"precision": summary}, interval=interval)
@@ -231,7 +235,7 @@ def _warn_of_width(precision: Precision, result: Result, interval: ConfidenceInt
         )
         if isinstance(interval, Betting):
             needed = precision.runs_needed(result, ANYTIME)
-            advice += f' (about {needed:,} with interval="anytime", which does not cover losses that occur in no run)'
+            advice += f' (about {needed:,} with interval="anytime", which does not cover events that occur in no run)'
     warnings.warn(
         f"precision: not reached in n_runs={len(result.runs):,}; the widest interval of the {precision.quantity} has "
         f"{excess:.3g} times the requested half-width {precision.half_width:g}"

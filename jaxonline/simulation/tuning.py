@@ -16,6 +16,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.forked import check_not_forked
 from jaxonline.parameters.warning_classes import SearchEdgeWarning
+from jaxonline.results.quantities import LOSS_OF_REWARD, REWARD_OF_LOSS
 from jaxonline.results.tuned import Tuned, TunedLearner, at_edge, describe_edge
 from jaxonline.simulation import blocks
 from jaxonline.simulation.halving import estimate_settings, plan_rungs, successive_halving
@@ -77,7 +78,7 @@ def tune(
         comparator: comparator of the regret, as in `simulate`. With a comparator, the search minimises the mean regret,
             otherwise the mean cumulative loss.
         measures: more measures, as in `simulate`.
-        quantity: name of the quantity to minimise instead, as in `Result.mean`.
+        quantity: name of the quantity to minimise instead, as in `Result.mean`; a reward is maximised.
         rungs: number of rungs. By default, rungs are added until the last rung has at most `factor` settings, or one
             more rung would leave fewer than two runs in the first rung. The search ends early if one setting is left.
         factor: the factor by which settings decrease and runs increase.
@@ -122,7 +123,11 @@ def tune(
     counted, of_comparator = with_defaults(measures), () if comparator is None else ("regret", "comparator_loss")
     if quantity is None:
         quantity = "cumulative_loss" if comparator is None else "regret"
-    check.choice("quantity", quantity, (*of_comparator, *counted))
+    elif game.rewards:  # a smaller loss is a larger reward
+        quantity = LOSS_OF_REWARD.get(quantity, quantity)
+    names = [REWARD_OF_LOSS.get(name, name) if game.rewards else name for name in (*of_comparator, *counted)]
+    if not (game.rewards and quantity in REWARD_OF_LOSS):
+        check.choice("quantity", quantity, names)
     if quantity in axes:
         raise ArgumentError("grid", f"must have other names than the quantity (got {quantity!r})")
     trials = Trials(game, learner_factory(learner), quantity, check.count("together", together))
@@ -166,7 +171,8 @@ def tune(
         warnings.warn(describe_edge(settings, chosen), SearchEdgeWarning, stacklevel=2)
     rounds = n_rounds * sum(len(rung_result.settings) * rung_result.new_runs for rung_result in results)
     seconds = time.perf_counter() - began
-    return Tuned(settings, chosen, results, trials.learners[chosen], quantity, n_rounds, rounds, seconds)
+    tuned: Tuned[Any] = Tuned(settings, chosen, results, trials.learners[chosen], quantity, n_rounds, rounds, seconds)
+    return tuned.in_rewards() if game.rewards else tuned
 
 
 def _tuning_key(key: Any, runs_key: Any) -> jax.Array:

@@ -15,14 +15,20 @@ from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import replace_at, structure_of
 from jaxonline.parameters.warning_classes import DivergedRunsWarning
 from jaxonline.results import Result
+from jaxonline.results.quantities import REWARD_OF_LOSS, has_rewards
 from jaxonline.results.tuned import Setting, format_setting
 from jaxonline.simulation.monte_carlo import simulate
 from jaxonline.simulation.sweeps import sweep
 
 
 def horizon_values(result: Result, quantity: str) -> np.ndarray:
-    """Return a scalar quantity at the horizon [L, R]: infinite in diverged runs, NaN in overflowed runs."""
+    """Return a scalar quantity at the horizon [L, R]: infinite in diverged runs, NaN in overflowed runs.
+
+    For arms with rewards, a loss is the horizon minus the reward, also in a run that stopped before the horizon.
+    """
     values = result.values(quantity)
+    if has_rewards(result) and quantity in REWARD_OF_LOSS:
+        values = result.rounds - result.values(REWARD_OF_LOSS[quantity])
     if values.ndim > 3:
         raise ArgumentError("quantity", f"must be a number in each round (got {quantity!r}, which is a vector)")
     return np.where(result.first_nonfinite > 0, np.inf, values[:, :, -1])

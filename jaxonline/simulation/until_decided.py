@@ -129,7 +129,7 @@ class UntilDecided:
     def differences(self, result: Result, n_runs: int, interval: ConfidenceInterval) -> np.ndarray:
         """Return the differences of all pairs of learners [P, R] in the first `n_runs` runs of a result."""
         estimates.check_number(result, self.quantity)
-        values = estimates.values(result, self.quantity, rounds=estimates.LAST)[:, :n_runs, 0]
+        values = estimates.costs(result, self.quantity)[:, :n_runs]
         controls = estimates.controls(result, self.quantity)
         return paired_differences(values, None if controls is None else controls[:, :n_runs, -1], interval)
 

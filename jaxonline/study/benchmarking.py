@@ -127,7 +127,8 @@ class Benchmark:
         learners = [learner for entry in self.learners.values() for learner in _members(entry)]
         for name, entry in self.games.items():
             task = entry if isinstance(entry, Task) else Task(entry)
-            quantity = self.quantity or ("cumulative_loss" if task.comparator is None else "regret")
+            summed = "cumulative_reward" if task.game.rewards else "cumulative_loss"
+            quantity = self.quantity or (summed if task.comparator is None else "regret")
             limits = quantity_limits(task.game, quantity, learners, task.comparator)
             if limits is None:
                 problem = f"the limits of the {quantity} in the game {name!r} are unknown"
@@ -212,8 +213,8 @@ def benchmark(
         n_rounds: the horizon of games that have no horizon of their own.
         key: seed from 0 to 2^32 - 1; each game gives the same numbers as `simulate` with this key.
         gaps: whether to leave out learners in games that they cannot play, instead of raising an error.
-        quantity: quantity that is compared after the last round; by default the regret, or the cumulative loss in a
-            game without comparator.
+        quantity: quantity that is compared after the last round; by default the regret, or the cumulative loss (of arms
+            with rewards: the cumulative reward) in a game without comparator.
         level: probability that all statements "these two learners differ in this game" are true together.
         interval: one of `jo.intervals` for means and paired tests in all games. `jo.intervals.Betting(low, high)` holds
             for any number of runs, if the compared quantity of a round is between these limits in all games; "betting"

@@ -100,7 +100,8 @@ class BestOf:
         """Return the result of the learners with their best steps, the steps by learner, and the searches."""
         check.count("n_runs", n_runs, ge=3 if self.runs == "third" else 1)
         if self.runs == "third":
-            return self._run_and_choose_in_third(simulate, learners, context, n_runs, n_rounds)
+            result, steps, tuned = self._run_and_choose_in_third(simulate, learners, context, n_runs, n_rounds)
+            return result, steps, _in_rewards(game, tuned)
         if self.runs == "pilot":
             with _with_next_seed(context).parts(len(self.etas) + 1) as part:
                 tuned = self._choose_in_pilot_runs(simulate, learners, part, n_rounds)
@@ -116,7 +117,7 @@ class BestOf:
                 }
                 result = simulate(part("best"), {name: search.learner for name, search in tuned.items()}, n_rounds)
         etas = list(self.etas.values())
-        return result, {name: etas[search.chosen] for name, search in tuned.items()}, tuned
+        return result, {name: etas[search.chosen] for name, search in tuned.items()}, _in_rewards(game, tuned)
 
     def _choose_in_pilot_runs(self, simulate, learners, part, n_rounds):
         began, horizon, losses = time.perf_counter(), max(n_rounds // 4, 1), []
@@ -159,3 +160,8 @@ class BestOf:
     @property
     def _settings(self) -> tuple[dict[str, float], ...]:
         return tuple({"eta": float(eta)} for eta in self.etas.values())
+
+
+def _in_rewards(game: Game, tuned: dict[str, Tuned]) -> dict[str, Tuned]:
+    """Return the searches with rewards in place of losses if the arms of the game have rewards."""
+    return {name: search.in_rewards() for name, search in tuned.items()} if game.rewards else tuned

@@ -1,6 +1,7 @@
 """Games, studies, results and verifications raise an error that names the argument, before the first round."""
 
 import dataclasses
+import functools
 
 import jax
 import numpy as np
@@ -170,12 +171,16 @@ def results_calls():
     yield from rows("bounds", lambda bounds: result.plot(bounds=bounds), TypeError, [1.0], "a", {"first": "abc"})
     for call in (result.values, result.mean, lambda quantity: result.growth(1, quantity)):
         yield from option("quantity", call, "regrets")
-    yield from rows("quantity", lambda quantity: result.plot(quantity=quantity), ValueError, "pulls", "regrets")
+    for plot in (result.plot, result.plot_final, result.select("first").plot_sweep):
+        draw = functools.partial(lambda plot, quantity: plot(quantity=quantity), plot)
+        yield from rows("quantity", draw, ValueError, "pulls", "regrets")
     for call in (
         lambda level: result.mean(level=level),
         lambda level: result.table(level=level),
         lambda level: result.paired_difference("first", "second", level=level),
         lambda level: result.plot(level=level),
+        lambda level: result.plot_final(level=level),
+        lambda level: result.pulls_table(level=level),
         lambda level: statistics.mean_over_runs(np.ones((1, 2)), level),
     ):
         yield from number("level", call, 0.0, 1.0, 95.0)

@@ -34,6 +34,7 @@ OWN_ARGUMENTS = {
     "JointNoise": {"joint": JOINT["joint"]}, "CorrelatedCopies": {"noise": JOINT},
     "GivenDelays": {"rounds": [1, 0]}, "Replicates": {"X": [[[1.0], [2.0]]]},
     "Sleeping": {"environment": {"type": "BernoulliArms", "means": [0.2, 0.4]}, "availability": [[1, 0]]},
+    "Rewards": {"environment": {"type": "BernoulliArms", "means": [0.2, 0.4]}},
     "FiniteDistribution": {"probabilities": [0.5, 0.5]}, "DebiasedFourierFeatures": {"covariance": 0.1},
     "PolynomialFeatures": {"kernel": "Linear"}, "DebiasedPolynomialFeatures": {"covariance": 0.1},
     "SwitchingArms": {"means": [[0.2, 0.4], [0.4, 0.2]], "starts": [5]}, "GradientBandit": {"delta": 0.5},

@@ -220,8 +220,8 @@ BAD_CALLS = {
         lambda: open_round().predict(np.ma.masked_array([1.0, 2.0, 3.0], [0, 0, 1])), TypeError, "x: must not be a"),
     "NaN outcome": (lambda: open_round().update(y=np.nan), ValueError, "y: must be finite"),
     "an outcome too many": (lambda: open_round().update(y=[1.0, 2.0]), ValueError, r"y: must have shape \(\)"),
-    "no outcome": (lambda: open_round().update(), TypeError, "either y or loss .got neither"),
-    "both": (lambda: open_round().update(y=1.0, loss=1.0), TypeError, "either y or loss .got both"),
+    "no outcome": (lambda: open_round().update(), TypeError, "one of y, loss and reward .got none"),
+    "both": (lambda: open_round().update(y=1.0, loss=1.0), TypeError, "one of y, loss and reward .got y and loss"),
     "a loss to look at": (lambda: open_round().update(loss=1.0), TypeError, "got FullInformation"),
     "no class": (
         lambda: open_round(jo.learners.Perceptron(), loss=ZeroOne()).update(y=0.0), ValueError, r"y: must be -1 or"),

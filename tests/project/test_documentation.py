@@ -10,6 +10,7 @@ import typing
 
 import pytest
 from fresh_python import ROOT, run_python
+from optional_packages import missing_packages, skip_reason
 from tiers import some
 
 import jaxonline
@@ -142,16 +143,21 @@ SHORT_EXAMPLES = [
     if name
     not in (
         "AdversarialCopies",
+        "BanditEnv",
         "Comparison",
         "Live",
         "OnlineClassifier",
         "OnlineRegressor",
         "Precision",
         "Pulls",
+        "RiverClassifier",
+        "RiverRegressor",
         "Task",
         "UntilDecided",
+        "bandit_game",
         "benchmark",
         "load_study_file",
+        "play_env",
         "simulate",
         "tune",
     )
@@ -163,11 +169,20 @@ def examples_of(module: types.ModuleType) -> list[doctest.DocTest]:
 
 
 def run_examples(tests: list[doctest.DocTest]) -> str:
-    """What failed, under the strict promotion of all tests, with warnings as errors."""
-    runner, report = doctest.DocTestRunner(verbose=False), []
+    """What failed, under the strict promotion of all tests, with warnings as errors.
+
+    If examples need a package that is missing, the others run, and the calling test is skipped.
+    """
+    runner, report, missing = doctest.DocTestRunner(verbose=False), [], set()
     for test in tests:
-        runner.run(test, out=report.append)
-    return "".join(report) if runner.summarize(verbose=False).failed else ""
+        packages = missing_packages("".join(example.source for example in test.examples))
+        missing.update(packages)
+        if not packages:
+            runner.run(test, out=report.append)
+    failed = "".join(report) if runner.summarize(verbose=False).failed else ""
+    if missing and not failed:
+        pytest.skip(skip_reason(sorted(missing)))
+    return failed
 
 
 @pytest.mark.parametrize("name", some(jaxonline.__all__, *SHORT_EXAMPLES))

@@ -7,6 +7,7 @@ import time
 import pytest
 import typer
 from fresh_python import ROOT, run_commands, run_python
+from optional_packages import missing_packages, skip_reason
 from typer.core import TyperGroup
 
 import jaxonline
@@ -117,7 +118,10 @@ def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path):
     if "[the README](../README.md):" in text_of(page):  # with what is defined there
         before = next(code for _, code in blocks("README.md")).partition("result =")[0]
     write_study_template("bandits", str(tmp_path / "bandits.toml"))
-    run_python(before + "\n".join(to_run(page)), tmp_path)
+    codes = to_run(page)
+    run_python(before + "\n".join(code for code in codes if not missing_packages(code)), tmp_path)
+    if missing := missing_packages("\n".join(codes)):
+        pytest.skip(skip_reason(missing))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -66,6 +66,7 @@ def members(cls: type) -> Iterator[str]:
         owner = next(base for base in cls.__mro__ if name in vars(base))
         if name.startswith("_") or not home(owner).startswith("jaxonline"):
             continue
+        value = getattr(value, "fn", value)  # of scikit-learn's available_if
         if isinstance(value, property):
             yield name
         elif isinstance(value, types.FunctionType | classmethod | staticmethod):

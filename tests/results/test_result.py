@@ -144,7 +144,7 @@ def test_the_figure(tmp_path, failed):
     assert len(figure.axes) == 2
     assert (tmp_path / "folder" / "figure.png").read_bytes().startswith(b"\x89PNG")
     lines = {line.get_label(): line for line in figure.axes[0].get_lines()}
-    np.testing.assert_array_equal(lines["b, c"].get_ydata(), result.mean().mean[1])
+    np.testing.assert_array_equal(lines["b, c"].get_ydata(), [0.0, *result.mean().mean[1]])
     assert len(result.plot(quantity="queries").axes) == 1
 
 

@@ -67,7 +67,7 @@ def test_the_html_of_a_result_is_short_and_safe(kind):
     page = Tags(result._repr_html_())
     assert len(result._repr_html_()) < 12_000
     assert not {tag for tag, _ in page.all} & {"script", "img", "a", "b", "link"}
-    for name in result.learners[:12]:
+    for name in (name.replace("$f$", "f") for name in result.learners[:12]):  # a formula
         assert name.replace("\x1b", "�") in page.words or " ".join(name.split()).replace("\x1b", "�") in page.words
 
 

@@ -12,7 +12,6 @@ from jaxonline.learners.experts.vectors import vector_length
 from jaxonline.linalg.argmin import first_argmin
 from jaxonline.linalg.compensated import Compensated
 
-
 _FEW = 10  # arms: an update of all arms has fewer kernels than one of a single entry, in the same time
 
 

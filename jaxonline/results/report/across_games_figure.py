@@ -1,6 +1,5 @@
 """Figures across games: performance profiles and the critical-difference diagram."""
 
-import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxonline.parameters import check
-from jaxonline.results.report.formats import escape_figure, shorten_names
+from jaxonline.results.report.formats import shorten_names
+from jaxonline.results.report.formulas import escape_figure, wrap_figure
 from jaxonline.results.report.plotting import (
     COLOURS,
     STYLES,
@@ -38,6 +38,7 @@ def plot_profiles(
     names = [escape_figure(name) for name in shorten_names(learners, NAME_COLUMNS)]
     lines = -(-len(names) // 2)
     figure = ResultFigure(figsize=(sizes.width, sizes.height + 0.02 * sizes.font * lines), layout="constrained")
+    figure.file_dpi = sizes.dpi
     axes = figure.subplots()
     at, shares = profiles
     for i, name in enumerate(names):
@@ -45,7 +46,7 @@ def plot_profiles(
         plot_band(axes, at, shares, i, color=COLOURS[i % N_COLOURS], alpha=0.12, lw=sizes.line, ls=dash, label=name)
     if at[0] > 0 and np.ptp(np.diff(at)) > 1e-6 * at[-1]:
         set_log_scales(axes, linear_y=True)
-    label = textwrap.fill(escape_figure(label), LABEL_COLUMNS[style])
+    label = wrap_figure(label, LABEL_COLUMNS[style])
     style_axes(axes, label, "share of runs at most this")
     axes.set_xlim(at[0], at[-1])
     axes.set_ylim(-0.02, 1.02)
@@ -73,6 +74,7 @@ def plot_critical_differences(
     top = -0.9 - 0.45 * len(groups)
     bottom = top - half
     figure = ResultFigure(figsize=(axis + 2 * side, 1.6 * em * (2.9 - bottom + 1.4 * bool(heading))))
+    figure.file_dpi = sizes.dpi
     axes = figure.subplots()
     figure.subplots_adjust(0.0, 0.0, 1.0, 1.0)
     axes.set_xlim(1 - side * unit, n + side * unit)

@@ -10,13 +10,17 @@ import numpy as np
 from jaxonline.bounds.assumptions import unmet_assumptions
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.results.quantities import label_of
-from jaxonline.results.report.formats import escape_figure, format_tick, shorten_names
+from jaxonline.results.quantities import LOSS_OF_REWARD, ZERO_AT_START, best_first, label_of
+from jaxonline.results.report.formats import format_tick, shorten_names
+from jaxonline.results.report.formulas import escape_figure, wrap_figure
 from jaxonline.results.report.plotting import (
     COLOURS,
     STYLES,
     Style,
+    add_legend,
+    columns_beside,
     is_logarithmic,
+    new_figure,
     plot_band,
     set_log_scales,
     set_paper_sizes,
@@ -41,72 +45,36 @@ MAX_NAMED_LEARNERS = 7  # if there are too many to be distinct
 
 def plot_result(
     result: Any,
-    path: str | Path | None = None,
-    *,
-    quantity: str | None = None,
-    level: float = 0.95,
-    interval: ConfidenceInterval | None = None,
-    bounds: Mapping[str, np.ndarray] | None = None,
-    title: str | None = None,
-    style: str = "screen",
-) -> "ResultFigure":
-    """Plot the mean of a quantity against rounds with bands; with bounds, a second panel has logarithmic axes.
-
-    A band holds for the whole curve of its learner (`Result.bands`). A result with a single run has no bands. Axes are
-    logarithmic if the recorded rounds have logarithmic spacing (`simulate(spacing="log")`). Up to 21 learners have
-    different colours and dashes; of more learners, the best 7 have colours, and the others are grey. If only one
-    round is recorded, the figure shows one point for each learner.
-
-    Args:
-        result: the numbers.
-        path: where to write the figure (the ending sets the format), or None. PDF files embed their fonts.
-        quantity: a quantity that is a number; by default the regret, or the cumulative loss without a comparator.
-        level: confidence level of each learner's band.
-        interval: the kind of interval, as in `Result.bands`.
-        bounds: by learner, a theorem's bound at each recorded round [G], drawn as a dashed line in the second panel.
-        title: title of the figure.
-        style: "screen", or "paper" for one column of a two-column paper. A "paper" figure is 3.25 inches wide, with
-            letters of 8 points, a legend below and no title; with bounds, it has one panel with logarithmic axes.
-
-    Raises:
-        ValueError: an unknown quantity, learner or style, or a bound with the wrong length.
-
-    Example:
-        >>> import jaxonline as jo
-        >>> loss = np.array([[[1.0, 2.0], [3.0, 5.0]]])
-        >>> measures = {"cumulative_loss": loss, "queries": 0 * loss}
-        >>> result = jo.Result(learners=("a",), runs=np.arange(2), rounds=np.array([1, 2]), measures=measures)
-        >>> len(result.plot(quantity="cumulative_loss").axes)
-        1
-    """
-    from jaxonline.results.report.figure import ResultFigure
-
-    for name, bound in check.dictionary("bounds", bounds, result.learners).items():
-        if check.real_array(f"bounds[{name!r}]", bound).shape != result.rounds.shape:
-            problem = f"must have an entry for each of the {len(result.rounds)} recorded rounds, result.rounds (got "
-            problem += f"shape {np.shape(bound)}); for the bound at the horizon alone, use table(bounds=...)"
-            raise ArgumentError(f"bounds[{name!r}]", problem)
-    bounds, sizes = bounds or {}, STYLES[check.choice("style", style, STYLES)]
+    path: str | Path | None,
+    quantity: str | Sequence[str] | None,
+    level: float,
+    interval: ConfidenceInterval | None,
+    bounds: Mapping[str, Any] | None,
+    title: str | None,
+    style: str,
+    ax: "Axes | None",
+) -> Any:
+    """Plot means against rounds as `Result.plot` does."""
+    sizes = STYLES[check.choice("style", style, STYLES)]
+    bounds = _check_bounds(result, bounds)
+    if quantity is not None and not isinstance(quantity, str):
+        return _plot_panels(result, path, quantity, level, interval, bounds, title, style, ax)
     quantity = default_quantity(result, quantity)
     estimate = result.bands(quantity, level, interval)
-    curves = Curves(result, estimate, sizes)
+    curves = Curves(result, quantity, estimate, sizes)
+    if ax is not None:
+        return _plot_in_axes(curves, bounds, title, style, ax)
     paper, two = style == "paper", bool(bounds) and style != "paper" and len(result.rounds) > 1
-    figure = ResultFigure(figsize=(sizes.width * (1.6 if two else 1), curves.height(paper)), layout="constrained")
+    figure = new_figure(sizes, sizes.width * (1.6 if two else 1), curves.height(paper))
     panels = figure.subplots(1, 2 if two else 1, squeeze=False)[0]
-    what = textwrap.fill(escape_figure(label_of(quantity, result.meta)), LABEL_COLUMNS[style])
-    words = f"mean of {_runs(result, estimate.n_runs)}" if len(result.runs) > 1 else "one run"
-    words += f", {100 * level:.6g} % simultaneous bands" if np.isfinite(estimate.low).any() else ""
-    if len(result.rounds) == 1:
-        curves.draw_points(panels[0], bounds, what)
-        words = words.replace("simultaneous bands", "intervals")
-    for axes in panels if len(result.rounds) > 1 else ():
-        logarithmic = (two and axes is panels[1]) or (paper and bool(bounds))
-        curves.draw(axes, bounds if logarithmic else {}, logarithmic or is_logarithmic(result.rounds), logarithmic)
-        style_axes(axes, "round", what if axes is panels[0] else "")
+    curves.fill(panels[0], bounds, LABEL_COLUMNS[style], logarithmic=paper and bool(bounds))
+    if two:
+        curves.fill(panels[1], bounds, LABEL_COLUMNS[style], logarithmic=True)
+        panels[1].set_ylabel("")
     if len(result.rounds) > 1:
         curves.name(panels[0], figure if paper else None)
     if not paper:
-        panels[0].set_title(words, fontsize=10)
+        panels[0].set_title(_describe(result, estimate, level), fontsize=10)
         if two:
             same = "the same, with bounds" if is_logarithmic(result.rounds) else "the same on logarithmic axes"
             panels[1].set_title(same, fontsize=10)
@@ -120,6 +88,76 @@ def plot_result(
     return write_figure(figure, path)
 
 
+def _plot_in_axes(curves: "Curves", bounds: Mapping[str, Any], title: str | None, style: str, ax: "Axes") -> "Axes":
+    """Plot in the user's axes, with a legend inside."""
+    curves.fill(ax, bounds, columns_beside(ax, "y"), logarithmic=bool(bounds))
+    if len(curves.result.rounds) > 1:
+        handles, names = curves.entries()
+        if len(handles) > 1:
+            add_legend(ax, handles, names, curves.sizes, 1 + (len(handles) > MAX_NAMED_LEARNERS), loc="best")
+    if title:
+        ax.set_title(escape_figure(title))
+    if style == "paper":
+        set_paper_sizes(ax, curves.sizes)
+    return ax
+
+
+def _plot_panels(
+    result: Any, path: Any, quantities: Sequence[str], level: float, interval: Any, bounds: Mapping[str, Any],
+    title: str | None, style: str, ax: Any,
+) -> "ResultFigure":  # fmt: skip
+    """Plot several quantities in panels below each other, with common rounds."""
+    check.sequence("quantity", quantities, "name of a quantity")
+    names = [default_quantity(result, check.text("quantity", name)) for name in quantities]
+    if not names:
+        raise ArgumentError("quantity", "must hold at least one name (got none)")
+    for argument, given in (("ax", ax is not None), ("bounds", bool(bounds))):
+        if given:
+            raise ArgumentError(argument, f"must be None for a list of quantities (got {len(names)} quantities)")
+    sizes, paper = STYLES[style], style == "paper"
+    estimates = [result.bands(name, level, interval) for name in names]
+    several = [Curves(result, *pair, sizes) for pair in zip(names, estimates, strict=True)]
+    for curves in several:
+        curves.named = several[0].named  # a learner has one colour
+    below = several[0].height(paper) - sizes.height
+    height = several[0].height(paper) if len(result.rounds) == 1 else 0.62 * sizes.height + 0.3
+    figure = new_figure(sizes, None, height * len(names) + max(below, 0.0) * (len(result.rounds) > 1))
+    panels = figure.subplots(len(names), 1, sharex=len(result.rounds) > 1, squeeze=False)[:, 0]
+    for curves, axes in zip(several, panels, strict=True):
+        curves.fill(axes, {}, 2 * LABEL_COLUMNS[style] // 3)
+        if len(result.rounds) > 1:
+            if axes is not panels[-1]:
+                axes.set_xlabel("")
+            if not paper:
+                curves.name(axes)
+        if paper:
+            set_paper_sizes(axes, sizes)
+    if paper and len(result.rounds) > 1:
+        several[0].name(panels[0], figure)
+    if not paper:
+        panels[0].set_title(_describe(result, estimates[0], level), fontsize=10)
+        if title:
+            figure.suptitle(escape_figure(title))
+    figure.align_ylabels()
+    return write_figure(figure, path)
+
+
+def _check_bounds(result: Any, bounds: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    for name, bound in check.dictionary("bounds", bounds, result.learners).items():
+        if check.real_array(f"bounds[{name!r}]", bound).shape != result.rounds.shape:
+            problem = f"must have an entry for each of the {len(result.rounds)} recorded rounds, result.rounds (got "
+            problem += f"shape {np.shape(bound)}); for the bound at the horizon alone, use table(bounds=...)"
+            raise ArgumentError(f"bounds[{name!r}]", problem)
+    return bounds or {}
+
+
+def _describe(result: Any, estimate: Estimate, level: float) -> str:
+    """Return the title of a panel: the number of runs and the level of the bands."""
+    words = f"mean of {_runs(result, estimate.n_runs)}" if len(result.runs) > 1 else "one run"
+    bands = "simultaneous bands" if len(result.rounds) > 1 else "intervals"
+    return f"{words}, {100 * level:.6g} % {bands}" if np.isfinite(estimate.low).any() else words
+
+
 def _runs(result: Any, n_runs: np.ndarray) -> str:
     """Return a text that states how many of the runs the means include."""
     least, most, played = n_runs.min(), n_runs.max(), len(result.runs)
@@ -131,10 +169,10 @@ def _runs(result: Any, n_runs: np.ndarray) -> str:
 class Curves:
     """Draws the curves of all learners with colours, dashes, markers and names."""
 
-    def __init__(self, result: Any, estimate: Estimate, sizes: Style):
+    def __init__(self, result: Any, quantity: str, estimate: Estimate, sizes: Style):
         ends = estimate.mean[:, -1]
-        self.result, self.estimate, self.sizes = result, estimate, sizes
-        self.order = [int(i) for i in np.argsort(ends, kind="stable") if np.isfinite(ends[i])]  # best first
+        self.result, self.quantity, self.estimate, self.sizes = result, quantity, estimate, sizes
+        self.order = [int(i) for i in best_first(ends, quantity in LOSS_OF_REWARD) if np.isfinite(ends[i])]
         many = len(result.learners) > MAX_DISTINCT_LEARNERS
         self.named = self.order[:MAX_NAMED_LEARNERS] if many else list(range(len(result.learners)))
         self.names = [escape_figure(name) for name in shorten_names(result.learners, 36)]
@@ -159,20 +197,35 @@ class Curves:
             "markevery": (0.03 + 0.12 * at / len(self.named), 0.25),
         }  # fmt: skip
 
+    def fill(self, axes: "Axes", bounds: Mapping[str, Any], columns: int, logarithmic: bool = False) -> None:
+        """Draw the panel of all learners with its labels; `logarithmic` panels have bounds and logarithmic axes."""
+        label = wrap_figure(label_of(self.quantity, self.result.meta), columns)
+        if len(self.result.rounds) == 1:
+            self.draw_points(axes, bounds, label)
+            return
+        log_rounds = logarithmic or is_logarithmic(self.result.rounds)
+        self.draw(axes, bounds if logarithmic else {}, log_rounds, logarithmic)
+        style_axes(axes, "round", label)
+
     def draw(self, axes: "Axes", bounds: Mapping[str, np.ndarray], log_rounds: bool, guides: bool) -> None:
         """Draw means, bands and bounds; if `guides` is True, also lines of slope 1 and 1/2."""
         rounds, mean = np.asarray(self.result.rounds, float), self.estimate.mean
+        linear = not log_rounds and axes.get_xscale() == axes.get_yscale() == "linear"
+        x, drawn = self._with_start(rounds) if linear else (rounds, self.estimate)
         shade = 0.22 if len(self.names) <= 7 else 0.1
         for i, name in enumerate(self.names):
             named = i in self.named
             own = {"alpha": shade if named else 0.0, "label": name if named else None, **self.look(i)}
-            self.lines[i] = plot_band(axes, rounds, self.estimate, i, **own)
+            self.lines[i] = plot_band(axes, x, drawn, i, **own)
+            self.lines[i].sticky_edges.x.append(0.0)  # no margin beside (0, 0)
+            self.lines[i].sticky_edges.y.append(0.0)
         for name, bound in bounds.items():
             i = self.result.learners.index(name)
             axes.plot(rounds, bound, color=self.look(i)["color"], ls=(0, (7, 2.5)), lw=0.7 * self.sizes.line)
-        letters = 0.62 * self.sizes.font * len(format_tick(float(rounds[-1]))) + 8.0  # points per tick label
-        axes.locator_params(axis="x", nbins=max(2, min(6, int(0.75 * 72 * self.sizes.width / letters))))
-        axes.locator_params(axis="y", nbins=6)
+        if linear:
+            letters = 0.62 * self.sizes.font * len(format_tick(float(rounds[-1]))) + 8.0  # points per tick label
+            axes.locator_params(axis="x", nbins=max(2, min(6, int(0.75 * 72 * self.sizes.width / letters))))
+            axes.locator_params(axis="y", nbins=6)
         if log_rounds:
             known = mean[np.isfinite(mean)]
             set_log_scales(axes, linear_y=not (known.size and known.min() > 0) and not guides)
@@ -183,6 +236,17 @@ class Curves:
                 look = {"color": "0.4", "ls": (0, (7, 2.5)), "lw": 0.7 * self.sizes.line, "label": label}
                 (self.bound,) = axes.plot([], [], **look)
             _slope_guides(axes, rounds, mean, self.sizes)
+
+    def _with_start(self, rounds: np.ndarray) -> tuple[np.ndarray, Estimate]:
+        """Return rounds and estimate with the point (0, 0), if the first recorded round is close to it."""
+        close = 0 < rounds[0] <= 2 * (rounds[1] - rounds[0])
+        if self.quantity not in ZERO_AT_START or not close:
+            return rounds, self.estimate
+        mean, low, high = (
+            np.concatenate([np.where(np.isfinite(array[:, :1]), 0.0, np.nan), array], axis=1)
+            for array in (self.estimate.mean, self.estimate.low, self.estimate.high)
+        )
+        return np.append(0.0, rounds), self.estimate._replace(mean=mean, low=low, high=high)
 
     def draw_points(self, axes: "Axes", bounds: Mapping[str, np.ndarray], what: str) -> None:
         """Draw the result of one recorded round: a point with its interval for each learner, the best at the top."""
@@ -200,19 +264,11 @@ class Curves:
 
     def name(self, axes: "Axes", below: Any = None) -> None:
         """Write learners' names at the ends of the curves, or in a legend below, sorted by the ends of the curves."""
-        shown = [i for i in reversed(self.order) if i in self.named]
         if below is not None:
-            entries = [(self.lines[i], self.names[i]) for i in shown]
-            entries += [(self.bound, BOUND_LABEL)] if self.bound is not None else []
-            legend = below.legend(
-                [line for line, _ in entries], ["name"] * len(entries), loc="outside lower center",
-                ncol=self._legend_columns(), frameon=False, fontsize=self.sizes.font - 1, handlelength=2.4,
-                columnspacing=1.0, labelspacing=0.3,
-            )  # fmt: skip
-            for text, (_, name) in zip(legend.get_texts(), entries, strict=True):
-                text.set_text(name)  # legend() drops labels that begin with _
+            handles, names = self.entries()
+            add_legend(below, handles, names, self.sizes, self._legend_columns(), loc="outside lower center")
             return
-        words = {i: self.names[i] for i in shown}
+        words = {i: self.names[i] for i in self.order if i in self.named}
         others = [i for i in self.order if i not in self.named]
         if others:
             words[others[len(others) // 2]] = f"{len(others)} others"
@@ -223,6 +279,14 @@ class Curves:
             words,
             {i: self.look(i)["color"] for i in words},
         )
+
+    def entries(self) -> tuple[list[Any], list[str]]:
+        """Return the lines and names of the legend, sorted by the ends of the curves from the highest."""
+        from_highest = self.order if self.quantity in LOSS_OF_REWARD else reversed(self.order)
+        shown = [i for i in from_highest if i in self.named]
+        entries = [(self.lines[i], self.names[i]) for i in shown]
+        entries += [(self.bound, BOUND_LABEL)] if self.bound is not None else []
+        return [line for line, _ in entries], [name for _, name in entries]
 
     def _legend_columns(self) -> int:
         longest = max(map(len, self.names), default=0)
@@ -235,7 +299,9 @@ class Curves:
 
 def label_ends(axes: "Axes", x: float, ends: np.ndarray, words: Mapping[int, str], colours: Mapping[int, str]) -> None:
     """Write texts (by position in `ends`) beside the ends of curves at `x`; a line leads to each text that is moved."""
-    size, figure_height = 9.0, 72.0 * axes.figure.get_size_inches()[1]  # type: ignore[union-attr]
+    place = axes.get_subplotspec()
+    rows = 1 if place is None else place.get_gridspec().nrows
+    size, figure_height = 9.0, 72.0 * axes.figure.get_size_inches()[1] / rows  # type: ignore[union-attr]
     axes.autoscale_view()
     to_axes = axes.transScale + axes.transLimits
     order = sorted(words, key=lambda i: ends[i])

@@ -13,12 +13,26 @@ FONT_SETTINGS: Any = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "pa
 
 
 class ResultFigure(Figure):
-    """A Matplotlib figure that notebooks display; PDF files of the figure embed TrueType fonts."""
+    """A Matplotlib figure that notebooks display; PDF files of the figure embed TrueType fonts.
+
+    Attributes:
+        file_dpi: dots per inch of PNG files, unless `savefig` has the argument `dpi` or Matplotlib's setting
+            `savefig.dpi` is a number.
+    """
+
+    file_dpi: float = 150.0
 
     def savefig(self, *args: Any, **options: Any) -> None:
         """Save the figure as `Figure.savefig` does; Matplotlib's global settings stay unchanged."""
+        if matplotlib.rcParams["savefig.dpi"] == "figure":
+            options.setdefault("dpi", self.file_dpi)
         with matplotlib.rc_context(FONT_SETTINGS):
             super().savefig(*args, **options)
+
+    def draw(self, renderer: Any) -> None:
+        """Draw the figure; Matplotlib draws its texts, even if `text.usetex` is set."""
+        with matplotlib.rc_context({"text.usetex": False}):
+            super().draw(renderer)
 
     def _repr_png_(self) -> bytes:
         image = io.BytesIO()

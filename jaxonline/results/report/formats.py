@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from jaxonline.parameters.printable import replace_controls, to_one_line
+from jaxonline.results.report.formulas import GREEK, SIGNS, split_formulas
 
 MAX_POWER, MIN_POWER = 7, -4  # other numbers have a power of ten
 ROUNDING_ERROR = 1e-12  # relative; narrower intervals are rounding errors
@@ -159,16 +160,6 @@ def shorten_names(names: Sequence[str], most: int) -> list[str]:
     return list(names_so_far)
 
 
-def escape_figure(words: str) -> str:
-    r"""Escape a text for a figure, so that a dollar sign starts no formula.
-
-    Example:
-        >>> print(escape_figure("from $5 to $10"))
-        from \$5 to \$10
-    """
-    return replace_controls(words).replace("$", r"\$")
-
-
 _MARKED = re.compile(r"([\\`*_|\[\]])")
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 
@@ -215,18 +206,8 @@ def wrap_for_notebook(page: str) -> str:
     return f'<div class="jaxonline-result">{_NOTEBOOK}{page}</div>'
 
 
-_GREEK = {
-    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "varepsilon", "ζ": "zeta", "η": "eta", "θ": "theta",
-    "κ": "kappa", "λ": "lambda", "μ": "mu", "µ": "mu", "ν": "nu", "ξ": "xi", "π": "pi", "ρ": "rho", "σ": "sigma",
-    "τ": "tau", "φ": "varphi", "χ": "chi", "ψ": "psi", "ω": "omega", "Γ": "Gamma", "Δ": "Delta", "Θ": "Theta",
-    "Λ": "Lambda", "Σ": "Sigma", "Φ": "Phi", "Ψ": "Psi", "Ω": "Omega", "ϵ": "epsilon",
-}  # fmt: skip
-_SIGNS = {
-    "±": "pm", "×": "times", "·": "cdot", "≤": "leq", "≥": "geq", "≠": "neq", "≈": "approx", "∞": "infty",
-    "→": "to", "√": "surd", "∈": "in", "‖": "|", "−": "", "∑": "sum", "∂": "partial", "∇": "nabla", "ℓ": "ell",
-}  # fmt: skip
 _TEX = str.maketrans(
-    {sign: rf"$\{name}$" for sign, name in (_GREEK | _SIGNS).items() if name}
+    {sign: rf"$\{name}$" for sign, name in (GREEK | SIGNS).items() if name}
     | {sign: rf"\{sign}" for sign in "&%$#_{}"}
     | dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", (rf"$^{{{sign}}}$" for sign in "0123456789-"), strict=True))
     | dict(zip("₀₁₂₃₄₅₆₇₈₉", (rf"$_{sign}$" for sign in "0123456789"), strict=True))
@@ -241,8 +222,25 @@ _TEX = str.maketrans(
 def escape_tex(words: str) -> str:
     r"""Escape a text for LaTeX: Greek letters and signs become mathematics; other scripts need XeLaTeX or LuaLaTeX.
 
+    Formulas in dollar signs stay (`formulas.split_formulas`).
+
     Example:
         >>> print(escape_tex("step_size η = 5 % of <x>"))
         step\_size $\eta$ = 5 \% of \textless{}x\textgreater{}
+        >>> print(escape_tex(r"$\epsilon$-greedy for $5"))
+        $\epsilon$-greedy for \$5
     """
-    return to_one_line(words).translate(_TEX).replace("}$$^{", "")
+    line = to_one_line(words)
+    parts = split_formulas(line) if "$" in line else [(line, False)]
+    return "".join(
+        f"${_escape_tex_formula(part)}$" if formula else part.translate(_TEX).replace("}$$^{", "")
+        for part, formula in parts
+    )
+
+
+_TEX_FORMULA = str.maketrans({sign: rf"\{name} " for sign, name in (GREEK | SIGNS).items() if name} | {"−": "-"})
+
+
+def _escape_tex_formula(formula: str) -> str:
+    """Escape signs of a formula that LaTeX would read as a comment or a column, and name its Greek letters."""
+    return re.sub(r"(?<!\\)([%&#])", r"\\\1", formula.translate(_TEX_FORMULA))

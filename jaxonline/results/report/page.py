@@ -217,7 +217,8 @@ def chart_data(result: Any, bounds: Mapping[str, Any]) -> dict[str, Any]:
     quantities = [first, *(name for name in summary.measured_quantities(result) if name != first)]
     curves = []
     for name in quantities:
-        if name == "comparator_loss" or (name in shown.measures and shown.measures[name].ndim > 3):
+        is_vector = name in shown.measures and shown.measures[name].ndim > 3
+        if is_vector or name in ("comparator_loss", "comparator_reward"):
             continue
         with warnings.catch_warnings(action="ignore", category=SkewedRunsWarning):  # `Result.mean` warns
             estimate = shown.bands(name, LEVEL) if name == first else shown.mean(name, LEVEL)

@@ -1,12 +1,14 @@
 """Colours, sizes, axes and bands of all figures. Matplotlib is imported when a figure is drawn."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.formats import format_tick
 from jaxonline.store.output_paths import output_file
 
@@ -19,16 +21,85 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#009E73", "#56B4E9", "#D55E00", "#CC79A7", "#E69F00", "#000000", "#F0E442")
 
 
+StyleName = Literal["screen", "paper"]
+
+
 class Style(NamedTuple):
-    """Sizes of a figure in inches (width, height) and points."""
+    """Sizes of a figure in inches (width, height) and points (font, line), and dots per inch of its PNG files."""
 
     width: float
     height: float
     font: float
     line: float
+    dpi: float
 
 
-STYLES = {"screen": Style(7.4, 4.8, 10.0, 1.8), "paper": Style(3.25, 2.4, 8.0, 1.1)}
+STYLES = {"screen": Style(7.4, 4.8, 10.0, 1.8, 150.0), "paper": Style(3.25, 2.4, 8.0, 1.1, 300.0)}
+
+
+def new_figure(sizes: Style, width: float | None = None, height: float | None = None) -> "ResultFigure":
+    """Return an empty figure of a style; by default, it has the width and height of the style."""
+    from jaxonline.results.report.figure import ResultFigure
+
+    figure = ResultFigure(figsize=(width or sizes.width, height or sizes.height), layout="constrained")
+    figure.file_dpi = sizes.dpi
+    return figure
+
+
+def check_axes(ax: Any, path: Any) -> Any:
+    """Check that `ax` is None or Matplotlib axes, and that no path is given beside axes; return `ax`."""
+    if ax is not None:
+        from matplotlib.axes import Axes
+
+        check.instance("ax", ax, Axes, "Matplotlib axes")
+        if path is not None:
+            raise ArgumentError("path", "must be None if ax is given (got both); save the figure by ax.figure.savefig")
+    return ax
+
+
+@contextmanager
+def without_latex() -> Iterator[None]:
+    """Let Matplotlib draw texts itself, even if `text.usetex` is set: LaTeX would fail at "%" and "_" in names."""
+    import matplotlib
+
+    with matplotlib.rc_context({"text.usetex": False}):
+        yield
+
+
+def columns_beside(ax: "Axes", axis: str) -> int:
+    """Return how many characters fit in a line of a label beside the user's axes; `axis` is "x" or "y"."""
+    box = ax.get_window_extent()
+    inches = (box.width if axis == "x" else box.height) / ax.get_figure(root=True).dpi  # type: ignore[union-attr]
+    return max(16, int(inches * 72 / (0.6 * 10)))
+
+
+def add_legend(
+    owner: Any, handles: Sequence[Any], names: Sequence[str], sizes: Style, columns: int = 1, **place: Any
+) -> Any:
+    """Add a legend without a frame to a figure or to axes; names may begin with "_", which Matplotlib would drop."""
+    legend = owner.legend(
+        list(handles), ["name"] * len(handles), ncol=columns, frameon=False, fontsize=sizes.font - 1, handlelength=2.4,
+        columnspacing=1.0, labelspacing=0.3, **place,
+    )  # fmt: skip
+    for text, name in zip(legend.get_texts(), names, strict=True):
+        text.set_text(name)
+    return legend
+
+
+def is_geometric(values: Sequence[float] | np.ndarray) -> bool:
+    """Return whether values of a parameter are spaced logarithmically: positive, with ratios that differ little.
+
+    Example:
+        >>> is_geometric([0.01, 0.1, 1.0]), is_geometric([0.1, 0.2, 0.5, 1.0, 2.0]), is_geometric([1, 2, 3, 4])
+        (True, True, False)
+    """
+    at = np.unique(np.asarray(values, float))
+    if len(at) < 2 or at[0] <= 0 or at[-1] < 4 * at[0]:
+        return False
+    if len(at) == 2:
+        return bool(at[-1] >= 100 * at[0])
+    linear, log = np.diff(at), np.diff(np.log(at))
+    return bool(log.std() / log.mean() < linear.std() / linear.mean())
 
 
 def is_logarithmic(rounds: Sequence[int] | np.ndarray) -> bool:
@@ -112,5 +183,5 @@ def write_figure(figure: "ResultFigure", path: str | Path | None) -> "ResultFigu
         if ending:
             check.choice("the ending of path", ending, figure.canvas.get_supported_filetypes())
         with output_file(Path(path)):
-            figure.savefig(path, dpi=150)
+            figure.savefig(path)
     return figure

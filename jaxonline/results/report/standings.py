@@ -14,7 +14,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.printable import to_one_line
 from jaxonline.parameters.warning_classes import SkewedRunsWarning
-from jaxonline.results.quantities import label_of
+from jaxonline.results.quantities import best_first, is_reward, label_of
 from jaxonline.results.report.across_games import AcrossGames, Limit
 from jaxonline.results.report.columns import Measured, Number, Text
 from jaxonline.results.report.critical_differences import CriticalDifferences
@@ -42,14 +42,14 @@ class Standings:
     """Ranks of L learners in G games.
 
     In each game, learners are compared after the last round on common runs, in which all learners face the same
-    instances and noise. The means are those of the regret, or of the cumulative loss if the game has no comparator. A
-    `Standings` prints as a table of 80 columns.
+    instances and noise. The means are those of the regret; if the game has no comparator, of the cumulative loss or the
+    cumulative reward. A `Standings` prints as a table of 80 columns.
 
     Attributes:
         results: by game.
         gaps: for each (game, learner) that was not played, the reason.
-        quantity: quantity that is compared in all games; by default the regret, or the cumulative loss in a game
-            without comparator.
+        quantity: quantity that is compared in all games; by default the regret, or the cumulative loss (of arms with
+            rewards: the cumulative reward) in a game without comparator.
         level: probability that all statements "these two learners differ", in all games, are true together.
         interval: one of `jo.intervals` for means and paired tests, such as `jo.intervals.Betting(0.0, 1.0)` for losses
             in [0, 1], or one by game; by default as in `Result.mean` and `Result.ranking`.
@@ -121,10 +121,11 @@ class Standings:
 
     @cached_property
     def ranks(self) -> np.ndarray:
-        """Ranks of the means in each game [L, G]: 1 for the smallest, the mean rank for ties, NaN if not played."""
+        """Ranks of the means in each game [L, G]: 1 for the best, the mean rank for ties, NaN if not played."""
         all_ranks = np.full((len(self.learners), len(self.games)), np.nan)
         for j, (game, result) in enumerate(self.results.items()):
-            mean = np.nan_to_num(self.estimates[game].mean, nan=np.inf)
+            sign = -1.0 if self._is_reward(game) else 1.0
+            mean = np.nan_to_num(sign * self.estimates[game].mean, nan=np.inf)
             below = (mean[None] < mean[:, None]).sum(axis=1)
             ranks = below + ((mean[None] == mean[:, None]).sum(axis=1) + 1) / 2
             for name, rank in zip(result.learners, ranks, strict=True):
@@ -141,6 +142,9 @@ class Standings:
     def across_games(self, reference: Limit, best: Limit | None = None) -> AcrossGames:
         """Return statistics over the runs of all games that every learner plays; `AcrossGames` has the arguments."""
         games, learners = self._common_games, self.learners
+        if rewards := [self._quantity(game) for game in games if self._is_reward(game)]:
+            problem = f"must be a quantity of which less is better (got {rewards[0]!r}); compare the regret"
+            raise ArgumentError("quantity", problem)
         losses = {
             game: self._values(game)[list(map(result.learners.index, learners))] for game, result in games.items()
         }
@@ -176,7 +180,7 @@ class Standings:
         rows = []
         for j, (game, result) in enumerate(self.results.items()):
             estimate, alike = self.estimates[game], self.p_values[game] >= 1 - self.level
-            order = np.argsort(estimate.mean, kind="stable")
+            order = best_first(estimate.mean, self._is_reward(game))
             counted = order[np.isfinite(estimate.mean[order])]  # others have no valid run
             letters = dict(zip(counted.tolist(), compact_letters(alike[counted][:, counted]), strict=True))
             for i in order.tolist():
@@ -369,6 +373,9 @@ class Standings:
 
     def _quantity(self, game: str) -> str:
         return default_quantity(self.results[game], self.quantity)
+
+    def _is_reward(self, game: str) -> bool:
+        return is_reward(self.results[game], self._quantity(game))
 
     @cached_property
     def _tests(self) -> GameTests:

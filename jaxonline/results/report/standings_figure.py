@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxonline.parameters import check
-from jaxonline.results.report.formats import escape_figure, shorten_names
+from jaxonline.results.report.formats import shorten_names
+from jaxonline.results.report.formulas import escape_figure
 from jaxonline.results.report.plotting import STYLES, write_figure
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def plot_ranks(
         figsize=(total, height * rows + 1.3 * em * (most + len(heading_lines)) + (2.2 * em if heading else 1.5 * em)),
         layout="constrained",
     )
+    figure.file_dpi = sizes.dpi
     axes = figure.subplots()
     axes.set_xlim(-0.5, columns + 0.6)
     axes.set_ylim(rows - 0.5, -0.5)

@@ -12,7 +12,15 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.warning_classes import SkewedRunsWarning
 from jaxonline.results import parts
-from jaxonline.results.quantities import label_of, short_label_of
+from jaxonline.results.quantities import (
+    REWARD_OF_LOSS,
+    ROUNDS_PLAYED,
+    best_first,
+    has_rewards,
+    is_reward,
+    label_of,
+    short_label_of,
+)
 from jaxonline.results.report.columns import Measured, Number, OptionalNumber, Text
 from jaxonline.results.report.formats import (
     escape_html,
@@ -22,8 +30,9 @@ from jaxonline.results.report.formats import (
     to_one_line,
     wrap_for_notebook,
 )
+from jaxonline.results.report.formulas import formulas_to_text
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Table, bounds_at_horizon
-from jaxonline.results.statistics.estimates import choose_test, missing_from
+from jaxonline.results.statistics.estimates import CONTROLLED, choose_test, missing_from
 from jaxonline.results.statistics.intervals import ConfidenceInterval
 from jaxonline.results.statistics.missing_events import MissingEvents
 from jaxonline.results.statistics.ranking import VALID
@@ -34,14 +43,16 @@ if TYPE_CHECKING:
 
 MAX_PRINTED_LEARNERS, MAX_NOTEBOOK_LEARNERS, WIDTH = 6, 12, 100
 REACTING = "The environment reacts to the learner's moves: theorems for oblivious environments do not apply."
-SUMMED_QUANTITIES = ("regret", "cumulative_loss", "comparator_loss")  # also shown per round
+SUMMED_QUANTITIES = ("regret", *REWARD_OF_LOSS, *REWARD_OF_LOSS.values())  # also shown per round
 
 
 def default_quantity(result: Any, quantity: str | None = None) -> str:
-    """Return the given quantity; by default "regret", or "cumulative_loss" for a result without comparator."""
+    """Return the given quantity; by default "regret", or without a comparator the cumulative loss or reward."""
     if quantity is not None:
         return check.choice("quantity", quantity, result.quantities)
-    return "cumulative_loss" if result.comparator_loss is None else "regret"
+    if result.comparator_loss is not None:
+        return "regret"
+    return "cumulative_reward" if has_rewards(result) else "cumulative_loss"
 
 
 def measured_quantities(result: Any) -> list[str]:
@@ -81,11 +92,12 @@ def horizon_table(
     for_paper: bool = False,
     letters: bool = False,
 ) -> Table:
-    r"""Return the table of the `most` best learners after the last round, sorted from the smallest mean to the largest.
+    r"""Return the table of the `most` best learners after the last round, sorted from the best mean to the worst.
 
-    With `for_paper`, the head of the column names the regret with its comparator, since a LaTeX tabular has no title.
-    With `for_paper` or `letters`, the best learner is bold if it differs from each other learner. `letters` adds the
-    letters of `Result.ranking`. Other arguments are as in `Result.table`.
+    The best mean is the smallest, or the largest of a reward. With `for_paper`, the head of the column names the regret
+    with its comparator, since a LaTeX tabular has no title. With `for_paper` or `letters`, the best learner is bold if
+    it differs from each other learner. `letters` adds the letters of `Result.ranking`. Other arguments are as in
+    `Result.table`.
 
     Example:
         >>> import jaxonline as jo
@@ -107,7 +119,7 @@ def horizon_table(
     quantity = default_quantity(result, quantity)
     numbers = bounds_at_horizon(bounds, result.learners)
     last = parts.select_rounds(
-        result, slice(-1, None), quantity, "cumulative_loss", "queries", CONTROL, HALF_DIFFERENCE
+        result, slice(-1, None), quantity, "cumulative_loss", "queries", ROUNDS_PLAYED, CONTROL, HALF_DIFFERENCE
     )
     if last.measures.get(quantity, last.cumulative_loss).ndim > 3:
         raise ArgumentError("quantity", f"must be a number in each round (got {quantity!r}, which is a vector)")
@@ -117,11 +129,11 @@ def horizon_table(
         estimate, queries = last.mean(quantity, level, interval), last.mean("queries", level)
         ranked = (for_paper or letters) and len(result.learners) > 1 and len(result.runs) > 1
         ranking = last.ranking(quantity, level, interval) if ranked else None
-    reduced = quantity in SUMMED_QUANTITIES[:2] and (CONTROL in result.measures or HALF_DIFFERENCE in result.measures)
+    reduced = quantity in CONTROLLED and (CONTROL in result.measures or HALF_DIFFERENCE in result.measures)
     reduction = last.variance_reduction(quantity) if reduced else None
     best = ranking is not None and all(ranking.differ(ranking.learners[0], other) for other in ranking.learners[1:])
     rows = []
-    for i in np.argsort(estimate.mean[:, -1], kind="stable")[:most]:
+    for i in best_first(estimate.mean[:, -1], is_reward(result, quantity))[:most]:
         name, mean = result.learners[i], float(estimate.mean[i, -1])
         row = {"learner": name, "queries_per_round": float(queries.mean[i, -1]) / horizon, quantity: mean}
         row |= {"low": float(estimate.low[i, -1]), "high": float(estimate.high[i, -1])}
@@ -172,7 +184,8 @@ def result_text(result: Any) -> str:
     others = ", ".join(to_one_line(name) for name in measured_quantities(result) if name != quantity)
     lines += [shorten(f"also measured: {others}", WIDTH)]
     lines += precision_notes(result.meta.get("precision")) + decision_notes(result.meta.get("decisions"))
-    lines += [shorten(line, WIDTH) for line in textwrap.wrap(reservation(result, quantity, widest=30), WIDTH)]
+    missing = formulas_to_text(reservation(result, quantity, widest=30))
+    lines += [shorten(line, WIDTH) for line in textwrap.wrap(missing, WIDTH)]
     return "\n".join(lines if result.meta.get("oblivious") is not False else [*lines, REACTING])
 
 
@@ -213,7 +226,7 @@ def result_html(result: Any) -> str:
     n_learners = len(result.learners)
     more = n_learners - MAX_NOTEBOOK_LEARNERS
     table = horizon_table(result, most=MAX_NOTEBOOK_LEARNERS)
-    caption = f"<p>{escape_html(to_one_line(table.caption))}</p>" if table.caption else ""
+    caption = f"<p>{escape_html(formulas_to_text(to_one_line(table.caption)))}</p>" if table.caption else ""
     rest = f"<p>... and {more:,} more</p>" if more > 0 else ""
     about = description_list(result.meta, result.learners[:MAX_NOTEBOOK_LEARNERS])
     about = f"{about}<p>{REACTING}</p>" if result.meta.get("oblivious") is False else about

@@ -26,6 +26,7 @@ from jaxonline.results.report.formats import (
     to_one_line,
     wrap_for_notebook,
 )
+from jaxonline.results.report.formulas import formulas_to_text
 from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
 
 EXCLUDED_RUNS_COLUMNS = (Count("failed", "failed\nruns"), Count("overflowed", "overflowed\nruns"))
@@ -149,7 +150,7 @@ class Table:
     def markdown(self) -> str:
         """Return the table in GitHub's Markdown, without its title."""
         lines = [self._heads(escape_markdown), ["---:" if column.numeric else "---" for column in self.shown]]
-        for _, heading, cells, strong in self._lines(escape_markdown):
+        for _, heading, cells, strong in self._plain_lines(escape_markdown):
             lines += [[f"**{heading}**", *[""] * (len(cells) - 1)]] if heading else []
             lines.append([f"**{cell}**" if bold else cell for cell, bold in zip(cells, strong, strict=True)])
         return "".join(f"| {' | '.join(line)} |\n" for line in lines)
@@ -182,7 +183,7 @@ class Table:
             lines.append(f'<th scope="col"{_NUMERIC * column.numeric}>{head}</th>')
         lines += ["</tr></thead>", "<tbody>"]
         for i, (row, (first, heading, cells, strong)) in enumerate(
-            zip(self.rows, self._lines(escape_html), strict=True)
+            zip(self.rows, self._plain_lines(escape_html), strict=True)
         ):
             lines += ["</tbody>", "<tbody>"] if first and i else []
             if heading:
@@ -195,7 +196,8 @@ class Table:
         return "\n".join([*lines, "</tbody>", "</table>", ""])
 
     def __repr__(self) -> str:
-        return "\n".join(filter(None, (to_one_line(self.title), self.text(), to_one_line(self.caption))))
+        title, caption = (formulas_to_text(to_one_line(words)) for words in (self.title, self.caption))
+        return "\n".join(filter(None, (title, self.text(), caption)))
 
     def _repr_html_(self) -> str:
         caption = f"<p>{escape_html(self.caption)}</p>" if self.caption else ""
@@ -207,7 +209,7 @@ class Table:
         heads = [(column.head or column.key).split("\n") for column in shown]
         height = max(map(len, heads), default=0)
         lines = [[*[""] * (height - len(head)), *head] for head in heads]
-        for _, _, cells, _ in self._lines(to_one_line):
+        for _, _, cells, _ in self._plain_lines(to_one_line):
             for line, cell in zip(lines, cells, strict=True):
                 line.append(cell)
         for line, column in zip(lines, shown, strict=True):
@@ -227,6 +229,10 @@ class Table:
 
     def _heads(self, escaped: Callable[[str], str] = str) -> list[str]:
         return [escaped(column.head.replace("\n", " ") or column.key) for column in self.shown]
+
+    def _plain_lines(self, escaped: Callable[[str], str]) -> list[tuple[bool, str, list[str], list[bool]]]:
+        """Return `_lines` with plain letters in place of formulas."""
+        return self._lines(lambda words: escaped(formulas_to_text(words)))
 
     def _lines(self, escaped: Callable[[str], str] = str) -> list[tuple[bool, str, list[str], list[bool]]]:
         """Return for each row: whether a group begins, the group's heading, the cells, and which cells are bold."""
@@ -261,7 +267,7 @@ class Table:
             justify = "right" if column.numeric else "left"
             options = {"justify": justify, "no_wrap": column.numeric, "overflow": "fold", "style": column.style}
             framed.add_column(text.Text(replace_controls(column.head or column.key)), **options)
-        for first, heading, cells, _ in self._lines(replace_controls):
+        for first, heading, cells, _ in self._plain_lines(replace_controls):
             if first:
                 framed.add_section()
             if heading:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxonline.results.quantities import best_first
 from jaxonline.results.report.columns import Measured, Number, Text
 from jaxonline.results.report.tables import Table
 from jaxonline.results.statistics.intervals import Betting, Estimate
@@ -24,8 +25,9 @@ class Decision(NamedTuple):
     Attributes:
         first: a learner.
         second: another learner.
-        decision: "better" if the mean of `first` is smaller than that of `second`, "worse" if it is larger, "no
-            difference that matters" if the difference is at most the margin, or "undecided".
+        decision: "better" if the mean of `first` is smaller than that of `second` (larger, if the quantity is a
+            reward), "worse" in the opposite case, "no difference that matters" if the difference is at most the margin,
+            or "undecided".
         runs: number of runs at the decision, or of all runs if the pair is undecided.
         difference: the mean of `first` minus `second` in these runs.
         low: lower end of the interval of the difference, in these runs.
@@ -51,7 +53,7 @@ class Decisions(NamedTuple):
     """The decisions of `simulate(until=UntilDecided(...))` about all pairs of learners; they print as two tables.
 
     Attributes:
-        learners: names of the learners [L], from the smallest mean to the largest.
+        learners: names of the learners [L], from the best mean to the worst.
         letters: letters of each learner [L]. Learners without a common letter differ; learners with a common letter
             have no difference that matters, or are undecided.
         pairs: the decisions about the pairs of learners.
@@ -147,15 +149,18 @@ def encode_pairs(learners: Sequence[str], states: PairStates) -> list[list[Any]]
     ]
 
 
-def read_decisions(stored: Mapping[str, Any], learners: Sequence[str], estimate: Estimate, label: str) -> Decisions:
+def read_decisions(
+    stored: Mapping[str, Any], learners: Sequence[str], estimate: Estimate, label: str, reward: bool = False
+) -> Decisions:
     """Return the decisions that a study stored; `estimate` has the means of the learners [L] with their intervals.
 
-    `label` is the name of the quantity. Pairs with a learner that is not in `learners` are left out.
+    `label` is the name of the quantity, and `reward` says whether it is a reward, of which the negative numbers are
+    stored. Pairs with a learner that is not in `learners` are left out.
     """
-    order = np.argsort(estimate.mean, kind="stable")
+    order = best_first(estimate.mean, reward)
     names = tuple(str(learners[i]) for i in order)
     pairs = tuple(
-        Decision(*pair[:4], *(math.nan if number is None else number for number in pair[4:]))
+        Decision(pair[0], pair[1], pair[2], pair[3], *_difference(pair[4:], reward))
         for pair in stored["pairs"]
         if pair[0] in names and pair[1] in names
     )
@@ -173,3 +178,9 @@ def read_decisions(stored: Mapping[str, Any], learners: Sequence[str], estimate:
     ]
     numbers = (stored[name] for name in ("margin", "level", "tests", "runs", "saved"))
     return Decisions(names, letters, pairs, rows, label, *numbers)
+
+
+def _difference(stored: Sequence[float | None], reward: bool) -> tuple[float, float, float]:
+    """Return the difference of a pair with the ends of its interval; of a reward, the negative numbers are stored."""
+    mean, low, high = (math.nan if number is None else number for number in stored)
+    return (-mean, -high, -low) if reward else (mean, low, high)

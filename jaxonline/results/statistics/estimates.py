@@ -9,7 +9,15 @@ import numpy as np
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.results.quantities import label_of
+from jaxonline.results.quantities import (
+    LOSS_OF_REWARD,
+    REWARD_OF_LOSS,
+    best_first,
+    has_rewards,
+    is_reward,
+    label_of,
+    rounds_played,
+)
 from jaxonline.results.statistics import means
 from jaxonline.results.statistics.decisions import Decisions, read_decisions
 from jaxonline.results.statistics.intervals import Anytime, ConfidenceInterval, Estimate, Student, check_interval
@@ -29,13 +37,17 @@ NO_COMPARATOR = (
     "jo.L2Ball(radius) for vectors"
 )
 ALL, LAST = slice(None), slice(-1, None)
+CONTROLLED = ("regret", "cumulative_loss", "cumulative_reward")  # quantities with control variates
 
 
 def recorded_array(result: Any, quantity: str) -> Any:
-    """Return the array of a quantity [L, R, G, ...], or of losses for the regret; raises if the quantity is unknown."""
-    if quantity in ("regret", "comparator_loss") and result.comparator_loss is None:
+    """Return the array of a quantity [L, R, G, ...], or of losses for regret and rewards; raises if it is unknown."""
+    if quantity in ("regret", "comparator_loss", "comparator_reward") and result.comparator_loss is None:
         raise ArgumentError("comparator", NO_COMPARATOR)
-    check.choice("quantity", quantity, result.quantities)
+    if not (has_rewards(result) and quantity in REWARD_OF_LOSS):  # losses are stored, but not listed
+        check.choice("quantity", quantity, result.quantities)
+    if has_rewards(result):
+        quantity = LOSS_OF_REWARD.get(quantity, quantity)
     if quantity in result.measures:
         return result.measures[quantity]
     return result.cumulative_loss if quantity == "regret" else result.comparator_loss
@@ -52,13 +64,22 @@ def values(result: Any, quantity: str, learners: slice = ALL, rounds: slice = AL
     array = recorded_array(result, quantity)[learners, :, rounds]
     if quantity == "regret" and quantity not in result.measures:
         array = array - result.comparator_loss[learners, :, rounds]
+    elif is_reward(result, quantity):
+        played = rounds_played(result)
+        array = (played[rounds] if played.ndim == 1 else played[learners, :, rounds]) - array
     left_out = (result.first_nonfinite[learners] > 0) | (result.first_overflow[learners] > 0)
     return np.where(left_out.reshape(left_out.shape + (1,) * (array.ndim - 2)), np.nan, array)
 
 
+def costs(result: Any, quantity: str) -> np.ndarray:
+    """Return the quantity at the horizon [L, R], or the negative reward, so that a smaller number is better."""
+    last = values(result, quantity, rounds=LAST)[:, :, 0]
+    return -last if is_reward(result, quantity) else last
+
+
 def controls(result: Any, quantity: str) -> Any:
     """Return the control variates [L, R, G] of a quantity, or None if it has none."""
-    return result.measures.get(CONTROL) if quantity in ("regret", "cumulative_loss") else None
+    return result.measures.get(CONTROL) if quantity in CONTROLLED else None
 
 
 def adjusted_values(result: Any, quantity: str, learners: slice = ALL, rounds: slice = ALL) -> np.ndarray:
@@ -102,7 +123,7 @@ def missing_from(
 ) -> MissingEvents:
     """Return the attribute `missing` of `Result.ranking`."""
     test, all_controls = choose_test(result, quantity, interval).after(result.rounds[-1]), controls(result, quantity)
-    last = values(result, quantity, rounds=LAST)[:, :, 0], None if all_controls is None else all_controls[:, :, -1]
+    last = costs(result, quantity), None if all_controls is None else all_controls[:, :, -1]
     p_values = means.pairwise_p_values(*last, test)
     return missing_events(result.learners, means.paired_differences(*last, test), p_values, level)
 
@@ -151,9 +172,9 @@ def ranking(result: Any, quantity: str, level: float, interval: ConfidenceInterv
     check_number(result, quantity)
     estimate, all_controls = result.mean(quantity, level, interval), controls(result, quantity)
     last = None if all_controls is None else all_controls[:, :, -1]
-    at_horizon = values(result, quantity, rounds=LAST)[:, :, 0]
     tests = choose_test(result, quantity, interval).after(result.rounds[-1])
-    ranking = rank(result.learners, at_horizon, label_of(quantity, result.meta), level, estimate, last, tests)
+    label, order = label_of(quantity, result.meta), best_first(estimate.mean[:, -1], is_reward(result, quantity))
+    ranking = rank(result.learners, costs(result, quantity), label, level, estimate, last, tests, order)
     if not ranking.holds_for_any_runs:
         ranking.missing.warn(ranking.quantity)
     return ranking
@@ -168,7 +189,8 @@ def decisions(result: Any) -> Decisions:
         )
     estimate = mean(result, stored["quantity"], stored["level"], None)
     at_horizon = Estimate(*(field[:, -1] for field in estimate))
-    return read_decisions(stored, result.learners, at_horizon, label_of(stored["quantity"], result.meta))
+    label, reward = label_of(stored["quantity"], result.meta), is_reward(result, stored["quantity"])
+    return read_decisions(stored, result.learners, at_horizon, label, reward)
 
 
 def paired_difference(
@@ -222,7 +244,7 @@ def quantile_interval(result: Any, probability: float, quantity: str, level: flo
 
 def reduction(result: Any, quantity: str) -> np.ndarray:
     """See `Result.variance_reduction`."""
-    check.choice("quantity", quantity, ("regret", "cumulative_loss"))
+    check.choice("quantity", quantity, ("regret", "cumulative_reward" if has_rewards(result) else "cumulative_loss"))
     plain, used = (read(result, quantity, rounds=LAST)[:, :, 0] for read in (values, adjusted_values))
     half = result.measures.get(HALF_DIFFERENCE)
     return variance_reduction(plain, used, None if half is None else half[:, :, -1])

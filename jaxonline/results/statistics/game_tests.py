@@ -73,5 +73,5 @@ class GameTests:
         for game, result in self.results.items():
             quantity = self.quantities[game]
             controls = estimates.controls(result, quantity)
-            samples[game] = result.values(quantity)[:, :, -1], None if controls is None else controls[:, :, -1]
+            samples[game] = estimates.costs(result, quantity), None if controls is None else controls[:, :, -1]
         return samples

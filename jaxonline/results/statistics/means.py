@@ -120,7 +120,7 @@ def warn_of_skewed_curves(curves: Iterable[Float[np.ndarray, "R G"]], learners: 
         warnings.warn(
             f"the {quantity} of {names} is so skewed in some rounds that bands may miss the mean; simulate "
             f"at least {max(skewed.values()):,} runs and look again (few runs show less skewness), or use "
-            "interval=jo.intervals.Betting(low, high) where losses are bounded",
+            "interval=jo.intervals.Betting(low, high) where the limits of a round are known",
             SkewedRunsWarning, stacklevel=4,
         )  # fmt: skip
 
@@ -138,7 +138,7 @@ def warn_of_skewness(values: Float[np.ndarray, "L R"], learners: Sequence[str], 
         warnings.warn(
             f"the {quantity} of {names} is skewed over the runs (skewness / sqrt(runs) is "
             f"{ratios.max():.2f}): Student's interval understates the longer side; simulate more runs, or use "
-            "interval=jo.intervals.BootstrapT(), or Bounded(low, high) where losses are bounded",
+            "interval=jo.intervals.BootstrapT(), or Bounded(low, high) where the limits of a round are known",
             SkewedRunsWarning, stacklevel=4,
         )  # fmt: skip
 

@@ -63,7 +63,7 @@ class MissingEvents(NamedTuple):
             warnings.warn(
                 f"few runs decide the ranking by {quantity}. {self.sentence} This cost is {self.ratio:.1f} times the "
                 f"typical difference of two learners, and should be above {MIN_RATIO:g} times; simulate more runs, or "
-                "use interval=jo.intervals.Betting(low, high) where losses are bounded",
+                "use interval=jo.intervals.Betting(low, high) where the limits of a round are known",
                 SkewedRunsWarning, stacklevel=4,
             )  # fmt: skip
 

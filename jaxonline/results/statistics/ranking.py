@@ -17,10 +17,12 @@ VALID = "The tests hold for any number of runs."
 
 
 class Ranking(NamedTuple):
-    """Ranking of learners from the smallest mean to the largest, which prints as a table.
+    """Ranking of learners from the best mean to the worst, which prints as a table.
+
+    The best mean is the smallest, or the largest if the quantity is a reward.
 
     Attributes:
-        learners: names of the learners [L], from the smallest mean to the largest.
+        learners: names of the learners [L], from the best mean to the worst.
         rows: rows of the table: learner, the mean with its interval, letters.
         letters: letters of each learner [L]. Learners without a common letter differ; all statements of this kind are
             true together with probability `level`.
@@ -81,14 +83,14 @@ class Ranking(NamedTuple):
 
 def rank(
     learners: Sequence[str], values: np.ndarray, quantity: str, level: float, estimate: Estimate,
-    controls: np.ndarray | None, interval: ConfidenceInterval,
+    controls: np.ndarray | None, interval: ConfidenceInterval, order: np.ndarray,
 ) -> Ranking:  # fmt: skip
     """Rank learners by the means [L, G] of `estimate` at the last round, and test all pairs of learners.
 
-    `values` and `controls` [L, R] are the runs and their control variates at the last round. If a learner has NaN in a
-    run, the tests of this learner leave out the run.
+    `values` and `controls` [L, R] are the runs and their control variates at the last round; a smaller value is better.
+    `order` has the positions of the learners from the best to the worst. If a learner has NaN in a run, the tests of
+    this learner leave out the run.
     """
-    order = np.argsort(estimate.mean[:, -1], kind="stable")
     names, ordered = tuple(str(learners[i]) for i in order), values[order]
     ordered_controls = None if controls is None else controls[order]
     p_values = pairwise_p_values(ordered, ordered_controls, interval)

@@ -7,6 +7,7 @@ import numpy as np
 
 from jaxonline.parameters import check
 from jaxonline.results import Result
+from jaxonline.results.quantities import has_rewards
 from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.results.statistics import difference_of_means, mean_over_runs
 from jaxonline.study.files.key_lines import KeyPath
@@ -74,7 +75,8 @@ def compare_results(
         what = "learner" if not common else "recorded round"
         raise ValueError(f"other: must have a {what} in common with the first study (got none)")
     both = first.comparator_loss is not None and second.comparator_loss is not None
-    quantity, last = "regret" if both else "cumulative_loss", int(rounds[-1])
+    summed = "cumulative_reward" if has_rewards(first) and has_rewards(second) else "cumulative_loss"
+    quantity, last = "regret" if both else summed, int(rounds[-1])
     parts = [result.values(quantity)[..., list(result.rounds).index(last)] for result in (first, second)]
     shared = np.intersect1d(first.runs, second.runs)
     paired = len(shared) > 1 and all(studies[0].get(key) == studies[1].get(key) for key in INSTANCE_KEYS)

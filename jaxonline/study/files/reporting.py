@@ -9,19 +9,12 @@ import numpy as np
 from jaxonline.learners import Constant, InverseSqrt
 from jaxonline.results import Result
 from jaxonline.results.quantities import label_of
-from jaxonline.results.report.summary import precision_notes
+from jaxonline.results.report.summary import default_quantity, precision_notes
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, REGRET_COLUMNS, Interval, Number, Table, Text
 from jaxonline.results.statistics.estimates import learners_with_skewed_runs, missing_from
 from jaxonline.results.tuned import Tuned
 from jaxonline.study.comparison import ignore_skewness_warnings
 from jaxonline.study.study import Report
-
-LOSS_COLUMNS = (
-    Text("learner"),
-    Number("queries_per_round", "queries\n/round", "{:.2f}"),
-    Interval("cumulative_loss", "loss\n(95 %)", "{:.4g}"),
-    Number("loss_per_round", "loss\n/round", "{:.5g}"),
-)
 
 
 def build_report(
@@ -41,7 +34,7 @@ def build_report(
     }
     lines = {name: curve for name, curve in curves.items() if np.isfinite(curve).all()}
     promised = {name: float(curve[-1]) for name, curve in curves.items() if np.isfinite(curve[-1])}
-    quantity = "regret" if result.comparator_loss is not None else "cumulative_loss"
+    quantity = default_quantity(result)
     further = [name for name in result.measures if name in _scalar_measures(result)]
     with ignore_skewness_warnings():
         table = _table(result, title, quantity, promised, further)
@@ -111,17 +104,22 @@ def _table(result: Result, title: str, quantity: str, bounds: dict[str, float], 
         rows = [row | more for row, more in zip(result.table(bounds), beside, strict=True)]
         shown = [column for column in REGRET_COLUMNS if column.key != "bound" or bounds]
         return Table(title, rows, (*shown, *columns))
-    loss, queries, horizon = result.mean("cumulative_loss"), result.mean("queries"), int(result.rounds[-1])
+    total, queries, horizon = result.mean(quantity), result.mean("queries"), int(result.rounds[-1])
+    short = quantity.removeprefix("cumulative_")  # "loss" or "reward"
     rows = [
         {
             "learner": name, "queries_per_round": float(queries.mean[i, -1]) / horizon,
-            "cumulative_loss": float(loss.mean[i, -1]), "low": float(loss.low[i, -1]), "high": float(loss.high[i, -1]),
-            "loss_per_round": float(loss.mean[i, -1]) / horizon, "failed": int(result.failed[i]),
+            quantity: float(total.mean[i, -1]), "low": float(total.low[i, -1]), "high": float(total.high[i, -1]),
+            f"{short}_per_round": float(total.mean[i, -1]) / horizon, "failed": int(result.failed[i]),
             "overflowed": int(result.overflowed[i]), **beside[i],
         }
         for i, name in enumerate(result.learners)
     ]  # fmt: skip
-    return Table(title, rows, (*LOSS_COLUMNS, *EXCLUDED_RUNS_COLUMNS, *columns))
+    summed = (
+        Text("learner"), Number("queries_per_round", "queries\n/round", "{:.2f}"),
+        Interval(quantity, f"{short}\n(95 %)", "{:.4g}"), Number(f"{short}_per_round", f"{short}\n/round", "{:.5g}"),
+    )  # fmt: skip
+    return Table(title, rows, (*summed, *EXCLUDED_RUNS_COLUMNS, *columns))
 
 
 def bound_curve(bound: Any, step: Any, rounds: np.ndarray) -> np.ndarray:

@@ -29,7 +29,7 @@ from jaxonline.study.comparison import (
     missing_events_sentence,
     skewness_sentences,
 )
-from jaxonline.study.ready.gaussian_noise_figure import plot
+from jaxonline.study.ready.gaussian_noise_figure import plot_gaussian_noise
 from jaxonline.study.ready.gaussian_noise_problem import (
     ALGORITHM_1,
     ALGORITHM_2,
@@ -119,9 +119,14 @@ class GaussianNoise(Study):
         table_rows = [row for compared in comparisons for row in compared.rows()]
         table = Table("Kernel learners under Gaussian noise", table_rows)
         biased, limit = better_than_both(at_one[0]), self.width / math.sqrt(2)
+
+        def draw() -> Any:
+            zero_regret, noise = zero["disc"], self.shown_noise
+            return plot_gaussian_noise(by_noise, at_one, zero_regret, biased, shown_noise=noise, limit=limit)
+
         return Report(
             {"table": table},
-            {"figure": lambda: plot(by_noise, at_one, zero["disc"], biased, shown_noise=self.shown_noise, limit=limit)},
+            {"figure": draw},
             [*self._sentences(problem, at_one, zero), *biased, *_remarks(comparisons), *skipped],
             results,
             {

@@ -32,7 +32,7 @@ STYLES = {  # colour, line, marker
 
 
 @ignore_skewness_warnings()
-def plot(
+def plot_gaussian_noise(
     by_noise: Sequence[ComparisonResult],
     at_one: Sequence[ComparisonResult],
     zero: float,

@@ -6,10 +6,8 @@ import re
 import numpy as np
 import pytest
 from made_results import NASTY
-from matplotlib.text import Text
 
 from jaxonline.results.report.formats import (
-    escape_figure,
     escape_html,
     escape_markdown,
     escape_tex,
@@ -109,9 +107,3 @@ def test_shortened_names_stay_distinct():
     assert max(map(terminal_width, found)) <= 20
     assert [each[-5:] for each in found[9:12]] == [" (10)", " (11)", " (12)"]
     assert found[12:] == ["short (1)", "short (2)", "other line", "short (1) (1)"]
-
-
-def test_a_dollar_in_a_figure_is_escaped():
-    for words in ("$x$", r"\$", r"\\$5 and $", "none"):
-        text = Text(text=escape_figure(words))
-        assert text._preprocess_math(text.get_text()) == (words, False)

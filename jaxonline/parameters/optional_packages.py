@@ -1,0 +1,30 @@
+"""Classes of packages that an extra of jaxonline installs."""
+
+import importlib
+from typing import Any
+
+
+def optional_class(module: str, name: str, extra: str) -> Any:
+    """Return a class of an optional package as a base class.
+
+    If the package is not installed, return an empty class. Constructing an object of it, or of a subclass, raises a
+    ModuleNotFoundError that names the extra. So modules with such subclasses can be imported without the package.
+
+    Example:
+        >>> from jaxonline.parameters.optional_packages import optional_class
+        >>> optional_class("no_such_package", "Model", extra="models")()
+        Traceback (most recent call last):
+        ModuleNotFoundError: no_such_package is not installed; pip install 'jaxonline[models]'
+    """
+    package = module.partition(".")[0]
+    try:
+        return getattr(importlib.import_module(module), name)
+    except ModuleNotFoundError as error:
+        if error.name != package:
+            raise
+
+    def fail(cls: type, *args: Any, **kwargs: Any) -> Any:
+        raise ModuleNotFoundError(f"{package} is not installed; pip install 'jaxonline[{extra}]'", name=package)
+
+    words = f"The class {name} of {package}, which is not installed."
+    return type(name, (), {"__new__": fail, "__module__": module, "__doc__": words})

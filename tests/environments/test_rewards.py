@@ -1,0 +1,160 @@
+"""Arms with rewards: learners receive 1 - reward, with the draws of the same arms with losses."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxonline as jo
+from jaxonline.environments import (
+    BernoulliArms,
+    ContextualLinearArms,
+    DataStream,
+    DriftingArms,
+    GaussianArms,
+    HiddenBestArm,
+    LinearModel,
+    Rewards,
+    Sleeping,
+    SwitchingArms,
+)
+from jaxonline.game import loss_range
+from jaxonline.losses.lazy import LazyOutcome, as_vector
+from jaxonline.simulation.precision import quantity_limits
+
+MEANS = np.array([0.9, 0.6, 0.35], np.float32)
+SEGMENTS = np.stack([MEANS, MEANS[::-1]])
+WITH_MEANS = {  # arms with mean rewards, and the same arms with the mean losses 1 - means
+    "Bernoulli": (BernoulliArms(MEANS), BernoulliArms(1 - MEANS)),
+    "Gaussian": (GaussianArms(3 * MEANS, 0.5), GaussianArms(1 - 3 * MEANS, 0.5)),
+    "drifting": (DriftingArms(MEANS, 0.1), DriftingArms(1 - MEANS, 0.1)),
+    "switching": (SwitchingArms(SEGMENTS, [4]), SwitchingArms(1 - SEGMENTS, [4])),
+}
+TABLE = np.random.default_rng(0).integers(0, 65, (20, 3)).astype(np.float32) / 64  # 1 - reward is exact
+
+
+def losses_of(environment, n_rounds=6):
+    """The losses and mean losses [T, K] of an environment."""
+    state, rows, means = environment.init(jax.random.key(1)), [], []
+    for t in range(1, n_rounds + 1):
+        key, now = jax.random.fold_in(jax.random.key(2), t), jnp.int32(t)
+        x, state = environment.instance(jax.random.fold_in(key, 1), state, now)
+        y, state = environment.answer(jax.random.fold_in(key, 2), state, now, x, jnp.int32(0))
+        rows.append(np.asarray(as_vector(y)))
+        try:
+            means.append(np.asarray(environment.expected_outcome(state, now, x, as_vector(y))))
+        except NotImplementedError:
+            continue
+    return np.stack(rows), np.array(means)
+
+
+@pytest.mark.parametrize("name", WITH_MEANS)
+def test_arms_with_mean_rewards_have_the_draws_of_the_mean_losses(name):
+    rewards, losses = WITH_MEANS[name]
+    for shown, expected in zip(losses_of(Rewards(rewards)), losses_of(losses), strict=True):
+        np.testing.assert_array_equal(shown, expected)
+
+
+@pytest.mark.parametrize("order", ["file", "iid"])
+def test_a_loss_of_a_table_of_rewards_is_one_minus_the_reward(order):
+    shown, _ = losses_of(Rewards(DataStream(None, TABLE, order=order)))
+    np.testing.assert_array_equal(shown, losses_of(DataStream(None, 1 - TABLE, order=order))[0])
+    if order == "file":
+        np.testing.assert_array_equal(shown, 1 - TABLE[:6])
+
+
+def test_contexts_keep_their_features():
+    arms = ContextualLinearArms([1.0, -2.0], n_arms=3, noise_std=0.5)
+    (shown, means), (plain, plain_means) = losses_of(Rewards(arms)), losses_of(arms)
+    np.testing.assert_array_equal(shown, 1 - plain)
+    np.testing.assert_array_equal(means, 1 - plain_means)
+
+
+@jo.struct
+class OwnArms(BernoulliArms):
+    """Arms of a user, with lazy outcomes that no list of this package names."""
+
+    @property
+    def traits(self):
+        return jo.game.EnvironmentTraits(oblivious=True, outcomes=np.array([0.0, 1.0]))
+
+
+def test_lazy_rewards_stay_lazy(monkeypatch):
+    monkeypatch.setattr("jaxonline.environments.rewards.ARMS_WITH_MEANS", ())
+    arms, key = OwnArms([0.5, 0.5, 0.5, 0.5]), jax.random.key(3)
+    plain = arms.answer(key, (), jnp.int32(1), None, None)[0]
+    shown = Rewards(arms).answer(key, (), jnp.int32(1), None, None)[0]
+    assert isinstance(shown, LazyOutcome)
+    entries = [float(shown[jnp.int32(k)]) for k in range(4)]
+    assert entries == (1 - np.asarray(plain.vector())).tolist() == shown.vector().tolist()
+    assert len(set(entries)) == 2
+
+
+def test_masks_hide_rewards():
+    """The arm that is not available has the loss 0 in the outcome, as without rewards."""
+    arms = Sleeping(Rewards(BernoulliArms([1.0, 0.0])), [[True, False], [True, True]])
+    assert arms.traits.rewards
+    np.testing.assert_array_equal(losses_of(arms, 2)[0], [[0.0, 0.0], [0.0, 1.0]])
+
+
+def test_traits_have_the_range_of_the_losses():
+    table = DataStream(None, 4 * TABLE)
+    game = jo.Game(Rewards(table), jo.Bandit(), loss=jo.losses.ArmLoss())
+    low, high = 4 * TABLE.min(), 4 * TABLE.max()
+    assert loss_range(game) == (1 - high, 1 - low)
+    assert quantity_limits(game, "cumulative_reward") == (low, high)
+    assert quantity_limits(game, "comparator_reward", comparator=jo.BestArm()) == (low, high)
+    plain = jo.Game(table, jo.Bandit(), loss=jo.losses.ArmLoss())
+    assert game.rewards
+    assert not plain.rewards
+    assert quantity_limits(plain, "cumulative_reward") is None
+
+
+def test_bandit_game_builds_the_game():
+    plain, rewards = jo.bandit_game([0.1, 0.4]), jo.bandit_game([0.9, 0.6], rewards=True)
+    assert isinstance(plain.environment, BernoulliArms)
+    assert repr(rewards.environment) == "Rewards(environment=BernoulliArms(means=[0.9, 0.6]))"
+    for game in (plain, rewards):
+        assert isinstance(game.regret, jo.game.PseudoRegret)
+        assert isinstance(game.loss, jo.losses.ArmLoss)
+        assert isinstance(game.feedback, jo.Bandit)
+    assert repr(jo.bandit_game([-3.0, 3.0], std=2.0).environment) == "GaussianArms(means=[-3.0, 3.0], std=2.0)"
+    moving = jo.bandit_game([[0.1, 0.2], [0.2, 0.1]], True, starts=[5]).environment
+    assert isinstance(moving.environment, SwitchingArms)
+    delayed = jo.Delayed(jo.Bandit(), jo.delays.FixedDelay(2))
+    assert jo.bandit_game([0.1, 0.2], feedback=delayed).feedback is delayed
+
+
+WRONG = {
+    "means above 1": (lambda: jo.bandit_game([0.5, 3.0], True), ValueError, "means: must be in .0, 1.*got 3.*reward"),
+    "means below 0": (lambda: jo.bandit_game([0.5, -1.0]), ValueError, "means: must be in .0, 1.*got -1.*loss"),
+    "a table": (lambda: jo.bandit_game([[0.5, 0.1]], True), ValueError, "means: must have 1 dimension"),
+    "NaN": (lambda: jo.bandit_game([0.5, np.nan], True), ValueError, "means: must be finite"),
+    "no flag": (lambda: jo.bandit_game([0.5, 0.1], "yes"), TypeError, "rewards: .*got 'yes'"),
+    "two kinds": (
+        lambda: jo.bandit_game([[0.5, 0.1], [0.1, 0.5]], std=1.0, starts=[3]), ValueError,
+        "starts: must be None if std"),
+    "no environment": (lambda: Rewards(3.0), TypeError, "environment: must be an environment"),
+    "twice": (lambda: Rewards(Rewards(BernoulliArms([0.1, 0.2]))), ValueError, "must not have rewards already"),
+    "scalars": (lambda: Rewards(LinearModel([1.0])), ValueError, "environment: must have vectors of rewards"),
+    "masks": (
+        lambda: Rewards(Sleeping(BernoulliArms([0.1, 0.2]), [[1, 1]])), ValueError,
+        "must not have masks.*Sleeping.Rew"),
+    "a hidden arm": (lambda: Rewards(HiddenBestArm(3, 0.1)), ValueError, "must have rewards as outcomes"),
+    "sets": (
+        lambda: jo.Game(Rewards(BernoulliArms([0.1, 0.2])), jo.SemiBandit(), loss=jo.losses.SumOfArms()),
+        ValueError, "loss: must be ArmLoss.. or ExpectedLoss.. for arms with rewards"),
+    "rewards out of range": (
+        lambda: jo.simulate(
+            jo.Game(Rewards(DataStream(None, [[0.0, 3.0]])), jo.Bandit(), loss=jo.losses.ArmLoss()),
+            jo.learners.UCB1(), n_runs=2, n_rounds=4,
+        ),
+        ValueError, r"y \(rewards of arms for UCB1\): must be at least 0 and at most 1 .got ..0. 3."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_bad_rewards_raise(name):
+    call, kind, message = WRONG[name]
+    with pytest.raises(kind, match=message):
+        call()
