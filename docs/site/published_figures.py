@@ -5,6 +5,7 @@ FOLDER has the results of the studies: FOLDER/NAME/statements.csv for each name 
 
 import argparse
 import csv
+from collections import Counter
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parents[1] / "published-figures.md"
@@ -15,6 +16,7 @@ TITLES = {
     "non-stationary-bandits": "Garivier and Moulines (2011)",
     "tsallis-inf": "Zimmert and Seldin (2021)",
 }
+VERDICTS = "agrees", "differs", "undecided", "not checkable"
 
 
 def format_number(text: str) -> str:
@@ -23,10 +25,24 @@ def format_number(text: str) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
+def read(folder: Path, name: str) -> list[dict[str, str]]:
+    """Return the statements of a study."""
+    with (folder / name / "statements.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def summary(folder: Path) -> list[str]:
+    """Return the lines of the table with the number of verdicts of each study."""
+    lines = [f"| source | {' | '.join(VERDICTS)} |", "| --- " + "| ---: " * len(VERDICTS) + "|"]
+    for name, title in TITLES.items():
+        counts = Counter(row["verdict"] for row in read(folder, name))
+        lines.append(f"| {title} | {' | '.join(str(counts[verdict]) for verdict in VERDICTS)} |")
+    return [*lines, "", "*Numbers of statements*", ""]
+
+
 def table(folder: Path, name: str) -> list[str]:
     """Return the lines of a study: heading, table and caption."""
-    with (folder / name / "statements.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    rows = read(folder, name)
     lines = [f"### {TITLES[name]}", "", "| place | statement | verdict | measured |", "| --- | --- | --- | --- |"]
     for row in rows:
         ends = [format_number(row[key]) for key in ("measured", "measured_low", "measured_high") if row[key]]
@@ -42,7 +58,7 @@ def main() -> None:
     folder = parser.parse_args().folder
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     after = rest.partition(END)[2]
-    tables = "\n".join(line for name in TITLES for line in table(folder, name))
+    tables = "\n".join([*summary(folder), *(line for name in TITLES for line in table(folder, name))])
     PAGE.write_text(f"{before}{BEGIN}\n{tables}{END}{after}", encoding="utf-8")
 
 
