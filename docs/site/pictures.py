@@ -26,18 +26,25 @@ FIGURES = {
     "delayed-gradient": "figure", "adaptive": "figure", "quantiles": "figure", "duels": "figure",
     "sleeping-bandits": "figure", "sleeping-experts": "figure", "contextual": "figure",
     "conformal": "figure", "convex": "figure", "strongly-convex": "figure",
+    "bandit-algorithms": "figure", "finite-time-bandits": "figure", "non-stationary-bandits": "figure",
+    "tsallis-inf": "figure",
 }  # fmt: skip
 OPTIONS = {"attributes": ["--quick"]}  # an hour without it
 WIDTH, COLOURS = 1400, 64  # all pictures together must stay below 2 MB
+SMALLER = {  # width and colours of pictures that lose little
+    "bandit-algorithms": (1000, 24), "finite-time-bandits": (1100, 32),
+    "non-stationary-bandits": (1000, 24), "tsallis-inf": (1000, 24),
+}  # fmt: skip
 
 
 def reduce(source: Path, target: Path) -> None:
-    """Write a picture with fewer colours and at most `WIDTH` pixels wide."""
+    """Write a picture with fewer colours and a limited width."""
+    width, colours = SMALLER.get(target.stem, (WIDTH, COLOURS))
     with Image.open(source) as image:
         plain = image.convert("RGB")
-        size = (WIDTH, round(plain.height * WIDTH / plain.width)) if plain.width > WIDTH else plain.size
+        size = (width, round(plain.height * width / plain.width)) if plain.width > width else plain.size
         target.parent.mkdir(exist_ok=True)
-        plain.resize(size, Image.Resampling.LANCZOS).quantize(COLOURS, method=Image.Quantize.FASTOCTREE).save(
+        plain.resize(size, Image.Resampling.LANCZOS).quantize(colours, method=Image.Quantize.FASTOCTREE).save(
             target, optimize=True
         )
 

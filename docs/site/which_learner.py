@@ -47,6 +47,8 @@ GROUPS = (
         Row("ExploreThenCommit", "explore_then_commit", "explore, then commit"), Row("UCB1", "ucb1", "UCB1"),
         Row("GaussianThompson"), Row("EXP3.over_horizon", "exp3", "EXP3"),
         Row("EXP3IX.over_horizon", "exp3_ix", "EXP3-IX"), Row("EXP3P.over_horizon", "exp3_p"),
+        Row("UCB1Tuned"), Row("UCB2"), Row("FixedConfidenceUCB.over_horizon"), Row("AsymptoticUCB"), Row("TsallisINF"),
+        Row("DiscountedUCB"), Row("SlidingWindowUCB"),
     ), "textbook-bandits"),
     Group("Contextual bandits: features or advice in each round", ("Bandit",), (
         Row("LinUCB"), Row("LinThompson"), Row("EXP4.over_horizon", "exp4"),

@@ -13,22 +13,29 @@ thresholds of prediction sets. `wrappers`: learners for an unknown horizon (`dou
 
 from jaxonline.learners.attributes.aer import aer, aerr
 from jaxonline.learners.attributes.baseline import Baseline
+from jaxonline.learners.bandits.asymptotic_ucb import AsymptoticUCB
 from jaxonline.learners.bandits.cucb import CUCB
+from jaxonline.learners.bandits.discounted_ucb import DiscountedUCB
 from jaxonline.learners.bandits.epsilon_greedy import EpsilonGreedy
 from jaxonline.learners.bandits.exp3 import EXP3
 from jaxonline.learners.bandits.exp3_ix import EXP3IX
 from jaxonline.learners.bandits.exp3_p import EXP3P
 from jaxonline.learners.bandits.exp4 import EXP4
 from jaxonline.learners.bandits.explore_then_commit import ExploreThenCommit
+from jaxonline.learners.bandits.fixed_confidence_ucb import FixedConfidenceUCB
 from jaxonline.learners.bandits.kl_ucb import KLUCB
 from jaxonline.learners.bandits.lin_thompson import LinThompson
 from jaxonline.learners.bandits.lin_ucb import LinUCB
 from jaxonline.learners.bandits.moss import MOSS
 from jaxonline.learners.bandits.rucb import RUCB
 from jaxonline.learners.bandits.sequential_halving import SequentialHalving
+from jaxonline.learners.bandits.sliding_window_ucb import SlidingWindowUCB
 from jaxonline.learners.bandits.successive_elimination import SuccessiveElimination
 from jaxonline.learners.bandits.thompson import BernoulliThompson, GaussianThompson
+from jaxonline.learners.bandits.tsallis_inf import TsallisINF
 from jaxonline.learners.bandits.ucb1 import UCB1
+from jaxonline.learners.bandits.ucb1_tuned import UCB1Tuned
+from jaxonline.learners.bandits.ucb2 import UCB2
 from jaxonline.learners.conformal.adaptive_conformal import AdaptiveConformal
 from jaxonline.learners.experts.aggregating import Aggregating
 from jaxonline.learners.experts.boa import BOA
@@ -91,21 +98,25 @@ __all__ = [
     "OMKLGF",
     "RUCB",
     "UCB1",
+    "UCB2",
     "VAW",
     "AdaGrad",
     "AdaptiveConformal",
     "Aggregating",
+    "AsymptoticUCB",
     "Baseline",
     "BatchPredictor",
     "BernoulliThompson",
     "Combiner",
     "Constant",
+    "DiscountedUCB",
     "Doubling",
     "DrawnExpert",
     "Entropy",
     "EpsilonGreedy",
     "ExploreThenCommit",
     "ExponentiatedGradient",
+    "FixedConfidenceUCB",
     "FixedShare",
     "FollowTheLeader",
     "FollowThePerturbedLeader",
@@ -140,11 +151,14 @@ __all__ = [
     "Raker",
     "Schedule",
     "SequentialHalving",
+    "SlidingWindowUCB",
     "Storage",
     "SuccessiveElimination",
     "SurrogateKernel",
     "ThresholdAdvice",
     "Truncated",
+    "TsallisINF",
+    "UCB1Tuned",
     "UpdateOnArrival",
     "VotedPerceptron",
     "WeightedMajority",

@@ -13,17 +13,27 @@ from jaxonline.learners import (
     KLUCB,
     MOSS,
     UCB1,
+    UCB2,
+    AsymptoticUCB,
     BernoulliThompson,
+    DiscountedUCB,
     EpsilonGreedy,
     ExploreThenCommit,
+    FixedConfidenceUCB,
     GaussianThompson,
     LinThompson,
     LinUCB,
+    SlidingWindowUCB,
+    TsallisINF,
+    UCB1Tuned,
 )
 
 T, K = 120, 4
 DETERMINISTIC = {
     "explore then commit": ExploreThenCommit(6), "UCB1": UCB1(), "MOSS": MOSS(n_rounds=T), "KL-UCB": KLUCB(c=1.0),
+    "UCB1-tuned": UCB1Tuned(), "UCB2": UCB2(0.2), "UCB, fixed confidence": FixedConfidenceUCB.over_horizon(T, 0.3),
+    "UCB, asymptotic": AsymptoticUCB(0.3), "discounted UCB": DiscountedUCB(0.95, 0.1),
+    "sliding-window UCB": SlidingWindowUCB(32, 0.1), "MOSS, Gaussian": MOSS(n_rounds=T, exploration=0.4),
 }  # fmt: skip
 RANDOMISED = {
     "epsilon-greedy": EpsilonGreedy(2.0, power=0.5),
@@ -31,6 +41,8 @@ RANDOMISED = {
     "EXP3.P": EXP3P(0.2, 0.05, 0.1),
     "Gaussian Thompson": GaussianThompson(0.4, 0.3, 2.0),
     "Bernoulli Thompson": BernoulliThompson(1.5, 2.0),
+    "Tsallis-INF": TsallisINF(),
+    "Tsallis-INF, importance-weighted": TsallisINF("importance_weighted"),
 }
 CONTEXTUAL = {"EXP4": EXP4(0.5, 0.1), "LinUCB": LinUCB(0.3, 0.7), "linear Thompson": LinThompson(0.3, 0.7)}
 LEARNERS = DETERMINISTIC | RANDOMISED | CONTEXTUAL

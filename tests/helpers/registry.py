@@ -35,20 +35,27 @@ from jaxonline.kernels import Gaussian, Inhomogeneous, Linear
 from jaxonline.kernels.radial import Cauchy
 from jaxonline.learners.attributes.aer import aer, aerr
 from jaxonline.learners.attributes.baseline import Baseline
+from jaxonline.learners.bandits.asymptotic_ucb import AsymptoticUCB
 from jaxonline.learners.bandits.cucb import CUCB
+from jaxonline.learners.bandits.discounted_ucb import DiscountedUCB
 from jaxonline.learners.bandits.epsilon_greedy import EpsilonGreedy
 from jaxonline.learners.bandits.exp3 import EXP3
 from jaxonline.learners.bandits.exp3_ix import EXP3IX
 from jaxonline.learners.bandits.exp3_p import EXP3P
 from jaxonline.learners.bandits.exp4 import EXP4
 from jaxonline.learners.bandits.explore_then_commit import ExploreThenCommit
+from jaxonline.learners.bandits.fixed_confidence_ucb import FixedConfidenceUCB
 from jaxonline.learners.bandits.kl_ucb import KLUCB
 from jaxonline.learners.bandits.lin_thompson import LinThompson
 from jaxonline.learners.bandits.lin_ucb import LinUCB
 from jaxonline.learners.bandits.moss import MOSS
 from jaxonline.learners.bandits.rucb import RUCB
+from jaxonline.learners.bandits.sliding_window_ucb import SlidingWindowUCB
 from jaxonline.learners.bandits.thompson import BernoulliThompson, GaussianThompson
+from jaxonline.learners.bandits.tsallis_inf import TsallisINF
 from jaxonline.learners.bandits.ucb1 import UCB1
+from jaxonline.learners.bandits.ucb1_tuned import UCB1Tuned
+from jaxonline.learners.bandits.ucb2 import UCB2
 from jaxonline.learners.conformal.adaptive_conformal import AdaptiveConformal
 from jaxonline.learners.experts.aggregating import Aggregating
 from jaxonline.learners.experts.boa import BOA
@@ -339,6 +346,14 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "epsilon-greedy": lambda: bandit(EpsilonGreedy(1.5, power=1.0), randomised=True),
     "KL-UCB": lambda: bandit(KLUCB(1.0)),
     "MOSS": lambda: bandit(MOSS(n_rounds=8.0)),
+    "UCB1-tuned": lambda: bandit(UCB1Tuned()),
+    "UCB2": lambda: bandit(UCB2(1.0)),
+    "UCB, fixed confidence": lambda: bandit(FixedConfidenceUCB(0.7, 1.0)),
+    "UCB, asymptotic": lambda: bandit(AsymptoticUCB(0.5)),
+    "discounted UCB": lambda: bandit(DiscountedUCB(0.8, 0.3)),
+    "sliding-window UCB": lambda: bandit(SlidingWindowUCB(5, 0.6)),
+    "Tsallis-INF": lambda: bandit(TsallisINF(), randomised=True),
+    "Tsallis-INF, importance-weighted": lambda: bandit(TsallisINF("importance_weighted"), randomised=True),
     "Bernoulli Thompson": lambda: bandit(BernoulliThompson(2.5, 2.0), randomised=True),
     "Gaussian Thompson": lambda: bandit(GaussianThompson(0.5, prior_mean=1.0), randomised=True),
     "EXP3-IX": lambda: bandit(EXP3IX(0.3, 0.1), randomised=True),

@@ -179,7 +179,9 @@ def set_paper_sizes(axes: "Axes", sizes: Style) -> None:
 def write_figure(figure: "ResultFigure", path: str | Path | None) -> "ResultFigure":
     """Write the figure to a path, if given, and create the folder of the path; return the figure."""
     if path is not None:
-        ending = Path(check.path("path", path)).suffix[1:].lower()
+        if Path(check.path("path", path)).is_dir():
+            raise ArgumentError("path", f"must be a file (got the folder {check.quote(str(path))})")
+        ending = Path(path).suffix[1:].lower()
         if ending:
             check.choice("the ending of path", ending, figure.canvas.get_supported_filetypes())
         with output_file(Path(path)):

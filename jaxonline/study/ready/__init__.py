@@ -21,6 +21,10 @@ STUDY_GROUPS = {
         "attributes": "jaxonline.study.ready.attributes:FewAttributes",
         "attributes-protocol": "jaxonline.study.ready.attributes_protocol:AttributesProtocol",
         "attribute-targets": "jaxonline.study.ready.attribute_targets:AttributeTargets",
+        "bandit-algorithms": "jaxonline.study.ready.published.bandit_algorithms:BanditAlgorithms",
+        "finite-time-bandits": "jaxonline.study.ready.published.finite_time:FiniteTime",
+        "non-stationary-bandits": "jaxonline.study.ready.published.non_stationary:NonStationary",
+        "tsallis-inf": "jaxonline.study.ready.published.tsallis_inf:TsallisExperiments",
     },
     "play": {
         "experts": "jaxonline.study.ready.games.experts:Experts",

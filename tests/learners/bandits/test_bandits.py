@@ -21,6 +21,16 @@ from bandit_loops import (
 )
 from bandit_rounds import DETERMINISTIC, LEARNERS, K, T, arms_of_run, random_rounds, round_keys
 from jax.extend.random import threefry_2x32
+from optimistic_loops import (
+    asymptotic_ucb,
+    discounted_ucb,
+    fixed_confidence_ucb,
+    moss_with_exploration,
+    sliding_window_ucb,
+    tsallis_inf,
+    ucb1_tuned,
+    ucb2,
+)
 from scipy import stats
 from tiers import some
 
@@ -34,12 +44,18 @@ from jaxonline.learners import (
     KLUCB,
     MOSS,
     UCB1,
+    UCB2,
+    AsymptoticUCB,
     BernoulliThompson,
+    DiscountedUCB,
     EpsilonGreedy,
     ExploreThenCommit,
+    FixedConfidenceUCB,
     GaussianThompson,
     LinThompson,
     LinUCB,
+    SlidingWindowUCB,
+    TsallisINF,
 )
 from jaxonline.learners.bandits.tally import Tally
 from jaxonline.linalg.kl_bounds import kl_lower_bound
@@ -102,6 +118,15 @@ def expected(name, x, losses, change=1.0) -> list[int]:
         "Bernoulli Thompson": lambda: bernoulli_thompson(losses, toss, proposals, 1.5, 2.0 * change**5),
         "LinUCB": lambda: linear(losses, x, 0.3 * change, 0.7),
         "linear Thompson": lambda: linear(losses, x, 0.3, 0.7 * change**2, normal),
+        "MOSS, Gaussian": lambda: moss_with_exploration(losses, T, 0.4 * change),
+        "UCB1-tuned": lambda: ucb1_tuned(losses, change),
+        "UCB2": lambda: ucb2(losses, 0.2 * change**3),
+        "UCB, fixed confidence": lambda: fixed_confidence_ucb(losses, T**-2.0, 0.3 * change),
+        "UCB, asymptotic": lambda: asymptotic_ucb(losses, 0.3 * change),
+        "discounted UCB": lambda: discounted_ucb(losses, 0.95, 0.1 * change),
+        "sliding-window UCB": lambda: sliding_window_ucb(losses, round(32 * change), 0.1),
+        "Tsallis-INF": lambda: tsallis_inf(losses, u, True, change),
+        "Tsallis-INF, importance-weighted": lambda: tsallis_inf(losses, u, False, change),
     }[name]()
 
 
@@ -117,8 +142,13 @@ def test_learner_pulls_the_arms_of_its_numpy_loop(x64, name):
 
 @pytest.mark.parametrize("name", DETERMINISTIC)
 def test_ties_go_to_the_first_arm(x64, name):
-    """Equal losses: arms are pulled in turn; explore-then-commit commits to the first arm."""
-    arms = arms_of(name, random_rounds()[0], np.full((T, K), 0.5))
+    """Equal losses: arms are pulled in turn; explore-then-commit commits to the first arm. UCB2 pulls an arm several
+    times, and a full window breaks the turns: their loops, in which ties go to the first arm, have the same arms."""
+    x, losses = random_rounds()[0], np.full((T, K), 0.5)
+    arms = arms_of(name, x, losses)
+    if name in ("UCB2", "sliding-window UCB"):
+        assert arms == expected(name, x, losses)
+        return
     turns = [t % K for t in range(T)]
     assert arms == (turns[: 6 * K] + [0] * (T - 6 * K) if name == "explore then commit" else turns)
 
@@ -213,7 +243,10 @@ def arms_game(losses) -> jo.Game:
     return jo.Game(jo.environments.DataStream(None, np.asarray(losses)), jo.Bandit(), loss=jo.losses.ArmLoss())
 
 
-RANGED = {"UCB1", "MOSS", "KL-UCB", "Bernoulli Thompson", "EXP3-IX", "EXP3.P", "EXP4"}
+RANGED = {
+    "UCB1", "MOSS", "KL-UCB", "Bernoulli Thompson", "EXP3-IX", "EXP3.P", "EXP4", "MOSS, Gaussian", "UCB1-tuned", "UCB2",
+    "discounted UCB", "sliding-window UCB", "Tsallis-INF", "Tsallis-INF, importance-weighted",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", some(LEARNERS, "UCB1", "EXP4", "LinUCB"))
@@ -238,6 +271,14 @@ def test_losses_outside_the_range_of_the_theorem_raise_an_error(name):
         (lambda: UCB1(-1.0), "exploration"),
         (lambda: KLUCB(-1.0), "c"),
         (lambda: MOSS(0), "n_rounds"),
+        (lambda: MOSS(10, exploration=-1.0), "exploration"),
+        (lambda: UCB2(alpha=0.0), "alpha"),
+        (lambda: FixedConfidenceUCB(delta=1.0), "delta"),
+        (lambda: FixedConfidenceUCB.over_horizon(1), "delta"),
+        (lambda: AsymptoticUCB(std=0.0), "std"),
+        (lambda: DiscountedUCB(discount=1.0), "discount"),
+        (lambda: SlidingWindowUCB(window=0), "window"),
+        (lambda: TsallisINF("unbiased"), "estimator"),
         (lambda: BernoulliThompson(0.5), "prior_ones"),
         (lambda: GaussianThompson(0.0), "noise_std"),
         (lambda: EXP3IX(0.0, 0.1), "eta"),

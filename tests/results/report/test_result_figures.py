@@ -451,3 +451,12 @@ def test_colours_of_curves_are_distinct():
     axes = made(names, np.arange(14.0)[:, None] + np.array([-1.0, 1.0])).plot_sweep().axes[0]
     joined = [line.get_color() for line in axes.get_lines() if line.get_marker() == "None" and line.get_alpha()]
     assert joined == list(COLOURS[:7])
+
+
+def test_a_folder_is_no_path_of_a_figure(tmp_path):
+    """Otherwise a file with the folder's name and an ending would be written beside it."""
+    folder = tmp_path / "figures"
+    folder.mkdir()
+    with pytest.raises(ValueError, match=r"path: must be a file \(got the folder"):
+        made(["a"], np.ones((1, 3, 1))).plot(folder)
+    assert list(tmp_path.iterdir()) == [folder]

@@ -1,0 +1,99 @@
+"""Sliding-window UCB: Garivier and Moulines (2011), section 2, with losses in place of rewards."""
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key
+
+from jaxonline.game.defaults import LearnerDefaults
+from jaxonline.game.protocols import Specs
+from jaxonline.game.traits import LearnerTraits
+from jaxonline.learners.bandits.tally import arm_indicator
+from jaxonline.learners.experts.vectors import vector_length
+from jaxonline.linalg.argmin import first_argmin
+from jaxonline.linalg.compensated import Compensated
+from jaxonline.parameters.citations import cites
+from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Count, NonNegative, Rounds
+from jaxonline.parameters.validation import validate_arguments
+
+
+class Window(NamedTuple):
+    """The last pulls, in a ring, and their sums.
+
+    Attributes:
+        rounds: the number of rounds so far.
+        arms: the arms of the last rounds [window]; -1 before the first pull.
+        losses: the losses of the last rounds [window].
+        pulls: numbers of pulls in the window [K].
+        totals: sums of the losses in the window [K].
+    """
+
+    rounds: Int[Array, ""]
+    arms: Int[Array, "window"]
+    losses: Float[Array, "window"]
+    pulls: Int[Array, "K"]
+    totals: Compensated
+
+
+@cites("garivier2011upper")
+@struct
+class SlidingWindowUCB(LearnerDefaults):
+    """Sliding-window UCB policy (SW-UCB) for arms that change: UCB1 on the pulls of the last rounds.
+
+    The learner pulls the arm with the smallest mean loss - sqrt(exploration ln min(t, window) / n), where mean and
+    number of pulls n are those of the last `window` rounds, and t is the number of all rounds so far. An arm without a
+    pull in the window is pulled first; ties go to the first arm. The theorem assumes losses in [0, 1]; losses known
+    before the game must lie in [0, 1] (otherwise a ValueError).
+
+    Args:
+        window: number of rounds that the learner remembers.
+        exploration: xi, the factor of ln min(t, window) / n under the root.
+
+    Example:
+        >>> import jax, jaxonline as jo
+        >>> game = jo.Game(jo.environments.BernoulliArms([1.0, 0.0]), jo.Bandit(), loss=jo.losses.ArmLoss())
+        >>> learner = jo.learners.SlidingWindowUCB(window=5)
+        >>> jo.play(game, learner, jax.random.key(0), n_rounds=12)[1].y_hat.tolist()
+        [0, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1]
+    """
+
+    window: Count = static()
+    exploration: NonNegative = 0.5
+
+    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
+
+    @classmethod
+    @validate_arguments
+    def over_horizon(cls, n_rounds: Rounds) -> "SlidingWindowUCB":
+        """Set window = 4 sqrt(T ln T), the number of the paper for few changes in T rounds."""
+        return cls(max(1, round(4.0 * math.sqrt(n_rounds * math.log(n_rounds)))))
+
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Window:
+        """Return the state before the first pull; raise a ValueError if outcomes are not vectors."""
+        del key
+        n_arms, dtype = vector_length("outcomes", specs.outcome), specs.outcome.dtype
+        arms, losses = jnp.full(self.window, -1, jnp.int32), jnp.zeros(self.window, dtype)
+        totals = Compensated.starting_at(jnp.zeros(n_arms, dtype))
+        return Window(jnp.int32(0), arms, losses, jnp.zeros(n_arms, jnp.int32), totals)
+
+    def predict(self, key: Key[Array, ""] | None, state: Window, x: Any) -> Int[Array, ""]:
+        """Return the arm with the smallest lower confidence bound."""
+        del key, x
+        dtype = state.losses.dtype
+        pulls = jnp.maximum(state.pulls, 1).astype(dtype)
+        growth = jnp.log(jnp.clip(state.rounds, 1, self.window).astype(dtype))
+        width = jnp.sqrt(jnp.asarray(self.exploration, dtype) * growth / pulls)
+        return first_argmin(jnp.where(state.pulls > 0, state.totals.value / pulls - width, -jnp.inf))
+
+    def update(self, key: Key[Array, ""] | None, state: Window, oracle: Any) -> tuple[Window, tuple]:
+        """Replace the oldest pull of the window by the pull of this round."""
+        del key
+        arm, loss, n_arms = oracle.move, oracle.loss(), len(state.pulls)
+        place = state.rounds % self.window
+        entered, left = arm_indicator(arm, n_arms), arm_indicator(state.arms[place], n_arms)
+        change = jnp.where(entered, loss, 0.0) - jnp.where(left, state.losses[place], 0.0)
+        pulls = state.pulls + entered.astype(jnp.int32) - left.astype(jnp.int32)
+        arms, losses = state.arms.at[place].set(arm), state.losses.at[place].set(loss)
+        return Window(state.rounds + 1, arms, losses, pulls, state.totals.add(change)), ()
