@@ -55,9 +55,7 @@ def test_notebooks_of_five_minutes_are_short(name):
 @pytest.mark.parametrize("name", [*FIVE_MINUTES, "your_data_your_learner.ipynb"])
 def test_short_notebooks_run_without_warnings(name, tmp_path):
     nbclient = pytest.importorskip("nbclient", reason="nbclient is in the extras `notebooks` and `test-all`")
-    import nbformat
-
-    notebook = nbformat.read(FOLDER / name, as_version=4)
+    notebook = pytest.importorskip("nbformat").read(FOLDER / name, as_version=4)
     stored = [len(cell["outputs"]) > 0 for cell in notebook.cells if cell.cell_type == "code"]
     resources = {"metadata": {"path": str(tmp_path)}}
     nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources).execute()
