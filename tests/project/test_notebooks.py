@@ -2,12 +2,14 @@
 
 import json
 import re
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 NOTEBOOKS = sorted(path.name for path in FOLDER.glob("*.ipynb"))
+FIVE_MINUTES = [name for name in NOTEBOOKS if name.startswith("five_minutes_")]
 MACHINE = re.compile(r"(?<![\w.:/])/(home|root|tmp|work|usr|opt|Users)/")
 
 
@@ -31,6 +33,34 @@ def complaints(notebook: dict) -> list[str]:
 def test_notebooks_are_executed(name):
     assert complaints(json.loads((FOLDER / name).read_text())) == []
     assert (FOLDER / name).stat().st_size < 1_000_000
+
+
+def stored_seconds(notebook: dict) -> float:
+    """The time that the cells took when the outputs were stored."""
+    times = [cell["metadata"]["execution"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    ends = [(time["iopub.execute_input"], time["shell.execute_reply"]) for time in times]
+    return sum((datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds() for start, end in ends)
+
+
+@pytest.mark.parametrize("name", FIVE_MINUTES)
+def test_notebooks_of_five_minutes_are_short(name):
+    notebook = json.loads((FOLDER / name).read_text())
+    assert len(notebook["cells"]) <= 12
+    assert (FOLDER / name).stat().st_size < 250_000
+    assert stored_seconds(notebook) < 30
+    assert f"notebooks/{name}" in (FOLDER.parent / "docs" / "games.md").read_text()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [*FIVE_MINUTES, "your_data_your_learner.ipynb"])
+def test_short_notebooks_run_without_warnings(name, tmp_path):
+    nbclient = pytest.importorskip("nbclient", reason="nbclient is in the extras `notebooks` and `test-all`")
+    notebook = pytest.importorskip("nbformat").read(FOLDER / name, as_version=4)
+    stored = [len(cell["outputs"]) > 0 for cell in notebook.cells if cell.cell_type == "code"]
+    resources = {"metadata": {"path": str(tmp_path)}}
+    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources).execute()
+    assert complaints(notebook) == []
+    assert [len(cell["outputs"]) > 0 for cell in notebook.cells if cell.cell_type == "code"] == stored
 
 
 def test_unexecuted_notebooks_are_detected():
