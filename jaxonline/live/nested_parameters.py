@@ -43,5 +43,5 @@ def replace_nested(parts: Mapping[str, Any], changes: Mapping[str, Any]) -> dict
         part, *path = name.split(SEPARATOR)
         if changed[part] is None:
             raise ArgumentError(name, f"must be a parameter of the {part}, but {part} is None; pass {part}= first")
-        changed[part] = replace_at(changed[part], ".".join(path), changes[name], name)
+        changed[part] = replace_at(changed[part], ".".join(path), changes[name], name, keep_classes=False)
     return changed

@@ -234,7 +234,7 @@ def replace(obj: T, **changes: Any) -> T:
     return dataclasses.replace(obj, **changes)  # type: ignore[type-var]
 
 
-def replace_at(obj: Any, path: str, value: Any, name: str) -> Any:
+def replace_at(obj: Any, path: str, value: Any, name: str, keep_classes: bool = True) -> Any:
     """Copy a struct with a (possibly nested) field changed, such as "step_size.eta".
 
     Args:
@@ -242,10 +242,11 @@ def replace_at(obj: Any, path: str, value: Any, name: str) -> Any:
         path: the names of the field and of the fields that contain it, with dots.
         value: the new value.
         name: the name of the argument that has the path, for messages.
+        keep_classes: whether a number must not replace a struct of another class than the field's constructor makes
+            from a number, such as a schedule by a constant.
 
     Raises:
-        ValueError: a field does not exist, or a number would replace a struct of another class than the field's
-            constructor makes from a number, such as a schedule by a constant.
+        ValueError: a field does not exist, or a number would replace a struct, and `keep_classes` is True.
 
     Example:
         >>> import jaxonline as jo
@@ -258,9 +259,10 @@ def replace_at(obj: Any, path: str, value: Any, name: str) -> Any:
     fields = [each.name for each in dataclasses.fields(obj) if each.init] if dataclasses.is_dataclass(obj) else []
     check.choice(f"{name}: a field of {type(obj).__name__}", field, fields)
     before = getattr(obj, field)
-    after = replace(obj, **{field: replace_at(before, rest, value, name) if rest else value})
+    after = replace(obj, **{field: replace_at(before, rest, value, name, keep_classes) if rest else value})
     if (
-        not rest
+        keep_classes
+        and not rest
         and isinstance(value, int | float)
         and dataclasses.is_dataclass(before)
         and type(before) is not type(getattr(after, field))

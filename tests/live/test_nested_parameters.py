@@ -68,6 +68,14 @@ def test_outer_parameters_are_set_before_inner_ones():
     assert learner.step_size.value == 0.1
 
 
+@pytest.mark.parametrize("before", [0.1, jo.InverseSqrt(0.1)])
+def test_a_number_may_replace_a_schedule(before):
+    """A grid may list numbers and schedules, as scikit-learn sets one after the other."""
+    estimator = jo.OnlineRegressor(jo.GradientLearner(jo.estimators.FullGradient(), step_size=before))
+    assert estimator.set_params(learner__step_size=0.3).learner.step_size == jo.Constant(0.3)
+    assert estimator.set_params(learner__step_size=jo.InverseSqrt(0.2)).learner.step_size == jo.InverseSqrt(0.2)
+
+
 def test_fields_of_the_feedback_can_be_set():
     feedback = jo.NoisyCopies(jo.noise.gaussian(0.1))
     estimator = jo.OnlineRegressor(jo.GradientLearner(jo.estimators.TwoCopies(), 0.1), feedback=feedback)

@@ -35,7 +35,7 @@ def plot_profiles(
     from jaxonline.results.report.figure import ResultFigure
 
     sizes = STYLES[check.choice("style", style, STYLES)]
-    names = [escape_figure(name) for name in shorten_names(learners, NAME_COLUMNS)]
+    names = [escape_figure(name) for name in shorten_names(learners, NAME_COLUMNS, drawn=True)]
     lines = -(-len(names) // 2)
     figure = ResultFigure(figsize=(sizes.width, sizes.height + 0.02 * sizes.font * lines), layout="constrained")
     figure.file_dpi = sizes.dpi
@@ -66,7 +66,7 @@ def plot_critical_differences(
     from jaxonline.results.report.figure import ResultFigure
 
     sizes = STYLES[check.choice("style", style, STYLES)]
-    names = [escape_figure(name) for name in shorten_names(learners, NAME_COLUMNS)]
+    names = [escape_figure(name) for name in shorten_names(learners, NAME_COLUMNS, drawn=True)]
     em, n, half = sizes.font / 72.0, len(names), (len(names) + 1) // 2
     side = 0.55 * em * max(map(len, names)) + em  # inches beside the axis
     axis = 0.45 * sizes.width

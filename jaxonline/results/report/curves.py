@@ -175,7 +175,7 @@ class Curves:
         self.order = [int(i) for i in best_first(ends, quantity in LOSS_OF_REWARD) if np.isfinite(ends[i])]
         many = len(result.learners) > MAX_DISTINCT_LEARNERS
         self.named = self.order[:MAX_NAMED_LEARNERS] if many else list(range(len(result.learners)))
-        self.names = [escape_figure(name) for name in shorten_names(result.learners, 36)]
+        self.names = [escape_figure(name) for name in shorten_names(result.learners, 36, drawn=True)]
         self.lines: dict[int, Any] = {}  # by learner, of the last panel
         self.bound: Any = None  # the legend entry of bounds
 

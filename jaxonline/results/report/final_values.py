@@ -105,7 +105,7 @@ def _rows(result: Any, quantity: str, level: float, interval: Any) -> list[Learn
     last = parts.select_rounds(result, slice(-1, None))
     values = estimates.values(last, quantity)[:, :, 0]
     mean = last.mean(quantity, level, interval)
-    names = [escape_figure(name) for name in shorten_names(result.learners, 36)]
+    names = [escape_figure(name) for name in shorten_names(result.learners, 36, drawn=True)]
     ends = np.stack([mean.mean[:, 0], mean.low[:, 0], mean.high[:, 0]], axis=1)
     return [
         LearnerRuns(names[i], values[i][np.isfinite(values[i])], *ends[i].tolist())

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from jaxonline.parameters.printable import replace_controls, to_one_line
-from jaxonline.results.report.formulas import GREEK, SIGNS, split_formulas
+from jaxonline.results.report.formulas import GREEK, SIGNS, drawn_width, split_formulas
 
 MAX_POWER, MIN_POWER = 7, -4  # other numbers have a power of ten
 ROUNDING_ERROR = 1e-12  # relative; narrower intervals are rounding errors
@@ -124,38 +124,53 @@ def terminal_width(words: str) -> int:
     )
 
 
-def shorten(words: str, most: int) -> str:
-    """Shorten a text to `most` columns by leaving out its middle, since names often differ at the end.
+def shorten(words: str, most: int, drawn: bool = False) -> str:
+    r"""Shorten a text to `most` columns by leaving out its middle, since names often differ at the end.
+
+    For a figure (`drawn`), a formula stays whole or is left out, and its width is about that of its letters.
 
     Example:
         >>> shorten("gradient descent[0.125]", 12)
         'gradie….125]'
+        >>> shorten(r"$\epsilon$-greedy of the theorem", 12, drawn=True)
+        '$\\epsilon$-gree…eorem'
     """
-    if terminal_width(words) <= most:
+    formulas = drawn and "$" in words
+    parts = split_formulas(words) if formulas else [(words, False)]
+    signs = [sign for part, formula in parts for sign in ([f"${part}$"] if formula else part)]
+    widths = [drawn_width(sign[1:-1]) if len(sign) > 1 else terminal_width(sign) for sign in signs]
+    if (sum(widths) if formulas else terminal_width(words)) <= most:
         return words
-    budget, left, right = most - 1, "", ""
-    for at in range(len(words)):
-        for sign, first in ((words[at], True), (words[-1 - at], False)):
-            if terminal_width(left + right + sign) <= budget:
-                left, right = (left + sign, right) if first else (left, sign + right)
+    budget, first, last = most - 1, 0, len(signs)  # the signs from `first` to `last` are left out
+    while first < last:
+        taken = False
+        if widths[first] <= budget:
+            budget, first, taken = budget - widths[first], first + 1, True
+        if first < last and widths[last - 1] <= budget:
+            budget, last, taken = budget - widths[last - 1], last - 1, True
+        if not taken:
+            break
+    left, right = "".join(signs[:first]), "".join(signs[last:])
     return f"{left}…{right}"
 
 
-def shorten_names(names: Sequence[str], most: int) -> list[str]:
+def shorten_names(names: Sequence[str], most: int, drawn: bool = False) -> list[str]:
     """Shorten names to one line of at most `most` columns each; equal short names get numbers at the end.
+
+    `drawn`: for a figure, see `shorten`.
 
     Example:
         >>> shorten_names(["gradient descent[0.125]", "gradient ascent[0.125]", "a"], 12)
         ['grad…25] (1)', 'grad…25] (2)', 'a']
     """
-    short = [shorten(to_one_line(name), most) for name in names]
+    short = [shorten(to_one_line(name), most, drawn) for name in names]
     times, numbers = Counter(short), {words: itertools.count(1) for words in short}
     names_so_far: dict[str, None] = {}
     for name, first in zip(names, short, strict=True):
         words = first
         while times[words] > 1 or words in names_so_far:
             end = f" ({next(numbers[first])})"
-            words = shorten(to_one_line(name), most - len(end)) + end
+            words = shorten(to_one_line(name), most - len(end), drawn) + end
         names_so_far[words] = None
     return list(names_so_far)
 

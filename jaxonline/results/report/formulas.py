@@ -49,6 +49,16 @@ def split_formulas(words: str) -> list[tuple[str, bool]]:
     return [(part, formula) for part, formula in [*parts, (words[at:], False)] if part]
 
 
+def drawn_width(formula: str) -> int:
+    r"""Return about the number of letters that a formula without dollar signs takes in a figure.
+
+    Example:
+        >>> drawn_width(r"\epsilon_0 = \frac{1}{10}")
+        7
+    """
+    return len(re.sub(r"[{}_^\s]", "", re.sub(r"\\[a-zA-Z]+", "x", formula)))
+
+
 @functools.lru_cache(maxsize=1024)
 def can_be_drawn(words: str) -> bool:
     r"""Return whether Matplotlib can draw a text with formulas.

@@ -55,7 +55,7 @@ class ParameterAxis:
 
         at = np.array(sorted({float(place or 0) for place in self.places.values()}))
         if not self.numeric:
-            axes.set_xticks(at, [escape_figure(shorten(name, 16)) for name in self.places])
+            axes.set_xticks(at, [escape_figure(shorten(name, 16, drawn=True)) for name in self.places])
             longest = max((len(name) for name in self.places), default=0)
             if min(longest, 16) * len(at) > 60:
                 for tick in axes.get_xticklabels():

@@ -101,13 +101,13 @@ def plot_sweeps(
     axis = ParameterAxis([value for members in sweeps.values() for value in members])
     larger = quantity in LOSS_OF_REWARD
     curves = []
-    for name, members in zip(shorten_names(list(sweeps), 36), sweeps.values(), strict=True):
+    for name, members in zip(shorten_names(list(sweeps), 36, drawn=True), sweeps.values(), strict=True):
         values = axis.sort(members)
         at = [members[value] for value in values]
         curves.append(_points(name, values, ends[:, at], left_out[at], larger))
     inside = {i for members in sweeps.values() for i in members.values()}
     others = [i for i in range(len(result.learners)) if i not in inside]
-    names = [escape_figure(name) for name in shorten_names(result.learners, 36)]
+    names = [escape_figure(name) for name in shorten_names(result.learners, 36, drawn=True)]
     figure, axes = _open(sizes, ax, len(curves) + len(others) + 2)
     handles, entries = _draw(
         axes, axis, curves, sizes, "some runs left out (failed)", best="largest mean" if larger else "smallest mean"
@@ -222,7 +222,7 @@ def _draw(
                 mew=0.9 * sizes.line, zorder=4,
             )  # fmt: skip
             if len(curves) == 1:
-                best = f"{best}: {escape_figure(shorten(axis.name(curve.values[curve.best]), 20))}"
+                best = f"{best}: {escape_figure(shorten(axis.name(curve.values[curve.best]), 20, drawn=True))}"
     extra = [(hollow, uncertain), (ring, best)]
     handles += [handle for handle, _ in extra if handle is not None]
     return handles, names + [name for handle, name in extra if handle is not None]

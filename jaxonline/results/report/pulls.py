@@ -78,7 +78,10 @@ def plot_pulls_over_time(
     n_arms = rates.shape[-1]
     names = [f"arm {arm}" for arm in range(n_arms)] if arms is None else _arm_names(arms, n_arms)
     shown = _shown_arms(rates, edges)
-    stacks, labels = rates[..., shown], [escape_figure(name) for name in shorten_names([names[k] for k in shown], 24)]
+    stacks, labels = (
+        rates[..., shown],
+        [escape_figure(name) for name in shorten_names([names[k] for k in shown], 24, drawn=True)],
+    )
     colours = [COLOURS[k % 7] for k in range(len(shown))]
     if len(shown) < n_arms:
         rest = rates.sum(axis=-1, keepdims=True) - stacks.sum(axis=-1, keepdims=True)
@@ -91,7 +94,10 @@ def plot_pulls_over_time(
     legend = 1.6 * sizes.font / 72 * -(-len(labels) // (3 if paper else 6))
     figure = new_figure(sizes, None, height + legend + 0.45)
     panels = figure.subplots(n_rows, columns, sharex=True, sharey=True, squeeze=False)
-    titles = [escape_figure(name) for name in shorten_names(result.learners, int(60 / columns) if not paper else 22)]
+    titles = [
+        escape_figure(name)
+        for name in shorten_names(result.learners, int(60 / columns) if not paper else 22, drawn=True)
+    ]
     handles: list[Any] = []
     for at, axes in enumerate(panels.flat):
         if at >= n_panels:

@@ -38,8 +38,8 @@ def plot_ranks(
 
     shades = LinearSegmentedColormap.from_list("ranks", list(SHADES))
     sizes = STYLES[check.choice("style", style, STYLES)]
-    names = [escape_figure(name) for name in shorten_names(list(mean_ranks), NAME_COLUMNS)]
-    heads = ["\n".join(escape_figure(name).split()) for name in shorten_names(games, NAME_COLUMNS)]
+    names = [escape_figure(name) for name in shorten_names(list(mean_ranks), NAME_COLUMNS, drawn=True)]
+    heads = ["\n".join(escape_figure(name).split()) for name in shorten_names(games, NAME_COLUMNS, drawn=True)]
     em = sizes.font / 72.0  # inches
     left = 0.55 * em * max(map(len, names)) + em
     widths = [max(4, *map(len, head.split("\n"))) for head in (*heads, "mean rank")]

@@ -171,7 +171,8 @@ def reservation(
     if choose_test(result, quantity, interval).holds_for_any_runs:
         return VALID
     missing = missing_from(result, quantity, level, interval)
-    return missing._replace(pair=tuple(shorten_names(missing.pair, widest))).sentence
+    plain = [formulas_to_text(name) for name in missing.pair]
+    return missing._replace(pair=tuple(shorten_names(plain, widest))).sentence
 
 
 def result_text(result: Any) -> str:

@@ -8,7 +8,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from jaxonline.results.report.formats import escape_tex
+from jaxonline.results.report.formats import escape_tex, shorten
 from jaxonline.results.report.formulas import MAX_FORMULA, escape_figure, formulas_to_text, split_formulas, wrap_figure
 
 GREEDY = r"$\epsilon$-greedy"
@@ -98,3 +98,16 @@ def test_settings_of_latex_do_not_reach_the_figures(tmp_path):
         figure = made_result(2, names=("50 % of a_b", "#1")).plot()
         figure.savefig(tmp_path / "figure.png")
         assert not any(text.get_usetex() for text in figure.findobj(Text))
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "short"),
+    [
+        (r"$\epsilon$-greedy, $\epsilon_0=\frac{1}{10}$", 36, r"$\epsilon$-greedy, $\epsilon_0=\frac{1}{10}$"),
+        (r"$\epsilon$-greedy, $\epsilon_0=\frac{1}{10}$", 12, r"$\epsilon$-g… $\epsilon_0=\frac{1}{10}$"),
+        (r"$\epsilon$-greedy, of all rounds", 10, r"$\epsilon$-gre…unds"),
+        ("from $5 to $10", 8, "from…$10"),
+    ],
+)
+def test_a_formula_of_a_figure_is_never_cut(name, columns, short):
+    assert shorten(name, columns, drawn=True) == short

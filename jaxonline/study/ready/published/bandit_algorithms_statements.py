@@ -49,8 +49,8 @@ def book_statements(n_rounds: int, by_gap: ByGap, by_arms: Mapping[int, Regrets]
             high=1.0,
         ),
         Statement(
-            "Section 9.2", "For large k, MOSS has more regret than the UCB of chapter 8 if n = k^3 and all arms but "
-            "two are much worse.", "text", "difference of the regrets, MOSS - UCB",
+            "Section 9.2", "MOSS has more regret than the UCB of chapter 8 if n = k^3 and all arms but two are much "
+            "worse (the book says: for large k; here k is small).", "text", "difference of the regrets, MOSS - UCB",
             {f"k = {many}": by_arms[many][MINIMAX] - by_arms[many][ASYMPTOTIC]}, low=0.0,
         ),
         *_thompson(thompson),
