@@ -217,7 +217,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
     """A learner of scores, with labels -1 and +1, as a classifier of scikit-learn.
 
     Two classes need one learner. More classes need one learner for each class, against all other classes. `fit` plays
-    the rows in their order, as an online learner does, and does not shuffle them: shuffle rows that are sorted by class.
+    the rows in their order, as an online learner does. Shuffle rows that are sorted by class before you call it.
 
     Args:
         learner: a learner whose moves are scores; None for `learners.PassiveAggressive("PA-I")`.
