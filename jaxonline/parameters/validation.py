@@ -9,6 +9,7 @@ import numpy as np
 
 from jaxonline.parameters import check
 from jaxonline.parameters.signatures import Parameter, fields_of, parameters_of
+from jaxonline.parameters.suggest import did_you_mean
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,7 +35,12 @@ def validate_arguments(function: F) -> F:
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        bound = _signature(function).bind(*args, **kwargs)
+        try:
+            bound = _signature(function).bind(*args, **kwargs)
+        except TypeError as error:  # its message does not name the function
+            names = list(_signature(function).parameters)
+            hints = (did_you_mean(name, names) for name in kwargs if name not in names)
+            raise TypeError(f"{function.__name__}: {error}{next(hints, '')}") from None
         for parameter in parameters_of(function):
             if parameter.name in bound.arguments:
                 value = bound.arguments[parameter.name]

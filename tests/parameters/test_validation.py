@@ -89,8 +89,10 @@ def test_positional_and_keyword_arguments_are_checked():
         with pytest.raises(ArgumentError) as raised:
             scale(*arguments, **options)
         assert raised.value.argument == name
-    with pytest.raises(TypeError, match="missing a required argument: 'n'"):
+    with pytest.raises(TypeError, match="scale: missing a required argument: 'n'"):
         scale()
+    with pytest.raises(TypeError, match=r"scale: got an unexpected keyword argument 'rats'; did you mean 'rate'\?"):
+        scale(2, rats=1.0)
 
 
 def test_a_field_may_be_converted():

@@ -12,7 +12,7 @@ from jaxonline.learners.experts.vectors import vector_length
 from jaxonline.linalg.argmin import first_argmin
 from jaxonline.linalg.compensated import Compensated
 
-_FEW = 10  # arms: an update of all arms has fewer kernels than one of a single entry, in the same time
+_FEW = 8  # for at most so many arms, an update of all arms takes less time than one of a single entry
 
 
 class Tally(NamedTuple):

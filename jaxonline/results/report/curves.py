@@ -107,7 +107,7 @@ def _plot_panels(
     title: str | None, style: str, ax: Any,
 ) -> "ResultFigure":  # fmt: skip
     """Plot several quantities in panels below each other, with common rounds."""
-    check.sequence("quantity", quantities, "name of a quantity")
+    check.sequence("quantity", quantities, "quantity name")
     names = [default_quantity(result, check.text("quantity", name)) for name in quantities]
     if not names:
         raise ArgumentError("quantity", "must hold at least one name (got none)")

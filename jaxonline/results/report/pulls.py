@@ -70,7 +70,7 @@ def plot_pulls_over_time(
     """Plot the pulls as `Result.plot_pulls` does."""
     sizes = STYLES[check.choice("style", style, STYLES)]
     if learners is not None:
-        check.sequence("learners", learners, "name of a learner")
+        check.sequence("learners", learners, "learner name")
         if not learners:
             raise ArgumentError("learners", "must hold at least one name (got none)")
         result = result.select(*learners)
@@ -140,7 +140,7 @@ def _with_pulls(result: Any) -> Any:
 
 
 def _arm_names(arms: Sequence[str], n_arms: int) -> list[str]:
-    check.sequence("arms", arms, "name of an arm")
+    check.sequence("arms", arms, "arm name")
     names = [check.text("arms", arm) for arm in arms]
     if len(names) != n_arms:
         raise ArgumentError("arms", f"must hold a name for each of the {n_arms} arms (got {len(names)} names)")
