@@ -3,12 +3,14 @@
 from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from jaxonline.environments.arms import BernoulliArms, GaussianArms
 from jaxonline.environments.moving_arms import SwitchingArms
 from jaxonline.environments.rewards import Rewards
 from jaxonline.feedback import Bandit
 from jaxonline.game import Game, PseudoRegret
+from jaxonline.game.protocols import AnyFeedback
 from jaxonline.losses import ArmLoss
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
@@ -18,12 +20,12 @@ from jaxonline.parameters.validation import validate_arguments
 
 @validate_arguments
 def bandit_game(
-    means: Any,
+    means: ArrayLike,
     rewards: bool = False,
     *,
     std: NonNegativeFloat | None = None,
-    starts: Any = None,
-    feedback: Annotated[Any, Component("feedback")] = Bandit(),  # noqa: B008
+    starts: ArrayLike | None = None,
+    feedback: Annotated[AnyFeedback, Component("feedback")] = Bandit(),  # noqa: B008
 ) -> Game:
     """Return the game of a stochastic bandit with the given means: Bernoulli arms, and the pseudo-regret.
 

@@ -106,6 +106,8 @@ def play_env(
     runs = [check.seed("seeds", seed) for seed in check.sequence("seeds", seeds, "seed")]
     if len(set(runs)) < len(runs):
         raise ArgumentError("seeds", f"must be distinct (got {check.quote(seeds)})")
+    if best_reward is not None:
+        check.number("best_reward", best_reward)
     scale = _scale(reward_range, named)
     played = [[_play_run(env, learner, shapes, n_rounds, seed, scale) for seed in runs] for learner in named.values()]
 
@@ -123,7 +125,7 @@ def play_env(
         best = cumulative(lambda run: run.best)
         meta = {"comparator": "BestOfEachRound()", "regret": "PseudoRegret", "regret_label": LABEL_OF_MEANS}
     elif best_reward is not None:
-        mean_loss = scale.loss("best_reward", check.number("best_reward", best_reward))
+        mean_loss = scale.loss("best_reward", best_reward)
         best = np.broadcast_to(mean_loss * rounds, measures["queries"].shape)
         meta = {"comparator": "BestArm()", "regret_label": LABEL_OF_REWARDS}
     meta |= {
