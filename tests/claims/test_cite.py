@@ -205,5 +205,5 @@ def test_the_citation_file_has_the_required_fields():
 def test_unknown_things_raise_errors():
     with pytest.raises(TypeError, match=r"things: must .*got 3"):
         jo.cite(3)
-    with pytest.raises(ValueError, match=r"things: must .*got 'UCB2'.*'UCB1'"):
-        jo.cite("UCB2")
+    with pytest.raises(ValueError, match=r"things: must .*got 'UCB11'.*'UCB1'"):
+        jo.cite("UCB11")

@@ -195,9 +195,8 @@ def test_searches_can_set_fields_of_the_learner():
     learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=jo.InverseSqrt(0.5))
     regressor = jo.OnlineRegressor(learner).set_params(learner__step_size__eta=0.25, learner__radius=2.0, passes=3)
     assert (regressor.learner.step_size.eta, regressor.learner.radius, regressor.passes) == (0.25, 2.0, 3)
-    for name, words in (("learner__step_size", "'step_size.eta'"), ("learner__step", "did you mean 'step_size'")):
-        with pytest.raises(ValueError, match=words):
-            regressor.set_params(**{name: 0.1})
+    with pytest.raises(ValueError, match="did you mean 'step_size'"):
+        regressor.set_params(learner__step=0.1)
     assert learner.step_size.eta == 0.5
 
 

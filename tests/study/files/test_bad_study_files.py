@@ -60,7 +60,7 @@ WRONG = [
     (("game", "environment", "mens"), [0.2], "game.environment.mens ... did you mean 'means'"),
     (("game", "environment"), {"type": "BernoulliArms"}, "game.environment ... means"),
     (("learners",), {}, "learners ... got none"),
-    (("learners", "UCB1"), "UCB2", "learners.UCB1 ... got 'UCB2' ... did you mean 'UCB1'"),
+    (("learners", "UCB1"), "UCB11", "learners.UCB1 ... got 'UCB11' ... did you mean 'UCB1'"),
     (("learners", "UCB1"), 5, "learners.UCB1 ... got 5"),
     (("learners", "greedy", "epsilon"), [], "learners.greedy.epsilon ... got none"),
     (("learners", "greedy", "epsilon"), [0.1, 0.1], "learners.greedy.epsilon[1]"),

@@ -22,10 +22,10 @@ def test_list_names_everything_in_80_columns():
     assert 'In a study file: { type = "EpsilonGreedy", epsilon = ... }' in one
     assert "BestSegments" in call("list", "comparators").stdout
     assert "half_width, a number above 0" in call("list", "study").stdout
-    wrong = call("list", "UCB2")
+    wrong = call("list", "UCB11")
     assert (wrong.exit_code, wrong.stderr.splitlines()[0]) == (
         2,
-        "Error: name: no learner, game or other object has this name (got 'UCB2'); did you mean 'UCB1'?",
+        "Error: name: no learner, game or other object has this name (got 'UCB11'); did you mean 'UCB1'?",
     )
     part = call("list", "greedy")
     assert part.exit_code == 2

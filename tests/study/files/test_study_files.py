@@ -45,7 +45,7 @@ def test_a_file_gives_the_same_game_as_python(folder, name):
     assert learners["MOSS"].n_rounds == 40.0  # the study's
     assert learners["EXP3"].combiner.eta == jo.learners.EXP3.over_horizon(3, 40).combiner.eta
     assert study.resolved["learners"]["UCB1"] == {"type": "UCB1", "exploration": 2.0}
-    assert study.resolved["learners"]["MOSS"] == {"type": "MOSS", "n_rounds": 40}
+    assert study.resolved["learners"]["MOSS"] == {"type": "MOSS", "n_rounds": 40, "exploration": 1.0}
     assert (study.seed, study.title, study.options["n_runs"]) == (3, "Arms", 4)
     assert load(folder, BANDITS, name, runs=7, seed=0).options["n_runs"] == 7
 
