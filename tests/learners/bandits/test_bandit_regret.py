@@ -23,6 +23,7 @@ from jaxonline.learners import (
     MOSS,
     UCB1,
     BernoulliThompson,
+    DiscountedUCB,
     EpsilonGreedy,
     ExploreThenCommit,
     GaussianThompson,
@@ -306,11 +307,13 @@ def _largest_of_six() -> np.ndarray:
 @pytest.mark.long
 @pytest.mark.parametrize("name", LEARNERS | {"EXP3": None})
 def test_state_is_finite_and_losses_below_random_after_a_million_rounds(name):
-    """In float32."""
+    """In float32. EXP3 and discounted UCB have the parameters of the horizon."""
     n_rounds, features = 1_000_000, jnp.asarray(random_rounds()[0], jnp.float32)
     learner = LEARNERS.get(name, EXP3(1.0))
     if name.startswith("EXP3"):
         learner = type(learner).over_horizon(K, n_rounds)
+    elif name == "discounted UCB":  # the default of these tests forgets after 20 rounds
+        learner = DiscountedUCB.over_horizon(n_rounds)
     learner = cast_leaves(learner, jnp.float32)
 
     @jax.jit
