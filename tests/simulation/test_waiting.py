@@ -40,8 +40,9 @@ BUSY, PAUSED, PAUSED_AND_BUSY, FREE = (
 
 @pytest.fixture
 def short_times(monkeypatch):
-    for name, seconds in {"CHECK_SECONDS": 0.001, "WARNING_SECONDS": 0.01, "ERROR_SECONDS": 0.05}.items():
-        monkeypatch.setattr(f"jaxonline.simulation.waiting.{name}", seconds)
+    """Each look at the clock is ten seconds after the one before, however busy the machine is."""
+    monkeypatch.setattr("jaxonline.simulation.waiting.CHECK_SECONDS", 0.001)
+    monkeypatch.setattr("jaxonline.simulation.waiting.time.monotonic", itertools.count(0.0, 10.0).__next__)
 
 
 @pytest.mark.parametrize(("answers", "words"), [
