@@ -1,152 +1,207 @@
-"""The gain of each compiler workaround of `jaxonline._xla` and `jaxonline.random`, in small programs.
+"""The gain of each workaround for compilers, in jobs of the benchmark suite.
 
-    python -m benchmarks.workarounds [--repeats N] [--json FILE]
+    python -m benchmarks.workarounds [NAME ...] [--repeats N] [--json FILE]
 
-Programs with and without the workaround take turns in one process. If the ratio (time without / time with) is about 1,
-the workaround can be removed.
+A job's rounds are compiled with and without the workaround, and both programs take turns in one process, in a single
+thread. If the ratio (time without / time with) is below 1.05 in all of its jobs, the workaround should be removed. NAME
+is a part of the name of a workaround, or the name of a job.
 """
 
 import argparse
-import functools
+import contextlib
+import importlib
 import json
 import platform
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from unittest import mock
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks._timing import side_by_side
-from jaxonline import random
+import jaxonline as jo
+from benchmarks import bandits, noisy_kernel, noisy_linear
 from jaxonline._xla import compile_options
-from jaxonline._xla.barriers import compute_once, materialise, opaque_one
-from jaxonline._xla.loop_bounds import batch_max
-from jaxonline._xla.threads import run_parallel, usable_cores
-from jaxonline.linalg.triangular import cholesky_and_inverse
-from jaxonline.random.threefry import fused_key
+from jaxonline._xla.threads import usable_cores
+from jaxonline.parameters.struct import cast_leaves
+from jaxonline.random.threefry import to_jax
+from jaxonline.simulation import segments
+from jaxonline.simulation.blocks import default_mesh
+from jaxonline.simulation.measures import with_defaults
+from jaxonline.simulation.sweeps import as_team
 
-RUNS, ROUNDS, D = 512, 300, 20
+SECONDS = 0.3  # of one call
 
 Work = Callable[[], Any]
+Patches = dict[str, Any]  # replacements by "module.name"
 
 
-def _loop(
-    body: Callable[..., Any], state: Any, inlined: bool = True, options: dict[str, Any] = compile_options.WITHOUT_MLIR
-) -> Work:
-    """Compile a loop of rounds `body(key, t, state)` for a block of runs; by default without MLIR, as `simulate`."""
-    options = compile_options.supported_options(options) if jax.default_backend() == "cpu" else {}
-    keys = jax.random.split(jax.random.key(0), RUNS)
-    keys = jax.vmap(random.inlined)(keys) if inlined else keys
+class Job(NamedTuple):
+    """A game with a learner, the number of rounds, and the number of runs in a block."""
 
-    def rounds(keys, state):
-        def one(t, state):
-            return jax.vmap(lambda key, state: body(jax.random.fold_in(key, t), t, state))(keys, state)
-
-        return jax.lax.fori_loop(0, ROUNDS, one, state)
-
-    program = jax.jit(rounds, compiler_options=options).lower(keys, state).compile()
-    return lambda: jax.block_until_ready(program(keys, state))
+    game: jo.Game
+    learner: Any
+    rounds: int
+    width: int
 
 
-def _single_number() -> tuple[Work, Work]:
-    def body(draw, key, t, s):
-        return 0.9 * s + draw(fused_key(key))
-
-    start = jnp.zeros((RUNS, D))
-    once = functools.partial(compute_once, jax.random.normal)
-    return _loop(functools.partial(body, once), start), _loop(functools.partial(body, jax.random.normal), start)
+def _noisy_linear() -> Job:
+    stream = jo.environments.DataStream(*noisy_linear.data())
+    game = jo.Game(stream, jo.NoisyCopies(jo.noise.gaussian(noisy_linear.STD**2)))
+    learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=noisy_linear.STEP, radius=noisy_linear.RADIUS)
+    return Job(game, learner, noisy_linear.T, 128)
 
 
-def _vector() -> tuple[Work, Work]:
-    def body(draw, key, t, s):
-        return 0.9 * s + draw(key)
-
-    def together(key):
-        return random.stack_draws(jax.random.normal, [key], (D,))[0]
-
-    start = jnp.zeros((RUNS, D))
-    return tuple(
-        _loop(functools.partial(body, draw), start) for draw in (together, lambda key: random.normal(key, (D,)))
-    )  # type: ignore[return-value]
+def _gradient(order: str) -> Job:
+    game = jo.Game(jo.environments.DataStream(*noisy_linear.data(), order=order), jo.FullInformation())
+    learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=noisy_linear.STEP)
+    return Job(game, learner, noisy_linear.T, 128)
 
 
-def _generator() -> tuple[Work, Work]:
-    def body(key, t, s):
-        return 0.9 * s + jax.random.uniform(key, (D,))
-
-    start = jnp.zeros((RUNS, D))
-    return _loop(body, start), _loop(body, start, inlined=False)
-
-
-def _permutation() -> tuple[Work, Work]:
-    def body(draw, key, t, s):
-        return s + draw(key, 2000)[:1].astype(jnp.float32)
-
-    keys, start = jax.vmap(random.inlined)(jax.random.split(jax.random.key(0), 64)), jnp.zeros((64, 1))
-    programs = [
-        jax.jit(jax.vmap(lambda key, s, draw=draw: body(draw, key, 0, s))).lower(keys, start).compile()
-        for draw in (random.permutation, jax.random.permutation)
-    ]
-    return tuple(lambda program=program: jax.block_until_ready(program(keys, start)) for program in programs)  # type: ignore[return-value]
+def _noisy_kernels(sure: bool) -> Job:
+    rounds, settings = noisy_kernel.ROUNDS, noisy_kernel.SETTINGS
+    stream = jo.environments.DataStream(*noisy_kernel.problem(rounds, settings["d"]))
+    game = jo.Game(stream, jo.NoisyCopies(jo.noise.gaussian(settings["noise_sd"] ** 2)))
+    return Job(game, noisy_kernel.learner(rounds, sure), rounds, 128)
 
 
-def _row_of_a_table() -> tuple[Work, Work]:
-    """A small loop like this one gains nothing; rounds of `NoisyKernel` are up to a fifth slower without it."""
-    table = jnp.asarray(np.random.default_rng(0).normal(size=(1000, 8)), jnp.float32)
-
-    def body(read, key, t, carry):
-        order, rows, total = carry
-        x = read(table[order[t]])
-        values = sum(x[k] * rows[:, k] for k in range(8))
-        return order, rows, total + jnp.sum(jnp.prod(values, axis=0))  # type: ignore[arg-type]
-
-    orders = jnp.asarray(np.random.default_rng(1).integers(0, 1000, (RUNS, ROUNDS)), jnp.int32)
-    start = orders, jnp.ones((RUNS, 4, 8, 48)), jnp.zeros(RUNS)
-    return _loop(functools.partial(body, materialise), start), _loop(functools.partial(body, lambda x: x), start)
+def _bandit(policy: str, n_arms: int) -> Job:
+    return Job(*bandits.study_arguments(policy, n_arms, 5000), 5000, 128 if n_arms < 100 else 64)
 
 
-def _read_and_changed() -> tuple[Work, Work]:
-    def body(one, key, t, carry):
-        state, total = carry
-        y = jnp.sum(state[::16])
-        update_key = jax.random.fold_in(key, one(y))
-        place = random.randint(update_key, (), 0, 2048)
-        return state.at[place].add(random.uniform(update_key)), total + y
-
-    start = jnp.zeros((RUNS, 2048)), jnp.zeros(RUNS)
-    ordered, unordered = functools.partial(body, opaque_one), functools.partial(body, lambda y: 1)
-    return _loop(ordered, start), _loop(unordered, start)
-
-
-def _loop_bound() -> tuple[Work, Work]:
-    def body(bound, key, t, s):
-        n = bound(random.randint(key, (), 0, 12))
-        return jax.lax.fori_loop(0, n, lambda j, s: s.at[j].add(0.1), s)
-
-    start = jnp.zeros((RUNS, 16))
-    return _loop(functools.partial(body, batch_max), start), _loop(functools.partial(body, lambda n: n), start)
+JOBS: dict[str, Callable[[], Job]] = {
+    "noisy linear": _noisy_linear,
+    "online gradient, shuffled": lambda: _gradient("shuffled"),
+    "noisy kernels": lambda: _noisy_kernels(False),
+    "noisy kernels, n = 1": lambda: _noisy_kernels(True),
+    **{
+        f"{policy}, K={n_arms}": lambda policy=policy, n_arms=n_arms: _bandit(policy, n_arms)
+        for policy, n_arms in (
+            ("UCB1", 10), ("UCB1", 100), ("UCB1", 1000), ("EXP3", 10), ("epsilon-greedy", 10), ("epsilon-greedy", 100),
+            ("Thompson", 100), ("KL-UCB", 200),
+        )
+    },
+}  # fmt: skip
 
 
-def _small_program(A: jax.Array) -> jax.Array:
-    return sum(jnp.exp(jnp.sin(A * k)) @ jnp.tanh(A + k) for k in range(12)) * 1e-3  # type: ignore[return-value]
+def _call(function: Callable[..., Any], *args: Any) -> Any:
+    return function(*args)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _first_argmin(values: jax.Array) -> jax.Array:
+    return jnp.argmin(values).astype(jnp.int32)
+
+
+def _permutation(key: jax.Array, n: int) -> jax.Array:
+    return jax.random.permutation(to_jax(key), n).astype(jnp.int32)
+
+
+KERNELS = ("noisy kernels", "noisy kernels, n = 1")
+BATCH_MAX = {f"{module}.batch_max": _same for module in ("random.beta_draws", "linalg.ragged", "_xla.barriers")}
+OPAQUE = {"linalg.ordering.opaque_zero": lambda _: 0, "random.keys.opaque_one": lambda _: 1}
+ROUNDS: dict[str, tuple[tuple[str, ...], Patches]] = {
+    "compute_once: one entry of a lazy vector": (("UCB1, K=10", "epsilon-greedy, K=10"), {
+        "losses.lazy.compute_once": _call}),
+    "compute_once: the number that decides a draw": (("epsilon-greedy, K=10", "epsilon-greedy, K=100"), {
+        "random.exact_indices.compute_once": _call}),
+    "random.inlined: threefry": (("noisy linear", *KERNELS), {"random.inlined": _same}),
+    "random.threefry: keys without concatenation": (KERNELS, {
+        "random.threefry._pair": lambda a, b: jnp.stack([a, b], axis=-1)}),
+    "random.threefry: few keys one by one": (KERNELS, {"random.threefry._MAX_UNROLLED_KEYS": 0}),
+    "random.stack_draws: whole registers": (("noisy linear",), {"random.vectorised.is_inlined": lambda _: False}),
+    "random.permutation: sort of 64-bit numbers": (("online gradient, shuffled",), {
+        "environments.data.shuffled_indices": _permutation}),
+    "random.weighted_index: search in blocks": (("epsilon-greedy, K=100",), {
+        "random.exact_indices._SEARCHED_AT_ONCE": 10**9}),
+    "sincos_small: a short series": (("Thompson, K=100",), {
+        "random.beta_draws.sincos_small": lambda angle: (jnp.sin(angle), jnp.cos(angle))}),
+    "first_argmin: two searches": (("UCB1, K=100", "UCB1, K=1000"), {
+        "learners.bandits.tally.first_argmin": _first_argmin}),
+    "first_argmin: one search in few numbers": (("UCB1, K=10", "epsilon-greedy, K=10"), {"linalg.argmin._SHORT": 0}),
+    "opaque_one: arrays that are read and updated": (KERNELS, OPAQUE),
+    "batch_max: loops of different lengths": (("Thompson, K=100", *KERNELS), BATCH_MAX),
+    "short_axes: unrolled sums": (KERNELS, {"linalg.short_axes._MAX_UNROLLED": 0}),
+    "prefix_sums: sums in blocks": (KERNELS, {"linalg.prefix_sums._MAX_BLOCKS": 0}),
+    "Program: wide vectors": (("KL-UCB, K=200", "EXP3, K=10"), {"_xla.compile_options._WIDE_VECTORS": {}}),
+}  # fmt: skip
+
+
+@contextlib.contextmanager
+def without(patches: Patches) -> Iterator[None]:
+    """Context in which names of this package are replaced."""
+    with contextlib.ExitStack() as stack:
+        for name, replacement in patches.items():
+            module, _, attribute = name.rpartition(".")
+            owner = importlib.import_module(f"jaxonline.{module}")
+            stack.enter_context(mock.patch.object(owner, attribute, replacement))
+        yield
+
+
+def compile_rounds(job: Job, patches: Patches) -> Callable[[int], float]:
+    """Compile the rounds of a block; returns a function that plays rounds and returns the seconds."""
+    with without(patches):
+        jax.clear_caches()
+        for program in (segments.keys_of_runs, segments.begin, segments.advance):
+            program._compiled.clear()
+        team, mesh = as_team(job.game, "learner", job.learner), default_mesh(jax.devices()[:1])
+        matchup = cast_leaves(segments.Matchup(team.game, team.entrant, None, with_defaults(())), job.game.dtype)
+        traced = segments.traced_programs(matchup, jax.random.key(0), job.width, mesh)
+        keys_of_runs, begin, advance = (program.lower().compile() for program in traced)
+
+    def play(rounds: int) -> float:
+        keys = keys_of_runs(jax.random.key(0), np.zeros(1, np.int32))
+        carry = jax.block_until_ready(begin(matchup, keys))
+        ends = np.zeros(segments.records_per_call(carry) + 1, np.int32)
+        ends[0] = rounds
+        start_time = time.perf_counter()
+        jax.block_until_ready(advance(matchup, keys, np.int32(0), ends, carry))
+        return time.perf_counter() - start_time
+
+    return play
+
+
+def measure_rounds(name: str, job: str, repeats: int) -> dict[str, Any]:
+    """Measure the nanoseconds of a round of one run with and without a workaround."""
+    game = JOBS[job]()
+    own, other = compile_rounds(game, {}), compile_rounds(game, ROUNDS[name][1])
+    own(50)
+    rounds = min(game.rounds, max(20, round(50 * SECONDS / own(50))))
+    turns = [(own(rounds), other(rounds)) for _ in range(repeats + 1)][1:]
+    nanoseconds = 1e9 / (rounds * game.width)
+    return _row(name, job, turns, nanoseconds)
+
+
+def _row(name: str, job: str, turns: list[tuple[float, float]], scale: float) -> dict[str, Any]:
+    own, other = (statistics.median(times) * scale for times in zip(*turns, strict=True))
+    ratio = statistics.median(other / own for own, other in turns)
+    return {"workaround": name, "job": job, "with": own, "without": other, "ratio": ratio}
 
 
 def _compilation() -> tuple[Work, Work]:
-    options = compile_options.fast_compile_options("cpu")
+    """Compile an estimator's check, as `jo.verify.unbiased` does."""
     counter = iter(range(10**6))
 
-    def compiled(options):
+    def small_program(A: jax.Array) -> Any:
+        return sum(jnp.exp(jnp.sin(A * k)) @ jnp.tanh(A + k) for k in range(12)) * 1e-3
+
+    def compile_with(options):
         k = next(counter)  # a new program each time, so that no cache has it
-        jax.jit(lambda A: _small_program(A + k), compiler_options=options).lower(jnp.eye(8)).compile()
+        jax.jit(lambda A: small_program(A + k), compiler_options=options).lower(jnp.eye(8)).compile()
 
-    return lambda: compiled(options), lambda: compiled(None)
+    return lambda: compile_with(compile_options.fast_compile_options("cpu")), lambda: compile_with(None)
 
 
-def _matmul() -> tuple[Work, Work]:
+def _products() -> tuple[Work, Work]:
+    """Products of small float64 matrices, as in the workload `multikernel`."""
+
     def steps(P, G):
         return jax.lax.fori_loop(0, 50, lambda _, P: P - G @ (jnp.swapaxes(G, 1, 2) @ P), P)
 
@@ -162,79 +217,53 @@ def _matmul() -> tuple[Work, Work]:
         with jax.enable_x64(True):
             jax.block_until_ready(program(P, G))
 
-    return tuple(functools.partial(run, program) for program in programs)  # type: ignore[return-value]
+    own, other = programs
+    return lambda: run(own), lambda: run(other)
 
 
-def _without_mlir() -> tuple[Work, Work]:
-    options = compile_options.supported_options(compile_options.WITHOUT_MLIR)
-    counter = iter(range(10**6))
-
-    def compiled(options):
-        k = next(counter)
-        jax.jit(lambda A: cholesky_and_inverse(A + k), compiler_options=options).lower(jnp.eye(16)).compile()
-
-    return lambda: compiled(options), lambda: compiled(None)
-
-
-def _long_vectors() -> tuple[Work, Work]:
-    def body(key, t, w):
-        return 0.9 * w + 0.1  # written over w
-
-    start = jnp.zeros((RUNS, 10 * D))
-    return _loop(body, start, options={}), _loop(body, start)
-
-
-def _threads() -> tuple[Work, Work]:
-    program = jax.jit(lambda x: jax.lax.fori_loop(0, 3000, lambda _, x: jnp.sin(x) + 0.1, x)).lower(jnp.ones(999))
-    program = program.compile()
-    jobs = [lambda: program(jnp.ones(999))] * 4
-    return lambda: run_parallel(jobs), lambda: run_parallel(jobs, n_threads=1)
-
-
-WORKAROUNDS: dict[str, Callable[[], tuple[Work, Work]]] = {
-    "compute_once: a single number added to a vector": _single_number,
-    "random.stack_draws: vectors of 20 normal numbers": _vector,
-    "random.inlined: threefry, 20 uniform numbers": _generator,
-    "random.permutation: sort of one 64-bit number": _permutation,
-    "materialise: a row of a table": _row_of_a_table,
-    "opaque_one: an array that is read and changed": _read_and_changed,
-    "largest: loops of different lengths": _loop_bound,
-    "fast_compile_options: compilation": _compilation,
-    "Program: compilation without MLIR": _without_mlir,
-    "Program: long vectors with MLIR": _long_vectors,
-    "matmul_options: products of float64": _matmul,
-    f"run_parallel: jobs on {usable_cores()} cores": _threads,
+PROGRAMS: dict[str, tuple[str, Callable[[], tuple[Work, Work]]]] = {
+    "fast_compile_options: compilation": ("a program of 60 operations (ms)", _compilation),
+    "matmul_options: products of float64": ("50 steps of 12 matrices (ms)", _products),
 }
 
 
-def measure(name: str, repeats: int) -> dict[str, Any]:
-    """Measure median seconds of both programs, and the median ratio over turns."""
-    start_time = time.perf_counter()
-    with_it, without_it = WORKAROUNDS[name]()
-    rates = side_by_side(
-        {"with": lambda: with_it() is None or 1.0, "without": lambda: without_it() is None or 1.0}, repeats, {}
-    )
-    seconds = {side: [1 / rate for rate in values] for side, values in rates.items()}
-    ratio = statistics.median(b / a for a, b in zip(seconds["with"], seconds["without"], strict=True))
-    medians = {side: statistics.median(values) for side, values in seconds.items()}
-    return {"workaround": name, **medians, "ratio": ratio, "wall": time.perf_counter() - start_time}
+def measure_program(name: str, repeats: int) -> dict[str, Any]:
+    """Measure the milliseconds of a call with and without a workaround."""
+    job, make = PROGRAMS[name]
+    works = make()
+
+    def seconds(work: Work) -> float:
+        start_time = time.perf_counter()
+        work()
+        return time.perf_counter() - start_time
+
+    turns = [(seconds(works[0]), seconds(works[1])) for _ in range(repeats + 1)][1:]
+    return _row(name, job, turns, 1e3)
 
 
 def main() -> None:
     """Measure and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="part of the name of a workaround or job")
+    parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
+    pairs = [(name, job) for name, (jobs, _) in ROUNDS.items() for job in jobs]
+    pairs += [(name, job) for name, (job, _) in PROGRAMS.items()]
     rows = []
-    print(f"{'workaround':50} {'with':>10} {'without':>10}   ratio")
-    for name in WORKAROUNDS:
-        row = measure(name, options.repeats)
+    print(f"{'workaround':46} {'job':34} {'with':>8} {'without':>8}  ratio   (ns a round of one run)")
+    for name, job in pairs:
+        if options.names and not any(part in (name, job) or part in name for part in options.names):
+            continue
+        measured = measure_rounds(name, job, options.repeats) if name in ROUNDS else None
+        row = measured or measure_program(name, options.repeats)
         rows.append(row)
-        print(f"{name:50} {row['with']:8.4f} s {row['without']:8.4f} s {row['ratio']:7.2f}", flush=True)
+        print(f"{name:46} {job:34} {row['with']:8.1f} {row['without']:8.1f} {row['ratio']:6.2f}", flush=True)
     if options.json is not None:
         machine = f"{jax.default_backend()} x {usable_cores()}, {platform.machine()}, jax {jax.__version__}"
-        options.json.write_text(json.dumps({"machine": machine, "workarounds": rows}, indent=1) + "\n")
+        everything = json.loads(options.json.read_text()) if options.json.exists() else {}
+        everything[f"jax {jax.__version__}"] = {"machine": machine, "workarounds": rows}
+        options.json.write_text(json.dumps(everything, indent=1) + "\n")
 
 
 if __name__ == "__main__":

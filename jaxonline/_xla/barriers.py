@@ -37,43 +37,6 @@ def compute_once(function: Callable[..., Array], *args: Any) -> Array:
     return jax.lax.platform_dependent(*args, cpu=on_cpu, default=function)
 
 
-def materialise(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """Return the same array, written to memory once.
-
-    The CPU compiler reads a row of a table again for each element of a loop over the row, and does not vectorise it.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxonline._xla.barriers import materialise
-        >>> materialise(jnp.array([1.0, 2.0])).tolist()
-        [1.0, 2.0]
-    """
-    return compute_once(lambda x: x, x) if x.size else x
-
-
-def out_of_place(function: Callable[..., PyTree], *args: PyTree) -> PyTree:
-    """Return `function(*args)` for an elementwise function of arrays, computed with vector instructions.
-
-    The CPU compiler writes the result of an elementwise operation over an argument that no later operation reads. It
-    then does not know that both arrays are the same, and computes one number after the other. Arrays of another shape
-    are not overwritten, so the function gets arrays with one more axis. Barriers hide this axis from the compiler,
-    which otherwise removes it. Other devices call the function directly, because a barrier prevents fusion.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxonline._xla.barriers import out_of_place
-        >>> out_of_place(lambda x, y: x + y, jnp.array([1.0, 2.0]), jnp.array([0.5, 1.0])).tolist()
-        [1.5, 3.0]
-    """
-
-    def on_cpu(*args):
-        wider = jax.lax.optimization_barrier(jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], args))
-        results = jax.lax.optimization_barrier(function(*wider))
-        return jax.tree.map(lambda leaf: leaf[0], results)
-
-    return jax.lax.platform_dependent(*args, cpu=on_cpu, default=function)
-
-
 def opaque_one(values: PyTree) -> Int[Array, ""]:
     """The integer 1 as a function of values, so that operations that use it run after those that make the values.
 

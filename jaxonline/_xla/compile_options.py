@@ -1,20 +1,13 @@
 """Compiler options for short compile times and fast loops on a CPU.
 
-XLA builds CPU loops with MLIR, and LLVM optimises them in up to 32 parts. Without MLIR the loops compile in two thirds
-of the time. Most of them are as fast. But a loop that writes a vector over its argument then computes one number after
-the other, because LLVM compares the addresses of both arrays and takes them for a partial overlap. For a program that
-is called a few times, optimisation takes longer than it saves; without optimisation, compilation takes a sixth of the
-time.
-
-XLA splits each longer loop over the cores and waits for them. If each core plays a block of its own, this split makes a
-round up to a third slower.
-
-Options that the user sets in XLA_FLAGS are not set here. Source locations of this package, like those of jax, are
-excluded from the metadata of operations, which makes compilation faster and leaves the user's locations.
+`python -m benchmarks.workarounds` measures the gain of each option in the jobs of the benchmark suite. Options that the
+user sets in XLA_FLAGS are not set here. Source locations of this package, like those of jax, are excluded from the
+metadata of operations, which makes compilation faster and leaves the user's locations.
 """
 
 import functools
 import os
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,46 +18,42 @@ from jax.sharding import Mesh
 
 from jaxonline._xla.matmul_precision import exact_products
 from jaxonline._xla.threads import usable_cores
+from jaxonline.parameters.warning_classes import UnknownCompilerOptionWarning
 
 register_exclusion(f"{Path(__file__).parents[1]}{os.sep}")
 
-LONG_VECTOR = 32  # numbers; for loops over shorter vectors, MLIR saves less time than its compilation takes
-# Faster compilation.
-WITHOUT_MLIR = {"xla_cpu_use_fusion_emitters": False}
-_FAST_COMPILE = WITHOUT_MLIR | {"xla_cpu_parallel_codegen_split_count": 1}
-# Every loop stays on one core; on machines with at most _FEW_CORES this is also faster for a single program.
+# LLVM compiles a program in one part, and does not optimise: this pays for programs that are called a few times.
+_FAST_COMPILE = {"xla_cpu_parallel_codegen_split_count": 1}
+# XLA splits each longer loop over the cores and waits for them. If each core plays a block of its own, this is slower;
+# on machines with at most _FEW_CORES it is also slower for a single program.
 _ONE_CORE_PER_LOOP = {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"}
 _FEW_CORES = 2
-# Loops use the widest registers of the machine, which makes only some programs faster.
+# Loops use the widest registers of the machine.
 _WIDE_VECTORS = {"xla_cpu_prefer_vector_width": 512}
 # Matrix products are fused with the subtraction that follows.
 _FUSED_PRODUCTS = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_DOT"}
 
 
 class Program:
-    """A jitted function of arrays and a mesh, compiled for the platform of the mesh (without MLIR on a CPU).
+    """A jitted function of arrays and a mesh, compiled for the platform of the mesh.
 
     Loops stay on one core unless there are more than two cores per program that runs at the same time.
 
     Args:
         function: function with the keyword argument `mesh`.
-        with_mlir: function of the arguments that returns whether to compile with MLIR and for the widest registers,
-            which pays for long loops. It uses only the shapes and dtypes of arrays.
         **options: options of `jax.jit`.
     """
 
-    def __init__(self, function: Callable[..., Any], with_mlir: Callable[..., bool] | None = None, **options: Any):
-        self._function, self._with_mlir, self._options = exact_products()(function), with_mlir, options
-        self._compiled: dict[tuple[bool, bool, bool, bool], Any] = {}
+    def __init__(self, function: Callable[..., Any], **options: Any):
+        self._function, self._options = exact_products()(function), options
+        self._compiled: dict[tuple[bool, bool, bool], Any] = {}
 
-    def _of(self, args: tuple[Any, ...], mesh: Mesh) -> Any:
+    def _for(self, mesh: Mesh) -> Any:
         on_cpu = mesh.devices.flat[0].platform == "cpu"
-        quick = on_cpu and not (self._with_mlir is not None and self._with_mlir(*args))
         unshared = on_cpu and usable_cores() <= _FEW_CORES * mesh.devices.size
-        kind = on_cpu, quick, unshared, is_debugging()
+        kind = on_cpu, unshared, is_debugging()
         if kind not in self._compiled:
-            options = (WITHOUT_MLIR if quick else _WIDE_VECTORS) | (_ONE_CORE_PER_LOOP if unshared else {})
-            options = supported_options(options) if on_cpu else {}
+            options = supported_options(_WIDE_VECTORS | (_ONE_CORE_PER_LOOP if unshared else {})) if on_cpu else {}
             more = dict(self._options)
             if is_debugging():  # jax repeats the call with the same arrays to locate a NaN
                 more.pop("donate_argnames", None)
@@ -72,11 +61,11 @@ class Program:
         return self._compiled[kind]
 
     def __call__(self, *args: Any, mesh: Mesh, **static: Any) -> Any:
-        return self._of(args, mesh)(*args, mesh=mesh, **static)
+        return self._for(mesh)(*args, mesh=mesh, **static)
 
     def trace(self, *args: Any, mesh: Mesh, **static: Any) -> Any:
         """Trace the function for these arguments; calls reuse the programs that are compiled from the trace."""
-        return self._of(args, mesh).trace(*args, mesh=mesh, **static)
+        return self._for(mesh).trace(*args, mesh=mesh, **static)
 
 
 def has_host_callbacks(jaxpr: Any) -> bool:
@@ -115,21 +104,18 @@ def matmul_options(platform: str) -> dict[str, Any]:
 
 
 def supported_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Options that the installed compiler supports and XLA_FLAGS does not set."""
+    """Options that XLA_FLAGS does not set; warns about each option that the installed compiler does not know."""
     options = {name: value for name, value in options.items() if name not in os.environ.get("XLA_FLAGS", "")}
-    every = (
-        _FAST_COMPILE | _ONE_CORE_PER_LOOP | _WIDE_VECTORS | _FUSED_PRODUCTS | options
-    )  # asked for once, whatever programs there will be
-    if _are_supported(tuple(sorted(every.items()))):
-        return options
-    return {name: value for name, value in options.items() if _are_supported(((name, value),))}
+    return {name: value for name, value in options.items() if _is_supported(name, value)}
 
 
 @functools.cache
-def _are_supported(options: tuple[tuple[str, Any], ...]) -> bool:
+def _is_supported(name: str, value: Any) -> bool:
     try:
-        jax.jit(lambda: 0).lower().compile(compiler_options=dict(options))
+        jax.jit(lambda: 0).lower().compile(compiler_options={name: value})
     except jax.errors.JaxRuntimeError:
+        message = f"jax {jax.__version__} has no compiler option {name!r}; programs may be slower than measured"
+        warnings.warn(message, UnknownCompilerOptionWarning, stacklevel=2)
         return False
     return True
 

@@ -22,7 +22,6 @@ class LearnerTraits(NamedTuple):
         loss_range: the range (low, high) of the losses of arms in the learner's theorem; None for any losses. Losses
             known in advance are checked to lie in this range.
         label_range: the range (low, high) of the labels, which `aggregate` checks; None for any labels.
-        long_rounds: whether a round takes so long that compiling with optimisation pays.
         capacity_hint: how to give the learner more storage, for warnings about runs that ran out of storage; without
             full stop.
         uses_masks: whether the learner chooses only among available arms or experts (`game.Available`).
@@ -38,7 +37,6 @@ class LearnerTraits(NamedTuple):
     loss: Any = None
     loss_range: tuple[float, float] | None = None
     label_range: tuple[ArrayLike, ArrayLike] | None = None
-    long_rounds: bool = False
     capacity_hint: str = "give it more capacity"
     uses_masks: bool = False
     plays_probabilities: bool = False

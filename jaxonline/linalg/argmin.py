@@ -3,15 +3,14 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from jaxonline._xla.barriers import materialise, out_of_place
-
-_SHORT = 14  # for at most so many numbers one search with two results takes less time than two with one result each
+_SHORT = 14  # `python -m benchmarks.workarounds "UCB1, K=10"` has the gain
 
 
 def first_argmin(values: Float[Array, "K"]) -> Int[Array, ""]:
     """Return the index of the smallest number, int32; ties go to the first. If there is a NaN, its index may result.
 
-    `jnp.argmin` computes one number after the other on a CPU.
+    `jnp.argmin` computes one number after the other on a CPU. Two searches with one result each, first for the smallest
+    number and then for its index, are vectorised, which pays for more than 14 numbers.
 
     Example:
         >>> import jax.numpy as jnp
@@ -21,10 +20,5 @@ def first_argmin(values: Float[Array, "K"]) -> Int[Array, ""]:
     """
     if len(values) <= _SHORT:
         return jnp.argmin(values).astype(jnp.int32)
-    least = materialise(jnp.min(values, keepdims=True))
-    places = jnp.arange(len(values), dtype=values.dtype)
-
-    def place_if_smallest(value, place, least):
-        return jnp.where((value == least) | jnp.isnan(value), place, jnp.inf)
-
-    return jnp.min(out_of_place(place_if_smallest, values, places, least)).astype(jnp.int32)
+    is_smallest = (values == jnp.min(values)) | jnp.isnan(values)
+    return jnp.min(jnp.where(is_smallest, jnp.arange(len(values), dtype=values.dtype), jnp.inf)).astype(jnp.int32)

@@ -5,7 +5,6 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxonline._xla.barriers import out_of_place
 from jaxonline.parameters.types import PyTree
 
 
@@ -41,11 +40,6 @@ class Compensated(NamedTuple):
 
     def add(self, terms: PyTree) -> "Compensated":
         """Return the sum with one more term."""
-        return Compensated(*out_of_place(_add, terms, *self))
-
-
-def _add(terms: PyTree, total: PyTree, correction: PyTree) -> tuple[PyTree, PyTree]:
-    """Return the totals and the corrections with one more term."""
-    corrected = jax.tree.map(lambda term, correction: term - correction, terms, correction)
-    added = jax.tree.map(lambda total, term: total + term, total, corrected)
-    return added, jax.tree.map(lambda new, old, term: (new - old) - term, added, total, corrected)
+        corrected = jax.tree.map(lambda term, correction: term - correction, terms, self.correction)
+        total = jax.tree.map(lambda total, term: total + term, self.total, corrected)
+        return Compensated(total, jax.tree.map(lambda new, old, term: (new - old) - term, total, self.total, corrected))

@@ -4,8 +4,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from jaxonline._xla.barriers import out_of_place
-
 NEWTON_STEPS, NEWTON_STEPS_FLOAT64 = 5, 8  # from the start in `kl_lower_bound`, until only rounding errors remain
 
 
@@ -24,11 +22,11 @@ def kl_lower_bound(mean: Float[Array, "K"], budget: Float[Array, "K"]) -> Float[
         >>> [round(q.item(), 3) for q in bounds]  # kl(1, q) = -ln q
         [0.067, 0.5]
     """
-    start = out_of_place(_below_kl_lower_bound, mean, budget)
+    start = _below_kl_lower_bound(mean, budget)
     n_steps = NEWTON_STEPS_FLOAT64 if mean.dtype == jnp.float64 else NEWTON_STEPS
 
     def newton_step(_: Int[Array, ""], q: Float[Array, "K"]) -> Float[Array, "K"]:
-        return out_of_place(_newton_step, q, mean, budget, start)
+        return _newton_step(q, mean, budget, start)
 
     return jnp.where(mean > 0.0, jax.lax.fori_loop(0, n_steps, newton_step, start), 0.0)
 
@@ -46,16 +44,6 @@ def _newton_step(
     tiny = jnp.asarray(jnp.finfo(mean.dtype).tiny, mean.dtype)
     m = jnp.maximum(mean, tiny)
     gap = m - q
-    kl = m * _log1p(gap / q) - (1.0 - m) * _log1p(gap / jnp.maximum(1.0 - m, tiny))
+    kl = m * jnp.log1p(gap / q) - (1.0 - m) * jnp.log1p(gap / jnp.maximum(1.0 - m, tiny))
     step = (kl - budget) * q * (1.0 - q) / jnp.maximum(gap, tiny)
     return jnp.clip(q + step, least, m)
-
-
-def _log1p(a: Float[Array, "..."]) -> Float[Array, "..."]:
-    """Return ln(1 + a) for a >= 0 by operations that are vectorised on CPU; for small a as 2 artanh(a / (2 + a))."""
-    small = a < 0.2
-    y = jnp.where(small, a, 0.0) / (2.0 + jnp.where(small, a, 0.0))
-    tail = jnp.zeros_like(a)
-    for power in range(15, 0, -2):
-        tail = 1.0 / power + y * y * tail
-    return jnp.where(small, 2.0 * y * tail, jnp.log(1.0 + a))

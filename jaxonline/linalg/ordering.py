@@ -2,7 +2,6 @@
 
 from jaxtyping import Array, Float, Int
 
-from jaxonline._xla.barriers import materialise as materialise
 from jaxonline._xla.barriers import opaque_zero
 
 

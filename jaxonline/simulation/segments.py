@@ -15,11 +15,10 @@ import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Array
 
-from jaxonline._xla.compile_options import LONG_VECTOR, Program, has_host_callbacks
+from jaxonline._xla.compile_options import Program, has_host_callbacks
 from jaxonline.game import Entrant, Round, Specs, States, StreamKeys, play_round, start, stream_keys
 from jaxonline.game.binding import overflow_flag
 from jaxonline.game.defaults import FeedbackDefaults, method_of
-from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.parameters.struct import replace, static, struct
 from jaxonline.parameters.types import PyTree
 from jaxonline.simulation import blocks
@@ -191,21 +190,6 @@ def begin(matchup: Matchup, keys: StreamKeys, *, mesh: Mesh) -> Carry:
     return blocks.map_blocks(block, mesh, n_shared=1, n_blockwise=1)(matchup, keys)
 
 
-def has_long_loops(matchup: Matchup, *rest: Any) -> bool:
-    """Return whether the rounds of `advance` are compiled for long loops, from its arguments; the last is the carry.
-
-    This is so if the learner declares the trait `long_rounds`, or if its state consists of numbers and vectors, of
-    which one is long. (Rounds with matrices spend their time in products, which are the same for both compilations.)
-    """
-    if matchup.entrant is None:
-        return False
-    batch_axes = 2 + matchup.antithetic + (matchup.members > 1)  # devices, runs, both runs of a pair, learners
-    shapes = [leaf.shape[batch_axes:] for leaf in jax.tree.leaves(rest[-1].states.learner)]
-    vectors_only = all(len(shape) <= 1 for shape in shapes)
-    is_long = vectors_only and any(math.prod(shape) >= LONG_VECTOR for shape in shapes)
-    return is_long or traits_of(matchup.entrant.learner, LearnerTraits).long_rounds
-
-
 def records_per_call(carry: Carry) -> int:
     """Return how many recorded rounds one call of `advance` can hold, from the carry of a block [devices, width, ...].
 
@@ -215,7 +199,7 @@ def records_per_call(carry: Carry) -> int:
     return max(1, min(MAX_RECORDS, MAX_RECORD_BYTES // size))
 
 
-@functools.partial(Program, with_mlir=has_long_loops, static_argnames=("mesh",), donate_argnames=("carry",))
+@functools.partial(Program, static_argnames=("mesh",), donate_argnames=("carry",))
 def advance(
     matchup: Matchup, keys: StreamKeys, t: Array, ends: Array | np.ndarray, carry: Carry, *, mesh: Mesh
 ) -> tuple[Carry, Totals]:

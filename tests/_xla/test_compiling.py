@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from count_programs import COMPILED
-from registry import LEARNERS
 from tiers import some
 
 import jaxonline as jo
@@ -19,10 +18,8 @@ from jaxonline._xla.compile_options import (
     run_compiled,
 )
 from jaxonline.linalg.triangular import cholesky_and_inverse
-from jaxonline.simulation import segments
+from jaxonline.parameters.warning_classes import UnknownCompilerOptionWarning
 from jaxonline.simulation.blocks import default_mesh
-from jaxonline.simulation.segments import Matchup, has_long_loops, traced_programs
-from jaxonline.simulation.sweeps import as_team
 from jaxonline.study.ready import multikernel_runs
 from jaxonline.study.ready.multikernel_runs import run_set
 from jaxonline.verify.sampling import Sampler
@@ -42,19 +39,20 @@ def compiled():
     jax.monitoring.unregister_event_duration_listener(listen)
 
 
-def test_unsupported_compiler_options_are_dropped(monkeypatch):
-    monkeypatch.setattr(
-        compiling, "_FAST_COMPILE", {"xla_no_such_option": True, "xla_llvm_disable_expensive_passes": True}
-    )
-    assert fast_compile_options.__wrapped__("cpu") == {
-        "xla_backend_optimization_level": 0,
-        "xla_llvm_disable_expensive_passes": True,
-    }
+def test_unknown_compiler_options_are_left_out_with_a_warning(monkeypatch):
+    monkeypatch.setattr(compiling, "_FAST_COMPILE", {"xla_no_such_option": True, "xla_cpu_prefer_vector_width": 256})
+    with pytest.warns(UnknownCompilerOptionWarning, match="xla_no_such_option"):
+        options = fast_compile_options.__wrapped__("cpu")
+    assert options == {"xla_backend_optimization_level": 0, "xla_cpu_prefer_vector_width": 256}
 
 
-def test_run_compiled_compiles_once_per_argument_type(compiled, monkeypatch):
-    """With the options that are known: of these two, one would be an error."""
-    monkeypatch.setattr(compiling, "WITHOUT_MLIR", {"xla_no_such_option": True, "xla_cpu_use_fusion_emitters": False})
+def test_the_installed_compiler_knows_all_options():
+    """Warnings are errors in the tests."""
+    names = ("_FAST_COMPILE", "_ONE_CORE_PER_LOOP", "_WIDE_VECTORS", "_FUSED_PRODUCTS")
+    assert all(compiling.supported_options(getattr(compiling, name)) for name in names)
+
+
+def test_programs_compile_once_per_argument_type(compiled):
     mesh = default_mesh(jax.devices()[:1])
     scaled = Program(lambda x, *, mesh, by: by * x, static_argnames=("mesh", "by"))
     scaled.trace(np.ones(3, np.float32), mesh=mesh, by=2).lower().compile()
@@ -62,90 +60,6 @@ def test_run_compiled_compiles_once_per_argument_type(compiled, monkeypatch):
     for x, by in ((np.ones(3, np.float32), 2), (np.zeros(3, np.float32), 2), (np.ones(3, np.float32), 5)):
         np.testing.assert_array_equal(scaled(x, mesh=mesh, by=by), by * x)
     assert len(compiled) == 1, "what was lowered is not compiled again, and another static number is another program"
-
-
-def test_learners_with_long_rounds_compile_with_mlir():
-    """A learner with long rounds does."""
-    asked, mesh = [], default_mesh(jax.devices()[:1])
-
-    def asks(x):
-        asked.append(x)
-        return x.size > 2
-
-    doubled = Program(lambda x, *, mesh: 2 * x, with_mlir=asks, static_argnames=("mesh",))
-    for size in (2, 3, 3):
-        np.testing.assert_array_equal(doubled(np.ones(size), mesh=mesh), 2.0)
-    assert [x.size for x in asked] == [2, 3, 3]
-    assert sorted((on_cpu, quick) for on_cpu, quick, *_ in doubled._compiled) == [(True, False), (True, True)]
-
-
-def compiles_for_long_loops(environment, learner, feedback=None):
-    """Whether the rounds of a study are compiled with MLIR for the widest registers."""
-    game = jo.Game(environment, feedback or jo.FullInformation())
-    team = as_team(game, "a", learner)
-    matchup = Matchup(team.game, team.entrant, None, {}, len(team.members))
-    mesh = default_mesh(jax.devices()[:1])
-    programs = traced_programs(matchup, jax.random.key(0), 2, mesh)
-    next(programs)
-    return has_long_loops(matchup, next(programs).out_info)
-
-
-def test_learners_with_long_rounds_are_compiled_for_long_loops():
-    entry = LEARNERS["noisy kernel, Gaussian, ball"]()
-    assert compiles_for_long_loops(jo.environments.LinearModel(np.ones(3)), entry.learner, entry.feedback)
-    game = jo.Game(jo.environments.LinearModel(np.ones(2)), jo.FullInformation())
-    assert not has_long_loops(Matchup(game, None, None, {}), None)
-
-
-def gradient_descent(step_size=0.1):
-    return jo.GradientLearner(jo.estimators.FullGradient(), step_size)
-
-
-VECTOR_LEARNERS = {
-    "gradient descent": lambda: gradient_descent(),
-    "sweep of 40": lambda: jo.sweep({eta: gradient_descent(eta) for eta in range(1, 41)}),
-    "Newton step": lambda: jo.learners.OnlineNewtonStep(jo.estimators.FullGradient(), 1.0, 4.0, radius=1.0),
-}
-
-
-@pytest.mark.parametrize(
-    ("name", "d", "is_long"),
-    some(
-        [
-            ("gradient descent", 31, False),
-            ("gradient descent", 32, True),
-            ("sweep of 40", 31, False),
-            ("sweep of 40", 32, True),
-            ("Newton step", 32, False),
-        ],
-        ("gradient descent", 31, False),
-        ("gradient descent", 32, True),
-    ),
-)
-def test_learners_with_a_long_vector_are_compiled_for_long_loops(name, d, is_long):
-    """The number of learners of a sweep and the number of runs do not count, nor do matrices."""
-    assert compiles_for_long_loops(jo.environments.LinearModel(np.full(d, 0.1)), VECTOR_LEARNERS[name]()) == is_long
-
-
-@pytest.mark.parametrize("order", some(["file", "iid"], "iid"))
-def test_compilation_for_long_loops_computes_the_same_losses(monkeypatch, order):
-    """Both compilations round differently: each is compared with the same draws in float64 (measured: 7.1e-8)."""
-    rng = np.random.default_rng(0)
-    X, y = (rng.normal(size=(20, 40)) / 7).astype(np.float32), rng.normal(size=20).astype(np.float32)
-
-    def cumulative_loss():
-        game = jo.Game(jo.environments.DataStream(X, y, order=order), jo.FullInformation())
-        return jo.simulate(game, gradient_descent(), n_runs=4, n_rounds=30, record_at=3).cumulative_loss
-
-    losses = []
-    for long_vector in (41, 40):
-        monkeypatch.setattr(segments, "LONG_VECTOR", long_vector)
-        losses.append(cumulative_loss())
-    X, y = X.astype(np.float64), y.astype(np.float64)
-    with jax.enable_x64(True):
-        exact = cumulative_loss()
-    np.testing.assert_allclose(losses[0], exact, rtol=2e-7)
-    np.testing.assert_allclose(losses[1], exact, rtol=2e-7)
 
 
 @pytest.mark.parametrize(("control_variates", "traces"), some([(False, 1), (True, 2)], (False, 1)))

@@ -14,8 +14,9 @@ from benchmarks._many_runs import ManyRuns, measure_sizes, shorten_horizon
 from benchmarks._report import table, table_of_sizes
 from benchmarks._workload import share_of_limit
 from benchmarks.figure import draw, draw_sizes
+from benchmarks.kernels import kernels_per_round
 from benchmarks.size import count_code
-from benchmarks.workarounds import WORKAROUNDS, measure
+from benchmarks.workarounds import PROGRAMS, ROUNDS, measure_program, measure_rounds
 
 RATES = {"jaxonline": [4.0, 6.0, 5.0], "slow": [1.0, 1.0, 1.0], "fast": [2.0, 2.0, 5.0]}
 MEASURED = {
@@ -210,6 +211,46 @@ def f(x):
 
 @pytest.mark.long
 def test_every_workaround_is_measured_with_and_without_it():
-    for name in WORKAROUNDS:
-        row = measure(name, repeats=1)
-        assert min(row["with"], row["without"], row["ratio"]) > 0
+    rows = [measure_rounds(name, jobs[0], repeats=1) for name, (jobs, _) in ROUNDS.items()]
+    rows += [measure_program(name, repeats=1) for name in PROGRAMS]
+    assert min(row[part] for row in rows for part in ("with", "without", "ratio")) > 0
+
+
+def test_kernels_of_loops_and_conditionals_are_counted():
+    """The round has an addition, a conditional with a branch of two kernels, and a loop of two kernels."""
+    program = """
+%few (p: f32[2]) -> f32[2] {
+  ROOT %p.1 = f32[2]{0} parameter(0)
+}
+
+%many (p: f32[2]) -> f32[2] {
+  %p.2 = f32[2]{0} parameter(0)
+  %a = f32[2]{0} fusion(%p.2), kind=kLoop, calls=%f
+  ROOT %b = f32[2]{0} sort(%a), dimensions={0}, to_apply=%less
+}
+
+%body_of_draw (p: (s32[], f32[2])) -> (s32[], f32[2]) {
+  %p.3 = (s32[], /*index=1*/f32[2]{0}) parameter(0)
+  ROOT %c = (s32[], /*index=1*/f32[2]{0}) fusion(%p.3), kind=kLoop, calls=%f
+}
+
+%condition_of_draw (p: (s32[], f32[2])) -> pred[] {
+  %p.4 = (s32[], /*index=1*/f32[2]{0}) parameter(0)
+  ROOT %d = pred[] compare(%p.4, %p.4), direction=LT
+}
+
+%round (p: (s32[], f32[2])) -> (s32[], f32[2]) {
+  %p.5 = (s32[], /*index=1*/f32[2]{0}) parameter(0)
+  %e = f32[2]{0} get-tuple-element(%p.5), index=1
+  %g = f32[2]{0} add(%e, %e)
+  %h = (f32[2]{0}) conditional(%i, %g, %g), branch_computations={%few, %many}
+  %k = (s32[], /*index=1*/f32[2]{0}) while(%p.5), condition=%condition_of_draw, body=%body_of_draw
+  ROOT %m = (s32[], /*index=1*/f32[2]{0}) tuple(%e, %g)
+}
+
+ENTRY %main (p: (s32[], f32[2])) -> (s32[], f32[2]) {
+  %p.6 = (s32[], /*index=1*/f32[2]{0}) parameter(0)
+  ROOT %n = (s32[], /*index=1*/f32[2]{0}) while(%p.6), condition=%condition_of_draw, body=%round
+}
+"""
+    assert kernels_per_round(program) == 1 + (1 + 2) + (1 + 2)

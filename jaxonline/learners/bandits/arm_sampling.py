@@ -5,13 +5,12 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Key
 
 from jaxonline import random
 from jaxonline.game.protocols import Draw
-from jaxonline.linalg.ordering import materialise
 
 
 def mix_uniform(p: Float[Array, "K"], gamma: ArrayLike, mask: Bool[Array, "K"] | None = None) -> Float[Array, "K"]:
     """Return the distribution (1 - gamma) p + gamma / K, or the analogous distribution on the available arms."""
     gamma = jnp.asarray(gamma, p.dtype)
-    weighted, share = materialise((1.0 - gamma) * p), gamma / len(p)  # the same rounding with and without a mask
+    weighted, share = (1.0 - gamma) * p, gamma / len(p)
     if mask is not None:
         share = jnp.where(mask, share * (len(p) / jnp.sum(mask, dtype=p.dtype)), 0.0)
     return weighted + share

@@ -12,8 +12,6 @@ from jaxonline.learners.experts.vectors import vector_length
 from jaxonline.linalg.argmin import first_argmin
 from jaxonline.linalg.compensated import Compensated
 
-_FEW = 8  # for at most so many arms, an update of all arms takes less time than one of a single entry
-
 
 class Tally(NamedTuple):
     """Pulls and losses of K arms. The sums are compensated (Kahan), so that means stay accurate over a million pulls.
@@ -37,8 +35,6 @@ class Tally(NamedTuple):
 
     def add(self, arm: Int[Array, ""], loss: Float[Array, ""]) -> "Tally":
         """Return the tally after one more pull of `arm`."""
-        if len(self.pulls) <= _FEW:
-            return self.add_set(arm[None], loss[None])
         place = arm.astype(jnp.uint32)  # a negative arm is no arm
         sums = Compensated(self.totals[place], self.corrections[place]).add(loss)
         return Tally(

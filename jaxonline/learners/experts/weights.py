@@ -5,7 +5,6 @@ from jaxtyping import Array, ArrayLike, Bool, Float
 
 from jaxonline.learners.experts.cumulative_losses import excess
 from jaxonline.linalg.compensated import Compensated
-from jaxonline.linalg.exponentials import vector_exp
 
 LARGEST_EXPONENT = 80.0  # of a positive exponent, a rounding error of large sums
 
@@ -13,7 +12,7 @@ LARGEST_EXPONENT = 80.0  # of a positive exponent, a rounding error of large sum
 def softmax_weights(log_weights: Float[Array, "K"]) -> Float[Array, "K"]:
     """Return weights proportional to exp(log_weights), without overflow; uniform weights if all weights are zero."""
     top = jnp.max(log_weights)
-    weights = vector_exp(log_weights - jnp.where(jnp.isfinite(top), top, 0.0))
+    weights = jnp.exp(log_weights - jnp.where(jnp.isfinite(top), top, 0.0))
     return _divide_or_uniform(weights)
 
 
@@ -21,7 +20,7 @@ def weights_of_sums(sums: Compensated, eta: ArrayLike, mask: Bool[Array, "K"] | 
     """Return weights proportional to exp(-eta sums), 0 for experts that are not available."""
     differences = excess(sums, mask)  # from the smallest sum, so that exponents are at most about 0
     exponents = -jnp.asarray(eta, differences.dtype) * differences
-    return _divide_or_uniform(vector_exp(jnp.minimum(exponents, LARGEST_EXPONENT)))
+    return _divide_or_uniform(jnp.exp(jnp.minimum(exponents, LARGEST_EXPONENT)))
 
 
 def divide_by_sum(weights: Float[Array, "K"]) -> Float[Array, "K"]:

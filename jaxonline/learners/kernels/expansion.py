@@ -17,7 +17,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int
 
-from jaxonline.linalg.ordering import materialise
 from jaxonline.linalg.ragged import batch_max
 from jaxonline.linalg.short_axes import contract, sum_axis, take_columns
 from jaxonline.parameters.struct import static, struct
@@ -104,7 +103,6 @@ def empty(
 
 def evaluate(w: Expansion, x: Float[Array, "d"]) -> Float[Array, "*J"]:
     """Return the sum over n of the level n of w at x (x) ... (x) x: <w, Psi(x)> up to the factors e^log_clean(x)."""
-    x = materialise(x)
     total = w.tensors[-1]
     for tensor in reversed(w.tensors[:-1]):
         total = tensor + contract(total, x, axis=w.coefficient.ndim - 1)

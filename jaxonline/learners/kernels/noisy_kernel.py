@@ -116,9 +116,9 @@ class NoisyKernel(LearnerDefaults):
 
     @property
     def traits(self) -> LearnerTraits:
-        """Declare that rounds take long, and how a user gets more room for copies."""
+        """Declare how a user gets more room for copies."""
         hint = "use Storage.for_horizon with the whole horizon or a smaller risk, or ask for fewer copies (a larger p)"
-        return LearnerTraits(long_rounds=True, capacity_hint=hint)
+        return LearnerTraits(capacity_hint=hint)
 
     def overflow_probability(self, n_rounds: int) -> float:
         """Return a bound on the probability that a run of `n_rounds` has no room for a copy."""
