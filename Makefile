@@ -1,6 +1,6 @@
 # Each target installs what it needs in the virtual environment .venv, and again after a change of pyproject.toml.
 PYTHON ?= python3
-VENV := .venv
+VENV ?= .venv
 BIN := $(VENV)/bin
 
 # the compilation cache of quickstart, tests and benchmarks is in the work tree
@@ -25,7 +25,7 @@ help:
 	@echo "make test         the tests (JAXONLINE_DATA may name a folder of real data sets)"
 	@echo "make test-all     the tests, the long ones, and the examples of all docstrings"
 	@echo "make drills       kills, races, full disks, damage, failing workers and stores; prints the counts of each drill"
-	@echo "make test-lowest  some tests with the lowest allowed versions (test-newest: the newest, on each Python)"
+	@echo "make test-lowest  the tests with the lowest allowed versions (test-newest: the newest, on each Python)"
 	@echo "make lint         ruff, codespell, pyright; words to avoid are advice"
 	@echo "make bench        benchmarks beside the alternatives"
 	@echo "make mutants      the share of planted errors that the tests detect (number=300 seed=0 options=--long)"
@@ -86,13 +86,8 @@ test-all: $(VENV)/.test-all
 drills: $(VENV)/.test-all
 	$(PYTEST) -rP --show-capture=stdout tests/drills
 
-# the tests that use every dependency, in separate environments with the lowest and the newest allowed versions, the
-# newest on each Python that is installed; the lowest versions raise deprecation warnings about each other
-ENDS := cli bad_commands datasets result result_places tables report statistics noise study compare variance_study \
-	quickstart gradient_learner simulate interrupted verify_bias zarr3 places store damaged_stores stored_studies \
-	studies_at_urls benchmark_suites cite live_estimators threads precompile environments vectorised \
-	accelerators
-
+# the short tests in separate environments, with the lowest and the newest allowed versions, the newest on each Python
+# that is installed; the lowest versions raise deprecation warnings about each other
 .venv-%/.test: pyproject.toml
 	$(PYTHON) -c 'import sys; wanted, own = "$*".partition("-")[2], "%d.%d" % sys.version_info[:2]; \
 		sys.exit(f"PYTHON must be Python {wanted} (got {own})" if wanted not in ("", own) else None)'
@@ -104,8 +99,7 @@ ENDS := cli bad_commands datasets result result_places tables report statistics 
 
 test-lowest test-newest-3.11 test-newest-3.12 test-newest-3.13: test-%: .venv-%/.test
 	JAX_COMPILATION_CACHE_DIR="$$JAX_COMPILATION_CACHE_DIR/$*" .venv-$*/bin/python -m pytest -n 2 --dist worksteal \
-		$(if $(filter lowest,$*),-W ignore::DeprecationWarning) -m "not long and not examples" \
-		$$(for name in $(ENDS); do find tests -name test_$$name.py; done)
+		$(if $(filter lowest,$*),-W ignore::DeprecationWarning) -m "not long and not examples"
 
 # an interpreter is on the PATH or among the versions of pyenv, whose command on the PATH may not start
 test-newest:
