@@ -347,13 +347,15 @@ def test_error_keeps_its_cause():
 
 
 def test_jobs_are_not_started_after_an_error():
-    began = []
+    began, fails = [], threading.Event()
 
     def job(i):
         def run():
             began.append(i)
             if i == 1:
+                fails.set()
                 raise Stop
+            fails.wait(20)
             time.sleep(0.2)
 
         return run

@@ -1,7 +1,6 @@
 """What the verifier assumes: it says so, notices what contradicts it, and convicts nobody of what it cannot see."""
 
 import re
-import time
 
 import jax
 import jax.numpy as jnp
@@ -283,12 +282,11 @@ def test_a_large_bias_ends_the_sampling():
 
 
 def test_max_seconds_ends_the_sampling():
-    began = time.monotonic()
     result = verify.unbiased(
         uniform, 0.5, second_moment=1 / 3, detect=1e-6, max_samples=1 << 30, max_seconds=0.5, mesh=ONE
     )
-    assert time.monotonic() - began < 20
     assert result.verdict == "undecided"
+    assert result.samples < 1 << 30
     assert "max_seconds" in result.notes[-1]
     slow = verify.unbiased(None, 1.5, strata=_two_strata(), detect=1e-4, max_seconds=1e-9, mesh=ONE)
     assert "max_seconds" in slow.notes[0]
