@@ -25,7 +25,7 @@ from jaxonline.results import load_result
 from jaxonline.simulation import planning
 from jaxonline.store.blocks import Store
 from jaxonline.store.checkpoints import Checkpoint
-from jaxonline.store.filesystem import storage_at
+from jaxonline.store.filesystem import folder_at
 from jaxonline.store.layout import Blocks, FinishedBlock, JobArrays, StoreLayout
 from jaxonline.study import Context
 from jaxonline.study.ready import load_study
@@ -99,7 +99,7 @@ def throughput(place: str, blocks: int, writers: int) -> dict[str, float]:
         ["learner"], blocks * WIDTH, range(1, RECORDED + 1), {"cumulative_loss": (), "queries": ()}, [ROWS]
     )
     where, megabytes = f"{place}/{uuid.uuid4().hex}", sum(array.nbytes for array in kept.arrays.values()) / 1e6
-    with Store(storage_at(where), {"a": "study"}, 30.0, layout) as store, ThreadPoolExecutor(writers) as pool:
+    with Store(folder_at(where), {"a": "study"}, 30.0, layout) as store, ThreadPoolExecutor(writers) as pool:
         start_time = time.perf_counter()
         list(pool.map(lambda block: store.blocks.write(ROWS, block, kept), range(blocks)))
         written = blocks / (time.perf_counter() - start_time)

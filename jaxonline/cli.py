@@ -24,7 +24,6 @@ from typer.core import TyperCommand, TyperGroup
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.printable import replace_controls, replace_unencodable, to_one_line
 from jaxonline.parameters.suggest import did_you_mean
-from jaxonline.store.filesystem import is_url
 from jaxonline.store.output_paths import check_distinct, check_file, check_folder, run_all_steps, write_text
 from jaxonline.study.files.templates import EXAMPLES, write_study_template
 from jaxonline.study.ready import STUDY_GROUPS, load_study, study_commands, study_title
@@ -144,7 +143,7 @@ def study_command(name: str) -> Any:
         _parameter("out", str, f"results/{name}", help="Folder for tables, figures and numbers.", metavar="FOLDER"),
         _parameter("json", str | None, None, help="Write all numbers to this file.", metavar="FILE"),
         _parameter("seed", int, 0, help="Seed of all random numbers."),
-        _parameter("checkpoint", str | None, None, help="Folder or URL for resuming the study.", metavar="FOLDER"),
+        _parameter("checkpoint", str | None, None, help="Folder for resuming the study.", metavar="FOLDER"),
     ]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
@@ -202,15 +201,10 @@ def _run_study(name: str, study: Any, given: dict[str, Any]) -> None:
                 raise ArgumentError(key, "must not be empty (got '')")
         study = study(**fields)
         files = {key: check_file(key, given[key]) for key in ("json",) if key in given}
-        checkpoint = given.get("checkpoint")
-        folders = {
-            key: check_folder(key, given[key])
-            for key in ("out", "checkpoint")
-            if key in given and not (key == "checkpoint" and is_url(checkpoint))
-        }
+        folders = {key: check_folder(key, given[key]) for key in ("out", "checkpoint") if key in given}
         check_distinct(files, folders)
         out, json = folders["out"], files.get("json")
-        report = study.run(Context(out, folders.get("checkpoint", checkpoint), seed=given["seed"], progress=True))
+        report = study.run(Context(out, folders.get("checkpoint"), seed=given["seed"], progress=True))
         console, written = _console(), []
         run_all_steps(
             lambda: report.show(console),

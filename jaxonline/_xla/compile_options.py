@@ -18,7 +18,6 @@ from jax.sharding import Mesh
 
 from jaxonline._xla.matmul_precision import exact_products
 from jaxonline._xla.threads import usable_cores
-from jaxonline.parameters.warning_classes import UnknownCompilerOptionWarning
 
 register_exclusion(f"{Path(__file__).parents[1]}{os.sep}")
 
@@ -32,6 +31,10 @@ _FEW_CORES = 2
 _WIDE_VECTORS = {"xla_cpu_prefer_vector_width": 512}
 # Matrix products are fused with the subtraction that follows.
 _FUSED_PRODUCTS = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_DOT"}
+
+
+class UnknownCompilerOptionWarning(UserWarning):
+    """The installed jax does not know a compiler option of this package, so programs may be slower than measured."""
 
 
 class Program:

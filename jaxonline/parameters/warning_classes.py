@@ -59,7 +59,3 @@ class UnfinishedStudyWarning(UserWarning):
 
 class WaitingForWorkersWarning(RuntimeWarning):
     """A study waits because no worker of its cluster runs a block."""
-
-
-class UnknownCompilerOptionWarning(UserWarning):
-    """The installed jax does not know a compiler option of this package, so programs may be slower than measured."""

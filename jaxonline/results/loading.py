@@ -1,4 +1,4 @@
-"""Loading of results from disk or from a URL."""
+"""Loading of results from disk."""
 
 import os
 
@@ -13,7 +13,7 @@ def load_result(path: str | os.PathLike[str]) -> Result:
     counts the missing runs by learner, and under "comparator_loss" the runs without a comparator loss.
 
     Args:
-        path: a folder, or a URL.
+        path: a folder.
 
     Raises:
         FileNotFoundError: if there is no store at the path.

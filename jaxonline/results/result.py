@@ -321,15 +321,15 @@ class Result:
     def save(self, path: str | Path) -> Path:
         """Write a zarr store with the layout of a study's store; an existing result is replaced atomically.
 
-        At a URL (`s3://...`) the new store is complete in `.unfinished` before the existing one is removed. Arrays of
-        more than 64 MB that a loaded result reads lazily from the replaced store become unreadable: load the new store.
+        Arrays of more than 64 MB that a loaded result reads lazily from the replaced store become unreadable: load the
+        new store.
 
         Raises:
             FileExistsError: if the path holds anything other than a saved result.
-            ValueError: no name (".."), the name of a file ("r.csv"), a `Path` made of a URL, or an unreachable URL.
+            ValueError: no name (".."), the name of a file ("r.csv"), or a URL.
             OSError: the store cannot be written; the error names the path.
         """
-        return saving.save(self, path)  # type: ignore[return-value]
+        return saving.save(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> "Result":

@@ -1,6 +1,5 @@
 """Reading and writing of results in zarr stores: saved results, and stores of studies."""
 
-import contextlib
 import glob
 import json
 import os
@@ -44,7 +43,7 @@ from jaxonline.store.documents import (
     seal,
     store_format,
 )
-from jaxonline.store.filesystem import Bucket, Folder, local_path, storage_at
+from jaxonline.store.filesystem import Folder, folder_at, local_path
 from jaxonline.store.layout import (
     AXES,
     COMPARATOR_LOSS,
@@ -110,7 +109,7 @@ def to_dataset(result: Any) -> "xarray.Dataset":
 # Saving
 
 
-def save(result: Any, path: str | os.PathLike[str]) -> Path | str:
+def save(result: Any, path: str | os.PathLike[str]) -> Path:
     """Write the store to a temporary folder and move it to its path; so either the old or the new store is complete."""
     folder, suffix = local_path(path), PurePath(path).suffix
     if suffix.lower() in FILE_SUFFIXES:
@@ -119,7 +118,7 @@ def save(result: Any, path: str | os.PathLike[str]) -> Path | str:
             f"must name a folder for a zarr store, such as 'result.zarr' (got '{path}'); tables are written by "
             "to_pandas(), to_markdown() and to_latex(), figures by plot(path)",
         )
-    return _save_at_url(result, str(path)) if folder is None else _save_in_folder(result, folder)
+    return _save_in_folder(result, folder)
 
 
 def _save_in_folder(result: Any, path: Path) -> Path:
@@ -148,35 +147,6 @@ def _save_in_folder(result: Any, path: Path) -> Path:
         if place.exists() or not (beside / OLD).exists():  # else it holds the only copy
             shutil.rmtree(beside, ignore_errors=True)
     return path
-
-
-def _save_at_url(result: Any, url: str) -> str:
-    """Replace a store at a URL when the new store is complete; its root document is removed first and written last."""
-    place = Bucket(url)
-    before = place.names()
-    if before and not _is_ours(place, TEMPORARY_SUFFIX):
-        raise FileExistsError(f"{url}: exists and is not a result of jaxonline; give another URL")
-    if not before:
-        for files in _files(result):
-            place.write(files)
-        return url
-    place.remove(TEMPORARY_SUFFIX)
-    keys: list[str] = []
-    try:
-        for files in _files(result):
-            place.write({f"{TEMPORARY_SUFFIX}/{key}": content for key, content in files.items()})
-            keys += files
-    except BaseException:
-        with contextlib.suppress(OSError):
-            place.remove(TEMPORARY_SUFFIX)
-        raise
-    for name in (DOCUMENT, *before):
-        if name != TEMPORARY_SUFFIX:
-            place.remove(name)
-    for batch in (keys[:-1], keys[-1:]):
-        place.copy({f"{TEMPORARY_SUFFIX}/{key}": key for key in batch})
-    place.remove(TEMPORARY_SUFFIX)
-    return url
 
 
 def _files(result: Any) -> Iterator[dict[str, bytes]]:
@@ -245,10 +215,10 @@ def _move(beside: Path, place: Path) -> None:
     sync(place.parent)
 
 
-def _is_ours(place: Folder | Bucket, *more: str) -> bool:
-    """Return whether a folder or URL holds a saved result and no other files, except those named in `more`."""
+def _is_ours(place: Folder) -> bool:
+    """Return whether a folder holds a saved result and no other files."""
     saved = store_format(parse_attributes(place.read(DOCUMENT) or b"") or {}) == RESULT
-    names = (name for name in place.names() if name not in (DOCUMENT, *more))
+    names = (name for name in place.names() if name != DOCUMENT)
     return saved and all(place.read(f"{name}/{DOCUMENT}") is not None for name in names)
 
 
@@ -258,13 +228,13 @@ def _is_ours(place: Folder | Bucket, *more: str) -> bool:
 
 def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the fields of the `Result` that is stored at a path; see `load_result`."""
-    place = storage_at(path)
+    place = folder_at(path)
     content = place.read(DOCUMENT)
     if content is None:
         records = (name for job in place.names(RECORDS_FOLDER) for name in place.names(f"{RECORDS_FOLDER}/{job}"))
         if any(name.startswith("c.") for name in records):
             raise DamagedStoreError(f"{path}/{DOCUMENT}: is missing; continue the study, which writes it again")
-        raise FileNotFoundError(f"{path}: there is no result here{_hint(place, path)}")
+        raise FileNotFoundError(f"{path}: there is no result here{_hint(path)}")
     attributes = parse_attributes(content)
     if attributes is None:
         raise DamagedStoreError(f"{path}/{DOCUMENT}: is damaged, or is not a document of zarr")
@@ -282,23 +252,20 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
     raise ValueError(f"{path}: is not a result that Result.save or simulate(checkpoint=...) wrote")
 
 
-def _check_names(place: Folder | Bucket, learners: tuple[str, ...]) -> None:
+def _check_names(place: Folder, learners: tuple[str, ...]) -> None:
     """Check that the learners' names in the root document equal those in the array."""
     spec = ArraySpec(("learner",), (len(learners),), (len(learners),), STRING)
     if place.read(f"learner/{spec.key((0,))}") != spec.encode(np.array(learners, object)):
         raise DamagedStoreError(f"{place.name}: is damaged; learner/{spec.key((0,))} differs from {DOCUMENT}")
 
 
-def _hint(place: Folder | Bucket, where: str | os.PathLike[str]) -> str:
+def _hint(where: str | os.PathLike[str]) -> str:
     path = local_path(where)
-    if path is None:
-        new = place.read(f"{TEMPORARY_SUFFIX}/{DOCUMENT}")
-        return f"; saving was interrupted; the new result is in {where}/{TEMPORARY_SUFFIX}" if new else ""
     backups = sorted(path.parent.glob(f".{glob.escape(path.name)}.*{TEMPORARY_SUFFIX}/{OLD}"))
     return f"; saving was interrupted; the previous result is in {backups[0]}" if backups else ""
 
 
-def _load_saved(place: Folder | Bucket, first: bytes, meta: dict[str, Any]) -> dict[str, Any]:
+def _load_saved(place: Folder, first: bytes, meta: dict[str, Any]) -> dict[str, Any]:
     root = json.loads(first)
     marker, documents = root["attributes"][MARKER], root["consolidated_metadata"]["metadata"]
     digests = None if is_earlier(root["attributes"]) else marker["sha256"]
@@ -344,7 +311,7 @@ def _load_saved(place: Folder | Bucket, first: bytes, meta: dict[str, Any]) -> d
     )  # fmt: skip
 
 
-def _load_study(place: Folder | Bucket, marker: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
+def _load_study(place: Folder, marker: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
     interval = interval_from_json(meta.pop("interval", Student().to_json()))
     layout = StoreLayout.of(marker["layout"])
     _check_names(place, layout.learners)

@@ -96,7 +96,7 @@ def simulate(
             thread per core, up to 32 threads; to use more cores, call `jax.config.update("jax_num_cpu_devices", n)`.
         progress: True for a progress bar, or a function (done, total, what). The function is called after recorded
             rounds, and more often if these are far apart. Several threads may call it, one at a time.
-        checkpoint: a store (path, URL, or a `Checkpoint`, which can also name a version of the study). An interrupted
+        checkpoint: a store (a path, or a `Checkpoint`, which can also name a version of the study). An interrupted
             study resumes from its store, also with more runs or rounds. Numbers of more than 64 MB are read from the
             store on demand.
         cluster: workers of Dask `distributed` (extra `cluster`) that compute the blocks and write them into the
@@ -116,8 +116,8 @@ def simulate(
         TypeError: a learner, comparator or measure lacks methods, the feedback does not answer the learner's queries,
             the learner, loss or comparator cannot use the instances and outcomes, or the checkpoint cannot identify
             everything that decides the numbers.
-        OSError: the checkpoint cannot be written or is in use by another process, or its URL fails for two minutes; the
-            cluster cannot be reached, or none of its workers runs a block for ten minutes.
+        OSError: the checkpoint cannot be written or is in use by another process; the cluster
+            cannot be reached, or none of its workers runs a block for ten minutes.
         RuntimeError: this process was forked after its parent had used jaxonline.
 
     Warns:

@@ -36,7 +36,7 @@ from jaxonline.store.documents import (
     seal,
     store_format,
 )
-from jaxonline.store.filesystem import Bucket, Folder, storage_at
+from jaxonline.store.filesystem import Folder, folder_at
 from jaxonline.store.layout import (
     RECORD_SPEC,
     RECORDS_FOLDER,
@@ -64,7 +64,7 @@ class Store:
     """An open store, as a context manager; its `layout` is the stored layout plus the requested runs and rounds.
 
     Args:
-        place: the folder or URL of the store; an absent folder is created.
+        place: the folder of the store; an absent folder is created.
         about: descriptions of the inputs that determine the numbers (`fingerprint.describe_inputs`).
         every: minimum number of seconds between two saved states of a block.
         layout: the arrays of a study; None if the store holds named arrays.
@@ -77,7 +77,7 @@ class Store:
     """
 
     def __init__(
-        self, place: Folder | Bucket, about: Mapping[str, str], every: float, layout: StoreLayout | None = None,
+        self, place: Folder, about: Mapping[str, str], every: float, layout: StoreLayout | None = None,
         meta: Mapping[str, Any] | None = None, keep_states: bool = False, exclusive: bool = True,
     ):  # fmt: skip
         self.every, self.keep_states, self.layout = every, keep_states, layout
@@ -282,12 +282,12 @@ class Store:
 
 
 def _join(where: str, about: dict[str, str], every: float, layout: StoreLayout, keep_states: bool) -> Store:
-    return Store(storage_at(where, reached=True), about, every, layout, None, keep_states, exclusive=False)
+    return Store(folder_at(where), about, every, layout, None, keep_states, exclusive=False)
 
 
 def update_attributes(where: str | os.PathLike[str], meta: Mapping[str, Any]) -> None:
     """Change attributes of a study."""
-    place = storage_at(where)
+    place = folder_at(where)
     with place.lock():
         content = place.read(DOCUMENT) or b""
         check_sealed(f"{place.name}/{DOCUMENT}", content, earlier=False)
@@ -325,7 +325,7 @@ def is_root_intact(content: bytes, attributes: Mapping[str, Any]) -> bool:
         return False
 
 
-def named_arrays(place: Folder | Bucket, root: bytes) -> dict[str, np.ndarray]:
+def named_arrays(place: Folder, root: bytes) -> dict[str, np.ndarray]:
     """Return the arrays of a store of named arrays; one of `MALFORMED_STORE_ERRORS` if one is damaged or absent."""
     document, arrays = json.loads(root), {}
     marker = document["attributes"][MARKER]

@@ -1,4 +1,4 @@
-"""Checkpoints of a study: the folder or URL of the study's numbers, and the inputs that identify the study."""
+"""Checkpoints of a study: the folder of the study's numbers, and the inputs that identify the study."""
 
 import dataclasses
 import os
@@ -10,14 +10,14 @@ from jaxonline.parameters import check
 from jaxonline.parameters.types import NonNegativeFloat, Text
 from jaxonline.parameters.validation import check_fields
 from jaxonline.store.blocks import Store
-from jaxonline.store.filesystem import is_url, storage_at
+from jaxonline.store.filesystem import Folder, local_path
 from jaxonline.store.fingerprint import describe_inputs, find_user_code
 from jaxonline.store.layout import StoreLayout
 
 
 @dataclasses.dataclass(frozen=True)
 class Checkpoint:
-    """The place where a study stores its computed numbers. A `checkpoint=` argument also accepts a path or URL.
+    """The place where a study stores its computed numbers. A `checkpoint=` argument also accepts a path.
 
     A checkpoint is a zarr store, which `xarray.open_zarr` opens at any moment. The arrays of a checkpoint have the
     labels (learner, run, round), and are NaN where nothing is computed yet. `jo.load_result` also reads a checkpoint.
@@ -34,12 +34,10 @@ class Checkpoint:
     otherwise restarts at round 1.
 
     Blocks have checksums. A damaged block is renamed, with a warning, and computed again. Only one process at a time
-    can use a folder. A URL (`s3://bucket/study`, anything that fsspec reaches) is not locked: if two processes use the
-    same URL, they do the same work twice and write the same bytes. If a URL fails after it was reached, each operation
-    is repeated for two minutes before it raises a ConnectionError.
+    can use a folder.
 
     Args:
-        folder: a path or a URL; an absent folder is created.
+        folder: a path; an absent folder is created.
         version: your name for this version of the study.
         every: number of seconds between two saved states of an unfinished block.
         keep_states: whether to keep the states of learners at the horizon, so that rounds can be added later. States
@@ -47,7 +45,7 @@ class Checkpoint:
 
     Raises:
         TypeError: `folder` is not a path.
-        ValueError: `folder` is empty.
+        ValueError: `folder` is empty or a URL.
 
     Example:
         >>> import tempfile
@@ -73,8 +71,7 @@ class Checkpoint:
     def __post_init__(self) -> None:
         check.path("folder", self.folder)
         check_fields(self)
-        if not is_url(self.folder):
-            object.__setattr__(self, "folder", Path(self.folder))
+        object.__setattr__(self, "folder", local_path(self.folder, "folder"))
 
     @classmethod
     def of(cls, checkpoint: "str | os.PathLike[str] | Checkpoint") -> "Checkpoint":
@@ -86,8 +83,7 @@ class Checkpoint:
 
     def __truediv__(self, name: str) -> "Checkpoint":
         """Return the checkpoint of a part of the study, which is a folder inside the folder of the study."""
-        inside = f"{str(self.folder).rstrip('/')}/{name}" if is_url(self.folder) else Path(self.folder) / name
-        return dataclasses.replace(self, folder=inside)
+        return dataclasses.replace(self, folder=Path(self.folder) / name)
 
     def refresh_code(self, items: Mapping[str, Any]) -> str:
         """Clear the user's caches in `items`, and return the version with a hash of the user's code ("" for no code).
@@ -106,8 +102,7 @@ class Checkpoint:
     ) -> Store:  # fmt: skip
         """Return the store of the checkpoint, which is a context manager.
 
-        Raises a TypeError if an input cannot be inspected and needs a `version`, and a ValueError if a URL cannot be
-        reached.
+        Raises a TypeError if an input cannot be inspected and needs a `version`.
 
         Args:
             study: all inputs that decide the numbers, by name.
@@ -116,4 +111,4 @@ class Checkpoint:
             exclusive: whether this process locks and creates the store; False if another process holds the store open.
         """
         about, every = describe_inputs(study, self.version), float(self.every)
-        return Store(storage_at(self.folder), about, every, layout, meta, self.keep_states, exclusive)
+        return Store(Folder(Path(self.folder)), about, every, layout, meta, self.keep_states, exclusive)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxonline.parameters.warning_classes import DamagedStoreWarning
-from jaxonline.store.filesystem import Bucket, Folder
+from jaxonline.store.filesystem import Folder
 from jaxonline.store.zarr_format import STRING, ArraySpec, encode_name
 
 AXES = ("learner", "run", "round")
@@ -181,7 +181,7 @@ class Damaged(Exception):
 class Blocks:
     """Reads and writes the blocks of a study with the input hash `study`; `repairs`: rename damaged blocks."""
 
-    def __init__(self, place: Folder | Bucket, study: str, layout: StoreLayout, repairs: bool):
+    def __init__(self, place: Folder, study: str, layout: StoreLayout, repairs: bool):
         self.place, self.study, self.layout = place, study, layout
         self._repairs, self._specs = repairs, layout.outputs()
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jaxonline.store.documents import MARKER, STUDY, DamagedStoreError, digest_of, parse_attributes, store_format
-from jaxonline.store.filesystem import Bucket, Folder
+from jaxonline.store.filesystem import Folder
 from jaxonline.store.layout import AXES, FIRST_ROUND_ARRAYS, Blocks, StoreLayout, axes_of
 from jaxonline.store.zarr_format import DOCUMENT, FILL_VALUES, ArraySpec, encode_name
 
@@ -60,7 +60,7 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
     """
 
     def __init__(
-        self, place: Folder | Bucket, name: str, spec: ArraySpec, known: np.ndarray, runs: np.ndarray,
+        self, place: Folder, name: str, spec: ArraySpec, known: np.ndarray, runs: np.ndarray,
         rounds: np.ndarray, first: bytes, digests: Mapping[str, str] | None = None,
     ):  # fmt: skip
         self._digests, self._place, self._name, self._spec, self._first = digests, place, name, spec, first

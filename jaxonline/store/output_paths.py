@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from jaxonline.parameters.errors import ArgumentError, ArgumentOSError
-from jaxonline.store.filesystem import is_url
+from jaxonline.store.filesystem import local_path
 
 
 def check_folder(name: str, path: str | Path) -> Path:
@@ -79,8 +79,7 @@ def _name_option(name: str, path: str | Path, kind: str) -> Iterator[None]:
     try:
         if not os.fspath(path):
             raise FileNotFoundError(0, "it is empty")
-        if is_url(path):
-            raise ArgumentError(name, f"must be {kind} on this computer (got '{path}', a URL)")
+        local_path(path, name)
         yield
     except OSError as error:
         reason = (error.strerror or str(error)).lower()

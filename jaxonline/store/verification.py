@@ -23,15 +23,15 @@ from jaxonline.store.documents import (
     parse_attributes,
     store_format,
 )
-from jaxonline.store.filesystem import Bucket, Folder
+from jaxonline.store.filesystem import Folder
 from jaxonline.store.layout import STATES_FOLDER, Blocks, StoreLayout
 from jaxonline.store.zarr_format import DOCUMENT
 
 MISSING, CHANGED = "is missing", "does not match its digest"
 
 
-def is_store(place: Folder | Bucket) -> bool:
-    """Return whether a folder or URL is a store of jaxonline, perhaps with a damaged or missing root document."""
+def is_store(place: Folder) -> bool:
+    """Return whether a folder is a store of jaxonline, perhaps with a damaged or missing root document."""
     content, names = place.read(DOCUMENT), place.names()
     if content is not None and parse_attributes(content) is not None:
         return MARKER in (parse_attributes(content) or {}) or is_sealed(content) is not None
@@ -40,7 +40,7 @@ def is_store(place: Folder | Bucket) -> bool:
     return content is not None or place.read("blocks/lock") is not None or any(_is_array(place, name) for name in names)
 
 
-def find_damage(place: Folder | Bucket) -> list[str]:
+def find_damage(place: Folder) -> list[str]:
     """Return one line for each damaged or missing file of a store: the path of the file, and what is wrong."""
     content = place.read(DOCUMENT)
     if content is None:
@@ -67,7 +67,7 @@ def find_damage(place: Folder | Bucket) -> list[str]:
     return []
 
 
-def changed_files(place: Folder | Bucket, digests: Mapping[str, str]) -> list[str]:
+def changed_files(place: Folder, digests: Mapping[str, str]) -> list[str]:
     """Return one line for each file that is missing or does not match its digest."""
     contents = ((path, place.read(path)) for path in digests)
     return [
@@ -77,14 +77,14 @@ def changed_files(place: Folder | Bucket, digests: Mapping[str, str]) -> list[st
     ]
 
 
-def _is_array(place: Folder | Bucket, name: str) -> bool:
+def _is_array(place: Folder, name: str) -> bool:
     try:
         return json.loads(place.read(f"{name}/{DOCUMENT}") or b"")["node_type"] == "array"
     except MALFORMED_STORE_ERRORS:
         return False
 
 
-def _study_damage(place: Folder | Bucket, marker: Mapping[str, Any]) -> Iterator[str]:
+def _study_damage(place: Folder, marker: Mapping[str, Any]) -> Iterator[str]:
     layout, study = StoreLayout.of(marker["layout"]), marker["study"]
     yield from changed_files(place, {path: digest_of(of) for path, of in metadata_documents(layout).items()})
     blocks = Blocks(place, study, layout, repairs=False)

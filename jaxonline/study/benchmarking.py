@@ -221,7 +221,7 @@ def benchmark(
             takes the limits from the losses of each game (`game.loss_range`). The default, as in `Result.ranking`,
             needs no limits.
         progress: progress bar or function, as in `simulate`.
-        checkpoint: folder or URL with one store per game; an interrupted benchmark resumes from it.
+        checkpoint: folder with one store per game; an interrupted benchmark resumes from it.
         cluster: workers that compute the runs, as in `simulate`.
         **options: other arguments of `simulate`, for all games.
 

@@ -47,7 +47,7 @@ class Context:
 
     Attributes:
         out: output folder of the study.
-        checkpoint: a `Checkpoint`, or a folder or URL; an interrupted study resumes from it.
+        checkpoint: a `Checkpoint`, or a folder; an interrupted study resumes from it.
         mesh: the devices that compute the study; all devices by default.
         seed: seed of all random numbers, from 0 to 2^32 - 1.
         progress: progress bar or function, as in `simulate`.

@@ -13,12 +13,12 @@ import jaxonline as jo
 from jaxonline._xla import compile_options as compiling
 from jaxonline._xla.compile_options import (
     Program,
+    UnknownCompilerOptionWarning,
     fast_compile_options,
     matmul_options,
     run_compiled,
 )
 from jaxonline.linalg.triangular import cholesky_and_inverse
-from jaxonline.parameters.warning_classes import UnknownCompilerOptionWarning
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.study.ready import multikernel_runs
 from jaxonline.study.ready.multikernel_runs import run_set

@@ -73,7 +73,7 @@ def test_a_path_without_a_name(tmp_path, monkeypatch, path):
     assert everything(tmp_path) == before
 
 
-@pytest.mark.parametrize("name", ["r.csv", "r.JSON", "https://a.b/r.parquet"])
+@pytest.mark.parametrize("name", ["r.csv", "r.JSON", "r.parquet"])
 def test_the_name_of_a_file_is_rejected(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=f"^path: must name a folder .*got '{name}'.*to_pandas"):

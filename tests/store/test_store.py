@@ -269,9 +269,3 @@ def test_a_part_of_a_checkpoint_is_a_folder_inside():
     assert (part.folder, part.version, part.every) == (Path("kept/noise-0.1"), "1", 5.0)
     assert jo.Checkpoint.of("kept") == jo.Checkpoint.of(Path("kept")) == jo.Checkpoint("kept")
     assert jo.Checkpoint.of(part) is part
-    assert (jo.Checkpoint("s3://bucket/kept/", "1") / "a").folder == "s3://bucket/kept/a"
-
-
-def test_an_unknown_protocol_raises_an_error():
-    with pytest.raises(ValueError, match=r"nowhere://kept: .*(cannot be reached|needs a package)"):
-        jo.simulate(GAME, LEARNER, n_runs=1, n_rounds=1, checkpoint="nowhere://kept")

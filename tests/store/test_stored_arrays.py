@@ -176,9 +176,9 @@ def test_an_exchanged_chunk_of_a_saved_result_raises_an_error(nothing_held, tmp_
         result.cumulative_loss[0]
 
 
-@pytest.fixture(params=["folder", "URL"])
-def place(request, tmp_path):
-    return tmp_path / "saved" if request.param == "folder" else f"memory://{tmp_path.as_posix()}/saved"
+@pytest.fixture
+def place(tmp_path):
+    return tmp_path / "saved"
 
 
 def test_a_replaced_store_raises_an_error(nothing_held, place):

@@ -7,17 +7,14 @@ from pathlib import Path
 from jaxonline.store.atomic_files import TEMPORARY_SUFFIX
 from jaxonline.store.checksums import CHECKSUMS, read_checksums
 from jaxonline.store.documents import DamagedStoreError, is_sealed
-from jaxonline.store.filesystem import Folder, local_path, storage_at
+from jaxonline.store.filesystem import Folder, local_path
 from jaxonline.store.verification import CHANGED, changed_files, find_damage, is_store
 from jaxonline.study.files.folder import CONFIGURATION
 
 
 def check_parts(folder: str) -> list[tuple[str, list[str]]]:
     """Return the name of each study folder and store in a folder, with one line for each damaged or missing file."""
-    path, place = local_path(folder), storage_at(folder)
-    if path is not None:
-        return list(_check_local_parts(path))
-    return [(folder, find_damage(place))] if is_store(place) else []
+    return list(_check_local_parts(local_path(folder)))
 
 
 def _check_local_parts(top: Path) -> Iterator[tuple[str, list[str]]]:

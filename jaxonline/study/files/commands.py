@@ -87,7 +87,7 @@ def _write_from_report(console: Any, folder: str, make: Callable[[StudyFolder, R
 
 
 def check_digests(console: Any, folder: str) -> int:
-    """Print the damaged and missing files of a folder or URL; return the exit code, 1 if there are any."""
+    """Print the damaged and missing files of a folder; return the exit code, 1 if there are any."""
     parts = check_parts(folder)
     if not parts:
         raise ArgumentError("folder", f"must contain a study, a checkpoint or a saved result (got '{folder}')")

@@ -1,0 +1,122 @@
+"""Studies with damaged numbers, or on a full disk."""
+
+import errno
+import os
+import shutil
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import stores
+from fresh_python import ROOT
+from small_study import assert_same_bits, study
+from stopping import SWEEP
+
+import jaxonline as jo
+from jaxonline.parameters.warning_classes import DamagedStoreWarning, UnfinishedStudyWarning
+from jaxonline.store.filesystem import Folder
+from jaxonline.study import Context
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return study(SWEEP, n_runs=7)
+
+
+def test_damaged_numbers_are_computed_again(tmp_path):
+    for value in (3.0, 4.0):
+        with warnings.catch_warnings(action="ignore" if value == 4.0 else "error"):
+            found = Context(checkpoint=tmp_path).compute_once(1, lambda value=value: {"a": np.full(2, value)})
+        assert found["a"].tolist() == [value, value]
+        (tmp_path / "a" / "c.0").write_bytes(b"damaged")
+    with pytest.warns(DamagedStoreWarning, match="numbers are damaged"):
+        Context(checkpoint=tmp_path).compute_once(1, lambda: {"a": np.zeros(2)})
+
+
+def test_numbers_of_a_part_are_stored(tmp_path):
+    with Context(checkpoint=tmp_path).parts(1) as part:
+        context = part("one part")
+    assert context.checkpoint == tmp_path / "one-part"
+    for value in (3.0, 4.0):
+        found = context.compute_once(1, lambda value=value: {"a/b": np.full(2, value), "none": np.empty((0, 2))})
+        assert (found["a/b"].tolist(), found["none"].shape) == ([3.0, 3.0], (0, 2))
+
+
+def test_study_resumes_after_a_full_disk(reference, tmp_path, monkeypatch):
+    """Here: a writer that finds no room after 19 batches of files. What is finished stays readable."""
+    write, left = Folder.write, [19]
+
+    def full(self, files, durable=True):
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.name)
+        write(self, files, durable)
+
+    monkeypatch.setattr(Folder, "write", full)
+    for _ in range(2):
+        with pytest.raises(OSError, match="No space left on device") as error:
+            study(SWEEP, n_runs=7, checkpoint=tmp_path)
+        assert error.value.filename == str(tmp_path)
+        with pytest.warns(UnfinishedStudyWarning, match="is unfinished"):
+            found = jo.load_result(tmp_path)
+        done = np.isfinite(found.cumulative_loss)
+        assert 0 < done.sum() < done.size
+        np.testing.assert_array_equal(found.cumulative_loss[done], reference.cumulative_loss[:, found.runs][done])
+    monkeypatch.undo()
+    assert_same_bits(study(SWEEP, n_runs=7, checkpoint=tmp_path), reference)
+
+
+FULL = """
+import sys
+import numpy as np, jaxonline as jo
+environment = jo.environments.LinearModel(np.array([0.6, -0.8, 0.3]), noise_std=0.1)
+game = jo.Game(environment, jo.NoisyCopies(jo.noise.gaussian(0.2)))
+learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.1, radius=1.0)
+jo.simulate(game, learner, n_runs=512, n_rounds=50, block_size=16, comparator=jo.L2Ball(1.0), checkpoint=sys.argv[1])
+"""
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 700 kB, where there may be one."""
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=700k", "tmpfs", str(tmp_path)], capture_output=True)
+    if done.returncode:
+        pytest.skip("only the superuser makes disks; the test with a writer without room is for all")
+    yield tmp_path
+    subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+@pytest.mark.long
+def test_study_on_a_small_disk(small_disk):
+    """Killed by it, readable, and continued when it is larger; a command says so in two lines."""
+    folder = small_disk / "kept"
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+
+    def run():
+        command = [sys.executable, "-c", FULL, str(folder)]
+        return subprocess.run(command, env=environment, capture_output=True, text=True)
+
+    done = run()
+    assert done.stderr.splitlines()[-1] == f"OSError: [Errno 28] No space left on device: '{folder}'"
+    with pytest.warns(UnfinishedStudyWarning, match="is unfinished"):
+        found = jo.load_result(folder)
+    assert 16 <= len(found.runs) < 512
+    command = [sys.executable, "-m", "jaxonline", "quickstart", "--runs", "2000", "--passes", "1", "--checkpoint"]
+    command += [str(small_disk / "part"), "--out", str(small_disk.parent / "out")]
+    told = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert (told.returncode, "Traceback" in told.stderr) == (2, False)
+    lines = [line for line in told.stderr.splitlines() if line.startswith(("Error", "Try"))]
+    assert len(lines) == 2
+    assert f"No space left on device: '{small_disk / 'part'}" in lines[0]
+    shutil.rmtree(small_disk / "part")
+    subprocess.run(["mount", "-o", "remount,size=9m", str(small_disk)], check=True)
+    assert run().returncode == 0
+    with warnings.catch_warnings(action="error"):
+        whole = jo.load_result(folder)
+    np.testing.assert_array_equal(whole.cumulative_loss[:, found.runs], found.cumulative_loss)
+    elsewhere = Path(small_disk / "elsewhere")
+    subprocess.run([sys.executable, "-c", FULL, str(elsewhere)], env=environment, check=True)
+    assert stores.tree(folder) == stores.tree(elsewhere)
