@@ -2,7 +2,9 @@
 
 import copy
 import dataclasses
+import html
 import json
+import shlex
 import shutil
 import warnings
 
@@ -176,8 +178,9 @@ def test_report_writes_the_page_and_the_tables(played):
     assert done.exit_code == 0, done.output
     page, tables = ((folder / "out" / name).read_text() for name in ("report.html", "tables.tex"))
     assert "Commands to repeat it" in page
-    command = f"jaxonline run {folder / 'arms.toml'} --out {folder / 'out'} --runs 8 --rounds 40 --seed 3\n"
-    assert f"{command}jaxonline report {folder / 'out'}<" in page
+    file, out = (shlex.quote(str(folder / name)) for name in ("arms.toml", "out"))
+    command = f"jaxonline run {file} --out {out} --runs 8 --rounds 40 --seed 3\njaxonline report {out}<"
+    assert command in html.unescape(page)
     assert "[game]" in page or "&quot;game&quot;" in page
     learners = Result.load(folder / "out" / "result.zarr").learners
     assert tables.count(r"\\") == 1 + len(learners)
