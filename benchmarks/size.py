@@ -1,4 +1,4 @@
-"""Lines of code of each package, without docstrings, comments and blank lines.
+"""Lines of code and modules of each package, without docstrings, comments and blank lines.
 
 python -m benchmarks.size [FOLDER]
 """
@@ -7,8 +7,8 @@ import ast
 import io
 import sys
 import tokenize
-from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
 LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -25,14 +25,30 @@ def count_code(text: str) -> int:
     return sum(1 for line in lines if written[line - 1].strip())
 
 
-def main() -> None:
-    """Print the number of lines of each package, and the sum."""
-    root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1] / "jaxonline")
-    sizes: Counter[str] = Counter()
+class Size(NamedTuple):
+    """Lines of code and modules of a package."""
+
+    lines: int = 0
+    modules: int = 0
+
+
+def package_sizes(root: Path) -> dict[str, Size]:
+    """Return the size of each package in a folder, and of each module at its root."""
+    sizes: dict[str, Size] = {}
     for path in root.rglob("*.py"):
-        sizes[path.relative_to(root).parts[0].removesuffix(".py")] += count_code(path.read_text("utf-8"))
-    for name, size in [*sizes.most_common(), ("total", sizes.total())]:
-        print(f"{name:16} {size:7,}")
+        name = path.relative_to(root).parts[0].removesuffix(".py")
+        lines, modules = sizes.get(name, Size())
+        sizes[name] = Size(lines + count_code(path.read_text("utf-8")), modules + 1)
+    return sizes
+
+
+def main() -> None:
+    """Print the size of each package, and the sum."""
+    sizes = package_sizes(Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1] / "jaxonline"))
+    total = Size(*map(sum, zip(*sizes.values(), strict=True)))
+    print(f"{'package':16} {'lines':>7} {'modules':>8}")
+    for name, size in [*sorted(sizes.items(), key=lambda item: -item[1].lines), ("total", total)]:
+        print(f"{name:16} {size.lines:7,} {size.modules:8,}")
 
 
 if __name__ == "__main__":
