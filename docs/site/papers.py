@@ -102,7 +102,7 @@ def _errata_of(letter: str, place: Place) -> list[Erratum]:
 
 def _erratum(each: Erratum) -> list[str]:
     note = f" {as_text(each.note)}." if each.note else ""
-    return ["```{admonition} " + f"E{each.number}, {each.place}", ":class: warning",
+    return ["```{admonition} " + f"E{each.number}, {each.place} ({each.kind})", ":class: warning",
             f"Printed: {as_text(each.printed)}.", "", f"Right: {as_text(each.right)}.{note}", "```", ""]  # fmt: skip
 
 

@@ -236,7 +236,7 @@ def _gaussian_under_laplace(form: str, options: SamplingOptions) -> Verification
     corrected="within tolerance",
 )
 def _radial(form: str, options: SamplingOptions) -> Verification:
-    """For one kernel (u = 0.3), noise of deviation 0.5 and d = 4, the printed surrogate's mean is 1.206, not 0.890."""
+    """For one kernel (u = 0.3), noise of deviation 0.5 and d = 4, the printed surrogate's mean is 1.207, not 0.890."""
     mixture, a = GaussianMixture([0.3], [1.0]), np.full(4, 0.3116)
     corrected = Surrogate(mixture, 0.25, dimension=4)
     surrogate = corrected if form == "corrected" else _PrintedRadial(mixture)

@@ -80,11 +80,11 @@ def markdown_table(rows: Sequence[Row]) -> str:
 
 def markdown_errata() -> str:
     """Return the errata as a table in Markdown."""
-    lines = [["", "paper", "printed", "right", "note"], ["---"] * 5]
+    lines = [["", "paper", "class", "printed", "right", "note"], ["---"] * 6]
     for erratum in ERRATA:
         place = f"{erratum.paper}, {erratum.place}"
         texts = (erratum.printed, erratum.right, erratum.note)
-        lines.append([f"E{erratum.number}", place, *map(as_text, texts)])
+        lines.append([f"E{erratum.number}", place, erratum.kind, *map(as_text, texts)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 

@@ -51,10 +51,13 @@ def known():
     return [row for number in (6, 18, 19) for row in run_claims(f"(E{number})", cost="exact", mesh=ONE)]
 
 
-@pytest.mark.parametrize("number", [one.number for one in ERRATA if one.number not in (17, 35, 36, 45, 52)])
+# Notes without a printed claim that fails: E17 is shown by reproducing the table, E39 is a remark, E35, E36, E45, E52,
+# E54 and E56 to E58 are slips of the pen, E55 is read, and test_errata and test_errata_c_d show the others.
+WITHOUT_PAIRS = (17, 35, 36, 39, 45, 52, *range(53, 63))
+
+
+@pytest.mark.parametrize("number", [one.number for one in ERRATA if one.number not in WITHOUT_PAIRS])
 def test_every_erratum_has_a_claim_that_only_holds_corrected(number):
-    """E17, on Table 2 of paper D as a whole, is shown by reproducing the table; E35, E36, E45 and E52 are slips of
-    the pen."""
     of_this = [c for c in all_claims() if c.erratum == number]
     assert any(c.form == "printed" and c.expected in ("biased", "violated") for c in of_this)
     assert any(c.form == "corrected" and c.expected in ("within tolerance", "respected") for c in of_this)
@@ -109,7 +112,7 @@ def test_the_printed_surrogate_has_its_known_mean():
     rows = run_claims("surrogate*radial*(E13)", mesh=ONE)
     assert [row.verification.verdict for row in rows] == ["biased", "within tolerance"]
     printed = rows[0].verification
-    assert 0.890 * (1 + printed.bias) == pytest.approx(1.206, abs=0.890 * printed.half_width)
+    assert 0.890 * (1 + printed.bias) == pytest.approx(1.207, abs=0.890 * printed.half_width)
 
 
 def test_exact_claims_have_the_numbers_of_the_errata(known):

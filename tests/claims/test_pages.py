@@ -7,6 +7,7 @@ import pytest
 
 import jaxonline
 from jaxonline.claims import errata
+from jaxonline.claims.erratum import KINDS
 from jaxonline.claims.page import claims_page
 from jaxonline.claims.papers import PLACES, claims_at, defining_file, papers_page
 from jaxonline.claims.registry import all_claims
@@ -40,14 +41,29 @@ def test_claims_md_equals_the_generated_page_outside_the_table():
 
 
 def test_errata_are_numbered_and_have_a_paper():
-    assert [one.number for one in errata.ERRATA] == list(range(1, 53))
+    assert [one.number for one in errata.ERRATA] == list(range(1, 63))
     assert all(one.paper in errata.PAPERS and one.place and one.printed and one.right for one in errata.ERRATA)
     assert errata.erratum(17).place == "Table 2"
-    assert str(errata.erratum(8)).startswith("E8. A, Algorithm 1. Printed: ")
-    with pytest.raises(ValueError, match=r"number: .*got 53"):
-        errata.erratum(53)
+    assert str(errata.erratum(8)).startswith("E8 (formula). A, Algorithm 1. Printed: ")
+    with pytest.raises(ValueError, match=r"number: .*got 63"):
+        errata.erratum(63)
     for line, one in zip(markdown_errata().splitlines()[2:], errata.ERRATA, strict=True):
-        assert cells(line) == [f"E{one.number}", f"{one.paper}, {one.place}", one.printed, one.right, one.note]
+        assert cells(line) == [
+            f"E{one.number}", f"{one.paper}, {one.place}", one.kind, one.printed, one.right, one.note,
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize("file", ["docs/CHANGELOG.md", "docs/paper/paper.md"])
+def test_pages_count_the_notes_by_class(file):
+    text = " ".join((ROOT / file).read_text().split())
+    assert errata.count_by_kind() in text
+    assert not re.search(r"\b\d+ errata", text)
+
+
+def test_every_note_has_a_class():
+    assert {one.kind for one in errata.ERRATA} == set(KINDS)
+    counts = [int(number) for number in re.findall(r"\d+", errata.count_by_kind())]
+    assert sum(counts) == len(errata.ERRATA)
 
 
 def test_papers_md_equals_the_generated_page():

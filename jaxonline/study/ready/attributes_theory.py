@@ -53,7 +53,7 @@ def explore(context: Context, *, quick: bool) -> Findings:
 # Theorems 3 and 4
 
 HIDDEN_COLUMNS = (
-    Number("d", "d"), Number("k", "k"), Number("eps", "eps", "{:g}"), Number("bound", "at least", "{:,.0f}"),
+    Number("d", "d"), Number("k", "k"), Number("eps", "eps", "{:g}"), Number("bound", "at least", "{:,.1f}"),
     Number("examples", "AER", "{:,.0f}"), Number("ratio", "AER / bound", "{:,.0f}"),
 )  # fmt: skip
 
