@@ -21,7 +21,7 @@ from jaxonline.bounds import (
 from jaxonline.claims.printed_bounds import printed_surrogate_kernel, printed_surrogate_radius, printed_two_copies
 from jaxonline.claims.printed_gradients import PrintedKnownCovariance
 from jaxonline.claims.printed_kernels import printed_lemma7_bound, printed_radial_surrogate
-from jaxonline.claims.registry import SamplingOptions, claim
+from jaxonline.claims.registry import SamplingOptions, claim, control
 from jaxonline.estimators.gradients import GradientEstimator, KnownCovariance, PairsOfCopies, TwoCopies
 from jaxonline.estimators.laplace_surrogates import LaplaceSurrogate
 from jaxonline.estimators.surrogates import Surrogate, lemma7_bound, radial_surrogate
@@ -222,7 +222,7 @@ def _laplace(form: str, options: SamplingOptions) -> Verification:
     return _under_laplace_noise(LaplaceSurrogate(Gaussian(WIDTH), COVARIANCE, 3), COVARIANCE, options)
 
 
-@claim("surrogate for Gaussian noise, under Laplace noise", "B, Lemma 4", improved="biased")
+@control("surrogate for Gaussian noise, under Laplace noise", "biased")
 def _gaussian_under_laplace(form: str, options: SamplingOptions) -> Verification:
     return _under_laplace_noise(Surrogate(Gaussian(WIDTH), COVARIANCE, 3), COVARIANCE, options)
 

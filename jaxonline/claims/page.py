@@ -19,8 +19,11 @@ the expected one.
 
 ## The claims
 
-*Printed* is the statement of the paper, *corrected* the right one, *improved* goes beyond the paper; E1, E2, ... are
-the errata below. *Bias* is in units of the target, with the half-width of its interval; for a bound it is
+*Printed* is the statement of the paper, *corrected* the right one, *improved* goes beyond the paper. A *control* is a
+planted error, which the check must find; it belongs to no paper. A check with the word *mathematics* uses no code of
+this package, so it tests the statement, not the package. E1, E2, ... are the errata below.
+
+*Bias* is in units of the target, with the half-width of its interval; for a bound it is
 value / bound - 1. *Detectable* is the minimum detectable bias, which is found with probability 0.999 or more. The
 false-alarm rate of each row is at most 1e-9. No interval relies on the central limit theorem. Intervals of the methods
 *kurtosis*, *second moment* and *bernstein* assume the kurtosis, the second moment or the range of the claim, which the
@@ -30,9 +33,9 @@ rows of `jaxonline verify --json` contain.
 ## The errata
 
 Misprints, and statements that do not hold. E17 concerns a table, not an estimator, and has no row above: `jaxonline
-reproduce multikernel` prints that table as published and corrected. E35 and E36 have no rows either, as they are slips
-of notation. The others have rows, printed and corrected. The printed formulas, as functions, are in
-[the modules printed_\\*](../jaxonline/claims).
+reproduce multikernel` prints that table as published and corrected. E36, E45 and E52 are slips of notation without a
+row. The others have rows; those of E22, E34 and E39, which are remarks, have no printed form. The printed formulas, as
+functions, are in [the modules printed_\\*](../jaxonline/claims).
 
 {errata}"""
 
