@@ -110,6 +110,7 @@ def _rate_of_theorem_2(form: str, options: SamplingOptions) -> Verification:
     "D, section 4",
     erratum=47,
     cost="exact",
+    mathematics=("printed", "corrected"),
     printed="violated",
     corrected="respected",
 )
@@ -162,6 +163,7 @@ def quotients(extra: float) -> np.ndarray:
     "D, Lemma 1",
     erratum=48,
     cost="exact",
+    mathematics=("printed", "corrected"),
     printed="biased",
     corrected="within tolerance",
 )
@@ -176,6 +178,7 @@ def _norm(form: str, options: SamplingOptions) -> Verification:
     "D, Eq. 29",
     erratum=50,
     cost="exact",
+    mathematics=("printed",),
     printed="biased",
     corrected="within tolerance",
 )

@@ -272,16 +272,14 @@ def _lemma7(form: str, options: SamplingOptions) -> Verification:
     "B, Lemma 7",
     erratum=13,
     cost="exact",
+    mathematics=("printed",),
     printed="violated",
-    corrected="respected",
 )
 def _lemma7_wide(form: str, options: SamplingOptions) -> Verification:
     """d = 40, c = 1: the integral of d (1 - 2 sigma^2 u)^(-d/2) e^(-u d) is 3958, and the printed bound 403."""
     variance, c, d = 9.0, 1.0, 40
     R2 = integrate.quad(lambda u: d * (1 - 2 * variance * u) ** (-d / 2) * math.exp(-u * d), 0, c / d)[0]
-    return bound(
-        R2, printed_lemma7_bound(math.sqrt(variance), c) if form == "printed" else lemma7_bound(variance, c, d)
-    )
+    return bound(R2, printed_lemma7_bound(math.sqrt(variance), c))
 
 
 @claim(
@@ -307,6 +305,7 @@ def _surrogate_gradient(form: str, options: SamplingOptions) -> Verification:
     "|u+|^2 + |u-|^2 from |u|^2 and the angle beta",
     "B, Lemma 5",
     cost="exact",
+    mathematics=("printed",),
     printed="respected",
     improved="respected",
 )

@@ -30,6 +30,7 @@ def regret_per_round(w: float, noiseless: float) -> float:
     "A, proof of Theorem 5, Appendix F",
     erratum=38,
     cost="exact",
+    mathematics=("printed", "corrected"),
     printed="biased",
     corrected="within tolerance",
 )

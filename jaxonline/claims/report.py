@@ -72,9 +72,7 @@ def markdown_table(rows: Sequence[Row]) -> str:
     for row in check_rows(rows):
         claim, verification = row.claim, row.verification
         verdict = f"**{verification.verdict}**" if verification.verdict in (BIASED, VIOLATED) else verification.verdict
-        lines.append(
-            [as_text(claim.name), claim.paper, claim.form, _method(row), *_numbers(row, False), verdict]
-        )
+        lines.append([as_text(claim.name), claim.paper, claim.form, _method(row), *_numbers(row, False), verdict])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 

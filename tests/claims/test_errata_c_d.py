@@ -55,28 +55,6 @@ def test_bound_on_the_baselines_risk_has_the_order_of_the_radius():
     assert printed_baseline_risk(d, k, 2.0, m, delta) == 4 * bounds.baseline_risk(d, k, 1.0, m, delta)
 
 
-@pytest.mark.long
-def test_simulated_risk_equals_numpy():
-    """Theorem 1's game in NumPy, with the minimiser of w'Aw - 2 w'b inside the ball: both means, 420 runs each, differ
-    by less than six standard errors (false alarm 2e-9); a wrong weight of a pair by a factor of two is found."""
-    keys = jax.random.split(jax.random.key(3), theorems.RUNS)
-    ours = np.asarray(theorems._excess_risks(1.0, keys), float)
-    rng, runs, m = np.random.default_rng(0), theorems.RUNS, theorems.EXAMPLES
-    x = rng.choice([-1.0, 1.0], size=(runs, m, 2))
-    y = np.where(rng.random((runs, m)) < 0.75, 1, -1) * x[..., 0]
-    i, j = rng.integers(2, size=(2, runs, m, 1))
-    x_i, x_j = (np.take_along_axis(x, index, axis=2)[..., 0] for index in (i, j))
-    b = np.stack([np.mean(y * (x_i * (i[..., 0] == r) + x_j * (j[..., 0] == r)), axis=1) for r in (0, 1)], axis=1)
-    A = np.zeros((runs, 2, 2))
-    for r, s in itertools.product((0, 1), repeat=2):
-        hits = ((i == r) & (j == s))[..., 0].astype(float) + ((i == s) & (j == r))[..., 0]
-        A[:, r, s] = np.mean(2 * x_i * x_j * hits, axis=1)
-    w = np.linalg.solve(A, b[..., None])[..., 0]
-    theirs = np.sum((w - np.array([0.5, 0.0])) ** 2, axis=1)
-    error = math.hypot(ours.std(), theirs.std()) / math.sqrt(runs)
-    assert abs(ours.mean() - theirs.mean()) < 6 * error < 0.6 * theirs.mean()
-
-
 def test_entries_of_the_baselines_estimates():
     """E41, and the tails of Lemmas 2 and 3: a bound with four times the exponent is exceeded."""
     printed, right = run_claims("entry of the Baseline's A (E41)", mesh=ONE)
