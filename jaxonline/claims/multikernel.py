@@ -88,13 +88,13 @@ def largest_rate(theorem: Callable[..., Any], n_kernels: int, factor: int, layou
 @claim("rate of Theorem 1 for m = sqrt(T), both layouts", "D, Eq. 18", cost="exact", printed="respected",
        improved="respected")  # fmt: skip
 def _rate_of_theorem_1(form: str, options: SamplingOptions) -> Verification:
-    """Ten kernels and T from 10^2 to 10^12: at most N (R^2 + Y^2 ln T) sqrt(T), with the constant 1.05 for O.
+    """Ten kernels and T from 10^2 to 10^12: at most N (R^2 + Y^2 ln T) sqrt(T).
 
     Printed: Eq. 17, whose term N T |f|^2 / m is by the factor N larger than necessary. Improved: the bound
-    `concatenated`, which has T |f|^2 / m, with the constant 1.
+    `concatenated`, which has T |f|^2 / m.
     """
-    theorem, factor = (printed_concatenated, 10.5) if form == "printed" else (concatenated, 10)
-    rates = [largest_rate(theorem, 10, factor, layout) for layout in ("cosine", "pair")]
+    theorem = printed_concatenated if form == "printed" else concatenated
+    rates = [largest_rate(theorem, 10, 10, layout) for layout in ("cosine", "pair")]
     return bound(max(rates), 1.0, note="the largest ratio of the bound to Eq. 18 without O")
 
 
