@@ -210,7 +210,7 @@ def _lag(form: str, options: SamplingOptions) -> Verification:
 def _lags(form: str, options: SamplingOptions) -> Verification:
     """No forecast has a smaller mean error than the innovations; scaled labels (Eq. 33) divide it by the squared range.
 
-    The printed series has a larger range, so its error is 8.1 in units of Table 2, and 14.3 for reversed lags, where the
+    The printed series has a larger range: its error is 8.1 in units of Table 2, and 14.2 for reversed lags, where the
     table has 16.34. The limit is the largest of 200 simulated series of 5,000 rounds, plus 25 % for learning.
     """
     rng, newest_first = np.random.default_rng(0), np.array(PRINTED_LAGS if form == "printed" else PRINTED_LAGS[::-1])
