@@ -20,8 +20,11 @@ the expected one.
 
 ## The claims
 
-*Printed* is the statement of the paper, *corrected* the right one, *improved* goes beyond the paper; E1, E2, ... are
-the errata below. *Bias* is in units of the target, with the half-width of its interval; for a bound it is
+*Printed* is the statement of the paper, *corrected* the right one, *improved* goes beyond the paper. A *control* is a
+planted error, which the check must find; it belongs to no paper. A check with the word *mathematics* uses no code of
+this package, so it tests the statement, not the package. E1, E2, ... are the errata below.
+
+*Bias* is in units of the target, with the half-width of its interval; for a bound it is
 value / bound - 1. *Detectable* is the minimum detectable bias, which is found with probability 0.999 or more. The
 false-alarm rate of each row is at most 1e-9. No interval relies on the central limit theorem. Intervals of the methods
 *kurtosis*, *second moment* and *bernstein* assume the kurtosis, the second moment or the range of the claim, which the

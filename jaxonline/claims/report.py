@@ -51,9 +51,9 @@ def claims_table(rows: Sequence[Row], width: int | None = None) -> Any:
     table.add_column("verdict", no_wrap=True)
     for (claim, paper), group in itertools.groupby(rows, lambda row: (row.claim.name, row.claim.paper)):
         if not origins:
-            table.add_row(Text.assemble(claim, (f" ({paper})", "dim")))
+            table.add_row(Text.assemble(claim, (f" ({paper})" if paper else "", "dim")))
         for row in group:
-            how = (row.claim.form, row.verification.method)
+            how = (row.claim.form, _method(row))
             start = (claim, paper, *how) if origins else (f"  {', '.join(how)}",)
             table.add_row(*map(Text, start), *_numbers(row, moments), _verdict(row, " " if origins else "\n"))
     return table
@@ -72,9 +72,7 @@ def markdown_table(rows: Sequence[Row]) -> str:
     for row in check_rows(rows):
         claim, verification = row.claim, row.verification
         verdict = f"**{verification.verdict}**" if verification.verdict in (BIASED, VIOLATED) else verification.verdict
-        lines.append(
-            [as_text(claim.name), claim.paper, claim.form, verification.method, *_numbers(row, False), verdict]
-        )
+        lines.append([as_text(claim.name), claim.paper, claim.form, _method(row), *_numbers(row, False), verdict])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
@@ -91,6 +89,10 @@ def markdown_errata() -> str:
 def as_text(formula: str) -> str:
     """Escape plain text for a cell of a table in Markdown."""
     return re.sub(r"([|*~_<`\\])", r"\\\1", formula)
+
+
+def _method(row: Row) -> str:
+    return f"{row.verification.method}, mathematics" if row.claim.mathematics else row.verification.method
 
 
 def _numbers(row: Row, moments: bool) -> list[str]:

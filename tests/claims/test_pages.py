@@ -73,8 +73,9 @@ def test_papers_md_equals_the_generated_page():
 
 def test_every_claim_has_a_place_in_papers_md():
     found = [claim for letter, places in PLACES.items() for place in places for claim in claims_at(letter, place)]
-    assert sorted((c.name, c.form) for c in found) == sorted((c.name, c.form) for c in all_claims())
-    assert all(as_text(claim.name) in PAPERS for claim in all_claims())
+    claims = [c for c in all_claims() if c.form != "control"]
+    assert sorted((c.name, c.form) for c in found) == sorted((c.name, c.form) for c in claims)
+    assert all(as_text(claim.name) in PAPERS for claim in claims)
 
 
 PARTS_OF_PAPERS = {  # every theorem, lemma, algorithm, example, figure and numbered equation of the papers A and B
