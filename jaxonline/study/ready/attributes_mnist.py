@@ -32,7 +32,7 @@ DUALITY_GAPS = 1e-3, 1e-6  # at which it stops, relative to the mean of y^2
 
 
 Pairs = tuple[tuple[float, ...], ...]
-Pixels = Literal["raw", "centred", "root"]
+Pixels = Literal["raw", "centred"]
 
 
 class Grids(NamedTuple):
@@ -70,7 +70,9 @@ class Split:
 
     def errors(self, w: Float[np.ndarray, "... 784"]) -> np.ndarray:
         """Return the mean squared error and the share of wrong signs on the test part [..., 2]."""
-        return errors_on(w, self.X_test, self.y_test)
+        values = np.asarray(w) @ self.X_test.T
+        squared = np.mean((values - self.y_test) ** 2, axis=-1)
+        return np.stack([squared, np.mean(np.sign(values) != self.y_test, axis=-1)], axis=-1)
 
     @functools.cached_property
     def moments(self) -> list["PixelMoments"]:
@@ -83,29 +85,20 @@ class Split:
         return fold_streams(self)
 
 
-def errors_on(w: Float[np.ndarray, "... d"], X: Float[np.ndarray, "n d"], y: Float[np.ndarray, "n"]) -> np.ndarray:
-    """Return the mean squared error and the share of wrong signs on rows [..., 2]."""
-    values = np.asarray(w) @ X.T
-    squared = np.mean((values - y) ** 2, axis=-1)
-    return np.stack([squared, np.mean(np.sign(values) != y, axis=-1)], axis=-1)
-
-
 def split_pair(
     X: np.ndarray, y: np.ndarray, pair: tuple[int, int], seed: tuple[int, ...], folds: int, pixels: Pixels
 ) -> Split:
     """Split the images of two digits at random, nine tenths for training.
 
     Pixels are scaled from [0, 255] to [0, 1]. From "centred" pixels the training mean of each pixel is subtracted, and
-    pixels that are constant in the training part are left out. "root" pixels are centred square roots.
+    pixels that are constant in the training part are left out.
     """
     rng = np.random.default_rng([*seed, *pair])
     order = rng.permutation(np.flatnonzero((y == pair[0]) | (y == pair[1])))
     values, label = X[order], np.where(y[order] == pair[0], -1.0, 1.0).astype(np.float32)
-    if pixels == "root":
-        values = np.sqrt(255 * values.astype(np.float32))
     n_test = len(order) // TEST_DIVISOR
     live = D
-    if pixels != "raw":
+    if pixels == "centred":
         train = values[n_test:]
         varies = train.max(axis=0) > train.min(axis=0)
         live = int(varies.sum())
@@ -329,7 +322,7 @@ def few_pixels(algorithm: str, n_attributes: int, dimension: int, seed: int) -> 
 
     def run(X: jax.Array, y: jax.Array, rows: np.ndarray, parameters: Pairs, ends: tuple[int, ...]) -> jax.Array:
         rates, radii = np.array(parameters).T
-        return play_streams(algorithm, X, y, rows, key, rates, radii, n_attributes, ends, dimension).average  # type: ignore[arg-type]
+        return play_streams(algorithm, X, y, rows, key, rates, radii, n_attributes, ends, dimension)  # type: ignore[arg-type]
 
     return run
 
