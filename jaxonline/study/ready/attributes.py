@@ -4,11 +4,11 @@ Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partially observe
 Figs. 1 and 2 and the table; Theorems 3 and 4. The learner AERR is from Hazan and Koren (ICML 2012).
 
 The study has the protocol of Paper C (the first paper): random splits with a test part of 10 %, ten-fold
-cross-validation, and medians of test errors over all data sets. The paper states neither the scaling of
-pixels nor the parameter grids; this study uses pixels in [0, 1] and the grids `attributes_mnist.Grids`. Each learner
-runs on "raw" pixels, and on "centred" pixels: the mean of the training part is subtracted from centred pixels, and
-constant pixels are removed. (A learner that sees four pixels of each image does not know these means; to estimate them,
-it would have to see all d attributes of a few more images.)
+cross-validation, and medians of test errors over all data sets. The paper states neither the scaling of pixels nor the
+parameter grids; this study uses pixels in [0, 1] and the grids `attributes_mnist.Grids`. Each learner runs on "raw"
+pixels, and on "centred" pixels: the mean of the training part is subtracted from centred pixels, and constant pixels
+are removed. (A learner that sees four pixels of each image does not know these means; to estimate them, it would have
+to see all d attributes of a few more images.)
 
 The median errors of ridge (0.117; printed in Paper C: 0.110) and of the Baseline on raw pixels (0.799; printed: 0.815)
 agree with the paper within 7 %. The errors of two learners do not agree with the paper (docs/attributes.md):

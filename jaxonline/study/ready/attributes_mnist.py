@@ -82,7 +82,15 @@ class Split:
     @functools.cached_property
     def streams(self) -> "FoldStreams":
         """The streams of cross-validation."""
-        return fold_streams(self)
+        n = len(self.y)
+        X, y = np.zeros((N_ROWS, D), np.float32), np.zeros(N_ROWS, np.float32)
+        X[:n], y[:n] = self.X, self.y
+        all_rows = np.arange(n)
+        streams = [*(np.setdiff1d(all_rows, fold, assume_unique=True) for fold in self.folds), all_rows]
+        rows = np.zeros((len(streams), N_ROWS), np.int32)
+        for row, indices in zip(rows, streams, strict=True):
+            row[: len(indices)] = indices
+        return FoldStreams(jnp.asarray(X), jnp.asarray(y), rows, (min(map(len, streams)), n))
 
 
 def split_pair(
@@ -301,19 +309,6 @@ class FoldStreams(NamedTuple):
     y: jax.Array
     rows: Int[np.ndarray, "folds+1 n_rows"]
     lengths: tuple[int, int]  # of the shortest stream, and of all rows
-
-
-def fold_streams(split: Split) -> FoldStreams:
-    """Return the streams of a split for cross-validation."""
-    n = len(split.y)
-    X, y = np.zeros((N_ROWS, D), np.float32), np.zeros(N_ROWS, np.float32)
-    X[:n], y[:n] = split.X, split.y
-    all_rows = np.arange(n)
-    streams = [*(np.setdiff1d(all_rows, fold, assume_unique=True) for fold in split.folds), all_rows]
-    rows = np.zeros((len(streams), N_ROWS), np.int32)
-    for row, indices in zip(rows, streams, strict=True):
-        row[: len(indices)] = indices
-    return FoldStreams(jnp.asarray(X), jnp.asarray(y), rows, (min(map(len, streams)), n))
 
 
 def few_pixels(algorithm: str, n_attributes: int, dimension: int, seed: int) -> StreamLearner:

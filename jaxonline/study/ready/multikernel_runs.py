@@ -89,8 +89,8 @@ def run_set(
 ) -> SetResult:
     """Run all algorithms on one data set with S dictionaries of N kernels; targets must be in [0, 1].
 
-    `seed` is that of OMKL-GF's random draws, and `sampler` is OMKL-GF's sampler. float64 is enabled only
-    inside this call.
+    `seed` is that of OMKL-GF's random draws, and `sampler` is OMKL-GF's sampler. float64 is enabled only inside this
+    call.
     """
     if ((y < 0) | (y > 1)).any():
         raise ArgumentError("targets", f"must be in [0, 1] (got {y.min():g} to {y.max():g})")
