@@ -20,18 +20,12 @@ from jaxonline.claims.report import as_text
 DOCS = Path(__file__).resolve().parents[1]
 # the studies of the gallery that belong to a paper
 STUDIES = {
-    "A": (
-        "noisy-kernels", "noisy-generalisation", "copies", "impossibility", "variance", "adaptive", "quantiles",
-        "errors-in-variables",
-    ),
-    "B": (
-        "quickstart", "gaussian-noise", "radial-kernels", "copies", "noisy-generalisation", "adaptive", "quantiles",
-        "errors-in-variables",
-    ),
-    "C": ("attributes", "attributes-protocol", "attribute-targets"),
+    "A": ("noisy-kernels", "impossibility", "variance", "adaptive", "quantiles"),
+    "B": ("quickstart", "gaussian-noise", "radial-kernels", "adaptive", "quantiles"),
+    "C": ("attributes",),
     "D": ("multikernel", "multikernel-rates"),
     "E": ("mistakes", "experts", "perceptron", "bandits"),
-}  # fmt: skip
+}
 
 
 def pages() -> dict[str, str]:

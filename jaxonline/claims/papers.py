@@ -29,7 +29,7 @@ PLACES: dict[str, list[Place]] = {
               "feedback.NoisyCopies feedback.AdversarialCopies losses kernels"),
         Place("Eq. 1", "the expected regret on the clean data", "game.CleanRegret study.ready.quickstart"),
         Place("section 2 (remark on batches)", "online-to-batch conversion: a predictor with small risk on clean data",
-              "learners.held_out_risk study.ready.noisy_generalisation"),
+              "learners.held_out_risk", reason="further-experiments.md reports an experiment"),
         Place("section 3.1", "online gradient descent, its bound; a linear loss needs one copy",
               "learners.GradientLearner bounds.gradient_descent"),
         Place("section 3.2, footnote 1", "the general estimator, polynomials Q_n -> f, and better distributions of N, "
@@ -87,7 +87,7 @@ PLACES: dict[str, list[Place]] = {
               "game.CleanRegret bounds.with_high_probability bounds.largest_copies "
               "results.statistics.quantiles.quantile_over_runs study.ready.games.quantiles"),
         Place("section 2 (remark on batches)", "online-to-batch conversion",
-              "learners.held_out_risk study.ready.noisy_generalisation"),
+              "learners.held_out_risk", reason="further-experiments.md reports an experiment"),
         Place("section 2 (unknown horizon)", "the results extend to an unknown horizon",
               "learners.InverseSqrt learners.Doubling study.ready.quickstart"),
         Place("section 3, Eq. 2, Lemma 3", "gradient descent on any sequence of vectors", "bounds.gradient_descent"),
@@ -152,7 +152,7 @@ PLACES: dict[str, list[Place]] = {
         Place("Eq. 7, Eq. 8, Eq. 9, Eq. 10", "the sum of <z_t, w_t - w*>, and the regret", "bounds.aer_regret"),
         Place("footnote 4", "the bound for instances with a short |x|_2", "bounds.aer_regret"),
         Place("remark after Theorem 2", "AER and Lasso need as many attributes if w* is dense",
-              "study.ready.attribute_targets"),
+              "bounds.aer_regret", reason="further-experiments.md reports an experiment"),
         Place("section 2.3, Theorem 3, Eq. 11, Eq. 12, Eq. 13", "lower bound on the number of examples",
               "bounds.hidden_attribute_examples environments.HiddenAttribute "
               "study.ready.attributes_theory.hidden_attribute"),
@@ -160,7 +160,7 @@ PLACES: dict[str, list[Place]] = {
         Place("Theorem 4", "two attributes do not suffice to predict",
               "environments.three_bits study.ready.attributes_theory.three_bits_row"),
         Place("section 4, the table of test errors", "MNIST, all 45 pairs of digits",
-              "datasets.mnist study.ready.attributes study.ready.attributes_protocol"),
+              "datasets.mnist study.ready.attributes"),
         Place("Figure 1", "images of which four pixels are seen", "study.ready.attributes_figures.images"),
         Place("Figure 2", "test errors by examples and by attributes", "study.ready.attributes_figures.prefixes"),
         Place("section 5", "other losses, from a random number of attributes; p-norm descent",
@@ -276,7 +276,7 @@ def papers_page() -> str:
         "",
         "`python -m jaxonline.claims.papers > docs/papers.md` generates this page. [claims.md](claims.md) explains the "
         f"claims and the errata E1 to E{len(ERRATA)}. A study (`study.ready`) shows the statements of its row in "
-        "simulations.",
+        "simulations. [Further experiments](further-experiments.md) reports experiments whose code has been deleted.",
     ]
     for letter, places in PLACES.items():
         lines += ["", f"## {letter}", "", f"{PAPERS[letter]}.", ""]

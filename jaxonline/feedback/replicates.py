@@ -136,8 +136,7 @@ class Replicates(FeedbackDefaults):
     Args:
         X: measured copies [T, m, d] of the instances.
         y: measured copies [T, k] of the labels, or None for clean labels.
-        covariance: covariance of the noise of a copy, for learners that ask for it; for example an estimate from the
-            copies (`replicate_covariance`).
+        covariance: covariance of the noise of a copy, for learners that ask for it.
 
     Raises:
         ValueError: `y` has another number of rows than `X`; in a game with other instances, with an environment that
