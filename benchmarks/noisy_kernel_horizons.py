@@ -12,7 +12,7 @@ import argparse
 import math
 import statistics
 
-from benchmarks._timing import describe_machine, side_by_side
+from benchmarks._timing import machine, side_by_side
 from benchmarks.noisy_kernel import memory, ours
 
 HORIZONS = (250, 500, 1000, 2000, 4000)
@@ -43,4 +43,4 @@ if __name__ == "__main__":
     parser.add_argument("--repeats", type=int, default=5, help="turns of each horizon")
     options = parser.parse_args()
     print(table(options.runs, options.repeats))
-    print(f"\n{options.runs} runs. {describe_machine()}")
+    print(f"\n{options.runs} runs. {machine()}")

@@ -46,9 +46,13 @@ PLACES: dict[str, list[Place]] = {
         Place("section 3.3", "explicit features; those of <r, s>^2 from two copies", "estimators.DotProductFeatureMap"),
         Place("Algorithm 1", "kernel learning from noisy copies, also with a limit on the queries (section 2)",
               "learners.NoisyKernel estimators.query_limits.round_bias_bound study.ready.noisy_kernels"),
-        Place("section 4.1", "an unknown horizon; regret with high probability if noise is bounded (after Theorem 1)",
-              "learners.InverseSqrt learners.Doubling bounds.with_high_probability study.ready.quickstart "
-              "study.ready.games.quantiles"),
+        Place("section 4.1", "an unknown horizon; regret with high probability if noise is bounded or sub-Gaussian "
+              "(after Theorem 1), for two copies, and for kernels under Gaussian noise of known covariance",
+              "learners.InverseSqrt learners.Doubling bounds.with_high_probability bounds.largest_copies "
+              "learners.SurrogateKernel study.ready.quickstart study.ready.games.quantiles",
+              tests="bounds/test_high_probability.py::test_bounds_hold_in_runs_and_in_a_numpy_loop "
+              "learners/kernels/test_surrogate_kernel.py::"
+              "test_the_regret_is_below_the_bound_with_high_probability_although_noise_is_unbounded"),
         Place("Theorem 1, Theorem 2, Example 1", "its regret and its queries, for dot-product kernels and for the "
               "Gaussian kernel", "bounds.noisy_kernel_geometric estimators.round_query_probabilities"),
         Place("Theorem 1 (running time)", "expected time O(T^3 (1 + d p/(p-1)^2)), also in Theorem 2",
