@@ -43,12 +43,15 @@ TOPICS = (
     "remarks",
     "noise",
     "correlated_noise",
+    "side_information",
     "surrogates",
     "attributes",
     "attribute_theorems",
+    "attribute_remarks",
     "hidden_attribute",
     "features",
     "multikernel",
+    "multikernel_proofs",
 )
 
 

@@ -51,8 +51,8 @@ def known():
     return [row for number in (6, 18, 19) for row in run_claims(f"(E{number})", cost="exact", mesh=ONE)]
 
 
-# E17 is shown by reproducing the table; E36, E45, E52, E54 and E56 to E58 are slips of the pen; E55 is read; test_errata
-# and test_errata_c_d show the others.
+# E17 is shown by reproducing the table; E36, E45, E52, E54 and E56 to E58 are slips of the pen; E55 is read; the files
+# test_errata.py and test_errata_c_d.py show the others.
 WITHOUT_CLAIM = (17, 36, 45, 52, *range(53, 63))
 
 

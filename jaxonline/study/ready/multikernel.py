@@ -1,7 +1,7 @@
 """Table 2 of Rokhlin and Gurtovaya (2025) on multi-kernel online least squares: printed and corrected numbers.
 
-The paper's table names its experts after Vovk, Azoury and Warmuth (VAW), but its numbers are those of online ridge at
-both levels (erratum E17). Both forecasters are computed here from the same features.
+The paper's table names its experts after Vovk, Azoury and Warmuth (VAW). Online ridge at both levels reproduces most of
+its numbers in all digits (E17). Both forecasters are computed here from the same features.
 """
 
 import re
