@@ -20,18 +20,12 @@ from jaxonline.claims.report import as_text
 DOCS = Path(__file__).resolve().parents[1]
 # the studies of the gallery that belong to a paper
 STUDIES = {
-    "A": (
-        "noisy-kernels", "noisy-generalisation", "copies", "impossibility", "variance", "adaptive", "quantiles",
-        "errors-in-variables",
-    ),
-    "B": (
-        "quickstart", "gaussian-noise", "radial-kernels", "copies", "noisy-generalisation", "adaptive", "quantiles",
-        "errors-in-variables",
-    ),
-    "C": ("attributes", "attributes-protocol", "attribute-targets"),
+    "A": ("noisy-kernels", "impossibility", "variance", "adaptive", "quantiles"),
+    "B": ("quickstart", "gaussian-noise", "radial-kernels", "adaptive", "quantiles"),
+    "C": ("attributes",),
     "D": ("multikernel", "multikernel-rates"),
     "E": ("mistakes", "experts", "perceptron", "bandits"),
-}  # fmt: skip
+}
 
 
 def pages() -> dict[str, str]:
@@ -102,7 +96,7 @@ def _errata_of(letter: str, place: Place) -> list[Erratum]:
 
 def _erratum(each: Erratum) -> list[str]:
     note = f" {as_text(each.note)}." if each.note else ""
-    return ["```{admonition} " + f"E{each.number}, {each.place}", ":class: warning",
+    return ["```{admonition} " + f"E{each.number}, {each.place} ({each.kind})", ":class: warning",
             f"Printed: {as_text(each.printed)}.", "", f"Right: {as_text(each.right)}.{note}", "```", ""]  # fmt: skip
 
 

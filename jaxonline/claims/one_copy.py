@@ -27,9 +27,10 @@ def regret_per_round(w: float, noiseless: float) -> float:
 
 @claim(
     "regret of order T with probability 1, a learner that throws a coin",
-    "A, Theorem 5",
+    "A, proof of Theorem 5, Appendix F",
     erratum=38,
     cost="exact",
+    mathematics=("printed", "corrected"),
     printed="biased",
     corrected="within tolerance",
 )
