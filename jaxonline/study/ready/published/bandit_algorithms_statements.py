@@ -54,10 +54,8 @@ def book_statements(n_rounds: int, by_gap: ByGap, by_arms: Mapping[int, Regrets]
 
 
 def _many_arms(by_arms: Mapping[int, Regrets]) -> Statement:
-    place, claim = (
-        "Section 9.2",
-        ("For large k MOSS has more regret than the UCB of chapter 8 if n = k^3 and all arms but two are much worse."),
-    )
+    place = "Section 9.2"
+    claim = "For large k MOSS has more regret than the UCB of chapter 8 if n = k^3 and all arms but two are much worse."
     k = max(by_arms)
     if k <= LARGE_K:
         reason = f"By the leading terms of both regrets k must exceed {LARGE_K}; the largest k played is {k}."
