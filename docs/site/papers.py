@@ -33,7 +33,7 @@ def pages() -> dict[str, str]:
     index = [
         "# Five papers",
         "",
-        "For each section of a paper: its code, its claims and its errata.",
+        "For each section of a paper: its code, its claims and the notes on it.",
         "",
     ]
     index += [f"* [{letter}]({letter}.md): {paper}" for letter, paper in PAPERS.items()]
@@ -52,7 +52,7 @@ def paper_page(letter: str) -> str:
         lines += _place(letter, place, errata)
     rest = [erratum for erratum in ERRATA if erratum.paper == letter and erratum.number not in shown]
     if rest:
-        lines += ["## Other errata", "", *(line for erratum in rest for line in _erratum(erratum))]
+        lines += ["## Other notes", "", *(line for erratum in rest for line in _erratum(erratum))]
     lines += ["## Reproduced figures and tables", ""]
     for name in STUDIES[letter]:
         lines += [_gallery_section(name), ""]

@@ -22,7 +22,7 @@ verdict is not the expected one.
 
 *Printed* is the statement of the paper, *corrected* the right one, *improved* goes beyond the paper. A *control* is a
 planted error, which the check must find; it belongs to no paper. A check with the word *mathematics* uses no code of
-this package, so it tests the statement, not the package. E1, E2, ... are the errata below.
+this package, so it tests the statement, not the package. E1, E2, ... are the notes below.
 
 *Bias* is in units of the target, with the half-width of its interval; for a bound it is
 value / bound - 1. *Detectable* is the minimum detectable bias, which is found with probability 0.999 or more. The
