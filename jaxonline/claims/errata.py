@@ -7,7 +7,7 @@ documents refer to papers by letter and to notes by number.
 from collections import Counter
 from typing import NamedTuple
 
-from jaxonline.claims.errata_c_d import ERRATA_C_D
+from jaxonline.claims.errata_c_d import ERRATA_C_D, LATER_ERRATA_C_D
 from jaxonline.claims.erratum import FALSE, FORMULA, GAP, KINDS, REMARK, SLIP, Erratum, Kind
 from jaxonline.parameters import check
 
@@ -348,34 +348,7 @@ ERRATA: tuple[Erratum, ...] = (
         "a_1, ..., a_T of any sign, as beta_u divides them by sign; <w, Psi(x_t)>; T; g~_t Psi^(x~_t); Psi^(x~'_t), as "
         "in Algorithm 2",
     ),
-    Erratum(
-        58, "C", SLIP, "Algorithm 2 (AER)",
-        "i is drawn with the probability |w_i| / |w|_1, also for w = 0, the first w",
-        "any i, since the term sgn(w_i) |w|_1 x_i is then 0", "This package sets y^ = 0",
-    ),
-    Erratum(
-        59, "C", REMARK, "section 3", "alpha = O(G B_2 log(m) / sqrt(m)) for an appropriate lambda",
-        "true, and with lambda of Theorem 2 it is O(G B_2 sqrt(log(m) / m)), as in Lemma 5 and Theorem 2",
-    ),
-    Erratum(
-        60, "C", GAP, "section A.3, proof of Theorem 3", "at least (1/2) floor(d / (96 k eps)) examples are necessary",
-        "for d < 96 k eps this is 0, although d >= 4 k and eps < 1/16 allow d / (96 k eps) from 2/3 on; but without an "
-        "example no predictor is good for every j, so one is necessary, and the order d / (k eps) is right",
-        "At d = 400, k = 100, eps = 0.06 it is floor(0.69) = 0",
-    ),
-    Erratum(
-        61, "D", FORMULA, "Lemma 2 and Eq. 17", "the terms 2 N |f|^2 / m and N T |f|^2 / m",
-        "2 |f|^2 / m and T |f|^2 / m, if the features of different kernels are independent",
-        "The printed bounds hold, but they are larger than necessary: the variances of independent estimates add. At N "
-        "= 7, m = 20, T = 300, Y = 1.3, |f| = 2.1, lambda = 0.8 the bound is 1246 as printed and 850 without N",
-    ),
-    Erratum(
-        62, "D", FORMULA, "Eq. 20 and Eq. 25",
-        "the logarithm has N Y^2 / lambda times 2 T (T + 1) + 2 m T ln(1 + 2 T / lambda)",
-        "Y^2 / lambda times it",
-        "The printed bound holds, but Eq. 23 is for a bound on each z_(t,j), and Eq. 24 inserts a bound on the sum of "
-        "their squares. In the example of E61 the bound is 268.2 as printed and 256.7 without this N",
-    ),
+    *LATER_ERRATA_C_D,
 )  # fmt: skip
 
 _PLURALS: dict[Kind, str] = {

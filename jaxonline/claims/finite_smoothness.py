@@ -142,7 +142,7 @@ def _limit(form: str, options: SamplingOptions) -> Verification:
     """The square of the sum of |gamma_n| (E X^2)^(n/2), which is finite as l' is a power series for |a| < 1."""
     loss, a, k = SemicircleAbsolute(1.0), math.sqrt(0.5), np.arange(200)
     gammas = 4 / math.pi * np.abs(special.binom(0.5, k)) / (2 * k + 1)  # of a^(2 k + 1), in absolute value
-    length = GradientLength.for_loss(loss, minimum_variance, 0.5, max_copies=60)
+    length = GradientLength.for_loss(loss, minimum_variance, 0.5, max_copies=120)
     return unbiased(
         None, float(gammas @ a ** (2 * k + 1)) ** 2, support=[(1.0, length.second_moment(0.5))], detect=1e-5
     )

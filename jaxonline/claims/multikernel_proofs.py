@@ -45,7 +45,7 @@ def all_draws() -> tuple[np.ndarray, np.ndarray]:
     return FREQUENCIES[np.arange(N)[None, :, None], indices], draws[..., 1]
 
 
-def play_sequence(learner: VAW, xs: Float[Array, "T d"], ys: Float[Array, "T"]) -> Float[Array, "T"]:
+def predict_sequence(learner: VAW, xs: Float[Array, "T d"], ys: Float[Array, "T"]) -> Float[Array, "T"]:
     """Return the predictions of a full-information learner without random numbers over a sequence."""
     key = jax.random.key(0)
 
@@ -65,9 +65,9 @@ def _play_draw(frequencies: Array, phases: Array, xs: Array, ys: Array) -> tuple
     # The features are divided by sqrt(m), so lambda / m is the lambda of the paper.
     regularizer = LAMBDA / M
     kernels = [Dictionary(frequencies[j : j + 1, :, None], phases[j : j + 1]) for j in range(N)]
-    forecasts = jnp.stack([play_sequence(VAW(regularizer, features=one), xs, ys) for one in kernels])
-    combined = play_sequence(VAW(LAMBDA), forecasts.T, ys)
-    return approximations, forecasts, combined, play_sequence(VAW(regularizer, features=dictionary), xs, ys)
+    forecasts = jnp.stack([predict_sequence(VAW(regularizer, features=one), xs, ys) for one in kernels])
+    combined = predict_sequence(VAW(LAMBDA), forecasts.T, ys)
+    return approximations, forecasts, combined, predict_sequence(VAW(regularizer, features=dictionary), xs, ys)
 
 
 def _play_all(frequencies: Array, phases: Array, xs: Array, ys: Array) -> tuple[Array, ...]:

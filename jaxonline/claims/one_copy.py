@@ -26,8 +26,8 @@ def regret_per_round(w: float, noiseless: float) -> float:
 
 
 @claim(
-    "regret of order T with probability 1, a learner that throws a coin",
-    "A, proof of Theorem 5, Appendix F",
+    "proof of Theorem 5, a learner that throws a coin",
+    "A, Appendix F",
     erratum=38,
     cost="exact",
     mathematics=("printed", "corrected"),

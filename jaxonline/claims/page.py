@@ -9,7 +9,7 @@ from jaxonline.claims.report import markdown_errata, markdown_table
 
 _PAGE = """# What five papers claim, checked
 
-Made by `python -m jaxonline.claims.page > docs/claims.md`. `jaxonline verify` checks all claims in about ten minutes
+Made by `python -m jaxonline.claims.page > docs/claims.md`. `jaxonline verify` checks all claims in one to ten minutes
 on two cores, prints the table with second moments, their exact values and the papers' bounds, and exits with 1 if a
 verdict is not the expected one.
 

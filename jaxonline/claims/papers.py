@@ -93,7 +93,7 @@ PLACES: dict[str, list[Place]] = {
               "results.statistics.quantiles.quantile_over_runs study.ready.games.quantiles"),
         Place("section 2 (remark on batches)", "online-to-batch conversion",
               "learners.held_out_risk", reason="further-experiments.md reports an experiment"),
-        Place("section 2 (noise with a known mean)", "a known mean of the noise is deducted from copies and labels",
+        Place("section 2 (known mean)", "a known mean of the noise is deducted from copies and labels",
               "feedback.Replicates estimators.TwoCopies"),
         Place("section 2 (unknown horizon)", "the results extend to an unknown horizon",
               "learners.InverseSqrt learners.Doubling study.ready.quickstart"),
@@ -164,7 +164,8 @@ PLACES: dict[str, list[Place]] = {
         Place("Hazan and Koren 2012", "AERR: the same with an l2 distribution; exponentiated gradient",
               "learners.aerr estimators.AttributeGradient learners.ExponentiatedGradient "
               "bounds.attribute_exponentiated_regret"),
-        Place("Theorem 2, section 3, Lemma 5", "risk of AER, measured where the bound is below the risk of w = 0",
+        Place("Theorem 2, section 3, Lemma 5", "risk of AER, measured where the bound says something: mean excess risk "
+              "2.7e-4, bound 0.14, w = 0 has 0.25 (d = k = 2, 100,000 examples)",
               "bounds.aer_regret learners.aer environments.HiddenAttribute"),
         Place("footnote 3", "the bound of AER is better than that of the Baseline, if B is at least 1",
               "bounds.aer_regret bounds.baseline_risk"),

@@ -16,7 +16,7 @@ from jaxonline.store.output_paths import check_distinct, check_file, run_all_ste
 from jaxonline.verify.result import BIASED, VIOLATED
 
 # Minimum widths for columns of second moments, and of paper, form and method.
-_MOMENTS_WIDTH, _ORIGINS_WIDTH = 108, 152
+_MOMENTS_WIDTH, _ORIGINS_WIDTH = 108, 168
 CAPTION = (
     "bias: in units of the target, and the half-width of its interval (for a bound: value / bound - 1); "
     "detectable: the minimum detectable bias, which the check finds with probability 0.999 or more"

@@ -56,7 +56,7 @@ def gradients(mean: np.ndarray, mean_of_label: float) -> np.ndarray:
 
 @claim(
     "gradient from two copies whose noise has a known mean",
-    "B, section 2 (noise with a known mean)",
+    "B, section 2 (known mean)",
     cost="exact",
     printed="within tolerance",
 )

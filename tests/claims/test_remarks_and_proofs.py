@@ -80,7 +80,8 @@ def test_a_single_point_decides_lemma_9():
     surrogate = integrate.quad(lambda u: (1 - 2 * sigma**2 * u) ** (-d / 2) * np.exp(-u * d), 0, c / d)[0]
     ratio = surrogate / integrate.quad(lambda u: np.exp(-u * d), 0, c / d)[0]
     printed, corrected, improved = (row.verification for row in run_claims("B, Lemma 9", mesh=ONE))
-    assert printed.bias + 1 == pytest.approx(math.sqrt(ratio / (5 * np.exp(2 * sigma * c))), rel=1e-4) > 1.5
+    assert printed.bias + 1 == pytest.approx(math.sqrt(ratio / (5 * np.exp(2 * sigma * c))), rel=1e-4)
+    assert printed.bias > 0.5
     assert corrected.bias + 1 == pytest.approx(math.sqrt(ratio / (5 * np.exp(2 * sigma**2 * c))), rel=1e-4)
     assert improved.bias == pytest.approx(0, abs=1e-6)
 

@@ -186,7 +186,6 @@ def test_a_run_fails_in_any_round_with_too_many_copies_also_if_they_are_unused()
             lambda: jo.Replicates(COPIES, None, 1.0, jo.noise.gaussian(1.0)),
             "covariance: must be None if noise is given",
         ),
-        (lambda: jo.Replicates(COPIES, noise=1.0), "noise: must be a distribution of noise"),
         (lambda: jo.Game(jo.environments.DataStream(X[:, :2], Y), jo.Replicates(COPIES)), "X: must have copies"),
         (lambda: jo.Game(jo.environments.DataStream(X, X), jo.Replicates(COPIES, LABELS)), "y: must be None unless"),
         (lambda: jo.Game(STREAM, jo.Replicates(COPIES[1:])), "environment: must have as many rows as Replicates, 7"),
@@ -203,6 +202,11 @@ def test_a_run_fails_in_any_round_with_too_many_copies_also_if_they_are_unused()
 def test_bad_replicates_raise_an_error(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_noise_must_be_a_distribution():
+    with pytest.raises(TypeError, match="noise: must be a distribution of noise"):
+        jo.Replicates(COPIES, noise=1.0)
 
 
 @pytest.mark.parametrize(
