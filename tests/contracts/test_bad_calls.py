@@ -150,7 +150,9 @@ def feedback_calls():
     yield from rows(
         "covariance", lambda c: feedback.Replicates(X[None], None, c), ValueError, -1.0, [np.inf], [1.0] * 4
     )
-    yield from thing("noise", lambda law: feedback.Replicates(X[None], noise=law), 0.1, noise.gaussian)
+    yield from rows(
+        "noise", lambda law: feedback.Replicates(X[None], noise=law), TypeError, "gauss", 3.0, [1], 0.1, noise.gaussian
+    )
     yield from count("budget", feedback.Attributes)
     yield from count("index", _copies().copy, 0)
 

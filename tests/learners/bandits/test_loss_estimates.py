@@ -50,6 +50,8 @@ def mean_of_estimates(name: str, divisors: np.ndarray | None = None) -> verify.V
     else:
         oracles = [BanditOracle(x, Draw(jnp.int32(arm), drawn), jnp.asarray(LOSSES)) for arm in np.flatnonzero(p)]
         estimates = [learner.update(None, state, oracle)[0].value - state.value for oracle in oracles]
+    if isinstance(x, Available):  # only the available arms have losses
+        target, estimates = target[MASK == 1], [estimate[MASK == 1] for estimate in estimates]
     support = list(zip(p[p > 0], map(np.asarray, estimates), strict=True))
     return verify.unbiased(None, target, support=support, detect=1e-6)
 
