@@ -20,18 +20,12 @@ from jaxonline.claims.report import as_text
 DOCS = Path(__file__).resolve().parents[1]
 # the studies of the gallery that belong to a paper
 STUDIES = {
-    "A": (
-        "noisy-kernels", "noisy-generalisation", "copies", "impossibility", "variance", "adaptive", "quantiles",
-        "errors-in-variables",
-    ),
-    "B": (
-        "quickstart", "gaussian-noise", "radial-kernels", "copies", "noisy-generalisation", "adaptive", "quantiles",
-        "errors-in-variables",
-    ),
-    "C": ("attributes", "attributes-protocol", "attribute-targets"),
+    "A": ("noisy-kernels", "impossibility", "variance", "adaptive", "quantiles"),
+    "B": ("quickstart", "gaussian-noise", "radial-kernels", "adaptive", "quantiles"),
+    "C": ("attributes",),
     "D": ("multikernel", "multikernel-rates"),
     "E": ("mistakes", "experts", "perceptron", "bandits"),
-}  # fmt: skip
+}
 
 
 def pages() -> dict[str, str]:
@@ -39,7 +33,7 @@ def pages() -> dict[str, str]:
     index = [
         "# Five papers",
         "",
-        "For each section of a paper: its code, its claims and its errata.",
+        "For each section of a paper: its code, its claims and the notes on it.",
         "",
     ]
     index += [f"* [{letter}]({letter}.md): {paper}" for letter, paper in PAPERS.items()]
@@ -58,7 +52,7 @@ def paper_page(letter: str) -> str:
         lines += _place(letter, place, errata)
     rest = [erratum for erratum in ERRATA if erratum.paper == letter and erratum.number not in shown]
     if rest:
-        lines += ["## Other errata", "", *(line for erratum in rest for line in _erratum(erratum))]
+        lines += ["## Other notes", "", *(line for erratum in rest for line in _erratum(erratum))]
     lines += ["## Reproduced figures and tables", ""]
     for name in STUDIES[letter]:
         lines += [_gallery_section(name), ""]
@@ -102,7 +96,7 @@ def _errata_of(letter: str, place: Place) -> list[Erratum]:
 
 def _erratum(each: Erratum) -> list[str]:
     note = f" {as_text(each.note)}." if each.note else ""
-    return ["```{admonition} " + f"E{each.number}, {each.place}", ":class: warning",
+    return ["```{admonition} " + f"E{each.number}, {each.place} ({each.kind})", ":class: warning",
             f"Printed: {as_text(each.printed)}.", "", f"Right: {as_text(each.right)}.{note}", "```", ""]  # fmt: skip
 
 

@@ -17,9 +17,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "gallery"
 # the figure of each study; other pictures of the gallery are in docs/
 FIGURES = {
     "noisy-kernels": "regret", "impossibility": "figure", "variance": "figure", "multikernel": "running",
-    "multikernel-rates": "figure", "attributes": "prefixes", "attribute-targets": "figure",
-    "attributes-protocol": "figure", "noisy-generalisation": "figure", "copies": "figure",
-    "errors-in-variables": "figure", "radial-kernels": "figure",
+    "multikernel-rates": "figure", "attributes": "prefixes", "radial-kernels": "figure",
     "experts": "figure", "tracking": "figure", "forecasts": "figure", "mistakes": "figure", "perceptron": "figure",
     "sparse": "figure",
     "bandits": "figure", "delayed": "figure", "best-arm": "figure", "sets": "figure",

@@ -193,10 +193,11 @@ def baseline_risk(
 @validate_arguments
 def hidden_attribute_examples(
     dimension: Count, n_attributes: Count, eps: Annotated[float, Interval(gt=0, lt=1 / 16)]
-) -> int:
-    """Minimum number of examples for an excess risk of eps with k attributes of each example (paper C, Theorem 3).
+) -> float:
+    """Minimum mean number of examples for an excess risk of eps with k attributes of each example (paper C, Theorem 3).
 
-    In `environments.HiddenAttribute` every learner needs (1/2) floor(d / (96 k eps)) examples on average, rounded up.
+    In `environments.HiddenAttribute` every learner needs at least (1/2) floor(d / (96 k eps)) examples on average. The
+    number bounds a mean, so it is not rounded. It is 0, and the theorem says nothing, if d < 96 k eps (erratum E60).
 
     Args:
         dimension: d, at least 4 k.
@@ -206,10 +207,12 @@ def hidden_attribute_examples(
     Example:
         >>> from jaxonline.bounds import hidden_attribute_examples
         >>> hidden_attribute_examples(dimension=784, n_attributes=4, eps=0.01)
-        102
+        102.0
+        >>> hidden_attribute_examples(dimension=18, n_attributes=1, eps=0.06)
+        1.5
     """
     d, k = dimension, n_attributes
     if d < 4 * k:
         raise ArgumentError("dimension", f"must be at least 4 n_attributes = {4 * k} (got {d})")
     tests = d / (96 * k * float(eps)) * (1 + 1e-12)  # rounding must not lower an integer
-    return math.ceil(math.floor(tests) / 2)
+    return math.floor(tests) / 2

@@ -97,7 +97,10 @@ def concatenated(
     n_rounds: Horizons,
     regularizer: PositiveFloat = 1.0,
 ) -> Float[np.ndarray, "..."]:
-    """Regret bound of VAW on the features of all kernels, against any f of the RKHS of k_1 + ... + k_N (Theorem 1).
+    """Regret bound of VAW on the features of all kernels, against any f of the RKHS of k_1 + ... + k_N.
+
+    The paper's Theorem 1 (Eq. 17) has the term N T |f|^2 / m. Here it is T |f|^2 / m, which suffices if the features of
+    different kernels are independent, so the bound is smaller than the printed one for N > 1 (erratum E61).
 
     Args:
         f_norm: norm of the comparator f.
@@ -134,6 +137,9 @@ def vaw2(
     truncated: bool = False,
 ) -> Float[np.ndarray, "..."]:
     """Regret bound of VAW over the kernels' VAW forecasters, against any f of a single kernel's RKHS (Theorem 2).
+
+    Without truncation this is the paper's Eq. 20. A factor N in its logarithm is not needed (erratum E62), so the bound
+    is valid and at most N Y^2 / 2 ln N too large.
 
     Args:
         f_norm: norm of the comparator f.

@@ -1,6 +1,6 @@
-"""Claims of five papers as statements that `jaxonline.verify` checks, one module per topic, and their errata.
+"""Claims of five papers as statements that `jaxonline.verify` checks, one module per topic, and notes on the papers.
 
-`errata` lists papers and errata; printed formulas are only in the modules `printed_*`.
+`errata` lists papers and notes; printed formulas are only in the modules `printed_*`.
 """
 
 from jaxonline.claims import errata

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.claims.printed_gradients import printed_attribute_support, printed_pair_loss
-from jaxonline.claims.registry import SamplingOptions, claim
+from jaxonline.claims.registry import SamplingOptions, claim, control
 from jaxonline.estimators.attribute_pairs import AttributePairs, PairMoments, pair_loss, project_psd
 from jaxonline.estimators.attribute_series import AttributeSeriesGradient
 from jaxonline.estimators.attributes import AttributeGradient
@@ -126,7 +126,7 @@ def _hinge(form: str, options: SamplingOptions) -> Verification:
     return unbiased(None, _target(HINGE), support=_support(HINGE))
 
 
-@claim("gradient of the smoothed hinge, one attribute for all factors", "C, section 5", cost="exact", improved="biased")
+@control("gradient of the smoothed hinge, one attribute for all factors", "biased", cost="exact")
 def _hinge_one_attribute(form: str, options: SamplingOptions) -> Verification:
     """The mean of a power of y^ is not the power of its mean."""
     series, norm, d = _series(HINGE), float(np.abs(W).sum()), len(X)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import jax
 import numpy as np
+from scipy import special
 
 from jaxonline.claims.kernels import VARIANCE, X2, P, X, map_strata, noisy_norm, noisy_point
 from jaxonline.claims.registry import SamplingOptions, claim
@@ -63,12 +64,19 @@ def _product(form: str, options: SamplingOptions) -> Verification:
 
 @claim("second moment of the map of a sum", "A, section 5.2", improved="respected")
 def _sum_moment(form: str, options: SamplingOptions) -> Verification:
-    """The bound has E|x~|^2 squared in the place of E <x~, x~'>^2."""
+    """The bound: E <x~, x~'>^2 is at most M^2 with M = E|x~|^2.
+
+    The linear kernel has N1 = 0 and N2 = 1, with P(N2 = 1) = 1/4, and the factor p/(p-1) = 2 for N1 = 0. A kernel
+    a exp(-u |x - x'|^2) has a (p/(p-1))^2 I_0(2 u sqrt(p) M) exp(2 u p M), as in Lemma 5.
+    """
     feature_map, (moment, pairs) = CombinedFeatureMap(SUM, Geometric(P)), copy_moments(X, VARIANCE)
+    gaussian = sum(a * 4 * special.i0(2 * u * math.sqrt(P) * moment) * math.exp(2 * u * P * moment)
+                   for a, u in ((0.5, 1.3**-2), (1.0, 0.25)))  # fmt: skip
+    limit = float(2 * 4 * moment + gaussian)
     draw = jax.tree_util.Partial(noisy_point, np.asarray(X, np.float32))
     return second_moment(
         jax.tree_util.Partial(noisy_norm, feature_map, draw),
-        feature_map.second_moment(moment),
+        limit,
         exact=feature_map.second_moment(moment, pairs),
         kurtosis=200.0,
         **options.sampling(),

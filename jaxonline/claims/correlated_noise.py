@@ -6,7 +6,7 @@ import numpy as np
 
 from jaxonline.bounds import known_joint_covariance, two_copies
 from jaxonline.claims.noise import COVARIANCE, W, X, Y, gradient_sample
-from jaxonline.claims.registry import SamplingOptions, claim
+from jaxonline.claims.registry import SamplingOptions, claim, control
 from jaxonline.estimators.gradients import GradientEstimator, KnownCovariance, KnownJointCovariance, TwoCopies
 from jaxonline.feedback.correlated_copies import CorrelatedCopies, JointNoise
 from jaxonline.feedback.noise import gaussian
@@ -31,7 +31,7 @@ def _joint(form: str, options: SamplingOptions) -> Verification:
     return _gradient(KnownJointCovariance(), options)
 
 
-@claim("known-covariance gradient, label with correlated noise", "B, Lemma 2", improved="biased")
+@control("known-covariance gradient, label with correlated noise", "biased")
 def _without_cross_covariance(form: str, options: SamplingOptions) -> Verification:
     """The mean of y~ x~ is y x + c, so that the bias is -2 c."""
     return _gradient(KnownCovariance(), options)
@@ -65,12 +65,7 @@ def _second_moment(form: str, options: SamplingOptions) -> Verification:
     return bound(largest, 1.0)
 
 
-@claim(
-    "second moment of the gradient with correlated noise, G of independent noise",
-    "B, Lemma 2",
-    cost="exact",
-    improved="violated",
-)
+@control("second moment of the gradient with correlated noise, G of independent noise", "violated", cost="exact")
 def _smaller_second_moment(form: str, options: SamplingOptions) -> Verification:
     """4 (B_w B + B_y)^2 B^2 is too small: w = 0, and (x~, y~) = (1, 1) with probability 0.9, (-3, 3) with 0.1."""
     p, copies, labels = np.array([0.9, 0.1]), np.array([[1.0], [-3.0]]), np.array([1.0, 3.0])

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import special
 
-from jaxonline.claims.registry import SamplingOptions, claim
+from jaxonline.claims.registry import SamplingOptions, claim, control
 from jaxonline.claims.series import MEAN, SPREAD, P, series_strata
 from jaxonline.claims.taylor import taylor_terms
 from jaxonline.estimators.count_distributions import Geometric
@@ -31,7 +31,7 @@ def _limited(form: str, options: SamplingOptions) -> Verification:
     return _with_limit(options, has_bias=True)
 
 
-@claim("series estimate with at most one copy, without its bias", "A, Lemma 1", improved="biased")
+@control("series estimate with at most one copy, without its bias", "biased")
 def _limited_without_bias(form: str, options: SamplingOptions) -> Verification:
     """Compare the same estimate with l' itself."""
     return _with_limit(options, has_bias=False)
@@ -53,7 +53,7 @@ def _lomax(form: str, options: SamplingOptions) -> Verification:
     return _semicircle(DiscreteLomax(3.0), options)
 
 
-@claim("polynomial tail of N, weights of another exponent", "A, section 3.2", improved="biased")
+@control("polynomial tail of N, weights of another exponent", "biased")
 def _lomax_with_wrong_weights(form: str, options: SamplingOptions) -> Verification:
     """Draw N with the exponent 3 and weigh it with 2.5."""
     return _semicircle(_WrongWeights(2.5), options)

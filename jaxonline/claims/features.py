@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxonline.bounds import exponential_weights
 from jaxonline.claims.printed_bounds import printed_exponential_weights
-from jaxonline.claims.registry import SamplingOptions, claim
+from jaxonline.claims.registry import SamplingOptions, claim, control
 from jaxonline.estimators.debiased_fourier import DebiasedFourierFeatures
 from jaxonline.estimators.fourier import FourierFeatures
 from jaxonline.estimators.polynomial_features import DebiasedPolynomialFeatures, PolynomialFeatures
@@ -94,7 +94,7 @@ def _debiased(form: str, options: SamplingOptions) -> Verification:
     return _of_copies(True, options)
 
 
-@claim("Fourier features of a noisy copy, without a correction", "D, section 2", improved="biased")
+@control("Fourier features of a noisy copy, without a correction", "biased")
 def _not_debiased(form: str, options: SamplingOptions) -> Verification:
     """E cos(<w, x~>) = e^(-w' Sigma w / 2) cos(<w, x>)."""
     return _of_copies(False, options)
@@ -116,7 +116,7 @@ def _debiased_polynomials(form: str, options: SamplingOptions) -> Verification:
     return _polynomials_of_copy(True, options)
 
 
-@claim("features of a polynomial kernel, noisy copy without a correction", "B, Lemma 4", improved="biased")
+@control("features of a polynomial kernel, noisy copy without a correction", "biased")
 def _polynomials(form: str, options: SamplingOptions) -> Verification:
     return _polynomials_of_copy(False, options)
 

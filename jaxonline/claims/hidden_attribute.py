@@ -38,7 +38,13 @@ def histories(d: int, K: int, rounds: int, p: float, arm: int) -> list[tuple[flo
     return outcomes
 
 
-@claim("KL divergence of the histories of the game with K arms", "C, Lemma 6", cost="exact", printed="within tolerance")
+@claim(
+    "KL divergence of the histories of the game with K arms",
+    "C, Lemma 6",
+    cost="exact",
+    mathematics=("printed",),
+    printed="within tolerance",
+)
 def _divergence(form: str, options: SamplingOptions) -> Verification:
     """KL(P_u, P_j) = -log(1 - 4 p^2) E_u N_j / 2, by enumeration of the 1,024 histories of a strategy that learns."""
     outcomes = histories(ARMS, PICKED, ROUNDS, P, HIDDEN_ARM)
@@ -71,7 +77,8 @@ def _environment(form: str, options: SamplingOptions) -> Verification:
     return unbiased(sampler, mean, range=(-1e-6, ROUNDS), **options.sampling())
 
 
-@claim("picks of the hidden arm in the game with K arms", "C, Lemma 6", cost="exact", printed="respected",
+@claim("picks of the hidden arm in the game with K arms", "C, Lemma 6", cost="exact",
+       mathematics=("printed", "improved"), printed="respected",
        improved="respected")  # fmt: skip
 def _picks(form: str, options: SamplingOptions) -> Verification:
     """E_j N_j - E_u N_j <= T sqrt(-log(1 - 4 p^2) E_u N_j); half of it is right, too.
@@ -106,7 +113,8 @@ def best_picks(d: int, rounds: int, p: float) -> float:
     return value(((0, 0),) * d, rounds)
 
 
-@claim("picks of the hidden arm by the best strategy, K = 1", "C, Theorem 3", cost="exact", printed="respected",
+@claim("picks of the hidden arm by the best strategy, K = 1", "C, Theorem 3", cost="exact",
+       mathematics=("printed", "improved"), printed="respected",
        improved="respected")  # fmt: skip
 def _best_strategy(form: str, options: SamplingOptions) -> Verification:
     """E N_j <= K T/d + T sqrt(-log(1 - 4 p^2) K T/d) for every strategy (Eq. 13), here the optimal one.

@@ -10,8 +10,10 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
+from scipy import signal
 
 from jaxonline.bounds import Features, boa, concatenated, ml_poly, ml_prod, vaw, vaw2
+from jaxonline.claims.printed_bounds import printed_concatenated
 from jaxonline.claims.printed_multikernel import (
     PRINTED_LAGS,
     PRINTED_TABLE_2,
@@ -19,7 +21,6 @@ from jaxonline.claims.printed_multikernel import (
     printed_vaw_of_pairs,
 )
 from jaxonline.claims.registry import SamplingOptions, claim
-from jaxonline.datasets import ar4
 from jaxonline.estimators.fourier import FourierFeatures
 from jaxonline.feedback import FullOracle
 from jaxonline.game import Specs
@@ -84,11 +85,17 @@ def largest_rate(theorem: Callable[..., Any], n_kernels: int, factor: int, layou
     return max(ratios)
 
 
-@claim("rate of Theorem 1 for m = sqrt(T), both layouts", "D, Eq. 18", cost="exact", printed="respected")
+@claim("rate of Theorem 1 for m = sqrt(T), both layouts", "D, Eq. 18", cost="exact", printed="respected",
+       improved="respected")  # fmt: skip
 def _rate_of_theorem_1(form: str, options: SamplingOptions) -> Verification:
-    """Ten kernels and T from 10^2 to 10^12: at most N (R^2 + Y^2 ln T) sqrt(T)."""
-    rates = [largest_rate(concatenated, 10, 10, layout) for layout in ("cosine", "pair")]
-    return bound(max(rates), 1.0, note="the largest ratio of Eq. 17 to Eq. 18 without O")
+    """Ten kernels and T from 10^2 to 10^12: at most N (R^2 + Y^2 ln T) sqrt(T).
+
+    Printed: Eq. 17, whose term N T |f|^2 / m is by the factor N larger than necessary. Improved: the bound
+    `concatenated`, which has T |f|^2 / m.
+    """
+    theorem = printed_concatenated if form == "printed" else concatenated
+    rates = [largest_rate(theorem, 10, 10, layout) for layout in ("cosine", "pair")]
+    return bound(max(rates), 1.0, note="the largest ratio of the bound to Eq. 18 without O")
 
 
 @claim("rate of Theorem 2 for m = sqrt(T), both layouts", "D, Eq. 21", cost="exact", printed="respected")
@@ -103,6 +110,7 @@ def _rate_of_theorem_2(form: str, options: SamplingOptions) -> Verification:
     "D, section 4",
     erratum=47,
     cost="exact",
+    mathematics=("printed", "corrected"),
     printed="violated",
     corrected="respected",
 )
@@ -155,6 +163,7 @@ def quotients(extra: float) -> np.ndarray:
     "D, Lemma 1",
     erratum=48,
     cost="exact",
+    mathematics=("printed", "corrected"),
     printed="biased",
     corrected="within tolerance",
 )
@@ -169,6 +178,7 @@ def _norm(form: str, options: SamplingOptions) -> Verification:
     "D, Eq. 29",
     erratum=50,
     cost="exact",
+    mathematics=("printed",),
     printed="biased",
     corrected="within tolerance",
 )
@@ -189,19 +199,22 @@ def _lag(form: str, options: SamplingOptions) -> Verification:
 
 
 @claim(
-    "innovations of the series AR(4) of Table 2",
+    "least error on AR(4) in Table 2 against the innovations of the series",
     "D, Eq. 32",
     erratum=51,
     cost="exact",
+    mathematics=("printed", "corrected"),
     printed="violated",
     corrected="respected",
 )
 def _lags(form: str, options: SamplingOptions) -> Verification:
-    """With the right lags, the mean square of y_t less the weighted lags is that of 5,000 normal numbers, 1.03.
+    """No forecast has a smaller mean error than the innovations; scaled labels (Eq. 33) divide it by the squared range.
 
-    With the printed lags it is 1.35. The limit is 1 plus six standard deviations of such a mean.
+    The printed series has a larger range: its error is 8.1 in units of Table 2, and 14.2 for reversed lags, where the
+    table has 16.34. The limit is the largest of 200 simulated series of 5,000 rounds, plus 25 % for learning.
     """
-    _, X, y = ar4()  # lags, oldest first
-    newest_first = np.array(PRINTED_LAGS if form == "printed" else PRINTED_LAGS[::-1])
-    innovations = np.asarray(y) - np.asarray(X) @ newest_first[::-1]
-    return bound(float(np.mean(innovations**2)), 1 + 6 * math.sqrt(2 / len(y)))
+    rng, newest_first = np.random.default_rng(0), np.array(PRINTED_LAGS if form == "printed" else PRINTED_LAGS[::-1])
+    noise = rng.normal(size=(200, 5200))
+    series = signal.lfilter([1.0], np.concatenate([[1.0], -newest_first]), noise)[:, 200:]
+    floor = float(np.max(1000 / np.ptp(series, axis=1) ** 2))
+    return bound(min(PRINTED_TABLE_2["AR(4)"]), 1.25 * floor, note="the least error in Table 2 and the limit")

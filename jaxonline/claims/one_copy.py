@@ -26,10 +26,11 @@ def regret_per_round(w: float, noiseless: float) -> float:
 
 
 @claim(
-    "regret of order T with probability 1, a learner that throws a coin",
-    "A, Theorem 5",
+    "proof of Theorem 5, a learner that throws a coin",
+    "A, Appendix F",
     erratum=38,
     cost="exact",
+    mathematics=("printed", "corrected"),
     printed="biased",
     corrected="within tolerance",
 )

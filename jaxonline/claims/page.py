@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 
 from jaxonline.claims import errata
-from jaxonline.claims.registry import Row, exit_code, run_claims
+from jaxonline.claims.erratum import KINDS
+from jaxonline.claims.registry import Row, all_claims, exit_code, run_claims
 from jaxonline.claims.report import markdown_errata, markdown_table
 
 _PAGE = """# What five papers claim, checked
 
-Made by `python -m jaxonline.claims.page > docs/claims.md`. `jaxonline verify` checks all claims in a minute or two,
-prints the table with second moments, their exact values and the papers' bounds, and exits with 1 if a verdict is not
-the expected one.
+Made by `python -m jaxonline.claims.page > docs/claims.md`. `jaxonline verify` checks all claims in one to ten minutes
+on two cores, prints the table with second moments, their exact values and the papers' bounds, and exits with 1 if a
+verdict is not the expected one.
 
 ## The papers
 
@@ -19,27 +20,41 @@ the expected one.
 
 ## The claims
 
-*Printed* is the statement of the paper, *corrected* the right one, *improved* goes beyond the paper; E1, E2, ... are
-the errata below. *Bias* is in units of the target, with the half-width of its interval; for a bound it is
+*Printed* is the statement of the paper, *corrected* the right one, *improved* goes beyond the paper. A *control* is a
+planted error, which the check must find; it belongs to no paper. A check with the word *mathematics* uses no code of
+this package, so it tests the statement, not the package. E1, E2, ... are the notes below.
+
+*Bias* is in units of the target, with the half-width of its interval; for a bound it is
 value / bound - 1. *Detectable* is the minimum detectable bias, which is found with probability 0.999 or more. The
 false-alarm rate of each row is at most 1e-9. No interval relies on the central limit theorem. Intervals of the methods
 *kurtosis*, *second moment* and *bernstein* assume the kurtosis, the second moment or the range of the claim, which the
 rows of `jaxonline verify --json` contain.
 
 {table}
-## The errata
+## Notes on the papers
 
-Misprints, and statements that do not hold. E17 concerns a table, not an estimator, and has no row above: `jaxonline
-reproduce multikernel` prints that table as published and corrected. E35 and E36 have no rows either, as they are slips
-of notation. The others have rows, printed and corrected. The printed formulas, as functions, are in
-[the modules printed_\\*](../jaxonline/claims).
+Notes for readers of the formulas. Most are small, and the last class is no error. There are {counts}.
+
+{classes}
+No row above is about {without}. `jaxonline reproduce multikernel` prints the table of E17 with both kinds of
+forecasters.
+The printed formulas, as functions, are in [the modules printed_\\*](../jaxonline/claims).
 
 {errata}"""
 
 
 def claims_page(rows: Sequence[Row]) -> str:
-    """Return the page docs/claims.md in Markdown: the papers, the table of checked claims, and the misprints."""
-    return _PAGE.format(legend=errata.legend(), table=markdown_table(rows), errata=markdown_errata())
+    """Return the page docs/claims.md in Markdown: the papers, the table of checked claims, and the notes."""
+    with_rows = {claim.erratum for claim in all_claims()}
+    without = [f"E{one.number}" for one in errata.ERRATA if one.number not in with_rows]
+    return _PAGE.format(
+        legend=errata.legend(),
+        table=markdown_table(rows),
+        counts=errata.count_by_kind(),
+        classes="".join(f"* **{kind}**: {meaning}\n" for kind, meaning in KINDS.items()),
+        without=f"{', '.join(without[:-1])} and {without[-1]}",
+        errata=markdown_errata(),
+    )
 
 
 if __name__ == "__main__":

@@ -11,7 +11,10 @@ from jaxonline.results.report.plotting import COLOURS
 from jaxonline.store.output_paths import output_file
 
 ENDINGS = (".eps", ".jpg", ".pdf", ".png", ".svg")
-_STYLES = {"printed": (COLOURS[3], "s"), "corrected": (COLOURS[1], "o"), "improved": (COLOURS[0], "D")}
+_STYLES = {
+    "printed": (COLOURS[3], "s"), "corrected": (COLOURS[1], "o"), "improved": (COLOURS[0], "D"),
+    "control": (COLOURS[4], "v"),
+}  # fmt: skip
 _LINEAR_RANGE = 0.1
 
 

@@ -1,4 +1,4 @@
-"""Claims, which are statements of the papers and of this package that `jaxonline.verify` checks, and their runner.
+"""Claims, which are statements of the papers that `jaxonline.verify` checks, and the runner of claims and controls.
 
 The claims are in the modules `TOPICS`; the papers and errata are in `errata`.
 """
@@ -27,7 +27,7 @@ from jaxonline.simulation.blocks import check_mesh, default_mesh
 from jaxonline.store.output_paths import write_text
 from jaxonline.verify.result import BIASED, RESPECTED, VIOLATED, WITHIN_TOLERANCE, Verification
 
-FORMS = ("printed", "corrected", "improved")
+FORMS = ("printed", "corrected", "improved", "control")
 EXACT, SAMPLED = COSTS = ("exact", "sampled")
 MAX_SAMPLES = 2**31 - 1  # counted in int32
 TOPICS = (
@@ -43,17 +43,15 @@ TOPICS = (
     "remarks",
     "noise",
     "correlated_noise",
+    "side_information",
     "surrogates",
     "attributes",
     "attribute_theorems",
+    "attribute_remarks",
     "hidden_attribute",
     "features",
     "multikernel",
-    "bandits",
-    "exploration",
-    "drawn_experts",
-    "streams",
-    "learners",
+    "multikernel_proofs",
 )
 
 
@@ -89,17 +87,20 @@ class SamplingOptions:
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """A statement of a paper or of this package, and its check.
+    """A statement and its check.
 
     Attributes:
         name: the claim in a few words, with the number of its erratum if it has one.
-        paper: the letter of the paper, then the equation, lemma or algorithm with the claim.
-        form: "printed" for the claim as in the paper, "corrected", or "improved" for a claim beyond the paper.
-        expected: the expected verdict.
+        paper: the letter of the paper, then the equation, lemma or algorithm with the claim; empty for a control.
+        form: "printed" for the claim as in the paper, "corrected", "improved" for a claim beyond the paper, or
+            "control" for a planted error of this package, which the check must find.
+        expected: the expected verdict; "biased" or "violated" for a control.
         check: `check(options)` returns the verification.
         erratum: the number of the claim's misprint, or None.
         cost: "exact" if the check needs no samples and takes milliseconds; "sampled" if it compiles a program, draws
             samples and takes seconds.
+        mathematics: whether the check uses no code of this package except `verify` and printed formulas, so that it
+            tests a statement, not the package.
     """
 
     name: str
@@ -109,11 +110,20 @@ class Claim:
     check: Callable[[SamplingOptions], Verification]
     erratum: int | None = None
     cost: str = SAMPLED
+    mathematics: bool = False
 
     def __post_init__(self) -> None:
         check.choice("form", self.form, FORMS)
         check.choice("expected", self.expected, (WITHIN_TOLERANCE, BIASED, RESPECTED, VIOLATED))
         check.choice("cost", self.cost, COSTS)
+        if self.form != "control":
+            check.text("paper", self.paper)
+        elif self.paper or self.expected not in (BIASED, VIOLATED):
+            raise ArgumentError(
+                "form",
+                f'must not be "control" for a claim of a paper or an expected verdict of "{self.expected}"; a control '
+                f'belongs to no paper, and its expected verdict is "{BIASED}" or "{VIOLATED}"',
+            )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,6 +150,7 @@ class Row:
             "claim": claim.name,
             "paper": claim.paper,
             "form": claim.form,
+            "mathematics": claim.mathematics,
             "method": verification.method,
             "bias": finite_or_none(verification.bias),
             "half_width": finite_or_none(verification.half_width),
@@ -174,13 +185,21 @@ _REGISTRY: dict[str, list[Claim]] = {}  # by module, independent of the order of
 
 
 def claim(
-    name: str, paper: str, *, erratum: int | None = None, cost: str = SAMPLED, few: bool = False, **expected: str
+    name: str,
+    paper: str,
+    *,
+    erratum: int | None = None,
+    cost: str = SAMPLED,
+    few: bool = False,
+    mathematics: Iterable[str] = (),
+    **expected: str,
 ) -> Callable[[Callable[..., Verification]], Callable]:
     """Register a check as one claim for each form: `@claim(name, paper, corrected="within tolerance")`.
 
     The decorated function is called as `check(form, options)` and returns a `Verification`. `few` declares that at most
-    about 30 blocks of samples suffice, so that it is faster to compile without optimisation. `expected` gives the
-    expected verdict of each form; the other arguments are those of `Claim`.
+    about 30 blocks of samples suffice, so that it is faster to compile without optimisation. `mathematics` lists the
+    forms whose check uses no code of this package. `expected` gives the expected verdict of each form; the other
+    arguments are those of `Claim`.
     """
 
     def register(check: Callable[..., Verification]) -> Callable[..., Verification]:
@@ -188,10 +207,17 @@ def claim(
         for form, verdict in expected.items():
             module_claims = _REGISTRY.setdefault(check.__module__.rpartition(".")[2], [])
             check_form = functools.partial(_check_form, check, form, few)
-            module_claims.append(Claim(title, paper, form, verdict, check_form, erratum, cost))
+            module_claims.append(
+                Claim(title, paper, form, verdict, check_form, erratum, cost, mathematics=form in mathematics)
+            )
         return check
 
     return register
+
+
+def control(name: str, expected: str, *, cost: str = SAMPLED) -> Callable[[Callable[..., Verification]], Callable]:
+    """Register a check of a planted error: `@control(name, "biased")`; the arguments are those of `claim`."""
+    return claim(name, "", cost=cost, control=expected)
 
 
 def _check_form(check: Callable[..., Verification], form: str, few: bool, options: SamplingOptions) -> Verification:
@@ -199,7 +225,7 @@ def _check_form(check: Callable[..., Verification], form: str, few: bool, option
 
 
 def all_claims() -> list[Claim]:
-    """Return every claim in the order of the papers."""
+    """Return every claim and control in the order of the papers."""
     for topic in TOPICS:
         importlib.import_module(f"jaxonline.claims.{topic}")
     others = [module for module in _REGISTRY if module not in TOPICS]
@@ -277,9 +303,7 @@ def run_claims(
             shared.report(number, claim.name, 1.0)
         return Row(claim, result, time.perf_counter() - began)
 
-    # The programs of learners, the last claims, take longest: start with them.
-    jobs = [functools.partial(check_claim, number) for number in reversed(range(len(claims)))]
-    return run_parallel(jobs, at_once)[::-1]
+    return run_parallel([functools.partial(check_claim, number) for number in range(len(claims))], at_once)
 
 
 class _SharedProgress:

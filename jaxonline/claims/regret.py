@@ -50,6 +50,7 @@ def _high_probability(form: str, options: SamplingOptions) -> Verification:
     "A, Theorem 4",
     erratum=24,
     cost="exact",
+    mathematics=("printed", "corrected"),
     printed="biased",
     corrected="within tolerance",
 )
@@ -104,6 +105,7 @@ def _small_ball(form: str, options: SamplingOptions) -> Verification:
     "A, Appendix A",
     erratum=29,
     cost="exact",
+    mathematics=("printed", "corrected"),
     printed="biased",
     corrected="within tolerance",
 )

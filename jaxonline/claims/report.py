@@ -16,7 +16,7 @@ from jaxonline.store.output_paths import check_distinct, check_file, run_all_ste
 from jaxonline.verify.result import BIASED, VIOLATED
 
 # Minimum widths for columns of second moments, and of paper, form and method.
-_MOMENTS_WIDTH, _ORIGINS_WIDTH = 108, 152
+_MOMENTS_WIDTH, _ORIGINS_WIDTH = 108, 168
 CAPTION = (
     "bias: in units of the target, and the half-width of its interval (for a bound: value / bound - 1); "
     "detectable: the minimum detectable bias, which the check finds with probability 0.999 or more"
@@ -51,9 +51,9 @@ def claims_table(rows: Sequence[Row], width: int | None = None) -> Any:
     table.add_column("verdict", no_wrap=True)
     for (claim, paper), group in itertools.groupby(rows, lambda row: (row.claim.name, row.claim.paper)):
         if not origins:
-            table.add_row(Text.assemble(claim, (f" ({paper})", "dim")))
+            table.add_row(Text.assemble(claim, (f" ({paper})" if paper else "", "dim")))
         for row in group:
-            how = (row.claim.form, row.verification.method)
+            how = (row.claim.form, _method(row))
             start = (claim, paper, *how) if origins else (f"  {', '.join(how)}",)
             table.add_row(*map(Text, start), *_numbers(row, moments), _verdict(row, " " if origins else "\n"))
     return table
@@ -72,25 +72,27 @@ def markdown_table(rows: Sequence[Row]) -> str:
     for row in check_rows(rows):
         claim, verification = row.claim, row.verification
         verdict = f"**{verification.verdict}**" if verification.verdict in (BIASED, VIOLATED) else verification.verdict
-        lines.append(
-            [as_text(claim.name), claim.paper, claim.form, verification.method, *_numbers(row, False), verdict]
-        )
+        lines.append([as_text(claim.name), claim.paper, claim.form, _method(row), *_numbers(row, False), verdict])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 def markdown_errata() -> str:
     """Return the errata as a table in Markdown."""
-    lines = [["", "paper", "printed", "right", "note"], ["---"] * 5]
+    lines = [["", "paper", "class", "printed", "right", "note"], ["---"] * 6]
     for erratum in ERRATA:
         place = f"{erratum.paper}, {erratum.place}"
         texts = (erratum.printed, erratum.right, erratum.note)
-        lines.append([f"E{erratum.number}", place, *map(as_text, texts)])
+        lines.append([f"E{erratum.number}", place, erratum.kind, *map(as_text, texts)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 def as_text(formula: str) -> str:
     """Escape plain text for a cell of a table in Markdown."""
     return re.sub(r"([|*~_<`\\])", r"\\\1", formula)
+
+
+def _method(row: Row) -> str:
+    return f"{row.verification.method}, mathematics" if row.claim.mathematics else row.verification.method
 
 
 def _numbers(row: Row, moments: bool) -> list[str]:

@@ -31,6 +31,7 @@ def wendland(r: Float[ArrayLike, "..."]) -> np.ndarray:
     "B, Theorem 4",
     erratum=31,
     cost="exact",
+    mathematics=("printed", "corrected"),
     printed="violated",
     corrected="respected",
 )
@@ -56,6 +57,7 @@ def _schoenberg(form: str, options: SamplingOptions) -> Verification:
     "B, Eq. 7",
     erratum=32,
     cost="exact",
+    mathematics=("printed", "corrected"),
     printed="biased",
     corrected="within tolerance",
 )

@@ -3,8 +3,7 @@
 Most comparators sum `statistic(x, y)` over the rounds (inside the simulation, on any device). From these sums
 `best_loss(sums)` computes the loss of the best fixed predictor (on the host, in float64, batched over runs). The
 comparators in `rkhs` and `kernel_choice` need all instances and outcomes instead; `rkhs_geometry` computes norms and
-angles in an RKHS. The comparators in `time_varying` change from round to round. The functions in `measurement_error`
-are methods of statistics that estimate a predictor from all noisy rows at once.
+angles in an RKHS. The comparators in `time_varying` change from round to round.
 """
 
 from jaxonline.comparators.best_arm import BestArm
@@ -15,19 +14,6 @@ from jaxonline.comparators.condorcet_winner import CondorcetWinner
 from jaxonline.comparators.kernel_choice import BestKernel, best_kernel
 from jaxonline.comparators.l1_ball import L1Ball, L1Solution, best_in_l1_ball
 from jaxonline.comparators.l2_ball import L2Ball, QuadraticSums, best_in_l2_ball
-from jaxonline.comparators.measurement_error import (
-    CorrectedScore,
-    SimexEstimate,
-    calibrate_rows,
-    corrected_score,
-    extrapolate,
-    least_squares,
-    logistic_regression,
-    mc_simex,
-    regression_calibration,
-    simex,
-    total_least_squares,
-)
 from jaxonline.comparators.rkhs import RKHSBall, RKHSPredictor, best_in_rkhs_ball
 from jaxonline.comparators.rkhs_geometry import positive_negative_angle, rkhs_norm
 from jaxonline.comparators.sums import cumulative_statistic
@@ -42,29 +28,18 @@ __all__ = [
     "BestSegments",
     "BestSet",
     "CondorcetWinner",
-    "CorrectedScore",
     "L1Ball",
     "L1Solution",
     "L2Ball",
     "QuadraticSums",
     "RKHSBall",
     "RKHSPredictor",
-    "SimexEstimate",
     "best_in_l1_ball",
     "best_in_l2_ball",
     "best_in_rkhs_ball",
     "best_kernel",
     "best_segments",
-    "calibrate_rows",
-    "corrected_score",
     "cumulative_statistic",
-    "extrapolate",
-    "least_squares",
-    "logistic_regression",
-    "mc_simex",
     "positive_negative_angle",
-    "regression_calibration",
     "rkhs_norm",
-    "simex",
-    "total_least_squares",
 ]

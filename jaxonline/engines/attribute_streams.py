@@ -81,13 +81,6 @@ class _Round(NamedTuple):
     radii: Float[Array, "1 L"]
 
 
-class StreamHypotheses(NamedTuple):
-    """Hypotheses after t rounds: the mean `average` of w_2, ..., w_(t+1), as in the papers, and `last`, w_(t+1)."""
-
-    average: Float[Array, "records S G d"]
-    last: Float[Array, "records S G d"]
-
-
 class _Rule(NamedTuple):
     """Functions of one algorithm on all lanes; `rebase` sets tau = 0 or c = 1, so that roundings do not add up."""
 
@@ -95,7 +88,6 @@ class _Rule(NamedTuple):
     is_well_scaled: Callable[[Any], Any]  # whether the next round needs no rebasing
     play: Callable[[Any, _Round], Any]
     total: Callable[[Any], Array]  # w_2 + ... + w_t
-    last: Callable[[Any, Array], Array]  # w_t, for t - 1
 
 
 @validate_arguments
@@ -110,9 +102,8 @@ def play_streams(
     n_attributes: Annotated[int, Ge(2)],
     record_at: tuple[int, ...] | None = None,
     dimension: Count | None = None,
-    n_for_prediction: Count | None = None,
-) -> StreamHypotheses:
-    """Return the hypotheses of AER or AERR.
+) -> Float[Array, "records S G d"]:
+    """Return the hypotheses of AER or AERR after t rounds: the mean of w_2, ..., w_(t+1), as in the papers.
 
     Streams share the data, and each has an order of rows of its own. With one key, all streams draw the same
     coordinates and numbers in the same round, which takes less time.
@@ -130,7 +121,6 @@ def play_streams(
         record_at: increasing rounds t whose hypotheses to return, by default the last. Later rows are not played, so
             that streams of different lengths share a program.
         dimension: number of leading coordinates of X to use, by default all. Hypotheses are 0 at the others.
-        n_for_prediction: how many of the k attributes serve to estimate the prediction; by default half, if k is even.
 
     Raises:
         ValueError: shapes do not match, rounds or rows do not exist, or `n_attributes` is above d or cannot be halved.
@@ -140,7 +130,7 @@ def play_streams(
         >>> from jaxonline.engines.attribute_streams import play_streams
         >>> X = np.sign(np.random.default_rng(0).normal(size=(500, 4)))
         >>> keys = jax.random.split(jax.random.key(0), 1)
-        >>> w = play_streams("aer", X, X[:, 0], np.arange(500)[None], keys, [1.0, 2.0], [1.0, 1.0], 2).average
+        >>> w = play_streams("aer", X, X[:, 0], np.arange(500)[None], keys, [1.0, 2.0], [1.0, 1.0], 2)
         >>> w.shape, int(abs(w[0, 0, 0]).argmax())
         ((1, 1, 2, 4), 0)
     """
@@ -162,7 +152,7 @@ def play_streams(
     dtype = jnp.result_type(float)
     arrays = (jnp.asarray(a, dtype) for a in (X, y, rates, radii))
     ends = jnp.array(record_at, jnp.int32)
-    sizes = split_attributes(n_attributes, n_for_prediction)
+    sizes = split_attributes(n_attributes, None)
     return _play(algorithm, *arrays, jnp.asarray(rows, jnp.int32), keys, sizes, ends, jnp.int32(d))
 
 
@@ -193,10 +183,10 @@ def _play(algorithm, X, y, rates, radii, rows, keys, sizes, ends, d):
     of_coordinates, of_blocks, of_lanes = zeros
     if algorithm == "aer":
         first = _AER(of_coordinates, of_lanes, of_blocks, of_lanes, of_lanes, of_coordinates)
-        rule = _Rule(_rebase_aer, lambda _: True, _play_aer, lambda lanes: lanes.total, _last_aer)
+        rule = _Rule(_rebase_aer, lambda _: True, _play_aer, lambda lanes: lanes.total)
     else:
         first = _AERR(of_coordinates, of_lanes + 1, of_blocks, of_lanes, of_coordinates)
-        rule = _Rule(_rebase_aerr, _is_well_scaled, _play_aerr, _total_aerr, lambda lanes, _: lanes.c * lanes.u)
+        rule = _Rule(_rebase_aerr, _is_well_scaled, _play_aerr, _total_aerr)
 
     def play_some(state):
         t, until, lanes = state
@@ -210,9 +200,8 @@ def _play(algorithm, X, y, rates, radii, rows, keys, sizes, ends, d):
 
     def play_until(state, until):
         t, _, lanes = jax.lax.while_loop(lambda state: state[0] < state[1], play_some, (state[0], until, state[1]))
-        number = until.astype(X.dtype)
-        both = rule.total(lanes) / number, rule.last(lanes, number)
-        return (t, lanes), StreamHypotheses(*(w[:width, : S * G].T.reshape(S, G, width) for w in both))
+        mean = rule.total(lanes) / until.astype(X.dtype)
+        return (t, lanes), mean[:width, : S * G].T.reshape(S, G, width)
 
     return jax.lax.scan(play_until, (jnp.int32(0), first), ends)[1]
 
@@ -234,10 +223,6 @@ def _rebase_aer(lanes: _AER, size: int) -> _AER:
     a = _soft_threshold(lanes.a, lanes.tau)
     alive = sum_rows(jnp.where(a != 0, 1.0, jnp.zeros_like(a)))
     return lanes._replace(a=a, tau=jnp.zeros_like(lanes.tau), alive=alive)
-
-
-def _last_aer(lanes: _AER, number: Float[Array, ""]) -> Float[Array, "N L"]:
-    return _soft_threshold(lanes.a, lanes.tau) / number
 
 
 def _play_aer(lanes: _AER, now: _Round) -> _AER:

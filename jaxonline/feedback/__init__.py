@@ -15,7 +15,6 @@ from jaxonline.feedback.delayed import Arrival, Delayed, DelayedOracle
 from jaxonline.feedback.duel import Duel, DuelOracle
 from jaxonline.feedback.full import FullInformation, FullOracle
 from jaxonline.feedback.loss_of_move import LossOfMove, LossOfMoveOracle
-from jaxonline.feedback.noise_estimation import replicate_covariance
 from jaxonline.feedback.on_request import OnRequest, OnRequestOracle
 from jaxonline.feedback.replicates import Replicates, ReplicatesOracle
 from jaxonline.feedback.semi_bandit import SemiBandit, SemiBanditOracle
@@ -48,5 +47,4 @@ __all__ = [
     "SemiBanditOracle",
     "delays",
     "noise",
-    "replicate_covariance",
 ]

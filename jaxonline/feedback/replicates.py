@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxonline.feedback.noise import Covariance
+from jaxonline.feedback.noise import AnyNoise, Covariance
 from jaxonline.game.defaults import FeedbackDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import FeedbackTraits
@@ -136,12 +136,16 @@ class Replicates(FeedbackDefaults):
     Args:
         X: measured copies [T, m, d] of the instances.
         y: measured copies [T, k] of the labels, or None for clean labels.
-        covariance: covariance of the noise of a copy, for learners that ask for it; for example an estimate from the
-            copies (`replicate_covariance`).
+        covariance: covariance of the noise of a copy, for learners that ask for it.
+        noise: distribution of the noise of a copy (`jaxonline.noise`) if it is known, such as that of an instrument. It
+            allows learners that need a known distribution (`SurrogateKernel`), and replaces `covariance`. Nothing
+            checks that the copies have this distribution. It has mean zero: first deduct a known mean from the copies
+            and from the labels.
 
     Raises:
-        ValueError: `y` has another number of rows than `X`; in a game with other instances, with an environment that
-            differs between runs or has another number of rows, or with more than T rounds.
+        ValueError: `y` has another number of rows than `X`, or both `covariance` and `noise` are given; in a game with
+            other instances, with an environment that differs between runs or has another number of rows, or with more
+            than T rounds.
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -160,8 +164,11 @@ class Replicates(FeedbackDefaults):
     X: Annotated[Any, Shape("T", "m", "d")]
     y: Annotated[Any, Shape("T", "k")] | None = None
     covariance: Covariance | None = None
+    noise: AnyNoise | None = None
 
     def __post_init__(self) -> None:
+        if self.covariance is not None and self.noise is not None:
+            raise ArgumentError("covariance", f"must be None if noise is given (got {self.covariance!r}); leave it out")
         if self.y is not None and len(self.y) != len(self.X):
             raise ArgumentError("y", f"must have as many rows as X, {len(self.X)} (got {len(self.y)})")
         shape, d = np.shape(self.covariance if self.covariance is not None else ()), self.X.shape[2]  # type: ignore[arg-type]
@@ -175,8 +182,9 @@ class Replicates(FeedbackDefaults):
 
     @property
     def traits(self) -> FeedbackTraits:
-        """Its oracles make copies, for as many rounds as there are rows; the distribution of the noise is unknown."""
-        return FeedbackTraits(makes_copies=True, max_rounds=self.X.shape[0], max_copies=self.X.shape[1])
+        """Its oracles make copies, for as many rounds as there are rows."""
+        rounds, copies, _ = self.X.shape
+        return FeedbackTraits(makes_copies=True, noise=self.noise, max_rounds=rounds, max_copies=copies)
 
     def check_specs(self, specs: Specs) -> None:
         """Check that copies have the shape of an instance, and labels that of an outcome."""
@@ -191,6 +199,8 @@ class Replicates(FeedbackDefaults):
         del key, y_hat
         copies = _entry(self.X, t - 1, True)
         labels = None if self.y is None else _entry(self.y, t - 1, True)
+        if self.noise is not None:
+            return ReplicatesOracle(copies, labels, y, self.noise.covariance_at(t, x))
         if self.covariance is None:
             return ReplicatesOracle(copies, labels, y)
         covariance = jnp.asarray(self.covariance, x.dtype)

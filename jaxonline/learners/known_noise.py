@@ -32,8 +32,11 @@ def check_known_noise(
     noise, name = feedback.noise, type(learner).__name__
     is_other = isinstance(noise, TwoPoints | JointNoise) or (isinstance(noise, Noise) and noise.law != law)
     if noise is None or is_other:
-        shown = "noise without a single distribution" if noise is None else repr(noise)
         needed = f"must be {law.capitalize()} for {name} with {type(getattr(learner, part)).__name__}"
+        if noise is None and feedback.max_copies is not None:
+            advice = f"if their distribution is known, use Replicates(noise=jaxonline.noise.{law}(covariance))"
+            raise ArgumentError("noise", f"{needed} (got measured copies without a distribution); {advice}")
+        shown = "noise without a single distribution" if noise is None else repr(noise)
         raise ArgumentError("noise", f"{needed} (got {shown})")
     if not isinstance(noise, Noise):
         warnings.warn(

@@ -111,4 +111,3 @@ Seed = Annotated[int, Ge(0), Lt(2**32)]
 RandomKey = int | Key[Array, ""]
 Text = Annotated[str, MinLen(1)]
 Vector = Annotated[Any, Shape("d")]  # a list or an array of finite numbers
-Matrix = Annotated[Any, Shape("n", "d")]

@@ -135,7 +135,9 @@ def test_bound_of_the_baseline(radius):
 
 
 def test_bound_and_limits_of_hidden_attributes():
-    assert bounds.hidden_attribute_examples(5000, 3, 0.06) == math.ceil(5000 // (96 * 3 * 0.06) / 2) == 145
+    assert bounds.hidden_attribute_examples(5000, 3, 0.06) == 5000 // (96 * 3 * 0.06) / 2 == 144.5
+    assert bounds.hidden_attribute_examples(18, 1, 0.06) == 1.5  # half of floor(18 / 5.76), not rounded up
+    assert bounds.hidden_attribute_examples(400, 100, 0.06) == 0  # d < 96 k eps: the theorem says nothing
     assert bounds.hidden_attribute_examples(12, 3, 0.0624) == 0
     with pytest.raises(ArgumentError, match=r"dimension: must be at least 4 n_attributes = 12 \(got 11\)"):
         bounds.hidden_attribute_examples(11, 3, 0.01)

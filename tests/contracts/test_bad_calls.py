@@ -3,8 +3,6 @@
 The test runs the rows of a table and compiles nothing. Bounds are in `test_bad_bounds`, studies in `test_bad_studies`.
 """
 
-from functools import partial
-
 import jax
 import numpy as np
 import optax
@@ -151,6 +149,9 @@ def feedback_calls():
     yield from rows("y", lambda y: feedback.Replicates(X[None], y), (TypeError, ValueError), "1", Y, [[np.inf]], X)
     yield from rows(
         "covariance", lambda c: feedback.Replicates(X[None], None, c), ValueError, -1.0, [np.inf], [1.0] * 4
+    )
+    yield from rows(
+        "noise", lambda law: feedback.Replicates(X[None], noise=law), TypeError, "gauss", 3.0, [1], 0.1, noise.gaussian
     )
     yield from count("budget", feedback.Attributes)
     yield from count("index", _copies().copy, 0)
@@ -403,44 +404,11 @@ def comparators_calls():
         yield from rows("coefficients", lambda a, measure=measure: measure(GAUSS, X, a), ValueError, Y[:2], Y * np.nan)
 
 
-def measurement_error_calls():
-    one = {"covariance": 0.1}
-    for method, arguments in (
-        (comparators.least_squares, {}), (comparators.corrected_score, one), (comparators.simex, one),
-        (comparators.total_least_squares, one | {"label_variance": 0.1}), (comparators.regression_calibration, one),
-        (comparators.logistic_regression, {}), (comparators.mc_simex, {"flip_rate": 0.1}),
-    ):  # fmt: skip
-        call = partial(method, **arguments)
-        yield from rows("X", lambda X, call=call: call(X, Y), (TypeError, ValueError), None, X + 0j, X * np.nan, X[0])
-        yield from rows("y", lambda y, call=call: call(X, y), (TypeError, ValueError), Y * np.nan, Y[:2], None)
-        if arguments == one:
-            bad = -1.0, [np.inf], [1.0] * 4, None, "1"
-            yield from rows(
-                "covariance", lambda c, method=method: method(X, Y, covariance=c), (TypeError, ValueError), *bad
-            )
-    yield row(lambda: comparators.corrected_score(X[:1], Y[:1], 0.1), ValueError, "X: must have linearly independent")
-    yield from number("label_variance", lambda v: comparators.total_least_squares(X, Y, 0.1, v), -1.0)
-    yield row(lambda: comparators.total_least_squares(X, Y, 0.0, 0.0), ValueError, "label_variance: must be above 0")
-    yield from rows("covariance", lambda c: comparators.calibrate_rows(X, c), (TypeError, ValueError), None, -1.0)
-    yield from number("flip_rate", lambda q: comparators.logistic_regression(X, Y, q), 0.5, -0.1)
-    yield row(lambda: comparators.mc_simex(X, Y + 1, 0.1), ValueError, "y: must be -1 or +1")
-    for simex in (
-        lambda **own: comparators.simex(X, Y, 0.1, **own),
-        lambda **own: comparators.mc_simex(X, Y, 0.1, **own),
-    ):
-        yield from rows("fit", lambda fit, simex=simex: simex(fit=fit), TypeError, None, 1.0, "least squares")
-        yield from count("degree", lambda degree, simex=simex: simex(degree=degree))
-        yield from count("n_resamples", lambda n, simex=simex: simex(n_resamples=n))
-        yield from count("seed", lambda seed, simex=simex: simex(seed=seed), 0)
-    yield row(lambda: comparators.extrapolate([0.0, 1.0], X[:2], 2), ValueError, "degree: must be below")
-    yield row(lambda: comparators.extrapolate([0.0, 1.0], X, 1), ValueError, "estimates: must have a row")
-
-
 TABLE: list[Row] = [
     bad
     for calls in (
         losses_calls, kernels_calls, environments_calls, feedback_calls, estimators_calls, learners_calls,
-        attributes_calls, sequences_calls, comparators_calls, measurement_error_calls,
+        attributes_calls, sequences_calls, comparators_calls,
     )
     for bad in calls()
 ]  # fmt: skip

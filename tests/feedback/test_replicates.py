@@ -84,6 +84,17 @@ def test_the_oracle_returns_the_measured_rows_and_counts_distinct_copies():
     assert clean.labels(3, jnp.int32(2)).tolist() == [Y[2]] * 3
 
 
+def test_a_known_distribution_reveals_its_covariance():
+    """The run of `KnownCovariance` is that with the covariance given."""
+    matrix = np.diag([0.3, 0.2, 0.5])
+    known = jo.Replicates(COPIES, LABELS, noise=jo.noise.gaussian([0.3, 0.2, 0.5]))
+    games = [jo.Game(STREAM, feedback) for feedback in (jo.Replicates(COPIES, LABELS, matrix), known)]
+    runs = [jo.play(game, learner(KnownCovariance()), 0, ROUNDS)[1].y_hat for game in games]
+    np.testing.assert_allclose(*runs, rtol=1e-5)
+    assert np.ptp(np.asarray(runs[0])) > 0
+    assert known.traits.noise is known.noise
+
+
 def test_a_random_number_of_copies_is_answered_in_full_or_with_nan():
     """Never with a copy that the learner already has."""
 
@@ -171,6 +182,10 @@ def test_a_run_fails_in_any_round_with_too_many_copies_also_if_they_are_unused()
         (lambda: jo.Replicates(COPIES, Y), "y: must have 2 dimensions"),
         (lambda: jo.Replicates(COPIES, covariance=[1.0, 2.0]), "covariance: must fit copies of 3 numbers"),
         (lambda: jo.Replicates(COPIES, covariance=-1.0), "covariance: must be at least 0"),
+        (
+            lambda: jo.Replicates(COPIES, None, 1.0, jo.noise.gaussian(1.0)),
+            "covariance: must be None if noise is given",
+        ),
         (lambda: jo.Game(jo.environments.DataStream(X[:, :2], Y), jo.Replicates(COPIES)), "X: must have copies"),
         (lambda: jo.Game(jo.environments.DataStream(X, X), jo.Replicates(COPIES, LABELS)), "y: must be None unless"),
         (lambda: jo.Game(STREAM, jo.Replicates(COPIES[1:])), "environment: must have as many rows as Replicates, 7"),
@@ -187,6 +202,11 @@ def test_a_run_fails_in_any_round_with_too_many_copies_also_if_they_are_unused()
 def test_bad_replicates_raise_an_error(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_noise_must_be_a_distribution():
+    with pytest.raises(TypeError, match="noise: must be a distribution of noise"):
+        jo.Replicates(COPIES, noise=1.0)
 
 
 @pytest.mark.parametrize(

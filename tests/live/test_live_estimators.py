@@ -1,5 +1,6 @@
 """Estimators of scikit-learn: its own checks, its pipelines and searches, river's converter, and what they learn."""
 
+import jax
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,6 +17,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jaxonline as jo
 from jaxonline.learners import EXP3, UCB1, VAW, PassiveAggressive, Perceptron
+from jaxonline.live import Live
+from jaxonline.live import estimators as live_estimators
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(21, 3)), RNG.normal(size=21)
@@ -140,6 +143,13 @@ def test_learners_of_classes_draw_independently_and_scores_are_those_of_the_next
         scores.append(classifier.decision_function(X[:2]))
         assert scores[-1][1].tolist() == [live.predict(with_ones(X)[1]) for live in classifier.lives_]
     assert len(np.unique(scores)) == 6, "every class and round has a number of its own"
+
+
+@pytest.mark.long
+def test_one_key_for_all_classes_is_found(monkeypatch):
+    monkeypatch.setattr(live_estimators, "Live", lambda *args, key: Live(*args, key=jax.random.key(0)))
+    classifier = jo.OnlineClassifier(Tosses(), random_state=1).fit(X[:9], CLASSES[:9])
+    assert len(np.unique(classifier.decision_function(X[:1]))) == 1
 
 
 def test_bad_calls():

@@ -70,25 +70,3 @@ def price(rows: Sequence[dict[str, Any]]) -> "Figure":
     style_axes(axes, "measurements bought", "squared test error", "Breast cancer: error for money")
     axes.legend(frameon=False)
     return figure
-
-
-def targets(rows: Sequence[dict[str, Any]]) -> "Figure":
-    """Plot the attributes that each learner needs against the dimension, for sparse and for dense targets."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8.8, 3.9), layout="constrained")
-    names = list(dict.fromkeys(row["learner"] for row in rows))
-    dimensions = list(dict.fromkeys(row["d"] for row in rows))
-    for axes, target in zip(figure.subplots(1, 2, sharey=True), ("sparse", "dense"), strict=True):
-        for colour, name in zip(COLOURS, names, strict=False):
-            own = [row for row in rows if (row["target"], row["learner"]) == (target, name) and row["attributes"]]
-            d, needed = [row["d"] for row in own], np.array([row["attributes"] for row in own])
-            ends = np.array([[row["low"] or 0, row["high"] or row["attributes"]] for row in own]).T.reshape(2, -1)
-            axes.errorbar(d, needed, np.abs(ends - needed), fmt="o-", ms=4, capsize=3, color=colour, label=name)
-        axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
-        axes.set_xticks(dimensions, map(str, dimensions))
-        weights = "w* = e1" if target == "sparse" else "w* = (1/d, ..., 1/d)"
-        style_axes(axes, "attributes d of an instance", "attributes seen", f"{target} target, {weights}")
-    figure.axes[0].legend(frameon=False)
-    return figure

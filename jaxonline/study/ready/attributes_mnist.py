@@ -32,7 +32,7 @@ DUALITY_GAPS = 1e-3, 1e-6  # at which it stops, relative to the mean of y^2
 
 
 Pairs = tuple[tuple[float, ...], ...]
-Pixels = Literal["raw", "centred", "root"]
+Pixels = Literal["raw", "centred"]
 
 
 class Grids(NamedTuple):
@@ -70,7 +70,9 @@ class Split:
 
     def errors(self, w: Float[np.ndarray, "... 784"]) -> np.ndarray:
         """Return the mean squared error and the share of wrong signs on the test part [..., 2]."""
-        return errors_on(w, self.X_test, self.y_test)
+        values = np.asarray(w) @ self.X_test.T
+        squared = np.mean((values - self.y_test) ** 2, axis=-1)
+        return np.stack([squared, np.mean(np.sign(values) != self.y_test, axis=-1)], axis=-1)
 
     @functools.cached_property
     def moments(self) -> list["PixelMoments"]:
@@ -80,14 +82,15 @@ class Split:
     @functools.cached_property
     def streams(self) -> "FoldStreams":
         """The streams of cross-validation."""
-        return fold_streams(self)
-
-
-def errors_on(w: Float[np.ndarray, "... d"], X: Float[np.ndarray, "n d"], y: Float[np.ndarray, "n"]) -> np.ndarray:
-    """Return the mean squared error and the share of wrong signs on rows [..., 2]."""
-    values = np.asarray(w) @ X.T
-    squared = np.mean((values - y) ** 2, axis=-1)
-    return np.stack([squared, np.mean(np.sign(values) != y, axis=-1)], axis=-1)
+        n = len(self.y)
+        X, y = np.zeros((N_ROWS, D), np.float32), np.zeros(N_ROWS, np.float32)
+        X[:n], y[:n] = self.X, self.y
+        all_rows = np.arange(n)
+        streams = [*(np.setdiff1d(all_rows, fold, assume_unique=True) for fold in self.folds), all_rows]
+        rows = np.zeros((len(streams), N_ROWS), np.int32)
+        for row, indices in zip(rows, streams, strict=True):
+            row[: len(indices)] = indices
+        return FoldStreams(jnp.asarray(X), jnp.asarray(y), rows, (min(map(len, streams)), n))
 
 
 def split_pair(
@@ -96,16 +99,14 @@ def split_pair(
     """Split the images of two digits at random, nine tenths for training.
 
     Pixels are scaled from [0, 255] to [0, 1]. From "centred" pixels the training mean of each pixel is subtracted, and
-    pixels that are constant in the training part are left out. "root" pixels are centred square roots.
+    pixels that are constant in the training part are left out.
     """
     rng = np.random.default_rng([*seed, *pair])
     order = rng.permutation(np.flatnonzero((y == pair[0]) | (y == pair[1])))
     values, label = X[order], np.where(y[order] == pair[0], -1.0, 1.0).astype(np.float32)
-    if pixels == "root":
-        values = np.sqrt(255 * values.astype(np.float32))
     n_test = len(order) // TEST_DIVISOR
     live = D
-    if pixels != "raw":
+    if pixels == "centred":
         train = values[n_test:]
         varies = train.max(axis=0) > train.min(axis=0)
         live = int(varies.sum())
@@ -310,26 +311,13 @@ class FoldStreams(NamedTuple):
     lengths: tuple[int, int]  # of the shortest stream, and of all rows
 
 
-def fold_streams(split: Split) -> FoldStreams:
-    """Return the streams of a split for cross-validation."""
-    n = len(split.y)
-    X, y = np.zeros((N_ROWS, D), np.float32), np.zeros(N_ROWS, np.float32)
-    X[:n], y[:n] = split.X, split.y
-    all_rows = np.arange(n)
-    streams = [*(np.setdiff1d(all_rows, fold, assume_unique=True) for fold in split.folds), all_rows]
-    rows = np.zeros((len(streams), N_ROWS), np.int32)
-    for row, indices in zip(rows, streams, strict=True):
-        row[: len(indices)] = indices
-    return FoldStreams(jnp.asarray(X), jnp.asarray(y), rows, (min(map(len, streams)), n))
-
-
 def few_pixels(algorithm: str, n_attributes: int, dimension: int, seed: int) -> StreamLearner:
     """Return the learner AER or AERR; in each round, it sees the same few coordinates in all folds."""
     key = jax.random.key(seed)[None]
 
     def run(X: jax.Array, y: jax.Array, rows: np.ndarray, parameters: Pairs, ends: tuple[int, ...]) -> jax.Array:
         rates, radii = np.array(parameters).T
-        return play_streams(algorithm, X, y, rows, key, rates, radii, n_attributes, ends, dimension).average  # type: ignore[arg-type]
+        return play_streams(algorithm, X, y, rows, key, rates, radii, n_attributes, ends, dimension)  # type: ignore[arg-type]
 
     return run
 

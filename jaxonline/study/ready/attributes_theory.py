@@ -53,7 +53,7 @@ def explore(context: Context, *, quick: bool) -> Findings:
 # Theorems 3 and 4
 
 HIDDEN_COLUMNS = (
-    Number("d", "d"), Number("k", "k"), Number("eps", "eps", "{:g}"), Number("bound", "at least", "{:,.0f}"),
+    Number("d", "d"), Number("k", "k"), Number("eps", "eps", "{:g}"), Number("bound", "at least", "{:,.1f}"),
     Number("examples", "AER", "{:,.0f}"), Number("ratio", "AER / bound", "{:,.0f}"),
 )  # fmt: skip
 
@@ -76,7 +76,7 @@ def hidden_case(seed: int, d: int, k: int, eps: float, runs: int) -> dict[str, A
     ends = tuple(int(n) for n in np.unique(np.geomspace(100, POOL, 40).round()))
     radius, keys = 2 * eps**0.5, jax.random.split(jax.random.key(seed + 1), runs)
     rates = np.array(REGULARIZERS) * d / 16
-    hypotheses = play_streams("aer", X, y, order, keys, rates, np.full(len(rates), radius), k, ends).average
+    hypotheses = play_streams("aer", X, y, order, keys, rates, np.full(len(rates), radius), k, ends)
     best = np.zeros(d)
     best[int(j)] = radius
     excess = np.sum((np.asarray(hypotheses, float) - best) ** 2, axis=-1).mean(axis=1)  # [ends, rates]
@@ -106,7 +106,7 @@ def three_bits_row(seed: int) -> dict[str, float]:
     X, y = np.asarray(stream.X, float), np.asarray(stream.y, float)
     order = np.random.default_rng(seed).integers(len(y), size=(1, 200_000))
     keys = jax.random.split(jax.random.key(seed), 1)
-    w = play_streams("aer", X, y, order, keys, np.array([0.02]), np.ones(1), 2).average
+    w = play_streams("aer", X, y, order, keys, np.array([0.02]), np.ones(1), 2)
     errors = []
     for pair in itertools.combinations(range(3), 2):
         groups: dict[tuple, list[float]] = {}
@@ -163,7 +163,7 @@ def price_of_measurements(seed: int, splits: int) -> list[dict[str, Any]]:
         jax.random.split(jax.random.key(seed), splits), parameters[:, 0],
         parameters[:, 1], ATTRIBUTES_PER_VISIT,
         tuple(budget // ATTRIBUTES_PER_VISIT for budget in BUDGETS),
-    ).average  # fmt: skip
+    )  # fmt: skip
 
     rows = []
     for budget, hypotheses in zip(BUDGETS, np.asarray(averages, float), strict=True):

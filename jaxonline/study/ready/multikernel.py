@@ -1,7 +1,7 @@
 """Table 2 of Rokhlin and Gurtovaya (2025) on multi-kernel online least squares: printed and corrected numbers.
 
-The paper's table names its experts after Vovk, Azoury and Warmuth (VAW), but its numbers are those of online ridge at
-both levels (erratum E17). Both forecasters are computed here from the same features.
+The paper's table names its experts after Vovk, Azoury and Warmuth (VAW). Online ridge at both levels reproduces most of
+its numbers in all digits (E17). Both forecasters are computed here from the same features.
 """
 
 import re
@@ -19,7 +19,6 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.study import Context, Report, Study
 from jaxonline.study.ready import multikernel_competitors as others
-from jaxonline.study.ready import multikernel_draws as many
 from jaxonline.study.ready import multikernel_figures as figures
 from jaxonline.study.ready.multikernel_runs import SetResult, printed, run_set_once, scaled
 from jaxonline.study.study import load_set
@@ -59,11 +58,7 @@ Items = Annotated[tuple[str, ...], BeforeValidator(_split_items)]
 
 
 class MultiKernelTable(Study):
-    """Study that computes the paper's Table 2 in float64, with features of NumPy's legacy generator as published.
-
-    If `draws` is above 0, JAX draws the features `draws` times more, to test which differences in the table are
-    significant (200 draws take minutes).
-    """
+    """Study that computes the paper's Table 2 in float64, with features of NumPy's legacy generator as published."""
 
     title: ClassVar[str] = (
         "Table 2 of the multi-kernel paper beside ours: with online ridge, as published, and with VAW."
@@ -81,7 +76,6 @@ class MultiKernelTable(Study):
     forward: bool = Field(False, description="Figures for true VAW instead of online ridge.")
     target: str | int | None = Field(None, description="Column of the target in CSV files, by name or number.")
     impute: Literal["mean", "median"] | None = Field(None, description="Fill gaps with the column's mean or median.")
-    draws: int = Field(0, ge=0, le=1_000_000, description="Draws of the features by JAX, to compare algorithms.")
     competitors: bool = Field(
         False, description="Also run exact kernels, Nystroem features, NORMA with a budget, and OGD-OGD."
     )
@@ -95,11 +89,6 @@ class MultiKernelTable(Study):
         with jax.enable_x64(True), context.parts(len(loaded) * self._parts()) as part:
             results = [self.run_set(data, part(data.name), self.dtype) for data in loaded]
             exact = [self.run_set(data, part(f"{data.name} in float64"), "float64") for data in loaded if is_float32]
-            draws = [
-                many.draw_many(name, *scaled(X, y), part(f"{name}, draws"), n_draws=self.draws)
-                for name, X, y in loaded
-                if self.draws
-            ]
             rivals = [self.run_rivals(data, part(f"{data.name}, others")) for data in loaded if self.competitors]
         kind = "vaw" if self.forward else "ridge"
         tables = {"table": Table("multi-kernel online least squares", _rows(results))}
@@ -110,12 +99,7 @@ class MultiKernelTable(Study):
             title = "mean squared error x 1000 of learners outside the table, steps not tuned"
             shown.append(Table(title, rows, others.COLUMNS, group="set", headed=True))
         plots = {"running": lambda: figures.running(results, kind), "weights": lambda: figures.weights(results, kind)}
-        if draws:
-            tables["draws"] = Table("mean squared errors over the draws", many.interval_rows(draws))
-            tables["differences"] = Table("differences over the draws", many.differences(draws))
-            plots["draws"] = lambda: figures.draws(draws)
         lines = [line for pair in zip(results, exact, strict=False) for line in drift(*pair)]
-        lines += many.summary(tables["differences"].rows) if draws else []
         return Report(
             tables,
             plots,
@@ -135,7 +119,7 @@ class MultiKernelTable(Study):
         return loaded
 
     def _parts(self) -> int:
-        return 1 + (self.dtype == "float32") + (self.draws > 0) + self.competitors
+        return 1 + (self.dtype == "float32") + self.competitors
 
     def run_rivals(self, data: datasets.DataSet, context: Context) -> others.Errors:
         """Run the learners outside the table on one data set, in float64."""
@@ -147,7 +131,9 @@ class MultiKernelTable(Study):
         """Run all algorithms on one data set, with one dictionary of random features per seed."""
         X, y = scaled(data.X, data.y)
         frequencies = np.stack([Dictionary.published(seed, X.shape[1]).frequencies for seed in self.seeds])
-        return run_set_once(context, data.name, X, y, frequencies, key=self.seeds[0], sampler=self.sampler, dtype=dtype)
+        return run_set_once(
+            context, data.name, X, y, frequencies, seed=self.seeds[0], sampler=self.sampler, dtype=dtype
+        )
 
 
 def _rows(results: Sequence[SetResult]) -> list[dict[str, Any]]:

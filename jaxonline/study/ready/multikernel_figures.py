@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxonline.results.report.plotting import COLOURS, set_log_scales, style_axes
-from jaxonline.study.ready.multikernel_draws import Draws, intervals
-from jaxonline.study.ready.multikernel_runs import ALGORITHMS, DESCENT, SetResult, printed
+from jaxonline.study.ready.multikernel_runs import DESCENT, SetResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,30 +42,6 @@ def weights(results: Sequence[SetResult], forecaster: str = "ridge") -> "Figure"
             axes.plot(result.weights[algorithm, forecaster], "o", color=colour, label=algorithm, ms=2.5)
     panels[0].set_ylabel("weight after the last round")
     panels[-1].legend(frameon=False, fontsize=8)
-    return figure
-
-
-def draws(studies: Sequence[Draws]) -> "Figure":
-    """Plot means over draws with 95 % intervals, the middle 90 % of single draws, and the paper's printed number."""
-    title = (
-        "Blue: online ridge; red: true VAW; crosses: as printed (5 draws)\n"
-        "thick: 90 % of single draws; thin: 95 % interval of the mean (Student's, each alone)"
-    )
-    figure, panels = _panels(title, len(studies))
-    for axes, study in zip(panels, studies, strict=True):
-        style_axes(axes, "MSE x 1000", title=f"{study.name}, {len(next(iter(study.mse.values())))} draws")
-        for (algorithm, forecaster), estimate in intervals(study).items():
-            is_vaw, in_print = forecaster == "vaw", printed(study.name)[algorithm]
-            y, colour = ALGORITHMS.index(algorithm) + (0.2 if is_vaw else -0.1), COLOURS[3 if is_vaw else 0]
-            spread = 1e3 * np.quantile(study.mse[algorithm, forecaster], [0.05, 0.95])
-            axes.plot(spread, [y, y], color=colour, alpha=0.35, lw=5, solid_capstyle="butt")
-            axes.plot([1e3 * estimate.low, 1e3 * estimate.high], [y, y], color=colour, lw=2)
-            axes.plot(1e3 * estimate.mean, y, "o", color=colour, ms=3)
-            if in_print is not None and not is_vaw:
-                axes.plot(in_print, y, "x", color="black", ms=6)
-        set_log_scales(axes, linear_y=True)
-        axes.set_yticks(range(len(ALGORITHMS)), ALGORITHMS if axes is panels[0] else [""] * len(ALGORITHMS))
-        axes.invert_yaxis()
     return figure
 
 

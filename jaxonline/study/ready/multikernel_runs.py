@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from jaxonline import datasets, learners
 from jaxonline._xla.compile_options import fast_compile_options, jit_with_options
@@ -83,21 +83,20 @@ def run_set(
     y: Float[np.ndarray, "T"],
     frequencies: Float[np.ndarray, "S N m d"],
     *,
-    key: int | Array = 0,
+    seed: int = 0,
     sampler: str = "correct",
     dtype: str = "float64",
 ) -> SetResult:
     """Run all algorithms on one data set with S dictionaries of N kernels; targets must be in [0, 1].
 
-    `key` is the seed or key of OMKL-GF's random draws, and `sampler` is OMKL-GF's sampler. float64 is enabled only
-    inside this call.
+    `seed` is that of OMKL-GF's random draws, and `sampler` is OMKL-GF's sampler. float64 is enabled only inside this
+    call.
     """
     if ((y < 0) | (y > 1)).any():
         raise ArgumentError("targets", f"must be in [0, 1] (got {y.min():g} to {y.max():g})")
     with jax.enable_x64(dtype == "float64"):
-        run_key = jax.random.key(key) if isinstance(key, int | np.integer) else key
         arrays = [jnp.asarray(array, working_dtype(dtype)) for array in _padded(frequencies, X, y)]
-        predictions, weights = _run_set(*arrays, n=len(y), key=run_key, sampler=sampler)
+        predictions, weights = _run_set(*arrays, n=len(y), key=jax.random.key(seed), sampler=sampler)
     losses = {which: (array.astype(float) - y) ** 2 for which, array in predictions.items()}
     rounds = np.arange(1, len(y) + 1)
     return SetResult(

@@ -1,21 +1,25 @@
-"""Algorithm 1 with the mean of several g~ Psi~ in a round: the NumPy loop on the same copies, storage and queries.
-
-A claim, "update of Algorithm 1, mean of two g~ Psi~, and its second moment", enumerates all outcomes of a small case.
-"""
+"""Algorithm 1 with the mean of several g~ Psi~ in a round: the NumPy loop on the same copies, storage and queries."""
 
 import dataclasses
+import functools
+import itertools
 
 import jax
+import jax.numpy as jnp
 import noisy_kernel_reference as reference
 import numpy as np
 import pytest
 from noisy_kernel_draws import TERMS, drawn, labels, padded, power_series, reference_kernel
+from tiers import some
 
 import jaxonline as jo
-from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric
+from jaxonline import verify
+from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric, minimum_variance
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
-from jaxonline.kernels import ExponentialKernel, Gaussian, Inhomogeneous
+from jaxonline.feedback import ReplicatesOracle
+from jaxonline.game import Specs
+from jaxonline.kernels import ExponentialKernel, Gaussian, Homogeneous, Inhomogeneous
 from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.losses import SmoothedAbsolute, SmoothedHinge, Squared
 
@@ -113,3 +117,77 @@ def test_bad_repetitions_raise_errors():
             jo.replace(learner, repetitions=value)
     with pytest.raises(ValueError, match=r"^repetitions\b"):
         Storage.for_horizon(learner.feature_map, learner.gradient_length, D, 10, repetitions=0)
+
+
+def sum_of_pairs(patch):
+    """Weights that are not divided by the number of pairs."""
+    right = NoisyKernel._add_mean_of_pairs
+
+    def add(self, key, w, t, oracle):
+        step = self.step_size(t, w.squared_norm.dtype) * self.repetitions
+        return right(jo.replace(self, step_size=step), key, w, t, oracle)
+
+    patch.setattr(NoisyKernel, "_add_mean_of_pairs", add)
+
+
+def one_length_for_all_pairs(patch):
+    """The second pair has the fresh copies and the label of the first: the same g~, which is unbiased."""
+    right = ReplicatesOracle.reserve
+
+    def reserve(self, number):
+        draw = right(self, number)
+        return lambda index: draw(jnp.where(index >= 6, index - 4, index))
+
+    patch.setattr(ReplicatesOracle, "reserve", reserve)
+    patch.setattr(ReplicatesOracle, "labels", lambda self, capacity, number: jnp.repeat(self.label(0)[None], capacity))
+
+
+@pytest.mark.parametrize(
+    ("plant", "verdict"),
+    some([(None, "within tolerance"), (sum_of_pairs, "biased"), (one_length_for_all_pairs, "biased")],
+         (None, "within tolerance")),
+)  # fmt: skip
+def test_mean_and_second_moment_of_two_pairs_by_enumeration(x64, monkeypatch, plant, verdict):
+    """All signs of the noise of 8 copies and 2 labels, for the kernel <x, x'>^2 and the squared loss.
+
+    The change of the hypothesis at z, divided by -step, has the mean m = 2 (w(x) - y) <x, z>^2, and the second moment
+    m^2 + (S - m^2) / 2 with S = 4 E (<w, Psi~> - y~)^2 E <Psi~, Psi(z)>^2.
+    """
+    if plant is not None:
+        plant(monkeypatch)
+        jax.clear_caches()
+    x, z, start, y, label_noise = np.array([0.8, 0.3]), np.array([0.9, 0.5]), np.array([0.7, -0.2]), 0.6, 0.5
+    noise = 0.4 * np.array([0.6, 0.8])
+    feature_map = DotProductFeatureMap(Homogeneous(2), FiniteDistribution([0.0, 0.0, 1.0]))
+    length = GradientLength.for_loss(Squared(), minimum_variance, 4.0)
+    learner = NoisyKernel(feature_map, length, STEP, None, Storage(2, 2, 0, 1, 1), repetitions=2)
+    signs = np.array(list(itertools.product([-1.0, 1.0], repeat=10)))
+    copies, labels_ = x + signs[:, :8, None] * noise, y + label_noise * signs[:, 8:]
+    changes_after_a_round = jax.jit(functools.partial(_changes_after_a_round, start, z))  # a new function: plants trace
+    alpha, changes = changes_after_a_round(learner, copies, labels_)
+    alpha, changes = float(alpha), np.asarray(changes, float)
+    if plant is not None:
+        jax.clear_caches()
+
+    def second(a):  # E <x~, a>^2
+        return (x @ a) ** 2 + (noise @ a) ** 2
+
+    w = alpha * (start @ x) ** 2
+    mean = 2 * (w - y) * (x @ z) ** 2
+    length_moment = 4 * (alpha**2 * second(start) ** 2 - 2 * y * w + y**2 + label_noise**2)
+    moment = mean**2 + (length_moment * second(z) ** 2 - mean**2) / 2
+    support = [(1 / len(signs), np.array([change, change**2])) for change in changes]
+    assert verify.unbiased(None, np.array([mean, moment]), support=support, detect=1e-6).verdict == verdict
+
+
+def _changes_after_a_round(start, z, learner, copies, labels_):
+    """Return w(start) after a round without noise and the label 1, divided by |start|^4, and the next changes at z."""
+    key = jax.random.key(0)
+    clean = ReplicatesOracle(jnp.tile(start, (8, 1)), None, jnp.ones(()))
+    before = learner.update(key, learner.init(key, Specs.of_vectors(2, start.dtype)), clean)[0]
+
+    def change(copies, labels_):
+        after = learner.update(key, before, ReplicatesOracle(copies, labels_, labels_[0]))[0]
+        return (learner.predict(key, before, z) - learner.predict(key, after, z)) / STEP
+
+    return learner.predict(key, before, start) / (start @ start) ** 2, jax.vmap(change)(copies, labels_)

@@ -55,6 +55,26 @@ def test_tensors_and_chunks_give_the_same_hypothesis(x64, levels):
     np.testing.assert_allclose(other.info.squared_norm, first.info.squared_norm, rtol=1e-12)
 
 
+@pytest.mark.long
+def test_the_number_of_stored_terms_grows_like_the_rounds(x64):
+    """A round stores chunks with probability 1/4 (n = 1), so that the cost of T predictions grows like T^2.
+
+    After 60 and 240 rounds, 256 runs: the means are within six standard errors of t/4 times the mean chunks of
+    a level N, P(N = n) = (1/3) (2/3)^n, of which two copies fit into a chunk.
+    """
+    n = np.arange(2, 200)
+    per_round = np.sum(np.ceil(n / 2) * (2 / 3) ** n / 3) / 4
+    learner = learner_of("exponential", n_chunks=400)
+    keys = jax.random.split(KEY, 256)
+    for rounds in (60, 240):
+        rows = np.resize(X, (rounds, D))
+        game = jo.Game(jo.environments.DataStream(rows, np.where(rows[:, 0] > 0, 1.0, -1.0)), CHANNEL)
+        states = jax.jit(jax.vmap(lambda key, game=game, rounds=rounds: jo.play(game, learner, key, rounds)[0]))(keys)
+        used = np.asarray(states.w.used, float)
+        assert not states.w.overflow.any()
+        assert abs(used.mean() - rounds * per_round) < 6 * used.std() / 16 < 0.25 * used.mean()
+
+
 def first_round(condition):
     """The first round in which something happens, counted from 1; T + 1 for never."""
     return int(np.append(np.flatnonzero(condition), T)[0]) + 1

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from kernel_loops import (
+    Seen,
     cauchy_part,
     cauchy_surrogate,
     gaussian,
@@ -102,6 +103,34 @@ def test_surrogate_kernel_equals_the_pseudocode(name, covariance, radius, x64):
     assert history.queries.tolist() == [2] * ROUNDS
     assert not history.info.overflow.any()
     assert np.ptp(expected.y_hat) > 0.1, "a learner that does not move would be no test"
+
+
+MEASURED_MEAN, MEASURED_LABEL_MEAN = np.array([0.4, -0.2, 0.1]), 0.3
+
+
+def test_measured_copies_of_known_noise_give_the_pseudocode(x64):
+    """Copies from NumPy, as from a file, whose noise has a known mean and covariance: the means are deducted."""
+    rng = np.random.default_rng(5)
+    X, y = data()
+    measured = X[:, None] + MEASURED_MEAN + rng.multivariate_normal(np.zeros(3), MATRIX, size=(ROUNDS, 2))
+    labels = y[:, None] + MEASURED_LABEL_MEAN + 0.2 * rng.normal(size=(ROUNDS, 1))
+    copies, labels = measured - MEASURED_MEAN, labels - MEASURED_LABEL_MEAN
+    rounds = [Seen(*each) for each in zip(X, y, copies, labels[:, 0], strict=True)]
+    surrogate, learning_kernel, predicting_kernel = surrogate_and_kernels("Gaussian", "matrix")
+    expected = kernel_loop(
+        rounds,
+        lambda seen: (seen.copies[0], seen.copies[1], seen.label),
+        squared,
+        lambda t: 0.4 / np.sqrt(t),
+        0.9,
+        learning_kernel,
+        predicting_kernel,
+    )
+    learner = SurrogateKernel(surrogate, step_size=jo.InverseSqrt(0.4), n_rounds=ROUNDS, radius=0.9)
+    feedback = jo.Replicates(copies, labels, noise=jo.noise.gaussian(MATRIX))
+    history = jo.play(jo.Game(jo.environments.DataStream(X, y), feedback), learner, 0, ROUNDS)[1]
+    np.testing.assert_allclose(history.y_hat, expected.y_hat, rtol=1e-9, atol=1e-9 * np.abs(expected.y_hat).max())
+    assert history.queries.tolist() == [2] * ROUNDS
 
 
 @pytest.mark.long
@@ -235,6 +264,30 @@ def test_the_regret_is_below_the_corrected_bound():
     assert regret.mean() + 6 * regret.std(ddof=1) / np.sqrt(8) < bound, (regret.mean(), bound)
 
 
+@pytest.mark.long
+def test_the_regret_is_below_the_bound_with_high_probability_although_noise_is_unbounded():
+    """Gaussian noise of the instances, bounded labels: the gradients are bounded by sqrt(G), and Azuma's bound holds.
+
+    The game of the test above, where u = Psi(z) has |u^| = R. The bound with probability 0.95 says something: w = 0 has
+    a larger loss. If it failed with probability 0.1, 100 runs below it would have the probability 3e-5.
+    """
+    horizon, width, variance, label_variance = 2048, 2.0, 0.2, 0.01
+    rng = np.random.default_rng(0)
+    X = np.concatenate([[[0.2, -0.1]], rng.uniform(-0.5, 0.5, (horizon - 1, 2))])
+    y = np.exp(-np.sum((X - X[0]) ** 2, axis=1) / width**2)
+    R = W = (width**2 / (width**2 - 2 * variance)) ** (2 / 4)
+    B_y = 1 + np.sqrt(3 * label_variance)
+    expected = jo.bounds.surrogate_kernel(W, R, B_y, horizon)
+    bound = jo.bounds.with_high_probability(expected, 2 * R * (W * R + B_y), horizon, 0.05).value
+    assert bound < (y**2).sum()
+
+    feedback = jo.NoisyCopies(jo.noise.gaussian(variance), label_noise=jo.noise.uniform(label_variance))
+    game = jo.Game(jo.environments.DataStream(X.astype(np.float32), y), feedback)
+    learner = SurrogateKernel(Surrogate(Gaussian(width), variance, 2), expected.step_size, horizon, radius=W)
+    result = jo.simulate(game, learner, n_runs=100, n_rounds=horizon, record_at=1)
+    assert result.cumulative_loss[0, :, -1].max() < bound
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Storage, numbers, errors
 
@@ -320,6 +373,8 @@ OTHER_NOISE = {
     "a correlation": jo.NoisyCopies(GAUSSIAN(0.3 * np.eye(3) + 0.01)),
     "another dimension": jo.NoisyCopies(GAUSSIAN([0.3, 0.3])),
     "an adversary": jo.AdversarialCopies(jo.environments.adversaries.ChasingNoise(0.5)),
+    "measured, Laplace": jo.Replicates(np.zeros((10, 2, 3)), noise=jo.noise.laplace(0.3)),
+    "measured, another variance": jo.Replicates(np.zeros((10, 2, 3)), noise=GAUSSIAN(0.2)),
 }
 TOLD = SurrogateKernel(Surrogate(Gaussian(WIDTH), 0.3, 3), step_size=0.1, n_rounds=5)
 
@@ -340,6 +395,18 @@ def test_equal_covariances_in_other_forms_are_accepted(same):
     """Noise of the labels is accepted, too."""
     TOLD.check_feedback(jo.NoisyCopies(GAUSSIAN(same), label_noise=jo.noise.laplace(1.0)).traits)
     TOLD.check_feedback(jo.game.FeedbackTraits())  # it does not say what its noise is
+
+
+def test_measured_copies_without_a_distribution_raise_an_error_that_says_what_to_do():
+    X, y = data(10)
+    stream = jo.environments.DataStream(X.astype(np.float32), y)
+    copies = np.zeros((10, 2, 3))
+    for feedback in (jo.Replicates(copies), jo.Replicates(copies, covariance=0.3)):
+        with pytest.raises(
+            ValueError, match=r"^noise: must be Gaussian .*use Replicates\(noise=jaxonline.noise.gaussian"
+        ):
+            jo.play(jo.Game(stream, feedback), TOLD, 0, 5)
+    jo.play(jo.Game(stream, jo.Replicates(copies, noise=GAUSSIAN(0.3))), TOLD, 0, 5)
 
 
 def test_a_learner_of_features_is_rejected():

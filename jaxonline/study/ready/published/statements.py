@@ -2,7 +2,8 @@
 
 A statement claims that a mean lies in a range, perhaps in each of several cases. The interval of the mean decides: it
 agrees if it is inside the range, differs if it is outside, and is undecided otherwise. A statement agrees if all cases
-agree, and differs if a case differs.
+agree, and differs if a case differs. A claim from memory can agree, but it cannot differ: if the interval is
+outside the range, memory may be wrong, so the claim is not checkable.
 """
 
 import dataclasses
@@ -89,15 +90,21 @@ class Statement:
                 raise ArgumentError("low", "must be finite if high is infinite (got -inf)")
 
     def judge(self, level: float) -> Verdict:
-        """Return the verdict by intervals of this level, and the case that supports the claim least."""
+        """Return the verdict by intervals of this level, and the case that supports the claim least.
+
+        A claim from memory is "not checkable" where a claim from the source would differ.
+        """
         verdicts = []
         for case, runs in (self.values or {}).items():
             estimate = mean_over_runs(np.asarray(runs, float)[None], level, interval=INTERVAL)
             mean, low, high = (float(numbers[0]) for numbers in (estimate.mean, estimate.low, estimate.high))
-            verdicts.append(Verdict(judge_interval(low, high, self.low, self.high), case, mean, low, high))
+            verdict = judge_interval(low, high, self.low, self.high)
+            if verdict == DIFFERS and self.origin == "memory":
+                verdict = NOT_CHECKABLE
+            verdicts.append(Verdict(verdict, case, mean, low, high))
         if not verdicts:
             return Verdict(NOT_CHECKABLE)
-        order = DIFFERS, UNDECIDED, AGREES
+        order = DIFFERS, NOT_CHECKABLE, UNDECIDED, AGREES
         return min(verdicts, key=lambda verdict: (order.index(verdict.verdict), self._margin(verdict)))
 
     def _margin(self, verdict: Verdict) -> float:
