@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -120,7 +121,8 @@ def error_of_aer(learner: GradientLearner, key: jax.Array, n_examples: int = EXA
 
     rounds = jnp.arange(1, n_examples + 1, dtype=jnp.int32)
     w = jax.lax.scan(play, learner.init(key, specs), rounds)[0].average
-    return w.at[state.attribute].add(-2 * math.sqrt(float(HIDDEN.eps)))
+    eps: Any = HIDDEN.eps
+    return w.at[state.attribute].add(-2 * math.sqrt(eps))  # type: ignore[union-attr]
 
 
 @claim("risk of AER after 100,000 examples, simulated", "C, Theorem 2", corrected="respected")
@@ -131,5 +133,5 @@ def _aer(form: str, options: SamplingOptions) -> Verification:
     """
     theorem = theorem_2()
     sampler = jax.tree_util.Partial(error_of_aer, aer(2, theorem.regularizer, 1.0))
-    sampling = options.sampling() | {"samples": RUNS if options.samples is None else options.samples}
+    sampling: dict[str, Any] = options.sampling() | {"samples": RUNS if options.samples is None else options.samples}
     return second_moment(sampler, theorem.value / EXAMPLES, kurtosis=6.0, width=64, **sampling)

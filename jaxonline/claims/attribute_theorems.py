@@ -47,7 +47,7 @@ def quantile_of_excess_risk(n_examples: int, radius: float) -> float:
     law = np.fft.ifft((0.25 + np.cos(angles) / 2 + np.cos(2 * angles) / 4) ** n_examples).real  # of the sum of y n
     at_least = 2 * np.cumsum(law[1:reach][::-1])[::-1]  # P(|sum| >= 1), P(|sum| >= 2), ...
     total = 1 + int(np.flatnonzero(at_least >= DELTA + 0.01)[-1])
-    A, v = np.diag([4 * pairs / n_examples, 0.0]), np.array([total / n_examples, 0.0])
+    A, v = np.diag(np.array([4 * float(pairs) / n_examples, 0.0])), np.array([total / n_examples, 0.0])
     with jax.enable_x64(True):
         w = run_compiled(functools.partial(minimise_on_l1_ball, n_steps=50), A, v, radius, np.zeros(2))
     return float(np.asarray(w)[0] ** 2)

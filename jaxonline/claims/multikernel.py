@@ -215,6 +215,6 @@ def _lags(form: str, options: SamplingOptions) -> Verification:
     """
     rng, newest_first = np.random.default_rng(0), np.array(PRINTED_LAGS if form == "printed" else PRINTED_LAGS[::-1])
     noise = rng.normal(size=(200, 5200))
-    series = signal.lfilter([1.0], np.concatenate([[1.0], -newest_first]), noise)[:, 200:]
+    series = np.asarray(signal.lfilter([1.0], np.concatenate([[1.0], -newest_first]), noise))[:, 200:]
     floor = float(np.max(1000 / np.ptp(series, axis=1) ** 2))
     return bound(min(PRINTED_TABLE_2["AR(4)"]), 1.25 * floor, note="the least error in Table 2 and the limit")

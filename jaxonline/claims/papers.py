@@ -311,7 +311,8 @@ def claims_at(letter: str, place: Place) -> list[Claim]:
 
 def named_tests(place: Place) -> list[tuple[str, str]]:
     """Return the files below tests/ and the functions of the tests that show a place."""
-    return [tuple(test.split("::")) for test in place.tests.split()]
+    parts = (test.partition("::") for test in place.tests.split())
+    return [(file, name) for file, _, name in parts]
 
 
 def studies_of(place: Place) -> list[str]:

@@ -287,7 +287,7 @@ def _sequence_moment(form: str, options: SamplingOptions) -> Verification:
     m, b, n = (mean + 0.1) / 1.5, moment / 1.5**2, np.arange(7)
     moments = b ** np.minimum.outer(n, n) * m ** np.abs(np.subtract.outer(n, n))
     c = np.polynomial.chebyshev.chebinterpolate(lambda z: _erf(1.5 * z - 0.1), 60)  # type: ignore[arg-type]
-    powers = [np.pad(np.polynomial.chebyshev.cheb2poly(np.eye(7)[k][: k + 1]), (0, 6 - k)) for k in n]
+    powers = [np.pad(np.polynomial.chebyshev.cheb2poly(np.eye(7)[k][: k + 1]), (0, 6 - k)) for k in range(7)]
     least = sum(abs(c[k]) * math.sqrt(powers[k] @ moments @ powers[k]) for k in n) ** 2
     estimator = PolynomialSequenceEstimator.for_sequence(sequence, moment, mean)
     exact = estimator.exact_second_moment(moment, mean)

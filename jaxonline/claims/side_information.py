@@ -82,6 +82,7 @@ def predictors(dimension: int) -> list[tuple[np.ndarray, np.ndarray]]:
 def largest_norm(surrogate: Surrogate, radius: functools.partial) -> float:
     """Return the largest quotient of |u^| and `radius(|u|, angle=beta)`."""
     largest = 0.0
+    assert surrogate.dimension is not None
     for points, a in predictors(surrogate.dimension):
         with jax.enable_x64(True):
             grams = [np.asarray(run_compiled(_gram, kernel, points)) for kernel in (surrogate.kernel, surrogate)]
