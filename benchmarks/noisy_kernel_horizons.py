@@ -2,8 +2,7 @@
 
 The pseudocode of paper A costs O(T^3): in each round it computes |w|^2 as a double sum. The learner updates |w|^2 by a
 recurrence and stores low levels as tensors, so a round costs a constant and a part proportional to the stored copies.
-The command prints the time of a run, its part of each round, and the exponent of T between successive horizons, which
-grows from 1 to 2.
+The command prints the time of a run, its part of each round, and the exponent of T between successive horizons.
 
     python -m benchmarks.noisy_kernel_horizons [--runs 256] [--repeats 5]
 """

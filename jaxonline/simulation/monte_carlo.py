@@ -116,8 +116,8 @@ def simulate(
         TypeError: a learner, comparator or measure lacks methods, the feedback does not answer the learner's queries,
             the learner, loss or comparator cannot use the instances and outcomes, or the checkpoint cannot identify
             everything that decides the numbers.
-        OSError: the checkpoint cannot be written or is in use by another process; the cluster
-            cannot be reached, or none of its workers runs a block for ten minutes.
+        OSError: the checkpoint cannot be written or is in use by another process; the cluster cannot be reached, or
+            none of its workers runs a block for ten minutes.
         RuntimeError: this process was forked after its parent had used jaxonline.
 
     Warns:

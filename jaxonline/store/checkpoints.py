@@ -79,7 +79,7 @@ class Checkpoint:
         if isinstance(checkpoint, Checkpoint):
             return checkpoint
         check.instance("checkpoint", checkpoint, (str, os.PathLike), "a folder, or a Checkpoint")
-        return cls(check.path("checkpoint", checkpoint))
+        return cls(local_path(check.path("checkpoint", checkpoint), "checkpoint"))
 
     def __truediv__(self, name: str) -> "Checkpoint":
         """Return the checkpoint of a part of the study, which is a folder inside the folder of the study."""

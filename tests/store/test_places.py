@@ -43,6 +43,8 @@ def test_a_url_raises_an_error_that_names_the_argument(url, kind):
     where = kind(url)
     with pytest.raises(ValueError, match=f"folder: .*got '{where}'"):
         jo.Checkpoint(where)
+    with pytest.raises(ValueError, match=f"checkpoint: .*got '{where}'"):
+        jo.Checkpoint.of(where)
     for use in (folder_at, jo.load_result):
         with pytest.raises(ValueError, match=f"path: .*got '{where}'"):
             use(where)
