@@ -76,7 +76,8 @@ def test_number_of_traces_of_a_round(monkeypatch, control_variates, traces):
 
 @pytest.mark.parametrize("cores", [1, 2, 8])
 def test_loops_are_split_only_with_many_cores_per_device(monkeypatch, cores):
-    """XLA would have a loop as long as this one done by all cores that it has threads for."""
+    """XLA would have a loop as long as this one done by all cores that it has threads for. The comparison is with the
+    same compiler, so it holds for every version."""
     monkeypatch.setattr(compiling, "usable_cores", lambda: cores)
     x, mesh = np.ones(2**20, np.float32), default_mesh(jax.devices()[:1])
     program = Program(_long_loop, static_argnames=("mesh",))

@@ -42,8 +42,8 @@ def programs_of_a_sum(draw):
 @pytest.mark.parametrize("library", [random, jax.random], ids=["jaxonline", "jax"])
 def test_a_single_number_is_drawn_once(library):
     """The same number, in a conditional on a CPU, so that what it is multiplied with does not draw it for each
-    coordinate: of `jax.random.normal`, too, which the newest compilers could not compile otherwise. Mutant: a generator
-    that is fused."""
+    coordinate: of `jax.random.normal`, too, which the newest compilers could not compile otherwise. A compiler that
+    removed the conditional (0.10 and 0.12 keep it) would need another barrier. Mutant: a generator that is fused."""
     text, got, keys = programs_of_a_sum(library.normal)
     wanted = jax.vmap(jax.random.normal)(keys)
     np.testing.assert_array_equal(got, np.asarray(wanted)[:, None] * np.arange(3.0, dtype=np.float32))
