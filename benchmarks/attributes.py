@@ -18,8 +18,8 @@ import numpy as np
 
 from benchmarks._many_runs import ManyRuns, shorten_horizon
 from benchmarks._workload import Workload, command, is_installed
+from benchmarks.papers.engines.attribute_streams import play_streams
 from jaxonline._xla.threads import run_parallel
-from jaxonline.engines.attribute_streams import play_streams
 
 D, T, K = 784, 12_000, 4
 RATES, RADII = np.geomspace(2.0, 50.0, 8), np.geomspace(1.0, 16.0, 8)

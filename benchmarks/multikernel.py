@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks._workload import Workload, command, is_installed
-from jaxonline.engines.kernel_forecasts import expert_forecasts
+from benchmarks.papers.engines.kernel_forecasts import expert_forecasts
 from jaxonline.estimators.dictionary import Dictionary
 
 N, M, D, T = 76, 100, 5, 640
@@ -167,8 +167,8 @@ def workloads(quick: bool) -> Iterator[Workload]:
 
 def whole_table() -> Callable[[], float]:
     """Return a contender that computes the published table."""
+    from benchmarks.papers.studies.multikernel_runs import run_set, scaled
     from jaxonline.datasets import ar4
-    from jaxonline.study.ready.multikernel_runs import run_set, scaled
 
     rng = np.random.default_rng(0)
     sets = [ar4()[1:], *((rng.random((n, d)), rng.random(n)) for n, d in ((1503, 5), (1030, 8)))]

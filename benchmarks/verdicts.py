@@ -19,9 +19,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.tree_util import Partial
 
+from benchmarks.papers.claims.noise import gradient_sample
+from benchmarks.papers.claims.series import MEAN, SPREAD, P, noisy_number
 from jaxonline import verify
-from jaxonline.claims.noise import gradient_sample
-from jaxonline.claims.series import MEAN, SPREAD, P, noisy_number
 from jaxonline.estimators import AttributeGradient, Geometric, SeriesEstimator, TwoCopies
 from jaxonline.estimators.series_moments import exact_second_moment
 from jaxonline.feedback import NoisyCopies

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from jaxonline import (
         bounds,
-        claims,
         comparators,
         datasets,
         environments,
@@ -24,9 +23,8 @@ if TYPE_CHECKING:
         results,
         verify,
     )
-    from jaxonline.claims.citing import cite
+    from jaxonline.citing import cite
     from jaxonline.comparators import BestArm, BestSegments, BestSet, CondorcetWinner, L2Ball, RKHSBall
-    from jaxonline.engines.expert_sequences import aggregate
     from jaxonline.environments.bandit_games import bandit_game
     from jaxonline.feedback import (
         AdversarialCopies,
@@ -64,12 +62,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _SUBPACKAGES = (
-    "bounds", "claims", "comparators", "datasets", "environments", "estimators", "feedback", "game", "kernels",
+    "bounds", "comparators", "datasets", "environments", "estimators", "feedback", "game", "kernels",
     "learners", "losses", "random", "results", "verify",
 )  # fmt: skip
 _NAMES_BY_MODULE = {
     "parameters.struct": ("replace", "static", "struct"),
-    "claims.citing": ("cite",),
+    "citing": ("cite",),
     "comparators": ("BestArm", "BestSegments", "BestSet", "CondorcetWinner", "L2Ball", "RKHSBall"),
     "feedback": (
         "AdversarialCopies",
@@ -89,7 +87,6 @@ _NAMES_BY_MODULE = {
     ),
     "game": ("Entrant", "Game", "play"),
     "learners": ("Constant", "GradientLearner", "InverseSqrt", "Schedule"),
-    "engines.expert_sequences": ("aggregate",),
     "environments.bandit_games": ("bandit_game",),
     "live": ("Live",),
     "live.environment_runs": ("play_env",),
@@ -115,7 +112,7 @@ _NAMES_BY_TASK = {  # also for the site
     "Choose the comparator of the regret": (
         "BestArm", "BestSegments", "BestSet", "CondorcetWinner", "L2Ball", "RKHSBall",
     ),
-    "Simulate": ("simulate", "sweep", "tune", "Range", "Precision", "UntilDecided", "Checkpoint", "aggregate"),
+    "Simulate": ("simulate", "sweep", "tune", "Range", "Precision", "UntilDecided", "Checkpoint"),
     "Measure": (
         "Pulls", "Switches", "Mistakes", "Unanswered", "OfInfo", "AwakeRegret", "SimpleRegret", "WrongRecommendation",
         "StoppingRound", "Coverage", "CoverageError",
@@ -140,7 +137,7 @@ __all__ = [
     "OnlineRegressor", "Precision", "Pulls", "RKHSBall", "Range", "Replicates", "Result", "RiverClassifier",
     "RiverRegressor", "Schedule", "SemiBandit", "SimpleRegret", "StoppingRound", "Study", "Switches", "Task",
     "Unanswered", "UntilDecided", "WrongRecommendation",
-    "aggregate", "bandit_game", "benchmark", "bounds", "cite", "claims", "comparators", "datasets", "delays",
+    "bandit_game", "benchmark", "bounds", "cite", "comparators", "datasets", "delays",
     "environments", "estimators", "feedback", "game", "intervals", "kernels", "learners", "load_result",
     "load_study_file", "losses", "measures", "noise", "play", "play_env", "random", "replace", "results", "simulate",
     "static", "struct", "sweep", "tune", "verify",

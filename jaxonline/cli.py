@@ -1,4 +1,4 @@
-"""The command line: `new`, `run FILE`, `show`, `diff`, `list`, `verify`, `quickstart`; ready studies are GROUP NAME.
+"""The command line: `new`, `run FILE`, `show`, `diff`, `list`, `quickstart`; ready studies are GROUP NAME.
 
 A study's command has an option for each field. Slow modules are imported late. An error prints two lines and exits.
 """
@@ -30,9 +30,9 @@ from jaxonline.study.ready import STUDY_GROUPS, load_study, study_commands, stud
 
 UsageError: Any = typer.BadParameter.__base__  # typer does not export this class
 EXIT_BAD_INPUT, EXIT_BUG, EXIT_INTERRUPTED = 2, 3, 130
-OTHER_COMMANDS = "verify", "new", "run", "show", "report", "check", "diff", "list", "schema"
+OTHER_COMMANDS = "new", "run", "show", "report", "check", "diff", "list", "schema"
 EXIT_CODES = (
-    "Exit codes: 0, success; 1, a check of verify failed, or check found damage; 2, invalid input, or an output that "
+    "Exit codes: 0, success; 1, check found damage; 2, invalid input, or an output that "
     "cannot be written; 3, an error in jaxonline; 130, interrupted (Ctrl-C or SIGTERM)."
 )
 
@@ -45,12 +45,14 @@ class _CommandError(Exception):
         self.command = command
 
 
-class _StudyCommands(TyperGroup):
-    """A group with the commands of its studies (`STUDY_GROUPS`)."""
+class Commands(TyperGroup):
+    """A group whose commands print errors in two lines; some of its commands are studies."""
+
+    program = "jaxonline"
 
     def main(self, args: Any = None, prog_name: Any = None, complete_var: Any = None, **options: Any) -> Any:
         try:
-            code = super().main(args, "jaxonline", complete_var, **options | {"standalone_mode": False})
+            code = super().main(args, self.program, complete_var, **options | {"standalone_mode": False})
             sys.stdout.flush()
         except _CommandError as error:
             code = _print_error(error.command, str(error))
@@ -59,9 +61,9 @@ class _StudyCommands(TyperGroup):
         except (BrokenPipeError, SystemExit):  # the reader closed the pipe
             code = 0
         except OSError as error:
-            code = _print_error("jaxonline", f"the output cannot be written: {error.strerror or error}")
+            code = _print_error(self.program, f"the output cannot be written: {error.strerror or error}")
         except UsageError as error:
-            code = _print_error(error.ctx.command_path if error.ctx else "jaxonline", error.format_message())
+            code = _print_error(error.ctx.command_path if error.ctx else self.program, error.format_message())
         except Exception:
             sys.stderr.write(replace_controls(traceback.format_exc()))
             code = EXIT_BUG
@@ -80,33 +82,33 @@ class _StudyCommands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command for listings, without loading a study."""
         if cmd_name in self._studies():
-            return TyperCommand(cmd_name, help=study_title(cmd_name))
+            return TyperCommand(cmd_name, help=study_title(self._studies()[cmd_name]))
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, *rest = args
         if name in self._studies():
-            return name, study_command(name), rest
+            return name, study_command(f"{ctx.command_path} {name}", load_study(self._studies()[name])), rest
         if name not in self.list_commands(ctx):
-            names = {
-                command.rpartition(" ")[2]: command
-                for command in (*study_commands().values(), *STUDY_GROUPS, *OTHER_COMMANDS)
-                if command
-            }
+            names = {command.rpartition(" ")[2]: command for command in self.all_commands()}
             suggestion = did_you_mean(name, names)
             for command, full in names.items():
                 suggestion = suggestion.replace(f"'{command}'", f"'{full}'")
             raise _CommandError(ctx.command_path, f"command: unknown name (got {name!r}){suggestion}")
         return super().resolve_command(ctx, args)
 
-    def _studies(self) -> list[str]:
-        return list(STUDY_GROUPS.get(self.name or "", STUDY_GROUPS[""]))
+    def all_commands(self) -> list[str]:
+        """Return the commands of all groups, for suggestions."""
+        return [*study_commands().values(), *filter(None, STUDY_GROUPS), *OTHER_COMMANDS]
+
+    def _studies(self) -> dict[str, str]:
+        """Return the location of each study, by command."""
+        return STUDY_GROUPS.get(self.name or "", STUDY_GROUPS[""])
 
 
-options: dict[str, Any] = {"cls": _StudyCommands}
+options: dict[str, Any] = {"cls": Commands}
 app = typer.Typer(pretty_exceptions_enable=False, epilog=EXIT_CODES, **options)
 HELP = {
-    "reproduce": "Tables and figures of the papers, each one command.",
     "play": "The classical games of online learning: regret with its interval beside the theorem, each one command.",
     "benchmark": "Many learners in many games: ranks, and who is better where, each one command.",
 }
@@ -130,13 +132,18 @@ def _root(
     """Simulation of online learning with limited information: regret studies in JAX."""
 
 
-def study_command(name: str) -> Any:
-    """Return the command of a study, with an option for each field and the common options."""
-    study = load_study(name)
+def study_command(path: str, study: Any) -> Any:
+    """Return the command of a study, with an option for each field and the common options.
+
+    Args:
+        path: the words of the command, such as "jaxonline quickstart"; the last word names the output folder.
+        study: the class of the study.
+    """
+    name = path.rpartition(" ")[2]
     made = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
     def command(**given: Any) -> None:
-        _run_study(name, study, given)
+        _run_study(path, study, given)
 
     parameters = [_option(key, field) for key, field in study.model_fields.items()]
     parameters += [
@@ -188,12 +195,12 @@ def _option(name: str, field: Any) -> inspect.Parameter:
     return _parameter(name, kind, None, help=words, metavar=metavar)
 
 
-def _run_study(name: str, study: Any, given: dict[str, Any]) -> None:
+def _run_study(command: str, study: Any, given: dict[str, Any]) -> None:
     """Check the options, run the study, print and write the report."""
     from jaxonline.study import Context
 
-    began, command = time.perf_counter(), f"jaxonline {study_commands()[name]}"
-    with _usage_errors(command, given):
+    began = time.perf_counter()
+    with usage_errors(command, given):
         given = {key: value for key, value in given.items() if value not in (None, [])}
         fields = {key: given[key] for key in study.model_fields if key in given}
         for key, value in fields.items():
@@ -205,36 +212,14 @@ def _run_study(name: str, study: Any, given: dict[str, Any]) -> None:
         check_distinct(files, folders)
         out, json = folders["out"], files.get("json")
         report = study.run(Context(out, folders.get("checkpoint"), seed=given["seed"], progress=True))
-        console, written = _console(), []
+        screen, written = console(), []
         run_all_steps(
-            lambda: report.show(console),
+            lambda: report.show(screen),
             lambda: written.extend(report.save(out)),
             lambda: written.extend([write_text(json, report.json())] if json else []),
         )
     paths = ", ".join(str(path) for path in written)
-    console.print(f"{paths} written; {time.perf_counter() - began:.1f} s in all", markup=False, highlight=False)
-
-
-@app.command()
-def verify(
-    claim: Annotated[
-        str | None, typer.Option(metavar="PATTERN", help="Only claims that match, e.g. E11 or 'B*'.")
-    ] = None,
-    json: Annotated[str | None, typer.Option(metavar="FILE", help="Write the rows to this file.")] = None,
-    samples: Annotated[
-        int | None, typer.Option(help="Samples of each check, at least 2; by default set by the error rates.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
-    figure: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Draw all claims as intervals around zero.")
-    ] = None,
-) -> None:
-    """Check the papers' claims statistically, one row each; exit code 1 if a verdict is unexpected."""
-    from jaxonline.claims.report import verify_command
-
-    with _usage_errors("jaxonline verify", ("claim", "json", "samples", "seed", "figure")):
-        code = verify_command(claim, samples, seed, json, figure, _console())
-    raise typer.Exit(code)
+    screen.print(f"{paths} written; {time.perf_counter() - began:.1f} s in all", markup=False, highlight=False)
 
 
 def _examples(*lines: str) -> str:
@@ -263,7 +248,7 @@ def _new(
     ] = None,
 ) -> None:
     """Write a commented study file to start from."""
-    with _usage_errors("jaxonline new", ("name", "out", "from")):
+    with usage_errors("jaxonline new", ("name", "out", "from")):
         written = write_study_template(name, out, source)
     typer.echo(replace_controls(f"{', '.join(map(str, written))} written\nRun it: jaxonline run {written[0]}"))
 
@@ -275,7 +260,7 @@ def _schema(
     ] = None,
 ) -> None:
     """Write the JSON schema of study files, for checks and completion in editors."""
-    with _usage_errors("jaxonline schema", ("out",)):
+    with usage_errors("jaxonline schema", ("out",)):
         from jaxonline.study.files.schema import schema_text, write_schema
 
         typer.echo(schema_text(), nl=False) if out is None else write_schema(check_file("out", out))
@@ -304,11 +289,11 @@ def _run(
     ] = None,
 ) -> None:
     """Run the study of a file in a folder. After an interruption the same command continues."""
-    with _usage_errors("jaxonline run", ("out", "runs", "rounds", "seed", "cluster", "workers")):
+    with usage_errors("jaxonline run", ("out", "runs", "rounds", "seed", "cluster", "workers")):
         from jaxonline.study.files.commands import run_file
 
         overrides = {"runs": runs, "rounds": rounds, "seed": seed}
-        run_file(_console(), file, out, overrides, workers, cluster)
+        run_file(console(), file, out, overrides, workers, cluster)
 
 
 Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="Folder of a study that ran or is running.")]
@@ -316,8 +301,8 @@ Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="Folder of a study
 
 def _call(function: str, *arguments: Any) -> Any:
     """Call a function of `study.files.commands` ("show_folder" for the command `show`)."""
-    with _usage_errors(f"jaxonline {function.partition('_')[0]}", ()):
-        return getattr(importlib.import_module("jaxonline.study.files.commands"), function)(_console(), *arguments)
+    with usage_errors(f"jaxonline {function.partition('_')[0]}", ()):
+        return getattr(importlib.import_module("jaxonline.study.files.commands"), function)(console(), *arguments)
 
 
 def _add_folder_command(function: str, words: str) -> None:
@@ -350,7 +335,7 @@ def _list(
 
 
 @contextlib.contextmanager
-def _usage_errors(command: str, arguments: Collection[str]) -> Iterator[None]:
+def usage_errors(command: str, arguments: Collection[str]) -> Iterator[None]:
     """Context manager: an error of an argument names the option of the command line."""
     try:
         yield
@@ -365,7 +350,7 @@ def _print_error(command: str, words: str) -> int:
     return EXIT_BAD_INPUT
 
 
-def _console() -> Any:
+def console() -> Any:
     """Return a rich console that prints text literally and keeps working after its reader has closed the pipe."""
     from rich.console import Console
 

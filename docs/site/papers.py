@@ -1,7 +1,7 @@
 """Pages of the five papers, section by section: code, claims and errata.
 
-The sources are the map in `jaxonline.claims.papers`, the verdicts in docs/claims.md, the errata in
-`jaxonline.claims.errata`, and the figures and tables in docs/gallery.md and docs/attributes.md.
+The sources are the map in `benchmarks.papers.claims.papers`, the verdicts in docs/claims.md, the errata in
+`benchmarks.papers.claims.errata`, and the figures and tables in docs/gallery.md and docs/attributes.md.
 """
 
 import functools
@@ -12,10 +12,10 @@ from pathlib import Path
 from api import entries
 from sources import place_of
 
-from jaxonline.claims.errata import ERRATA, PAPERS, Erratum
-from jaxonline.claims.papers import PLACES, Place, claims_at, defining_file
-from jaxonline.claims.registry import Claim, all_claims
-from jaxonline.claims.report import as_text
+from benchmarks.papers.claims.errata import ERRATA, PAPERS, Erratum
+from benchmarks.papers.claims.papers import PLACES, Place, claims_at, defining_file
+from benchmarks.papers.claims.registry import Claim, all_claims
+from benchmarks.papers.claims.report import as_text
 
 DOCS = Path(__file__).resolve().parents[1]
 # the studies of the gallery that belong to a paper

@@ -49,7 +49,7 @@ def table(folder: Path, name: str) -> list[str]:
         measured = f"{ends[0]} [{ends[1]}, {ends[2]}]" if ends else ""
         cells = row["place"], f"{row['statement']} (origin: {row['origin']})", row["verdict"], measured
         lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
-    return [*lines, "", f"*`jaxonline reproduce {name}`*", ""]
+    return [*lines, "", f"*`python -m benchmarks.papers reproduce {name}`*", ""]
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ and float64 rounding exceeds 1e-6 of f soon after n = 30. The coefficients of Be
 the sequence converges slowly.
 
 For every infinite sequence and every distribution of N, the second moment is infinite unless f equals a power series
-about the centre c wherever |x - c|^2 < E (X - c)^2 (erratum E39; proof in `jaxonline.claims.finite_smoothness`). So a
+about the centre c wherever |x - c|^2 < E (X - c)^2 (the proof is in `benchmarks/papers`). So a
 kink of f at such an x, as in the derivative of Huber's loss, excludes a finite second moment without bias.
 
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), section 3.2.

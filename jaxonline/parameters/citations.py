@@ -9,14 +9,14 @@ import jax
 
 T = TypeVar("T")
 REFERENCES: dict[str, tuple[str, ...]] = {}
-"""Keys of `claims/references.bib` by the name of a class or function, or by an argument ("law=l2")."""
+"""Keys of `references.bib` by the name of a class or function, or by an argument ("law=l2")."""
 
 
 def cites(*keys: str, arguments: dict[str, tuple[str, ...]] | None = None) -> Callable[[T], T]:
     """Declare the papers of a class or function, for `jo.cite`.
 
     Args:
-        keys: keys of `claims/references.bib`.
+        keys: keys of `references.bib`.
         arguments: further papers for one value of an argument, by "name=value": `{"law=l2": ("hazan2012linear",)}`.
 
     Example:

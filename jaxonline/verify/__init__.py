@@ -1,7 +1,7 @@
 """Verification of estimators with stated error rates: bias, second moments, numbers of queries, bounds.
 
 `print(verify.unbiased(estimator, target, kurtosis=10))` checks the mean of `estimator(key)`, whose kurtosis is at most
-10. `jaxonline.claims` contains the claims of the papers.
+10. `benchmarks.papers.claims` contains the claims of the papers.
 """
 
 from jaxonline.verify.bias import unbiased

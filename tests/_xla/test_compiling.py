@@ -10,6 +10,8 @@ from count_programs import COMPILED
 from tiers import some
 
 import jaxonline as jo
+from benchmarks.papers.studies import multikernel_runs
+from benchmarks.papers.studies.multikernel_runs import run_set
 from jaxonline._xla import compile_options as compiling
 from jaxonline._xla.compile_options import (
     Program,
@@ -20,8 +22,6 @@ from jaxonline._xla.compile_options import (
 )
 from jaxonline.linalg.triangular import cholesky_and_inverse
 from jaxonline.simulation.blocks import default_mesh
-from jaxonline.study.ready import multikernel_runs
-from jaxonline.study.ready.multikernel_runs import run_set
 from jaxonline.verify.sampling import Sampler
 
 

@@ -8,6 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 
+from benchmarks.papers.claims.printed_bounds import (
+    printed_noisy_kernel,
+    printed_surrogate_kernel,
+    printed_surrogate_radial_kernel,
+    printed_surrogate_radius,
+)
 from jaxonline.bounds import (
     factor_moment,
     gradient_descent,
@@ -18,12 +24,6 @@ from jaxonline.bounds import (
     surrogate_radius,
     two_copies,
     unbiased_steps,
-)
-from jaxonline.claims.printed_bounds import (
-    printed_noisy_kernel,
-    printed_surrogate_kernel,
-    printed_surrogate_radial_kernel,
-    printed_surrogate_radius,
 )
 from jaxonline.comparators import positive_negative_angle, rkhs_norm
 from jaxonline.estimators import (

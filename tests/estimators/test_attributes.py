@@ -14,8 +14,8 @@ import pytest
 from scipy import stats
 from tiers import some
 
+from benchmarks.papers.claims.printed_gradients import printed_attribute_support, printed_pair_loss
 from jaxonline import verify
-from jaxonline.claims.printed_gradients import printed_attribute_support, printed_pair_loss
 from jaxonline.estimators.attribute_pairs import AttributePairs, PairMoments, pair_loss, project_psd
 from jaxonline.estimators.attributes import AttributeGradient
 from jaxonline.estimators.index_sampling import uniform_subset, weighted_indices

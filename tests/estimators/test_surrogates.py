@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from jaxonline.claims.printed_kernels import (
+from benchmarks.papers.claims.printed_kernels import (
     printed_lemma7_bound,
     printed_radial_surrogate,
     printed_radial_surrogate_mean,

@@ -67,7 +67,7 @@ def test_the_folders_are_the_layers():
     """Every room of the README's picture is a folder or the command line, and there is nothing else at the root."""
     entries = {path for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
     assert sorted(ORDER) == sorted(path.stem for path in entries if path.name != "__init__.py")
-    assert {path.name for path in entries if path.is_file()} == {"__init__.py", "__main__.py", "cli.py"}
+    assert {path.name for path in entries if path.is_file()} == {"__init__.py", "__main__.py", "citing.py", "cli.py"}
 
 
 def test_imports_point_downwards():

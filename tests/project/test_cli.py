@@ -102,7 +102,7 @@ def test_without_options_a_study_uses_its_defaults(call, tmp_path):
 def test_errors_are_two_lines_and_exit_code_2(call, arguments, message):
     done = call(*arguments)
     assert done.exit_code == 2
-    assert done.output == f"Error: {message}\nTry 'jaxonline reproduce stub --help'.\n"
+    assert done.output == f"Error: {message}\nTry 'python -m benchmarks.papers reproduce stub --help'.\n"
 
 
 def test_an_unknown_option_exits_with_code_2(call):
@@ -153,7 +153,7 @@ def test_a_full_disk_keeps_the_other_outputs(call, tmp_path):
     assert "What a stub makes" in done.stdout
     assert (tmp_path / "here" / "numbers.json").exists()
     words = "Error: /dev/full: cannot be written (No space left on device)"
-    assert done.stderr == f"{words}\nTry 'jaxonline reproduce stub --help'.\n"
+    assert done.stderr == f"{words}\nTry 'python -m benchmarks.papers reproduce stub --help'.\n"
 
 
 def test_an_unwritable_output_keeps_the_other_outputs(call, tmp_path):
@@ -241,7 +241,7 @@ def test_output_in_a_pipe_has_no_colour():
 
 @pytest.mark.long
 def test_a_closed_pipe_does_not_stop_a_study(tmp_path):
-    """As in `jaxonline verify | head -1`: no traceback, all outputs, and the exit code of the checks."""
+    """As in `verify | head -1`: no traceback, all outputs, and the exit code of the checks."""
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(write, "w") as closed:

@@ -176,7 +176,7 @@ def read(words: list[str]) -> None:
         study(**{key: context.params[key] for key in study.model_fields if context.params[key]})
 
 
-ADDED = ("jaxonline reproduce step-sizes --runs 50",)  # of the study that CONTRIBUTING adds
+ADDED = ("python -m benchmarks.papers reproduce step-sizes --runs 50",)  # of the study that CONTRIBUTING adds
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if commands_of(page)])

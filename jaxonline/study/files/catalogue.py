@@ -32,7 +32,7 @@ PACKAGES = (
     "learners", "environments", "feedback", "feedback.noise", "feedback.flipped_labels", "feedback.rare_errors",
     "losses", "estimators", "estimators.dictionary", "kernels", "kernels.radial", "comparators", "bounds",
     "simulation.measures", "simulation.awake_regret", "simulation.coverage", "simulation.stopping", "feedback.delays",
-    "game.regret", "claims", "environments.adversaries",
+    "game.regret", "environments.adversaries",
 )  # fmt: skip
 PROTOCOLS: dict[str, type] = {  # a class has the first kind whose protocol it satisfies
     "learner": Learner, "combiner": Combiner, "environment": Environment, "adversary": NoiseAdversary,
@@ -166,10 +166,10 @@ def _function_entries(name: str, value: Callable[..., Any], package: str) -> Ite
     if package == "bounds":
         record = isinstance(product, type) and issubclass(product, tuple)
         yield _entry(name, "bound", value, product if record else None, package)
-    elif package != "claims":
-        made = next(iter(typing.get_args(product)), product)
-        if isinstance(made, type) and is_component(made):
-            yield _entry(name, kind_of(made), value, made, package)
+        return
+    made = next(iter(typing.get_args(product)), product)
+    if isinstance(made, type) and is_component(made):
+        yield _entry(name, kind_of(made), value, made, package)
 
 
 def is_component(value: type) -> bool:

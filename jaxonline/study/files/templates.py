@@ -66,7 +66,7 @@ def _ready_text(name: str) -> str:
         raise ArgumentError("from", f"must be one of {', '.join(known)} (got {name!r}){did_you_mean(name, known)}")
     from jaxonline.study.files.writing import study_to_toml
 
-    study = load_study(name)()
+    study = load_study(STUDY_GROUPS["play"][name])()
     if not hasattr(study, "setting"):
         raise ArgumentError(
             "from", f"must be a study of learners in one game (got {name!r}, which cannot be written as a file)"

@@ -4,23 +4,9 @@ import ast
 import importlib.util
 from typing import Any
 
-# By command group: `jaxonline NAME`, `jaxonline reproduce NAME`, `jaxonline play NAME`, `jaxonline benchmark NAME`
+# By command group: `jaxonline NAME`, `jaxonline play NAME`, `jaxonline benchmark NAME`
 STUDY_GROUPS = {
     "": {"quickstart": "jaxonline.study.ready.quickstart:Quickstart"},
-    "reproduce": {
-        "variance": "jaxonline.study.ready.variance:Variance",
-        "noisy-kernels": "jaxonline.study.ready.noisy_kernels:NoisyKernels",
-        "gaussian-noise": "jaxonline.study.ready.gaussian_noise:GaussianNoise",
-        "radial-kernels": "jaxonline.study.ready.radial_kernels:RadialKernels",
-        "impossibility": "jaxonline.study.ready.impossibility:Impossibility",
-        "multikernel": "jaxonline.study.ready.multikernel:MultiKernelTable",
-        "multikernel-rates": "jaxonline.study.ready.multikernel_rates:MultiKernelRates",
-        "attributes": "jaxonline.study.ready.attributes:FewAttributes",
-        "bandit-algorithms": "jaxonline.study.ready.published.bandit_algorithms:BanditAlgorithms",
-        "finite-time-bandits": "jaxonline.study.ready.published.finite_time:FiniteTime",
-        "non-stationary-bandits": "jaxonline.study.ready.published.non_stationary:NonStationary",
-        "tsallis-inf": "jaxonline.study.ready.published.tsallis_inf:TsallisExperiments",
-    },
     "play": {
         "experts": "jaxonline.study.ready.games.experts:Experts",
         "tracking": "jaxonline.study.ready.games.tracking:Tracking",
@@ -55,20 +41,15 @@ def study_commands() -> dict[str, str]:
     return {name: f"{group} {name}".strip() for group, studies in STUDY_GROUPS.items() for name in studies}
 
 
-def _location(name: str) -> tuple[str, str]:
-    module, _, study = next(studies[name] for studies in STUDY_GROUPS.values() if name in studies).partition(":")
-    return module, study
-
-
-def load_study(name: str) -> Any:
-    """Return the class of the ready study with a given name."""
-    module, study = _location(name)
+def load_study(location: str) -> Any:
+    """Return the class of a ready study at "module:class"."""
+    module, _, study = location.partition(":")
     return getattr(importlib.import_module(module), study)
 
 
-def study_title(name: str) -> str:
+def study_title(location: str) -> str:
     """Return the title of a study, read from its source code, since importing a study takes seconds."""
-    module, study = _location(name)
+    module, _, study = location.partition(":")
     loader: Any = importlib.util.find_spec(module).loader  # type: ignore[union-attr]
     classes = (node for node in ast.parse(loader.get_source(module)).body if isinstance(node, ast.ClassDef))
     fields = (node for cls in classes if cls.name == study for node in cls.body if isinstance(node, ast.AnnAssign))

@@ -6,7 +6,6 @@ import numpy as np
 from pydantic import Field
 
 from jaxonline import bounds, estimators
-from jaxonline.claims import PrintedKnownCovariance
 from jaxonline.comparators import L2Ball
 from jaxonline.datasets import diabetes
 from jaxonline.environments import DataStream
@@ -56,7 +55,6 @@ class Quickstart(Study):
             "full information": lambda step: Entrant(full(step), FullInformation()),
             "two noisy copies": learner(estimators.TwoCopies()),
             "known covariance": learner(estimators.KnownCovariance()),
-            "known covariance, as printed": learner(PrintedKnownCovariance()),
             "one noisy copy, naive": learner(estimators.NaiveCopy()),
         }
         selected = select_by_name("only", self.only, learners)

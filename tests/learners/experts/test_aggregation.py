@@ -11,8 +11,8 @@ from combiners import predictions_of
 from tiers import some
 
 import jaxonline as jo
+from benchmarks.papers.engines.expert_sequences import aggregate
 from jaxonline import bounds
-from jaxonline.engines.expert_sequences import aggregate
 from jaxonline.feedback import FullOracle
 from jaxonline.game import Specs
 from jaxonline.learners.experts.aggregating import Aggregating

@@ -8,12 +8,12 @@ from scipy import stats
 from tiers import some
 
 import jaxonline as jo
+from benchmarks.papers.claims.printed_bounds import printed_concatenated
+from benchmarks.papers.engines.expert_sequences import aggregate, play_sequence
+from benchmarks.papers.engines.kernel_forecasts import expert_forecasts
 from jaxonline import bounds
 from jaxonline.bounds import Features
-from jaxonline.claims.printed_bounds import printed_concatenated
 from jaxonline.comparators import best_in_rkhs_ball, best_kernel
-from jaxonline.engines.expert_sequences import aggregate, play_sequence
-from jaxonline.engines.kernel_forecasts import expert_forecasts
 from jaxonline.estimators.dictionary import Dictionary, published_kernels
 from jaxonline.feedback import FullOracle
 from jaxonline.game import Specs

@@ -9,8 +9,8 @@ from tiers import some
 from vaw_equations import normal_equations, sequence
 
 import jaxonline as jo
+from benchmarks.papers.engines.vaw_blocks import forecast
 from jaxonline import bounds
-from jaxonline.engines.vaw_blocks import forecast
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.learners.linear.vaw import VAW, absorb, initial_state
 from jaxonline.linalg.triangular import cholesky_and_inverse

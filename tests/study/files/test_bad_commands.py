@@ -6,11 +6,11 @@ They run in this process. Starting the work, or using the network, raises `Worke
 import pytest
 from typer.testing import CliRunner
 
-from jaxonline.claims import registry
+from benchmarks.papers.claims import registry
+from benchmarks.papers.studies import multikernel_runs
 from jaxonline.cli import app
 from jaxonline.datasets import loading
 from jaxonline.study import study
-from jaxonline.study.ready import multikernel_runs
 
 HUGE = str(10**18)
 LONG = "x" * 300 + ".json"

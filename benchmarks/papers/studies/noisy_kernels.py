@@ -1,0 +1,235 @@
+"""Algorithm 1 of Paper A on noisy copies: regret and bound by loss, kernel, and distribution of the copies.
+
+Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), Theorems 1, 2
+and 4. The study uses the paper's distribution of the numbers of copies, and better distributions.
+"""
+
+import math
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import AllowInfNan, Field
+
+from benchmarks.papers.studies.noisy_kernels_cases import BEST, THEOREM, Case, short
+from benchmarks.papers.studies.noisy_kernels_figures import laws_figure, losses_figure
+from jaxonline import bounds, estimators, kernels, losses
+from jaxonline.comparators import RKHSBall
+from jaxonline.environments import DataStream
+from jaxonline.feedback import NoisyCopies, noise
+from jaxonline.game import Game
+from jaxonline.learners import NoisyKernel, Storage
+from jaxonline.results import Result
+from jaxonline.results.report.tables import Interval, Number, Table, Text
+from jaxonline.study import BestOf, Comparison, ComparisonResult, Context, Report, Study
+from jaxonline.study.comparison import ignore_skewness_warnings, missing_events_sentence, skewness_sentences
+from jaxonline.study.study import AboveOne, Items, Positive, Words, select_by_name
+
+KERNELS: dict[str, tuple[Any, float]] = {  # with a good p of 1.5, 2, 3, 5 of the paper's distribution
+    "exponential kernel": (kernels.ExponentialKernel(), 2.0),
+    "Gaussian kernel": (kernels.Gaussian(2.0), 3.0),
+}
+LOSSES: dict[str, Any] = {
+    "squared": losses.Squared(),
+    "smoothed absolute": losses.SmoothedAbsolute(0.5),
+    "exponential": losses.Exponential(),
+    "smoothed hinge": losses.SmoothedHinge(0.5),
+}
+Overheads = Annotated[tuple[Annotated[float, Field(ge=0), AllowInfNan(True)], ...], Items]
+
+
+class NoisyKernels(Study):
+    """Study of Algorithm 1 on instances in a ball of radius 1/2, in several passes, with Gaussian noise on every copy.
+
+    Steps are eta / sqrt(t) with two values of eta: the eta of the theorem (with the anytime form of its bound), and the
+    best candidate, which is chosen in a third of the runs and reported in the other runs. The distributions of the
+    copies and the theorem's step use bounds on E|x~|^2 (x~ is a noisy copy) and on |y|, which are sharp here. The best
+    candidate is chosen by losses on clean instances, which no learner sees.
+    """
+
+    title: ClassVar[str] = (
+        "Algorithm 1 on noisy copies: regret and bound for every loss and two kernels, by distribution of the copies."
+    )
+    runs: int = Field(72, ge=4, le=1_000_000, description="Runs of each learner; a third of them chooses the step.")
+    rounds: int = Field(3000, ge=16, le=1_000_000, description="The horizon.")
+    kernels: Words = Field((), description="Kernels; by default all.")
+    losses: Words = Field((), description="Losses; by default all.")
+    ps: AboveOne = Field(
+        (1.5, 2.0, 3.0, 5.0), description="Parameters of the paper's distribution, for the squared loss."
+    )
+    overheads: Overheads = Field(
+        (math.inf, 0.5), description="Overheads of the best distributions, for the squared loss."
+    )
+    etas: Positive = Field(
+        (0.0015, 0.005, 0.015, 0.05, 0.15, 0.5, 1.5),
+        min_length=1,
+        description="Candidate steps beside the theorem's, in units of the radius.",
+    )
+    instances: int = Field(400, ge=2, le=1_000_000, description="Number of instances.")
+    dimension: int = Field(3, ge=2, le=10_000, description="Dimension of the instances.")
+    noise_variance: float = Field(0.02, gt=0, description="Variance of the noise on each coordinate.")
+    radius: float = Field(1.0, gt=0, description="Radius of the ball of predictors.")
+
+    @ignore_skewness_warnings()
+    def run(self, context: Context) -> Report:
+        chosen_kernels = select_by_name("kernels", self.kernels, KERNELS)
+        parameters = [("geometric", p) for p in self.ps] + [("best", overhead) for overhead in self.overheads]
+        chosen_losses = select_by_name("losses", self.losses, LOSSES)
+        cells = [Case(name, loss, "geometric", p) for name, (_, p) in chosen_kernels.items() for loss in chosen_losses]
+        laws = [Case(name, "squared", *law) for name in chosen_kernels for law in parameters]
+        cases = dict.fromkeys(case for name in chosen_kernels for case in (*cells, *laws) if case.kernel == name)
+        with context.parts(len(cases)) as part:
+            results = {
+                case: self.comparison(case, context.seed).run(
+                    part(case.name), n_runs=self.runs, n_rounds=self.rounds, record_at=16
+                )
+                for case in cases
+            }
+        zero = {case: self.regret_of_zero(case, own.result, context.seed) for case, own in results.items()}
+        rows = {case: [row | {"predictor_0": zero[case][-1]} for row in own.rows()] for case, own in results.items()}
+        numbers: dict[Case, dict[str, Any]] = {
+            case: {**_numbers(own), "predictor_0": zero[case]} for case, own in results.items()
+        }
+        settings = {"n_instances": self.instances, "p": {name: p for name, (_, p) in chosen_kernels.items()}}
+        settings |= self.model_dump(include={"dimension", "noise_variance", "radius", "etas"})
+        titles = (
+            "Algorithm 1 with the paper's distribution: regret at the horizon (95 % intervals)",
+            "Other distributions of the number of copies, squared loss",
+        )
+        kernel, loss, p, law = (
+            Text("kernel"),
+            Text("loss"),
+            Number("parameter", "p", "{:g}"),
+            Text("law", "distribution"),
+        )
+        left_out = sum(row["failed"] + row["overflowed"] for pair in rows.values() for row in pair)
+        risk = max((max(own["overflow_probability"].values()) for own in numbers.values()), default=0.0)
+        caption = f"excluded runs (failed, out of storage): {left_out}; "
+        caption += f"a run is out of storage with probability at most {risk:.1g}. {STEP_CAPTION}"
+        return Report(
+            {"table": Table("Algorithm 1", [_csv_row(row) for case in (*cells, *laws) for row in rows[case]])},
+            {
+                "regret": lambda: losses_figure({case: results[case] for case in cells}, zero),
+                "laws": lambda: laws_figure({case: results[case] for case in laws}, zero),
+            },
+            self._sentences(results, rows),
+            results={f"results/{case.name}": compared.result for case, compared in results.items()},
+            numbers={
+                "settings": settings,
+                "losses": {name: {c.loss: numbers[c] for c in cells if c.kernel == name} for name in chosen_kernels},
+                "laws": [{k: v for k, v in case._asdict().items() if k != "loss"} | numbers[case] for case in laws],
+            },
+            shown=[
+                Table(
+                    titles[0], [_row(case, *rows[case]) for case in cells], (kernel, loss, p, *COLUMNS), caption=caption
+                ),
+                Table(titles[1], [_row(case, *rows[case]) for case in laws], (kernel, law, *COLUMNS)),
+            ],
+        )
+
+    def _sentences(self, results: dict[Case, ComparisonResult], rows: dict[Case, list[dict[str, Any]]]) -> list[str]:
+        """Return sentences on steps at the edge of the grid, slopes, and learners worse than the predictor 0."""
+        edge = [f"{case.name} ({own.etas[BEST]:.3g})" for case, own in results.items() if own.at_edge]
+        candidates = f"{min(self.etas) * self.radius:g} to {max(self.etas) * self.radius:g} and the theorem's"
+        rounds = next((own.slope_rounds for own in results.values()), "the last rounds")
+        worse = [case.name for case, (_, best) in rows.items() if best["low"] > best["predictor_0"]]
+        zeros = {f"{c.kernel}, {c.loss} loss": f"{pair[0]['predictor_0']:.1f}" for c, pair in rows.items()}
+        zeros = "; ".join(f"{name} {value}" for name, value in zeros.items())
+        return [
+            f"The best step is at the edge of the candidates, {candidates}, and a better one may lie beyond, for: "
+            f"{'; '.join(edge) or 'none'}.",
+            f"Slopes: of log mean regret against log rounds, least squares over {rounds}, with 95 % intervals.",
+            f"Regret of the predictor 0: {zeros}.",
+            f"Worse than the predictor 0 even with the best step: {'; '.join(worse) or 'none'}.",
+            *skewness_sentences({case.name: own for case, own in results.items()}),
+            missing_events_sentence({case.name: own for case, own in results.items()}),
+        ]
+
+    def comparison(self, case: Case, seed: int) -> Comparison:
+        """Return the comparison of the theorem's step and the best candidate step of Algorithm 1 in one case."""
+        loss, kernel = LOSSES[case.loss], KERNELS[case.kernel][0]
+        X, y = self.problem(loss.kind, seed)
+        law, y_bound = noise.gaussian(self.noise_variance), float(np.abs(y).max())
+        copy_moment = bounds.moment_bounds(X, np.zeros(len(X)), law).x_second ** 2  # bounds E|x~|^2 in every round
+        length_law: Any = estimators.minimum_variance
+        if case.law == "best":
+            feature_map: Any = estimators.best_feature_map(kernel, copy_moment, overhead=case.parameter)
+        else:
+            length_law, radial = estimators.Geometric(case.parameter), isinstance(kernel, kernels.Gaussian)
+            feature_map = (estimators.GaussianFeatureMap if radial else estimators.DotProductFeatureMap)(
+                kernel, length_law
+            )
+        factors = bounds.factor_moment(
+            self.radius, feature_map.second_moment(copy_moment), y_bound if loss.kind == "regression" else 0.0
+        )
+        length = estimators.GradientLength.for_loss(loss, length_law, factors)
+        bound = bounds.noisy_kernel(feature_map, length, self.radius, copy_moment, self.rounds, y_bound)
+        theorem_step = math.sqrt(2 / bound.G) * self.radius  # minimises the anytime form of the bound
+        storage = Storage.for_horizon(feature_map, length, self.dimension, self.rounds)
+        etas = {THEOREM: theorem_step} | {f"{eta:g}": eta * self.radius for eta in self.etas}
+        queries = feature_map.expected_queries() * (1.0 + length.series.law.mean())
+        return Comparison(
+            Game(DataStream(X, y), NoisyCopies(law), loss=loss),
+            {BEST: lambda step: NoisyKernel(feature_map, length, step, self.radius, storage)},
+            RKHSBall(kernel, self.radius, loss),
+            dict.fromkeys((THEOREM, BEST), bound.inverse_sqrt_step),
+            tune=BestOf(etas, runs="third", also_report=(THEOREM,)),
+            labels=case._asdict() | {"theorem": bound, "expected_queries_per_round": queries},
+        )
+
+    def regret_of_zero(self, case: Case, result: Result, seed: int) -> np.ndarray:
+        """Return the regret [G] of the predictor 0, which makes no queries, at the recorded rounds of a case."""
+        loss, (_, y) = LOSSES[case.loss], self.problem(LOSSES[case.loss].kind, seed)
+        row_losses = np.cumsum(np.asarray(loss(np.zeros(len(y)), y), float))
+        passes, rest = np.divmod(result.rounds, len(y))
+        best = np.asarray(result.comparator_loss)[0, 0]  # the same in all runs, since the order of rows is fixed
+        return passes * row_losses[-1] + np.where(rest > 0, row_losses[rest - 1], 0.0) - best
+
+    def problem(self, kind: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return instances and targets; targets are in [-1/2, 1/2] for "regression", else +1 and -1 with 5 % errors."""
+        rng = np.random.default_rng(seed)
+        directions = rng.normal(size=(self.instances, self.dimension))
+        lengths = 0.5 * rng.uniform(size=self.instances) ** (1 / self.dimension)
+        X = directions * (lengths / np.linalg.norm(directions, axis=1))[:, None]
+        f = np.sin(6 * X[:, 0]) + 2 * X[:, 1]
+        if kind == "regression":
+            return X, 0.5 * np.tanh(1.5 * f)
+        wrong = rng.uniform(size=self.instances) < 0.05
+        return X, np.where((f > 0) != wrong, 1.0, -1.0)
+
+
+STEP_CAPTION = (
+    "The theorem's step uses bounds on E|x~|^2 and |y|; a third of the runs chooses the best step by losses on clean "
+    "instances, and the others report it"
+)
+
+
+COLUMNS = (
+    Number("queries_per_round", "queries\n/round", "{:.2f}"),
+    Interval("own", "theorem's\nstep", "{:.1f}"),
+    Number("bound", "its\nbound", short),
+    Interval("regret", "best step\ntried", "{:.1f}"),
+    Interval("slope", "slope", "{:.2f}"),
+)
+
+
+CSV = "kernel", "loss", "law", "parameter", "learner", "eta", "expected_queries_per_round", "queries_per_round"
+CSV += "regret", "low", "high", "bound", "failed", "overflowed", "slope", "slope_low", "slope_high", "predictor_0"
+
+
+def _csv_row(row: dict[str, Any]) -> dict[str, Any]:
+    return {"step" if key == "learner" else key: row[key] for key in CSV}
+
+
+def _row(case: Case, own: dict[str, Any], best: dict[str, Any]) -> dict[str, Any]:
+    labels = {"kernel": case.kernel.removesuffix(" kernel"), "law": case.law_name, "bound": own["bound"]}
+    return best | labels | {"own": own["regret"], "own_low": own["low"], "own_high": own["high"]}
+
+
+def _numbers(compared: ComparisonResult) -> dict[str, Any]:
+    risks, bound = compared.result.meta["overflow_probability"], compared.labels["theorem"]
+    return {
+        "theorem": {"bound": bound.value, "step": bound.step_size, "G": bound.G},
+        "expected_queries_per_round": compared.labels["expected_queries_per_round"],
+        "overflow_probability": {name.removeprefix(BEST): risk for name, risk in risks.items()},
+        "etas": compared.etas,
+    } | compared.curves()

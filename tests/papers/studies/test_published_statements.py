@@ -1,0 +1,285 @@
+"""Verdicts on statements of publications: right data agree, wrong data differ, and closed forms are exact."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from benchmarks.papers.published import bandit_algorithms_runs as book
+from benchmarks.papers.published.bandit_algorithms_statements import book_statements
+from benchmarks.papers.published.explore_then_commit import (
+    best_commitment,
+    commitment,
+    commitment_bound,
+    expected_regret,
+)
+from benchmarks.papers.published.finite_time import DISTRIBUTIONS, FiniteTime
+from benchmarks.papers.published.non_stationary import NonStationary
+from benchmarks.papers.published.statements import Statement, statements_table, verdict_sentences
+from benchmarks.papers.published.tsallis_inf import TsallisExperiments
+from benchmarks.papers.published.tsallis_inf_games import adversarial_arms, stochastic_arms
+
+R = 400
+
+
+def runs_of(mean, std=0.1, seed=0):
+    """Return numbers of R runs with exactly this mean."""
+    noise = np.random.default_rng(seed).normal(size=R)
+    return mean + std * (noise - noise.mean())
+
+
+def verdicts_of(statements):
+    return [row["verdict"] for row in statements_table("", statements).rows]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Verdicts
+
+
+@pytest.mark.parametrize(
+    ("mean", "low", "high", "verdict"),
+    [
+        (-1.0, -math.inf, 0.0, "agrees"), (1.0, -math.inf, 0.0, "differs"), (0.0, -math.inf, 0.0, "undecided"),
+        (1.0, 0.0, math.inf, "agrees"), (-1.0, 0.0, math.inf, "differs"),
+        (1.0, 0.9, 1.1, "agrees"), (1.2, 0.9, 1.1, "differs"), (1.1, 0.9, 1.1, "undecided"),
+    ],
+)  # fmt: skip
+def test_interval_decides(mean, low, high, verdict):
+    statement = Statement("Figure 1", "A claim.", "text", "a number", {"": runs_of(mean)}, low, high)
+    assert statement.judge(0.95).verdict == verdict
+
+
+@pytest.mark.parametrize(("mean", "verdict"), [(-1.0, "agrees"), (0.0, "undecided"), (1.0, "not checkable")])
+def test_claim_from_memory_never_differs(mean, verdict):
+    statement = Statement("", "A claim.", "memory", "a number", {"a": runs_of(-3.0), "b": runs_of(mean)}, high=0.0)
+    (row,) = statements_table("", [statement]).rows
+    assert (row["verdict"], row["case"]) == (verdict, "b")
+    assert row["measured"] == pytest.approx(mean)
+
+
+def test_the_case_that_supports_the_claim_least_decides():
+    cases = {"a": runs_of(-3.0), "b": runs_of(-1.0), "c": runs_of(-2.0)}
+    assert Statement("", "", "text", "", cases, high=0.0).judge(0.95)[:2] == ("agrees", "b")
+    cases["c"] = runs_of(0.0)
+    assert Statement("", "", "text", "", cases, high=0.0).judge(0.95)[:2] == ("undecided", "c")
+    cases["a"] = runs_of(1.0)
+    assert Statement("", "", "text", "", cases, high=0.0).judge(0.95)[:2] == ("differs", "a")
+
+
+def test_nan_and_two_runs_decide_nothing():
+    for runs in (np.full(5, np.nan), np.array([-1.0, -1.1])):
+        assert Statement("", "", "text", "", {"": runs}, high=0.0).judge(0.999).verdict == "undecided"
+
+
+def test_intervals_are_longer_if_there_are_more_statements():
+    one = Statement("", "A claim.", "text", "a number", {"": runs_of(-1.0, 20.0)}, high=0.0)
+    alone, together = (statements_table("", [one] * n).rows[0] for n in (1, 50))
+    assert together["measured_high"] > alone["measured_high"]
+
+
+def test_table_and_sentences_state_all_verdicts():
+    statements = [
+        Statement("Figure 1", "A claim.", "text", "a number", {"gap 1": runs_of(-1.0)}, high=0.0),
+        Statement("Figure 2", "A claim.", "memory", reason="No code."),
+    ]
+    table = statements_table("Statements", statements)
+    assert [row["verdict"] for row in table.rows] == ["agrees", "not checkable"]
+    assert table.rows[0]["statement"] == "A claim. Measured: a number, gap 1; claimed: at most 0."
+    assert table.rows[1]["measured"] is None
+    assert verdict_sentences(table.rows)[0].startswith("Of 2 statements: agrees: 1, differs: 0, undecided: 0, not ch")
+
+
+@pytest.mark.parametrize(
+    ("fields", "argument"),
+    [
+        ({"values": None}, "reason"),
+        ({"values": {"": np.ones(3)}, "reason": "No code.", "high": 1.0}, "reason"),
+        ({"values": {"": np.ones(3)}}, "low"),
+        ({"values": {"": np.ones(3)}, "low": 1.0, "high": 1.0}, "low"),
+        ({"origin": "hearsay", "reason": "No code."}, "origin"),
+    ],
+)
+def test_invalid_statement_raises_an_error(fields, argument):
+    with pytest.raises(ValueError, match=rf"^{argument}\b"):
+        Statement("", "", **({"origin": "text"} | fields))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Explore-then-commit in closed form
+
+
+@pytest.mark.parametrize(("gap", "m", "n"), [(0.5, 25, 1000), (0.1, 367, 1000), (1.0, 3, 50)])
+def test_closed_form_of_explore_then_commit_equals_an_integral(gap, m, n):
+    """The probability that the mean of the worse arm is smaller, by integration over the mean of the better one."""
+    better, worse = stats.norm(0.0, m**-0.5), stats.norm(gap, m**-0.5)
+    wrong = integrate.quad(lambda x: better.pdf(x) * worse.cdf(x), -12 * m**-0.5, 12 * m**-0.5, limit=200)[0]
+    assert expected_regret(gap, m, n) == pytest.approx(m * gap + (n - 2 * m) * gap * wrong, rel=1e-7)
+
+
+@pytest.mark.parametrize("gap", [0.03, 0.2, 1.0])
+def test_tuning_and_bound_of_explore_then_commit(gap):
+    n = 400
+    regrets = [expected_regret(gap, m, n) for m in range(1, n // 2 + 1)]
+    assert best_commitment(gap, n) == 1 + int(np.argmin(regrets))
+    assert commitment(gap, n) == max(1, math.ceil(4 * math.log(n * gap**2 / 4) / gap**2))
+    assert regrets[commitment(gap, n) - 1] < commitment_bound(gap, n) <= n * gap
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The statements of each study
+
+GAPS, N = (0.1, 0.3, 1.0), 1000
+
+
+def book_data():
+    """Return regrets that satisfy all statements of the book."""
+    policies = {book.UCB: 34.0, book.ASYMPTOTIC: 32.0, book.MINIMAX: 28.0, book.THOMPSON: 20.0}
+    by_gap = {}
+    for gap in GAPS:
+        pulls = {book.TUNED: commitment(gap, N), **book.COMMITMENTS}
+        means = {name: expected_regret(gap, m, N) for name, m in pulls.items()} | policies
+        by_gap[gap] = {name: runs_of(mean, seed=i) for i, (name, mean) in enumerate(means.items())}
+    by_arms = {k: {book.ASYMPTOTIC: runs_of(10.0 * k), book.MINIMAX: runs_of(k**2, seed=1)} for k in (5, 80)}
+    return by_gap, by_arms, {book.UCB: runs_of(55.0), book.THOMPSON: runs_of(29.9, seed=1)}
+
+
+def test_statements_of_the_book_agree_with_right_data():
+    assert set(verdicts_of(book_statements(N, *book_data()))) == {"agrees", "not checkable"}
+
+
+@pytest.mark.parametrize(
+    ("learner", "factor", "wrong"),
+    [
+        (book.TUNED, 1.2, "Figure 6.1"), (book.TUNED, 3.0, "Figure 6.1"), (book.TUNED, 0.3, "Figure 6.1"),
+        (book.UCB, 4.0, "Figure 7.1"), (book.UCB, 0.5, "Figure 7.1"), (book.ASYMPTOTIC, 1.5, "Chapter 8"),
+        (book.MINIMAX, 100.0, "Theorem 9.1"),
+    ],
+)  # fmt: skip
+def test_statements_of_the_book_differ_from_wrong_regrets_by_gap(learner, factor, wrong):
+    by_gap, by_arms, thompson = book_data()
+    by_gap = {gap: runs | {learner: factor * runs[learner]} for gap, runs in by_gap.items()}
+    rows = statements_table("", book_statements(N, by_gap, by_arms, thompson)).rows
+    sure, unread = ({row["place"] for row in rows if row["verdict"] == v} for v in ("differs", "not checkable"))
+    assert wrong in (unread if learner == book.ASYMPTOTIC or factor == 0.5 else sure)
+
+
+def test_statements_of_the_book_differ_from_wrong_regrets_of_sections_9_and_36():
+    by_gap, by_arms, thompson = book_data()
+    swapped = {k: {book.MINIMAX: r[book.ASYMPTOTIC], book.ASYMPTOTIC: r[book.MINIMAX]} for k, r in by_arms.items()}
+    slow = {name: 2 * runs for name, runs in thompson.items()} | {book.UCB: thompson[book.UCB]}
+    rows = statements_table("", book_statements(N, by_gap, swapped, slow)).rows
+    differ = [row["place"] for row in rows if row["verdict"] == "differs"]
+    assert differ == ["Section 9.2", "Experiment 36.1", "Experiment 36.1"]
+
+
+def test_few_arms_decide_nothing_about_many():
+    by_gap, by_arms, thompson = book_data()
+    rows = statements_table("", book_statements(N, by_gap, {20: by_arms[80]}, thompson)).rows
+    row = next(row for row in rows if row["place"] == "Section 9.2")
+    assert (row["verdict"], row["measured"]) == ("not checkable", None)
+    assert "the largest k played is 20" in row["statement"]
+
+
+def fake_result(means, rounds=(1000,), pulls=None):
+    """Return a result with regrets [learners, R, rounds] of the given means."""
+    regret = np.stack(
+        [
+            np.stack([runs_of(mean, 0.01, seed) for mean in np.broadcast_to(row, len(rounds))], axis=-1)
+            for seed, row in enumerate(means.values())
+        ]
+    )
+    return SimpleNamespace(learners=tuple(means), regret=regret, rounds=np.asarray(rounds), measures={"pulls": pulls})
+
+
+EXPERIMENTS = {
+    "UCB1": 40.0, "UCB1-tuned": 10.0, "UCB2": 12.0, "epsilon-greedy[c = 0.1]": 8.0, "epsilon-greedy[c = 1]": 50.0,
+}  # fmt: skip
+
+
+def experiments(number):
+    return fake_result(EXPERIMENTS | ({"epsilon-greedy[c = 0.1]": 15.0} if number in (12, 14) else {}))
+
+
+def test_statements_of_auer_et_al_agree_with_right_data():
+    results = {number: experiments(number) for number in DISTRIBUTIONS}
+    assert verdicts_of(FiniteTime(runs=R, rounds=1000).statements(results)) == ["agrees"] * 6 + ["not checkable"]
+
+
+@pytest.mark.parametrize(
+    ("number", "learner", "mean", "statement"),
+    [
+        (3, "UCB1-tuned", 41.0, 0), (2, "UCB2", 9.0, 1), (1, "epsilon-greedy[c = 0.1]", 20.0, 2),
+        (12, "epsilon-greedy[c = 0.1]", 9.0, 3), (11, "epsilon-greedy[c = 1]", 12.0, 4), (1, "UCB1", 1e4, 5),
+    ],
+)  # fmt: skip
+def test_statements_of_auer_et_al_differ_from_one_wrong_distribution(number, learner, mean, statement):
+    results = {n: experiments(n) for n in DISTRIBUTIONS}
+    right = dict(zip(results[number].learners, results[number].regret.mean(axis=(1, 2)), strict=True))
+    results[number] = fake_result(right | {learner: mean})
+    rows = statements_table("", FiniteTime(runs=R, rounds=1000).statements(results)).rows
+    verdict = "differs" if rows[statement]["origin"] == "formula" else "not checkable"
+    assert (rows[statement]["verdict"], rows[statement]["case"]) == (verdict, f"distribution {number}")
+
+
+def test_statements_of_auer_et_al_name_distributions_that_were_not_played():
+    verdicts = verdicts_of(FiniteTime(runs=R, rounds=1000).statements({13: experiments(13)}))
+    assert verdicts == ["agrees"] * 3 + ["not checkable"] * 2 + ["agrees", "not checkable"]
+
+
+def forgetting(**means):
+    """Return regrets of the four policies, and pulls; SW-UCB pulls the third arm more often in the second segment."""
+    regrets = {"UCB1": 500.0, "D-UCB": 300.0, "SW-UCB": 250.0, "EXP3.S": 400.0} | means
+    pulls = np.zeros((4, R, 3, 3))
+    pulls[:, :, :, 0] = [299, 309, 800]
+    pulls[:, :, :, 2] = [0, 190, 199]
+    pulls[0, :, :, [0, 2]] = np.array([[299, 399, 900], [0, 100, 100]])[:, None]
+    return fake_result(regrets, (299, 499, 1000), pulls)
+
+
+def test_statements_of_garivier_and_moulines():
+    study = NonStationary(runs=R, rounds=1000)
+    assert verdicts_of(study.statements(forgetting())) == ["agrees"] * 6 + ["not checkable"]
+    np.testing.assert_allclose(study.best_arm_shares(forgetting())[:2, 0, 1], [0.5, 0.95])
+    wrong = {"UCB1": 200.0, "EXP3.S": 200.0, "SW-UCB": 350.0}
+    assert verdicts_of(study.statements(forgetting(**wrong)))[:5] == ["not checkable"] * 5
+    swapped = forgetting()
+    swapped.measures["pulls"] = swapped.measures["pulls"][::-1]
+    shares = dict(zip(swapped.learners, study.best_arm_shares(swapped)[:, 0, 1], strict=True))
+    assert shares["EXP3.S"] == 0.5
+    slow = forgetting()
+    slow.measures["pulls"] = slow.measures["pulls"][[1, 1, 0, 0]]
+    assert verdicts_of(study.statements(slow))[5] == "not checkable"
+
+
+TSALLIS = ("Tsallis-INF, RV", "Tsallis-INF, IW", "EXP3", "UCB1", "Thompson sampling")
+
+
+def test_statements_of_zimmert_and_seldin():
+    study, rounds = TsallisExperiments(runs=R, rounds=8000), (1000, 8000)
+
+    def verdicts(stochastic, adversarial):
+        first, second = (
+            fake_result(dict(zip(TSALLIS, means, strict=True)), rounds) for means in (stochastic, adversarial)
+        )
+        return verdicts_of(study.statements({"stochastic": first, "adversarial": second}))
+
+    stochastic = [(50, 100), (60, 150), (100, 300), (90, 280), (30, 60)]
+    adversarial = [(50, 100), (60, 150), (100, 300), (100, 790), (80, 640)]
+    assert verdicts(stochastic, adversarial) == ["agrees"] * 9 + ["not checkable"]
+    linear = [(50, 400), (60, 3000), (100, 300), (100, 300), (80, 240)]
+    assert verdicts(linear, linear) == ["differs"] * 2 + ["agrees"] * 2 + ["differs"] * 4 + ["not checkable"] * 2
+    worst = [(50, 400), (60, 300), (100, 300), (100, 300), (80, 640)]
+    assert verdicts(worst, adversarial)[2:4] == ["not checkable"] * 2
+
+
+def test_adversary_changes_all_means_and_keeps_the_gap():
+    arms = adversarial_arms(3, 0.125, 1000)
+    lengths = np.diff([1, *arms.starts.tolist()])
+    assert lengths.tolist() == [math.floor(1.6**n) for n in range(len(lengths))]
+    assert arms.starts[-1] <= 1000 < arms.starts[-1] + math.floor(1.6 ** len(lengths))
+    means = np.asarray(arms.means)
+    np.testing.assert_allclose(means[:, 1:] - means[:, :1], 0.125)
+    np.testing.assert_allclose(means[:, 0], [0.0 if phase % 2 == 0 else 0.875 for phase in range(len(means))])
+    np.testing.assert_allclose(stochastic_arms(3, 0.125).means, [0.4375, 0.5625, 0.5625])

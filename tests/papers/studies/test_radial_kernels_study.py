@@ -1,0 +1,132 @@
+"""The study of truncated radial kernels under Gaussian noise."""
+
+import json
+import math
+
+import jax
+import numpy as np
+import pytest
+from scipy import integrate, stats
+from tiers import some
+
+from benchmarks.papers.studies.radial_kernels import KERNELS, WORKED_CASE, RadialKernels
+from benchmarks.papers.studies.radial_kernels_problem import ALGORITHM_2, FULL, MEAN, NAIVE, PRESCRIBED
+from jaxonline.simulation.blocks import default_mesh
+from jaxonline.study import Context
+
+SMALL = RadialKernels(runs=2, rounds=64, etas=(0.3, 1.0))
+CONTEXT = Context(mesh=default_mesh(jax.devices()[:1]))
+D, SIGMA, C = SMALL.dimension, SMALL.noise, SMALL.c
+DENSITIES = {  # of u in units of 1/d: x = u d
+    WORKED_CASE: lambda x: math.exp(-x),
+    KERNELS[1]: lambda x: x * math.exp(-x),
+    KERNELS[2]: lambda x: x**-1.5 * math.exp(-0.25 / x) / (2 * math.sqrt(math.pi)),
+}
+
+
+@pytest.fixture(scope="module")
+def problems():
+    return {name: SMALL.problem(kernel, 1) for name, kernel in SMALL.kernels().items()}
+
+
+def by_quadrature(name, variance, squared_distance):
+    """k^ as an integral over x = u d; k if the variance is 0."""
+
+    def integrand(x):
+        shrinkage = 1 - 2 * variance * x / D
+        return DENSITIES[name](x) * shrinkage ** (-D / 2) * math.exp(-x / D * squared_distance / shrinkage)
+
+    return integrate.quad(integrand, 0, C, epsabs=1e-12, epsrel=1e-12)[0]
+
+
+@pytest.mark.parametrize("name", some(KERNELS, next(iter(KERNELS))))
+def test_facts_equal_integrals_and_closed_forms(problems, name):
+    """1 - k(0) is the mass of the mixing density above c; R^2 = k^(0); W and B_w are norms of a k(p, .) - a k(-p, .)
+    with |p|^2 = 2. The quadrature of the study has errors up to 4e-6."""
+    facts, a = problems[name].facts(), problems[name].rows[2][0]
+    mass = {
+        WORKED_CASE: math.exp(-C),
+        KERNELS[1]: (1 + C) * math.exp(-C),
+        KERNELS[2]: math.erf(0.5 / math.sqrt(C)),
+    }
+    assert facts["truncation_error"] == pytest.approx(mass[name], rel=1e-9)
+    assert 1 - by_quadrature(name, 0.0, 0.0) == pytest.approx(mass[name], rel=1e-9)
+    assert facts["quadrature_error"] < 1e-5
+    assert facts["surrogate_error"] < 1e-5
+    assert facts["R"] ** 2 == pytest.approx(by_quadrature(name, SIGMA**2, 0.0), abs=2e-5)
+    for key, variance in (("B_w", 0.0), ("W", SIGMA**2)):
+        squared = 2 * a**2 * (by_quadrature(name, variance, 0.0) - by_quadrature(name, variance, 8.0))
+        assert facts[key] == pytest.approx(math.sqrt(squared), rel=1e-5)
+    cosine = by_quadrature(name, 0.0, 8.0) / by_quadrature(name, 0.0, 0.0)
+    assert facts["angle"] == pytest.approx(math.acos(cosine), rel=1e-4)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_bounds_are_those_of_the_theorems(problems, name):
+    """2 W R (W R + B_y) sqrt(T), with R = e^(sigma^2 c) in Theorem 5."""
+    facts, y_bound = problems[name].facts(), np.abs(problems[name].rows[1]).max()
+    R = math.exp(SIGMA**2 * C) if name == WORKED_CASE else facts["R"]
+    wanted = 2 * facts["W"] * R * (facts["W"] * R + y_bound) * 8
+    assert facts["bound"] == pytest.approx(wanted, rel=1e-9)
+    assert ("bound_printed" in facts) == (name == WORKED_CASE)
+    if name == WORKED_CASE:
+        assert facts["R_printed"] == pytest.approx(math.exp(SIGMA * C))
+        assert (facts["c_limit_printed"], facts["c_limit"]) == (2.5, 5.0)
+
+
+def test_the_largest_value_of_the_target_is_1(problems):
+    """Without noise of the labels, y is the target."""
+    for name, kernel in SMALL.kernels().items():
+        problem = RadialKernels(rounds=64, label_noise=0.0).problem(kernel, 1)
+        X, y, a = problem.rows
+        assert np.abs(X).max() <= 1
+        assert np.abs(y).max() == pytest.approx(1)
+        p = np.array([1.0, 1.0, 0.0, 0.0, 0.0])
+        f = a[0] * (
+            by_quadrature(name, 0.0, np.sum((X[3] - p) ** 2)) - by_quadrature(name, 0.0, np.sum((X[3] + p) ** 2))
+        )
+        assert y[3] == pytest.approx(f, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [({"c": 5.0}, "c: .*got 5"), ({"noise": 0.6}, "c: .*got 4"), ({"only": "nobody"}, "only: .*got 'nobody'")],
+)
+def test_invalid_fields_raise_errors_with_their_names(fields, message):
+    with pytest.raises(ValueError, match=message):
+        RadialKernels(**fields).run(CONTEXT)
+
+
+@pytest.mark.long
+def test_a_small_study_writes_numbers_table_and_figure(tmp_path):
+    report = SMALL.run(CONTEXT)
+    found = json.loads(report.json())
+    assert found.keys() == {"settings", "kernels", "table", "curves"}
+    learners = [FULL, ALGORITHM_2, MEAN, NAIVE, PRESCRIBED]
+    assert [(row["kernel"], row["learner"]) for row in found["table"]] == [(k, n) for k in KERNELS for n in learners]
+    for row in found["table"]:
+        assert row["queries_per_round"] == {ALGORITHM_2: 2, PRESCRIBED: 2, MEAN: 2}.get(row["learner"], 1)
+        assert (row["bound"] is not None) == (row["learner"] in (ALGORITHM_2, PRESCRIBED))
+    said = " ".join(report.sentences)
+    assert "Theorem 5 as printed excludes c = 4" in said
+    assert "beta = " in said
+    report.save(tmp_path)
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.long
+def test_algorithm_2_is_below_its_bound_and_better_than_one_copy():
+    """After 1,024 rounds in 12 runs, with eta = 1 for all learners: by a t-test the regret of one copy exceeds that of
+    Algorithm 2 by more than 20 % of its own (false alarm 1e-6 where it is 20 %; measured 38 %). The regret of the
+    theorem's step is below the bound, which is above the regret of the predictor 0 at these horizons."""
+    study = RadialKernels(runs=12, rounds=1024, etas=(1.0,), only=(WORKED_CASE,))
+    problem = study.problem(study.kernels()[WORKED_CASE], 0)
+    with CONTEXT.parts(2) as part:
+        chosen, prescribed = problem.run(part, WORKED_CASE, (1.0,), 12)
+    regret = dict(zip(chosen.result.learners, chosen.result.regret[:, :, -1], strict=True))
+    excess = 0.8 * regret[NAIVE] - regret[ALGORITHM_2]
+    assert excess.mean() / (excess.std(ddof=1) / math.sqrt(12)) > stats.t.ppf(1 - 1e-6, 11)
+    assert regret[FULL].mean() < regret[ALGORITHM_2].mean()
+    assert prescribed.result.mean().high[0, -1] < prescribed.bounds[PRESCRIBED][-1]
+    facts = problem.facts()
+    assert facts["predictor_0"] < facts["bound_exact_R"]

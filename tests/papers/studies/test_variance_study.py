@@ -1,0 +1,129 @@
+"""The study of variance against expected queries, against closed forms."""
+
+import csv
+import math
+
+import numpy as np
+import pytest
+from scipy import special
+
+from benchmarks.papers.studies.variance import LOSSES, Variance, plot_variance
+from jaxonline.study import Context
+
+MEAN, NOISE, GUESS = 1.5, 0.5, 1.0
+SECOND = MEAN**2 + NOISE
+STUDY = Variance(mean=MEAN, noise_variance=NOISE, guess=GUESS)
+PS = STUDY.ps
+
+
+@pytest.fixture(scope="module")
+def study():
+    return STUDY.compute()
+
+
+def rows_by_distribution(rows, loss, centre=0.0):
+    """Variance and expected queries by law; the geometric one by p."""
+    return {
+        row.p if row.law == "geometric" else row.law: (row.variance, row.expected_queries) for row in rows[loss, centre]
+    }
+
+
+@pytest.mark.parametrize("p", PS)
+def test_the_geometric_distribution_has_its_closed_form(study, p):
+    """sum (p m)^n / n!^2 = I_0(2 sqrt(p m)), for any centre up to a factor."""
+    for centre in (0.0, GUESS):
+        m = NOISE + (MEAN - centre) ** 2
+        expected = math.exp(-2 * centre) * p / (p - 1) * special.i0(2 * math.sqrt(p * m)) - math.exp(-2 * MEAN)
+        assert rows_by_distribution(study, "exponential", centre)[p] == pytest.approx(
+            (expected, 1 / (p - 1)), rel=1e-10
+        )
+
+
+def test_optimised_distributions_have_their_closed_forms(study):
+    """Of minimum variance: E theta^2 = l'_+(sqrt(E X^2))^2; for the exponential loss N is then Poisson."""
+    root = math.sqrt(SECOND)
+    exponential, absolute = (
+        rows_by_distribution(study, "exponential"),
+        rows_by_distribution(study, "smoothed absolute (s = 1)"),
+    )
+    assert exponential["minimum variance"] == pytest.approx((math.exp(2 * root) - math.exp(-2 * MEAN), root), rel=1e-10)
+    assert absolute["minimum variance"][0] == pytest.approx(special.erfi(root) ** 2 - math.erf(MEAN) ** 2, rel=1e-10)
+    drawn = (math.expm1(root)) ** 2 - math.expm1(-MEAN) ** 2  # without gamma_0 = -1
+    assert exponential["minimum variance, constant outside"][0] == pytest.approx(drawn, rel=1e-10)
+    for law in ("minimum variance", "cost-aware"):
+        assert rows_by_distribution(study, "squared")[law] == pytest.approx((4 * NOISE, 1.0), rel=1e-10)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("centre", [0.0, GUESS])
+def test_the_minimum_variance_distribution_has_the_least_variance(study, loss, centre):
+    of = rows_by_distribution(study, loss, centre)
+    least = of["minimum variance"][0]
+    assert all(value >= least * (1 - 1e-12) for law, (value, _) in of.items() if "outside" not in str(law))
+    assert of["minimum variance, constant outside"][0] <= least
+    price = {law: (value + LOSSES[loss].derivative(MEAN).item() ** 2) * (1 + n) for law, (value, n) in of.items()}
+    assert all(price["cost-aware"] <= price[law] * (1 + 1e-6) for law in (*PS, "minimum variance"))
+
+
+@pytest.mark.long
+def test_infinite_variance_is_in_table_and_figure(study):
+    """The logistic loss has the radius pi: p E X^2 >= pi^2 for p = 4, in the table and in the figure."""
+    infinite = {
+        (loss, centre, row.p)
+        for (loss, centre), rows in study.items()
+        for row in rows
+        if not math.isfinite(row.variance)
+    }
+    assert infinite == {("logistic", 0.0, p) for p in PS if p * SECOND >= math.pi**2} == {("logistic", 0.0, 4.0)}
+    figure = plot_variance(STUDY, study)
+    said = {axes.get_title(): [t.get_text() for t in axes.texts if "infinite" in t.get_text()] for axes in figure.axes}
+    assert [title for title, texts in said.items() if texts] == ["logistic"]
+    assert f"p ≥ {math.pi**2 / SECOND:.3g}" in said["logistic"][0]
+
+
+def test_an_exact_guess_leaves_only_the_variance_of_the_noise():
+    """About E X itself, with gamma_0 outside, the variance is (e^-E X (e^s - 1))^2 for noise of deviation s."""
+    for noise in (0.25, 0.01):
+        about = rows_by_distribution(Variance(mean=1.0, noise_variance=noise, guess=1.0).compute(), "exponential", 1.0)
+        expected = (math.exp(-1) * math.expm1(math.sqrt(noise))) ** 2
+        assert about["minimum variance, constant outside"][0] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.long
+def test_the_figure_shows_the_numbers_of_the_table(study):
+    axes = {a.get_title(): a for a in plot_variance(STUDY, study).axes}
+    assert list(axes)[:5] == list(LOSSES)
+    for loss in LOSSES:
+        curve = axes[loss].lines[0].get_xydata()
+        for p in PS:
+            value, queries = rows_by_distribution(study, loss)[p]
+            if math.isfinite(value):
+                at = np.exp(np.interp(np.log(queries), *np.log(curve[::-1]).T))
+                assert at == pytest.approx(value, rel=0.02)
+        points = {tuple(line.get_xydata()[0]) for line in axes[loss].lines if len(line.get_xydata()) == 1}
+        assert (rows_by_distribution(study, loss)["cost-aware"][::-1]) in points
+
+
+@pytest.mark.long
+def test_the_report_writes_its_files(study, tmp_path):
+    report = STUDY.run(Context())
+    table, _, figure, _ = report.save(tmp_path / "new")
+    assert figure.stat().st_size > 10_000
+    rows = list(csv.DictReader(table.read_text().splitlines()))
+    assert len(rows) == len(LOSSES) * 2 * (len(PS) + 4)
+    assert list(rows[0]) == ["loss", "centre", "law", "p", "expected_queries", "second_moment", "variance"]
+    assert {row["law"] == "geometric" for row in rows if row["p"]} == {True}
+    at_4 = [row["variance"] for row in rows if row["loss"] == "logistic" and row["p"] == "4"]
+    assert at_4 == ["inf", f"{rows_by_distribution(study, 'logistic', GUESS)[4.0][0]:.6g}"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"guess": 0.0}, "guess: must not be 0"),
+        ({"noise_variance": 0.0}, "noise_variance: .*got 0"),
+    ],
+)
+def test_invalid_fields_raise_errors(options, message):
+    with pytest.raises(ValueError, match=message):
+        Variance(**options).run(Context())
