@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxonline.bounds.assumptions import OBLIVIOUS, Assumptions, assumes, with_assumptions
-from jaxonline.learners.experts.fixed_share import binary_entropy
+from jaxonline.learners.experts.combiners import binary_entropy
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import (

@@ -25,7 +25,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 
 from jaxonline.bounds.assumptions import assumes
-from jaxonline.learners.experts.second_order import INITIAL_RATE
+from jaxonline.learners.experts.combiners import INITIAL_RATE
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError

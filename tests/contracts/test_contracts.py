@@ -28,7 +28,7 @@ from jaxonline.feedback import (
 from jaxonline.game import Draw, Specs, history, open_oracle
 from jaxonline.game.defaults import is_adaptive
 from jaxonline.learners import GradientLearner, SurrogateKernel
-from jaxonline.learners.bandits.tally import Tally
+from jaxonline.learners.bandits.index_policies import Tally
 from jaxonline.parameters.struct import cast_leaves
 
 MAX_COPIES = 8

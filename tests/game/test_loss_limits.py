@@ -38,7 +38,7 @@ from jaxonline.learners import (
     WeightedMajority,
     WithFeatures,
 )
-from jaxonline.learners.vectors import linear_range
+from jaxonline.learners.checks import linear_range
 
 ROWS, ROUNDING = 12, 1 + 1e-5  # float32
 rng = np.random.default_rng(5)

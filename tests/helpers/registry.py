@@ -33,52 +33,37 @@ from jaxonline.estimators import (
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.kernels import Gaussian, Inhomogeneous, Linear
 from jaxonline.kernels.radial import Cauchy
-from jaxonline.learners.attributes.aer import aer, aerr
-from jaxonline.learners.attributes.baseline import Baseline
-from jaxonline.learners.bandits.asymptotic_ucb import AsymptoticUCB
-from jaxonline.learners.bandits.cucb import CUCB
-from jaxonline.learners.bandits.discounted_ucb import DiscountedUCB
-from jaxonline.learners.bandits.epsilon_greedy import EpsilonGreedy
-from jaxonline.learners.bandits.exp3 import EXP3
-from jaxonline.learners.bandits.exp3_ix import EXP3IX
-from jaxonline.learners.bandits.exp3_p import EXP3P
-from jaxonline.learners.bandits.exp4 import EXP4
-from jaxonline.learners.bandits.explore_then_commit import ExploreThenCommit
-from jaxonline.learners.bandits.fixed_confidence_ucb import FixedConfidenceUCB
-from jaxonline.learners.bandits.kl_ucb import KLUCB
-from jaxonline.learners.bandits.lin_thompson import LinThompson
-from jaxonline.learners.bandits.lin_ucb import LinUCB
-from jaxonline.learners.bandits.moss import MOSS
-from jaxonline.learners.bandits.rucb import RUCB
-from jaxonline.learners.bandits.sliding_window_ucb import SlidingWindowUCB
-from jaxonline.learners.bandits.thompson import BernoulliThompson, GaussianThompson
-from jaxonline.learners.bandits.tsallis_inf import TsallisINF
-from jaxonline.learners.bandits.ucb1 import UCB1
-from jaxonline.learners.bandits.ucb1_tuned import UCB1Tuned
-from jaxonline.learners.bandits.ucb2 import UCB2
+from jaxonline.learners.attributes import Baseline, aer, aerr
+from jaxonline.learners.bandits.contextual import LinThompson, LinUCB
+from jaxonline.learners.bandits.exponential import EXP3, EXP3IX, EXP3P, EXP4, TsallisINF
+from jaxonline.learners.bandits.index_policies import (
+    KLUCB,
+    MOSS,
+    UCB1,
+    UCB2,
+    AsymptoticUCB,
+    FixedConfidenceUCB,
+    UCB1Tuned,
+)
+from jaxonline.learners.bandits.moving import DiscountedUCB, SlidingWindowUCB
+from jaxonline.learners.bandits.sets_and_duels import CUCB, RUCB
+from jaxonline.learners.bandits.thompson import BernoulliThompson, EpsilonGreedy, ExploreThenCommit, GaussianThompson
 from jaxonline.learners.conformal.adaptive_conformal import AdaptiveConformal
-from jaxonline.learners.experts.aggregating import Aggregating
-from jaxonline.learners.experts.boa import BOA
-from jaxonline.learners.experts.drawn_expert import DrawnExpert
-from jaxonline.learners.experts.ewa import EWA
-from jaxonline.learners.experts.fixed_share import FixedShare
-from jaxonline.learners.experts.follow_the_leader import FollowTheLeader
-from jaxonline.learners.experts.follow_the_perturbed_leader import FollowThePerturbedLeader
-from jaxonline.learners.experts.follow_the_regularized_leader import FollowTheRegularizedLeader
-from jaxonline.learners.experts.halving import Halving
-from jaxonline.learners.experts.hedge import Hedge
-from jaxonline.learners.experts.label_efficient_hedge import LabelEfficientHedge
-from jaxonline.learners.experts.ml_poly import MLPoly
-from jaxonline.learners.experts.ml_prod import MLProd
-from jaxonline.learners.experts.over_advice import OverAdvice
-from jaxonline.learners.experts.truncated import Truncated
-from jaxonline.learners.experts.weighted_majority import WeightedMajority
-from jaxonline.learners.gradient.adagrad import AdaGrad
-from jaxonline.learners.gradient.exponentiated_gradient import ExponentiatedGradient
-from jaxonline.learners.gradient.gradient_bandit import GradientBandit
-from jaxonline.learners.gradient.mirror_descent import MirrorLearner
-from jaxonline.learners.gradient.mirror_maps import LogBarrier, PNorm
-from jaxonline.learners.gradient.online_newton_step import OnlineNewtonStep
+from jaxonline.learners.experts.advice import Aggregating, OverAdvice, Truncated
+from jaxonline.learners.experts.combiners import (
+    BOA,
+    EWA,
+    FixedShare,
+    FollowTheLeader,
+    FollowThePerturbedLeader,
+    FollowTheRegularizedLeader,
+    MLPoly,
+    MLProd,
+)
+from jaxonline.learners.experts.hedge import DrawnExpert, Hedge, LabelEfficientHedge
+from jaxonline.learners.experts.votes import Halving, WeightedMajority
+from jaxonline.learners.gradient.descent import AdaGrad, GradientBandit, OnlineNewtonStep
+from jaxonline.learners.gradient.mirror import ExponentiatedGradient, LogBarrier, MirrorLearner, PNorm
 from jaxonline.learners.kernels.kernel_gradient import KernelGradient
 from jaxonline.learners.kernels.kernel_perceptron import KernelPerceptron
 from jaxonline.learners.kernels.multikernel import MultiKernel
@@ -86,12 +71,14 @@ from jaxonline.learners.kernels.noisy_kernel import NoisyKernel, Storage
 from jaxonline.learners.kernels.omkl_gf import OMKLGF
 from jaxonline.learners.kernels.raker import Raker
 from jaxonline.learners.kernels.surrogate_kernel import SurrogateKernel
-from jaxonline.learners.linear.p_norm_perceptron import PNormPerceptron
-from jaxonline.learners.linear.passive_aggressive import PassiveAggressive
-from jaxonline.learners.linear.perceptron import Perceptron
+from jaxonline.learners.linear.classifiers import (
+    PassiveAggressive,
+    Perceptron,
+    PNormPerceptron,
+    VotedPerceptron,
+    Winnow,
+)
 from jaxonline.learners.linear.vaw import VAW
-from jaxonline.learners.linear.voted_perceptron import VotedPerceptron
-from jaxonline.learners.linear.winnow import Winnow
 from jaxonline.learners.wrappers.doubling import Doubling
 from jaxonline.learners.wrappers.with_features import WithFeatures
 from jaxonline.losses import (

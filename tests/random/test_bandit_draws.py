@@ -8,7 +8,7 @@ from bandit_loops import beta_draws, beta_proposals
 from jax.extend.random import threefry_2x32
 from scipy import stats
 
-from jaxonline.learners.bandits.arm_sampling import draw_arm
+from jaxonline.learners.bandits.exponential import draw_arm
 from jaxonline.random import fast_beta
 from jaxonline.random.beta_draws import SERIES_RADIUS, _Proposal, box_muller, log1p_remainder
 

@@ -10,7 +10,7 @@ import jaxonline as jo
 from jaxonline import random
 from jaxonline.estimators import FiniteDistribution, count_distributions
 from jaxonline.feedback import delays
-from jaxonline.learners.experts import follow_the_perturbed_leader
+from jaxonline.learners.experts import combiners
 from jaxonline.linalg.compensated import Compensated
 from jaxonline.random.exact_indices import index_at
 from jaxonline.random.word_pairs import WordPairs, word_pairs
@@ -111,7 +111,7 @@ def test_unlikely_experts_have_their_probability(perturbation, monkeypatch):
         def is_low(words, gap=gap):  # large noise belongs to small 1 - u
             def is_worse(other, high, low):
                 rest = WordPairs(jnp.stack([other, high]), jnp.stack([jnp.uint32(0), low]))
-                monkeypatch.setattr(follow_the_perturbed_leader, "word_pairs", lambda *_: rest.mirrored())
+                monkeypatch.setattr(combiners, "word_pairs", lambda *_: rest.mirrored())
                 return learner.predict(None, Compensated.starting_at(jnp.array([0.0, gap])), None) == 1
 
             return jax.vmap(is_worse)(jnp.asarray(strata), *words)

@@ -15,7 +15,7 @@ from jaxonline.estimators.attribute_pairs import AttributePairs
 from jaxonline.feedback.attributes import AttributesOracle
 from jaxonline.game import Specs
 from jaxonline.learners import aer
-from jaxonline.learners.gradient.gradient_learner import GradientLearner
+from jaxonline.learners.gradient.descent import GradientLearner
 from jaxonline.linalg.programs import run_compiled
 from jaxonline.losses import Squared
 from jaxonline.verify.bias import unbiased

@@ -18,8 +18,7 @@ from jaxonline.feedback import FullOracle
 from jaxonline.game.keys import INIT, PREDICT, UPDATE, part_key
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits, traits_of
-from jaxonline.learners.experts.over_advice import as_learner
-from jaxonline.learners.experts.truncated import Truncated
+from jaxonline.learners.experts.advice import Truncated, as_learner
 from jaxonline.learners.linear.vaw import VAW
 from jaxonline.linalg.programs import exact_products
 from jaxonline.parameters import check

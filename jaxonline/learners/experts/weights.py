@@ -1,10 +1,106 @@
-"""Normalised weights of experts."""
+"""Weights of experts: the base class of combiners, cumulative losses, and functions of vectors of weights."""
 
+from typing import Annotated, Any, ClassVar, Protocol, runtime_checkable
+
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Bool, Float
+from jaxtyping import Array, ArrayLike, Bool, Float, Key
 
-from jaxonline.learners.experts.cumulative_losses import excess
+from jaxonline.game.defaults import LearnerDefaults
+from jaxonline.game.masks import where_available
+from jaxonline.game.protocols import Learner, Specs
+from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.linalg.compensated import Compensated
+from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.types import Component, Convert, PyTree
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Ranges of labels and losses that a learner assumes.
+
+
+def nan_outside(y: Array, low: Array, high: Array) -> Array:
+    """Return `y`, with NaN for values outside [low, high]."""
+    return jnp.where((y >= low) & (y <= high), y, jnp.nan)
+
+
+def nan_outside_unit(losses: Array) -> Array:
+    """Return the losses, with NaN for values outside [0, 1]."""
+    return nan_outside(losses, jnp.zeros((), losses.dtype), jnp.ones((), losses.dtype))
+
+
+def check_range(low: ArrayLike, high: ArrayLike) -> None:
+    """Raise a ValueError if `high` is not above `low`."""
+    least, most = check.concrete_array(low), check.concrete_array(high)
+    if least is not None and most is not None and not (most > least).all():
+        raise ArgumentError("high", f"must be above low (got low={least:g} and high={most:g})")
+
+
+def range_width(low: float, high: float) -> float:
+    """Return the width high - low of a range; raise a ValueError if the width is not above 0."""
+    check_range(low, high)
+    return float(high - low)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Base classes of learners whose outcomes are vectors with one entry for each expert or arm.
+
+
+def vector_length(name: str, spec: PyTree) -> int:
+    """Return the number of entries; raise a ValueError if the `name` (instances or outcomes) are not vectors."""
+    shape = getattr(spec, "shape", None)
+    if shape is None or len(shape) != 1:
+        raise ArgumentError(name, f"must be vectors with an entry for each expert or arm (got shape {shape})")
+    return shape[0]
+
+
+def check_prescribed_number(name: str, prescribed: int | None, number: int) -> None:
+    """Check that the game has the number of experts or arms for which a rate was chosen; None for any number."""
+    if prescribed not in (None, number):
+        raise ArgumentError(name, f"must be {number}, the number of experts or arms in this game (got {prescribed})")
+
+
+class SumsLearner(LearnerDefaults):
+    """Base class of learners with compensated sums [K] as state; a subclass implements `predict` and `update`."""
+
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Compensated:
+        """Return zeros, one for each entry of the outcome; raise a ValueError if outcomes are not vectors."""
+        del key
+        return zero_sums(vector_length("outcomes", specs.outcome), specs.outcome.dtype)
+
+
+class CombinerLearner(LearnerDefaults):
+    """Base of a learner that passes losses or estimates to a combiner; a subclass implements `predict` and `update`."""
+
+    combiner: Any
+    uses_masks: ClassVar[bool] = False  # a subclass that uses masks needs a combiner that uses masks
+
+    @property
+    def traits(self) -> LearnerTraits:
+        """The traits of the combiner, with the range of losses that the combiner's theorem needs; moves are weights."""
+        traits = traits_of(self.combiner, LearnerTraits)
+        return traits._replace(uses_masks=self.uses_masks and traits.uses_masks, plays_probabilities=True)
+
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
+        """Return the combiner's state for vectors of losses; raise a ValueError if outcomes are not vectors."""
+        del key
+        return self.combiner.init(vector_length("outcomes", specs.outcome), specs.outcome.dtype)
+
+    def weights(self, state: PyTree, mask: Bool[Array, "K"] | None = None) -> Float[Array, "K"]:
+        """Return the combiner's weights of the next round, for the available experts if there is a mask."""
+        return self.combiner.weights(state) if mask is None else self.combiner.weights(state, mask)
+
+    def update_combiner(
+        self, state: PyTree, losses: Float[Array, "K"], own_loss: Float[Array, ""], mask: Bool[Array, "K"] | None
+    ) -> PyTree:
+        """Return the combiner's next state, from the losses of the available experts if there is a mask."""
+        masks = () if mask is None else (mask,)
+        return self.combiner.update(state, losses, own_loss, *masks)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Normalised weights of experts.
+
 
 LARGEST_EXPONENT = 80.0  # of a positive exponent, a rounding error of large sums
 
@@ -33,3 +129,102 @@ def _divide_or_uniform(weights: Float[Array, "K"]) -> Float[Array, "K"]:
     return jnp.where(
         total == 0, jnp.full_like(weights, 1.0 / len(weights)), weights / jnp.where(total == 0, 1.0, total)
     )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Long sums of the losses of K experts: compensated, so that millions of rounds do not lose the small losses.
+
+
+def zero_sums(n_experts: int, dtype: Any) -> Compensated:
+    """Return the sums [K] before round 1."""
+    return Compensated.zeros(jax.ShapeDtypeStruct((n_experts,), dtype))
+
+
+def add_losses(sums: Compensated, losses: Float[Array, "K"]) -> Compensated:
+    """Return the sums after one more round; an infinite sum stays infinite."""
+    total, correction = sums.add(losses)
+    return Compensated(total, jnp.where(jnp.isinf(total), 0.0, correction))
+
+
+def excess(sums: Compensated, mask: Bool[Array, "K"] | None = None) -> Float[Array, "K"]:
+    """Return the sums minus a number close to the smallest sum: the differences of the sums lose no digits.
+
+    Experts that are not available have the excess infinity.
+    """
+    total = where_available(mask, sums.total, jnp.inf)
+    least = jnp.min(total)
+    return (total - jnp.where(least == jnp.inf, 0.0, least)) - sums.correction
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Late start, as in Rokhlin and Gurtovaya (2025): the learner predicts 0 in round 1 and ignores that round's losses.
+
+
+def initial_flag(late_start: bool) -> Bool[Array, ""] | None:
+    """Return the flag `started` before round 1; None without a late start."""
+    return jnp.asarray(False) if late_start else None
+
+
+def zero_before_start(started: Bool[Array, ""] | None, value: Float[Array, "..."]) -> Float[Array, "..."]:
+    """Return `value`, or 0 in round 1 with a late start."""
+    return value if started is None else jnp.where(started, value, 0.0)
+
+
+def next_flag(started: Bool[Array, ""] | None) -> Bool[Array, ""] | None:
+    """Return the flag `started` after a round; None without a late start."""
+    return None if started is None else jnp.asarray(True)
+
+
+def include_zero(limits: tuple[float, float] | None, late_start: bool) -> tuple[float, float] | None:
+    """Return the limits of predictions, widened to contain 0 with a late start."""
+    return (min(limits[0], 0.0), max(limits[1], 0.0)) if limits is not None and late_start else limits
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Combiners: weights of K experts from their losses, for learners such as `OverAdvice`, `Hedge` and `EXP3`.
+
+
+@runtime_checkable
+class Combiner(Protocol):
+    """Protocol of combiners: three functions give weights of experts; `traits` declares the range of the losses.
+
+    With `LearnerTraits(uses_masks=True)` the last argument of `weights` and `update` is the mask of the awake experts.
+    """
+
+    def init(self, n_experts: int, dtype: Any) -> PyTree:
+        """Return the state before round 1."""
+        ...
+
+    def weights(self, state: PyTree) -> Float[Array, "K"]:
+        """Return the weights of the next round, which are not negative and have the sum 1."""
+        ...
+
+    def update(self, state: PyTree, losses: Float[Array, "K"], own_loss: Float[Array, ""]) -> PyTree:
+        """Return the next state, from the losses of the experts and the loss of the move."""
+        ...
+
+
+class SumsCombiner:
+    """Base class of combiners with compensated sums of the losses [K] as state; a subclass implements `weights`."""
+
+    def init(self, n_experts: int, dtype: Any) -> Compensated:
+        """Return zeros."""
+        return zero_sums(n_experts, dtype)
+
+    def update(self, state: Compensated, losses: Float[Array, "K"], own_loss: ArrayLike) -> Compensated:
+        """Add the losses to the state."""
+        del own_loss
+        return add_losses(state, losses)
+
+
+def require_combiner(combiner: Any, name: str, wanted: str = "a combiner (init, weights, update)") -> Any:
+    """Return the combiner; raise a TypeError for any other object, also for a learner that is built on a combiner."""
+    return check.instance(name, combiner, isinstance(combiner, Combiner) and not isinstance(combiner, Learner), wanted)
+
+
+AnyCombiner = Annotated[Any, Component("combiner"), Convert(require_combiner)]
+
+
+def arm_unless_nan(arm: Array, scores: Float[Array, "K"]) -> Array:
+    """Return the arm; if a score is NaN, return K, an arm that does not exist and has the loss NaN."""
+    return jnp.where(jnp.any(jnp.isnan(scores)), len(scores), arm).astype(jnp.int32)

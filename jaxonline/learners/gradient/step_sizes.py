@@ -1,5 +1,6 @@
-"""Step sizes: functions of the round t = 1, 2, ... whose value multiplies the optimiser's update."""
+"""Step sizes as functions of the round, and optax optimizers."""
 
+import inspect
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -11,11 +12,14 @@ from annotated_types import Gt
 from jaxtyping import Array, Float, Int
 
 from jaxonline.parameters import check
-from jaxonline.parameters.closures import intern_functions
+from jaxonline.parameters.closures import build_cached, intern_functions
 from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import set_field, static, struct
 from jaxonline.parameters.types import Component, Convert, Positive, Rounds, Takes
 from jaxonline.parameters.validation import validate_arguments
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Step sizes: functions of the round t = 1, 2, ... whose value multiplies the optimiser's update.
 
 
 @struct
@@ -127,3 +131,27 @@ def as_step_size(step_size: Any, name: str = "step_size") -> Any:
 
 StepSize = Annotated[Any, Component("step size", "schedule", number=True), Gt(0), Convert(as_step_size)]
 """A step size, a number (becomes `Constant`) or an optax schedule (becomes `Schedule`)."""
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Optimisers: optax transformations of the gradient.
+
+
+def as_optimizer(optimizer: Any, name: str = "optimizer") -> optax.GradientTransformation:
+    """Return the optax transformation, or what a given factory returns; equal transformations become one object."""
+    transformation = build_cached(optimizer) if _is_factory(optimizer) else optimizer
+    is_optax = isinstance(transformation, optax.GradientTransformation)
+    check.instance(name, optimizer, is_optax, "an optax GradientTransformation, or a function that returns one")
+    return intern_functions(transformation)
+
+
+def _is_factory(value: Any) -> bool:
+    """Whether a value is a function that can be called without arguments."""
+    if not inspect.isroutine(value):
+        return False
+    parameters = inspect.signature(value).parameters.values()
+    return all(p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)
+
+
+Optimizer = Annotated[Any, Component("optimizer"), Convert(as_optimizer)]
+"""An optax transformation, or a function without arguments that returns one."""

@@ -9,7 +9,7 @@ from jaxonline.estimators.dictionary import AnyDictionary
 from jaxonline.feedback import FullOracle
 from jaxonline.game.defaults import ForwardsToLearner
 from jaxonline.game.protocols import Specs
-from jaxonline.learners.experts.over_advice import LearnerOverAdvice
+from jaxonline.learners.experts.advice import LearnerOverAdvice
 from jaxonline.learners.linear.vaw import VAW, VAWState
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError

@@ -29,6 +29,7 @@ from jaxonline.feedback.correlated_copies import JointNoise
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import FeedbackTraits, LearnerTraits
+from jaxonline.learners.checks import zeros_like_vector
 from jaxonline.learners.gradient.step_sizes import StepSize
 from jaxonline.learners.kernels import expansion
 from jaxonline.learners.kernels.capacity import Storage
@@ -42,7 +43,6 @@ from jaxonline.learners.kernels.grad_length import (
 )
 from jaxonline.learners.kernels.inner_products import inner_products
 from jaxonline.learners.kernels.map_estimate import MapEstimate, Requests
-from jaxonline.learners.vectors import zeros_like_vector
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError

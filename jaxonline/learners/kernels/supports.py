@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int
 
-from jaxonline.learners.vectors import zeros_like_vector
+from jaxonline.learners.checks import zeros_like_vector
 from jaxonline.linalg.ragged import batch_max
 
 MIN_CHUNK_POINTS = 128

@@ -9,9 +9,9 @@ from jaxonline.estimators.noise_surrogates import NoiseSurrogate
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import FeedbackTraits, LearnerTraits
+from jaxonline.learners.checks import check_known_noise
 from jaxonline.learners.gradient.step_sizes import StepSize
 from jaxonline.learners.kernels.supports import Supports, SupportsInfo, capacity_hint, empty_supports
-from jaxonline.learners.known_noise import check_known_noise
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct

@@ -14,7 +14,7 @@ from jaxonline.feedback.correlated_copies import JointNoise
 from jaxonline.game.defaults import ForwardsToLearner
 from jaxonline.game.protocols import Learner, Specs
 from jaxonline.game.traits import FeedbackTraits
-from jaxonline.learners.known_noise import check_known_noise
+from jaxonline.learners.checks import check_known_noise
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct

@@ -22,7 +22,7 @@ from jaxonline.estimators.attribute_pairs import AttributePairs
 from jaxonline.feedback import Attributes
 from jaxonline.game.keys import stream_keys
 from jaxonline.learners import Baseline, aer, aerr
-from jaxonline.learners.attributes.baseline import minimise_on_l1_ball, project_l1_ball
+from jaxonline.learners.attributes import minimise_on_l1_ball, project_l1_ball
 
 pytestmark = pytest.mark.fast_compile
 

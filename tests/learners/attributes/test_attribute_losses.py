@@ -14,7 +14,7 @@ from jaxonline.estimators.query_limits import limit_bias
 from jaxonline.feedback import Attributes
 from jaxonline.game.keys import part_key, stream_keys
 from jaxonline.learners import GradientLearner
-from jaxonline.learners.attributes.baseline import project_l1_ball
+from jaxonline.learners.attributes import project_l1_ball
 from jaxonline.losses import Logistic
 
 pytestmark = pytest.mark.fast_compile

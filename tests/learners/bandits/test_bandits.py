@@ -57,7 +57,7 @@ from jaxonline.learners import (
     SlidingWindowUCB,
     TsallisINF,
 )
-from jaxonline.learners.bandits.tally import Tally
+from jaxonline.learners.bandits.index_policies import Tally
 from jaxonline.linalg.kl_bounds import kl_lower_bound
 from jaxonline.parameters.struct import cast_leaves
 

@@ -10,7 +10,7 @@ import pytest
 from optimistic_loops import tsallis_weights as weights_by_bisection
 
 from jaxonline.learners import UCB2, DiscountedUCB, FixedConfidenceUCB, SlidingWindowUCB
-from jaxonline.learners.bandits.tsallis_inf import tsallis_weights
+from jaxonline.learners.bandits.exponential import tsallis_weights
 
 pytestmark = pytest.mark.fast_compile
 

@@ -28,7 +28,7 @@ from jaxonline.learners import (
     OverAdvice,
     Truncated,
 )
-from jaxonline.learners.experts.over_advice import as_learner
+from jaxonline.learners.experts.advice import as_learner
 from jaxonline.linalg.compensated import Compensated
 from jaxonline.losses import ArmLoss
 from jaxonline.parameters.struct import struct

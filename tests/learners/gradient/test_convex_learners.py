@@ -26,7 +26,7 @@ from jaxonline.learners import (
     Perceptron,
     online_to_batch,
 )
-from jaxonline.learners.gradient.online_newton_step import _project
+from jaxonline.learners.gradient.descent import _project
 from jaxonline.losses import Absolute, ExpectedLoss, Hinge, Huber, Logistic, SquaredDistance
 
 pytestmark = pytest.mark.fast_compile

@@ -18,8 +18,8 @@ from jaxonline.estimators.dictionary import Dictionary, published_kernels
 from jaxonline.feedback import FullOracle
 from jaxonline.game import Specs
 from jaxonline.kernels import Gaussian, Laplacian, Scaled
-from jaxonline.learners.experts.ewa import EWA
-from jaxonline.learners.experts.truncated import Truncated
+from jaxonline.learners.experts.advice import Truncated
+from jaxonline.learners.experts.combiners import EWA
 from jaxonline.learners.kernels.multikernel import MultiKernel
 from jaxonline.learners.kernels.omkl_gf import OMKLGF, Graph
 from jaxonline.learners.kernels.raker import Raker

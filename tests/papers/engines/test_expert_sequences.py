@@ -10,13 +10,8 @@ import jaxonline as jo
 from benchmarks.papers.engines.expert_sequences import aggregate, play_sequence
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.learners import OMKLGF
-from jaxonline.learners.experts.aggregating import Aggregating
-from jaxonline.learners.experts.boa import BOA
-from jaxonline.learners.experts.ewa import EWA
-from jaxonline.learners.experts.ml_poly import MLPoly
-from jaxonline.learners.experts.ml_prod import MLProd
-from jaxonline.learners.experts.over_advice import OverAdvice, as_learner
-from jaxonline.learners.experts.truncated import Truncated
+from jaxonline.learners.experts.advice import Aggregating, OverAdvice, Truncated, as_learner
+from jaxonline.learners.experts.combiners import BOA, EWA, MLPoly, MLProd
 from jaxonline.learners.linear.vaw import VAW
 
 T = 200

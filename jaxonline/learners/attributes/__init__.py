@@ -1,1 +1,0 @@
-"""Learners that see k attributes of each instance: AER, AERR and the Baseline of paper C."""

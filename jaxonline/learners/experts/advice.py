@@ -1,0 +1,378 @@
+"""Learners that combine the predictions of experts, which they see as the instance."""
+
+import itertools
+import math
+from typing import Annotated, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Bool, Float, Key
+
+from jaxonline.feedback import FullOracle
+from jaxonline.game.defaults import ForwardsToLearner, LearnerDefaults, method_of
+from jaxonline.game.protocols import Learner, Specs
+from jaxonline.game.traits import LearnerTraits
+from jaxonline.learners.checks import entry_range
+from jaxonline.learners.experts.weights import (
+    AnyCombiner,
+    add_losses,
+    check_range,
+    excess,
+    include_zero,
+    initial_flag,
+    nan_outside,
+    next_flag,
+    require_combiner,
+    vector_length,
+    weights_of_sums,
+    zero_before_start,
+    zero_sums,
+)
+from jaxonline.linalg.compensated import Compensated
+from jaxonline.losses import Squared
+from jaxonline.parameters import check
+from jaxonline.parameters.citations import cites
+from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.numbers import host_float
+from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Component, Convert, Count, Number, Positive, PyTree
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Prediction with expert advice: Cesa-Bianchi and Lugosi (2006), chapter 2.
+
+
+class OverAdviceState(NamedTuple):
+    """State of `OverAdvice`: the combiner's state, and whether round 1 is over (None without a late start)."""
+
+    combiner: PyTree
+    started: Bool[Array, ""] | None
+
+
+def _require_loss(loss: Any, name: str) -> Any:
+    good = callable(loss) and not any(callable(leaf) for leaf in jax.tree.leaves(loss))
+    return check.instance(name, loss, good, "a loss (jaxonline.losses) or a jax.tree_util.Partial")
+
+
+AnyLoss = Annotated[Any, Component("loss"), Convert(_require_loss)]
+"""A loss of predictions: a function that is a pytree of numbers."""
+
+
+@cites("cesabianchi2006prediction")
+@struct
+class OverAdvice(LearnerDefaults):
+    """Prediction with expert advice: predicts the weighted mean of the experts' predictions, which are the instance.
+
+    Args:
+        combiner: `EWA`, `BOA`, `MLPoly`, `MLProd`, or another `Combiner`.
+        loss: the loss `loss(prediction, y)` of the experts and of their weighted mean. The bounds of the combiners hold
+            for losses that are convex in the prediction.
+        late_start: whether to predict 0 in round 1 and ignore the losses of that round, as in the experiments of
+            Rokhlin and Gurtovaya (2025).
+
+    Example:
+        >>> import jax, jaxonline as jo, numpy as np
+        >>> rows = jo.environments.DataStream(np.tile([0.0, 1.0], (3, 1)), np.ones(3))
+        >>> game, learner = jo.Game(rows, jo.FullInformation()), jo.learners.OverAdvice(jo.learners.EWA(0.5))
+        >>> state, history = jo.play(game, learner, jax.random.key(0), n_rounds=3)
+        >>> [f"{mean:.3f}" for mean in history.y_hat]  # 1 / (1 + e^(-(t-1)/2))
+        ['0.500', '0.622', '0.731']
+    """
+
+    combiner: AnyCombiner
+    loss: AnyLoss = Squared()
+    late_start: bool = static(default=False)
+
+    @property
+    def traits(self) -> LearnerTraits:
+        """Declare the loss of the experts."""
+        return LearnerTraits(loss=self.loss)
+
+    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
+        """Return the smallest and the largest advice, with a late start also 0."""
+        return include_zero(entry_range(instances), self.late_start)
+
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> OverAdviceState:
+        """Return the combiner's state for all entries of an instance; raise a ValueError if it is no vector."""
+        del key
+        state = self.combiner.init(vector_length("instances", specs.instance), specs.instance.dtype)
+        return OverAdviceState(state, initial_flag(self.late_start))
+
+    def predict(self, key: Key[Array, ""] | None, state: OverAdviceState, x: Float[Array, "K"]) -> Float[Array, ""]:
+        """Return the weighted mean of the experts."""
+        del key
+        return zero_before_start(state.started, self.weights(state) @ x)
+
+    def update(
+        self, key: Key[Array, ""] | None, state: OverAdviceState, oracle: Any
+    ) -> tuple[OverAdviceState, tuple[()]]:
+        """Pass the losses of the experts and of their mean to the combiner."""
+        losses = expert_losses(self.loss, oracle.x, oracle.y)
+        own_loss = self.loss(self.predict(key, state, oracle.x), oracle.y)
+        losses, own_loss = (zero_before_start(state.started, loss) for loss in (losses, own_loss))
+        combiner_state = self.combiner.update(state.combiner, losses, own_loss)
+        return OverAdviceState(combiner_state, next_flag(state.started)), ()
+
+    def weights(self, state: OverAdviceState) -> Float[Array, "K"]:
+        """Return the weights of the next round."""
+        return self.combiner.weights(state.combiner)
+
+
+def as_learner(combiner_or_learner: Any, loss: Any = None, name: str = "combiner") -> Any:
+    """Return a learner as it is (ValueError if `loss` is given), a combiner as `OverAdvice`; else raise TypeError."""
+    if isinstance(combiner_or_learner, Learner):
+        if loss is not None:
+            kind = type(combiner_or_learner).__name__
+            raise ArgumentError(
+                "loss", f"must be left out for a learner with its own, {kind} (got {check.quote(loss)})"
+            )
+        return combiner_or_learner
+    require_combiner(combiner_or_learner, name, "a combiner (init, weights, update), or a learner over advice")
+    return OverAdvice(combiner_or_learner, Squared() if loss is None else loss)
+
+
+LearnerOverAdvice = Annotated[
+    Any, Component("learner", "combiner"), Convert(lambda value, name: as_learner(value, name=name))
+]
+"""A learner over advice, or a combiner, which becomes `OverAdvice` with the squared loss."""
+
+
+def expert_losses(loss: Any, x: Float[Array, "K"], y: Any) -> Float[Array, "K"]:
+    """Return the loss of each expert."""
+    return jax.vmap(lambda prediction: loss(prediction, y))(x)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The predictions of all threshold functions of k boolean attributes, as advice for learners with experts.
+
+
+MAX_FUNCTIONS = 1_000_000
+
+
+@struct
+class ThresholdAdvice:
+    """Predictions, -1 or +1, of all r-of-k threshold functions: one for each set of k of d boolean attributes [K].
+
+    The function of a set predicts +1 if at least r attributes of the set are present. With r = 1 these are the
+    disjunctions of k attributes. `WithFeatures(Halving(), ThresholdAdvice(d, k, r))` is halving over this class; K is
+    "d choose k", so d and k must be small.
+
+    Args:
+        dimension: number d of attributes.
+        n_relevant: k, at most d; a ValueError if there are more than a million functions.
+        n_required: r, at most k.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxonline.learners import ThresholdAdvice
+        >>> ThresholdAdvice(3, 2)(jnp.array([1.0, 0.0, 0.0])).tolist()  # of the sets 01, 02 and 12
+        [1.0, 1.0, -1.0]
+    """
+
+    dimension: Count = static()
+    n_relevant: Count = static()
+    n_required: Count = static(default=1)
+
+    def __post_init__(self) -> None:
+        if self.n_relevant > self.dimension:
+            raise ArgumentError("n_relevant", f"must be at most dimension, {self.dimension} (got {self.n_relevant})")
+        if self.n_required > self.n_relevant:
+            raise ArgumentError("n_required", f"must be at most n_relevant, {self.n_relevant} (got {self.n_required})")
+        if self.n_functions > MAX_FUNCTIONS:
+            raise ArgumentError(
+                "n_relevant", f"must give at most {MAX_FUNCTIONS:,} functions (got {self.n_functions:,}); use `Winnow`"
+            )
+
+    @property
+    def n_functions(self) -> int:
+        """The number K of functions, "d choose k"."""
+        return math.comb(self.dimension, self.n_relevant)
+
+    def __call__(self, x: Float[Array, "d"]) -> Float[Array, "K"]:
+        """Return the predictions for an instance."""
+        sets = np.array(list(itertools.combinations(range(self.dimension), self.n_relevant)), np.int32)
+        enough = jnp.sum(x[sets], axis=1) >= self.n_required
+        return jnp.where(enough, 1.0, -1.0).astype(x.dtype)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Experts truncated to the range of the labels, which never increases losses: Rokhlin and Gurtovaya (2025), Eq. 28.
+
+
+@cites("rokhlin2025random")
+@struct
+class Truncated(ForwardsToLearner):
+    """Clips the experts' predictions to [low, high]; a label outside [low, high] gives NaN (an error in `aggregate`).
+
+    Args:
+        learner: a learner over advice, or a combiner, which then uses the squared loss.
+        low: smallest label.
+        high: largest label; a ValueError is raised if `high` is not above `low`.
+
+    Example:
+        >>> import jax.numpy as jnp, jaxonline as jo
+        >>> learner, x = jo.learners.Truncated(jo.learners.EWA(0.5), 0.0, 1.0), jnp.array([-9.0, 0.5])
+        >>> float(learner.predict(None, learner.init(None, jo.game.Specs(x, x[0])), x))
+        0.25
+    """
+
+    learner: LearnerOverAdvice
+    low: Number = 0.0
+    high: Number = 1.0
+
+    def __post_init__(self) -> None:
+        check_range(self.low, self.high)
+
+    @property
+    def traits(self) -> LearnerTraits:
+        """The traits of the learner, with the range of labels [low, high]."""
+        return super().traits._replace(label_range=(self.low, self.high))
+
+    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
+        """Return the limits of the learner's predictions from the clipped experts."""
+        clipped = None if instances is None else np.clip(instances, self.low, self.high)
+        return method_of(self.learner, LearnerDefaults.prediction_range)(clipped)
+
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
+        """Return the state of the learner."""
+        return self.learner.init(key, specs)
+
+    def predict(self, key: Key[Array, ""] | None, state: PyTree, x: Float[Array, "K"]) -> Float[Array, ""]:
+        """Return the prediction of the learner from the clipped experts."""
+        return self.learner.predict(key, state, self.clip(x))
+
+    def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, PyTree]:
+        """Update the learner with the clipped experts."""
+        return self.learner.update(key, state, FullOracle(self.clip(oracle.x), self.nan_outside_range(oracle.y)))
+
+    def clip(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        """Return the predictions, clipped to the range."""
+        return jnp.clip(x, jnp.asarray(self.low, x.dtype), jnp.asarray(self.high, x.dtype))
+
+    def nan_outside_range(self, y: Float[Array, "..."]) -> Float[Array, "..."]:
+        """Return the labels, with NaN for labels outside the range."""
+        return nan_outside(y, jnp.asarray(self.low, y.dtype), jnp.asarray(self.high, y.dtype))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Vovk's aggregating algorithm: Vovk (1990); Cesa-Bianchi and Lugosi (2006), sections 3.5 and 3.6.
+
+
+class AggregatingState(NamedTuple):
+    """State of `Aggregating`: sums of the losses [K], and whether round 1 is over (None without a late start)."""
+
+    losses: Compensated
+    started: Bool[Array, ""] | None
+
+
+@cites("vovk1990aggregating", "cesabianchi2006prediction")
+@struct
+class Aggregating(LearnerDefaults):
+    """Aggregating algorithm of Vovk: prediction with expert advice, with regret at most ln(K) / eta.
+
+    An instance is the vector of the experts' predictions. The generalised loss of the experts is g(y) = -ln(sum_k w_k
+    e^(-eta loss(x_k, y))) / eta. The prediction f makes loss(f, y) - g(y) equal at both ends of the range of labels.
+    Then loss(f, y) <= g(y) for every y if the loss is eta-mixable. For the squared loss on [0, 1] the prediction f is
+    1/2 + ln(sum e^(-eta L - eta (x-1)^2) / sum e^(-eta L - eta x^2)) / (2 eta), clipped. For other losses f is computed
+    by bisection. A label outside [low, high] makes all later numbers of the run NaN; `aggregate` raises an error
+    instead.
+
+    Args:
+        low: smallest label and prediction.
+        high: largest label and prediction, above `low` (otherwise ValueError).
+        loss: convex loss of predictions in [low, high].
+        eta: rate for which the loss is mixable. For the squared loss None means the largest possible rate, 2 / (high -
+            low)^2, and a larger rate raises a ValueError. For another loss None raises a ValueError. The log loss on
+            [0, 1] is mixable for rates up to 1.
+        late_start: whether to predict 0 in round 1 and ignore the losses of that round, as in the experiments of
+            Rokhlin and Gurtovaya (2025).
+
+    Example:
+        >>> import jax.numpy as jnp, jaxonline as jo
+        >>> learner, x = jo.learners.Aggregating(0.0, 1.0), jnp.array([0.0, 1.0])
+        >>> round(float(learner.predict(None, learner.init(None, jo.game.Specs(x, x[0])), x)), 3)
+        0.5
+    """
+
+    low: Number = 0.0
+    high: Number = 1.0
+    loss: AnyLoss = Squared()
+    eta: Positive | None = None
+    late_start: bool = static(default=False)
+
+    def __post_init__(self) -> None:
+        check_range(self.low, self.high)
+        if isinstance(self.loss, Squared):
+            _check_rate_of_squared_loss(self.eta, self.low, self.high)
+        elif self.eta is None:
+            problem = f"must be given for {type(self.loss).__name__} (got None); pass a rate for which it is mixable"
+            raise ArgumentError("eta", problem)
+
+    @property
+    def traits(self) -> LearnerTraits:
+        """Declare the loss of the experts and the range of the labels."""
+        return LearnerTraits(loss=self.loss, label_range=(self.low, self.high))
+
+    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
+        """Return the range of the labels, with a late start also 0."""
+        del instances
+        return include_zero((host_float("low", self.low), host_float("high", self.high)), self.late_start)
+
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> AggregatingState:
+        """Return zero losses, one for each entry of the instance; raise a ValueError if instances are not vectors."""
+        del key
+        losses = zero_sums(vector_length("instances", specs.instance), specs.instance.dtype)
+        return AggregatingState(losses, initial_flag(self.late_start))
+
+    def predict(self, key: Key[Array, ""] | None, state: AggregatingState, x: Float[Array, "K"]) -> Float[Array, ""]:
+        """Return the prediction from the generalised losses at both ends of the range of labels."""
+        del key
+        (low, high, eta), differences = self._constants(x.dtype), excess(state.losses)
+
+        def minus_eta_g(y):  # up to a constant that is the same at both ends
+            return jax.nn.logsumexp(-eta * (differences + expert_losses(self.loss, x, y)))
+
+        gap = minus_eta_g(high) - minus_eta_g(low)
+        if isinstance(self.loss, Squared):
+            prediction = jnp.clip((low + high) / 2.0 + gap / (2.0 * eta * (high - low)), low, high)
+        else:
+            prediction = self._solve_for_prediction(gap / eta, low, high)
+        return zero_before_start(state.started, prediction)
+
+    def update(
+        self, key: Key[Array, ""] | None, state: AggregatingState, oracle: Any
+    ) -> tuple[AggregatingState, tuple[()]]:
+        """Add the losses of the experts to the state."""
+        del key
+        low, high, _ = self._constants(oracle.x.dtype)
+        losses = zero_before_start(state.started, expert_losses(self.loss, oracle.x, nan_outside(oracle.y, low, high)))
+        return AggregatingState(add_losses(state.losses, losses), next_flag(state.started)), ()
+
+    def weights(self, state: AggregatingState) -> Float[Array, "K"]:
+        """Return the weights of the next round, before the predictions of that round are known."""
+        return weights_of_sums(state.losses, self._constants(state.losses.total.dtype)[2])
+
+    def _constants(self, dtype: Any) -> tuple[Array, Array, Array]:
+        low, high = jnp.asarray(self.low, dtype), jnp.asarray(self.high, dtype)
+        return low, high, 2.0 / (high - low) ** 2 if self.eta is None else jnp.asarray(self.eta, dtype)
+
+    def _solve_for_prediction(self, gap: Array, low: Array, high: Array) -> Float[Array, ""]:
+        """Solve loss(f, low) - loss(f, high) = gap, which increases with f, by bisection to the last bit."""
+
+        def halve(_, ends):
+            below, above = ends
+            f = 0.5 * (below + above)
+            too_low = self.loss(f, low) - self.loss(f, high) < gap
+            return jnp.where(too_low, f, below), jnp.where(too_low, above, f)
+
+        below, above = jax.lax.fori_loop(0, 2 + jnp.finfo(low.dtype).nmant, halve, (low, high))
+        return jnp.where(jnp.isnan(gap), gap, 0.5 * (below + above))
+
+
+def _check_rate_of_squared_loss(eta: ArrayLike | None, low: ArrayLike, high: ArrayLike) -> None:
+    rate, least, most = (check.concrete_array(value) for value in (eta, low, high))
+    if rate is None or least is None or most is None:
+        return
+    largest = 2.0 / (most - least) ** 2
+    if (rate > largest * (1 + 1e-6)).any():
+        raise ArgumentError("eta", f"must be at most 2 / (high - low)^2 = {largest} for the squared loss (got {rate})")
