@@ -23,7 +23,7 @@ import jaxonline as jo
 from benchmarks._timing import machine, side_by_side
 from jaxonline import random
 from jaxonline.game.keys import INSTANCE, part_key
-from jaxonline.random.permutations import shuffled_indices
+from jaxonline.random.exact import shuffled_indices
 
 RUNS, N_ROWS, STEP, RADIUS = 512, 2000, 0.01, 1.0
 PASSES = {20: 8, 200: 2}  # over the rows, by dimension: a second or less for each turn

@@ -105,31 +105,32 @@ def _permutation(key: jax.Array, n: int) -> jax.Array:
 
 
 KERNELS = ("noisy kernels", "noisy kernels, n = 1")
-BATCH_MAX = {f"{module}.batch_max": _same for module in ("random.beta_draws", "linalg.ragged", "_xla.barriers")}
-OPAQUE = {"linalg.ordering.opaque_zero": lambda _: 0, "random.keys.opaque_one": lambda _: 1}
+BATCH_MAX = {f"{module}.batch_max": _same for module in ("random.exact", "numerics.ragged", "_xla.barriers")}
+OPAQUE = {"numerics.elementwise.opaque_zero": lambda _: 0, "random.threefry.opaque_one": lambda _: 1}
 ROUNDS: dict[str, tuple[tuple[str, ...], Patches]] = {
     "compute_once: one entry of a lazy vector": (("UCB1, K=10", "epsilon-greedy, K=10"), {
-        "losses.lazy.compute_once": _call}),
+        "losses.arms.compute_once": _call}),
     "compute_once: the number that decides a draw": (("epsilon-greedy, K=10", "epsilon-greedy, K=100"), {
-        "random.exact_indices.compute_once": _call}),
+        "random.exact.compute_once": _call}),
     "random.inlined: threefry": (("noisy linear", *KERNELS), {"random.inlined": _same}),
     "random.threefry: keys without concatenation": (KERNELS, {
         "random.threefry._pair": lambda a, b: jnp.stack([a, b], axis=-1)}),
     "random.threefry: few keys one by one": (KERNELS, {"random.threefry._MAX_UNROLLED_KEYS": 0}),
-    "random.stack_draws: whole registers": (("noisy linear",), {"random.vectorised.is_inlined": lambda _: False}),
+    "random.stack_draws: whole registers": (("noisy linear",), {"random.threefry.is_inlined": lambda _: False}),
     "random.permutation: sort of 64-bit numbers": (("online gradient, shuffled",), {
         "environments.data.shuffled_indices": _permutation}),
     "random.weighted_index: search in blocks": (("epsilon-greedy, K=100",), {
-        "random.exact_indices._SEARCHED_AT_ONCE": 10**9}),
+        "random.exact._SEARCHED_AT_ONCE": 10**9}),
     "sincos_small: a short series": (("Thompson, K=100",), {
-        "random.beta_draws.sincos_small": lambda angle: (jnp.sin(angle), jnp.cos(angle))}),
+        "random.exact.sincos_small": lambda angle: (jnp.sin(angle), jnp.cos(angle))}),
     "first_argmin: two searches": (("UCB1, K=100", "UCB1, K=1000"), {
-        "learners.bandits.tally.first_argmin": _first_argmin}),
-    "first_argmin: one search in few numbers": (("UCB1, K=10", "epsilon-greedy, K=10"), {"linalg.argmin._SHORT": 0}),
+        "learners.bandits.index_policies.first_argmin": _first_argmin}),
+    "first_argmin: one search in few numbers": (("UCB1, K=10", "epsilon-greedy, K=10"), {
+        "numerics.elementwise._SHORT": 0}),
     "opaque_one: arrays that are read and updated": (KERNELS, OPAQUE),
     "batch_max: loops of different lengths": (("Thompson, K=100", *KERNELS), BATCH_MAX),
-    "short_axes: unrolled sums": (KERNELS, {"linalg.short_axes._MAX_UNROLLED": 0}),
-    "prefix_sums: sums in blocks": (KERNELS, {"linalg.prefix_sums._MAX_BLOCKS": 0}),
+    "short_axes: unrolled sums": (KERNELS, {"numerics.triangular._MAX_UNROLLED": 0}),
+    "prefix_sums: sums in blocks": (KERNELS, {"numerics.elementwise._MAX_BLOCKS": 0}),
     "Program: wide vectors": (("KL-UCB, K=200", "EXP3, K=10"), {"_xla.compile_options._WIDE_VECTORS": {}}),
 }  # fmt: skip
 

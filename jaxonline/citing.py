@@ -15,8 +15,7 @@ from typing import Any
 
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import REFERENCES, method_names
-from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.suggest import did_you_mean
+from jaxonline.parameters.errors import ArgumentError, did_you_mean
 from jaxonline.results import Result, Standings
 from jaxonline.simulation.metadata import versions
 from jaxonline.store.output_paths import write_text

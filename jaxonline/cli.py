@@ -21,9 +21,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.printable import replace_controls, replace_unencodable, to_one_line
-from jaxonline.parameters.suggest import did_you_mean
+from jaxonline.parameters.errors import ArgumentError, did_you_mean, replace_controls, replace_unencodable, to_one_line
 from jaxonline.store.output_paths import check_distinct, check_file, check_folder, run_all_steps, write_text
 from jaxonline.study.files.templates import EXAMPLES, write_study_template
 from jaxonline.study.ready import STUDY_GROUPS, load_study, study_commands, study_title

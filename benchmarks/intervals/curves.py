@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from benchmarks.intervals.distributions import bernoulli, exponential, lognormal, normal
-from jaxonline.parameters.warning_classes import SkewedRunsWarning
+from jaxonline.parameters.errors import SkewedRunsWarning
 from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.results.statistics import mean_over_runs, simultaneous
 from jaxonline.results.statistics.means import warn_of_skewed_curves

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 import jaxonline as jo
-from jaxonline.parameters.warning_classes import SkewedRunsWarning
+from jaxonline.parameters.errors import SkewedRunsWarning
 from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.results.statistics import joint_p_values, mean_over_runs
 from jaxonline.results.statistics.means import skewed_learners

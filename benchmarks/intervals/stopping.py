@@ -8,7 +8,7 @@ import numpy as np
 
 import jaxonline as jo
 from benchmarks.intervals.distributions import Distribution, bernoulli, exponential
-from jaxonline.parameters.warning_classes import PrecisionWarning, UnseenEventsWarning
+from jaxonline.parameters.errors import PrecisionWarning, UnseenEventsWarning
 from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.simulation.precision import until_precise
 

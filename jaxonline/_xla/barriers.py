@@ -1,17 +1,19 @@
-"""Optimisation barriers: the CPU compiler makes a faster program that computes the same bits.
+"""Barriers and bounds of loops in compiled programs, and products in full precision."""
 
-Each function relies on a fact about all numbers that the compiler does not prove. `python -m benchmarks.workarounds`
-measures the gain of each function.
-"""
-
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Float, Int, PyTree
 
-from jaxonline._xla.loop_bounds import batch_max
+# ---------------------------------------------------------------------------------------------------------------------
+# Optimisation barriers: the CPU compiler makes a faster program that computes the same bits.
+#
+# Each function relies on a fact about all numbers that the compiler does not prove. `python -m benchmarks.workarounds`
+# measures the gain of each function.
 
 
 def compute_once(function: Callable[..., Array], *args: Any) -> Array:
@@ -66,3 +68,71 @@ def opaque_zero(number: Float[Array, ""]) -> Int[Array, ""]:
         [0, 0]
     """
     return (jax.lax.stop_gradient(number) * 0 > 1).astype(jnp.int32)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Loop bounds that all runs of a batch share.
+
+
+@custom_vmap
+def batch_max(number: Int[Array, ""]) -> Int[Array, ""]:
+    """Return the number, or under vmap its maximum over the batch, so that all runs share one loop with one index.
+
+    Without this function, every run has a loop index of its own under vmap, and array accesses become gathers.
+    Iterations beyond a run's own number must not change the run.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline._xla.barriers import batch_max
+        >>> jax.vmap(lambda n: jax.lax.fori_loop(0, batch_max(n), lambda j, s: s + 1, n))(jnp.array([2, 0])).tolist()
+        [4, 2]
+    """
+    return number
+
+
+@batch_max.def_vmap
+def _largest_of_all(size: int, batched: list[bool], number: Int[Array, "size"]) -> tuple[Int[Array, ""], bool]:
+    del size, batched
+    return batch_max(jnp.max(number)), False
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Products of float32 in full precision on every device, without changing the configuration of JAX.
+
+
+def may_round_products() -> bool:
+    """Whether the default devices may multiply float32 with fewer bits."""
+    return jax.default_backend() != "cpu"
+
+
+@contextlib.contextmanager
+def exact_products() -> Iterator[None]:
+    """Context, or decorator, in which products of float32 are traced with full precision.
+
+    By default JAX multiplies float32 matrices with fewer bits on some devices (10 of 23 on recent GPUs), which would
+    change regrets. The user's `jax_default_matmul_precision` takes precedence. A CPU always uses all bits.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxonline._xla.barriers import exact_products
+        >>> with exact_products():
+        ...     print(jnp.float32(jnp.ones(2) @ jnp.ones(2)))
+        2.0
+    """
+    is_set = jax.config.jax_default_matmul_precision is not None  # type: ignore[attr-defined]
+    if is_set or not may_round_products():
+        yield
+        return
+    with jax.default_matmul_precision("highest"):
+        yield
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Version of the user's code, which is a part of the keys of jax's caches.
+#
+# JAX reuses the trace of a function although globals that the function reads have changed. This holds for functions
+# inside of others too (`jax.jit`, `jax.checkpoint`, the body of a `scan`). In the context `user_code(version)` JAX uses
+# only traces that were made with the same version. `user_code.value` is the version in this thread.
+
+
+user_code = jax.make_user_context("")

@@ -16,7 +16,7 @@ import jax
 from jax.extend.source_info_util import register_exclusion
 from jax.sharding import Mesh
 
-from jaxonline._xla.matmul_precision import exact_products
+from jaxonline._xla.barriers import exact_products
 from jaxonline._xla.threads import usable_cores
 
 register_exclusion(f"{Path(__file__).parents[1]}{os.sep}")

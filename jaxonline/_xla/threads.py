@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 
-from jaxonline._xla.user_code import user_code
+from jaxonline._xla.barriers import user_code
 
 T = TypeVar("T")
 U = TypeVar("U")

@@ -10,8 +10,6 @@ Gaussian noise), `multikernel` (multi-kernel least squares), `attributes` (a few
 with high probability) and `conformal` (coverage of prediction sets).
 """
 
-from jaxonline.bounds.adaptive_steps import AdaGradBound, LogarithmicBound, adagrad, strongly_convex
-from jaxonline.bounds.assumptions import Assumptions
 from jaxonline.bounds.attribute_gradients import attribute_exponentiated_regret, attribute_series_regret
 from jaxonline.bounds.attributes import (
     StronglyConvexBound,
@@ -20,48 +18,88 @@ from jaxonline.bounds.attributes import (
     baseline_risk,
     hidden_attribute_examples,
 )
-from jaxonline.bounds.bandits import exp3, exp3_ix, exp3_p, exp4, explore_then_commit, lai_robbins, minimax, moss, ucb1
-from jaxonline.bounds.best_arm import sequential_halving, successive_elimination
-from jaxonline.bounds.classifiers import p_norm_perceptron, passive_aggressive, perceptron, winnow
-from jaxonline.bounds.combinatorial import cucb
-from jaxonline.bounds.conformal import adaptive_conformal, quantile_tracking
-from jaxonline.bounds.convex import (
-    BanditBound,
-    NewtonBound,
-    exponentiated_gradient,
-    gradient_bandit,
-    mirror_descent,
-    online_newton_step,
-    projected_gradient,
+from jaxonline.bounds.bandits import (
+    bold,
+    cucb,
+    delayed_exp3,
+    delayed_gradient_descent,
+    delayed_ucb1,
+    exp3,
+    exp3_ix,
+    exp3_p,
+    exp4,
+    explore_then_commit,
+    lai_robbins,
+    minimax,
+    moss,
+    rucb,
+    sequential_halving,
+    successive_elimination,
+    ucb1,
 )
-from jaxonline.bounds.delayed import bold, delayed_exp3, delayed_gradient_descent, delayed_ucb1
-from jaxonline.bounds.duelling import rucb
+from jaxonline.bounds.classifiers import p_norm_perceptron, passive_aggressive, perceptron, winnow
 from jaxonline.bounds.experts import (
     RateBound,
+    adaptive_conformal,
+    boa,
     doubling,
     exponential_weights,
     fixed_share,
     halving,
     label_efficient,
+    ml_poly,
+    ml_prod,
     perturbed_leader,
+    quantile_tracking,
     regularized_leader,
+    sleeping_exp3,
+    sleeping_hedge,
+    sleeping_ucb1,
     weighted_majority,
 )
-from jaxonline.bounds.gaussian_noise import surrogate_kernel, surrogate_radial_kernel, surrogate_radius
+from jaxonline.bounds.gradient import (
+    AdaGradBound,
+    BanditBound,
+    LogarithmicBound,
+    NewtonBound,
+    adagrad,
+    exponentiated_gradient,
+    full_information,
+    gradient_bandit,
+    known_covariance,
+    known_joint_covariance,
+    mirror_descent,
+    online_newton_step,
+    projected_gradient,
+    strongly_convex,
+    two_copies,
+)
 from jaxonline.bounds.high_probability import (
     HighProbabilityBound,
     LargestCopies,
+    MomentBounds,
     largest_copies,
     largest_estimate,
+    moment_bounds,
     with_high_probability,
 )
-from jaxonline.bounds.linear import full_information, known_covariance, known_joint_covariance, two_copies
-from jaxonline.bounds.moments import MomentBounds, moment_bounds
-from jaxonline.bounds.multikernel import Features, aggregating, concatenated, ewa, vaw, vaw2, vaw_ewa
-from jaxonline.bounds.noisy_kernels import factor_moment, noisy_kernel, noisy_kernel_geometric, unbiased_steps
-from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
-from jaxonline.bounds.second_order import boa, ml_poly, ml_prod
-from jaxonline.bounds.sleeping import sleeping_exp3, sleeping_hedge, sleeping_ucb1
+from jaxonline.bounds.kernels import (
+    Features,
+    aggregating,
+    concatenated,
+    ewa,
+    factor_moment,
+    noisy_kernel,
+    noisy_kernel_geometric,
+    surrogate_kernel,
+    surrogate_radial_kernel,
+    surrogate_radius,
+    unbiased_steps,
+    vaw,
+    vaw2,
+    vaw_ewa,
+)
+from jaxonline.bounds.regret_bound import Assumptions, RegretBound, gradient_descent
 
 __all__ = [
     "AdaGradBound",

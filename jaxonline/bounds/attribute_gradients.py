@@ -8,17 +8,15 @@ for their algorithm AELR, exponentiated gradient with clipped gradients.
 
 import math
 
-from jaxonline.bounds.assumptions import OBLIVIOUS, assumes
-from jaxonline.bounds.noisy_kernels import factor_moment
-from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
+from jaxonline.bounds.kernels import factor_moment
+from jaxonline.bounds.regret_bound import OBLIVIOUS, RegretBound, assumes, gradient_descent
 from jaxonline.estimators.attribute_series import AttributeSeriesGradient
 from jaxonline.estimators.index_sampling import EvenCount
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.numbers import host_float
-from jaxonline.parameters.types import Count, NonNegativeFloat, PositiveFloat, Rounds
-from jaxonline.parameters.validation import validate_arguments
+from jaxonline.parameters.signatures import validate_arguments
+from jaxonline.parameters.types import Count, NonNegativeFloat, PositiveFloat, Rounds, host_float
 
 
 @cites("cesabianchi2010efficient", "hazan2012linear", "kivinen1997exponentiated")

@@ -11,12 +11,21 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from jaxonline.bounds.assumptions import ANY, OBLIVIOUS, STOCHASTIC, Assumptions, assumes, with_assumptions
-from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
+from jaxonline.bounds.regret_bound import (
+    ANY,
+    OBLIVIOUS,
+    STOCHASTIC,
+    Assumptions,
+    RegretBound,
+    assumes,
+    gradient_descent,
+    with_assumptions,
+)
 from jaxonline.estimators.index_sampling import EvenCount
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.types import (
     Count,
     Ge,
@@ -27,7 +36,6 @@ from jaxonline.parameters.types import (
     PositiveFloat,
     Rounds,
 )  # fmt: skip
-from jaxonline.parameters.validation import validate_arguments
 
 
 class StronglyConvexBound(NamedTuple):

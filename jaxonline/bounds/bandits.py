@@ -1,20 +1,39 @@
-"""Upper and lower bounds on the pseudo-regret of bandits with K arms.
+"""Bounds for bandits: stochastic and adversarial arms, sets and pairs of arms, delays, and the best arm."""
 
-Losses lie in [0, 1], except for `explore_then_commit`. `gaps` are the mean losses minus the smallest mean loss.
-"""
-
+import math
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import numpy as np
 from jaxtyping import ArrayLike, Float
 from scipy import special
 
-from jaxonline.bounds.assumptions import OBLIVIOUS, STOCHASTIC, assumes
+from jaxonline.bounds.regret_bound import OBLIVIOUS, STOCHASTIC, RegretBound, assumes
+from jaxonline.comparators.arms import CondorcetWinner
+from jaxonline.environments.bandit_games import Preferences
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.types import Convert, Count, CountFrom2, Ge, Horizons, Interval, OpenUnitFloat, PositiveFloat
-from jaxonline.parameters.validation import validate_arguments
+from jaxonline.parameters.signatures import validate_arguments
+from jaxonline.parameters.types import (
+    Convert,
+    Count,
+    CountFrom2,
+    Ge,
+    Gt,
+    Horizons,
+    Interval,
+    NonNegativeInt,
+    OpenUnitFloat,
+    PositiveFloat,
+    Rounds,
+    Takes,
+)
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Upper and lower bounds on the pseudo-regret of bandits with K arms.
+#
+# Losses lie in [0, 1], except for `explore_then_commit`. `gaps` are the mean losses minus the smallest mean loss.
 
 
 def _gaps(gaps: Any, name: str) -> np.ndarray:
@@ -221,3 +240,288 @@ def exp3_p(
     if known:
         return 5.15 * np.sqrt(T * K * np.log(K / delta))
     return np.sqrt(T * K / np.log(K)) * np.log(1 / delta) + 5.15 * np.sqrt(T * K * np.log(K))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Bounds for learners that identify the best arm.
+
+
+@cites("evendar2006action")
+@validate_arguments
+def successive_elimination(gaps: Gaps, delta: OpenUnitFloat) -> int:
+    """Bound on the number of pulls of `SuccessiveElimination`, which holds with probability at least 1 - delta.
+
+    The learner drops an arm with the gap D after n pulls if 4 a(n) <= D, where a(n) is the confidence radius of the
+    learner. The best arm is pulled as often as the second best arm.
+
+    Args:
+        gaps: the gaps of the mean losses of the arms [K]; exactly one gap is 0.
+        delta: the largest probability of a wrong recommendation.
+
+    Raises:
+        ValueError: more than one arm has the gap 0.
+
+    Example:
+        >>> from jaxonline.bounds import successive_elimination
+        >>> successive_elimination([0.0, 0.5], 0.1)
+        1074
+    """
+    positive = np.sort(np.asarray(gaps, float))[1:]
+    if not (positive > 0).all():
+        raise ArgumentError("gaps", "must have one 0, as the best arm is unique")
+
+    def pulls(gap: float) -> int:
+        n = 1
+        while 4 * math.sqrt(math.log(math.pi**2 * (len(positive) + 1) * n**2 / (3 * delta)) / (2 * n)) > gap:
+            n += 1
+        return n
+
+    each = [pulls(gap) for gap in positive]
+    return sum(each) + max(each)
+
+
+@cites("karnin2013almost")
+@validate_arguments
+def sequential_halving(gaps: Gaps, budget: Count) -> float:
+    """Bound on the probability that `SequentialHalving` recommends a wrong arm: 3 log2 K exp(-budget / (8 H log2 K)).
+
+    H is the largest i / gap_i^2 over i = 2, ..., K, with the gaps in increasing order. The bound is Theorem 4.1 of
+    Karnin, Koren and Somekh (2013), for losses in [0, 1].
+
+    Args:
+        gaps: the gaps of the mean losses of the arms [K]; exactly one gap is 0.
+        budget: the number of pulls.
+
+    Raises:
+        ValueError: more than one arm has the gap 0.
+
+    Example:
+        >>> from jaxonline.bounds import sequential_halving
+        >>> round(sequential_halving([0.0, 0.5, 0.5, 0.5], 2000), 4)
+        0.0024
+    """
+    positive = np.sort(np.asarray(gaps, float))[1:]
+    if not (positive > 0).all():
+        raise ArgumentError("gaps", "must have one 0, as the best arm is unique")
+    H = float((np.arange(2, len(positive) + 2) / positive**2).max())
+    phases = math.log2(len(positive) + 1)
+    return min(1.0, 3 * phases * math.exp(-budget / (8 * H * phases)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Bounds on the pseudo-regret of bandits that play sets of arms.
+
+
+@cites("chen2013combinatorial")
+@assumes(STOCHASTIC, "pseudo-regret", losses=(0.0, 1.0))
+@validate_arguments
+def cucb(
+    means: Annotated[Float[ArrayLike, "K"], Interval(ge=0, le=1)], m: Count, n_rounds: Horizons
+) -> Float[np.ndarray, "..."]:
+    """Regret bound of CUCB on sets of m arms.
+
+    The bound is 6 m^2 ln T sum of (2 / least_k - 1 / largest_k) + (pi^2 / 3 + 1) K largest. least_k and largest_k are
+    the smallest and largest positive gap of a set with arm k; the sum runs over the arms with such a set. The bound is
+    Theorem 1 of Chen, Wang and Yuan (2013) with the smoothness function f(x) = m x, which belongs to sums of m arms.
+    The theorem assumes losses of arms in [0, 1].
+
+    Args:
+        means: mean losses of the arms [K].
+        m: number of arms in a set, as in `losses.SmallestArms`.
+        n_rounds: the horizon T, or several horizons.
+
+    Raises:
+        ValueError: m exceeds the number of arms.
+
+    Example:
+        >>> from jaxonline.bounds import cucb
+        >>> round(float(cucb([0.0, 0.5], 1, 1000)), 1)  # one arm has a gap: 6 ln T / 0.5 + (pi^2 / 3 + 1)
+        87.2
+    """
+    means, T = np.asarray(means, float), np.asarray(n_rounds, float)
+    if m > len(means):
+        raise ArgumentError("m", f"must be at most the number of arms, {len(means)} (got {m})")
+    least, largest = np.array([_gaps_of_sets_with(k, means, m) for k in range(len(means))]).T
+    worse = largest > 0
+    if not worse.any():
+        return np.zeros_like(T)
+    rate = 6 * m**2 * (2 / least[worse] - 1 / largest[worse]).sum()
+    return rate * np.log(T) + (np.pi**2 / 3 + 1) * len(means) * largest.max()
+
+
+def _gaps_of_sets_with(arm: int, means: np.ndarray, m: int) -> tuple[float, float]:
+    """Return the smallest and the largest positive gap of the sets with an arm; 0 if all these sets are optimal."""
+    best, others = np.sort(means)[:m].sum(), np.sort(np.delete(means, arm))
+    inside, outside = others[: m - 1], others[m - 1 :]
+    smallest = means[arm] + inside.sum() - best
+    largest = means[arm] + others[len(others) - m + 1 :].sum() - best
+    tolerance = 1e-12 * m
+    if smallest <= tolerance:  # the next larger sum exchanges one arm
+        steps = (outside[:, None] - inside).ravel()
+        smallest = min(steps[steps > tolerance], default=0.0)
+    return (smallest, largest) if largest > tolerance else (0.0, 0.0)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Bounds on the regret of duelling bandits.
+
+
+@cites("zoghi2014relative")
+@assumes(STOCHASTIC, "regret with high probability")
+@validate_arguments
+def rucb(
+    preferences: Preferences, n_rounds: Horizons, delta: OpenUnitFloat, alpha: Annotated[float, Gt(0.5)] = 0.51
+) -> Float[np.ndarray, "..."]:
+    """High-probability regret bound of RUCB: with probability at least 1 - delta the bound holds for all T at once.
+
+    The bound is min(C, T) max gap + sum over pairs of (4 alpha ln T / min(gap_i, gap_j)^2 + 1) (gap_i + gap_j) / 2,
+    with C = ((4 alpha - 1) K^2 / ((2 alpha - 1) delta))^(1 / (2 alpha - 1)). The gap of arm i is the probability that
+    the Condorcet winner beats arm i, minus 1/2. For a pair that contains the winner, the gap of the other arm replaces
+    min(gap_i, gap_j). Source: Zoghi, Whiteson, Munos and de Rijke (2014), Lemma 1 and Proposition 2. The term + 1
+    counts the last duel of each pair. For alpha near 1/2 the number C is huge, and the bound is too large to be useful.
+
+    Args:
+        preferences: probabilities [K, K]; arm i beats arm j with probability `preferences[i, j]`.
+        n_rounds: the horizon T, or several horizons.
+        delta: probability that the bound fails.
+        alpha: the parameter alpha of the learner.
+
+    Raises:
+        ValueError: there is no Condorcet winner.
+
+    Example:
+        >>> from jaxonline.bounds import rucb
+        >>> round(float(rucb([[0.5, 1.0], [0.0, 0.5]], 1000, delta=0.1, alpha=2.0)), 1)  # C = 4.5
+        57.8
+    """
+    P, T = np.asarray(preferences, float), np.asarray(n_rounds, float)
+    winner = CondorcetWinner(preferences).winner
+    gaps, K = P[winner] - 0.5, len(P)
+    log_C = np.log((4 * alpha - 1) * K**2 / ((2 * alpha - 1) * delta)) / (2 * alpha - 1)
+    before = np.exp(np.minimum(log_C, np.log(T)))
+    regret = before * gaps.max()
+    for i in range(K):
+        for j in range(i):
+            smaller = max(gaps[i], gaps[j]) if winner in (i, j) else min(gaps[i], gaps[j])
+            regret = regret + (4 * alpha * np.log(T) / smaller**2 + 1) * (gaps[i] + gaps[j]) / 2
+    return regret
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Bounds on the regret when answers arrive late.
+
+
+@cites("joulani2013delayed", "weinberger2002delayed")
+@assumes(OBLIVIOUS)
+@validate_arguments
+def bold(
+    bound: Annotated[Callable[[np.ndarray], np.ndarray], Takes("the horizon")],
+    max_delay: NonNegativeInt,
+    n_rounds: Horizons,
+) -> Float[np.ndarray, "..."]:
+    """Regret bound of `learners.BOLD`: (d + 1) R(T / (d + 1)).
+
+    The bound holds because each of the d + 1 copies plays some of the rounds, and R is concave. Sources: Joulani,
+    Gyorgy and Szepesvari (2013), Theorem 1; Weinberger and Ordentlich (2002) for a fixed delay. The bound assumes an
+    oblivious environment.
+
+    Args:
+        bound: the concave bound R(T) on the regret of the base learner without delay.
+        max_delay: the largest delay d.
+        n_rounds: the horizon T, or several horizons.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.bounds import bold
+        >>> float(bold(np.sqrt, 3, 100))
+        20.0
+    """
+    n_copies = max_delay + 1
+    return n_copies * np.asarray(bound(np.asarray(n_rounds, float) / n_copies))
+
+
+@cites("joulani2013delayed", "auer2002finite")
+@assumes(STOCHASTIC, "pseudo-regret", losses=(0.0, 1.0))
+@validate_arguments
+def delayed_ucb1(gaps: Gaps, max_delay: NonNegativeInt, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
+    """Pseudo-regret bound of UCB1 with updates on arrival: the bound without delay plus d times the sum of the gaps.
+
+    At most d pulls of an arm are unanswered, and the other pulls satisfy the argument of Auer et al. (2002), Theorem 1.
+    Theorem 7 of Joulani, Gyorgy and Szepesvari (2013) adds d times the sum of the gaps, too.
+
+    Args:
+        gaps: the gaps of the mean losses of the arms [K], 0 for a best arm.
+        max_delay: the largest delay d.
+        n_rounds: the horizon T, or several horizons.
+
+    Example:
+        >>> from jaxonline.bounds import delayed_ucb1
+        >>> round(float(delayed_ucb1([0.0, 0.5], 10, 1000)), 1)
+        117.7
+    """
+    return ucb1(gaps, n_rounds) + max_delay * np.asarray(gaps, float).sum()
+
+
+@cites("thune2019nonstochastic", "cesabianchi2016delay")
+@assumes(OBLIVIOUS, losses=(0.0, 1.0))
+@validate_arguments
+def delayed_exp3(
+    n_arms: CountFrom2, delay: NonNegativeInt, n_rounds: Horizons, eta: PositiveFloat
+) -> Float[np.ndarray, "..."]:
+    """Pseudo-regret bound of EXP3 with updates on arrival, for a fixed delay d: ln K / eta + eta T (e K / 2 + d).
+
+    The bound is Theorem 1 of Thune, Cesa-Bianchi and Seldin (2019), for losses in [0, 1] of an oblivious environment
+    and eta <= 1 / (2 e (d + 1)). The best eta gives the order sqrt((K + d) T ln K) of Cesa-Bianchi, Gentile and Mansour
+    (2016).
+
+    Args:
+        n_arms: the number K of arms.
+        delay: the delay d of every answer.
+        n_rounds: the horizon T, or several horizons.
+        eta: the learning rate.
+
+    Raises:
+        ValueError: `eta` is larger than the theorem allows.
+
+    Example:
+        >>> from jaxonline.bounds import delayed_exp3
+        >>> round(float(delayed_exp3(4, 3, 1000, eta=0.01)), 1)
+        223.0
+    """
+    largest = 1 / (2 * np.e * (delay + 1))
+    if eta > largest:
+        raise ArgumentError("eta", f"must be at most 1 / (2 e (delay + 1)) = {largest:.3g} (got {eta:.3g})")
+    T = np.asarray(n_rounds, float)
+    return np.log(n_arms) / eta + eta * T * (np.e * n_arms / 2 + delay)
+
+
+@cites("langford2009slow", "zinkevich2003online")
+@assumes(OBLIVIOUS, prescribed_rate=True)
+@validate_arguments
+def delayed_gradient_descent(
+    radius: PositiveFloat, G: PositiveFloat, delay: NonNegativeInt, n_rounds: Rounds
+) -> RegretBound:
+    """Regret bound of gradient descent with updates on arrival, for a fixed delay d: radius sqrt((1 + 2 d) G T).
+
+    The bound of Langford, Smola and Zinkevich (2009) has the same order. Proof: let u be the comparator, w_s the move
+    of round s, v_s the hypothesis at the arrival of its answer, and eta the step. Then f_s(w_s) - f_s(u) is at most
+    <grad f_s(v_s), v_s - u> + sqrt(G) |w_s - v_s|. The updates are gradient descent at v_s, so the terms <grad
+    f_s(v_s), v_s - u> sum to at most radius^2 / (2 eta) + eta G T / 2. At most d updates separate w_s from v_s, each of
+    mean length eta sqrt(G). So the terms sqrt(G) |w_s - v_s| sum to at most eta G d T. The step size eta minimises the
+    sum of these two bounds.
+
+    Args:
+        radius: radius of the ball of hypotheses and comparators; its centre is the first hypothesis.
+        G: bound on the second moment of the estimates, and on the squared gradients in the ball. With noisy estimates
+            the bound assumes an oblivious environment.
+        delay: the delay d of every answer.
+        n_rounds: the horizon T.
+
+    Example:
+        >>> from jaxonline.bounds import delayed_gradient_descent
+        >>> delayed_gradient_descent(radius=2.0, G=4.0, delay=4, n_rounds=100).value
+        120.0
+    """
+    root = float(np.sqrt((1 + 2 * delay) * G * n_rounds))
+    # as without delay for estimates with (1 + 2 d) G; there is no bound for decreasing steps
+    return RegretBound(radius * root, radius / root, G * (1 + 2 * delay), radius, np.inf)

@@ -5,12 +5,12 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from jaxonline.bounds.assumptions import assumes
+from jaxonline.bounds.regret_bound import assumes
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.types import Count, Ge, Gt, NonNegativeFloat, PositiveFloat, Vector
-from jaxonline.parameters.validation import validate_arguments
 
 
 @cites("novikoff1962convergence")

@@ -1,27 +1,34 @@
-"""Bounds on the expected regret against the best of K experts, for losses in [0, 1] unless stated otherwise."""
+"""Bounds for prediction with expert advice, also from a run's regrets, for sleeping experts, and for quantiles."""
 
 import math
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import ArrayLike, Float
 
-from jaxonline.bounds.assumptions import OBLIVIOUS, Assumptions, assumes, with_assumptions
-from jaxonline.learners.experts.combiners import binary_entropy
+from jaxonline.bounds.bandits import Gaps
+from jaxonline.bounds.regret_bound import OBLIVIOUS, STOCHASTIC, Assumptions, assumes, with_assumptions
+from jaxonline.learners.experts.combiners import INITIAL_RATE, binary_entropy
+from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.types import (
     Count,
     CountFrom2,
     Ge,
     Horizon,
+    Horizons,
+    Interval,
     NonNegativeInt,
     Numbers,
     OpenUnitFloat,
     PositiveFloat,
     Rounds,
 )  # fmt: skip
-from jaxonline.parameters.validation import validate_arguments
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Bounds on the expected regret against the best of K experts, for losses in [0, 1] unless stated otherwise.
 
 
 class RateBound(NamedTuple):
@@ -254,3 +261,269 @@ def _rate_bound(eta: float | None, n_rounds: int, information: float, variance: 
     """Return the bound with rate eta, or with the best rate, which makes the bound's terms equal at the horizon."""
     best = math.sqrt(information / (variance * n_rounds))
     return RateBound(best if eta is None else float(eta), n_rounds, information, variance)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Second-order regret bounds of `MLPoly`, `MLProd` and `BOA`, computed from the instantaneous regrets of a run.
+#
+# The instantaneous regret of expert k in round t is r_tk = (own loss) - (loss of expert k), V_tk is the sum of its
+# squares up to round t, and R_tk is the regret. The bounds need only that the own loss is at most the weighted mean of
+# the experts' losses, as for a convex loss. Losses may have any range, and the environment may react to the moves.
+#
+# Gaillard, Stoltz and van Erven (2014) and Wintenberger (2017) prove bounds of the order of sqrt(V_Tk ln K) for similar
+# rules. The rules of this package are those of the `opera` package: their rates depend on the largest |r_tk| so far,
+# and a round is weighed with the rate after that round. So the theorems as published are not about them. The functions
+# here have the same proofs with the rates of the rules.
+#
+# ML-Poly, rates n_t: since sum_k n_(t-1)k max(R_(t-1)k, 0) r_tk <= 0, the sum over k of n_tk max(R_tk, 0)^2 grows by at
+# most sum_k n_(t-1)k r_tk^2 in round t.
+#
+# ML-Prod and BOA have weights proportional to n_(t-1)k exp(n_(t-1)k A_(t-1)k), where A is a sum of gains g. Let W_t be
+# the sum over k of exp(n_tk A_tk). Rates do not increase after round 1, and with a = n_(t-1) / n_t every x > 0 has x <=
+# x^a + (a - 1) a^(-a/(a-1)). This, and the inequality of the weighted mean, give W_t <= (1 + max_k c_tk) W_(t-1) +
+# sum_k b_tk, with b_tk and c_tk from n_(t-1), n_t and r_t. Finally A_tk <= ln W_t / n_tk, and r <= g / s + n r^2 with
+# the scale s = 1 of ML-Prod and s = 1/2 of BOA.
+
+
+@cites("gaillard2014second")
+@assumes()
+@validate_arguments
+def ml_poly(regrets: Float[ArrayLike, "T K"], initial: PositiveFloat = INITIAL_RATE) -> Float[np.ndarray, "T K"]:
+    """Regret bound of `MLPoly` to each expert after each round: sqrt((1/n_tk) sum over s <= t, j of n_(s-1)j r_sj^2).
+
+    The rates are 1/n_tk = 1/initial + V_tk + (the largest squared r up to round t). If |r| <= E, the sum over s is at
+    most (1 + E^2 initial) ln(1 + initial V_tj) for each expert j. With the default `initial` = 2^-20 the rates hardly
+    change, so the bound is about sqrt(sum_j V_tj) until V is near 2^20. A bound that depends mainly on the V of its own
+    expert needs `initial` near 1 / E^2.
+
+    Args:
+        regrets: instantaneous regrets r [T, K] of a run.
+        initial: initial rate of the rule.
+
+    Example:
+        >>> from jaxonline.bounds import ml_poly
+        >>> ml_poly([[0.5, -0.5], [0.5, -0.5]], initial=1.0).round(3).tolist()  # regrets 0.5 and 1 to expert 0
+        [[0.866, 0.866], [1.208, 1.208]]
+    """
+    r = _checked(regrets)
+    squares = r**2
+    largest = np.maximum.accumulate(squares.max(axis=1))
+    inverse = 1.0 / initial + np.cumsum(squares, axis=0) + largest[:, None]
+    before = np.vstack([np.full((1, r.shape[1]), 1.0 / initial), inverse[:-1]])
+    return np.sqrt(inverse * np.cumsum((squares / before).sum(axis=1))[:, None])
+
+
+@cites("gaillard2014second")
+@assumes()
+@validate_arguments
+def ml_prod(regrets: Float[ArrayLike, "T K"], initial: PositiveFloat = INITIAL_RATE) -> Float[np.ndarray, "T K"]:
+    """Regret bound of `MLProd` to each expert after each round: ln W_t / n_tk + sum over s <= t of n_sk r_sk^2.
+
+    The second term is at most 2 sqrt(V_tk ln K), and 1/n_tk = max(2 max |r|, sqrt(V_tk / ln K)). ln W_t is about ln K
+    plus the logarithm of a logarithm of t. The module's documentation has the proof.
+
+    Args:
+        regrets: instantaneous regrets r [T, K] of a run.
+        initial: initial value of the rule's ranges and sums of squares; 1 if losses are in [0, 1].
+
+    Example:
+        >>> from jaxonline.bounds import ml_prod
+        >>> ml_prod([[0.5, -0.5], [0.5, -0.5]], initial=1.0).round(2).tolist()  # regrets 0.5 and 1 to expert 0
+        [[1.51, 1.51], [1.64, 1.64]]
+    """
+    r = _checked(regrets)
+    rates = np.minimum(0.5 / _ranges(r, initial), _root_rates(r, initial))
+    return _potential_bound(r, rates, np.log1p(rates * r) / rates, scale=1.0)
+
+
+@cites("wintenberger2017optimal")
+@assumes()
+@validate_arguments
+def boa(regrets: Float[ArrayLike, "T K"], initial: PositiveFloat = INITIAL_RATE) -> Float[np.ndarray, "T K"]:
+    """Regret bound of `BOA` to each expert after each round: 2 ln W_t / n_tk + sum over s <= t of n_sk r_sk^2.
+
+    The second term is at most 2 sqrt(V_tk ln K), and 1/n_tk = max(B, sqrt(V_tk / ln K)), with B the largest |r| rounded
+    up to a power of 2. The module's documentation has the proof.
+
+    Args:
+        regrets: instantaneous regrets r [T, K] of a run.
+        initial: initial value of the rule's ranges and sums of squares; 1 if losses are in [0, 1].
+
+    Example:
+        >>> from jaxonline.bounds import boa
+        >>> boa([[0.5, -0.5], [0.5, -0.5]], initial=1.0).round(2).tolist()  # regrets 0.5 and 1 to expert 0
+        [[1.91, 1.91], [2.35, 2.35]]
+    """
+    r = _checked(regrets)
+    ranges = 2.0 ** np.ceil(np.log2(_ranges(r, initial)))
+    rates = np.minimum(1.0 / ranges, _root_rates(r, initial))
+    gains = 0.5 * (r - rates * r**2 + np.where(rates * r > 0.5, ranges, 0.0))
+    return _potential_bound(r, rates, gains, scale=0.5)
+
+
+def _ranges(r: np.ndarray, initial: float) -> np.ndarray:
+    return np.maximum(initial, np.maximum.accumulate(np.abs(r)))
+
+
+def _root_rates(r: np.ndarray, initial: float) -> np.ndarray:
+    return np.sqrt(math.log(r.shape[1]) / (initial + np.cumsum(r**2, axis=0)))
+
+
+def _potential_bound(r: np.ndarray, rates: np.ndarray, gains: np.ndarray, scale: float) -> np.ndarray:
+    """Return ln W_t / (scale n_t) + sum of n r^2, with W_t bounded from the rates n, the gains g and the regrets r."""
+    before, after = rates[:-1], rates[1:]
+    ratio = before / after
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        step = np.where(ratio > 1.0, (ratio - 1.0) * ratio ** (-ratio / (ratio - 1.0)), 0.0)
+        # Two ways to pass from n_(t-1) to n_t: after and before the gain of the round; the smaller factor is used.
+        late = np.expm1(before * gains[1:]) - scale * before * r[1:]
+        growth = np.exp(after * gains[1:])
+        early = growth - 1.0 - scale * before * r[1:]
+        factors = np.maximum(np.minimum(late, early), 0.0).max(axis=1)
+        steps = np.where(late <= early, step, step * growth).sum(axis=1)
+        logarithms = [np.log(np.sum(np.exp(rates[0] * gains[0])))]
+        for factor, addition in zip(np.log1p(factors), np.log(steps), strict=True):
+            logarithms.append(np.logaddexp(logarithms[-1] + factor, addition))
+    return np.array(logarithms)[:, None] / (scale * rates) + np.cumsum(rates * r**2, axis=0)
+
+
+def _checked(regrets: ArrayLike) -> np.ndarray:
+    r = check.finite_array("regrets", regrets, ndim=2).astype(float)
+    if r.shape[0] < 1 or r.shape[1] < 2:
+        raise ArgumentError("regrets", f"must have at least 1 round and 2 experts (got shape {r.shape})")
+    return r
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Bounds on the regret when arms or experts are not available in every round (`environments.Sleeping`).
+
+
+RoundCounts = Annotated[Float[ArrayLike, "..."], Ge(0)]
+
+
+@cites("freund1997specialize")
+@assumes(losses=(0.0, 1.0))
+@validate_arguments
+def sleeping_hedge(n_experts: CountFrom2, eta: PositiveFloat, awake_rounds: RoundCounts) -> Float[np.ndarray, "..."]:
+    """Regret bound of `Hedge(EWA(eta))` against an expert over its n awake rounds: ln(K) / eta + eta n / 8.
+
+    The bound is Theorem 1 of Freund, Schapire, Singer and Warmuth (1997), with Hoeffding's lemma for losses in [0, 1].
+
+    Args:
+        n_experts: K.
+        eta: the rate of the exponential weights.
+        awake_rounds: the number n of rounds in which the expert is awake, or several numbers.
+
+    Example:
+        >>> from jaxonline.bounds import sleeping_hedge
+        >>> round(float(sleeping_hedge(10, 0.1, 1000)), 2)
+        35.53
+    """
+    return np.log(n_experts) / eta + eta * np.asarray(awake_rounds, float) / 8
+
+
+@cites("freund1997specialize", "auer2002nonstochastic")
+@assumes(OBLIVIOUS, losses=(0.0, 1.0))
+@validate_arguments
+def sleeping_exp3(n_arms: CountFrom2, eta: PositiveFloat, available_arms: RoundCounts) -> Float[np.ndarray, "..."]:
+    """Bound on the expected regret of `EXP3(eta)` against an arm, in its available rounds: ln(K) / eta + eta A / 2.
+
+    The arms have the weights of sleeping experts. The mean of the second moments of the estimates in a round is at most
+    the number of available arms, as in Bubeck and Cesa-Bianchi (2012), Theorem 3.1. The bound assumes losses in [0, 1]
+    and an oblivious environment.
+
+    Args:
+        n_arms: K.
+        eta: the rate of the exponential weights.
+        available_arms: the sum A of the numbers of available arms over the rounds in which the arm is available, or
+            several sums.
+
+    Example:
+        >>> from jaxonline.bounds import sleeping_exp3
+        >>> round(float(sleeping_exp3(10, 0.02, 5000)), 1)  # 1,000 rounds with 5 available arms each
+        165.1
+    """
+    return np.log(n_arms) / eta + eta * np.asarray(available_arms, float) / 2
+
+
+@cites("kleinberg2010sleeping", "auer2002finite")
+@assumes(STOCHASTIC, "pseudo-regret", losses=(0.0, 1.0))
+@validate_arguments
+def sleeping_ucb1(gaps: Gaps, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
+    """Pseudo-regret bound of `UCB1` against the best ordering of the arms, for masks that do not depend on the losses.
+
+    Let the arms be in the order of their means, and let D(i, j) be the difference of the means of arms i < j. The bound
+    is 8 ln T sum (D(i, j) - D(i+1, j)) / D(i, j)^2 + (1 + pi^2/3) sum D(1, j); the first sum is over the pairs with
+    D(i, j) > 0. If all arms are always available, the bound `ucb1` is smaller for three or more means. The proof is the
+    argument of Kleinberg, Niculescu-Mizil and Sharma (2010) for AUER, with the constants of Auer et al. (2002), Theorem
+    1. Suppose that arm j was pulled 8 ln T / D(i, j)^2 times, and arm i is the best available arm. Then arm j is not
+    pulled again, except with a probability whose sum over rounds is at most pi^2/3.
+
+    Args:
+        gaps: gaps of the mean losses of the arms [K], 0 for a best arm.
+        n_rounds: the horizon T, or several horizons.
+
+    Example:
+        >>> from jaxonline.bounds import sleeping_ucb1
+        >>> round(float(sleeping_ucb1([0.0, 0.5], 1000)), 1)  # as ucb1
+        112.7
+    """
+    gaps = np.sort(np.asarray(check.numbers("gaps", gaps, ge=0.0, le=1.0), float))
+    differences = np.maximum(gaps[None, :] - gaps[:, None], 0.0)  # D(i, j)
+    decreases = differences[:-1] - differences[1:]
+    positive = differences[:-1] > 0
+    factor = np.sum(decreases[positive] / differences[:-1][positive] ** 2)
+    return 8 * np.log(np.asarray(n_rounds, float)) * factor + (1 + np.pi**2 / 3) * gaps.sum()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Bounds on the error of the coverage of adaptive conformal prediction, in every run and for all scores.
+
+
+@cites("gibbs2021adaptive")
+@assumes(quantity="coverage error")
+@validate_arguments
+def adaptive_conformal(
+    start: Annotated[float, Interval(ge=0, le=1)], step_size: PositiveFloat, n_rounds: Rounds
+) -> float:
+    """Bound on |fraction of missed outcomes - alpha| of `AdaptiveConformal`: (max(a, 1 - a) + step) / (step T).
+
+    The bound holds for every sequence of scores and for every run, not only in the mean: Gibbs and Candes (2021),
+    Proposition 4.1. It needs thresholds that are infinite if alpha_t <= 0, and minus infinity if alpha_t >= 1. Then
+    alpha_t stays between -step and 1 + step, and step times the sum of (alpha - missed) is alpha_(T+1) - alpha_1.
+
+    Args:
+        start: a, the first level alpha_1; the learner starts at alpha.
+        step_size: step.
+        n_rounds: T.
+
+    Example:
+        >>> from jaxonline.bounds import adaptive_conformal
+        >>> round(adaptive_conformal(start=0.1, step_size=0.05, n_rounds=1000), 4)
+        0.019
+    """
+    return (max(start, 1.0 - start) + step_size) / (step_size * n_rounds)
+
+
+@cites("angelopoulos2023conformal")
+@assumes(quantity="coverage error")
+@validate_arguments
+def quantile_tracking(score_bound: PositiveFloat, step_size: PositiveFloat, n_rounds: Rounds) -> float:
+    """Bound on |fraction of missed outcomes - alpha| of gradient descent on the pinball loss: (b + step) / (step T).
+
+    The learner is `GradientLearner(FullGradient(Pinball(1 - alpha)), step)` with the instance 1: its threshold w starts
+    at 0, rises by step (1 - alpha) after a miss, and falls by step alpha otherwise. The bound holds in every run, for
+    every sequence of scores between -b and b that do not equal the threshold: Angelopoulos, Candes and Tibshirani
+    (2023), Proposition 1.
+
+    Args:
+        score_bound: b.
+        step_size: step, in the unit of the scores.
+        n_rounds: T.
+
+    Example:
+        >>> from jaxonline.bounds import quantile_tracking
+        >>> quantile_tracking(score_bound=2.0, step_size=0.5, n_rounds=100)
+        0.05
+    """
+    return (score_bound + step_size) / (step_size * n_rounds)

@@ -1,9 +1,4 @@
-"""Regret bounds that hold with high probability, for gradient descent on bounded unbiased estimates.
-
-Paper B mentions such bounds without a proof (section 2: "under suitable conditions, using Azuma's inequality"). The
-condition is that all estimates are bounded. `largest_copies` and `largest_estimate` compute this bound for bounded
-noise, and for copies of Gaussian noise that are bounded with high probability.
-"""
+"""Bounds that hold with high probability, and the moments of data and noise that bounds need."""
 
 import math
 from typing import Annotated, NamedTuple
@@ -12,14 +7,118 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 from scipy import special
 
-from jaxonline.bounds.assumptions import ANY, OBLIVIOUS, Assumptions, assumes, with_assumptions
-from jaxonline.bounds.regret_bound import RegretBound
-from jaxonline.feedback.noise import Noise
+from jaxonline.bounds.regret_bound import ANY, OBLIVIOUS, Assumptions, RegretBound, assumes, with_assumptions
+from jaxonline.feedback.correlated_copies import JointNoise
+from jaxonline.feedback.noise import FlippedLabels, Noise
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.types import Count, Ge, Lt, NonNegativeFloat, Numbers, OpenUnitFloat, PositiveFloat, Rounds
-from jaxonline.parameters.validation import validate_arguments
+from jaxonline.parameters.signatures import validate_arguments
+from jaxonline.parameters.types import (
+    Count,
+    Ge,
+    Lt,
+    NonNegativeFloat,
+    Numbers,
+    OpenUnitFloat,
+    PositiveFloat,
+    Rounds,
+    host_float,
+)
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Moments of a data set with noise, as required by the bounds.
+
+
+class MomentBounds(NamedTuple):
+    """Constants of paper B's theorems for a data set and its noise; each constant holds for all rows.
+
+    Attributes:
+        x_second: B with E|x~|^2 <= B^2.
+        x_fourth: B with E|x~|^4 <= B^4, at least `x_second`.
+        x_pair: P with E <x~, x~'>^2 <= P^2 for two copies, at most `x_second` squared.
+        y_second: B_y with E y~^2 <= B_y^2.
+        covariance_norm: spectral norm of the noise's covariance.
+        y_fourth: B_y with E y~^4 <= B_y^4, at least `y_second`; used only for correlated noise.
+    """
+
+    x_second: float
+    x_fourth: float
+    x_pair: float
+    y_second: float
+    covariance_norm: float
+    y_fourth: float
+
+
+@validate_arguments
+def moment_bounds(
+    X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"], noise: Noise | JointNoise | None = None,
+    label_noise: Noise | FlippedLabels | None = None,
+) -> MomentBounds:  # fmt: skip
+    """Exact constants of paper B's theorems for a data set with `Noise` F z, where z has independent symmetric entries.
+
+    With `JointNoise` the noise of an instance and its label is F z together.
+
+    The moments for the noise n are E|x + n|^4 = |x|^4 + 4 x'Sx + 2 |x|^2 tr S + E|n|^4, E|n|^4 = (tr S)^2 + 2 tr S^2 +
+    (kurtosis - 3) sum M_kk^2, with S = F F' and M = F' F; E <x + n, x + n'>^2 = |x|^4 + 2 x'Sx + tr S^2.
+
+    Args:
+        X: instances [n, d].
+        y: targets [n].
+        noise: distribution of the instances' noise with a finite fourth moment (otherwise a ValueError); None for clean
+            instances.
+        label_noise: distribution of the labels' noise (`Noise`, or `FlippedLabels` with E y~^2 = y^2 / (1 - 2q)^2), or
+            None for clean labels and for `JointNoise`, which contains it.
+
+    Example:
+        >>> import numpy as np, jaxonline as jo
+        >>> jo.bounds.moment_bounds(np.eye(2), 2 * np.ones(2), jo.noise.gaussian(4.0))[:4:3]  # B and B_y
+        (3.0, 2.0)
+    """
+    X, y = (array.astype(float) for array in check.rows("X", X, "y", y))
+    norms = (X**2).sum(axis=1)
+    factor = np.zeros((X.shape[1],) * 2) if noise is None else noise.factor_matrix(X.shape[1])
+    if noise is not None and not np.isfinite(noise.kurtosis):
+        raise ArgumentError("noise", f"must have a finite fourth moment (got the kurtosis {noise.kurtosis})")
+    S, M = factor @ factor.T, factor.T @ factor
+    excess = 0.0 if noise is None else noise.kurtosis - 3
+    quadratic = np.einsum("ni,ij,nj->n", X, S, X)
+    pair = norms**2 + 2 * quadratic + np.sum(S * S)
+    noise_fourth = np.trace(S) ** 2 + 2 * np.sum(S * S) + excess * np.sum(np.diag(M) ** 2)
+    fourth = norms**2 + 4 * quadratic + 2 * norms * np.trace(S) + noise_fourth
+    label_second, label_fourth = _label_moments(y, noise if isinstance(noise, JointNoise) else label_noise, X.shape[1])
+    return MomentBounds(
+        float(np.sqrt(norms.max() + np.trace(S))),
+        float(fourth.max() ** 0.25),
+        float(np.sqrt(pair.max())),
+        float(np.sqrt(label_second.max())),
+        float(np.linalg.norm(S, 2)),
+        float(label_fourth.max() ** 0.25),
+    )
+
+
+def _label_moments(
+    y: Float[np.ndarray, "n"], noise: Noise | FlippedLabels | JointNoise | None, d: int
+) -> tuple[Float[np.ndarray, "n"], Float[np.ndarray, "n"]]:
+    """Return E y~^2 and E y~^4 of a noisy label y~ of each target, for instances with d coordinates."""
+    if isinstance(noise, FlippedLabels):
+        squares = (y / (1 - 2 * host_float("rate", noise.rate))) ** 2
+        return squares, squares**2
+    if noise is None:
+        return y**2, y**4
+    factor = noise.label_factor(d) if isinstance(noise, JointNoise) else noise.factor_matrix(1)
+    variance, quartic = float(np.sum(factor**2)), float(np.sum(factor**4))
+    fourth = 3 * variance**2 + ((noise.kurtosis - 3) * quartic if quartic > 0.0 else 0.0)
+    return y**2 + variance, y**4 + 6 * y**2 * variance + fourth
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Regret bounds that hold with high probability, for gradient descent on bounded unbiased estimates.
+#
+# Paper B mentions such bounds without a proof (section 2: "under suitable conditions, using Azuma's inequality"). The
+# condition is that all estimates are bounded. `largest_copies` and `largest_estimate` compute this bound for bounded
+# noise, and for copies of Gaussian noise that are bounded with high probability.
+
 
 WITH_HIGH_PROBABILITY = "regret with high probability"
 

@@ -6,18 +6,27 @@ comparators in `rkhs` and `kernel_choice` need all instances and outcomes instea
 angles in an RKHS. The comparators in `time_varying` change from round to round.
 """
 
-from jaxonline.comparators.best_arm import BestArm
-from jaxonline.comparators.best_expert import BestExpert
-from jaxonline.comparators.best_ordering import BestOrdering
-from jaxonline.comparators.best_set import BestSet
-from jaxonline.comparators.condorcet_winner import CondorcetWinner
-from jaxonline.comparators.kernel_choice import BestKernel, best_kernel
-from jaxonline.comparators.l1_ball import L1Ball, L1Solution, best_in_l1_ball
-from jaxonline.comparators.l2_ball import L2Ball, QuadraticSums, best_in_l2_ball
-from jaxonline.comparators.rkhs import RKHSBall, RKHSPredictor, best_in_rkhs_ball
-from jaxonline.comparators.rkhs_geometry import positive_negative_angle, rkhs_norm
-from jaxonline.comparators.sums import cumulative_statistic
-from jaxonline.comparators.time_varying import BestOfEachRound, BestSegments, best_segments
+from jaxonline.comparators.arms import (
+    BestArm,
+    BestExpert,
+    BestOfEachRound,
+    BestOrdering,
+    BestSegments,
+    BestSet,
+    CondorcetWinner,
+    best_segments,
+    cumulative_statistic,
+)
+from jaxonline.comparators.linear import L1Ball, L1Solution, L2Ball, QuadraticSums, best_in_l1_ball, best_in_l2_ball
+from jaxonline.comparators.rkhs import (
+    BestKernel,
+    RKHSBall,
+    RKHSPredictor,
+    best_in_rkhs_ball,
+    best_kernel,
+    positive_negative_angle,
+    rkhs_norm,
+)
 
 __all__ = [
     "BestArm",

@@ -1,10 +1,6 @@
-"""Comparator: the best predictor in a ball of an RKHS for any convex loss, also for the first t rounds only.
+"""Comparators in the RKHS of a kernel: the best function in a ball, and the best kernel."""
 
-By the representer theorem f is sum a_i k(x_i, .), so the problem is convex over a ball of R^m. The problem is solved on
-the host in float64: exactly for the squared loss (`best_in_l2_ball`), and for other losses until the duality gap is
-small.
-"""
-
+import math
 import warnings
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -14,16 +10,94 @@ import numpy as np
 from jaxtyping import ArrayLike, Float, Int
 from scipy import linalg
 
-from jaxonline.comparators.ball_solver import LossTerms, Solution, factorise, loss_terms, minimise
-from jaxonline.comparators.l2_ball import QuadraticSums, best_in_l2_ball
+from jaxonline.comparators.linear import (
+    LossTerms,
+    QuadraticSums,
+    Solution,
+    best_in_l2_ball,
+    factorise,
+    loss_terms,
+    minimise,
+)
 from jaxonline.kernels.base import AnyKernel, Kernel
+from jaxonline.kernels.combined import as_kernels
 from jaxonline.losses import Loss, Squared, ZeroOne
-from jaxonline.losses.base import as_loss, check_outcomes
+from jaxonline.losses.base import AnyLoss, as_loss, check_outcomes
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Component, Convert, Positive, PositiveFloat
-from jaxonline.parameters.validation import validate_arguments
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Norms and angles of elements sum a_i k(x_i, .) of an RKHS, from the Gram matrix, in float64 on the host.
+
+
+@validate_arguments
+def rkhs_norm(kernel: AnyKernel, X: Float[ArrayLike, "n d"], coefficients: Float[ArrayLike, "n"]) -> float:
+    """Norm of the element sum a_i k(x_i, .) of an RKHS.
+
+    With a surrogate kernel this norm is the smallest radius W of Algorithm 2 for which Theorem 3 of "Learning from
+    noisy data under distributional assumptions" covers the comparator. The reason is that the comparator's counterpart
+    in the surrogate RKHS has this norm.
+
+    Args:
+        kernel: any kernel.
+        X: finite instances [n, d].
+        coefficients: the coefficients a [n].
+
+    Example:
+        >>> import numpy as np, jaxonline as jo
+        >>> jo.comparators.rkhs_norm(jo.kernels.Linear(), np.eye(2), [3.0, 4.0])
+        5.0
+    """
+    X, a = check.rows("X", X, "coefficients", coefficients)
+    return math.sqrt(max(float(a @ gram_matrix(kernel, X) @ a), 0.0))
+
+
+@validate_arguments
+def positive_negative_angle(
+    kernel: AnyKernel, X: Float[ArrayLike, "n d"], coefficients: Float[ArrayLike, "n"]
+) -> float:
+    """Angle beta_u between u+ = sum over a_i > 0 of a_i k(x_i, .) and u- = sum over a_i < 0 of |a_i| k(x_i, .).
+
+    `jaxonline.bounds.surrogate_radius` needs this angle. Theorem 3 of "Learning from noisy data under distributional
+    assumptions" (NIPS workshop 2010) compares with the predictor u = u+ - u-, and |u+|^2 + |u-|^2 <= |u|^2 / (1 - cos
+    beta_u). The angle depends on the coefficients: if instances are (nearly) dependent in the RKHS, other coefficients
+    give the same u and another valid angle.
+
+    Args:
+        kernel: any kernel; the angle is at most pi/2 if the kernel is non-negative.
+        X: instances [n, d]. Raises a ValueError if the shape does not fit `coefficients`, or an entry is not finite.
+        coefficients: the coefficients a [n].
+
+    Returns:
+        The angle in radians, from 0 to pi; pi/2 if u+ or u- is zero, as in the paper.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.comparators import positive_negative_angle
+        >>> from jaxonline.kernels import Linear
+        >>> X = np.array([[1.0, 0.0], [1.0, 1.0]])
+        >>> [round(positive_negative_angle(Linear(), X, a) / np.pi, 6) for a in ([2.0, -1.0], [2.0, 1.0])]
+        [0.25, 0.5]
+    """
+    X, a = check.rows("X", X, "coefficients", coefficients)
+    gram = gram_matrix(kernel, X)
+    positive, negative = np.maximum(a, 0.0), np.maximum(-a, 0.0)
+    lengths = (positive @ gram @ positive) * (negative @ gram @ negative)
+    if lengths <= 0.0:
+        return math.pi / 2
+    return math.acos(float(np.clip(positive @ gram @ negative / np.sqrt(lengths), -1.0, 1.0)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Comparator: the best predictor in a ball of an RKHS for any convex loss, also for the first t rounds only.
+#
+# By the representer theorem f is sum a_i k(x_i, .), so the problem is convex over a ball of R^m. The problem is solved
+# on the host in float64: exactly for the squared loss (`best_in_l2_ball`), and for other losses until the duality gap
+# is small.
+
 
 TOLERANCE = 1e-8
 SQUARED = Squared()
@@ -222,3 +296,46 @@ def _warn_if_uncertain(solution: Solution, allowed: float) -> None:
             RuntimeWarning,
             stacklevel=3,
         )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Comparator: the best of several kernels in hindsight.
+
+
+class BestKernel(NamedTuple):
+    """Index of the best kernel, its best predictor, and the losses of the best predictors of all kernels [N]."""
+
+    index: int
+    best: RKHSPredictor
+    losses: np.ndarray
+
+
+@validate_arguments
+def best_kernel(
+    kernels: Annotated[Sequence[Kernel], Convert(as_kernels)],
+    X: Float[ArrayLike, "n d"],
+    y: Float[ArrayLike, "n"],
+    radius: PositiveFloat,
+    loss: AnyLoss = SQUARED,
+) -> BestKernel:
+    """Best kernel in hindsight, by `best_in_rkhs_ball`, as in Rokhlin and Gurtovaya (2025), Theorems 2 and 3.
+
+    Args:
+        kernels: the kernels, at least one.
+        X: instances.
+        y: targets.
+        radius: radius of every kernel's ball.
+        loss: a convex and twice differentiable loss, from `jaxonline.losses` or your own.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.comparators import best_kernel
+        >>> from jaxonline.kernels import Gaussian, Linear
+        >>> X = np.array([[-1.0], [0.0], [1.0]])
+        >>> best_kernel([Linear(), Gaussian(1.0)], X, np.array([1.0, 0.0, 1.0]), radius=2.0).index
+        1
+    """
+    predictors = [best_in_rkhs_ball(kernel, X, y, radius, loss) for kernel in kernels]
+    losses = np.array([predictor.loss for predictor in predictors])
+    index = int(np.argmin(losses))
+    return BestKernel(index, predictors[index], losses)

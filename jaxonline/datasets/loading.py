@@ -11,9 +11,8 @@ from jaxonline.datasets.catalogue import SOURCES, DataSet, Source, ar4, canonica
 from jaxonline.datasets.fetch import Archive, OpenML, fetch_file, fetch_openml
 from jaxonline.datasets.tables import SUFFIXES, n_columns, read_table, to_arrays
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.suggest import did_you_mean
-from jaxonline.parameters.validation import validate_arguments
+from jaxonline.parameters.errors import ArgumentError, did_you_mean
+from jaxonline.parameters.signatures import validate_arguments
 
 
 @validate_arguments

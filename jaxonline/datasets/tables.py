@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxonline.parameters.check import quote
-from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.suggest import did_you_mean
+from jaxonline.parameters.errors import ArgumentError, did_you_mean
 from jaxonline.store.atomic_files import DAMAGED_ARCHIVE_ERRORS
 
 if TYPE_CHECKING:

@@ -1,24 +1,13 @@
 """Environments: data sets as streams, stochastic generators, and adversaries."""
 
 from jaxonline.environments.adversaries import ChasingNoise, indistinguishable_pair, unavoidable_regret
-from jaxonline.environments.arms import BernoulliArms, GaussianArms, HiddenBestArm
-from jaxonline.environments.attributes import HiddenAttribute, three_bits
-from jaxonline.environments.autoregressive import Autoregressive
-from jaxonline.environments.contextual_arms import ContextualLinearArms
-from jaxonline.environments.contrary import ContraryLabels, ContraryLosses
-from jaxonline.environments.data import DataStream
-from jaxonline.environments.drifting import DriftingModel
-from jaxonline.environments.experts import FiniteClass, RandomWalkExperts, SwitchingExperts
-from jaxonline.environments.linear import LinearModel
-from jaxonline.environments.moving_arms import DriftingArms, SwitchingArms
+from jaxonline.environments.arms import BernoulliArms, DriftingArms, GaussianArms, HiddenBestArm, SwitchingArms
+from jaxonline.environments.bandit_games import ContextualLinearArms, PreferenceArms, Rewards
+from jaxonline.environments.data import Autoregressive, DataStream, DriftingModel, ShiftingScores
+from jaxonline.environments.experts import FiniteClass, RandomWalkExperts, Sleeping, SwitchingExperts
 from jaxonline.environments.one_copy_games import indistinguishable_games, unavoidable_regret_of_games
-from jaxonline.environments.preference_arms import PreferenceArms
-from jaxonline.environments.reacting import OppositeInstances, OppositeLabels
-from jaxonline.environments.rewards import Rewards
-from jaxonline.environments.separable import SeparableData
-from jaxonline.environments.shifting_scores import ShiftingScores
-from jaxonline.environments.sleeping import Sleeping
-from jaxonline.environments.sparse_booleans import SparseBooleans
+from jaxonline.environments.reacting import ContraryLabels, ContraryLosses, OppositeInstances, OppositeLabels
+from jaxonline.environments.regression import HiddenAttribute, LinearModel, SeparableData, SparseBooleans, three_bits
 
 __all__ = [
     "Autoregressive",

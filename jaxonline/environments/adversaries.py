@@ -19,6 +19,7 @@ from jaxonline.game import Game
 from jaxonline.losses import Squared
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import (
     Component,
@@ -30,7 +31,6 @@ from jaxonline.parameters.types import (
     Takes,
     Vector,
 )  # fmt: skip
-from jaxonline.parameters.validation import validate_arguments
 
 SQUARED = Squared()
 NOISELESS_MULTIPLES = 3.0, -1.0  # instances of the game without noise are these multiples of e; their mean is e

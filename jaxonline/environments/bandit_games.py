@@ -1,21 +1,319 @@
-"""Stochastic bandits as games, from the mean losses or mean rewards of the arms."""
+"""Arms with rewards, arms whose losses depend on a context, pairs of arms, and bandit games."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
+import jax
+import jax.numpy as jnp
 import numpy as np
-from numpy.typing import ArrayLike
+from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline.environments.arms import BernoulliArms, GaussianArms
-from jaxonline.environments.moving_arms import SwitchingArms
-from jaxonline.environments.rewards import Rewards
+from jaxonline import random
+from jaxonline.environments.arms import (
+    ZERO_OR_ONE,
+    BernoulliArms,
+    ContextFreeArms,
+    DriftingArms,
+    GaussianArms,
+    HiddenBestArm,
+    SwitchingArms,
+)
 from jaxonline.feedback import Bandit
 from jaxonline.game import Game, PseudoRegret
-from jaxonline.game.protocols import AnyFeedback
+from jaxonline.game.defaults import EnvironmentDefaults, ForwardsToEnvironment
+from jaxonline.game.masks import Available
+from jaxonline.game.protocols import AnyFeedback, Environment
+from jaxonline.game.traits import EnvironmentTraits, traits_of
 from jaxonline.losses import ArmLoss
+from jaxonline.losses.arms import LazyOutcome
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.types import Component, NonNegativeFloat
-from jaxonline.parameters.validation import validate_arguments
+from jaxonline.parameters.signatures import validate_arguments
+from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.parameters.types import (
+    Component,
+    Convert,
+    Count,
+    Interval,
+    JaxVector,
+    NonNegative,
+    NonNegativeFloat,
+    Positive,
+    PyTree,
+    Shape,
+    jax_array,
+)
+from jaxonline.random.threefry import word_pair_entry
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arms with rewards: learners receive the losses 1 - reward, and results show rewards.
+
+
+ARMS_WITH_MEANS = (BernoulliArms, GaussianArms, DriftingArms, SwitchingArms)
+
+
+@struct
+class Rewards(ForwardsToEnvironment):
+    """Arms with rewards: the outcomes of `environment` are rewards, and learners receive the losses 1 - reward.
+
+    Results, tables, figures and messages of a game with this environment show rewards: the cumulative reward in place
+    of the cumulative loss, and the reward of the best arm. The regret is the same number for rewards and losses, as the
+    constant 1 cancels: the reward of the best arm minus the reward of the learner. The oracle of a learner still
+    answers with losses, so all learners and theorems of jaxonline apply.
+
+    If `environment` has mean rewards (`BernoulliArms`, `GaussianArms`, `DriftingArms`, `SwitchingArms`), the losses are
+    those of the same arms with the mean losses 1 - means (in the dtype of the game), drawn from the same random
+    numbers. Otherwise a loss is 1 minus the outcome, for example for a table of rewards (`DataStream(None, rewards)`),
+    `ContextualLinearArms`, or an environment of your own.
+
+    Many learners assume losses in [0, 1], so rewards in [0, 1]. Convert rewards in another range [low, high] first:
+    (reward - low) / (high - low). The regret is then in units of high - low. `LinUCB` and `LinThompson` assume losses
+    that are linear in the features, without the constant 1; use losses with negated weights for them.
+
+    Args:
+        environment: an environment whose outcomes are the rewards of K arms. To hide arms, put the rewards inside:
+            `Sleeping(Rewards(environment), availability)`.
+
+    Raises:
+        TypeError: `environment` is no environment.
+        ValueError: outcomes are not vectors, `environment` has masks or rewards already, or it is a `HiddenBestArm`,
+            whose best arm has the smallest outcome.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> arms = jo.environments.Rewards(jo.environments.BernoulliArms([0.8, 0.3]))
+        >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss(), regret=jo.game.PseudoRegret())
+        >>> result = jo.simulate(game, jo.learners.UCB1(), n_runs=2, n_rounds=10, record_at=1, comparator=jo.BestArm())
+        >>> result.quantities
+        ('regret', 'comparator_reward', 'cumulative_reward', 'queries')
+        >>> result.values("comparator_reward")[0, :, -1].round(4).tolist()
+        [8.0, 8.0]
+    """
+
+    environment: Annotated[Any, Component("environment")]
+
+    def __post_init__(self):
+        inner = check.instance("environment", self.environment, Environment, "an environment")
+        if traits_of(inner, EnvironmentTraits).rewards:
+            raise ArgumentError("environment", f"must not have rewards already (got {type(inner).__name__})")
+        if isinstance(inner.instance_spec, Available):
+            problem = f"must not have masks (got {type(inner).__name__}); use Sleeping(Rewards(...), availability)"
+            raise ArgumentError("environment", problem)
+        if isinstance(inner, HiddenBestArm):
+            problem = "must have rewards as outcomes (got HiddenBestArm, whose best arm has the smallest outcome)"
+            raise ArgumentError("environment", problem)
+        shape = getattr(inner.outcome_spec, "shape", None)
+        if shape is None or len(shape) != 1:
+            raise ArgumentError("environment", f"must have vectors of rewards as outcomes (got {shape})")
+
+    @property
+    def traits(self) -> EnvironmentTraits:
+        """Traits of `environment`, with losses as outcomes."""
+        traits = super().traits
+        known = traits.outcomes is not None and not check.is_abstract(traits.outcomes)
+        return traits._replace(rewards=True, outcomes=1.0 - np.asarray(traits.outcomes) if known else traits.outcomes)
+
+    @property
+    def instance_spec(self) -> PyTree:
+        """Shape and dtype of an instance of `environment`."""
+        return self.environment.instance_spec
+
+    def init(self, key: Array) -> PyTree:
+        """Return the state of the arms."""
+        return self._arms.init(key)
+
+    def instance(self, key: Array, state: PyTree, t: Int[Array, ""]) -> tuple[PyTree, PyTree]:
+        """Return the instance of `environment`."""
+        return self._arms.instance(key, state, t)
+
+    def answer(
+        self, key: Array, state: PyTree, t: Int[Array, ""], x: PyTree, y_hat: PyTree
+    ) -> tuple[Float[Array, "K"] | LazyOutcome, PyTree]:
+        """Return the losses of all arms: 1 - reward."""
+        outcome, state = self._arms.answer(key, state, t, x, y_hat)
+        return outcome if self._has_means else _one_minus(outcome), state
+
+    def expected_outcome(self, state: PyTree, t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
+        """Return the mean losses of all arms."""
+        if self._has_means:
+            return self._arms.expected_outcome(state, t, x, y)
+        return 1.0 - self.environment.expected_outcome(state, t, x, 1.0 - y)
+
+    @property
+    def _has_means(self) -> bool:
+        return isinstance(self.environment, ARMS_WITH_MEANS)
+
+    @property
+    def _arms(self) -> Any:
+        """The arms with the mean losses 1 - means; the environment itself if it has no means."""
+        if not self._has_means:
+            return self.environment
+        arms = jax.tree.map(lambda leaf: leaf, self.environment)  # a copy without checks, as numbers may be traced
+        set_field(arms, "means", 1.0 - arms.means)
+        return arms
+
+
+def _one_minus(rewards: Any) -> Any:
+    """Return 1 - reward; losses of a lazy outcome stay lazy."""
+    if isinstance(rewards, LazyOutcome):
+        return LazyOutcome(_loss_entry, _loss_vector, (rewards,), rewards.length)
+    return 1.0 - jnp.asarray(rewards)
+
+
+def _loss_entry(k: Int[Array, "*n"], rewards: LazyOutcome) -> Float[Array, "*n"]:
+    return 1.0 - rewards.entry_function(k, *rewards.arguments)
+
+
+def _loss_vector(rewards: LazyOutcome) -> Float[Array, "K"]:
+    return 1.0 - rewards.vector()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Contextual bandits with linear losses.
+
+
+@struct
+class ContextualLinearArms(EnvironmentDefaults):
+    """Linear contextual bandit: arm k has features x_k and the loss <weights, x_k> + noise_std z, z standard normal.
+
+    An instance is the matrix of features [K, d]. The rows x_k are uniform on a sphere; the rows and the noise are
+    independent.
+
+    Args:
+        weights: the true parameter [d].
+        n_arms: K.
+        noise_std: standard deviation of the noise of the losses.
+        radius: length of the feature vectors.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
+        >>> arms = jo.environments.ContextualLinearArms([1.0, -1.0], n_arms=3)
+        >>> x, state = arms.instance(jax.random.key(0), (), jnp.int32(1))
+        >>> losses, _ = arms.answer(jax.random.key(1), state, jnp.int32(1), x, jnp.int32(0))
+        >>> x.shape, bool(jnp.allclose(losses, x[:, 0] - x[:, 1]))
+        ((3, 2), True)
+    """
+
+    weights: JaxVector
+    n_arms: Count = static()
+    noise_std: NonNegative = 0.0
+    radius: Positive = 1.0
+    traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True)
+
+    @property
+    def instance_spec(self) -> jax.ShapeDtypeStruct:
+        """Shape and dtype of an instance: the features of all arms [K, d]."""
+        return jax.ShapeDtypeStruct((self.n_arms, *self.weights.shape), self.weights.dtype)
+
+    @property
+    def outcome_spec(self) -> jax.ShapeDtypeStruct:
+        """Shape and dtype of an outcome: the losses of all arms [K]."""
+        return jax.ShapeDtypeStruct((self.n_arms,), self.weights.dtype)
+
+    def init(self, key: Key[Array, ""]) -> tuple[()]:
+        """Return no state."""
+        del key
+        return ()
+
+    def instance(
+        self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""]
+    ) -> tuple[Float[Array, "K d"], tuple[()]]:
+        """Draw the features of all arms."""
+        del t
+        z = random.normal(key, self.instance_spec.shape, self.weights.dtype)
+        return z * (jnp.asarray(self.radius, z.dtype) / jnp.linalg.norm(z, axis=1, keepdims=True)), state
+
+    def answer(
+        self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: Float[Array, "K d"], y_hat: Any
+    ) -> tuple[Float[Array, "K"], tuple[()]]:
+        """Draw the losses of all arms."""
+        del t, y_hat
+        noise = random.normal(key, (self.n_arms,), x.dtype)
+        return x @ self.weights + jnp.asarray(self.noise_std, x.dtype) * noise, state
+
+    def expected_outcome(self, state: tuple[()], t: Int[Array, ""], x: Float[Array, "K d"], y: Any) -> Array:
+        del state, t, y
+        return x @ self.weights
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arms that are compared in pairs, with given probabilities of winning: the environment of duelling bandits.
+
+
+def _as_preferences(preferences: Any, name: str) -> Array:
+    array = jax_array(name, preferences, ndim=2, ge=0.0, le=1.0)
+    values = check.concrete_array(array)
+    if array.shape[0] != array.shape[1]:
+        raise ArgumentError(name, f"must be a square matrix (got shape {array.shape})")
+    if values is not None and (wrong := np.argwhere(np.abs(values + values.T - 1.0) > 1e-5)).size:
+        i, j = wrong[0].tolist()
+        problem = f"must add up to 1 with its transpose (got {values[i, j]:g} at [{i}, {j}] and {values[j, i]:g}"
+        raise ArgumentError(name, f"{problem} at [{j}, {i}]")
+    return array
+
+
+Preferences = Annotated[Any, Shape("K", "K"), Interval(ge=0, le=1), Convert(_as_preferences)]
+"""A matrix of probabilities: arm i beats arm j with probability [i, j]; it becomes an array of jax."""
+
+
+@struct
+class PreferenceArms(ContextFreeArms):
+    """K arms that are compared in pairs: in each round arm i beats arm j with probability `preferences[i, j]`.
+
+    An outcome is the matrix of the duels of all pairs [K, K]: 1 at [i, j] and 0 at [j, i] if arm i beats arm j, and 1/2
+    on the diagonal. Duels of different pairs and rounds are independent. There is no context: instances are empty
+    vectors.
+
+    Args:
+        preferences: probabilities [K, K]; the sum of the matrix and its transpose is 1 in every entry.
+
+    Example:
+        >>> import jax
+        >>> import jaxonline as jo
+        >>> arms = jo.environments.PreferenceArms([[0.5, 1.0], [0.0, 0.5]])
+        >>> duels, _ = arms.answer(jax.random.key(0), (), 1, None, None)
+        >>> duels.vector().tolist()
+        [[0.5, 1.0], [0.0, 0.5]]
+    """
+
+    traits: ClassVar[EnvironmentTraits] = ZERO_OR_ONE
+    preferences: Preferences
+
+    @property
+    def outcome_spec(self) -> jax.ShapeDtypeStruct:
+        """Shape and dtype of an outcome: the duels of all pairs [K, K]."""
+        return jax.ShapeDtypeStruct(self.preferences.shape, self.preferences.dtype)
+
+    def answer(
+        self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: PyTree, y_hat: PyTree
+    ) -> tuple[LazyOutcome, tuple[()]]:
+        """Return the duels of all pairs."""
+        del t, x, y_hat
+        n_arms = len(self.preferences)
+        return LazyOutcome(_duel, _all_duels, (key, self.preferences), n_arms, width=n_arms), state
+
+    def expected_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K K"]:
+        """Return the matrix of preferences, which are the means of the duels."""
+        del state, t, x, y
+        return self.preferences
+
+
+def _duel(
+    i: Int[Array, "*n"], j: Int[Array, "*n"], key: Key[Array, ""], preferences: Float[Array, "K K"]
+) -> Float[Array, "*n"]:
+    """Return 1 if arm i beats arm j, else 0 (1/2 if i = j); (i, j) and (j, i) use the same random number."""
+    low, high = jnp.minimum(i, j), jnp.maximum(i, j)
+    level = word_pair_entry(key, low * len(preferences) + high, preferences.size, preferences.dtype)
+    low_wins = level.below(preferences[low, high]).astype(preferences.dtype)
+    return jnp.where(i == j, 0.5, jnp.where(i < j, low_wins, 1.0 - low_wins))
+
+
+def _all_duels(key: Key[Array, ""], preferences: Float[Array, "K K"]) -> Float[Array, "K K"]:
+    upper = jnp.triu(random.bernoulli(key, preferences).astype(preferences.dtype), 1)
+    return upper + jnp.tril(1.0 - upper.T, -1) + 0.5 * jnp.eye(len(preferences), dtype=preferences.dtype)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Stochastic bandits as games, from the mean losses or mean rewards of the arms.
 
 
 @validate_arguments

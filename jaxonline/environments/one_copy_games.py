@@ -39,9 +39,9 @@ from jaxonline.game import Game
 from jaxonline.kernels.base import AnyKernel, Kernel
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Component, PositiveFloat, Shape, Takes, Vector
-from jaxonline.parameters.validation import validate_arguments
 
 Groups = Annotated[Any, Shape("g", "n", "d")]
 AnyLoss = Annotated[Any, Component("loss")]

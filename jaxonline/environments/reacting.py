@@ -1,18 +1,25 @@
-"""Adversaries of linear regression that react to the sign of the prediction, by the label or by the next instance."""
+"""Environments that react to the moves of the learner."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from jaxonline.environments.scalar_outcome import ScalarOutcome
+from jaxonline.environments.arms import ScalarOutcome
+from jaxonline.game.defaults import EnvironmentDefaults
+from jaxonline.game.protocols import Draw
 from jaxonline.game.traits import EnvironmentTraits
+from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.errors import ArgumentTypeError
-from jaxonline.parameters.numbers import JaxVector
-from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Gt, Number
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
+from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import CountFrom2, Gt, JaxVector, Number
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Adversaries of linear regression that react to the sign of the prediction, by the label or by the next instance.
+
 
 Size = Annotated[Number, Gt(0)]
 
@@ -112,3 +119,113 @@ class OppositeInstances(_OneInstance):
         del key, t
         sign_at_x = state * _sign(y_hat, "OppositeInstances")
         return jnp.asarray(self.size, x.dtype), -sign_at_x
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Adversaries that see the learner's move: Littlestone and Warmuth 1994; Cesa-Bianchi, Lugosi 2006, section 4.1.
+
+
+@cites("littlestone1994weighted", "cesabianchi2006prediction")
+@struct
+class ContraryLabels(ScalarOutcome):
+    """Adversarial labels that contradict the prediction (-1 for the prediction 0): a deterministic learner always errs.
+
+    The instance is the constant advice of K experts. One expert advises -1, another +1, and one of them is right in at
+    least half of the rounds. So the regret is at least T/2 mistakes (the negative result of lecture E). This bound also
+    holds for the regret against linear predictors, since a unit vector w can follow one expert.
+
+    Args:
+        advice: the advice of each expert [K]. Raises a ValueError unless `advice` contains -1 and +1.
+
+    Example:
+        >>> import jax, jaxonline as jo
+        >>> game = jo.Game(jo.environments.ContraryLabels(), jo.FullInformation(), loss=jo.losses.ZeroOne())
+        >>> learner = jo.learners.WeightedMajority(0.5)
+        >>> float(jo.play(game, learner, jax.random.key(0), n_rounds=20)[1].loss.sum())
+        20.0
+    """
+
+    advice: JaxVector = (-1.0, 1.0)
+    traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(outcomes=np.array([-1.0, 1.0]))
+
+    def __post_init__(self) -> None:
+        if not {-1.0, 1.0} <= set(np.asarray(self.advice).tolist()):
+            raise ArgumentError("advice", f"must contain both -1 and +1 (got {check.quote(self.advice)})")
+
+    @property
+    def instance_spec(self) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct(self.advice.shape, self.advice.dtype)  # type: ignore[union-attr]
+
+    def instance(self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""]) -> tuple[Float[Array, "K"], tuple[()]]:
+        """Return the advice of the experts."""
+        del key, t
+        return self.advice, state  # type: ignore[return-value]
+
+    def answer(
+        self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: Array, y_hat: Float[Array, ""]
+    ) -> tuple[Float[Array, ""], tuple[()]]:
+        """Return +1 if the prediction is below 0, else -1. Raises a TypeError if the prediction is no number."""
+        del key, t
+        if getattr(y_hat, "shape", None) != ():
+            raise ArgumentTypeError("learner", f"must predict numbers for ContraryLabels (got {y_hat})")
+        return jnp.where(y_hat < 0, 1.0, -1.0).astype(x.dtype), state
+
+
+@cites("littlestone1994weighted", "cesabianchi2006prediction")
+@struct
+class ContraryLosses(EnvironmentDefaults):
+    """Adversarial losses: 1 for the expert that the learner follows, 0 for all others.
+
+    A learner that plays an arm loses 1 in every round. One of the K experts loses at most T/K in total, so the regret
+    of a deterministic learner is at least T (1 - 1/K) >= T/2. If the move is a `Draw` or a vector of weights, the
+    adversary sees the probabilities but not the drawn arm, and the expert with the largest probability has the loss 1.
+    Against these losses the regret of `Hedge` and `DrawnExpert` stays below the learner's regret bound. A learner that
+    draws an arm but plays no `Draw`, such as `FollowThePerturbedLeader`, reveals the arm to the adversary.
+
+    Args:
+        n_experts: the number K of experts.
+        blind: whether the adversary sees only the moves of earlier rounds.
+
+    Example:
+        >>> import jax, jaxonline as jo
+        >>> from jaxonline.learners import EWA, DrawnExpert, FollowTheLeader
+        >>> game = jo.Game(jo.environments.ContraryLosses(2), jo.FullInformation(), loss=jo.losses.ArmLoss())
+        >>> def total_loss(combiner):
+        ...     return float(jo.play(game, DrawnExpert(combiner), jax.random.key(0), n_rounds=100)[1].loss.sum())
+        >>> total_loss(FollowTheLeader()), total_loss(EWA(0.2)) < 70
+        (100.0, True)
+    """
+
+    traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(outcomes=np.array([0.0, 1.0]))
+    n_experts: CountFrom2 = static(default=2)
+    blind: bool = static(default=False)
+
+    @property
+    def instance_spec(self) -> jax.ShapeDtypeStruct:
+        """Shape and dtype of an instance: an empty vector."""
+        return jax.ShapeDtypeStruct((0,), jnp.result_type(float))
+
+    @property
+    def outcome_spec(self) -> jax.ShapeDtypeStruct:
+        """Shape and dtype of an outcome: the losses of all experts [K]."""
+        return jax.ShapeDtypeStruct((self.n_experts,), jnp.result_type(float))
+
+    def init(self, key: Key[Array, ""]) -> Int[Array, ""]:
+        """Return the state before round 1: the first expert, which has the loss 1 in round 1 if `blind` is true."""
+        del key
+        return jnp.int32(0)
+
+    def instance(self, key: Key[Array, ""], state: Array, t: Int[Array, ""]) -> tuple[Array, Array]:
+        """Return an empty vector."""
+        del key, t
+        return jnp.zeros((0,), self.instance_spec.dtype), state
+
+    def answer(
+        self, key: Key[Array, ""], state: Array, t: Int[Array, ""], x: Array, y_hat: Any
+    ) -> tuple[Float[Array, "K"], Array]:
+        """Return the losses: 1 for the expert that the learner most probably follows (the first in a tie), else 0."""
+        del key, t
+        move = y_hat.probabilities if isinstance(y_hat, Draw) else y_hat
+        followed = (jnp.argmax(move) if move.ndim else move).astype(jnp.int32)
+        target = state if self.blind else followed
+        return jax.nn.one_hot(target, self.n_experts, dtype=x.dtype), followed

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline.estimators.index_sampling import EvenCount, check_enumerable, uniform_subset
-from jaxonline.linalg.programs import run_compiled
+from jaxonline.numerics.elementwise import run_compiled
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct

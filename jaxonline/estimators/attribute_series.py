@@ -38,15 +38,14 @@ from jaxonline.estimators.index_sampling import check_enumerable, uniform_subset
 from jaxonline.estimators.sequences import PolynomialSequenceEstimator
 from jaxonline.estimators.series import SeriesEstimator, SeriesOptions
 from jaxonline.estimators.series_moments import exact_second_moment
-from jaxonline.linalg.programs import run_compiled
 from jaxonline.losses.base import AnyLoss, is_margin_loss
 from jaxonline.losses.series import AnySeriesLoss
+from jaxonline.numerics.elementwise import run_compiled
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.numbers import host_float
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import replace, static, struct
-from jaxonline.parameters.types import Count, PositiveFloat
-from jaxonline.parameters.validation import validate_arguments
+from jaxonline.parameters.types import Count, PositiveFloat, host_float
 
 
 class SeriesIndices(NamedTuple):

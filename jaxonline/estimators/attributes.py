@@ -23,8 +23,8 @@ from jaxonline.estimators.index_sampling import (
     uniform_subset,
     weighted_indices,
 )
-from jaxonline.linalg.programs import run_compiled
 from jaxonline.losses import Loss, Squared
+from jaxonline.numerics.elementwise import run_compiled
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct

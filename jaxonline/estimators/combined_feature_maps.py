@@ -36,10 +36,9 @@ from jaxonline.kernels import Kernel
 from jaxonline.kernels.base import require_kernel
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.numbers import host_float
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Convert, Count, NonNegativeFloat
-from jaxonline.parameters.validation import validate_arguments
+from jaxonline.parameters.types import Convert, Count, NonNegativeFloat, host_float
 
 
 def _as_combination(kernel: Any, name: str) -> Kernel:

@@ -22,7 +22,7 @@ from jaxonline.estimators.count_protocol import AnyCountDistribution, CountDistr
 from jaxonline.estimators.fine_uniform import fine_uniform
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.numbers import as_floating, host_float
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import set_field, struct
 from jaxonline.parameters.types import (
     Convert,
@@ -33,9 +33,10 @@ from jaxonline.parameters.types import (
     PositiveFloat,
     PositiveOrInfinity,
     Shape,
+    as_floating,
+    host_float,
 )
-from jaxonline.parameters.validation import validate_arguments
-from jaxonline.random.word_pairs import word_pairs
+from jaxonline.random.threefry import word_pairs
 
 
 def _as_table(value: Any, name: str) -> np.ndarray:

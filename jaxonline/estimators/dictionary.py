@@ -14,12 +14,12 @@ from jaxonline import random
 from jaxonline.estimators.fourier import Layout
 from jaxonline.kernels import Gaussian, Laplacian, ShiftInvariantKernel
 from jaxonline.kernels.shift_invariant import require_shift_invariant
-from jaxonline.linalg.trigonometry import sincos
+from jaxonline.numerics.elementwise import sincos
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import stack, struct
 from jaxonline.parameters.types import Component, Count, Seed, Shape, Takes
-from jaxonline.parameters.validation import validate_arguments
 
 GAUSSIAN_VARIANCES = tuple(10 ** (4 * (i / 50) - 2) for i in range(51))
 LAPLACIAN_SCALES = tuple(10 ** (i / 6 - 2) for i in range(25))

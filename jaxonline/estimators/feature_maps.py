@@ -39,10 +39,9 @@ from jaxonline.estimators.paired_feature_maps import PairedFeatureMap
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.dot_product import DotProductKernel
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.numbers import exp, host_float
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Count, NonNegativeFloat
-from jaxonline.parameters.validation import validate_arguments
+from jaxonline.parameters.types import Count, NonNegativeFloat, exp, host_float
 
 __all__ = ["DotProductFeatureMap", "FeatureMap", "GaussianFeatureMap", "NoisyFeature", "copy_moments", "prod"]
 

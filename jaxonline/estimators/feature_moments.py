@@ -13,9 +13,8 @@ from jaxonline.estimators.count_protocol import CountDistribution
 from jaxonline.feedback.noise import Covariance
 from jaxonline.kernels import DotProductKernel
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.numbers import host_float
-from jaxonline.parameters.types import Vector
-from jaxonline.parameters.validation import validate_arguments
+from jaxonline.parameters.signatures import validate_arguments
+from jaxonline.parameters.types import Vector, host_float
 
 _LOG_RELATIVE_REST = np.log(1e-15)  # of the last quarter of the terms of a series
 _SMALL = 1e-290  # smaller float64 numbers may be inaccurate or 0

@@ -25,10 +25,9 @@ from jaxonline.kernels.shift_invariant import ShiftInvariantKernel
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.numbers import as_floating
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Component, Count, NonNegative, Shape, Takes
-from jaxonline.parameters.validation import validate_arguments
+from jaxonline.parameters.types import Component, Count, NonNegative, Shape, Takes, as_floating
 
 Layout = Literal["cosine", "pair"]
 

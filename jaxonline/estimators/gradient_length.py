@@ -32,9 +32,9 @@ from jaxonline.estimators.series import SeriesEstimator, SeriesOptions
 from jaxonline.estimators.series_moments import exact_second_moment
 from jaxonline.losses.series import AnySeriesLoss
 from jaxonline.parameters.citations import cites
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import FiniteFloat, PositiveFloat
-from jaxonline.parameters.validation import validate_arguments
 
 
 @struct

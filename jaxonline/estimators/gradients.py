@@ -16,9 +16,9 @@ from jaxtyping import Array, Float, Key
 
 from jaxonline.feedback.correlated_copies import JointNoise
 from jaxonline.game.traits import FeedbackTraits
-from jaxonline.linalg.triangular import product
 from jaxonline.losses import Loss, Squared
 from jaxonline.losses.base import AnyLoss
+from jaxonline.numerics.triangular import product
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct

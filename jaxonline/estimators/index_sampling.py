@@ -9,10 +9,10 @@ from jaxtyping import Array, Float, Int, Key
 from jaxonline import random
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.types import Convert, Count, Ge
-from jaxonline.parameters.validation import validate_arguments
-from jaxonline.random.exact_indices import index_at
-from jaxonline.random.word_pairs import word_pairs
+from jaxonline.random.exact import index_at
+from jaxonline.random.threefry import word_pairs
 
 _MAX_OUTCOMES = 1 << 20
 

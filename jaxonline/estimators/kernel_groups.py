@@ -23,7 +23,7 @@ from jaxonline.kernels.dot_product import DotProductKernel
 from jaxonline.kernels.products import N_LEVELS
 from jaxonline.kernels.radial import GaussianMixture, SchoenbergKernel
 from jaxonline.parameters.errors import ArgumentTypeError
-from jaxonline.parameters.numbers import exp
+from jaxonline.parameters.types import exp
 
 _ONE = PowerSeries([1.0])
 

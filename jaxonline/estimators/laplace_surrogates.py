@@ -18,8 +18,8 @@ from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.estimators.noise_surrogates import NoiseSurrogate, RotatedKernel
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.numbers import as_floating
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import as_floating
 
 
 @cites("cesabianchi2010learning")

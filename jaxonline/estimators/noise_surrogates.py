@@ -14,9 +14,8 @@ from jaxonline.kernels.base import Kernel
 from jaxonline.kernels.radial import GaussianMixture
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.numbers import as_floating
 from jaxonline.parameters.struct import set_field, static, struct
-from jaxonline.parameters.types import Count
+from jaxonline.parameters.types import Count, as_floating
 
 
 @struct

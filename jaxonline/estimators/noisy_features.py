@@ -13,10 +13,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
-from jaxonline.parameters.numbers import as_floating
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Count
-from jaxonline.parameters.validation import validate_arguments
+from jaxonline.parameters.types import Count, as_floating
 
 Counts = Any
 """Numbers of copies: N for a dot-product kernel, the pair (N1, N2) for the Gaussian kernel."""

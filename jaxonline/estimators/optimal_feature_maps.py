@@ -17,9 +17,8 @@ from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeat
 from jaxonline.estimators.feature_moments import log_coefficients
 from jaxonline.kernels import DotProductKernel, Gaussian
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.numbers import host_float
-from jaxonline.parameters.types import PositiveFloat
-from jaxonline.parameters.validation import validate_arguments
+from jaxonline.parameters.signatures import validate_arguments
+from jaxonline.parameters.types import PositiveFloat, host_float
 
 _INITIAL_TERMS, _MAX_TERMS = 256, 4096
 _PRICE_TOLERANCE = 1e-12  # relative change of the price at which the alternating optimisation stops

@@ -10,8 +10,8 @@ from jaxtyping import Array, Int, Key
 from jaxonline.estimators.count_protocol import CountDistribution
 from jaxonline.estimators.noisy_features import FeatureMap
 from jaxonline.kernels import Kernel
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.types import Count
-from jaxonline.parameters.validation import validate_arguments
 
 
 class PairedFeatureMap(FeatureMap):

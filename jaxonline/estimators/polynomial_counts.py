@@ -8,9 +8,8 @@ from scipy import special
 
 from jaxonline.estimators.count_protocol import CountDistribution
 from jaxonline.estimators.fine_uniform import fine_uniform
-from jaxonline.parameters.numbers import as_floating, host_float
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Annotated, Gt, Number
+from jaxonline.parameters.types import Annotated, Gt, Number, as_floating, host_float
 
 _MAX_COPIES = 2.0**30  # of a draw, in the range of int32; probability 2^(-30 (exponent - 1))
 

@@ -16,9 +16,8 @@ from jaxonline.feedback.noise import Covariance
 from jaxonline.kernels.dot_product import PolynomialKernel
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.numbers import as_floating
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Count
+from jaxonline.parameters.types import Count, as_floating
 
 _MAX_FEATURES = 4096
 

@@ -15,8 +15,8 @@ from jaxonline.estimators.count_protocol import AnyCountDistribution, CountDistr
 from jaxonline.estimators.feature_maps import FeatureMap
 from jaxonline.estimators.paired_feature_maps import PairedFeatureMap
 from jaxonline.parameters.citations import cites
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.types import Count
-from jaxonline.parameters.validation import validate_arguments
 
 _NEGLIGIBLE = 1e-30  # probability of the rounds that are left out
 _FIRST_SIZE = 32

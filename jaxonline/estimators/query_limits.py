@@ -20,9 +20,8 @@ from jaxonline.estimators.series import SeriesEstimator, n_required_terms
 from jaxonline.kernels import DotProductKernel
 from jaxonline.losses.series import AnySeriesLoss, require_series
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.numbers import host_float
-from jaxonline.parameters.types import FiniteFloat, NonNegativeFloat, PositiveFloat, Rounds
-from jaxonline.parameters.validation import validate_arguments
+from jaxonline.parameters.signatures import validate_arguments
+from jaxonline.parameters.types import FiniteFloat, NonNegativeFloat, PositiveFloat, Rounds, host_float
 
 _UNLIMITED = 512  # copies; a level beyond it changes no sum in float64
 

@@ -32,7 +32,7 @@ from jaxonline.estimators.count_protocol import AnyCountDistribution
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.numbers import host_float
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import (
     Convert,
@@ -44,8 +44,8 @@ from jaxonline.parameters.types import (
     PositiveFloat,
     Shape,
     Takes,
+    host_float,
 )
-from jaxonline.parameters.validation import validate_arguments
 
 _MAX_ROUNDING = 1e-6  # relative to max |f|
 ArrayFunction = Annotated[Callable[[np.ndarray], np.ndarray], Takes("an array")]

@@ -25,7 +25,7 @@ from jaxonline.estimators.count_protocol import AnyCountDistribution, CountDistr
 from jaxonline.losses.series import AnySeriesLoss, require_series
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.numbers import host_float
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import set_field, static, struct
 from jaxonline.parameters.types import (
     Count,
@@ -36,8 +36,8 @@ from jaxonline.parameters.types import (
     OrInfinity,
     PositiveFloat,
     PositiveOrInfinity,
+    host_float,
 )
-from jaxonline.parameters.validation import validate_arguments
 
 _MAX_TERMS = 1024
 _TRUNCATION = 1e-20  # rest of a series relative to the whole

@@ -14,9 +14,8 @@ from jaxonline.estimators.series import SeriesEstimator, check_finite_variance, 
 from jaxonline.losses.series import AnySeriesLoss, SeriesLoss, require_series
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.numbers import host_float
-from jaxonline.parameters.types import FiniteFloat, PositiveFloat
-from jaxonline.parameters.validation import validate_arguments
+from jaxonline.parameters.signatures import validate_arguments
+from jaxonline.parameters.types import FiniteFloat, PositiveFloat, host_float
 
 
 def truncation_bias(loss: AnySeriesLoss, estimator: SeriesEstimator, mean: float) -> float:

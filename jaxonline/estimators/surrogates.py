@@ -26,10 +26,9 @@ from jaxonline.kernels.radial import SchoenbergKernel, distance_grid, truncate
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.numbers import as_floating, host_float
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Count, PositiveFloat
-from jaxonline.parameters.validation import validate_arguments
+from jaxonline.parameters.types import Count, PositiveFloat, as_floating, host_float
 
 
 class GaussianComponents(NamedTuple):

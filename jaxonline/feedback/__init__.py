@@ -8,16 +8,24 @@ loss of the pulled arm (`bandit`), the losses of a set (`semi_bandit`), the winn
 
 from jaxonline.feedback import delays, noise
 from jaxonline.feedback.attributes import Attributes, AttributesOracle
-from jaxonline.feedback.bandit import Bandit, BanditOracle
 from jaxonline.feedback.copies import AdversarialCopies, CopiesOracle, NoisyCopies
 from jaxonline.feedback.correlated_copies import CorrelatedCopies, CorrelatedOracle, JointNoise
 from jaxonline.feedback.delayed import Arrival, Delayed, DelayedOracle
-from jaxonline.feedback.duel import Duel, DuelOracle
-from jaxonline.feedback.full import FullInformation, FullOracle
-from jaxonline.feedback.loss_of_move import LossOfMove, LossOfMoveOracle
-from jaxonline.feedback.on_request import OnRequest, OnRequestOracle
+from jaxonline.feedback.moves import (
+    Bandit,
+    BanditOracle,
+    Duel,
+    DuelOracle,
+    FullInformation,
+    FullOracle,
+    LossOfMove,
+    LossOfMoveOracle,
+    OnRequest,
+    OnRequestOracle,
+    SemiBandit,
+    SemiBanditOracle,
+)
 from jaxonline.feedback.replicates import Replicates, ReplicatesOracle
-from jaxonline.feedback.semi_bandit import SemiBandit, SemiBanditOracle
 
 __all__ = [
     "AdversarialCopies",

@@ -16,7 +16,7 @@ from jaxonline.feedback.products import has_products, product_with
 from jaxonline.game.defaults import FeedbackDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import FeedbackTraits
-from jaxonline.linalg.ragged import ragged_map
+from jaxonline.numerics.ragged import ragged_map
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import replace, static, struct

@@ -12,7 +12,7 @@ from jaxonline.game.defaults import FeedbackDefaults, method_of
 from jaxonline.game.oracles import check_feedback, next_feedback_state, open_oracle
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import FeedbackTraits, traits_of
-from jaxonline.linalg.ragged import batch_max
+from jaxonline.numerics.ragged import batch_max
 from jaxonline.parameters.struct import replace, struct
 from jaxonline.parameters.types import Component, Convert, PyTree
 

@@ -12,7 +12,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Convert, NonNegative, NonNegativeInt, Shape
-from jaxonline.random.word_pairs import word_pairs
+from jaxonline.random.threefry import word_pairs
 
 
 @runtime_checkable

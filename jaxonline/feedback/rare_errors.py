@@ -7,7 +7,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Positive, Probability
-from jaxonline.random.word_pairs import word_pairs
+from jaxonline.random.threefry import word_pairs
 
 
 @struct

@@ -19,9 +19,8 @@ from jaxonline.game.specs import check_instance, check_spec, format_spec
 from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, LearnerTraits, traits_of
 from jaxonline.losses import Loss, Miscoverage, ZeroOne
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError, LossMismatchWarning
 from jaxonline.parameters.struct import cast_leaves
-from jaxonline.parameters.warning_classes import LossMismatchWarning
 
 
 class BoundGame(NamedTuple):

@@ -10,9 +10,9 @@ from jaxonline.game.keys import stream_keys
 from jaxonline.game.protocols import Learner
 from jaxonline.game.round import Entrant, Game, RewardRound, Round, play_round, start
 from jaxonline.parameters import check
-from jaxonline.parameters.forked import check_not_forked
+from jaxonline.parameters.optional_packages import check_not_forked
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.types import Component, PyTree, Rounds
-from jaxonline.parameters.validation import validate_arguments
 
 
 @validate_arguments

@@ -9,10 +9,8 @@ import numpy as np
 from jaxonline.game.defaults import LearnerDefaults, method_of
 from jaxonline.game.protocols import Learner
 from jaxonline.game.traits import EnvironmentTraits, LearnerTraits, traits_of
-from jaxonline.losses.actions import ArmLoss, ExpectedLoss
+from jaxonline.losses.arms import ArmLoss, ExpectedLoss, PairLoss, SumOfArms
 from jaxonline.losses.base import OpaqueLoss, ScalarLoss
-from jaxonline.losses.pairs import PairLoss
-from jaxonline.losses.sets import SumOfArms
 from jaxonline.parameters import check
 
 Range = tuple[float, float]

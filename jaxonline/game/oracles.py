@@ -10,7 +10,7 @@ from jaxonline.game.defaults import FeedbackDefaults, is_adaptive, method_of
 from jaxonline.game.keys import INIT
 from jaxonline.game.protocols import Feedback, Specs
 from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, traits_of
-from jaxonline.losses.lazy import as_vector
+from jaxonline.losses.arms import as_vector
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import cast_leaves

@@ -8,7 +8,7 @@ import numpy as np
 from jax.core import Tracer
 
 from jaxonline.game.protocols import Draw
-from jaxonline.losses.actions import ARM_LOSSES, ArmLoss
+from jaxonline.losses.arms import ARM_LOSSES, ArmLoss
 from jaxonline.parameters.short_repr import short_repr
 
 FIRST_ROUNDS, LAST_ROUNDS = 6, 3

@@ -183,7 +183,7 @@ class MeasureMethods(Protocol):
         ...
 
     def read(self, carry: PyTree, /) -> Any:
-        """Return the recorded value: an array of any shape, or a compensated sum (`linalg.compensated.Compensated`)."""
+        """Return the recorded value: an array of any shape, or a compensated sum (`Compensated`)."""
         ...
 
 

@@ -36,11 +36,10 @@ from jaxonline.game.protocols import AnyFeedback, Environment, Learner, Specs, S
 from jaxonline.game.regret import CleanRegret, NoisyLearnerRegret, NoisyRegret, PseudoRegret, Regret
 from jaxonline.game.specs import check_environment_specs, format_spec
 from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, traits_of
-from jaxonline.linalg.programs import exact_products
 from jaxonline.losses import Loss, Squared
-from jaxonline.losses.actions import ArmLoss, ExpectedLoss
+from jaxonline.losses.arms import ArmLoss, ExpectedLoss, as_vector, for_loss
 from jaxonline.losses.base import as_loss, check_outcomes
-from jaxonline.losses.lazy import as_vector, for_loss
+from jaxonline.numerics.elementwise import exact_products
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.signatures import members_of

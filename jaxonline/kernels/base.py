@@ -7,8 +7,7 @@ import jax
 from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.parameters import check
-from jaxonline.parameters.numbers import as_floating
-from jaxonline.parameters.types import Convert
+from jaxonline.parameters.types import Convert, as_floating
 
 
 class Kernel(abc.ABC):

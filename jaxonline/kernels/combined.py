@@ -18,9 +18,8 @@ from jaxonline.kernels.base import AnyKernel, Kernel, require_kernel
 from jaxonline.kernels.dot_product import DotProductKernel, require_dot_product
 from jaxonline.kernels.shift_invariant import ShiftInvariantKernel, require_shift_invariant
 from jaxonline.parameters import check
-from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Convert, NonNegative
+from jaxonline.parameters.types import Convert, NonNegative, host_float
 
 
 def as_kernels(kernels: Any, name: str) -> tuple[Kernel, ...]:

@@ -18,10 +18,9 @@ from scipy import special
 from jaxonline.kernels.base import Kernel, require_kernel
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentTypeError
-from jaxonline.parameters.numbers import as_floating, host_float
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Count, Ge, Positive, Vector
-from jaxonline.parameters.validation import validate_arguments
+from jaxonline.parameters.types import Count, Ge, Positive, Vector, as_floating, host_float
 
 
 class DotProductKernel(Kernel):

@@ -14,9 +14,8 @@ from scipy import special
 
 from jaxonline.kernels.radial import SchoenbergKernel
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import NonNegativeInt, Positive
+from jaxonline.parameters.types import NonNegativeInt, Positive, host_float
 
 
 @cites("rasmussen2006gaussian")

@@ -22,10 +22,9 @@ from jaxonline import random
 from jaxonline.kernels.shift_invariant import ShiftInvariantKernel
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.numbers import as_floating, host_float
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Convert, Count, Ge, Positive, PositiveFloat, Vector
-from jaxonline.parameters.validation import validate_arguments
+from jaxonline.parameters.types import Convert, Count, Ge, Positive, PositiveFloat, Vector, as_floating, host_float
 
 
 class RadialKernel(ShiftInvariantKernel):

@@ -14,10 +14,9 @@ from jaxtyping import Array, ArrayLike, Float, Key
 
 from jaxonline.kernels.base import Kernel, require_kernel
 from jaxonline.parameters.errors import ArgumentTypeError
-from jaxonline.parameters.numbers import as_floating
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Positive
-from jaxonline.parameters.validation import validate_arguments
+from jaxonline.parameters.types import Positive, as_floating
 
 
 class ShiftInvariantKernel(Kernel):

@@ -18,9 +18,9 @@ from jaxonline.learners.gradient.descent import GradientLearner, Hypothesis
 from jaxonline.learners.gradient.step_sizes import InverseTime, StepSize
 from jaxonline.losses import Loss, Squared
 from jaxonline.parameters.citations import cites
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count, Positive
-from jaxonline.parameters.validation import validate_arguments
 
 # ---------------------------------------------------------------------------------------------------------------------
 # AER and AERR: gradient descent on the squared loss from k attributes of each instance.

@@ -13,12 +13,11 @@ from jaxonline.feedback import Bandit
 from jaxonline.game import CleanRegret, Entrant, Game, LearnerDefaults, Specs, States, bind, play_round, start
 from jaxonline.game.defaults import has_expected_outcomes
 from jaxonline.game.keys import INSTANCE, part_key, stream_keys
-from jaxonline.linalg.programs import exact_products
 from jaxonline.live.live_game import KeptPrecision
+from jaxonline.numerics.elementwise import exact_products
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.forked import check_not_forked
-from jaxonline.parameters.optional_packages import optional_class
+from jaxonline.parameters.optional_packages import check_not_forked, optional_class
 from jaxonline.parameters.short_repr import short_repr
 from jaxonline.parameters.struct import replace, struct
 from jaxonline.parameters.types import NonNegative

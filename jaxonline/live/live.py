@@ -21,7 +21,7 @@ from jaxonline.live.rounds import TABLE_ROWS, Outcome, no_arrivals
 from jaxonline.live.word_layout import Packed
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.forked import check_not_forked
+from jaxonline.parameters.optional_packages import check_not_forked
 from jaxonline.parameters.short_repr import short_repr
 from jaxonline.parameters.types import PyTree
 

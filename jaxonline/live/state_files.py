@@ -17,7 +17,7 @@ from jaxtyping import Array, Key
 
 from jaxonline.game.specs import format_spec
 from jaxonline.parameters import check
-from jaxonline.parameters.printable import to_one_line
+from jaxonline.parameters.errors import to_one_line
 from jaxonline.parameters.types import PyTree
 from jaxonline.store.atomic_files import DAMAGED_ARCHIVE_ERRORS, write_atomically
 from jaxonline.store.fingerprint import describe_inputs

@@ -3,17 +3,25 @@
 A loss has a value, and a gradient in the prediction.
 """
 
-from jaxonline.losses.actions import ArmLoss, ExpectedLoss
+from jaxonline.losses.arms import ArmLoss, ExpectedLoss, PairLoss, SmallestArms, SumOfArms
 from jaxonline.losses.base import Loss, ScalarLoss
 from jaxonline.losses.finite_smoothness import SemicircleAbsolute
-from jaxonline.losses.intervals import Miscoverage
-from jaxonline.losses.margins import Exponential, Hinge, Logistic, SmoothedHinge, ZeroOne
-from jaxonline.losses.pairs import PairLoss
-from jaxonline.losses.points import SquaredDistance
-from jaxonline.losses.probabilities import LogLoss
-from jaxonline.losses.residuals import Absolute, Huber, Pinball, SmoothedAbsolute, Squared
+from jaxonline.losses.scalar import (
+    Absolute,
+    Exponential,
+    Hinge,
+    Huber,
+    Logistic,
+    LogLoss,
+    Miscoverage,
+    Pinball,
+    SmoothedAbsolute,
+    SmoothedHinge,
+    Squared,
+    SquaredDistance,
+    ZeroOne,
+)
 from jaxonline.losses.series import SeriesLoss
-from jaxonline.losses.sets import SmallestArms, SumOfArms
 
 __all__ = [
     "Absolute",

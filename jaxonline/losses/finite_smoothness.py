@@ -12,9 +12,8 @@ from jaxtyping import ArrayLike
 
 from jaxonline.losses.series import SeriesLoss
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.numbers import as_floating, host_float
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Positive
+from jaxonline.parameters.types import Positive, as_floating, host_float
 
 _PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494")
 

@@ -19,9 +19,8 @@ import numpy as np
 from jaxonline.losses.base import ScalarLoss
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentTypeError
-from jaxonline.parameters.numbers import host_float
-from jaxonline.parameters.types import Convert, Count, NonNegative
-from jaxonline.parameters.validation import validate_arguments
+from jaxonline.parameters.signatures import validate_arguments
+from jaxonline.parameters.types import Convert, Count, NonNegative, host_float
 
 _CONTEXT = decimal.Context(prec=60, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
 

@@ -15,9 +15,7 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
-from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
-from jaxonline.parameters.suggest import did_you_mean
-from jaxonline.parameters.warning_classes import UnderflowWarning
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError, UnderflowWarning, did_you_mean
 
 MAX_DEPTH = 64  # of nested lists: a NumPy array has at most 64 dimensions
 

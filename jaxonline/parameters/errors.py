@@ -1,6 +1,64 @@
-"""Exceptions for invalid arguments; each exception has the name of the argument as an attribute."""
+"""Errors and warnings of the package, with suggestions and printable texts."""
 
-from jaxonline.parameters.printable import replace_controls
+import difflib
+import unicodedata
+from collections.abc import Iterable
+from typing import Any
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Text that a terminal shows without acting on it: control characters and marks of direction are replaced.
+
+
+def replace_controls(words: str) -> str:
+    """Replace control characters, except for line breaks and tabs, and marks that change the direction of the text.
+
+    Example:
+        >>> from jaxonline.parameters.errors import replace_controls
+        >>> replace_controls("a  b\\nc\\x1b[31m")
+        'a  b\\nc�[31m'
+    """
+    if words.isprintable():
+        return words
+    return "".join(
+        sign if sign.isprintable() or sign in "\n\t" or unicodedata.category(sign) == "Zs" else "�" for sign in words
+    )
+
+
+def to_one_line(words: str) -> str:
+    """Return a text in one line, with control characters replaced.
+
+    Example:
+        >>> from jaxonline.parameters.errors import to_one_line
+        >>> to_one_line("a\\nb\\x1b[31m")
+        'a b�[31m'
+    """
+    return replace_controls(" ".join(words.split()))
+
+
+def replace_unencodable(*streams: Any) -> None:
+    """Make text streams print a question mark for a character that their encoding lacks."""
+    for stream in streams:
+        stream.reconfigure(errors="replace")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Suggestions for misspelt names.
+
+
+def did_you_mean(value: Any, options: Iterable[str]) -> str:
+    """Return "; did you mean ...?" for the closest option, or "" without a close one.
+
+    Example:
+        >>> from jaxonline.parameters.errors import did_you_mean
+        >>> did_you_mean("variace", ["variance", "multikernel"]), did_you_mean("x", ["variance"])
+        ("; did you mean 'variance'?", '')
+    """
+    matches = difflib.get_close_matches(value, list(options), 1) if isinstance(value, str) else []
+    return f"; did you mean {matches[0]!r}?" if matches else ""
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Exceptions for invalid arguments; each exception has the name of the argument as an attribute.
 
 
 class _ErrorOfArgument(Exception):
@@ -35,3 +93,67 @@ class ArgumentTypeError(_ErrorOfArgument, TypeError):
 
 class ArgumentOSError(_ErrorOfArgument, OSError):
     """An argument names a file or folder that cannot be used; this exception is constructed like `ArgumentError`."""
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Warning classes of jaxonline, by which users can filter warnings.
+
+
+class SkewedRunsWarning(RuntimeWarning):
+    """The distribution of the runs is skewed, so the longer side of Student's interval is too short."""
+
+
+class PrecisionWarning(RuntimeWarning):
+    """The requested precision was not reached with the maximum number of runs."""
+
+
+class UndecidedWarning(RuntimeWarning):
+    """Some pairs of learners are undecided after the maximum number of runs."""
+
+
+class UnseenEventsWarning(RuntimeWarning):
+    """Events that are too rare for the number of runs may be missing from the runs and from their intervals."""
+
+
+class OverflowWarning(RuntimeWarning):
+    """A learner ran out of storage in some runs, or is likely to."""
+
+
+class DivergedRunsWarning(RuntimeWarning):
+    """A learner's losses were NaN or infinite in some runs; the means exclude these runs."""
+
+
+class UnderflowWarning(RuntimeWarning):
+    """Numbers that are not 0 are so small that they, or losses computed from them, are rounded to 0."""
+
+
+class ControlVariateWarning(RuntimeWarning):
+    """A control variate is not used, because its learner without projection diverges with these step sizes."""
+
+
+class SearchEdgeWarning(RuntimeWarning):
+    """Tuning chose the smallest or the largest candidate of a parameter; a better value may lie beyond."""
+
+
+class LossMismatchWarning(UserWarning):
+    """A learner is made for a loss that differs from the loss of the game."""
+
+
+class DamagedStoreWarning(RuntimeWarning):
+    """A part of a stored study is damaged; the part counts as missing and is computed again."""
+
+
+class UnlockedStoreWarning(RuntimeWarning):
+    """The file system cannot lock a stored study against a second process."""
+
+
+class UnverifiedStoreWarning(UserWarning):
+    """An earlier version of jaxonline wrote the store, without digests, so that some damage cannot be noticed."""
+
+
+class UnfinishedStudyWarning(UserWarning):
+    """A stored study was read although some of its runs are still missing."""
+
+
+class WaitingForWorkersWarning(RuntimeWarning):
+    """A study waits because no worker of its cluster runs a block."""

@@ -1,7 +1,11 @@
-"""Classes of packages that an extra of jaxonline installs."""
+"""Optional packages, and processes made by fork."""
 
 import importlib
+import os
 from typing import Any
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Classes of packages that an extra of jaxonline installs.
 
 
 def optional_class(module: str, name: str, extra: str) -> Any:
@@ -28,3 +32,25 @@ def optional_class(module: str, name: str, extra: str) -> Any:
 
     words = f"The class {name} of {package}, which is not installed."
     return type(name, (), {"__new__": fail, "__module__": module, "__doc__": words})
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Error in a process that was forked after JAX had started: it lacks JAX's threads, so its programs would never end.
+
+
+_USERS: list[int] = []  # the process that first used JAX here
+
+
+class ForkedProcessError(RuntimeError):
+    """This process was forked from a process that had used JAX."""
+
+
+def check_not_forked() -> None:
+    """Raise a ForkedProcessError if this process was forked after its parent had called this function."""
+    if not _USERS:
+        _USERS.append(os.getpid())
+    if _USERS[0] != os.getpid():
+        raise ForkedProcessError(
+            "this process was forked after jaxonline had used JAX, whose threads a forked process lacks; start "
+            "processes with multiprocessing.get_context('spawn') or with joblib, or fork before jaxonline is used"
+        )

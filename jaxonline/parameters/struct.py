@@ -19,7 +19,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.closures import Portable, make_portable
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.short_repr import short_repr
-from jaxonline.parameters.validation import check_fields
+from jaxonline.parameters.signatures import check_fields
 
 T = TypeVar("T")
 

@@ -1,37 +1,69 @@
-"""Types of parameters: annotations that state which values an argument takes.
-
-The range of an argument is declared only once, in its annotation. Five parts of the library read the annotation with
-`parameters.signatures`: `struct` and `validate_arguments`, which check values, study files with their schema, the
-command line, and the documentation. Ranges are the constraints of `annotated-types`. The classes of this module declare
-other facts about an argument, which `annotated-types` cannot express.
-
-Example:
-    >>> from typing import Annotated
-    >>> import jaxonline as jo
-    >>> from annotated_types import Interval
-    >>> from jaxonline.parameters.types import Count, Number
-    >>> @jo.struct
-    ... class Decay:
-    ...     rate: Annotated[Number, Interval(gt=0.0, lt=1.0)]
-    ...     every: Count = jo.static(default=1)
-    >>> Decay(rate=2.0)
-    Traceback (most recent call last):
-        ...
-    jaxonline.parameters.errors.ArgumentError: rate: must be above 0 and below 1 (got 2)
-"""
+"""Types of parameters: ranges declared once, dtypes, and numbers as static fields."""
 
 import dataclasses
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 from annotated_types import Ge, Gt, Interval, Lt, MinLen
 from jaxtyping import Array, ArrayLike, Float, Key
+
+from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentTypeError
 
 if TYPE_CHECKING:
     PyTree: TypeAlias = Any  # type checkers do not know the type of jaxtyping's name, an error in their strict modes
 else:
     from jaxtyping import PyTree as PyTree
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Computation in float64 if the user asks for it, without changing JAX's configuration.
+
+
+ENABLE_X64_HINT = "put the call in `with jax.enable_x64(True):`, or set JAX_ENABLE_X64=1 before Python starts"
+
+
+def working_dtype(dtype: str) -> np.dtype:
+    """Return the dtype "float64" or "float32"; ValueError if it is neither, or if JAX has float64 disabled."""
+    check.choice("dtype", dtype, ("float64", "float32"))
+    if dtype == "float64" and jnp.result_type(float) != jnp.float64:
+        raise ValueError(f"dtype: float64 is disabled in JAX; {ENABLE_X64_HINT}, or pass dtype='float32'")
+    return np.dtype(dtype)
+
+
+def require_float64(name: str, dtype: np.dtype, allow_float32: bool) -> None:
+    """Raise ValueError if the dtype of instances is not float64 and `allow_float32` is False."""
+    if dtype != np.float64 and not allow_float32:
+        raise ValueError(
+            f"instances: must be float64 for {name} (got {dtype}); {ENABLE_X64_HINT}, and build the environment there, "
+            "or accept the drift of float32 with allow_float32=True"
+        )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Types of parameters: annotations that state which values an argument takes.
+#
+# The range of an argument is declared only once, in its annotation. Five parts of the library read the annotation with
+# `parameters.signatures`: `struct` and `validate_arguments`, which check values, study files with their schema, the
+# command line, and the documentation. Ranges are the constraints of `annotated-types`. The classes of this module
+# declare other facts about an argument, which `annotated-types` cannot express.
+#
+# Example:
+#     >>> from typing import Annotated
+#     >>> import jaxonline as jo
+#     >>> from annotated_types import Interval
+#     >>> from jaxonline.parameters.types import Count, Number
+#     >>> @jo.struct
+#     ... class Decay:
+#     ...     rate: Annotated[Number, Interval(gt=0.0, lt=1.0)]
+#     ...     every: Count = jo.static(default=1)
+#     >>> Decay(rate=2.0)
+#     Traceback (most recent call last):
+#         ...
+#     jaxonline.parameters.errors.ArgumentError: rate: must be above 0 and below 1 (got 2)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,3 +143,37 @@ Seed = Annotated[int, Ge(0), Lt(2**32)]
 RandomKey = int | Key[Array, ""]
 Text = Annotated[str, MinLen(1)]
 Vector = Annotated[Any, Shape("d")]  # a list or an array of finite numbers
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Conversion of arguments to numbers: to floating-point arrays inside of jit, and to Python floats on the host.
+
+
+def as_floating(a: ArrayLike) -> Array:
+    """Return `a` as a floating-point array; integers get the default floating dtype."""
+    a = jnp.asarray(a)
+    return a if jnp.issubdtype(a.dtype, jnp.floating) else a.astype(jnp.result_type(float))
+
+
+def host_float(name: str, value: ArrayLike) -> float:
+    """Return an argument as a float, for computations on the host (series, quadratures)."""
+    if check.concrete_array(value) is None:
+        raise ArgumentTypeError(name, f"must be a known number here (computed outside jit) (got {check.quote(value)})")
+    return float(check.number(name, value))
+
+
+def jax_array(name: str, value: Any, *, ndim: int = 1, ge: float | None = None, le: float | None = None) -> Array:
+    """Return a finite array as a JAX array; JAX arrays keep their dtype, other values get the default float dtype."""
+    entries = check.array(name, value, ndim=ndim, ge=ge, le=le)
+    dtype = value.dtype if isinstance(value, jax.Array) else jnp.result_type(float)
+    check.fits_dtype(name, entries, dtype)
+    return jnp.asarray(entries, dtype)
+
+
+JaxVector = Annotated[Any, Shape("d"), Convert(lambda value, name: jax_array(name, value))]
+"""A vector that becomes an array of jax."""
+
+
+def exp(a: float) -> float:
+    """Return e^a as a Python float; inf if e^a overflows."""
+    return math.exp(a) if a < 709.0 else math.inf

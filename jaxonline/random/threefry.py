@@ -1,21 +1,50 @@
-"""Inlined threefry: the random numbers of jax, in a form that the compiler fuses with the operations that use them.
-
-The generator is Threefry-2x32 with 20 rounds: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3"
-(SC 2011). jax computes threefry by a loop (CPU) or a call (GPU), which prevents fusion. Inlined, threefry is about 120
-integer operations for 64 bits, in registers. Streams of random numbers and `key_data` are those of jax, bit for bit.
-"""
+"""The bits of `jax.random`, computed inside compiled loops, and keys of a run."""
 
 import functools
 import math
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.extend.random import define_prng_impl
-from jaxtyping import Array, Key, UInt
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key, UInt
 
-from jaxonline._xla.barriers import compute_once
+from jaxonline._xla.barriers import compute_once, opaque_one
+from jaxonline.parameters.types import PyTree
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Keys derived from other keys.
+
+
+def fold_in(key: Key[Array, ""], data: Int[ArrayLike, ""], after: PyTree = None) -> Key[Array, ""]:
+    """Derive a key from a key and an integer, the same as `jax.random.fold_in(key, data)`.
+
+    Args:
+        key: the key.
+        data: the integer; an array that is not a scalar raises TypeError.
+        after: arrays that are computed before the key and before the operations that use the key. A state that these
+            arrays and operations read is then updated in place.
+
+    Example:
+        >>> import jax, jaxonline as jo
+        >>> key, move = jax.random.key(0), jax.numpy.float32(0.5)
+        >>> bool(jo.random.fold_in(key, 1, after=move) == jo.random.fold_in(key, 1) == jax.random.fold_in(key, 1))
+        True
+    """
+    number: Any = data if after is None else (data - 1) + opaque_one(after)
+    return jax.random.fold_in(key, number)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Inlined threefry: the random numbers of jax, in a form that the compiler fuses with the operations that use them.
+#
+# The generator is Threefry-2x32 with 20 rounds: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2,
+# 3" (SC 2011). jax computes threefry by a loop (CPU) or a call (GPU), which prevents fusion. Inlined, threefry is about
+# 120 integer operations for 64 bits, in registers. Streams of random numbers and `key_data` are those of jax, bit for
+# bit.
+
 
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 PARITY = np.uint32(0x1BD11BDA)
@@ -217,3 +246,142 @@ def _given_words_generator(number: int):
         key_shape=(number,), seed=raise_error, split=raise_error, random_bits=random_bits, fold_in=raise_error,
         name=f"{number} given words", tag=f"words{number}",
     )  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Random numbers of 64 bits, for events that are too unlikely for the 23 bits of a uniform float32 number.
+#
+# A uniform float32 number u is a multiple of 2^-23, so u < 1e-8 has probability 2^-23 = 1.2e-7. The functions of this
+# module compare and convert 64 bits: two words of 32 bits, which one call of threefry makes. The leading bits are those
+# from which `jax.random.uniform` makes its number, so a decision differs from that of jax's number only where the bits
+# of jax's number do not decide: with probability 2^-23 (float32) or 2^-52 (float64).
+
+
+class WordPairs(NamedTuple):
+    """Uniform numbers (high + low 2^-32) 2^-32 in [0, 1), as two arrays of 32-bit words."""
+
+    high: UInt[Array, "..."]
+    low: UInt[Array, "..."]
+
+    def mirrored(self) -> "WordPairs":
+        """Return the numbers 1 - u - 2^-64."""
+        return WordPairs(~self.high, ~self.low)
+
+    def below(self, p: Float[Array, "..."]) -> Bool[Array, "..."]:
+        """Return whether u < p: an event of probability p, up to 2^-64; never for NaN."""
+        p = at_least_float32(p)
+        scaled = jnp.where((p > 0) & (p < 1), p, 0.0) * 2.0**32
+        high = jnp.floor(scaled)
+        low = ((scaled - high) * 2.0**32).astype(jnp.uint32)
+        high = high.astype(jnp.uint32)
+        return (self.high < high) | ((self.high == high) & (self.low < low)) | (p >= 1)
+
+    def exponential(self, dtype: Any) -> Float[Array, "..."]:
+        """Return -log(1 - u), with the relative precision of the dtype both near 0 and for large numbers."""
+        is_small = self.high < jnp.uint32(2**31)
+        u = jnp.where(is_small, self.to_float(dtype), 0.25)
+        rest = jnp.where(is_small, 0.25, self.mirrored().to_float(dtype))
+        return jnp.where(is_small, -jnp.log1p(-u), -jnp.log(rest))
+
+    def gumbel(self, dtype: Any) -> Float[Array, "..."]:
+        """Return -log(-log(u)), so that exp(-gumbel) is fine-grained near 0."""
+        return -jnp.log(self.mirrored().exponential(dtype))
+
+    def to_float(self, dtype: Any) -> Float[Array, "..."]:
+        """Return u + 2^-65 rounded to a floating dtype, in (0, 1], with its relative precision near 0."""
+        return self.high.astype(dtype) * 2.0**-32 + (self.low.astype(dtype) + 0.5) * 2.0**-64
+
+
+def at_least_float32(values: Float[Array, "..."]) -> Float[Array, "..."]:
+    """Return numbers of half precision, whose range is too small for 2^64, as float32."""
+    return values if jnp.finfo(values.dtype).bits >= 32 else values.astype(jnp.float32)
+
+
+def word_pairs(key: Key[Array, ""], shape: tuple[int, ...], dtype: Any) -> WordPairs:
+    """Return 64 bits for each number of `jax.random.uniform(key, shape, dtype)`, which has the leading bits."""
+    if counts_words(key) and math.prod(shape) < 2**32:
+        return _at_places(key, jax.lax.iota(jnp.uint32, math.prod(shape)).reshape(shape), dtype)
+    if dtype == jnp.float64:
+        bits = jax.random.bits(key, shape, jnp.uint64)
+        return WordPairs((bits >> jnp.uint64(32)).astype(jnp.uint32), bits.astype(jnp.uint32))
+    return WordPairs(
+        jax.random.bits(key, shape, jnp.uint32), jax.random.bits(jax.random.fold_in(key, 1), shape, jnp.uint32)
+    )
+
+
+def word_pair_entry(key: Key[Array, ""], index: Int[Array, "*n"], length: int, dtype: Any) -> WordPairs:
+    """Return the entries `index` of `word_pairs(key, (length,), dtype)`, at the cost of these entries."""
+    if counts_words(key) and length < 2**32:
+        return _at_places(key, index.astype(jnp.uint32), dtype)
+    return WordPairs(*(words[index] for words in word_pairs(key, (length,), dtype)))
+
+
+def _at_places(key: Key[Array, ""], places: UInt[Array, "..."], dtype: Any) -> WordPairs:
+    high, low = threefry(jax.random.key_data(key), jnp.zeros_like(places), places)
+    return WordPairs(high, low) if dtype == jnp.float64 else WordPairs(high ^ low, low)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Random vectors drawn in whole CPU registers, and single random numbers drawn once.
+#
+# A CPU computes eight float32 numbers at a time, and the remaining numbers of a vector one by one, which takes longer.
+# The numbers of a counter-based generator do not depend on how many are drawn. So the length of a vector is rounded up
+# to a multiple of eight, and the vector is cut after the draw. Several vectors are drawn as one long vector. One loop
+# draws the random words, and a second loop converts the words to numbers, because a processor works on as many
+# independent chains of operations as it has registers.
+#
+# A single number, such as the noise of a label, is drawn once, not for each coordinate of a vector to which it is
+# added. With jax 0.11 and 0.12 the CPU compiler may otherwise not finish: its vectoriser visits all users of all users
+# of an operation (`onlyFirstLaneUsed`), and threefry is a chain of sixty operations that are each used twice.
+
+
+_REGISTER_FLOATS = 8  # float32 numbers per register
+
+
+def stack_draws(
+    draw: Callable[..., Array], keys: Sequence[Key[Array, ""]], shape: tuple[int, ...], dtype: Any = float
+) -> Array:
+    """Stack `draw(key, shape, dtype)` of several keys to [len(keys), *shape]: the same numbers in less time.
+
+    Args:
+        draw: a function that uses one random word per number, such as `normal` and `uniform` (otherwise TypeError).
+        keys: a key for each result.
+        shape: shape of each result.
+        dtype: floating dtype of the numbers.
+
+    Example:
+        >>> import jax, jaxonline as jo
+        >>> jo.random.stack_draws(jo.random.normal, list(jax.random.split(jax.random.key(0), 2)), (3,)).shape
+        (2, 3)
+    """
+    dtype, size = jax.dtypes.canonicalize_dtype(dtype), math.prod(shape)
+
+    def one_by_one(*keys):
+        return jnp.stack([draw(fused_key(key), shape, dtype) for key in keys])
+
+    if not all(map(is_inlined, keys)):
+        return one_by_one(*keys)
+    if len(shape) == 0:
+        return compute_once(one_by_one, *keys)
+    if len(shape) > 1 or dtype != jnp.float32 or not 0 < len(keys) * size < 2**32 - _REGISTER_FLOATS:
+        return one_by_one(*keys)
+    whole = (-(-len(keys) * size // _REGISTER_FLOATS) * _REGISTER_FLOATS,)
+
+    def in_registers(*keys):
+        words = compute_once(lambda *keys: jax.random.bits(concatenated_key(keys, size), whole), *keys)
+        numbers = compute_once(lambda words: draw(key_from_words(words), whole, dtype), words)
+        return numbers[: len(keys) * size].reshape(len(keys), size)
+
+    return jax.lax.platform_dependent(*keys, cpu=in_registers, default=one_by_one)
+
+
+def draw_fused(draw: Callable[[Key[Array, ""]], Array], key: Key[Array, ""], shape: tuple[int, ...] | None) -> Array:
+    """Return `draw(key)`, fused with the operations that use it, or computed once if the shape is ()."""
+    if not is_inlined(key):
+        return draw(key)
+    return draw_once(draw, key) if shape == () else draw(fused_key(key))
+
+
+def draw_once(draw: Callable[[Key[Array, ""]], Array], key: Key[Array, ""]) -> Array:
+    """Return `draw(key)`, which the compiler does not fuse with the operations that use it."""
+    return compute_once(lambda key: draw(fused_key(key)), key) if is_inlined(key) else draw(key)

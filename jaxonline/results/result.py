@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.printable import to_one_line
+from jaxonline.parameters.errors import ArgumentError, to_one_line
 from jaxonline.results import figures, parts, saving
 from jaxonline.results.quantities import quantities_of
 from jaxonline.results.report import summary, tables

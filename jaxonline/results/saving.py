@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.warning_classes import UnfinishedStudyWarning
+from jaxonline.parameters.errors import ArgumentError, UnfinishedStudyWarning
 from jaxonline.results.quantities import REWARD_OF_LOSS, has_rewards, rounds_played
 from jaxonline.results.statistics.intervals import Student, interval_from_json
 from jaxonline.results.statistics.variance_reduction import CONTROL

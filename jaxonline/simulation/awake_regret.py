@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxonline.game import Available, Round
-from jaxonline.linalg.compensated import Compensated
+from jaxonline.numerics.elementwise import Compensated
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Ge

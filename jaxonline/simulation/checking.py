@@ -17,7 +17,7 @@ from jaxonline.game.protocols import Comparator, HindsightComparator
 from jaxonline.game.specs import format_spec
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
-from jaxonline.parameters.forked import check_not_forked
+from jaxonline.parameters.optional_packages import check_not_forked
 from jaxonline.parameters.struct import cast_leaves
 from jaxonline.results.quantities import ROUNDS_PLAYED
 from jaxonline.simulation import blocks

@@ -23,13 +23,13 @@ from jaxonline.feedback.noise import CustomNoise
 from jaxonline.game import Entrant, EnvironmentTraits, ForwardsToLearner, Round, Specs, same_loss
 from jaxonline.game.traits import traits_of
 from jaxonline.learners import GradientLearner
-from jaxonline.linalg.compensated import Compensated
-from jaxonline.linalg.triangular import product
 from jaxonline.losses import Squared
+from jaxonline.numerics.elementwise import Compensated
+from jaxonline.numerics.triangular import product
 from jaxonline.parameters.closures import intern_functions
+from jaxonline.parameters.errors import ControlVariateWarning
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import PyTree
-from jaxonline.parameters.warning_classes import ControlVariateWarning
 from jaxonline.results.statistics.variance_reduction import CONTROL
 from jaxonline.simulation.sweeps import Team
 from jaxonline.store.lazy_arrays import zero_nonfinite_controls

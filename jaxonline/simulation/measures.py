@@ -15,8 +15,8 @@ from jaxtyping import Array, Int
 
 from jaxonline.game import Draw, Round
 from jaxonline.game.protocols import Measure
-from jaxonline.linalg.compensated import Compensated
 from jaxonline.losses import ZeroOne
+from jaxonline.numerics.elementwise import Compensated
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import static, struct

@@ -8,7 +8,7 @@ from typing import Any
 
 from jaxonline.game import Entrant, Game
 from jaxonline.game.printing import describe_game
-from jaxonline.losses.actions import ARM_LOSSES
+from jaxonline.losses.arms import ARM_LOSSES
 from jaxonline.parameters.citations import method_names
 from jaxonline.parameters.short_repr import short_repr
 from jaxonline.simulation.sweeps import Team

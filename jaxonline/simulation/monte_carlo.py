@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxonline._xla.user_code import user_code
+from jaxonline._xla.barriers import user_code
 from jaxonline.game import Game
 from jaxonline.game.protocols import AnyMeasure, Comparator, HindsightComparator
 from jaxonline.parameters.errors import ArgumentError

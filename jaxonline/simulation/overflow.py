@@ -8,7 +8,7 @@ import numpy as np
 from jaxonline.game.defaults import LearnerDefaults, method_of
 from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.parameters import check
-from jaxonline.parameters.warning_classes import DivergedRunsWarning, OverflowWarning
+from jaxonline.parameters.errors import DivergedRunsWarning, OverflowWarning
 
 LIKELY_PROBABILITY = 0.01  # of overflow in one run
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxonline._xla.user_code import user_code
+from jaxonline._xla.barriers import user_code
 from jaxonline.game import Entrant, Game
 from jaxonline.game.protocols import HindsightComparator
 from jaxonline.parameters.struct import cast_leaves

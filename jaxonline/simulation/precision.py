@@ -11,10 +11,9 @@ import numpy as np
 
 from jaxonline.game import Game, comparator_range, depends_on_predictions
 from jaxonline.game.loss_limits import range_for
-from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.errors import ArgumentError, PrecisionWarning, UnseenEventsWarning
+from jaxonline.parameters.signatures import check_fields
 from jaxonline.parameters.types import CountFrom2, FiniteFloat, OpenUnitFloat, PositiveFloat, Text
-from jaxonline.parameters.validation import check_fields
-from jaxonline.parameters.warning_classes import PrecisionWarning, UnseenEventsWarning
 from jaxonline.results import Result
 from jaxonline.results.quantities import LOSS_OF_REWARD
 from jaxonline.results.statistics import Estimate, mean_over_runs

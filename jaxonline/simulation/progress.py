@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxonline.parameters import check
-from jaxonline.parameters.printable import to_one_line
+from jaxonline.parameters.errors import to_one_line
 
 Progress = bool | Callable[[float, float, str], None]
 

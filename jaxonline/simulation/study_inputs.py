@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxonline.linalg.compensated import Compensated
+from jaxonline.numerics.elementwise import Compensated
 from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
 from jaxonline.simulation.jobs import Job, Plan
 from jaxonline.simulation.sweeps import Team

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from jaxonline.game.protocols import Specs
-from jaxonline.linalg.compensated import Compensated
+from jaxonline.numerics.elementwise import Compensated
 from jaxonline.parameters.types import PyTree
 
 CHUNK_ROUNDS = 16  # rounds whose terms are added to each other before they are added to the long sum

@@ -13,9 +13,8 @@ from jax.sharding import Mesh
 from jaxonline.game import Game
 from jaxonline.game.protocols import AnyMeasure, Comparator, HindsightComparator
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.forked import check_not_forked
-from jaxonline.parameters.warning_classes import SearchEdgeWarning
+from jaxonline.parameters.errors import ArgumentError, SearchEdgeWarning
+from jaxonline.parameters.optional_packages import check_not_forked
 from jaxonline.results.quantities import LOSS_OF_REWARD, REWARD_OF_LOSS
 from jaxonline.results.tuned import Tuned, TunedLearner, at_edge, describe_edge
 from jaxonline.simulation import blocks

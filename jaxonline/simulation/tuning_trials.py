@@ -11,9 +11,8 @@ import numpy as np
 
 from jaxonline.game import Entrant, Game, Learner
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError, DivergedRunsWarning
 from jaxonline.parameters.struct import replace_at, structure_of
-from jaxonline.parameters.warning_classes import DivergedRunsWarning
 from jaxonline.results import Result
 from jaxonline.results.quantities import REWARD_OF_LOSS, has_rewards
 from jaxonline.results.tuned import Setting, format_setting

@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxonline.game import Entrant, Game, play
 from jaxonline.losses.base import Loss
-from jaxonline.parameters.warning_classes import UnderflowWarning
+from jaxonline.parameters.errors import UnderflowWarning
 from jaxonline.simulation.sweeps import Team
 
 MAX_ROUNDS = 100  # rounds that are played again

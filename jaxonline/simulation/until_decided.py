@@ -10,10 +10,9 @@ import numpy as np
 
 from jaxonline.game import Game
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.errors import ArgumentError, UndecidedWarning
+from jaxonline.parameters.signatures import check_fields
 from jaxonline.parameters.types import CountFrom2, NonNegativeFloat, OpenUnitFloat, Text
-from jaxonline.parameters.validation import check_fields
-from jaxonline.parameters.warning_classes import UndecidedWarning
 from jaxonline.results import Result
 from jaxonline.results.statistics import estimates
 from jaxonline.results.statistics.decisions import encode_pairs

@@ -5,7 +5,7 @@ import time
 import warnings
 from typing import Any
 
-from jaxonline.parameters.warning_classes import WaitingForWorkersWarning
+from jaxonline.parameters.errors import WaitingForWorkersWarning
 
 WARNING_SECONDS = 30.0  # without a running task, until the warning
 ERROR_SECONDS = 600.0  # without a running task, until the error

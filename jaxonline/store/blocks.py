@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxonline.parameters.warning_classes import DamagedStoreWarning
+from jaxonline.parameters.errors import DamagedStoreWarning
 from jaxonline.store.atomic_files import DAMAGED_ARCHIVE_ERRORS
 from jaxonline.store.documents import (
     DIGEST,

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from jaxonline.parameters import check
+from jaxonline.parameters.signatures import check_fields
 from jaxonline.parameters.types import NonNegativeFloat, Text
-from jaxonline.parameters.validation import check_fields
 from jaxonline.store.blocks import Store
 from jaxonline.store.filesystem import Folder, local_path
 from jaxonline.store.fingerprint import describe_inputs, find_user_code

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from jaxonline.parameters.warning_classes import UnverifiedStoreWarning
+from jaxonline.parameters.errors import UnverifiedStoreWarning
 
 MARKER = "jaxonline"  # an attribute of our stores
 STUDY, NUMBERS, RESULT = "jaxonline study 3", "jaxonline numbers 2", "jaxonline result 2"

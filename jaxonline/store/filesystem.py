@@ -12,8 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
-from jaxonline.parameters.warning_classes import UnlockedStoreWarning
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError, UnlockedStoreWarning
 from jaxonline.store.atomic_files import name_in_errors, set_aside, sync
 
 try:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxonline.parameters.warning_classes import DamagedStoreWarning
+from jaxonline.parameters.errors import DamagedStoreWarning
 from jaxonline.store.filesystem import Folder
 from jaxonline.store.zarr_format import STRING, ArraySpec, encode_name
 

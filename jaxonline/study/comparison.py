@@ -15,9 +15,8 @@ from jaxonline.game import Game
 from jaxonline.game.protocols import Comparator, HindsightComparator
 from jaxonline.learners import InverseSqrt
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.errors import ArgumentError, SkewedRunsWarning
 from jaxonline.parameters.short_repr import short_repr
-from jaxonline.parameters.warning_classes import SkewedRunsWarning
 from jaxonline.results import Result
 from jaxonline.results.statistics.estimates import learners_with_skewed_runs, missing_from
 from jaxonline.results.statistics.missing_events import MissingEvents, closest_decision

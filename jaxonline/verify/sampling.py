@@ -16,9 +16,9 @@ import numpy as np
 from jax.sharding import Mesh
 
 from jaxonline._xla.compile_options import fast_compile_options, has_host_callbacks
-from jaxonline.linalg.programs import exact_products
+from jaxonline.numerics.elementwise import exact_products
 from jaxonline.parameters import check
-from jaxonline.parameters.forked import check_not_forked
+from jaxonline.parameters.optional_packages import check_not_forked
 from jaxonline.parameters.struct import struct
 from jaxonline.simulation.blocks import check_mesh, default_mesh, item_keys, map_blocks, pipeline, thread_count, waves
 from jaxonline.verify.bets import Bets

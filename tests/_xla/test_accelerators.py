@@ -12,7 +12,7 @@ from registry import LEARNERS
 from tiers import some
 
 import jaxonline as jo
-from jaxonline._xla.matmul_precision import exact_products
+from jaxonline._xla.barriers import exact_products
 from jaxonline.game import bind, play_round, start, stream_keys
 from jaxonline.parameters.struct import cast_leaves
 from jaxonline.simulation.blocks import default_mesh
@@ -27,7 +27,7 @@ KEY = jax.random.key(0)
 @pytest.fixture(autouse=True)
 def _on_an_accelerator(monkeypatch):
     """Products are asked for as they are where jax plays on one; a CPU is asked for nothing."""
-    monkeypatch.setattr("jaxonline._xla.matmul_precision.may_round_products", lambda: True)
+    monkeypatch.setattr("jaxonline._xla.barriers.may_round_products", lambda: True)
 
 
 def operations(jaxpr):

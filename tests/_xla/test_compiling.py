@@ -20,7 +20,7 @@ from jaxonline._xla.compile_options import (
     matmul_options,
     run_compiled,
 )
-from jaxonline.linalg.triangular import cholesky_and_inverse
+from jaxonline.numerics.triangular import cholesky_and_inverse
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.verify.sampling import Sampler
 

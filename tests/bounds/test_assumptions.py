@@ -7,7 +7,7 @@ import pytest
 
 import jaxonline as jo
 from jaxonline import bounds
-from jaxonline.bounds.assumptions import Assumptions, unmet_assumptions
+from jaxonline.bounds.regret_bound import Assumptions, unmet_assumptions
 
 NO_THEOREMS_ON_REGRET = {  # records, quantities inside bounds, lower bounds, and numbers of rounds
     "AdaGradBound", "Assumptions", "BanditBound", "Features", "HighProbabilityBound", "LargestCopies",

@@ -21,8 +21,8 @@ from tiers import some
 import jaxonline as jo
 from jaxonline.environments.adversaries import ChasingNoise
 from jaxonline.losses import Logistic, SmoothedAbsolute, Squared
+from jaxonline.parameters.errors import DivergedRunsWarning
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.warning_classes import DivergedRunsWarning
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.simulation.hindsight import Hindsight
 from jaxonline.simulation.jobs import Plan

@@ -12,7 +12,7 @@ from tiers import some
 from benchmarks.papers.claims.printed_bounds import printed_surrogate_radius
 from jaxonline.bounds import surrogate_radius
 from jaxonline.comparators import RKHSBall, best_in_rkhs_ball, best_kernel, positive_negative_angle, rkhs_norm
-from jaxonline.comparators.ball_solver import MAX_STEPS, _minimise_quadratic, factorise, loss_terms, minimise
+from jaxonline.comparators.linear import MAX_NEWTON_STEPS, _minimise_quadratic, factorise, loss_terms, minimise
 from jaxonline.estimators.surrogates import Surrogate, radial_surrogate
 from jaxonline.kernels import ExponentialKernel, Gaussian, Laplacian, Linear
 from jaxonline.kernels.radial import Cauchy
@@ -207,7 +207,7 @@ def test_a_hard_case_takes_few_steps():
     gram = KERNELS["gaussian"][1](X, X)
     solution = minimise(factorise(gram, [120]).matrix, counted, 10.0, 1e-8)
     assert solution.gap <= 1e-8 * parts(np.zeros(120))[0].sum()
-    assert len(calls) < 3 * MAX_STEPS
+    assert len(calls) < 3 * MAX_NEWTON_STEPS
 
 
 def test_dependent_instances_are_dropped():

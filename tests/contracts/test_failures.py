@@ -7,8 +7,8 @@ import pytest
 
 import jaxonline as jo
 from jaxonline.estimators import FullGradient, TwoCopies
+from jaxonline.parameters.errors import DivergedRunsWarning
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.warning_classes import DivergedRunsWarning
 from jaxonline.simulation import record_rounds, simulate
 from jaxonline.simulation.blocks import default_mesh
 

@@ -21,7 +21,7 @@ from tiers import some
 
 import jaxonline as jo
 from jaxonline.game.round import States
-from jaxonline.parameters.warning_classes import DamagedStoreWarning
+from jaxonline.parameters.errors import DamagedStoreWarning
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.simulation.resuming import InProgress, Pace, Position, split_segments
 from jaxonline.simulation.segments import Carry, Totals

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import jaxonline as jo
-from jaxonline.parameters.warning_classes import UnseenEventsWarning, WaitingForWorkersWarning
+from jaxonline.parameters.errors import UnseenEventsWarning, WaitingForWorkersWarning
 from jaxonline.simulation import cluster
 
 SIZES = {"n_runs": 20, "n_rounds": 40, "block_size": 4}

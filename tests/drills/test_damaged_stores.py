@@ -13,7 +13,7 @@ from made_up import made_up
 from opened_store import ABOUT, BEST, BLOCKS, A, B, made, opened, same, with_blocks
 from tiers import some
 
-from jaxonline.parameters.warning_classes import DamagedStoreWarning, UnfinishedStudyWarning
+from jaxonline.parameters.errors import DamagedStoreWarning, UnfinishedStudyWarning
 from jaxonline.results import load_result
 from jaxonline.store.blocks import Store
 from jaxonline.store.filesystem import Folder

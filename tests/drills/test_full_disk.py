@@ -16,7 +16,7 @@ from small_study import assert_same_bits, study
 from stopping import SWEEP
 
 import jaxonline as jo
-from jaxonline.parameters.warning_classes import DamagedStoreWarning, UnfinishedStudyWarning
+from jaxonline.parameters.errors import DamagedStoreWarning, UnfinishedStudyWarning
 from jaxonline.store.filesystem import Folder
 from jaxonline.study import Context
 

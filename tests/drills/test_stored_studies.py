@@ -18,7 +18,7 @@ from tiers import some
 
 import jaxonline as jo
 from jaxonline.environments.adversaries import ChasingNoise
-from jaxonline.parameters.warning_classes import DamagedStoreWarning, UnfinishedStudyWarning, UnseenEventsWarning
+from jaxonline.parameters.errors import DamagedStoreWarning, UnfinishedStudyWarning, UnseenEventsWarning
 from jaxonline.simulation import runner
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.simulation.segments import BlockPrograms

@@ -16,7 +16,7 @@ from jaxonline.environments import (
     HiddenBestArm,
     SwitchingArms,
 )
-from jaxonline.environments.moving_arms import reflect
+from jaxonline.environments.arms import reflect
 from jaxonline.game import Environment, play_round, start, stream_keys
 from jaxonline.game.defaults import EnvironmentDefaults, overrides
 from jaxonline.parameters.struct import cast_leaves

@@ -12,7 +12,7 @@ import jaxonline as jo
 from jaxonline.environments import BernoulliArms, GaussianArms, HiddenBestArm, SwitchingArms
 from jaxonline.environments.arms import ContextFreeArms
 from jaxonline.learners import EXP3, UCB1, Hedge
-from jaxonline.losses.lazy import LazyOutcome
+from jaxonline.losses.arms import LazyOutcome
 from jaxonline.parameters.struct import replace, struct
 
 DRAWS = [jo.random.uniform, jo.random.normal, jo.random.laplace, jo.random.exponential, jo.random.fast_normal]

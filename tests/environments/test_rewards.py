@@ -19,7 +19,7 @@ from jaxonline.environments import (
     SwitchingArms,
 )
 from jaxonline.game import loss_range
-from jaxonline.losses.lazy import LazyOutcome, as_vector
+from jaxonline.losses.arms import LazyOutcome, as_vector
 from jaxonline.simulation.precision import quantity_limits
 
 MEANS = np.array([0.9, 0.6, 0.35], np.float32)
@@ -80,7 +80,7 @@ class OwnArms(BernoulliArms):
 
 
 def test_lazy_rewards_stay_lazy(monkeypatch):
-    monkeypatch.setattr("jaxonline.environments.rewards.ARMS_WITH_MEANS", ())
+    monkeypatch.setattr("jaxonline.environments.arms.ARMS_WITH_MEANS", ())
     arms, key = OwnArms([0.5, 0.5, 0.5, 0.5]), jax.random.key(3)
     plain = arms.answer(key, (), jnp.int32(1), None, None)[0]
     shown = Rewards(arms).answer(key, (), jnp.int32(1), None, None)[0]

@@ -11,7 +11,7 @@ import jaxonline as jo
 from jaxonline.estimators import KnownCovariance, MeanOfCopies, TwoCopies
 from jaxonline.feedback import CopiesOracle, ReplicatesOracle
 from jaxonline.game.keys import stream_keys
-from jaxonline.parameters.warning_classes import DivergedRunsWarning
+from jaxonline.parameters.errors import DivergedRunsWarning
 
 D, ROUNDS, MEASURED = 3, 8, 16
 ROWS = np.random.default_rng(0)

@@ -9,7 +9,7 @@ from scipy import stats
 import jaxonline as jo
 from jaxonline.estimators import FullGradient, NaiveCopy, TwoCopies
 from jaxonline.game import CleanRegret, NoisyLearnerRegret, NoisyRegret
-from jaxonline.linalg.compensated import Compensated
+from jaxonline.numerics.elementwise import Compensated
 from jaxonline.parameters.struct import struct
 from jaxonline.simulation.blocks import default_mesh
 

@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 
-from jaxonline.random.word_pairs import WordPairs
+from jaxonline.random.threefry import WordPairs
 
 
 def share_below(is_low, shape: tuple[int, ...]) -> np.ndarray:

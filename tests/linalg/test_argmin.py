@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxonline.linalg.argmin import first_argmin
+from jaxonline.numerics.elementwise import first_argmin
 
 LENGTHS = [1, 14, 15, 24, 25, 100]
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from tiers import some
 
-from jaxonline.linalg.prefix_sums import RunEnds
+from jaxonline.numerics.elementwise import RunEnds
 
 
 @pytest.mark.parametrize("size", some([1, 5, 16, 17, 307, 512, 1024, 1025], 1, 17, 307))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tiers import some
 
-from jaxonline.linalg.ragged import Increment, batch_max, ragged_add, ragged_map
+from jaxonline.numerics.ragged import Increment, batch_max, ragged_add, ragged_map
 
 CAPACITY, RUNS, LEARNERS = 6, 20, 3
 SHARES = [0.01, 0.3, 1.0, 100.0]  # pieces of one call, of a few runs, of more calls than there can be

@@ -7,8 +7,7 @@ import pytest
 
 import jaxonline as jo
 from jaxonline.losses import PairLoss, SmallestArms, SumOfArms
-from jaxonline.losses.lazy import LazyOutcome
-from jaxonline.losses.sets import set_size
+from jaxonline.losses.arms import LazyOutcome, set_size
 
 pytestmark = pytest.mark.fast_compile
 

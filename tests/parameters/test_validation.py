@@ -13,6 +13,7 @@ from jaxtyping import ArrayLike, Float
 import jaxonline as jo
 from jaxonline.kernels import Gaussian
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.types import (
     Convert,
     Count,
@@ -23,7 +24,6 @@ from jaxonline.parameters.types import (
     Takes,
     Vector,
 )
-from jaxonline.parameters.validation import validate_arguments
 
 
 @jo.struct
@@ -118,7 +118,7 @@ def test_errors_of_arguments_can_be_pickled(kind):
 
 def test_a_check_that_forgets_a_limit_would_be_seen(monkeypatch):
     """The table above catches a struct that checks nothing."""
-    monkeypatch.setattr("jaxonline.parameters.validation.check_value", lambda parameter, value: value)
+    monkeypatch.setattr("jaxonline.parameters.signatures.check_value", lambda parameter, value: value)
     accepted = 0
     for name, value, _ in BAD:
         try:

@@ -78,7 +78,7 @@ ALGORITHMS = {"learners", "estimators", "environments", "feedback", "game"}
 
 
 def compiler_imports(code: dict[tuple[str, ...], str], modules: set[tuple[str, ...]]) -> list[str]:
-    """Modules of algorithms that import compiler workarounds; they use `random` and `linalg`, which may."""
+    """Modules of algorithms that import compiler workarounds; they use `random` and `numerics`, which may."""
     algorithms = {module: text for module, text in code.items() if module and module[0] in ALGORITHMS}
     targets = {module: set(imports(ast.parse(text), modules)) for module, text in algorithms.items()}
     return [".".join(module) for module, names in targets.items() if any(name[:1] == ("_xla",) for name in names)]
@@ -96,7 +96,7 @@ def test_pages_import_public_modules_only():
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "notebooks").glob("*.ipynb")]
     assert {"README.md", "CONTRIBUTING.md"} <= {page.name for page in pages}
     private = re.compile(r"(from|import) jaxonline\.(_|random\.)")
-    assert private.search("from jaxonline.random.vectorised import stack_draws")
+    assert private.search("from jaxonline.random.threefry import stack_draws")
     assert [page.name for page in pages if private.search(page.read_text())] == []
 
 

@@ -8,7 +8,7 @@ import pytest
 from fresh_python import ROOT
 
 import jaxonline as jo
-from jaxonline.parameters import warning_classes
+from jaxonline.parameters import errors
 
 ANSWERS = ("how-do-i-games", "how-do-i-figures", "how-do-i-runs")
 WITHOUT_CODE = {"Progress", "Shorter compilation"}  # one argument, one variable
@@ -48,7 +48,7 @@ def test_every_answer_has_code():
 
 
 def test_every_warning_has_a_row():
-    classes = {name for name, value in vars(warning_classes).items() if inspect.isclass(value)}
+    classes = {name for name, value in vars(errors).items() if inspect.isclass(value)}
     assert set(re.findall(r"^\| `(\w+Warning)`", page("troubleshooting"), re.MULTILINE)) == classes
 
 

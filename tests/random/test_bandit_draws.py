@@ -10,7 +10,7 @@ from scipy import stats
 
 from jaxonline.learners.bandits.exponential import draw_arm
 from jaxonline.random import fast_beta
-from jaxonline.random.beta_draws import SERIES_RADIUS, _Proposal, box_muller, log1p_remainder
+from jaxonline.random.exact import SERIES_RADIUS, _Proposal, box_muller, log1p_remainder
 
 pytestmark = pytest.mark.fast_compile
 

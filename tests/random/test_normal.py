@@ -8,7 +8,7 @@ import scipy.special
 from tiers import some
 
 from jaxonline.random import fast_normal, inlined
-from jaxonline.random.gaussian import normal_from_uniform
+from jaxonline.random.exact import normal_from_uniform
 
 
 def test_normal_numbers_equal_those_of_jax():

@@ -6,9 +6,9 @@ import pytest
 from scipy import stats
 from tiers import some
 
-from jaxonline.random import inlined, permutation, permutations
-from jaxonline.random.permutations import shuffled_indices
-from jaxonline.random.word_pairs import WordPairs, word_pairs
+from jaxonline.random import exact, inlined, permutation
+from jaxonline.random.exact import shuffled_indices
+from jaxonline.random.threefry import WordPairs, word_pairs
 
 FALSE_ALARM = 1e-6
 
@@ -52,7 +52,7 @@ def test_tied_indices_keep_their_order(monkeypatch):
     """All 53 random bits of even indices are 0, and those of odd indices are equal."""
     n = 2000
     words = WordPairs(jax.numpy.zeros(n, np.uint32), jax.numpy.arange(n, dtype=np.uint32) % 2)
-    monkeypatch.setattr(permutations, "word_pairs", lambda key, shape, dtype: words)
+    monkeypatch.setattr(exact, "word_pairs", lambda key, shape, dtype: words)
     expected = np.concatenate([np.arange(0, n, 2), np.arange(1, n, 2)])
     np.testing.assert_array_equal(shuffled_indices(jax.random.key(0), n), expected)
 

@@ -11,9 +11,9 @@ from jaxonline import random
 from jaxonline.estimators import FiniteDistribution, count_distributions
 from jaxonline.feedback import delays
 from jaxonline.learners.experts import combiners
-from jaxonline.linalg.compensated import Compensated
-from jaxonline.random.exact_indices import index_at
-from jaxonline.random.word_pairs import WordPairs, word_pairs
+from jaxonline.numerics.elementwise import Compensated
+from jaxonline.random.exact import index_at
+from jaxonline.random.threefry import WordPairs, word_pairs
 
 pytestmark = pytest.mark.fast_compile
 

@@ -10,7 +10,7 @@ import pytest
 from made_results import made_result
 
 import jaxonline as jo
-from jaxonline.parameters.warning_classes import SkewedRunsWarning
+from jaxonline.parameters.errors import SkewedRunsWarning
 from jaxonline.results import Result, Standings
 from jaxonline.results.report.summary import horizon_table
 from jaxonline.results.statistics import estimates, mean_over_runs
@@ -20,7 +20,7 @@ from jaxonline.simulation.tuning_trials import horizon_values
 from jaxonline.study.files.differences import compare_results
 from jaxonline.study.files.reporting import build_report
 
-pytestmark = pytest.mark.filterwarnings("ignore::jaxonline.parameters.warning_classes.SkewedRunsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::jaxonline.parameters.errors.SkewedRunsWarning")
 
 MEANS = np.array([0.9, 0.6, 0.35], np.float32)
 REWARDS, LOSSES = jo.bandit_game(MEANS, rewards=True), jo.bandit_game(1 - MEANS)

@@ -13,7 +13,7 @@ from jaxonline.estimators import FullGradient, KnownCovariance, TwoCopies
 from jaxonline.estimators.gradients import GradientMoments, HasGradientMoments
 from jaxonline.feedback.noise import Mirrored, TwoPoints
 from jaxonline.game.round import Round
-from jaxonline.parameters.warning_classes import ControlVariateWarning
+from jaxonline.parameters.errors import ControlVariateWarning
 from jaxonline.results.statistics import growth
 from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
 from jaxonline.simulation.control_variates import ControlVariate, Shadow
@@ -219,10 +219,8 @@ def test_all_statistics_of_means_are_adjusted(found):
     np.testing.assert_array_equal(bounded.mean[0], found.values("cumulative_loss")[0].mean(axis=0))
 
 
-@pytest.mark.filterwarnings("ignore::jaxonline.parameters.warning_classes.UnseenEventsWarning")
-@pytest.mark.filterwarnings(
-    "ignore:precision. a betting interval:jaxonline.parameters.warning_classes.PrecisionWarning"
-)
+@pytest.mark.filterwarnings("ignore::jaxonline.parameters.errors.UnseenEventsWarning")
+@pytest.mark.filterwarnings("ignore:precision. a betting interval:jaxonline.parameters.errors.PrecisionWarning")
 def test_precision_uses_adjusted_intervals(found):
     """With control variates fewer runs are enough, and they are the first ones of the study."""
     two = {"of two": LEARNERS["of two"], "other": LEARNERS["other"]}

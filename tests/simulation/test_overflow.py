@@ -11,8 +11,8 @@ import stores
 from scipy import stats
 
 import jaxonline as jo
+from jaxonline.parameters.errors import OverflowWarning
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.warning_classes import OverflowWarning
 from jaxonline.results import Result
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.simulation.measures import with_defaults

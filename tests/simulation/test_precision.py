@@ -7,7 +7,7 @@ import pytest
 
 import jaxonline as jo
 from jaxonline.game import loss_range
-from jaxonline.parameters.warning_classes import PrecisionWarning, UnseenEventsWarning
+from jaxonline.parameters.errors import PrecisionWarning, UnseenEventsWarning
 from jaxonline.simulation.determinism import is_deterministic
 from jaxonline.simulation.precision import until_precise
 from jaxonline.simulation.sweeps import as_team

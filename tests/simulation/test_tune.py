@@ -9,7 +9,7 @@ from count_programs import n_compiled
 from tuned_game import GAME, ONE, SIGMA, SIZES, T, make
 
 import jaxonline as jo
-from jaxonline.parameters.warning_classes import SearchEdgeWarning
+from jaxonline.parameters.errors import SearchEdgeWarning
 from jaxonline.simulation import halving, search_space
 from jaxonline.simulation.tuning_trials import Trials
 

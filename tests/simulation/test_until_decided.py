@@ -5,7 +5,7 @@ import pytest
 from stopping import Stop
 
 import jaxonline as jo
-from jaxonline.parameters.warning_classes import UndecidedWarning, UnfinishedStudyWarning
+from jaxonline.parameters.errors import UndecidedWarning, UnfinishedStudyWarning
 
 Q = "cumulative_loss"
 LEARNERS = {name: jo.learners.EpsilonGreedy(c) for name, c in (("greedy", 0.1), ("similar", 0.15), ("random", 1.0))}

@@ -12,7 +12,7 @@ import jaxonline as jo
 from jaxonline import environments, estimators, feedback, learners, losses, verify
 from jaxonline.game import EnvironmentTraits
 from jaxonline.kernels import Gaussian
-from jaxonline.parameters.warning_classes import DivergedRunsWarning, LossMismatchWarning, UnderflowWarning
+from jaxonline.parameters.errors import DivergedRunsWarning, LossMismatchWarning, UnderflowWarning
 from jaxonline.simulation.blocks import default_mesh
 
 ONE_DEVICE = default_mesh(jax.devices()[:1])

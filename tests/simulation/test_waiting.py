@@ -5,7 +5,7 @@ import types
 
 import pytest
 
-from jaxonline.parameters.warning_classes import WaitingForWorkersWarning
+from jaxonline.parameters.errors import WaitingForWorkersWarning
 from jaxonline.simulation.waiting import FinishedTasks, wait_for_workers
 
 

@@ -12,7 +12,7 @@ import pytest
 import stores
 
 import jaxonline as jo
-from jaxonline.parameters.warning_classes import UnverifiedStoreWarning
+from jaxonline.parameters.errors import UnverifiedStoreWarning
 from jaxonline.store.blocks import Store
 from jaxonline.store.filesystem import Folder
 from jaxonline.store.verification import find_damage

@@ -12,7 +12,7 @@ from made_up import made_up
 from small_study import ROUNDS, RUNS, assert_same_bits, learner, study
 
 import jaxonline as jo
-from jaxonline.parameters.warning_classes import ControlVariateWarning, PrecisionWarning
+from jaxonline.parameters.errors import ControlVariateWarning, PrecisionWarning
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.store import lazy_arrays as stored_arrays
 from jaxonline.store.lazy_arrays import StoredArray

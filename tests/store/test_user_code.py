@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import jaxonline as jo
+from jaxonline._xla.barriers import user_code
 from jaxonline._xla.threads import map_in_threads
-from jaxonline._xla.user_code import user_code
 
 FACTORS = {"a": 2.0}
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jaxonline as jo
-from jaxonline.parameters.warning_classes import SkewedRunsWarning
+from jaxonline.parameters.errors import SkewedRunsWarning
 from jaxonline.results import Result
 from jaxonline.results.report.tables import Table
 from jaxonline.simulation.blocks import default_mesh

@@ -16,8 +16,8 @@ from jaxonline.feedback.attributes import AttributesOracle
 from jaxonline.game import Specs
 from jaxonline.learners import aer
 from jaxonline.learners.gradient.descent import GradientLearner
-from jaxonline.linalg.programs import run_compiled
 from jaxonline.losses import Squared
+from jaxonline.numerics.elementwise import run_compiled
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound, second_moment
 from jaxonline.verify.result import Verification

@@ -22,7 +22,7 @@ from jaxonline.estimators.attribute_pairs import AttributePairs
 from jaxonline.estimators.attributes import AttributeGradient
 from jaxonline.feedback import FullOracle
 from jaxonline.learners.attributes import minimise_on_l1_ball
-from jaxonline.linalg.programs import run_compiled
+from jaxonline.numerics.elementwise import run_compiled
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound
 from jaxonline.verify.result import Verification

@@ -20,9 +20,9 @@ from jaxonline.estimators.count_distributions import minimum_variance
 from jaxonline.estimators.query_limits import limit_bias
 from jaxonline.estimators.sequences import PolynomialSequenceEstimator, chebyshev
 from jaxonline.estimators.series import SeriesEstimator
-from jaxonline.linalg.programs import run_compiled
 from jaxonline.losses import Logistic, SmoothedHinge
 from jaxonline.losses.series import SeriesLoss
+from jaxonline.numerics.elementwise import run_compiled
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound
 from jaxonline.verify.result import Verification

@@ -14,8 +14,8 @@ from jaxonline.estimators.count_distributions import Geometric
 from jaxonline.estimators.polynomial_counts import DiscreteLomax
 from jaxonline.estimators.query_limits import limit_bias
 from jaxonline.estimators.series import SeriesEstimator
-from jaxonline.linalg.programs import run_compiled
 from jaxonline.losses import SmoothedHinge
+from jaxonline.numerics.elementwise import run_compiled
 from jaxonline.parameters.struct import struct
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.result import Verification

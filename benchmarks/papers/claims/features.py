@@ -13,11 +13,11 @@ from jaxonline.bounds import exponential_weights
 from jaxonline.estimators.debiased_fourier import DebiasedFourierFeatures
 from jaxonline.estimators.fourier import FourierFeatures
 from jaxonline.estimators.polynomial_features import DebiasedPolynomialFeatures, PolynomialFeatures
-from jaxonline.feedback.full import FullOracle
+from jaxonline.feedback.moves import FullOracle
 from jaxonline.game import Specs
 from jaxonline.kernels import Gaussian, Inhomogeneous, Kernel, Laplacian, Scaled, ShiftInvariantKernel
 from jaxonline.learners import BOA, EWA, Hedge
-from jaxonline.linalg.programs import run_compiled
+from jaxonline.numerics.elementwise import run_compiled
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound
 from jaxonline.verify.result import Verification

@@ -28,8 +28,8 @@ from jaxonline.estimators.count_distributions import minimum_variance
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.polynomial_counts import DiscreteLomax
 from jaxonline.estimators.sequences import PolynomialSequence, chebyshev
-from jaxonline.linalg.programs import run_compiled
 from jaxonline.losses import SemicircleAbsolute
+from jaxonline.numerics.elementwise import run_compiled
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound
 from jaxonline.verify.result import Verification

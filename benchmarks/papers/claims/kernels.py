@@ -29,7 +29,7 @@ from benchmarks.papers.claims.registry import SamplingOptions, claim
 from jaxonline.estimators.count_distributions import Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, FeatureMap, GaussianFeatureMap, copy_moments, prod
 from jaxonline.kernels import Binomial, DotProductKernel, ExponentialKernel, Gaussian, Inhomogeneous, Kernel, Linear
-from jaxonline.linalg.programs import run_compiled
+from jaxonline.numerics.elementwise import run_compiled
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound, second_moment
 from jaxonline.verify.result import Verification

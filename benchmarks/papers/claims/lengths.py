@@ -25,8 +25,8 @@ from jaxonline.estimators.series_moments import lemma1_bound
 from jaxonline.kernels import ExponentialKernel, Gaussian, Linear
 from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.learners.kernels import expansion
-from jaxonline.linalg.programs import run_compiled
 from jaxonline.losses import Exponential, SmoothedAbsolute, Squared
+from jaxonline.numerics.elementwise import run_compiled
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound, queries
 from jaxonline.verify.result import Verification

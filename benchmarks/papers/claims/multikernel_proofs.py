@@ -21,7 +21,7 @@ from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.feedback import FullOracle
 from jaxonline.game import Specs
 from jaxonline.learners import VAW
-from jaxonline.linalg.programs import run_compiled
+from jaxonline.numerics.elementwise import run_compiled
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound
 from jaxonline.verify.result import Verification

@@ -33,7 +33,7 @@ from jaxonline.feedback import NoisyCopies
 from jaxonline.feedback.noise import Noise, TwoPoints, gaussian, laplace, student_t, uniform
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.radial import Cauchy, GaussianMixture
-from jaxonline.linalg.programs import run_compiled
+from jaxonline.numerics.elementwise import run_compiled
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound, second_moment
 from jaxonline.verify.result import Verification

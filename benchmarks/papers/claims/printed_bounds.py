@@ -19,7 +19,7 @@ from jaxonline.estimators.series_moments import lemma1_bound
 from jaxonline.kernels import DotProductKernel, Gaussian
 from jaxonline.losses import SeriesLoss
 from jaxonline.parameters import check
-from jaxonline.parameters.numbers import host_float
+from jaxonline.parameters.types import host_float
 
 
 def printed_noisy_kernel(

@@ -22,8 +22,8 @@ from jaxonline.kernels import Gaussian
 from jaxonline.kernels.radial import GaussianMixture
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.numbers import as_floating, host_float
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import as_floating, host_float
 
 
 def printed_binomial(a: ArrayLike, exponent: float) -> Array:

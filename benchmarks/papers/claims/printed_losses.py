@@ -9,7 +9,7 @@ from jaxtyping import ArrayLike
 
 from jaxonline.losses import SmoothedHinge
 from jaxonline.parameters import check
-from jaxonline.parameters.numbers import as_floating
+from jaxonline.parameters.types import as_floating
 
 
 def printed_exponential(a: ArrayLike) -> jax.Array:

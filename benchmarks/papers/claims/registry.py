@@ -21,8 +21,7 @@ from jax.sharding import Mesh
 
 from jaxonline._xla.threads import default_threads, run_parallel
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.suggest import did_you_mean
+from jaxonline.parameters.errors import ArgumentError, did_you_mean
 from jaxonline.simulation.blocks import check_mesh, default_mesh
 from jaxonline.store.output_paths import write_text
 from jaxonline.verify.result import BIASED, RESPECTED, VIOLATED, WITHIN_TOLERANCE, Verification

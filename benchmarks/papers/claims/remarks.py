@@ -14,8 +14,8 @@ from jaxonline.estimators.feature_maps import DotProductFeatureMap
 from jaxonline.estimators.surrogates import Surrogate
 from jaxonline.kernels import Gaussian, Homogeneous
 from jaxonline.kernels.radial import Cauchy
-from jaxonline.linalg.programs import run_compiled
 from jaxonline.losses import SmoothedAbsolute, SmoothedHinge
+from jaxonline.numerics.elementwise import run_compiled
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound
 from jaxonline.verify.result import Verification

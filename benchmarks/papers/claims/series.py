@@ -28,9 +28,9 @@ from jaxonline.estimators.count_distributions import FiniteDistribution, Geometr
 from jaxonline.estimators.sequences import PolynomialSequenceEstimator, chebyshev
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.estimators.series_moments import exact_second_moment, lemma1_bound
-from jaxonline.linalg.programs import run_compiled
 from jaxonline.losses import Exponential, Logistic, SeriesLoss, SmoothedAbsolute, SmoothedHinge, Squared
-from jaxonline.parameters.numbers import host_float
+from jaxonline.numerics.elementwise import run_compiled
+from jaxonline.parameters.types import host_float
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound, queries, second_moment
 from jaxonline.verify.result import Verification

@@ -19,7 +19,7 @@ from jaxonline.estimators.surrogates import Surrogate, lemma7_bound, radial_surr
 from jaxonline.feedback import Replicates
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.radial import Cauchy
-from jaxonline.linalg.programs import run_compiled
+from jaxonline.numerics.elementwise import run_compiled
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound
 from jaxonline.verify.result import Verification

@@ -34,8 +34,8 @@ from jaxonline.estimators.index_sampling import split_attributes, uniform_subset
 from jaxonline.game.keys import UPDATE, part_key
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.types import Count, Ge, Gt, Shape
-from jaxonline.parameters.validation import validate_arguments
 
 _MAX_SECANTS = 64
 _REBASE_ROUNDS = 32  # rounds after which tau is reset to 0, and c to 1

@@ -20,7 +20,7 @@ from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.learners.experts.advice import Truncated, as_learner
 from jaxonline.learners.linear.vaw import VAW
-from jaxonline.linalg.programs import exact_products
+from jaxonline.numerics.elementwise import exact_products
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import Component, PyTree

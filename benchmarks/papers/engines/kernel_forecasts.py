@@ -13,8 +13,8 @@ from jaxonline._xla.compile_options import jit_with_options, matmul_options
 from jaxonline._xla.threads import default_threads, run_parallel
 from jaxonline.estimators.fourier import AnyFeatures
 from jaxonline.parameters import check
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.types import Positive
-from jaxonline.parameters.validation import validate_arguments
 
 KERNELS_PER_CORE = 12  # at most: their matrices of 100 x 100 float64 fit a core's second cache
 BATCHES_PER_JOB = 4  # at most: so that cores which are not equally fast are done at about the same time

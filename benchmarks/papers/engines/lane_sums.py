@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxonline.linalg.triangular import product
+from jaxonline.numerics.triangular import product
 
 
 def as_columns(subset: jax.Array) -> jax.Array:

@@ -8,8 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxonline.parameters import check
-from jaxonline.parameters.dtypes import working_dtype
-from jaxonline.parameters.types import PyTree
+from jaxonline.parameters.types import PyTree, working_dtype
 
 
 def cast_to(dtype: str, **trees: Any) -> tuple[Any, ...]:

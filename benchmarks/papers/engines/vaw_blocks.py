@@ -9,8 +9,8 @@ from jaxtyping import Array, ArrayLike, Float, Int
 from benchmarks.papers.engines.scanning import cast_to, scan_first
 from jaxonline.learners.linear.vaw import absorb, initial_state
 from jaxonline.parameters import check
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.types import Count, Positive
-from jaxonline.parameters.validation import validate_arguments
 
 BLOCK_ROUNDS = 32  # rounds per block, fastest for 20 to 200 features
 

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.papers.engines.attribute_streams import play_streams
 from jaxonline._xla.threads import run_parallel
 from jaxonline.learners.attributes import minimise_on_l1_ball
-from jaxonline.linalg.programs import exact_products
+from jaxonline.numerics.elementwise import exact_products
 from jaxonline.simulation.halving import argmin_finite
 
 D = 784

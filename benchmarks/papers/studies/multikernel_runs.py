@@ -18,8 +18,8 @@ from jaxonline._xla.compile_options import fast_compile_options, jit_with_option
 from jaxonline._xla.threads import run_parallel
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.learners import Truncated
-from jaxonline.parameters.dtypes import working_dtype
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.types import working_dtype
 from jaxonline.study import Context
 
 COMBINERS = ("VAW2", "VAW2-truncated", "EWA", "Aggregating", "BOA", "ML-Poly", "ML-Prod")

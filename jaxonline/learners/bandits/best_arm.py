@@ -10,7 +10,7 @@ from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.index_policies import Tally
-from jaxonline.linalg.argmin import first_argmin
+from jaxonline.numerics.elementwise import first_argmin
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct

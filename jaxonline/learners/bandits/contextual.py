@@ -9,8 +9,8 @@ from jaxonline import random
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.linear.vaw import VAWState, absorb, initial_state
-from jaxonline.linalg.argmin import first_argmin
-from jaxonline.linalg.triangular import cholesky_and_inverse, product
+from jaxonline.numerics.elementwise import first_argmin
+from jaxonline.numerics.triangular import cholesky_and_inverse, product
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct

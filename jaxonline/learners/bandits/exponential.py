@@ -23,9 +23,10 @@ from jaxonline.learners.experts.weights import (
     weights_of_sums,
     zero_sums,
 )
-from jaxonline.linalg.compensated import Compensated
+from jaxonline.numerics.elementwise import Compensated
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import (
     Count,
@@ -37,7 +38,6 @@ from jaxonline.parameters.types import (
     PyTree,
     Rounds,
 )
-from jaxonline.parameters.validation import validate_arguments
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Random arms: distributions over arms, and draws from them.

@@ -14,13 +14,11 @@ from jaxonline.game.masks import mask_of, where_available
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.weights import vector_length
-from jaxonline.linalg.argmin import first_argmin
-from jaxonline.linalg.compensated import Compensated
-from jaxonline.linalg.kl_bounds import kl_lower_bound
+from jaxonline.numerics.elementwise import Compensated, first_argmin, kl_lower_bound
 from jaxonline.parameters.citations import cites
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Ge, Horizon, Interval, NonNegative, Number, Positive, PositiveFloat, Rounds
-from jaxonline.parameters.validation import validate_arguments
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The state of index policies: the number of pulls and the losses of each arm.

@@ -11,12 +11,11 @@ from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.index_policies import arm_indicator
 from jaxonline.learners.experts.weights import vector_length
-from jaxonline.linalg.argmin import first_argmin
-from jaxonline.linalg.compensated import Compensated
+from jaxonline.numerics.elementwise import Compensated, first_argmin
 from jaxonline.parameters.citations import cites
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count, Interval, NonNegative, Number, Rounds
-from jaxonline.parameters.validation import validate_arguments
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Discounted UCB: Garivier and Moulines (2011), section 2, with losses.

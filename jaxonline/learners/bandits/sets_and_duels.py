@@ -11,7 +11,7 @@ from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.exponential import draw_arm
 from jaxonline.learners.bandits.index_policies import Tally, arm_indicator
-from jaxonline.losses.sets import Select, set_size
+from jaxonline.losses.arms import Select, set_size
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct

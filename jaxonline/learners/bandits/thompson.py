@@ -11,11 +11,11 @@ from jaxonline.game.protocols import Draw
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.exponential import draw_arm
 from jaxonline.learners.bandits.index_policies import Tally, TallyPolicy, arm_indicator
-from jaxonline.linalg.argmin import first_argmin
+from jaxonline.numerics.elementwise import first_argmin
 from jaxonline.parameters.citations import cites
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Count, Ge, Interval, NonNegative, Number, Positive, PositiveFloat
-from jaxonline.parameters.validation import validate_arguments
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Thompson sampling: Thompson (1933); Agrawal and Goyal (2012, 2013), with losses in place of rewards.

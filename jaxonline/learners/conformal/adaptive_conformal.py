@@ -9,9 +9,8 @@ from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.numbers import JaxVector
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Interval, NonNegative, Number
+from jaxonline.parameters.types import Interval, JaxVector, NonNegative, Number
 
 
 class ConformalInfo(NamedTuple):

@@ -29,14 +29,13 @@ from jaxonline.learners.experts.weights import (
     zero_before_start,
     zero_sums,
 )
-from jaxonline.linalg.compensated import Compensated
 from jaxonline.losses import Squared
+from jaxonline.numerics.elementwise import Compensated
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Component, Convert, Count, Number, Positive, PyTree
+from jaxonline.parameters.types import Component, Convert, Count, Number, Positive, PyTree, host_float
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Prediction with expert advice: Cesa-Bianchi and Lugosi (2006), chapter 2.

@@ -24,10 +24,11 @@ from jaxonline.learners.experts.weights import (
     vector_length,
     weights_of_sums,
 )
-from jaxonline.linalg.compensated import Compensated
+from jaxonline.numerics.elementwise import Compensated
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import (
     Component,
@@ -43,8 +44,7 @@ from jaxonline.parameters.types import (
     Probability,
     Rounds,
 )
-from jaxonline.parameters.validation import validate_arguments
-from jaxonline.random.word_pairs import WordPairs, word_pairs
+from jaxonline.random.threefry import WordPairs, word_pairs
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Exponential weights: Cesa-Bianchi and Lugosi (2006), Proposition 3.1; Rokhlin and Gurtovaya (2025), Eq. 29.

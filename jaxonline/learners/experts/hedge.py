@@ -14,9 +14,9 @@ from jaxonline.learners.experts.combiners import EWA
 from jaxonline.learners.experts.weights import AnyCombiner, CombinerLearner, arm_unless_nan, nan_outside_unit
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Count, CountFrom2, PositiveProbability, PyTree, Rounds
-from jaxonline.parameters.validation import validate_arguments
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Randomised exponential weights: Littlestone and Warmuth (1994); Cesa-Bianchi and Lugosi (2006), section 4.2.

@@ -10,7 +10,7 @@ from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.masks import where_available
 from jaxonline.game.protocols import Learner, Specs
 from jaxonline.game.traits import LearnerTraits, traits_of
-from jaxonline.linalg.compensated import Compensated
+from jaxonline.numerics.elementwise import Compensated
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import Component, Convert, PyTree

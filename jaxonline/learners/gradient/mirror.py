@@ -16,9 +16,8 @@ from jaxonline.learners.gradient.descent import EstimatorLearner
 from jaxonline.learners.gradient.step_sizes import Optimizer, StepSize
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Component, Convert, Ge, Number, Positive, PyTree
+from jaxonline.parameters.types import Component, Convert, Ge, Number, Positive, PyTree, host_float
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Mirror maps: a regularizer R, and the point w = argmin R(w) - <theta, w> for a vector theta of summed gradients.

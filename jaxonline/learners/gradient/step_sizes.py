@@ -14,9 +14,9 @@ from jaxtyping import Array, Float, Int
 from jaxonline.parameters import check
 from jaxonline.parameters.closures import build_cached, intern_functions
 from jaxonline.parameters.errors import ArgumentTypeError
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import set_field, static, struct
 from jaxonline.parameters.types import Component, Convert, Positive, Rounds, Takes
-from jaxonline.parameters.validation import validate_arguments
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Step sizes: functions of the round t = 1, 2, ... whose value multiplies the optimiser's update.

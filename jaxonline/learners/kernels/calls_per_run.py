@@ -1,4 +1,4 @@
-"""Numbers of calls, for each run of a block, that the ragged loops of `NoisyKernel` compute at once (`linalg.ragged`).
+"""Numbers of calls, for each run of a block, that the ragged loops of `NoisyKernel` compute at once.
 
 These numbers are at most about the mean number of calls in a round, so that there is little padding. Other numbers give
 the same results, but are slower for p = 2 (`python -m benchmarks noisy_kernel`).

@@ -12,10 +12,10 @@ from jaxonline.estimators.feature_maps import FeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.paired_feature_maps import PairedFeatureMap
 from jaxonline.learners.kernels.expansion import count_chunks
-from jaxonline.linalg.programs import run_compiled
+from jaxonline.numerics.elementwise import run_compiled
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count, Interval, NonNegativeInt, Rounds
-from jaxonline.parameters.validation import validate_arguments
 
 _MAX_LEVELS = 512
 _MAX_TENSOR_ENTRIES = 4096

@@ -17,8 +17,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int
 
-from jaxonline.linalg.ragged import batch_max
-from jaxonline.linalg.short_axes import contract, sum_axis, take_columns
+from jaxonline.numerics.ragged import batch_max
+from jaxonline.numerics.triangular import contract, sum_axis, take_columns
 from jaxonline.parameters.struct import static, struct
 
 _CHUNKS_PER_ITERATION = 16  # S is a multiple of it

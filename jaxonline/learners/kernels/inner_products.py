@@ -12,8 +12,8 @@ from jaxtyping import Array, Float, Int
 from jaxonline.learners.kernels import calls_per_run, expansion
 from jaxonline.learners.kernels.expansion import Expansion, Feature, ReservedChunks
 from jaxonline.learners.kernels.map_estimate import MapEstimate
-from jaxonline.linalg.ordering import index_after
-from jaxonline.linalg.ragged import Increment, ragged_add, ragged_map
+from jaxonline.numerics.elementwise import index_after
+from jaxonline.numerics.ragged import Increment, ragged_add, ragged_map
 from jaxonline.parameters.struct import replace
 
 

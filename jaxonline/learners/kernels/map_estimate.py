@@ -17,8 +17,8 @@ from jaxonline.estimators.noisy_features import PairProduct
 from jaxonline.learners.kernels import calls_per_run
 from jaxonline.learners.kernels.capacity import Storage
 from jaxonline.learners.kernels.expansion import Feature
-from jaxonline.linalg.ragged import Increment, ragged_add, ragged_map
-from jaxonline.linalg.short_axes import select_entry
+from jaxonline.numerics.ragged import Increment, ragged_add, ragged_map
+from jaxonline.numerics.triangular import select_entry
 
 
 class Requests(NamedTuple):

@@ -15,8 +15,8 @@ from jaxonline.learners.kernels.raker import descend_each_kernel
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count, NonNegative, NonNegativeInt, PositiveProbability
-from jaxonline.random.exact_indices import index_at
-from jaxonline.random.word_pairs import WordPairs, word_pairs
+from jaxonline.random.exact import index_at
+from jaxonline.random.threefry import WordPairs, word_pairs
 
 
 class Graph(NamedTuple):

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int
 
 from jaxonline.learners.checks import zeros_like_vector
-from jaxonline.linalg.ragged import batch_max
+from jaxonline.numerics.ragged import batch_max
 
 MIN_CHUNK_POINTS = 128
 MAX_CHUNKS = 8

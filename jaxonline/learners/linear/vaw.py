@@ -21,11 +21,10 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key
 from jaxonline.estimators.fourier import AnyFeatures
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
-from jaxonline.linalg.triangular import cholesky_and_inverse, product
+from jaxonline.numerics.triangular import cholesky_and_inverse, product
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.dtypes import require_float64
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Positive
+from jaxonline.parameters.types import Positive, require_float64
 
 
 class VAWState(NamedTuple):

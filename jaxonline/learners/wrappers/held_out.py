@@ -14,10 +14,11 @@ from jaxonline.feedback import FullInformation
 from jaxonline.game import Game, bind, check_rounds, overflow_flag, play_round, start, stream_keys
 from jaxonline.game.keys import part_key
 from jaxonline.game.oracles import ran_out_of_copies
-from jaxonline.linalg.programs import exact_products
+from jaxonline.numerics.elementwise import exact_products
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.types import (
     Component,
     Count,
@@ -28,7 +29,6 @@ from jaxonline.parameters.types import (
     Rounds,
     Takes,
 )
-from jaxonline.parameters.validation import validate_arguments
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Risk on held-out data of a learner's hypotheses and of their mean, under any feedback.

@@ -8,7 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
-from jaxonline.parameters.printable import replace_controls, to_one_line
+from jaxonline.parameters.errors import replace_controls, to_one_line
 from jaxonline.results.report.formulas import GREEK, SIGNS, drawn_width, split_formulas
 
 MAX_POWER, MIN_POWER = 7, -4  # other numbers have a power of ten

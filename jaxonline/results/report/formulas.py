@@ -9,7 +9,7 @@ import functools
 import re
 import textwrap
 
-from jaxonline.parameters.printable import replace_controls
+from jaxonline.parameters.errors import replace_controls
 
 MAX_FORMULA = 200  # characters of a text with formulas; longer texts are shown as they are
 _PAIR = re.compile(r"(?<![\\$])\$([^\s$](?:[^$\n]*[^\s\\$])?)\$(?![\d$])")

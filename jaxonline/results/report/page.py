@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jaxonline.parameters import check
-from jaxonline.parameters.warning_classes import SkewedRunsWarning
+from jaxonline.parameters.errors import SkewedRunsWarning
 from jaxonline.results import parts
 from jaxonline.results.quantities import label_of
 from jaxonline.results.report import summary

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.printable import to_one_line
-from jaxonline.parameters.warning_classes import SkewedRunsWarning
+from jaxonline.parameters.errors import ArgumentError, SkewedRunsWarning, to_one_line
 from jaxonline.results.quantities import best_first, is_reward, label_of
 from jaxonline.results.report.across_games import AcrossGames, Limit
 from jaxonline.results.report.columns import Measured, Number, Text

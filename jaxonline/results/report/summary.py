@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxonline.bounds.assumptions import unmet_assumptions
+from jaxonline.bounds.regret_bound import unmet_assumptions
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.warning_classes import SkewedRunsWarning
+from jaxonline.parameters.errors import ArgumentError, SkewedRunsWarning
 from jaxonline.results import parts
 from jaxonline.results.quantities import (
     REWARD_OF_LOSS,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxonline.bounds.assumptions import with_assumptions
+from jaxonline.bounds.regret_bound import with_assumptions
 from jaxonline.parameters import check
 from jaxonline.results.report.columns import Count, Fixed, Interval, Number, OptionalNumber, Row, Text, interval_ends
 from jaxonline.results.report.formats import (

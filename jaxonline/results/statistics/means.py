@@ -10,9 +10,7 @@ from jaxtyping import ArrayLike, Float, Int
 from scipy import special
 
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.printable import to_one_line
-from jaxonline.parameters.warning_classes import SkewedRunsWarning
+from jaxonline.parameters.errors import ArgumentError, SkewedRunsWarning, to_one_line
 from jaxonline.results.statistics import bootstrap
 from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
 from jaxonline.results.statistics.skew_corrected import SkewCorrected, skewness

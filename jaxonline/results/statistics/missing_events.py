@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from jaxonline.parameters.printable import to_one_line
-from jaxonline.parameters.warning_classes import SkewedRunsWarning
+from jaxonline.parameters.errors import SkewedRunsWarning, to_one_line
 from jaxonline.results.report.formats import format_number
 
 MIN_RATIO = 6.0

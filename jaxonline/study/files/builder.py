@@ -7,8 +7,8 @@ import numpy as np
 from pydantic_core import ValidationError
 
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import did_you_mean
 from jaxonline.parameters.signatures import Parameter, members_of
-from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.study.files.catalogue import PROTOCOLS, Entry, catalogue, entries_of, user_entry
 from jaxonline.study.files.key_lines import KeyPath
 from jaxonline.study.files.models import (

@@ -23,8 +23,8 @@ from jaxonline.game.regret import Regret
 from jaxonline.kernels import Kernel
 from jaxonline.learners import Combiner
 from jaxonline.losses import Loss
+from jaxonline.parameters.errors import did_you_mean
 from jaxonline.parameters.signatures import Parameter, members_of, parameters_of
-from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.study.files.data import data_stream
 from jaxonline.study.files.docstrings import documented_parameters, first_line
 

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.printable import replace_controls
+from jaxonline.parameters.errors import ArgumentError, replace_controls
 from jaxonline.store.output_paths import write_text
 from jaxonline.study.files.checking import check_parts
 from jaxonline.study.files.differences import compare_results, differences_table, find_differences, format_differences

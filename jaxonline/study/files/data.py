@@ -11,10 +11,9 @@ from jaxonline.datasets.fetch import Archive, fetch_by_name
 from jaxonline.datasets.tables import SUFFIXES, read_table, select_columns, text_cells, to_arrays
 from jaxonline.environments import DataStream
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.suggest import did_you_mean
+from jaxonline.parameters.errors import ArgumentError, did_you_mean
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.types import PythonOnly
-from jaxonline.parameters.validation import validate_arguments
 
 
 @validate_arguments

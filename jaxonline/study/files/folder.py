@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.printable import to_one_line
-from jaxonline.parameters.warning_classes import (
+from jaxonline.parameters.errors import (
+    ArgumentError,
     DamagedStoreWarning,
     UnfinishedStudyWarning,
     UnverifiedStoreWarning,
+    to_one_line,
 )
 from jaxonline.results import Result
 from jaxonline.results.report.tables import strict_json

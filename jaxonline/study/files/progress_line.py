@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from jaxonline.parameters.printable import to_one_line
+from jaxonline.parameters.errors import to_one_line
 from jaxonline.results import Result
 from jaxonline.simulation import Precision
 

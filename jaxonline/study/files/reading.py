@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxonline.parameters import check
-from jaxonline.parameters.printable import replace_controls
+from jaxonline.parameters.errors import replace_controls
 from jaxonline.study.files.key_lines import (
     MAX_KEY_PARTS,
     KeyPath,

@@ -6,8 +6,8 @@ from typing import Any
 from jaxonline.game import Entrant, Game
 from jaxonline.learners import InverseSqrt
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import did_you_mean
 from jaxonline.parameters.signatures import Parameter
-from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.study.comparison import Comparison
 from jaxonline.study.files import grids, keys
 from jaxonline.study.files.builder import Builder

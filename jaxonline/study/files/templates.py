@@ -5,8 +5,7 @@ The command line imports this module when it starts, so this module may only imp
 
 from pathlib import Path
 
-from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.suggest import did_you_mean
+from jaxonline.parameters.errors import ArgumentError, did_you_mean
 from jaxonline.store.output_paths import write_text
 from jaxonline.study.ready import STUDY_GROUPS, load_study
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from jaxonline.parameters.suggest import did_you_mean
+from jaxonline.parameters.errors import did_you_mean
 
 _PATTERN = re.compile(r"(?P<module>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):(?P<name>[A-Za-z_]\w*)")
 _IMPORTED: dict[str, tuple[Path, bytes]] = {}

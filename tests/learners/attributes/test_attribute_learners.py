@@ -16,7 +16,7 @@ from tiers import some
 
 import jaxonline as jo
 from jaxonline import bounds
-from jaxonline.comparators.l1_ball import L1Ball
+from jaxonline.comparators.linear import L1Ball
 from jaxonline.environments import DataStream, HiddenAttribute, three_bits
 from jaxonline.estimators.attribute_pairs import AttributePairs
 from jaxonline.feedback import Attributes
@@ -158,7 +158,7 @@ def test_a_random_number_of_attributes_is_charged_and_budgeted():
 @pytest.mark.long
 def test_l1_projections_agree_with_optax():
     """The projections of this module and of the comparator are optax's to 1e-6, in float64 to 1e-12."""
-    from jaxonline.comparators.l1_ball import project as project_in_comparator
+    from jaxonline.comparators.linear import project as project_in_comparator
 
     for seed, radius in itertools.product(range(5), (0.3, 1.0, 100.0)):
         w = np.random.default_rng(seed).normal(size=7)

@@ -58,7 +58,7 @@ from jaxonline.learners import (
     TsallisINF,
 )
 from jaxonline.learners.bandits.index_policies import Tally
-from jaxonline.linalg.kl_bounds import kl_lower_bound
+from jaxonline.numerics.elementwise import kl_lower_bound
 from jaxonline.parameters.struct import cast_leaves
 
 pytestmark = pytest.mark.fast_compile

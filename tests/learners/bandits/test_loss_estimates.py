@@ -12,7 +12,7 @@ from jaxonline import verify
 from jaxonline.feedback import BanditOracle
 from jaxonline.game import Available, Draw
 from jaxonline.learners import EXP3, EXP3IX, EXP3P, EXP4
-from jaxonline.linalg.compensated import Compensated
+from jaxonline.numerics.elementwise import Compensated
 
 LOSSES, SUMS = np.array([0.3, 0.9, 0.0, 1.0]), np.array([0.5, 0.0, 1.5, 1.0])
 WEIGHTS = np.exp(-SUMS) / np.exp(-SUMS).sum()

@@ -35,7 +35,7 @@ from jaxonline.learners import (
     MLProd,
     WeightedMajority,
 )
-from jaxonline.linalg.compensated import Compensated
+from jaxonline.numerics.elementwise import Compensated
 
 pytestmark = pytest.mark.fast_compile
 

@@ -29,8 +29,8 @@ from jaxonline.learners import (
     Truncated,
 )
 from jaxonline.learners.experts.advice import as_learner
-from jaxonline.linalg.compensated import Compensated
 from jaxonline.losses import ArmLoss
+from jaxonline.numerics.elementwise import Compensated
 from jaxonline.parameters.struct import struct
 
 T, K = 200, 5

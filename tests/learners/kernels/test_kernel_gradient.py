@@ -25,8 +25,8 @@ from jaxonline.kernels.radial import Cauchy
 from jaxonline.learners import KernelGradient
 from jaxonline.learners.kernels.supports import Supports, empty_supports
 from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared
+from jaxonline.parameters.errors import OverflowWarning
 from jaxonline.parameters.struct import stack
-from jaxonline.parameters.warning_classes import OverflowWarning
 
 pytestmark = pytest.mark.fast_compile
 ROUNDS = 60

@@ -27,7 +27,7 @@ from jaxonline.kernels import (
 )
 from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared
-from jaxonline.parameters.warning_classes import OverflowWarning
+from jaxonline.parameters.errors import OverflowWarning
 
 pytestmark = pytest.mark.fast_compile
 T, D = 60, 3

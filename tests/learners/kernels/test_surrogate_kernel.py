@@ -26,7 +26,7 @@ from jaxonline.estimators import LaplaceSurrogate, Surrogate, radial_surrogate
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.radial import Cauchy
 from jaxonline.learners import SurrogateKernel
-from jaxonline.parameters.warning_classes import OverflowWarning
+from jaxonline.parameters.errors import OverflowWarning
 
 pytestmark = pytest.mark.fast_compile
 ROUNDS, WIDTH = 60, 1.7

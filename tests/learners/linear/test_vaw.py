@@ -13,8 +13,8 @@ from benchmarks.papers.engines.vaw_blocks import forecast
 from jaxonline import bounds
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.learners.linear.vaw import VAW, absorb, initial_state
-from jaxonline.linalg.triangular import cholesky_and_inverse
-from jaxonline.linalg.trigonometry import sincos
+from jaxonline.numerics.elementwise import sincos
+from jaxonline.numerics.triangular import cholesky_and_inverse
 
 
 @pytest.mark.parametrize("forward", [True, False])

@@ -15,7 +15,7 @@ from jaxonline.results.report.parameter_axis import ParameterAxis
 from jaxonline.results.report.plotting import COLOURS, is_geometric
 from jaxonline.results.statistics.variance_reduction import HALF_DIFFERENCE
 
-pytestmark = pytest.mark.filterwarnings("ignore::jaxonline.parameters.warning_classes.SkewedRunsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::jaxonline.parameters.errors.SkewedRunsWarning")
 
 
 def made(learners, values, rounds=(10,), **more):

@@ -13,7 +13,7 @@ from scipy import stats
 from tiers import some
 
 import jaxonline as jo
-from jaxonline.parameters.warning_classes import SkewedRunsWarning, UnverifiedStoreWarning
+from jaxonline.parameters.errors import SkewedRunsWarning, UnverifiedStoreWarning
 from jaxonline.results.report.formats import format_measurement
 from jaxonline.results.statistics import mean_over_runs, pairwise_p_values, simultaneous
 from jaxonline.results.statistics.bootstrap import N_RESAMPLES

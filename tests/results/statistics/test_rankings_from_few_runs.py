@@ -9,7 +9,7 @@ from scipy import stats
 
 import jaxonline as jo
 from benchmarks.intervals import rankings
-from jaxonline.parameters.warning_classes import SkewedRunsWarning
+from jaxonline.parameters.errors import SkewedRunsWarning
 from jaxonline.results import Standings
 from jaxonline.results.report.formats import format_number
 from jaxonline.results.statistics import joint_p_values, mean_over_runs, pairwise_p_values

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import jaxonline as jo
-from jaxonline.parameters.warning_classes import UndecidedWarning
+from jaxonline.parameters.errors import UndecidedWarning
 from jaxonline.results.statistics.means import paired_differences
 from jaxonline.results.statistics.sequential import (
     BETTER,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from jaxonline.bounds.assumptions import Assumptions, unmet_assumptions, with_assumptions
+from jaxonline.bounds.regret_bound import Assumptions, unmet_assumptions, with_assumptions
 from jaxonline.game import Game
 from jaxonline.results import Result
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text

@@ -1,0 +1,408 @@
+"""Comparators with finitely many moves: arms, experts, sets, orderings, pairs, and sequences of segments."""
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Int
+
+from jaxonline.environments.bandit_games import Preferences
+from jaxonline.game.masks import Available, mask_of, where_available
+from jaxonline.game.protocols import Comparator
+from jaxonline.losses import ZeroOne
+from jaxonline.losses.arms import PairLoss, Select, set_size
+from jaxonline.losses.base import AnyLoss
+from jaxonline.parameters import check
+from jaxonline.parameters.citations import cites
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
+from jaxonline.parameters.signatures import validate_arguments
+from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.parameters.types import Count, PyTree
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Cumulative statistic of a comparator over a data set.
+
+
+def cumulative_statistic(comparator: Comparator, X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"]) -> PyTree:
+    """Return the sum of a comparator's statistic over a data set, added up in float64.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.comparators import L2Ball, cumulative_statistic
+        >>> ball = L2Ball(np.inf)
+        >>> float(ball.best_loss(cumulative_statistic(ball, np.eye(2), np.array([1.0, 2.0]))))
+        0.0
+    """
+    check.instance("comparator", comparator, Comparator, "a comparator that is summed over rounds, such as L2Ball")
+    X, y = check.finite_array("X", X), check.finite_array("y", y)
+    if X.ndim == 0 or y.ndim == 0 or len(X) != len(y):
+        raise ArgumentError("y", f"must have as many rows as X (got shapes {y.shape} and {X.shape})")
+    statistics = jax.vmap(comparator.statistic)(jnp.asarray(X, float), jnp.asarray(y, float))
+    return jax.tree.map(lambda leaf: np.asarray(leaf, np.float64).sum(0), statistics)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Comparator: the best arm, or the best expert, in hindsight.
+
+
+@struct
+class BestArm:
+    """Best arm (or expert) in hindsight: the arm with the smallest cumulative loss.
+
+    Outcomes are vectors of the losses of all arms. Under `game.PseudoRegret` losses are expected losses.
+
+    Example:
+        >>> import numpy as np, jaxonline as jo
+        >>> best = jo.BestArm()
+        >>> best.best_loss(np.array([3.0, 2.0, 5.0])).item(), best.best_predictor(np.array([3.0, 2.0, 5.0])).item()
+        (2.0, 1)
+    """
+
+    label: ClassVar[str] = "the best arm"
+
+    def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, "K"]:
+        """Losses of all arms in one round; raises a TypeError if the outcome is not a vector."""
+        del x
+        if getattr(y, "ndim", getattr(y, "shape", None) and len(y.shape)) != 1:
+            raise ArgumentTypeError("outcomes", f"must be vectors of losses for BestArm (got {y})")
+        return y
+
+    def best_loss(self, sums: Float[np.ndarray, "... K"]) -> Float[np.ndarray, "..."]:
+        """Smallest cumulative loss."""
+        return np.asarray(sums).min(axis=-1)
+
+    def best_predictor(self, sums: Float[np.ndarray, "... K"]) -> np.ndarray:
+        """Index of the best arm."""
+        return np.asarray(sums).argmin(axis=-1)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Comparator: the best expert in hindsight, for experts that give advice.
+
+
+@struct
+class BestExpert:
+    """Best expert in hindsight: the expert with the smallest cumulative loss.
+
+    Instances are vectors of the experts' predictions. If outcomes are vectors of the experts' losses, use `BestArm`.
+
+    Args:
+        loss: `loss(prediction, y)` of the game; the default `ZeroOne()` counts mistakes.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.comparators import BestExpert, cumulative_statistic
+        >>> best = BestExpert()
+        >>> sums = cumulative_statistic(best, np.array([[1.0, -1.0], [1.0, 1.0]]), np.array([-1.0, -1.0]))
+        >>> best.best_loss(sums).item(), best.best_predictor(sums).item()
+        (1.0, 1)
+    """
+
+    follows_advice: ClassVar[bool] = True
+    loss: AnyLoss = ZeroOne()
+    label: ClassVar[str] = "the best expert"
+
+    def statistic(self, x: Float[Array, "K"], y: Any) -> Float[Array, "K"]:
+        """Losses of all experts in one round; raises a TypeError if the instance is not a vector."""
+        if len(getattr(x, "shape", ())) != 1:
+            raise ArgumentTypeError("instances", f"must be vectors of predictions for BestExpert (got {x})")
+        return jax.vmap(lambda prediction: self.loss(prediction, y))(x)
+
+    def best_loss(self, sums: Float[np.ndarray, "... K"]) -> Float[np.ndarray, "..."]:
+        """Smallest cumulative loss."""
+        return np.asarray(sums).min(axis=-1)
+
+    def best_predictor(self, sums: Float[np.ndarray, "... K"]) -> np.ndarray:
+        """Index of the best expert."""
+        return np.asarray(sums).argmin(axis=-1)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Comparator: the best set of arms in hindsight.
+
+
+@struct
+class BestSet:
+    """Set of arms with the smallest cumulative loss (expected under `PseudoRegret`), for the loss `losses.SumOfArms`.
+
+    Args:
+        select: function of the cumulative losses [K] that returns the set [m] with the smallest sum, such as
+            `losses.SmallestArms(m)`.
+
+    Example:
+        >>> import numpy as np, jaxonline as jo
+        >>> best, sums = jo.BestSet(jo.losses.SmallestArms(2)), np.array([3.0, 2.0, 5.0])
+        >>> best.best_loss(sums).item(), best.best_predictor(sums).tolist()
+        (5.0, [0, 1])
+    """
+
+    select: Select
+
+    label: ClassVar[str] = "the best set"
+
+    def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, "K"]:
+        """Return the losses of all arms in one round.
+
+        Raises a TypeError if the outcome is not a vector, and a ValueError if `select` does not return a set of at most
+        K arms.
+        """
+        del x
+        if getattr(y, "ndim", getattr(y, "shape", None) and len(y.shape)) != 1:
+            raise TypeError(f"y: BestSet needs vectors of losses as outcomes (got {y})")
+        set_size(self.select, y.shape[0], y.dtype)
+        return y
+
+    def best_loss(self, sums: Float[np.ndarray, "... K"]) -> Float[np.ndarray, "..."]:
+        """Return the smallest cumulative loss of a set [...]."""
+        return np.take_along_axis(np.asarray(sums), self.best_predictor(sums), axis=-1).sum(axis=-1)
+
+    def best_predictor(self, sums: Float[np.ndarray, "... K"]) -> Int[np.ndarray, "... m"]:
+        """Return the arms of the best set [..., m]."""
+        sums = np.asarray(sums)
+        with jax.enable_x64(True):
+            sets = jax.vmap(self.select)(jnp.asarray(sums.reshape(-1, sums.shape[-1])))
+        return np.asarray(sets).reshape(*sums.shape[:-1], -1)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Comparator: the best ordering of arms that are not available in every round.
+
+
+MAX_ARMS = 8
+
+
+@cites("kleinberg2010sleeping")
+@struct
+class BestOrdering:
+    """Best ordering of the arms: in each round, the first arm of the ordering that is available is pulled.
+
+    The best ordering has the smallest cumulative loss in hindsight; dynamic programming over sets of arms finds it
+    exactly (at most 8 arms). Under `game.PseudoRegret` with fixed mean losses the best ordering sorts the arms by their
+    means. The loss of this ordering in a round is then the smallest mean of an available arm, which `BestOfEachRound`
+    computes for any number of arms.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> arms = jo.environments.Sleeping(jo.environments.BernoulliArms([0.0, 0.5]), [[True, True], [False, True]])
+        >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss(), regret=jo.game.PseudoRegret())
+        >>> result = jo.simulate(game, jo.learners.UCB1(), n_runs=1, n_rounds=10, record_at=1,
+        ...                      comparator=jo.comparators.BestOrdering())
+        >>> result.comparator_loss[0, 0, -1].item()
+        2.5
+    """
+
+    label: ClassVar[str] = "the best ordering"
+    uses_masks: ClassVar[bool] = True
+
+    def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, "sets K"]:
+        """Return, for each set and each arm k, the loss of k if arm k is available and no arm of the set is, else 0.
+
+        Set number n contains arm k if bit k of n is 1. Raises a TypeError if the instance has no mask, or for more than
+        8 arms.
+        """
+        if not isinstance(x, Available):
+            raise TypeError("x: BestOrdering needs a mask (environments.Sleeping); use BestArm without masks")
+        if y.shape[0] > MAX_ARMS:
+            raise TypeError(f"y: BestOrdering needs at most {MAX_ARMS} arms (got {y.shape[0]}); use BestOfEachRound")
+        blocked = jnp.any(_sets(y.shape[0]) & x.mask[None], axis=1)
+        return jnp.where(x.mask[None] & ~blocked[:, None], y[None], 0.0)
+
+    def best_loss(self, sums: Float[np.ndarray, "... sets K"]) -> Float[np.ndarray, "..."]:
+        """Smallest cumulative loss of an ordering."""
+        return _solve(np.asarray(sums))[0][-1]
+
+    def best_predictor(self, sums: Float[np.ndarray, "... sets K"]) -> Int[np.ndarray, "... K"]:
+        """Arms of the best ordering, from first to last."""
+        _, last_arms = _solve(np.asarray(sums))
+        arms, number = [], np.full(last_arms.shape[1:], len(last_arms) - 1)
+        for _ in range(np.shape(sums)[-1]):
+            arms.append(np.take_along_axis(last_arms, number[None], axis=0)[0])
+            number = number - (1 << arms[-1])
+        return np.stack(arms[::-1], axis=-1)
+
+
+def _sets(n_arms: int) -> np.ndarray:
+    """Return a table [2^K, K]: whether the set of each row contains the arm of each column."""
+    return (np.arange(2**n_arms)[:, None] >> np.arange(n_arms)) % 2 == 1
+
+
+def _solve(sums: Float[np.ndarray, "... sets K"]) -> tuple[np.ndarray, np.ndarray]:
+    """Return, for each set of arms [2^K, ...], the smallest loss of its orderings and the best ordering's last arm."""
+    sets = _sets(sums.shape[-1])
+    losses, last_arms = np.zeros((len(sets), *sums.shape[:-2])), np.zeros((len(sets), *sums.shape[:-2]), int)
+    for number in range(1, len(sets)):
+        arms = np.flatnonzero(sets[number])
+        options = np.stack([losses[number - (1 << k)] + sums[..., number - (1 << k), k] for k in arms])
+        losses[number], last_arms[number] = options.min(axis=0), arms[options.argmin(axis=0)]
+    return losses, last_arms
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Comparator: the Condorcet winner, the arm that beats every other arm.
+
+
+@struct
+class CondorcetWinner:
+    """The pair (c, c) of the Condorcet winner c, which beats every other arm with a probability above 1/2.
+
+    The game must use the loss `losses.PairLoss(c)`, which is the attribute `loss` of the comparator. The pair (c, c)
+    has the loss 0, so the regret is the cumulative loss.
+
+    Args:
+        preferences: arm i beats arm j with probability `preferences[i, j]` [K, K]; the matrix and its transpose add up
+            to 1. If no arm beats every other arm, a ValueError is raised.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> best = jo.CondorcetWinner([[0.5, 0.4], [0.6, 0.5]])
+        >>> best.best_predictor, best.loss
+        (1, PairLoss(winner=1))
+    """
+
+    preferences: Preferences
+    winner: int = static(default=-1, init=False)
+
+    label: ClassVar[str] = "the Condorcet winner"
+
+    def __post_init__(self) -> None:
+        values = check.concrete_array(self.preferences)
+        if values is None:
+            raise ArgumentError("preferences", "must be known here (computed outside jit)")
+        beats_all = (values > 0.5).sum(axis=1) == len(values) - 1
+        if not beats_all.any():
+            raise ArgumentError("preferences", "must have a Condorcet winner, an arm that beats every other arm")
+        set_field(self, "winner", int(beats_all.argmax()))
+
+    @property
+    def loss(self) -> PairLoss:
+        """The loss of pairs of arms relative to the Condorcet winner."""
+        return PairLoss(self.winner)
+
+    @property
+    def best_predictor(self) -> int:
+        """The winner."""
+        return self.winner
+
+    def statistic(self, x: PyTree, y: Float[Array, "K K"]) -> Float[Array, ""]:
+        """Return the loss of the pair (c, c) in one round; raises a ValueError if the outcome is no matrix of duels."""
+        del x
+        winner = jnp.full(2, self.winner, jnp.int32)
+        return self.loss(winner, y)
+
+    def best_loss(self, sums: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+        """Return the cumulative loss of the pair (c, c), which is 0."""
+        return np.asarray(sums)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Comparators that change over time: the best expert of each round, and sequences of experts with few switches.
+
+
+class ExpertSequence(NamedTuple):
+    """Best sequence of experts, from `best_segments`: its cumulative loss, and the expert of each round [T]."""
+
+    loss: float
+    experts: Int[np.ndarray, "T"]
+
+
+@struct
+class BestSegments:
+    """Best sequence of experts (or arms) with at most k segments, the comparator of the switching regret.
+
+    Outcomes are vectors of the losses of all experts. Dynamic programming finds the best sequence exactly, in time T k
+    K for K experts (`best_segments`). With one segment the comparator is `BestArm`.
+
+    Args:
+        n_segments: k, the largest number of segments; there are at most k - 1 switches.
+
+    Example:
+        >>> import numpy as np, jaxonline as jo
+        >>> losses, rounds = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]), np.array([3, 4])
+        >>> [jo.BestSegments(k).best_losses(None, losses, rounds).tolist() for k in (1, 2, 3)]
+        [[1.0, 1.0], [0.0, 1.0], [0.0, 0.0]]
+    """
+
+    n_segments: Count = static()
+    label: ClassVar[str] = "the best sequence of arms"
+
+    def best_losses(
+        self, X: PyTree, y: Float[np.ndarray, "T K"], rounds: Int[np.ndarray, "G"]
+    ) -> Float[np.ndarray, "G"]:
+        """Return the smallest loss over the first t rounds, for each t of `rounds` (TypeError unless `y` is [T, K])."""
+        del X
+        if y.ndim != 2:
+            raise ArgumentTypeError("outcomes", f"must be vectors of losses for BestSegments (got shape {y.shape[1:]})")
+        best, losses_so_far = np.full((self.n_segments, y.shape[1]), np.inf), np.empty(len(y))
+        best[0] = 0.0
+        for t, losses in enumerate(y):
+            best[1:] = np.minimum(best[1:], best[:-1].min(axis=1, keepdims=True))
+            best = best + losses
+            losses_so_far[t] = best.min()
+        return losses_so_far[np.asarray(rounds) - 1]
+
+
+@struct
+class BestOfEachRound:
+    """Best expert (or arm) of every round, the comparator of the dynamic regret.
+
+    Outcomes are vectors of the losses of all experts; under `game.PseudoRegret` outcomes are the expected losses. In
+    games with masks (`environments.Sleeping`) the comparator is the best available expert.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.comparators import BestOfEachRound, cumulative_statistic
+        >>> comparator = BestOfEachRound()
+        >>> sums = cumulative_statistic(comparator, np.zeros((2, 0)), np.array([[0.5, 0.25], [0.0, 1.0]]))
+        >>> float(comparator.best_loss(sums))
+        0.25
+    """
+
+    label: ClassVar[str] = "the best arm of each round"
+    uses_masks: ClassVar[bool] = True
+
+    def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, ""]:
+        """Smallest loss of an expert in one round; raises a TypeError if the outcome is not a vector."""
+        if len(getattr(y, "shape", ())) != 1:
+            raise ArgumentTypeError("outcomes", f"must be vectors of losses for BestOfEachRound (got {y})")
+        return where_available(mask_of(x), y, np.inf).min()
+
+    def best_loss(self, sums: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+        """Sum of the smallest losses of the rounds."""
+        return np.asarray(sums)
+
+
+@validate_arguments
+def best_segments(losses: Float[ArrayLike, "T K"], n_segments: Count) -> ExpertSequence:
+    """Compute the best sequence of experts with at most k segments, by dynamic programming.
+
+    Args:
+        losses: loss of every expert in every round [T, K].
+        n_segments: k, the largest number of segments.
+
+    Example:
+        >>> from jaxonline.comparators import best_segments
+        >>> loss, experts = best_segments([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]], n_segments=2)
+        >>> loss, experts.tolist()
+        (0.0, [0, 0, 1])
+    """
+    # best[s, i]: smallest loss so far of the sequences with at most s switches that end with expert i. They continue
+    # with i, or come from the best sequence with one switch less.
+    losses = np.asarray(losses, float)
+    k = min(n_segments, len(losses))
+    best = np.full((k, losses.shape[1]), np.inf)
+    best[0] = 0.0
+    previous_experts = []  # the expert of the round before if there was a switch, otherwise -1
+    for row in losses:
+        switched = best[:-1].min(axis=1, keepdims=True)
+        switch = switched < best[1:]
+        switched_from = np.where(switch, best[:-1].argmin(axis=1, keepdims=True), -1)
+        previous_experts.append(np.vstack([np.full_like(row, -1, dtype=int), switched_from]))
+        best = np.vstack([best[:1], np.where(switch, switched, best[1:])]) + row
+    s, expert = np.unravel_index(int(best.argmin()), best.shape)
+    experts = np.empty(len(losses), int)
+    for t in range(len(losses) - 1, -1, -1):
+        experts[t] = expert
+        if previous_experts[t][s, expert] >= 0:
+            s, expert = s - 1, previous_experts[t][s, expert]
+    return ExpertSequence(float(best.min()), experts)
