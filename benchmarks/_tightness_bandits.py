@@ -9,7 +9,6 @@ from benchmarks._tightness_search import Case
 from benchmarks._tightness_tables import ReactingLosses, from_arrays, play_rows
 from jaxonline import bounds
 from jaxonline.environments import BernoulliArms, GaussianArms, PreferenceArms
-from jaxonline.game import PseudoRegret
 from jaxonline.learners import CUCB, EXP3, EXP3IX, EXP3P, MOSS, RUCB, UCB1, ExploreThenCommit, UpdateOnArrival
 from jaxonline.losses import ArmLoss, PairLoss, SmallestArms, SumOfArms
 
@@ -149,7 +148,7 @@ def rucb() -> Case:
             from_arrays(PreferenceArms(np.full((3, 3), 0.5)), preferences),
             jo.Duel(),
             loss=PairLoss(0),
-            regret=PseudoRegret(),
+            pseudo=True,
         )
         return jo.play(game, RUCB(settings["alpha"]), key, LONG)[1].loss.sum()
 

@@ -50,7 +50,7 @@ def cumulative_statistic(comparator: Comparator, X: Float[ArrayLike, "n d"], y: 
 class BestArm:
     """Best arm (or expert) in hindsight: the arm with the smallest cumulative loss.
 
-    Outcomes are vectors of the losses of all arms. Under `game.PseudoRegret` losses are expected losses.
+    Outcomes are vectors of the losses of all arms. With `Game(pseudo=True)` losses are expected losses.
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -99,7 +99,6 @@ class BestExpert:
         (1.0, 1)
     """
 
-    follows_advice: ClassVar[bool] = True
     loss: AnyLoss = ZeroOne()
     label: ClassVar[str] = "the best expert"
 
@@ -124,7 +123,7 @@ class BestExpert:
 
 @struct
 class BestSet:
-    """Set of arms with the smallest cumulative loss (expected under `PseudoRegret`), for the loss `losses.SumOfArms`.
+    """Set of arms with the smallest cumulative loss (expected loss if `pseudo=True`), for the loss `losses.SumOfArms`.
 
     Args:
         select: function of the cumulative losses [K] that returns the set [m] with the smallest sum, such as
@@ -178,14 +177,14 @@ class BestOrdering:
     """Best ordering of the arms: in each round, the first arm of the ordering that is available is pulled.
 
     The best ordering has the smallest cumulative loss in hindsight; dynamic programming over sets of arms finds it
-    exactly (at most 8 arms). Under `game.PseudoRegret` with fixed mean losses the best ordering sorts the arms by their
+    exactly (at most 8 arms). With `Game(pseudo=True)` and fixed mean losses the best ordering sorts the arms by their
     means. The loss of this ordering in a round is then the smallest mean of an available arm, which `BestOfEachRound`
     computes for any number of arms.
 
     Example:
         >>> import jaxonline as jo
         >>> arms = jo.environments.Sleeping(jo.environments.BernoulliArms([0.0, 0.5]), [[True, True], [False, True]])
-        >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss(), regret=jo.game.PseudoRegret())
+        >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss(), pseudo=True)
         >>> result = jo.simulate(game, jo.learners.UCB1(), n_runs=1, n_rounds=10, record_at=1,
         ...                      comparator=jo.comparators.BestOrdering())
         >>> result.comparator_loss[0, 0, -1].item()
@@ -346,7 +345,7 @@ class BestSegments:
 class BestOfEachRound:
     """Best expert (or arm) of every round, the comparator of the dynamic regret.
 
-    Outcomes are vectors of the losses of all experts; under `game.PseudoRegret` outcomes are the expected losses. In
+    Outcomes are vectors of the losses of all experts; with `Game(pseudo=True)` outcomes are the expected losses. In
     games with masks (`environments.Sleeping`) the comparator is the best available expert.
 
     Example:

@@ -190,7 +190,6 @@ class L2Ball:
 
     radius: Annotated[Positive, OrInfinity()]
     loss: ClassVar[Loss] = Squared()
-    contains_zero: ClassVar[bool] = True
 
     def statistic(self, x: Float[Array, "d"], y: Float[Array, ""]) -> QuadraticSums:
         """Statistics x x', y x and y^2 of one round."""
@@ -293,7 +292,6 @@ class L1Ball:
 
     radius: Positive
     loss: ClassVar[Loss] = Squared()
-    contains_zero: ClassVar[bool] = True
 
     def statistic(self, x: Float[Array, "d"], y: Float[Array, ""]) -> QuadraticSums:
         """Statistics x x', y x and y^2 of one round."""

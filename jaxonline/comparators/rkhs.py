@@ -3,7 +3,7 @@
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import numpy as np
@@ -208,7 +208,6 @@ class RKHSBall:
 
     kernel: AnyKernel
     radius: Positive
-    contains_zero: ClassVar[bool] = True
     loss: ConvexLoss = SQUARED
     tolerance: Positive = TOLERANCE
 

@@ -18,7 +18,7 @@ from jaxonline.environments.arms import (
     SwitchingArms,
 )
 from jaxonline.feedback import Bandit
-from jaxonline.game import Game, PseudoRegret
+from jaxonline.game import Game
 from jaxonline.game.defaults import EnvironmentDefaults, ForwardsToEnvironment
 from jaxonline.game.masks import Available
 from jaxonline.game.protocols import AnyFeedback, Environment
@@ -81,7 +81,7 @@ class Rewards(ForwardsToEnvironment):
     Example:
         >>> import jaxonline as jo
         >>> arms = jo.environments.Rewards(jo.environments.BernoulliArms([0.8, 0.3]))
-        >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss(), regret=jo.game.PseudoRegret())
+        >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss(), pseudo=True)
         >>> result = jo.simulate(game, jo.learners.UCB1(), n_runs=2, n_rounds=10, record_at=1, comparator=jo.BestArm())
         >>> result.quantities
         ('regret', 'comparator_reward', 'cumulative_reward', 'queries')
@@ -332,7 +332,7 @@ def bandit_game(
     the reward of the best arm minus the reward of the learner. Learners still receive the losses 1 - reward
     (`jo.environments.Rewards`).
 
-    The game is `Game(arms, feedback, loss=ArmLoss(), regret=PseudoRegret())`. Build it from these parts for other arms.
+    The game is `Game(arms, feedback, loss=ArmLoss(), pseudo=True)`. Build it from these parts for other arms.
     `Rewards(environment)` also accepts arms that drift (`DriftingArms`), tables (`DataStream`), contexts
     (`ContextualLinearArms`) and environments of your own. Sets of arms (`SumOfArms`) and pairs of arms (`PairLoss`)
     have losses only.
@@ -370,7 +370,7 @@ def bandit_game(
         arms = GaussianArms(means, std)
     else:
         arms = BernoulliArms(means)
-    return Game(Rewards(arms) if rewards else arms, feedback, loss=ArmLoss(), regret=PseudoRegret())
+    return Game(Rewards(arms) if rewards else arms, feedback, loss=ArmLoss(), pseudo=True)
 
 
 def _check_means(means: Any, rewards: bool, std: float | None, starts: Any) -> None:

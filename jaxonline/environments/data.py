@@ -73,8 +73,8 @@ class DataStream(EnvironmentDefaults):
 
     @property
     def traits(self) -> EnvironmentTraits:
-        """Traits of the data set: oblivious, deterministic in file order, with all instances and outcomes."""
-        rows = {"outcomes": self.y, "instances": self.X, "n_rows": self.X.shape[0]}
+        """Traits of the data set: oblivious, deterministic in file order, with all outcomes."""
+        rows = {"outcomes": self.y, "n_rows": self.X.shape[0]}
         return EnvironmentTraits(oblivious=True, deterministic=self.order == "file", **rows)
 
     @property

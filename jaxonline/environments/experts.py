@@ -67,10 +67,9 @@ class FiniteClass(EnvironmentDefaults):
 
     @property
     def traits(self) -> EnvironmentTraits:
-        """Traits of the class: labels and predictions are -1 or +1, losses are 0 or 1."""
+        """Traits of the class: labels are -1 or +1, losses are 0 or 1."""
         outcomes = np.array([-1.0, 1.0] if self.outcomes_are == "labels" else [0.0, 1.0])
-        instances = np.outer([-1.0, 1.0], np.ones(self.errors.shape))
-        return EnvironmentTraits(oblivious=True, outcomes=outcomes, instances=instances)
+        return EnvironmentTraits(oblivious=True, outcomes=outcomes)
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
@@ -260,7 +259,7 @@ class Sleeping(ForwardsToEnvironment):
         """Traits of `environment`; the masks of a table are equal in all runs, random masks are not."""
         traits = super().traits
         same = traits.deterministic and self.availability.ndim == 2
-        return traits._replace(deterministic=same, instances=None)
+        return traits._replace(deterministic=same)
 
     @property
     def instance_spec(self) -> Available:

@@ -14,7 +14,7 @@ from jaxonline.game.keys import stream_keys
 from jaxonline.game.masks import Available
 from jaxonline.game.oracles import check_feedback, check_feedback_specs, check_same_instances, check_state
 from jaxonline.game.protocols import Draw, Learner, Oracle
-from jaxonline.game.round import Entrant, Game, Round, States, check_classes, play_round, start, uses_copies
+from jaxonline.game.round import Entrant, Game, Round, States, check_classes, play_round, start
 from jaxonline.game.specs import check_instance, check_spec, format_spec
 from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, LearnerTraits, traits_of
 from jaxonline.losses import Loss, Miscoverage, ZeroOne
@@ -76,13 +76,12 @@ def check_assumptions(environment: Any, entrant: Entrant) -> None:
 
 
 def check_rounds(game: Game, entrant: Entrant, n_rounds: int) -> None:
-    """Check that the feedbacks have answers for all rounds; raise a ValueError otherwise."""
-    for feedback in (entrant.feedback, game.feedback) if uses_copies(game.regret) else (entrant.feedback,):
-        check_same_instances(game.environment, feedback)
-        limit = traits_of(feedback, FeedbackTraits).max_rounds
-        if limit is not None and n_rounds > limit:
-            problem = f"must be at most {limit}, the rounds of {type(feedback).__name__} (got {n_rounds})"
-            raise ArgumentError("n_rounds", problem)
+    """Check that the entrant's feedback has answers for all rounds; raise a ValueError otherwise."""
+    check_same_instances(game.environment, entrant.feedback)
+    limit = traits_of(entrant.feedback, FeedbackTraits).max_rounds
+    if limit is not None and n_rounds > limit:
+        problem = f"must be at most {limit}, the rounds of {type(entrant.feedback).__name__} (got {n_rounds})"
+        raise ArgumentError("n_rounds", problem)
 
 
 def overflow_flag(info: Any) -> Any:
@@ -115,11 +114,6 @@ def bind(
     """
     entrant = as_entrant(game, learner)
     check_assumptions(game.environment, entrant)
-    if uses_copies(game.regret) and traits_of(entrant.feedback, FeedbackTraits).direct_products:
-        problem = (
-            f"must not be {type(game.regret).__name__}() with direct_products=True, as it uses copy 0 of each round"
-        )
-        raise ArgumentError("regret", problem)
     if isinstance(game.specs.instance, Available) and not traits_of(entrant.learner, LearnerTraits).uses_masks:
         problem = f"must support masks, as UCB1, EXP3 and Hedge with EWA do (got {type(entrant.learner).__name__})"
         raise ArgumentError("learner", problem)

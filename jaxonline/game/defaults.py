@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline.game.protocols import Specs
@@ -34,14 +33,6 @@ class LearnerDefaults:
 
     def overflow_probability(self, n_rounds: int) -> float | None:
         """The probability, or a bound on it, that a run of `n_rounds` rounds runs out of storage; None if unknown."""
-        return None
-
-    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
-        """The limits (low, high) of all predictions; None if unknown.
-
-        Every instance on which the learner predicts is among the rows of `instances`, or has entries and norms that are
-        not larger; None if instances are unknown. A wrapper does not forward this method unless it defines it.
-        """
         return None
 
 

@@ -19,7 +19,7 @@ def describe_game(game: Any) -> str:
     """Return a game as one line; the line of arms with rewards leaves out `ArmLoss`, as results show rewards."""
     if not (game.rewards and isinstance(game.loss, ArmLoss)):
         return short_repr(game)
-    parts = {"environment": game.environment, "feedback": game.feedback, "regret": game.regret}
+    parts = {"environment": game.environment, "feedback": game.feedback, "pseudo": game.pseudo}
     return f"Game({', '.join(f'{name}={short_repr(part)}' for name, part in parts.items())})"
 
 

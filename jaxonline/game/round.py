@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from jaxonline.game.defaults import OracleDefaults, has_expected_outcomes, is_adaptive, method_of
+from jaxonline.game.defaults import OracleDefaults, has_expected_outcomes, method_of
 from jaxonline.game.keys import ANSWER, INIT, INSTANCE, PREDICT, StreamKeys, update_key
 from jaxonline.game.masks import loss_if_available
 from jaxonline.game.oracles import (
@@ -33,9 +33,8 @@ from jaxonline.game.oracles import (
 )
 from jaxonline.game.printing import game_line, history_table, is_history
 from jaxonline.game.protocols import AnyFeedback, Environment, Learner, Specs, SweptLearners
-from jaxonline.game.regret import CleanRegret, NoisyLearnerRegret, NoisyRegret, PseudoRegret, Regret
 from jaxonline.game.specs import check_environment_specs, format_spec
-from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, traits_of
+from jaxonline.game.traits import EnvironmentTraits, traits_of
 from jaxonline.losses import Loss, Squared
 from jaxonline.losses.arms import ArmLoss, ExpectedLoss, as_vector, for_loss
 from jaxonline.losses.base import as_loss, check_outcomes
@@ -43,7 +42,7 @@ from jaxonline.numerics.elementwise import exact_products
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.signatures import members_of
-from jaxonline.parameters.struct import set_field, struct
+from jaxonline.parameters.struct import set_field, static, struct
 from jaxonline.parameters.types import Component, PyTree
 
 
@@ -77,32 +76,39 @@ class Entrant:
 
 @struct
 class Game:
-    """A game: an environment, the feedback of the learners, a loss and a notion of regret.
+    """A game: an environment, the feedback of the learners, and a loss.
 
     Args:
         environment: the environment that generates instances and outcomes.
         feedback: the feedback that answers the queries of learners; an `Entrant` of a study has its own feedback.
         loss: function `loss(y_hat, y)` from a move and an outcome to a number; squared loss by default.
-        regret: the regret that is measured (`jaxonline.game.regret`): `CleanRegret()` by default, `NoisyRegret()`,
-            `NoisyLearnerRegret()` or `PseudoRegret()`.
+        pseudo: whether losses are those of the mean outcome given the past, for learner and comparator
+            (pseudo-regret, the regret of bandits). The environment must have a method `expected_outcome`. The loss must
+            be linear in the outcome, as `losses.ArmLoss` is: only then the loss of the mean outcome is the mean of the
+            loss.
 
     Raises:
         TypeError: an argument is not of the required kind.
-        ValueError: `regret` needs copies or expected outcomes that are missing; `loss` is a margin loss and an outcome
-            is neither -1 nor +1; the feedback does not suit the instances; the environment has rewards, and `loss` is
-            neither `ArmLoss` nor `ExpectedLoss`.
+        ValueError: `pseudo` needs mean outcomes that the environment does not have; `loss` is a margin loss and an
+            outcome is neither -1 nor +1; the feedback does not suit the instances; the environment has rewards, and
+            `loss` is neither `ArmLoss` nor `ExpectedLoss`.
 
     Example:
         >>> import numpy as np, jaxonline as jo
         >>> game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
         >>> game.deterministic, str(game.dtype)
         (True, 'float32')
+        >>> arms = jo.environments.BernoulliArms([0.2, 0.8])
+        >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss(), pseudo=True)
+        >>> options = dict(n_runs=2, n_rounds=9, record_at=1, comparator=jo.BestArm())
+        >>> jo.simulate(game, jo.learners.EXP3(0.1), **options).comparator_loss[0, :, -1].round(5).tolist()
+        [1.8, 1.8]
     """
 
     environment: Annotated[Any, Component("environment")]
     feedback: Annotated[Any, Component("feedback")]
     loss: Annotated[Any, Component("loss")] = Squared()
-    regret: Annotated[Any, Component("regret")] = CleanRegret()
+    pseudo: bool = static(default=False)
 
     if TYPE_CHECKING:
 
@@ -111,7 +117,7 @@ class Game:
             environment: Environment,
             feedback: AnyFeedback,
             loss: Callable[[Any, Any], Any] = ...,
-            regret: Regret | CleanRegret | NoisyRegret | NoisyLearnerRegret | PseudoRegret = ...,
+            pseudo: bool = ...,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -132,16 +138,8 @@ class Game:
         if self.rewards and not isinstance(self.loss, ArmLoss | ExpectedLoss):
             problem = f"must be ArmLoss() or ExpectedLoss() for arms with rewards (got {check.quote(self.loss)})"
             raise ArgumentError("loss", problem)
-        if not isinstance(self.regret, Regret):
-            raise ArgumentTypeError(
-                "regret", f"must be a notion of regret (jaxonline.game.regret) (got {check.quote(self.regret)})"
-            )
-        name = type(self.regret).__name__
-        if uses_copies(self.regret) and not traits_of(self.feedback, FeedbackTraits).makes_copies:
-            problem = f"must make noisy copies for regret={name}() (got {type(self.feedback).__name__})"
-            raise ArgumentError("feedback", problem)
-        if self.regret.on_expected_outcomes and not has_expected_outcomes(self.environment):
-            problem = f"must have expected_outcome for regret={name}() (got {type(self.environment).__name__})"
+        if self.pseudo and not has_expected_outcomes(self.environment):
+            problem = f"must have expected_outcome for pseudo=True (got {type(self.environment).__name__})"
             raise ArgumentError("environment", problem)
         check_feedback_specs(self.feedback, self.specs, self.dtype)
         check_same_instances(self.environment, self.feedback)
@@ -168,15 +166,13 @@ class Game:
 
     @property
     def oblivious(self) -> bool:
-        """Whether the comparator's instances and outcomes do not depend on the learner."""
-        judged_on_adaptive_noise = self.regret.comparator_on_copies and is_adaptive(self.feedback)
-        return traits_of(self.environment, EnvironmentTraits).oblivious and not judged_on_adaptive_noise
+        """Whether instances and outcomes do not depend on the learner."""
+        return traits_of(self.environment, EnvironmentTraits).oblivious
 
     @property
     def deterministic(self) -> bool:
-        """Whether the comparator's instances and outcomes are oblivious and identical in every run."""
-        same_data = traits_of(self.environment, EnvironmentTraits).deterministic
-        return self.oblivious and same_data and not self.regret.comparator_on_copies
+        """Whether instances and outcomes are oblivious and identical in every run."""
+        return self.oblivious and traits_of(self.environment, EnvironmentTraits).deterministic
 
 
 def check_classes(environment: Any, loss: Any) -> None:
@@ -193,13 +189,11 @@ class States(NamedTuple):
         environment: state of the environment.
         learner: state of the learner.
         feedback: state of the entrant's feedback; () for a feedback without a state.
-        referee: state of the game's feedback, if the regret uses noisy copies of this feedback; else ().
     """
 
     environment: PyTree
     learner: PyTree
     feedback: PyTree = ()
-    referee: PyTree = ()
 
 
 class Round(NamedTuple):
@@ -210,8 +204,7 @@ class Round(NamedTuple):
         y_hat: the move.
         y: the outcome.
         x: the clean instance.
-        x_comparator: the instance on which the comparator is judged: x, or a noisy copy (`NoisyRegret`).
-        y_comparator: the outcome in the losses: y, or its mean (`PseudoRegret`).
+        y_comparator: the outcome in the losses: y, or its mean (`Game(pseudo=True)`).
         queries: the number of queries charged by the oracle.
         answers: the number of answers of the oracle: 1, or with delayed feedback the number of answers that arrived.
         info: the learner's diagnostics.
@@ -221,7 +214,6 @@ class Round(NamedTuple):
     y_hat: PyTree
     y: PyTree
     x: PyTree
-    x_comparator: PyTree
     y_comparator: PyTree
     queries: Array
     answers: Array
@@ -250,33 +242,15 @@ class RewardRound(Round):
         return f"RewardRound({', '.join(f'{name}={value!r}' for name, value in fields.items() if name != 'loss')})"
 
 
-def uses_copies(regret: Regret) -> bool:
-    """Whether a notion of regret uses noisy copies; it then uses copy 0 of each round."""
-    return regret.learner_on_copies or regret.comparator_on_copies
-
-
-def _referee_feedback(game: Game) -> Any:
-    """Return the feedback whose noisy copies the regret uses, or None."""
-    return game.feedback if uses_copies(game.regret) else None
-
-
 @exact_products()
 def start(game: Game, entrant: Entrant | None, keys: StreamKeys) -> States:
-    """Return the states before round 1.
-
-    Raises:
-        ValueError: there is no entrant, but the comparator is judged on noise that depends on the entrant.
-    """
+    """Return the states before round 1; with `entrant=None` there is no learner."""
     environment = game.environment.init(jax.random.fold_in(keys.environment, INIT))
     if entrant is None:
-        if traits_of(game.environment, EnvironmentTraits).oblivious and not game.oblivious:
-            raise ArgumentError("entrant", "must be given for NoisyRegret() with an adaptive feedback (got None)")
         return States(environment, ())
     learner = entrant.learner.init(jax.random.fold_in(keys.learner, INIT), game.specs)
     move = jax.eval_shape(entrant.learner.predict, keys.learner, learner, game.specs.instance)
-    feedbacks = (entrant.feedback, _referee_feedback(game))
-    states = [initial_feedback_state(feedback, keys.oracle, game.specs, move) for feedback in feedbacks]
-    return States(environment, learner, *states)
+    return States(environment, learner, initial_feedback_state(entrant.feedback, keys.oracle, game.specs, move))
 
 
 @exact_products()
@@ -295,30 +269,17 @@ def _play_round(game, entrant, keys, t, states):
     environment_key, oracle_key, learner_key = (jax.random.fold_in(key, t) for key in keys)
     x, environment = game.environment.instance(jax.random.fold_in(environment_key, INSTANCE), states.environment, t)
 
-    def instance_or_copy(on_copies: bool) -> PyTree:
-        if not on_copies:
-            return x
-        zeros = _zeros(
-            game.specs.outcome
-        )  # a noisy copy of x does not depend on the outcome and the move of this round
-        return open_oracle(game.feedback, oracle_key, t, x, zeros, zeros, states.referee).copy(0)
-
-    x_comparator = instance_or_copy(game.regret.comparator_on_copies)
     if entrant is None:
         y_hat = jnp.zeros((), game.dtype)
     else:
-        x_learner = instance_or_copy(game.regret.learner_on_copies)
-        y_hat = entrant.learner.predict(jax.random.fold_in(learner_key, PREDICT), states.learner, x_learner)
+        y_hat = entrant.learner.predict(jax.random.fold_in(learner_key, PREDICT), states.learner, x)
 
     answer_key = jax.random.fold_in(environment_key, ANSWER)
     outcome, environment = game.environment.answer(answer_key, environment, t, x, y_hat)
     y = as_vector(outcome)
-    means = game.regret.on_expected_outcomes
-    y_comparator = game.environment.expected_outcome(environment, t, x, y) if means else y
+    y_comparator = game.environment.expected_outcome(environment, t, x, y) if game.pseudo else y
     if entrant is None:
-        record = Round(
-            jnp.zeros((), game.dtype), y_hat, y, x, x_comparator, y_comparator, jnp.int32(0), jnp.int32(0), ()
-        )
+        record = Round(jnp.zeros((), game.dtype), y_hat, y, x, y_comparator, jnp.int32(0), jnp.int32(0), ())
         return States(environment, ()), record
 
     oracle = open_oracle(entrant.feedback, oracle_key, t, x, outcome, y_hat, states.feedback)
@@ -326,17 +287,12 @@ def _play_round(game, entrant, keys, t, states):
     if not (isinstance(updated, tuple) and len(updated) == 2):
         raise ArgumentTypeError("update", f"must return the next state and an info (got {format_spec(updated)})")
     learner, info = updated
-    loss = game.loss(y_hat, y_comparator if means else for_loss(game.loss, outcome))
+    loss = game.loss(y_hat, y_comparator if game.pseudo else for_loss(game.loss, outcome))
     loss = loss_if_available(x, y_hat, loss)
     queries, answers = oracle.queries(), method_of(oracle, OracleDefaults.answers)()
     ran_out = ran_out_of_copies(entrant.feedback, queries)
     if ran_out is not None:
         loss = jnp.where(ran_out, jnp.nan, loss)
-    record = Round(loss, y_hat, y, x, x_comparator, y_comparator, queries, answers, info)
+    record = Round(loss, y_hat, y, x, y_comparator, queries, answers, info)
     feedback = next_feedback_state(entrant.feedback, oracle_key, states.feedback, t, x, outcome, y_hat)
-    referee = next_feedback_state(_referee_feedback(game), oracle_key, states.referee, t, x, outcome, y_hat)
-    return States(environment, learner, feedback, referee), record
-
-
-def _zeros(specs: PyTree) -> PyTree:
-    return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), specs)
+    return States(environment, learner, feedback), record

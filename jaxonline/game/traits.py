@@ -25,8 +25,6 @@ class LearnerTraits(NamedTuple):
         capacity_hint: how to give the learner more storage, for warnings about runs that ran out of storage; without
             full stop.
         uses_masks: whether the learner chooses only among available arms or experts (`game.Available`).
-        plays_probabilities: whether a move that is a vector, or the `probabilities` of a `Draw`, is not negative and
-            has the sum 1. Then the expected loss lies between the smallest and the largest loss of the arms.
 
     Example:
         >>> import jaxonline as jo
@@ -39,7 +37,6 @@ class LearnerTraits(NamedTuple):
     label_range: tuple[ArrayLike, ArrayLike] | None = None
     capacity_hint: str = "give it more capacity"
     uses_masks: bool = False
-    plays_probabilities: bool = False
 
 
 class EnvironmentTraits(NamedTuple):
@@ -54,8 +51,6 @@ class EnvironmentTraits(NamedTuple):
         outcomes: all outcomes (of arms: all losses) that can occur, or the smallest and the largest of them, checked
             against the assumptions of losses and learners; None if unknown.
         n_rows: the number of rows of a data set, which is also that of measured copies; None if there are no rows.
-        instances: all instances that can occur as rows [n, ...], or instances with the same smallest and largest
-            entries and the same largest norms; None if unknown.
         rewards: whether an outcome is 1 minus the rewards of the arms, so that results show rewards.
 
     Example:
@@ -68,7 +63,6 @@ class EnvironmentTraits(NamedTuple):
     deterministic: bool = False
     outcomes: PyTree = None
     n_rows: int | None = None
-    instances: PyTree = None
     rewards: bool = False
 
 
@@ -76,7 +70,7 @@ class FeedbackTraits(NamedTuple):
     """Facts that a feedback states about itself.
 
     Attributes:
-        makes_copies: whether its oracles have `copy(j)`, as noisy notions of regret (`game.regret`) require.
+        makes_copies: whether its oracles have `copy(j)`, each a noisy copy of the instance.
         direct_products: whether the oracle draws products with copies without drawing the copies, so that the learner
             has not used copy 0.
         noise: the distribution of the instances' noise; None without noise, or without a single distribution.

@@ -4,7 +4,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.estimators.attribute_pairs import AttributePairs, project_psd
@@ -13,7 +12,7 @@ from jaxonline.estimators.gradients import Regularised
 from jaxonline.estimators.index_sampling import EvenCount
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
-from jaxonline.learners.checks import linear_range, zeros_like_vector
+from jaxonline.learners.checks import zeros_like_vector
 from jaxonline.learners.gradient.descent import GradientLearner, Hypothesis
 from jaxonline.learners.gradient.step_sizes import InverseTime, StepSize
 from jaxonline.losses import Loss, Squared
@@ -146,10 +145,6 @@ class Baseline(LearnerDefaults):
     cone: bool = static(default=False)
     n_steps: Count = static(default=20)
     loss: ClassVar[Loss] = Squared()
-
-    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
-        """Return the limits of <w, x> in the l1 ball."""
-        return linear_range(instances, self.radius, 1.0)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> BaselineState:
         """Return zero estimates and w_1 = 0; instances must be vectors."""

@@ -123,7 +123,7 @@ def play_env(
     best, meta = None, {}
     if has_means:
         best = cumulative(lambda run: run.best)
-        meta = {"comparator": "BestOfEachRound()", "regret": "PseudoRegret", "regret_label": LABEL_OF_MEANS}
+        meta = {"comparator": "BestOfEachRound()", "pseudo": True, "regret_label": LABEL_OF_MEANS}
     elif best_reward is not None:
         mean_loss = scale.loss("best_reward", best_reward)
         best = np.broadcast_to(mean_loss * rounds, measures["queries"].shape)

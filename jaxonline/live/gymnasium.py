@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Int, Key, PyTree
 
 from jaxonline.feedback import Bandit
-from jaxonline.game import CleanRegret, Entrant, Game, LearnerDefaults, Specs, States, bind, play_round, start
+from jaxonline.game import Entrant, Game, LearnerDefaults, Specs, States, bind, play_round, start
 from jaxonline.game.defaults import has_expected_outcomes
 from jaxonline.game.keys import INSTANCE, part_key, stream_keys
 from jaxonline.live.live_game import KeptPrecision
@@ -167,14 +167,14 @@ class PulledArm(LearnerDefaults):
 def _checked(game: Game) -> Game:
     """Return a game with its numbers as arrays, in which losses are those that occur; check that an arm can be pulled.
 
-    A `PseudoRegret` would replace the losses by their means.
+    A pseudo-regret would replace the losses by their means.
     """
     if not isinstance(game.feedback, Bandit):
         raise ArgumentError("game", f"must have the feedback Bandit() (got {type(game.feedback).__name__})")
     instance = game.specs.instance
     if not isinstance(instance, jax.ShapeDtypeStruct) or not jnp.issubdtype(instance.dtype, jnp.floating):
         raise ArgumentError("game", f"must have arrays of floating numbers as instances (got {check.quote(instance)})")
-    return bind(replace(game, regret=CleanRegret()), PulledArm(np.int32(0))).game
+    return bind(replace(game, pseudo=False), PulledArm(np.int32(0))).game
 
 
 @jax.jit

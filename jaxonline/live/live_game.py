@@ -47,7 +47,7 @@ class LiveGame:
         first_specs: Specs | None = None,
     ):  # fmt: skip
         self.game, self.entrant, self._key, self._precision = game, entrant, key, precision
-        self._numbers, structure = jax.tree.flatten((game.feedback, game.loss, game.regret, entrant))
+        self._numbers, structure = jax.tree.flatten((game.feedback, game.loss, entrant))
         self._programs = compile_programs(structure, game.specs, first_specs or game.specs, jax.random.key_impl(key))
         self._key_data = jax.random.key_data(key)
         states, outcome = self._programs.shapes(self._numbers, self._key_data)

@@ -132,7 +132,7 @@ class Programs(NamedTuple):
 
 @functools.lru_cache(MAX_PROGRAMS)
 def compile_programs(structure: Any, specs: Specs, first_specs: Specs, impl: Any) -> Programs:
-    """The programs for a structure of (feedback, loss, regret, entrant), for these instances and outcomes.
+    """The programs for a structure of (feedback, loss, entrant), for these instances and outcomes.
 
     Args:
         structure: tree definition. The programs take the leaves, and key data, since Python would take structs and

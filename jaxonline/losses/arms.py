@@ -235,7 +235,7 @@ def set_size(select: Any, n_arms: int, dtype: Any) -> int:
 class PairLoss:
     """Loss of a pair (i, j) of arms relative to the Condorcet winner c: (y[c, i] + y[c, j]) / 2 - 1/2.
 
-    The loss of (c, c) is 0. The loss is linear in the outcome y, so `game.PseudoRegret` evaluates the loss at the
+    The loss of (c, c) is 0. The loss is linear in the outcome y, so `Game(pseudo=True)` evaluates the loss at the
     probabilities P. The loss at P is the regret of a duel, (gap_i + gap_j) / 2 with gap_i = P[c, i] - 1/2, and the
     cumulative loss is the cumulative regret. With realised duels the mean of the loss is the regret of a duel. The loss
     is NaN for an arm outside 0 to K - 1.

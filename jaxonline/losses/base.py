@@ -113,9 +113,6 @@ class ScalarLoss(abc.ABC):
     kind: ClassVar[str]
     """`"regression"` for a loss of the residual, `"classification"` for a loss of the margin."""
 
-    convex: ClassVar[bool] = False
-    """Whether l is convex and never negative: then limits of predictions and outcomes give limits of the loss."""
-
     @abc.abstractmethod
     def value(self, a: ArrayLike) -> jax.Array:
         """Return the loss l(a), entry by entry."""

@@ -39,7 +39,6 @@ class SemicircleAbsolute(SeriesLoss):
 
     width: Positive
     kind: ClassVar[str] = "regression"
-    convex: ClassVar[bool] = True
 
     def value(self, a: ArrayLike) -> jax.Array:
         a = as_floating(a)

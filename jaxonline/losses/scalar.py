@@ -32,7 +32,6 @@ class Squared(SeriesLoss):
     """
 
     kind: ClassVar[str] = "regression"
-    convex: ClassVar[bool] = True
     degree: ClassVar[int | None] = 1
 
     def value(self, a: ArrayLike) -> jax.Array:
@@ -69,7 +68,6 @@ class SmoothedAbsolute(SeriesLoss):
 
     scale: Positive
     kind: ClassVar[str] = "regression"
-    convex: ClassVar[bool] = True
 
     def value(self, a: ArrayLike) -> jax.Array:
         a = as_floating(a)
@@ -106,7 +104,6 @@ class Absolute(ScalarLoss):
     """
 
     kind: ClassVar[str] = "regression"
-    convex: ClassVar[bool] = True
 
     def value(self, a: ArrayLike) -> jax.Array:
         return jnp.abs(as_floating(a))
@@ -132,7 +129,6 @@ class Huber(ScalarLoss):
 
     delta: Positive
     kind: ClassVar[str] = "regression"
-    convex: ClassVar[bool] = True
 
     def value(self, a: ArrayLike) -> jax.Array:
         clipped = self.derivative(a)
@@ -162,7 +158,6 @@ class Pinball(ScalarLoss):
 
     tau: Annotated[Number, Interval(gt=0, lt=1)]
     kind: ClassVar[str] = "regression"
-    convex: ClassVar[bool] = True
 
     def value(self, a: ArrayLike) -> jax.Array:
         a = as_floating(a)
@@ -190,7 +185,6 @@ class Exponential(SeriesLoss):
     """
 
     kind: ClassVar[str] = "classification"
-    convex: ClassVar[bool] = True
 
     def value(self, a: ArrayLike) -> jax.Array:
         return jnp.exp(-as_floating(a))
@@ -237,7 +231,6 @@ class SmoothedHinge(SeriesLoss):
 
     scale: Positive
     kind: ClassVar[str] = "classification"
-    convex: ClassVar[bool] = True
 
     def value(self, a: ArrayLike) -> jax.Array:
         b = as_floating(a) - 1.0
@@ -277,7 +270,6 @@ class Logistic(SeriesLoss):
     """
 
     kind: ClassVar[str] = "classification"
-    convex: ClassVar[bool] = True
     _max_terms: ClassVar[int] = 1 << 11
 
     def value(self, a: ArrayLike) -> jax.Array:
@@ -323,7 +315,6 @@ class Hinge(ScalarLoss):
     """
 
     kind: ClassVar[str] = "classification"
-    convex: ClassVar[bool] = True
 
     def value(self, a: ArrayLike) -> jax.Array:
         return jnp.maximum(1.0 - as_floating(a), 0.0)
@@ -347,7 +338,6 @@ class ZeroOne(ScalarLoss):
     """
 
     kind: ClassVar[str] = "classification"
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def value(self, a: ArrayLike) -> jax.Array:
         a = as_floating(a)
@@ -411,8 +401,6 @@ class Miscoverage:
         >>> float(Miscoverage()(0.5, 0.7)), float(Miscoverage()(0.7, 0.7)), float(Miscoverage()(float("inf"), 0.7))
         (1.0, 0.0, 0.0)
     """
-
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, y_hat: Float[ArrayLike, ""], y: Float[ArrayLike, ""]) -> Float[Array, ""]:
         """Return whether the score y is above the threshold y_hat, as 0 or 1."""

@@ -77,7 +77,7 @@ def label_of(quantity: str, meta: Mapping[str, Any] | None = None) -> str:
         ('regret', 'regret against the best in hindsight')
     """
     if quantity == "regret" and meta is not None:
-        notion = "pseudo-regret against the best" if meta.get("regret") == "PseudoRegret" else None
+        notion = "pseudo-regret against the best" if meta.get("pseudo") else None
         return meta.get("regret_label") or notion or "regret against the best in hindsight"
     return LABELS.get(quantity, quantity.replace("_", " "))
 
@@ -86,7 +86,7 @@ def short_label_of(quantity: str, meta: Mapping[str, Any]) -> str:
     """Return the name of a quantity for a column head, where the name of the regret does not include the comparator.
 
     Example:
-        >>> short_label_of("regret", {"regret": "PseudoRegret"})
+        >>> short_label_of("regret", {"pseudo": True})
         'pseudo-regret'
     """
-    return "pseudo-regret" if quantity == "regret" and meta.get("regret") == "PseudoRegret" else label_of(quantity)
+    return "pseudo-regret" if quantity == "regret" and meta.get("pseudo") else label_of(quantity)

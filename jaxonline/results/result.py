@@ -46,10 +46,10 @@ class Result:
         first_nonfinite: the first round with a NaN or infinite loss, 0 if there is none [L, R].
         first_overflow: the first round in which the learner ran out of storage, 0 if there is none [L, R].
         meta: metadata of the study: game, comparator and learners with their parameters, versions, key, block size,
-            devices, notion of regret, and the probability of an overflow by learner ("overflow_probability"). The
-            metadata of an unfinished study also contain the number of missing runs by learner ("missing"), and under
-            "comparator_loss" the number of runs without a comparator loss, whose regret is NaN. If
-            `simulate(precision=...)` chose the number of runs, "precision" says whether the mean is biased by stopping
+            devices, "pseudo" (the flag of the game), and the probability of an overflow by learner
+            ("overflow_probability"). The metadata of an unfinished study also contain the number of missing runs by
+            learner ("missing"), and under "comparator_loss" the number of runs without a comparator loss, whose regret
+            is NaN. If `simulate(precision=...)` chose the number of runs, "precision" says whether the mean is biased by stopping
             ("biased_mean"), and below which probability events may be missing ("unseen_probability").
         interval: the kind of interval that `mean` uses by default, one of `jo.intervals`: `Student`, or `Anytime` or
             `Betting` if `simulate(precision=...)` or `simulate(until=...)` chose the number of runs.

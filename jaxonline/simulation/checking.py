@@ -229,11 +229,7 @@ def _check_comparator(game: Game, comparator: Any) -> Any:
 
 
 def _check_antithetic(game: Game, teams: Iterable[Team]) -> None:
-    if game.regret.comparator_on_copies:
-        raise ArgumentError(
-            "antithetic", f"needs a comparator on clean instances (got the regret {type(game.regret).__name__})"
-        )
-    feedbacks = [team.entrant.feedback for team in teams] + [game.feedback] * game.regret.learner_on_copies
+    feedbacks = [team.entrant.feedback for team in teams]
     mirrored = [method_of(feedback, FeedbackDefaults.mirrored)(-1.0) for feedback in feedbacks]  # raises if asymmetric
     if all(after is before for after, before in zip(mirrored, feedbacks, strict=True)):
         names = ", ".join(sorted({type(feedback).__name__ for feedback in feedbacks}))

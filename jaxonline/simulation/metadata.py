@@ -48,15 +48,16 @@ def regret_label(game: Game, comparator: Any) -> str:
         >>> import jaxonline as jo
         >>> from jaxonline.simulation.metadata import regret_label
         >>> arms, loss = jo.environments.BernoulliArms([0.2, 0.8]), jo.losses.ArmLoss()
-        >>> regret_label(jo.Game(arms, jo.Bandit(), loss=loss, regret=jo.game.PseudoRegret()), jo.BestArm())
+        >>> regret_label(jo.Game(arms, jo.Bandit(), loss=loss, pseudo=True), jo.BestArm())
         'pseudo-regret against the best arm (loss)'
         >>> regret_label(jo.Game(jo.environments.LinearModel([1.0]), jo.FullInformation()), jo.L2Ball(1.0))
         'regret against the best in hindsight'
     """
     best = getattr(comparator, "label", "the best")
-    hindsight = "" if game.regret.on_expected_outcomes else " in hindsight"
+    hindsight = "" if game.pseudo else " in hindsight"
     unit = "reward" if game.rewards else "loss" if isinstance(game.loss, ARM_LOSSES) else ""
-    return f"{getattr(game.regret, 'label', 'regret')} against {best}{hindsight}{f' ({unit})' if unit else ''}"
+    regret = "pseudo-regret" if game.pseudo else "regret"
+    return f"{regret} against {best}{hindsight}{f' ({unit})' if unit else ''}"
 
 
 @functools.cache

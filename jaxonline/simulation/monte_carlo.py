@@ -189,8 +189,7 @@ def _compute_until(options: SimulationOptions, rule: Precision | UntilDecided) -
         return all(map(is_deterministic, options.teams))
 
     width, step = options.width, options.width * options.blocks_at_once
-    learners = options.members.values()
-    interval = rule.choose_interval(options.game, int(options.rounds[-1]), options.n_runs, learners, options.comparator)
+    interval = rule.choose_interval(int(options.rounds[-1]), options.n_runs)
     if isinstance(rule, Precision):
         result = until_precise(play_more, rule, options.n_runs, step, interval, all_runs_are_equal)
         outcome = {"precision": result.meta["precision"]}

@@ -78,7 +78,7 @@ def _meta_of(options: SimulationOptions) -> dict[str, Any]:
     return {
         **describe_study(options.game, options.comparator, options.learners, options.teams),
         "n_runs": options.n_runs, "n_rounds": options.n_rounds, "block_size": options.width,
-        "regret": type(options.game.regret).__name__, "oblivious": options.game.oblivious,
+        "pseudo": options.game.pseudo, "oblivious": options.game.oblivious,
         "devices": options.mesh.devices.size,
         "device_kind": options.device_kind, "dtype": str(options.game.dtype),
         "key": np.asarray(jax.random.key_data(options.key)).tolist(), "jax": jax.__version__,

@@ -3,19 +3,16 @@
 import dataclasses
 import math
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from jaxonline.game import Game, comparator_range, depends_on_predictions
-from jaxonline.game.loss_limits import range_for
 from jaxonline.parameters.errors import ArgumentError, PrecisionWarning, UnseenEventsWarning
 from jaxonline.parameters.signatures import check_fields
 from jaxonline.parameters.types import CountFrom2, FiniteFloat, OpenUnitFloat, PositiveFloat, Text
 from jaxonline.results import Result
-from jaxonline.results.quantities import LOSS_OF_REWARD
 from jaxonline.results.statistics import Estimate, mean_over_runs
 from jaxonline.results.statistics.intervals import Anytime, Betting, ConfidenceInterval
 
@@ -30,12 +27,11 @@ class Precision:
     The rule looks at the intervals repeatedly, so it uses intervals that hold for all numbers of runs at once.
     `Result.mean` uses them too.
 
-    * `jo.intervals.Betting` covers with the requested probability for every distribution of bounded losses. The limits
-      of losses are known for arms with losses 0 or 1, for losses such as `ZeroOne`, and for data if all predictions are
-      bounded, for example by the radius of a projection (`game.loss_range`); give others as `low` and `high`. Limits of
-      predictions may be so wide that a betting interval needs many runs. So "auto" uses such limits only if
-      `half_width` is not relative: then the limits show whether `n_runs` can suffice.
-    * `jo.intervals.Anytime` relies on the central limit theorem. No number of runs guarantees its coverage: an event
+    * `jo.intervals.Betting` covers with the requested probability for every distribution of bounded losses. It is used
+      if the limits of the quantity are given as `low` and `high`, for example 0 and 1 for the losses of arms, and -1
+      and 1 for their regret.
+    * `jo.intervals.Anytime` is used otherwise, and if `n_runs` are too few for a betting interval of this width; then a
+      warning says so. It relies on the central limit theorem. No number of runs guarantees its coverage: an event
       that is too rare for the simulated runs, and that costs much, is missing from the mean and from the interval. The
       probability of such an event is at most 3 / runs (with 95 % confidence): `UnseenEventsWarning` and the printed
       result say it. A sample without variance does not stop the study, unless the game is deterministic.
@@ -49,16 +45,14 @@ class Precision:
         quantity: the quantity whose intervals are checked: "regret", or the name of a measure.
         level: probability with which an interval covers its quantity.
         least_runs: number of runs before the first check.
-        interval: the kind of interval: "betting", "anytime", or "auto" for "betting" if the limits of the quantity are
-            known. If `n_runs` are too few for a betting interval of this width, "auto" uses "anytime" and warns.
-        low: the smallest value that the quantity can have in one round, if the game does not know it.
-        high: the largest value that the quantity can have in one round, if the game does not know it.
+        low: the smallest value that the quantity can have in one round.
+        high: the largest value that the quantity can have in one round.
 
     Example:
         >>> import numpy as np, jaxonline as jo
         >>> arms = jo.environments.BernoulliArms([0.2, 0.8])
         >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss())
-        >>> precision = jo.Precision(0.05, relative=True, quantity="cumulative_loss")
+        >>> precision = jo.Precision(0.05, relative=True, quantity="cumulative_loss", low=0.0, high=1.0)
         >>> options = dict(n_rounds=50, n_runs=10_000, block_size=64, precision=precision)
         >>> result = jo.simulate(game, jo.learners.UCB1(), **options)
         >>> of = result.mean("cumulative_loss")
@@ -71,7 +65,6 @@ class Precision:
     quantity: Text = "regret"
     level: OpenUnitFloat = 0.95
     least_runs: CountFrom2 = 100
-    interval: Literal["auto", "betting", "anytime"] = "auto"
     low: FiniteFloat | None = None
     high: FiniteFloat | None = None
 
@@ -83,32 +76,18 @@ class Precision:
         if self.low is not None and self.high is not None and self.low > self.high:
             raise ArgumentError("low", f"must be at most high (got {self.low} and {self.high})")
 
-    def choose_interval(
-        self, game: Game, n_rounds: int, most_runs: int, learners: Iterable[Any] = (), comparator: Any = None
-    ) -> ConfidenceInterval:
-        """Return the interval of a study of `learners` in `game`, which does not depend on its runs.
-
-        Raises:
-            ValueError: a betting interval is asked for, but the limits are unknown.
-        """
-        with_predictions = self.interval == "betting" or not self.relative
-        if self.low is not None and self.high is not None:
-            limits = self.low, self.high
-        else:
-            limits = quantity_limits(game, self.quantity, learners, comparator, with_predictions)
-        if self.interval == "anytime" or (self.interval == "auto" and limits is None):
+    def choose_interval(self, n_rounds: int, most_runs: int) -> ConfidenceInterval:
+        """Return the interval of a study of at most `most_runs` runs, which does not depend on its runs."""
+        if self.low is None or self.high is None:
             return ANYTIME
-        if limits is None:
-            problem = f'must be "anytime" or "auto", or low and high must be given: the limits of the {self.quantity}'
-            raise ArgumentError("interval", f"{problem} are unknown (got {self.interval!r})")
-        betting = Betting(*limits, self.quantity)
+        betting = Betting(self.low, self.high, self.quantity)
         fewest = 0 if self.relative else betting.after(n_rounds).fewest_runs(self.half_width, self.level)
-        if fewest <= most_runs or self.interval == "betting":
+        if fewest <= most_runs:
             return betting
         warnings.warn(
             f"precision: a betting interval of the {self.quantity} with the half-width {self.half_width:g} needs at "
-            f'least {fewest:,} runs (n_runs={most_runs:,}); the study uses interval="anytime", which does not cover '
-            "events that occur in no run",
+            f"least {fewest:,} runs (n_runs={most_runs:,}); the study uses jo.intervals.Anytime(), which does not "
+            "cover events that occur in no run",
             PrecisionWarning, stacklevel=5,
         )  # fmt: skip
         return ANYTIME
@@ -163,27 +142,6 @@ class Precision:
         return float(np.max(np.where(np.isnan(ratios), np.inf, ratios)))
 
 
-def quantity_limits(
-    game: Game, quantity: str, learners: Iterable[Any] = (), comparator: Any = None, with_predictions: bool = True
-) -> tuple[float, float] | None:
-    """Return the limits of a quantity in one round of a game, or None if they are unknown.
-
-    `with_predictions` says whether to use limits that follow from limits of predictions.
-    """
-    if game.rewards and quantity in LOSS_OF_REWARD:
-        limits = quantity_limits(game, LOSS_OF_REWARD[quantity], learners, comparator, with_predictions)
-        return None if limits is None else (1.0 - limits[1], 1.0 - limits[0])
-    if quantity not in ("regret", "cumulative_loss", "comparator_loss"):
-        return None
-    if not with_predictions and depends_on_predictions(game):
-        return None
-    losses = range_for(game, tuple(learners)) if quantity != "comparator_loss" else (0.0, 0.0)
-    best = comparator_range(game, comparator) if quantity != "cumulative_loss" else (0.0, 0.0)
-    if losses is None or best is None:
-        return None
-    return best if quantity == "comparator_loss" else (losses[0] - best[1], losses[1] - best[0])
-
-
 def unseen_probability(runs: int, level: float) -> float:
     """Return the probability of an event that occurs in no run of a study with probability 1 - level; 3 / runs at 95 %.
 
@@ -234,7 +192,7 @@ def _warn_of_width(precision: Precision, result: Result, interval: ConfidenceInt
         )
         if isinstance(interval, Betting):
             needed = precision.runs_needed(result, ANYTIME)
-            advice += f' (about {needed:,} with interval="anytime", which does not cover events that occur in no run)'
+            advice += f" (about {needed:,} without low and high, but then events that occur in no run are not covered)"
     warnings.warn(
         f"precision: not reached in n_runs={len(result.runs):,}; the widest interval of the {precision.quantity} has "
         f"{excess:.3g} times the requested half-width {precision.half_width:g}"

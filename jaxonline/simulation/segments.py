@@ -99,11 +99,9 @@ def map_mirrored_runs(function: Callable[..., Any], matchup: Matchup, *axes: Any
         return map_learners(function, matchup, *axes)
 
     def call(sign, keys, *rest):
-        entrant, game = matchup.entrant, matchup.game
+        entrant = matchup.entrant
         entrant = Entrant(entrant.learner, method_of(entrant.feedback, FeedbackDefaults.mirrored)(sign))  # type: ignore[union-attr]
-        if game.regret.learner_on_copies:
-            game = replace(game, feedback=method_of(game.feedback, FeedbackDefaults.mirrored)(sign))
-        mirrored = replace(matchup, game=game, entrant=entrant, antithetic=False)
+        mirrored = replace(matchup, entrant=entrant, antithetic=False)
         return map_learners(function, mirrored, *axes)(keys, *rest)
 
     pair = jax.vmap(call, in_axes=(0, None, *axes))
@@ -120,7 +118,7 @@ def begin_run(matchup: Matchup, keys: StreamKeys) -> Carry:
     _, record = jax.eval_shape(functools.partial(_play_round, matchup, keys, jnp.int32(1)), states)
     statistic = ()
     if matchup.comparator is not None:
-        statistic = Statistic.empty(matchup.comparator, Specs(record.x_comparator, record.y_comparator))
+        statistic = Statistic.empty(matchup.comparator, Specs(record.x, record.y_comparator))
     measures = {name: measure.init(record) for name, measure in matchup.measures.items()}
     stopped_at = jnp.int32(0) if can_stop(record) else ()
     return Carry(states, Totals(measures, statistic, jnp.int32(0), jnp.int32(0)), stopped_at)
@@ -138,7 +136,7 @@ def advance_run(matchup: Matchup, keys: StreamKeys, carry: Carry, t: Array) -> C
     measures = {name: measure.add(totals.measures[name], t, record) for name, measure in matchup.measures.items()}
     statistic = totals.statistic
     if matchup.comparator is not None:
-        statistic = statistic.add(matchup.comparator, t, record.x_comparator, record.y_comparator)
+        statistic = statistic.add(matchup.comparator, t, record.x, record.y_comparator)
     nonfinite = totals.first_nonfinite
     if "cumulative_loss" in measures:
         # the sum is non-finite from the first non-finite loss, or overflow of the sum, on
@@ -269,7 +267,7 @@ def collect(
         def one_round(states, t):
             play = jax.vmap(lambda keys, states: _play_round(matchup, keys, t, states))
             states, record = play(keys, states)
-            return states, (record.x_comparator, record.y_comparator)
+            return states, (record.x, record.y_comparator)
 
         return jax.lax.scan(one_round, states, t + jnp.arange(1, length + 1, dtype=jnp.int32))
 

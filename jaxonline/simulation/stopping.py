@@ -11,7 +11,7 @@ from jaxonline.parameters.struct import struct
 
 
 class _LastRecommendation(abc.ABC):
-    """Base class of measures of the recommended arm; they need a game with the arms' mean losses (`PseudoRegret`)."""
+    """Base class of measures of the recommended arm; they need the arms' mean losses (`Game(pseudo=True)`)."""
 
     def init(self, record: Round) -> Float[Array, ""]:
         """Return NaN, the value before the first recommendation.
@@ -39,12 +39,12 @@ class _LastRecommendation(abc.ABC):
 
 @struct
 class SimpleRegret(_LastRecommendation):
-    """Mean loss of the recommended arm minus the mean loss of the best arm, in games with `PseudoRegret`.
+    """Mean loss of the recommended arm minus the mean loss of the best arm, in games with `pseudo=True`.
 
     Example:
         >>> import jaxonline as jo
-        >>> arms, regret = jo.environments.BernoulliArms([0.9, 0.1]), jo.game.PseudoRegret()
-        >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss(), regret=regret)
+        >>> arms = jo.environments.BernoulliArms([0.9, 0.1])
+        >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss(), pseudo=True)
         >>> learner, measures = jo.learners.SequentialHalving(20), [jo.SimpleRegret()]
         >>> result = jo.simulate(game, learner, n_runs=1, n_rounds=20, record_at=[20], measures=measures)
         >>> result.measures["simple_regret"].tolist()
@@ -60,15 +60,15 @@ class SimpleRegret(_LastRecommendation):
 
 @struct
 class WrongRecommendation(_LastRecommendation):
-    """Whether the recommended arm is wrong: 1 if it is not a best arm, otherwise 0, in games with `PseudoRegret`.
+    """Whether the recommended arm is wrong: 1 if it is not a best arm, otherwise 0, in games with `pseudo=True`.
 
     The mean of this measure over runs estimates a probability, for which `jo.intervals.ClopperPearson()` gives the
     exact interval.
 
     Example:
         >>> import jaxonline as jo
-        >>> arms, regret = jo.environments.BernoulliArms([0.9, 0.1]), jo.game.PseudoRegret()
-        >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss(), regret=regret)
+        >>> arms = jo.environments.BernoulliArms([0.9, 0.1])
+        >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss(), pseudo=True)
         >>> learner, measures = jo.learners.SequentialHalving(20), [jo.WrongRecommendation()]
         >>> result = jo.simulate(game, learner, n_runs=1, n_rounds=20, record_at=[20], measures=measures)
         >>> result.measures["wrong_recommendation"].tolist()

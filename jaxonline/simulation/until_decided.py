@@ -2,13 +2,12 @@
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from jaxonline.game import Game
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, UndecidedWarning
 from jaxonline.parameters.signatures import check_fields
@@ -19,7 +18,6 @@ from jaxonline.results.statistics.decisions import encode_pairs
 from jaxonline.results.statistics.intervals import Anytime, Betting, ConfidenceInterval
 from jaxonline.results.statistics.means import paired_differences
 from jaxonline.results.statistics.sequential import PairStates, look
-from jaxonline.simulation.precision import quantity_limits
 
 ANYTIME = Anytime()
 MAX_LISTED_PAIRS = 3
@@ -39,9 +37,7 @@ class UntilDecided:
     `Anytime`, this requires that no event matters which is missing from the runs; the printed decisions say so. The
     means of a stopped study are biased. `docs/intervals.md` reports measured error rates.
 
-    * `jo.intervals.Betting` holds for every distribution of bounded losses. It is the default if the limits of losses
-      are known (`game.loss_range`), and if `n_runs` can suffice to find a difference of at most `margin` with it. If
-      the margin is 0, limits that follow from limits of predictions are not used, because they may be too wide.
+    * `jo.intervals.Betting` holds for every distribution of bounded losses.
     * `jo.intervals.Anytime` holds for many runs of finite variance. It decides nothing if the differences have no
       variance (unless the game is deterministic), or if their skewness divided by sqrt(runs) is above 0.1. It cannot
       know an event that occurs in no run; the probability of such an event is at most 3 / runs (with 95 % confidence).
@@ -53,7 +49,7 @@ class UntilDecided:
         level: probability that all decisions are correct together.
         least_runs: number of runs before the first decision.
         interval: `jo.intervals.Anytime()`, or `jo.intervals.Betting(low, high)` with the limits of the quantity in one
-            round. By default, the game decides.
+            round.
 
     Raises:
         ValueError: a number is out of its range.
@@ -78,11 +74,11 @@ class UntilDecided:
     quantity: Text = "regret"
     level: OpenUnitFloat = 0.95
     least_runs: CountFrom2 = 100
-    interval: ConfidenceInterval | None = None
+    interval: ConfidenceInterval = ANYTIME
 
     def __post_init__(self) -> None:
         check_fields(self)
-        valid = self.interval is None or isinstance(self.interval, Anytime | Betting)
+        valid = isinstance(self.interval, Anytime | Betting)
         advice = (
             "an interval for all numbers of runs at once: jo.intervals.Anytime() or jo.intervals.Betting(low, high)"
         )
@@ -99,21 +95,11 @@ class UntilDecided:
                 "n_runs", f"must be at least least_runs={self.least_runs} of until=UntilDecided (got {n_runs})"
             )
 
-    def choose_interval(
-        self, game: Game, n_rounds: int, most_runs: int, learners: Iterable[Any] = (), comparator: Any = None
-    ) -> ConfidenceInterval:
-        """Return the interval of a study of `learners` in `game`, which does not depend on its runs."""
-        if self.interval is not None:
-            if isinstance(self.interval, Betting):
-                return dataclasses.replace(self.interval, quantity=self.quantity)
-            return self.interval
-        limits = quantity_limits(game, self.quantity, learners, comparator, self.margin > 0.0)
-        if limits is None:
-            return ANYTIME
-        betting = Betting(*limits, self.quantity)
-        widest = betting.after(n_rounds).of_difference()
-        needed = widest.fewest_runs(self.margin, self.level) if self.margin else 0
-        return betting if needed <= most_runs else ANYTIME
+    def choose_interval(self, n_rounds: int, most_runs: int) -> ConfidenceInterval:
+        """Return the interval of a study, which does not depend on its runs."""
+        if isinstance(self.interval, Betting):
+            return dataclasses.replace(self.interval, quantity=self.quantity)
+        return self.interval
 
     def attributes(self, reached: bool, runs: int, interval: ConfidenceInterval) -> dict[str, Any]:
         """Return attributes of the store of an unfinished study: the rule, and the kind of interval."""

@@ -4,7 +4,7 @@ import dataclasses
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, Unpack
+from typing import Any, TypeAlias, Unpack
 
 from jaxonline.game import Entrant, Game, Learner
 from jaxonline.game.protocols import Comparator, HindsightComparator
@@ -12,11 +12,10 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.short_repr import short_repr
 from jaxonline.results import Result, Standings
-from jaxonline.results.statistics.intervals import Betting, ConfidenceInterval, check_interval
+from jaxonline.results.statistics.intervals import ConfidenceInterval, check_interval
 from jaxonline.simulation import Checkpoint
 from jaxonline.simulation.cluster import Cluster
 from jaxonline.simulation.options import RecordedRunOptions
-from jaxonline.simulation.precision import quantity_limits
 from jaxonline.simulation.progress import Progress
 from jaxonline.simulation.sweeps import LearnerEntry, Sweep, as_team, check_unique_names
 from jaxonline.study.study import Context, file_name
@@ -78,7 +77,7 @@ class Benchmark:
     gaps: bool = False
     quantity: str | None = None
     level: float = 0.95
-    interval: ConfidenceInterval | Literal["betting"] | None = None
+    interval: ConfidenceInterval | None = None
 
     def __post_init__(self) -> None:
         for name, value in (("games", self.games), ("learners", self.learners)):
@@ -93,11 +92,8 @@ class Benchmark:
         check_unique_names("games, as files,", map(file_name, self.games))
         check.flag("gaps", self.gaps)
         check.number("level", self.level, gt=0.0, lt=1.0)
-        if self.interval is not None and not isinstance(self.interval, str):
+        if self.interval is not None:
             check_interval(self.interval)
-        elif self.interval is not None:
-            check.choice("interval", self.interval, ("betting",))
-        self._intervals()
 
     def __repr__(self) -> str:
         return short_repr(self)
@@ -117,26 +113,7 @@ class Benchmark:
                     task.game, learners, n_runs=n_runs, n_rounds=task.n_rounds or n_rounds, comparator=task.comparator,
                     **options,
                 )  # fmt: skip
-        return Standings(results, gaps, self.quantity, self.level, self._intervals())
-
-    def _intervals(self) -> ConfidenceInterval | dict[str, ConfidenceInterval] | None:
-        """Return the interval, or the betting interval of each game."""
-        if not isinstance(self.interval, str):
-            return self.interval  # type: ignore[return-value]
-        intervals: dict[str, ConfidenceInterval] = {}
-        learners = [learner for entry in self.learners.values() for learner in _members(entry)]
-        for name, entry in self.games.items():
-            task = entry if isinstance(entry, Task) else Task(entry)
-            summed = "cumulative_reward" if task.game.rewards else "cumulative_loss"
-            quantity = self.quantity or (summed if task.comparator is None else "regret")
-            limits = quantity_limits(task.game, quantity, learners, task.comparator)
-            if limits is None:
-                problem = f"the limits of the {quantity} in the game {name!r} are unknown"
-                raise ArgumentError(
-                    "interval", f"must be jo.intervals.Betting(low, high) (got 'betting', but {problem})"
-                )
-            intervals[name] = Betting(*limits)
-        return intervals
+        return Standings(results, gaps, self.quantity, self.level, self.interval)
 
     def match_learners(self, n_rounds: int) -> tuple[Matches, dict[tuple[str, str], str]]:
         """Return the task and learners of each game, and the reason for each (game, learner) that does not fit."""
@@ -173,17 +150,6 @@ def _build_learner(entry: Any, task: Task) -> Any:
     return entry if isinstance(entry, Learner | Entrant | Sweep) or not callable(entry) else entry(task)
 
 
-def _members(entry: Any) -> tuple[Any, ...]:
-    """Return the learners of an entry; a function that builds a learner stands for a learner of unknown limits."""
-    learner = entry.learner if isinstance(entry, Entrant) else entry
-    return learner.learners if isinstance(learner, Sweep) else (learner,)
-
-
-def _result_names(name: str, entry: Any) -> list[str]:
-    learner = entry.learner if isinstance(entry, Entrant) else entry
-    return [f"{name}[{label}]" for label in learner.labels] if isinstance(learner, Sweep) else [name]
-
-
 def benchmark(
     games: Mapping[str, Game | Task],
     learners: Mapping[str, LearnerEntry | LearnerOfTask],
@@ -194,7 +160,7 @@ def benchmark(
     gaps: bool = False,
     quantity: str | None = None,
     level: float = 0.95,
-    interval: ConfidenceInterval | Literal["betting"] | None = None,
+    interval: ConfidenceInterval | None = None,
     progress: Progress = False,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     cluster: Cluster | None = None,
@@ -217,9 +183,8 @@ def benchmark(
             with rewards: the cumulative reward) in a game without comparator.
         level: probability that all statements "these two learners differ in this game" are true together.
         interval: one of `jo.intervals` for means and paired tests in all games. `jo.intervals.Betting(low, high)` holds
-            for any number of runs, if the compared quantity of a round is between these limits in all games; "betting"
-            takes the limits from the losses of each game (`game.loss_range`). The default, as in `Result.ranking`,
-            needs no limits.
+            for any number of runs, if the compared quantity of a round is between these limits in all games. The
+            default, as in `Result.ranking`, needs no limits.
         progress: progress bar or function, as in `simulate`.
         checkpoint: folder with one store per game; an interrupted benchmark resumes from it.
         cluster: workers that compute the runs, as in `simulate`.

@@ -37,9 +37,8 @@ def games_calls():
     bad = feedback.FullInformation, noise.gaussian(0.1), STREAM
     yield from thing("feedback", lambda answers: jo.Game(STREAM, answers), *bad)
     yield from thing("loss", lambda loss: jo.Game(STREAM, FULL, loss), losses.Squared, lambda y_hat, y: y_hat)
-    yield from thing("regret", lambda regret: jo.Game(STREAM, FULL, regret=regret), jo.game.NoisyRegret)
-    yield row(lambda: jo.Game(STREAM, FULL, regret=jo.game.NoisyRegret()), ValueError, "regret")
-    yield row(lambda: jo.Game(STREAM, FULL, regret=jo.game.PseudoRegret()), ValueError, "regret")
+    yield from thing("pseudo", lambda pseudo: jo.Game(STREAM, FULL, pseudo=pseudo))
+    yield row(lambda: jo.Game(STREAM, FULL, pseudo=True), ValueError, "pseudo")
     yield row(lambda: jo.Game(STREAM, feedback.NoisyCopies(noise.gaussian([0.1] * 3))), ValueError, "covariance")
     for loss in (losses.Logistic(), losses.Hinge(), losses.ZeroOne(), losses.Exponential(), losses.SmoothedHinge(1.0)):
         for y in ([0, 1, 0], [1, 2, 1], Y / 2):

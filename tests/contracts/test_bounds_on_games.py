@@ -218,7 +218,7 @@ def test_pseudo_regret_on_stationary_arms_is_below_the_bound(name):
     promised = {"commit": (ExploreThenCommit(100), bounds.explore_then_commit(gaps, 100, LONG))}
     if name != "Gaussian":
         promised |= {"UCB1": (UCB1(), bounds.ucb1(gaps, LONG)), "MOSS": (MOSS(LONG), bounds.moss(K, LONG))}
-    game = jo.Game(environment, jo.Bandit(), ArmLoss(), jo.game.PseudoRegret())
+    game = jo.Game(environment, jo.Bandit(), ArmLoss(), pseudo=True)
     result = jo.simulate(
         game, {learner: rule for learner, (rule, _) in promised.items()}, n_runs=RUNS_OF_ARMS, n_rounds=LONG, key=1,
         record_at=1, comparator=jo.BestArm(),

@@ -37,8 +37,7 @@ ARMS = {
 
 def play_environment(environment):
     """Instances, outcomes and expected outcomes [RUNS, T, ...], without a learner."""
-    regret = jo.game.PseudoRegret()
-    game = cast_leaves(jo.Game(environment, jo.Bandit(), jo.losses.ArmLoss(), regret), np.float32)
+    game = cast_leaves(jo.Game(environment, jo.Bandit(), jo.losses.ArmLoss(), pseudo=True), np.float32)
 
     @jax.jit
     def play(game):

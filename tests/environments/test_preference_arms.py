@@ -95,7 +95,7 @@ def test_game_must_have_the_loss_of_the_winner():
             return state + oracle.first_wins(), ()
 
     def regret(winner):
-        game = jo.Game(PreferenceArms(PREFERENCES), jo.Duel(), PairLoss(winner), jo.game.PseudoRegret())
+        game = jo.Game(PreferenceArms(PREFERENCES), jo.Duel(), PairLoss(winner), pseudo=True)
         comparator = jo.CondorcetWinner(PREFERENCES)
         return jo.simulate(game, Fixed(), n_runs=2, n_rounds=10, record_at=1, comparator=comparator)
 

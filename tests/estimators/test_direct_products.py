@@ -8,7 +8,6 @@ from scipy import stats
 
 import jaxonline as jo
 from jaxonline import verify
-from jaxonline.game import NoisyLearnerRegret, NoisyRegret
 
 X, W = np.array([0.5, -0.3, 0.2], np.float32), np.array([0.8, 0.1, -1.2], np.float32)
 COVARIANCES = {
@@ -148,10 +147,3 @@ def test_using_both_a_copy_and_its_product_raises_an_error():
     oracle.copy(1)
     with pytest.raises(ValueError, match=r"direct_products: .*copy 1"):
         oracle.product(1, W)
-
-
-@pytest.mark.parametrize("regret", [NoisyRegret(), NoisyLearnerRegret()])
-def test_regrets_that_read_copies_reject_direct_products(regret):
-    game = jo.Game(GAME[False].environment, direct(), regret=regret)
-    with pytest.raises(ValueError, match=r"regret: .*direct_products"):
-        jo.simulate(game, LEARNER, n_runs=2, n_rounds=2)

@@ -12,12 +12,8 @@ import jaxonline as jo
 from jaxonline.environments.adversaries import ChasingNoise, indistinguishable_pair, unavoidable_regret
 from jaxonline.estimators import MeanOfCopies, NaiveCopy, TwoCopies
 from jaxonline.feedback import AdversarialCopies
-from jaxonline.game import CleanRegret, NoisyLearnerRegret, NoisyRegret
 from jaxonline.parameters.struct import struct
 from jaxonline.simulation.blocks import default_mesh
-
-NOTIONS = CleanRegret(), NoisyRegret(), NoisyLearnerRegret()
-
 
 # ---------------------------------------------------------------------------------------------------------------------
 # What an adaptive feedback knows
@@ -46,13 +42,12 @@ ECHO = AdversarialCopies(Echo())
 
 
 @pytest.mark.parametrize("both_precisions", some([False, True], False), indirect=True)
-@pytest.mark.parametrize("regret", some(NOTIONS, NOTIONS[1]), ids=type)
 @pytest.mark.parametrize("own", some([False, True], False), ids=["game's feedback", "own feedback"])
-def test_an_adversary_observes_only_earlier_rounds(regret, own, both_precisions):
-    """Copies tell prediction, target and instance of the round before; in round 1 what `init` drew. The referee's copy
-    is the learner's copy 0. Copies of one index are the same, one by one or in a block."""
+def test_an_adversary_observes_only_earlier_rounds(own, both_precisions):
+    """Copies tell prediction, target and instance of the round before; in round 1 what `init` drew. Copies of one
+    index are the same, one by one or in a block."""
     feedback = jo.NoisyCopies(jo.noise.gaussian(0.1)) if own else ECHO
-    history = played(jo.Game(model(), feedback, regret=regret), jo.Entrant(Looking(), ECHO) if own else Looking())
+    history = played(jo.Game(model(), feedback), jo.Entrant(Looking(), ECHO) if own else Looking())
     told = history.info.first - history.x
     np.testing.assert_allclose(told[1:, 0], np.arange(5) + 0.25, atol=1e-5)
     np.testing.assert_allclose(told[1:, 1], history.y[:-1], atol=1e-5)
@@ -63,8 +58,6 @@ def test_an_adversary_observes_only_earlier_rounds(regret, own, both_precisions)
     wanted = history.info.first[:, None] + by_index * np.array([3, 4])[:, None]
     np.testing.assert_allclose(history.info.block[:, :2], wanted, atol=1e-5)
     assert history.queries.tolist() == [4] * 6
-    if isinstance(regret, NoisyRegret) and not own:
-        np.testing.assert_array_equal(history.x_comparator, history.info.first)
     assert history.x.dtype == history.info.first.dtype == both_precisions
 
 
@@ -117,31 +110,25 @@ def test_a_learner_observes_instance_and_adversary_only_through_copies(estimator
 
 def test_feedbacks_without_state_have_an_empty_state():
     states = jo.game.start(
-        jo.Game(model(), jo.NoisyCopies(jo.noise.gaussian(0.1)), regret=NoisyRegret()),
+        jo.Game(model(), jo.NoisyCopies(jo.noise.gaussian(0.1))),
         jo.Entrant(Looking(), jo.FullInformation()), jo.game.stream_keys(jax.random.key(0)),
     )  # fmt: skip
-    assert (states.feedback, states.referee) == ((), ())
+    assert states.feedback == ()
+
+
+def test_adaptive_noise_needs_no_learner_to_be_oblivious():
     game = jo.Game(model(), ECHO)
-    states = jo.game.start(game, jo.Entrant(Looking(), ECHO), jo.game.stream_keys(jax.random.key(0)))
-    assert states.referee == (), "a regret without copies needs no state"
-
-
-def test_adaptive_noise_without_a_learner_raises_an_error():
-    keys = jo.game.stream_keys(jax.random.key(0))
-    with pytest.raises(ValueError, match="entrant: "):
-        jo.game.start(jo.Game(model(), ECHO, regret=NoisyRegret()), None, keys)
-    assert jo.game.start(jo.Game(model(), ECHO), None, keys).feedback == ()
-    assert [jo.Game(model(), ECHO, regret=r).oblivious for r in NOTIONS] == [True, False, True]
+    assert jo.game.start(game, None, jo.game.stream_keys(jax.random.key(0))).feedback == ()
+    assert game.oblivious
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("regret", [pytest.param(CleanRegret(), marks=pytest.mark.long), NoisyRegret()], ids=type)
-def test_a_study_equals_single_runs_with_adaptive_noise(regret):
-    """State of the feedback in blocks, segments, sweeps and on devices, of the learner and of the referee."""
+def test_a_study_equals_single_runs_with_adaptive_noise():
+    """State of the feedback in blocks, segments, sweeps and on devices."""
     adversary = AdversarialCopies(ChasingNoise(0.4))
     learners = {eta: jo.GradientLearner(TwoCopies(), step_size=eta, radius=1.0) for eta in (0.05, 0.3)}
     options = {"n_runs": 6, "n_rounds": 20, "key": 4, "block_size": 2, "record_at": [7], "comparator": jo.L2Ball(0.5)}
-    game = jo.Game(model(), adversary, regret=regret)
+    game = jo.Game(model(), adversary)
     result = jo.simulate(game, learners, mesh=ONE_DEVICE, **options)
     swept = jo.simulate(game, jo.sweep(learners), mesh=default_mesh(), **options)
     np.testing.assert_allclose(swept.regret, result.regret, rtol=1e-4, atol=1e-4)
@@ -150,14 +137,10 @@ def test_a_study_equals_single_runs_with_adaptive_noise(regret):
             history = played(game, learner, 20, run)
             loss = np.cumsum(history.loss.astype(float))[[6, 19]]
             np.testing.assert_allclose(result.cumulative_loss[i, run], loss, rtol=1e-4)
-            sums = [
-                jo.comparators.cumulative_statistic(jo.L2Ball(0.5), history.x_comparator[:t], history.y[:t])
-                for t in (7, 20)
-            ]
+            sums = [jo.comparators.cumulative_statistic(jo.L2Ball(0.5), history.x[:t], history.y[:t]) for t in (7, 20)]
             best = [jo.L2Ball(0.5).best_loss(each) for each in sums]
             np.testing.assert_allclose(result.comparator_loss[i, run], best, rtol=1e-4)
-    same = bool((result.comparator_loss[0] == result.comparator_loss[1]).all())
-    assert same == (not isinstance(regret, NoisyRegret)), "noise aimed at a learner is that learner's"
+    np.testing.assert_array_equal(result.comparator_loss[0], result.comparator_loss[1])
 
 
 @struct

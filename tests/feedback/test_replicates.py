@@ -239,12 +239,7 @@ def test_an_evaluation_of_more_rounds_than_are_measured_raises_an_error():
         jo.learners.online_to_batch(learner(TwoCopies()), X, Y, jo.losses.Squared(), feedback=jo.Replicates(COPIES[1:]))
 
 
-def test_noise_of_the_comparator_is_measured_for_the_same_rounds():
-    """The feedback of the game is checked if the regret uses its copies, also if the learner has another one."""
-    game = jo.Game(STREAM, jo.Replicates(COPIES), regret=jo.game.NoisyRegret())
-    entrant = jo.Entrant(learner(TwoCopies()), noisy(labels=False))
-    with pytest.raises(ValueError, match="n_rounds: must be at most 8"):
-        jo.play(game, entrant, 0, ROUNDS + 1)
+def test_replicates_cannot_be_mirrored():
     assert jo.Replicates(COPIES).traits.max_rounds == ROUNDS
     with pytest.raises(ValueError, match="mirrored"):
         jo.Replicates(COPIES).mirrored(-1.0)

@@ -11,7 +11,6 @@ from tiers import some
 import jaxonline as jo
 from jaxonline.environments import BernoulliArms, DataStream
 from jaxonline.estimators import FullGradient, TwoCopies
-from jaxonline.game import PseudoRegret
 from jaxonline.learners import EXP3, Hedge, Perceptron
 from jaxonline.losses import ArmLoss, ExpectedLoss, Hinge, ZeroOne
 from jaxonline.parameters.struct import struct
@@ -23,9 +22,8 @@ MEANS = np.array([0.7, 0.4, 0.6])
 RUNS, ROUNDS = 4, 60
 
 
-def bandit_game(regret=None) -> jo.Game:
-    options = {} if regret is None else {"regret": regret}
-    return jo.Game(BernoulliArms(MEANS), jo.Bandit(), loss=ArmLoss(), **options)
+def bandit_game(pseudo=False) -> jo.Game:
+    return jo.Game(BernoulliArms(MEANS), jo.Bandit(), loss=ArmLoss(), pseudo=pseudo)
 
 
 def histories(game: jo.Game, learner, rounds: int = ROUNDS, runs: int = RUNS) -> list:
@@ -88,7 +86,7 @@ def test_a_bandit_observes_only_the_loss_of_its_arm():
 
 def test_pseudo_regret_is_the_sum_of_the_gaps(bandit):
     """sum over t of means[arm] - min means, from the pulls of the same runs."""
-    pseudo = study(bandit_game(PseudoRegret()), EXP3(0.1), comparator=jo.BestArm(), measures=[jo.Pulls()])
+    pseudo = study(bandit_game(pseudo=True), EXP3(0.1), comparator=jo.BestArm(), measures=[jo.Pulls()])
     np.testing.assert_array_equal(pseudo.measures["pulls"], bandit.measures["pulls"], "the same games are played")
     gaps = pseudo.measures["pulls"] @ (MEANS - MEANS.min())
     np.testing.assert_allclose(pseudo.regret, gaps, rtol=1e-5)

@@ -1,118 +1,17 @@
-"""Notions of regret, environments that answer back, and long sums."""
+"""The regret in environments that answer back, and long sums."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import stats
 
 import jaxonline as jo
-from jaxonline.estimators import FullGradient, NaiveCopy, TwoCopies
-from jaxonline.game import CleanRegret, NoisyLearnerRegret, NoisyRegret
+from jaxonline.estimators import TwoCopies
 from jaxonline.numerics.elementwise import Compensated
 from jaxonline.parameters.struct import struct
 from jaxonline.simulation.blocks import default_mesh
 
 ONE_DEVICE = default_mesh(jax.devices()[:1])
-FALSE_ALARM = 1e-6
-LIMIT = stats.norm.ppf(1 - FALSE_ALARM)
-
-
-def upper(values: np.ndarray) -> float:
-    """Upper confidence limit of a mean over runs, wrong with probability 1e-6 (normal limit)."""
-    return float(np.mean(values) + LIMIT * np.std(values, ddof=1) / np.sqrt(len(values)))
-
-
-def lower(values: np.ndarray) -> float:
-    return -upper(-values)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Clean, noisy, noisy learner
-
-
-def sphere_game(regret) -> jo.Game:
-    model = jo.environments.LinearModel(np.array([0.6, -0.8]), instances="sphere")
-    return jo.Game(model, jo.NoisyCopies(jo.noise.gaussian(0.5)), regret=regret)
-
-
-def naive_regret(regret) -> np.ndarray:
-    """[R, 2] after 400 and 1600 rounds."""
-    learner = jo.GradientLearner(NaiveCopy(), step_size=jo.InverseSqrt(0.3), radius=1.0)
-    result = jo.simulate(
-        sphere_game(regret), learner, n_runs=64, n_rounds=1600, record_at=[400], comparator=jo.L2Ball(1.0),
-        mesh=ONE_DEVICE,
-    )  # fmt: skip
-    return result.regret[0]
-
-
-@pytest.mark.long
-def test_noisy_regret_of_the_naive_learner_is_sublinear_and_its_clean_regret_linear():
-    """Appendix A: on the noisy data the naive learner is plain gradient descent, which needs one copy and no more.
-    Four times the rounds make the noisy regret less than 3 times as large, and the clean regret more than 3.5 times
-    (linear would be 4, a square root 2); each statement is wrong with probability 1e-6 at most."""
-    noisy, clean = naive_regret(NoisyRegret()), naive_regret(CleanRegret())
-    assert upper(noisy[:, 1] - 3 * noisy[:, 0]) < 0
-    assert lower(clean[:, 1] - 3.5 * clean[:, 0]) > 0
-    assert lower(clean[:, 1]) > 0.05 * 1600
-
-
-@pytest.mark.long
-def test_noisy_learner_regret_of_any_linear_learner_is_linear():
-    """Appendix A, Eq. 5: with x = y = 1 and noise of variance 1, E (w x~ - y)^2 = (w - 1)^2 + w^2 >= 1/2 for every w,
-    while the comparator, which sees x, has no loss: regret >= T/2, whatever the learner knows. The naive learner is
-    the best one here: it comes within 10 % of the bound. Each comparison is wrong with probability 1e-6."""
-    game = jo.Game(
-        jo.environments.DataStream(np.ones((1, 1)), np.ones(1)), jo.NoisyCopies(jo.noise.gaussian(1.0)),
-        regret=NoisyLearnerRegret(),
-    )  # fmt: skip
-    options = {"step_size": jo.InverseSqrt(0.2), "radius": 1.0}
-    learners = {
-        "full": jo.Entrant(jo.GradientLearner(FullGradient(), **options), jo.FullInformation()),
-        "two": jo.GradientLearner(TwoCopies(), **options),
-        "naive": jo.GradientLearner(NaiveCopy(), **options),
-    }
-    rounds, runs = 800, 256
-    result = jo.simulate(
-        game, learners, n_runs=runs, n_rounds=rounds, record_at=2, comparator=jo.L2Ball(1.0), mesh=ONE_DEVICE
-    )
-    np.testing.assert_allclose(result.comparator_loss, 0.0, atol=1e-9)
-    for regret in result.regret:
-        for i, t in enumerate(result.rounds):
-            assert upper(regret[:, i]) >= t / 2
-        assert lower(regret[:, 1] - 1.9 * regret[:, 0]) > -0.05 * rounds, "linear growth"
-    full, two, naive = result.regret[:, :, -1]
-    assert upper(naive) < 1.1 * rounds / 2
-    assert lower(full) > 0.95 * rounds
-    assert lower(two) > lower(naive)
-
-
-@pytest.mark.long
-def test_regrets_use_the_declared_instances_and_outcomes():
-    """By hand: the learner's loss and the comparator's sums under the three notions."""
-    key, rounds = jax.random.key(5), 6
-    records = {}
-    notions = {"clean": CleanRegret(), "noisy": NoisyRegret(), "noisy learner": NoisyLearnerRegret()}
-    for name, regret in notions.items():
-        learner = jo.GradientLearner(NaiveCopy(), step_size=0.1)
-        records[name] = jo.play(sphere_game(regret), learner, key, rounds)[1]
-    game, oracle_key = sphere_game(CleanRegret()), jo.game.stream_keys(key).oracle
-    x = records["clean"].x
-    noisy = [
-        game.feedback.open(jax.random.fold_in(oracle_key, t), jnp.int32(t), x[t - 1], 0.0, 0.0).copy(0)
-        for t in range(1, rounds + 1)
-    ]
-    for regret, record in records.items():
-        np.testing.assert_array_equal(record.x, x, "instances are the same under every notion")
-        comparator_sees = np.stack(noisy) if regret == "noisy" else x
-        np.testing.assert_allclose(record.x_comparator, comparator_sees, rtol=1e-6)
-    np.testing.assert_allclose(records["noisy"].y_hat, records["noisy learner"].y_hat, rtol=1e-6)
-    w, hand = np.zeros(2), []
-    for copy, target in zip(noisy, records["noisy"].y, strict=True):
-        hand.append(w @ copy)
-        w = w - 0.1 * 2 * (w @ copy - target) * copy
-    np.testing.assert_allclose(records["noisy"].y_hat, hand, rtol=1e-4, atol=1e-6)
-
 
 # ---------------------------------------------------------------------------------------------------------------------
 # An adversary who answers back

@@ -12,7 +12,6 @@ from jaxonline.simulation.blocks import default_mesh
 ONE_DEVICE = default_mesh(jax.devices()[:1])
 RUNS, ROUNDS = 10, 24
 BALL = jo.L2Ball(0.7)
-CLEAN, NOISY, NOISY_LEARNER = jo.game.CleanRegret(), jo.game.NoisyRegret(), jo.game.NoisyLearnerRegret()
 LEARNERS = {eta: jo.GradientLearner(TwoCopies(), step_size=eta, radius=1.0) for eta in (0.05, 0.2)}
 
 
@@ -32,9 +31,9 @@ class SlowBall:
 ASKED: list = []
 
 
-def game(regret=CLEAN, feedback=None, environment=None) -> jo.Game:
+def game(feedback=None, environment=None) -> jo.Game:
     model = jo.environments.LinearModel(np.array([0.6, -0.8, 0.3]), noise_std=0.3)
-    return jo.Game(environment or model, feedback or jo.NoisyCopies(jo.noise.gaussian(0.3)), regret=regret)
+    return jo.Game(environment or model, feedback or jo.NoisyCopies(jo.noise.gaussian(0.3)))
 
 
 def study(of=None, comparator=None, **options) -> jo.Result:

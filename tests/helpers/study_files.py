@@ -13,7 +13,7 @@ BANDITS = {
     "measures": ["Switches", {"type": "OfInfo", "field": "loss"}],
     "game": {
         "environment": {"type": "BernoulliArms", "means": [0.2, 0.5, 0.8]}, "feedback": "Bandit", "loss": "ArmLoss",
-        "regret": "PseudoRegret",
+        "pseudo": True,
     },
     "learners": {
         "UCB1": "UCB1", "MOSS": {"type": "MOSS"}, "EXP3": {"type": "EXP3.over_horizon", "n_arms": 3},

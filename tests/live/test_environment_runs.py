@@ -10,9 +10,7 @@ import jaxonline as jo
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is in the extras `gym` and `test-all`")
 
 ROUNDS, SEEDS = 40, [3, 11]
-ARMS = jo.Game(
-    jo.environments.BernoulliArms([0.2, 0.5, 0.9]), jo.Bandit(), loss=jo.losses.ArmLoss(), regret=jo.game.PseudoRegret()
-)
+ARMS = jo.Game(jo.environments.BernoulliArms([0.2, 0.5, 0.9]), jo.Bandit(), loss=jo.losses.ArmLoss(), pseudo=True)
 POLICIES = {"UCB1": jo.learners.UCB1(), "EXP3": jo.learners.EXP3(0.1)}
 
 

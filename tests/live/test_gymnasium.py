@@ -15,11 +15,11 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 ROUNDS = 40
 
 
-def bandit_game(environment, regret=None):
-    return jo.Game(environment, jo.Bandit(), loss=jo.losses.ArmLoss(), **({} if regret is None else {"regret": regret}))
+def bandit_game(environment, pseudo=False):
+    return jo.Game(environment, jo.Bandit(), loss=jo.losses.ArmLoss(), pseudo=pseudo)
 
 
-ARMS = bandit_game(jo.environments.BernoulliArms([0.25, 0.5, 0.875]), jo.game.PseudoRegret())
+ARMS = bandit_game(jo.environments.BernoulliArms([0.25, 0.5, 0.875]), pseudo=True)
 GAUSSIAN = bandit_game(jo.environments.GaussianArms([0.25, 0.5], std=0.5))
 CONTEXTS = bandit_game(jo.environments.ContextualLinearArms([0.5, -0.5], n_arms=4, noise_std=0.1))
 TABLE = np.random.default_rng(0).integers(2, size=(60, 3)).astype(np.float32)

@@ -16,7 +16,7 @@ from jaxonline.study import Benchmark, Comparison, Context
 
 ROWS = environments.DataStream(np.ones((442, 10)), np.ones(442))
 ARMS = environments.BernoulliArms([0.2, 0.5, 0.8])
-BANDIT = jo.Game(ARMS, jo.Bandit(), loss=losses.ArmLoss(), regret=jo.game.PseudoRegret())
+BANDIT = jo.Game(ARMS, jo.Bandit(), loss=losses.ArmLoss(), pseudo=True)
 
 PARTS = {
     "data": (ROWS, "DataStream(X=float32[442, 10], y=float32[442], order='file')"),
@@ -68,11 +68,11 @@ def test_a_bound_prints_plain_numbers(bound):
 
 def test_a_game_prints_without_its_data():
     game = jo.Game(ROWS, jo.FullInformation())
-    assert repr(game) == f"Game(environment={ROWS}, feedback=FullInformation(), loss=Squared(), regret=CleanRegret())"
+    assert repr(game) == f"Game(environment={ROWS}, feedback=FullInformation(), loss=Squared(), pseudo=False)"
 
 
 def test_a_bandit_game_says_that_outcomes_are_losses():
-    assert "loss=ArmLoss(), regret=PseudoRegret())  # outcomes are losses of arms: lower is better" in repr(BANDIT)
+    assert "loss=ArmLoss(), pseudo=True)  # outcomes are losses of arms: lower is better" in repr(BANDIT)
 
 
 def test_an_optimizer_prints_its_numbers():
@@ -137,10 +137,6 @@ LABELS = {
         "regret against the best arm in hindsight (loss)",
     ),
     "ball": (jo.Game(ROWS, jo.FullInformation()), jo.L2Ball(1.0), "regret against the best in hindsight"),
-    "noisy copies": (
-        jo.Game(ROWS, jo.NoisyCopies(noise.gaussian(0.1)), regret=jo.game.NoisyRegret()), jo.L2Ball(1.0),
-        "regret on noisy copies against the best in hindsight",
-    ),
     "segments": (
         jo.Game(ARMS, jo.FullInformation(), loss=losses.ExpectedLoss()), comparators.BestSegments(2),
         "regret against the best sequence of arms in hindsight (loss)",

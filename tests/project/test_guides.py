@@ -80,8 +80,8 @@ MESSAGES = {
         jo.learners.UCB1(),
         jo.Game(jo.environments.DataStream(None, np.full((2, 2), 3.0)), jo.Bandit(), loss=jo.losses.ArmLoss()),
     ),
-    "must have expected_outcome for regret=PseudoRegret()": lambda: jo.Game(
-        jo.environments.DataStream(np.eye(2), np.ones(2)), jo.FullInformation(), regret=jo.game.PseudoRegret()
+    "must have expected_outcome for pseudo=True": lambda: jo.Game(
+        jo.environments.DataStream(np.eye(2), np.ones(2)), jo.FullInformation(), pseudo=True
     ),
     "must be a number, an array or a struct": lambda: study(Undeclared()),
     "module 'jaxonline' has no attribute": lambda: jo.UCB1,  # type: ignore[attr-defined]

@@ -134,8 +134,8 @@ FEEDBACK = jo.NoisyCopies(COPIES.noise, COPIES.label_noise, reveal_covariance=Tr
 SIZES = {"n_rounds": ROUNDS, "record_at": ROUNDS, "key": 1, "block_size": RUNS // 2, "comparator": jo.L2Ball(RADIUS)}
 
 
-def simulate(n_runs: int = RUNS, learners=LEARNERS, regret=None, **options) -> jo.Result:
-    game = jo.Game(GAME.environment, FEEDBACK, regret=regret or jo.game.CleanRegret())
+def simulate(n_runs: int = RUNS, learners=LEARNERS, **options) -> jo.Result:
+    game = jo.Game(GAME.environment, FEEDBACK)
     return jo.simulate(game, learners, n_runs=n_runs, **(SIZES | options))
 
 
@@ -236,17 +236,15 @@ def test_precision_uses_adjusted_intervals(found):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("regret", ["CleanRegret", "NoisyLearnerRegret"])
-def test_antithetic_run_is_the_mean_of_two_manual_runs(regret):
+def test_antithetic_run_is_the_mean_of_two_manual_runs():
     """The mean of the losses with all noise as it is and with all noise negative; half their difference is kept."""
     pair = jo.sweep({step: learner(TwoCopies(), step) for step in (0.5, 0.2)})
-    notion = getattr(jo.game, regret)()
-    found = simulate(n_runs=3, learners=pair, regret=notion, antithetic=True, block_size=2)
+    found = simulate(n_runs=3, learners=pair, antithetic=True, block_size=2)
     for run, (i, step) in itertools.product(range(3), enumerate((0.5, 0.2))):
         key = jax.random.fold_in(jax.random.key(1), run)
         losses = []
         for sign in (1.0, -1.0):
-            game = jo.Game(GAME.environment, FEEDBACK.mirrored(sign), regret=notion)
+            game = jo.Game(GAME.environment, FEEDBACK.mirrored(sign))
             _, history = jo.play(game, learner(TwoCopies(), step), key, ROUNDS)
             losses.append(np.cumsum(np.asarray(history.loss, float)))
         np.testing.assert_allclose(found.cumulative_loss[i, run], np.mean(losses, axis=0), rtol=1e-6)
@@ -305,8 +303,8 @@ def test_error_if_no_learner_has_a_control_variate(learners, game, options):
 
 
 def test_error_if_noise_cannot_be_mirrored():
-    def play(feedback, estimator=TwoCopies, **options):
-        game = jo.Game(GAME.environment, feedback, **options)
+    def play(feedback, estimator=TwoCopies):
+        game = jo.Game(GAME.environment, feedback)
         jo.simulate(game, learner(estimator()), n_runs=2, n_rounds=3, antithetic=True)
 
     custom = jo.noise.CustomNoise(lambda key, t, x: 0 * x)
@@ -316,8 +314,6 @@ def test_error_if_noise_cannot_be_mirrored():
         play(jo.NoisyCopies(jo.noise.gaussian(0.1), label_noise=custom))
     with pytest.raises(ValueError, match=r"noise that can be mirrored.* .got AdversarialCopies"):
         play(jo.AdversarialCopies(jo.environments.adversaries.ChasingNoise(0.5)))
-    with pytest.raises(ValueError, match=r"antithetic.*NoisyRegret"):
-        play(COPIES, regret=jo.game.NoisyRegret())
     with pytest.raises(ValueError, match=r"antithetic.*FullInformation"):
         play(jo.FullInformation(), FullGradient)
     with pytest.raises(TypeError, match="antithetic: must be True or False"):

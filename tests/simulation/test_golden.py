@@ -29,7 +29,6 @@ import jaxonline as jo
 from jaxonline.environments import DataStream, LinearModel
 from jaxonline.environments.adversaries import ChasingNoise
 from jaxonline.estimators import AttributeGradient, FullGradient, KnownCovariance, NaiveCopy, TwoCopies
-from jaxonline.game import CleanRegret, NoisyLearnerRegret, NoisyRegret
 from jaxonline.simulation.blocks import default_mesh
 
 pytestmark = [pytest.mark.long, pytest.mark.golden]
@@ -115,10 +114,7 @@ STUDIES = {
     "study/stream file": lambda folder: small(jo.Game(DataStream(*rows(), order="file"), COPIES), n_devices=8),
     "study/stream shuffled": lambda folder: small(jo.Game(DataStream(*rows(), order="shuffled"), COPIES), n_devices=8),
     "study/stream iid": lambda folder: small(jo.Game(DataStream(*rows(), order="iid"), COPIES), n_devices=8),
-    "study/regret noisy": lambda folder: small(jo.Game(MODEL, COPIES, regret=NoisyRegret())),
-    "study/regret noisy learner": lambda folder: small(jo.Game(MODEL, COPIES, regret=NoisyLearnerRegret())),
-    "study/adversarial clean": lambda folder: small(jo.Game(MODEL, ADVERSARY, regret=CleanRegret()), "cov"),
-    "study/adversarial noisy": lambda folder: small(jo.Game(MODEL, ADVERSARY, regret=NoisyRegret()), "cov"),
+    "study/adversarial clean": lambda folder: small(jo.Game(MODEL, ADVERSARY), "cov"),
     "study/rkhs file": lambda folder: kernels("file"),
     "study/rkhs shuffled": lambda folder: kernels("shuffled"),
 }

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import jaxonline as jo
-from jaxonline.game import loss_range
 from jaxonline.parameters.errors import PrecisionWarning, UnseenEventsWarning
 from jaxonline.simulation.determinism import is_deterministic
 from jaxonline.simulation.precision import until_precise
@@ -14,7 +13,6 @@ from jaxonline.simulation.sweeps import as_team
 
 Q = "cumulative_loss"
 ARMS = jo.Game(jo.environments.BernoulliArms([0.2, 0.8]), jo.Bandit(), loss=jo.losses.ArmLoss())
-MODEL = jo.Game(jo.environments.LinearModel(np.ones(2)), jo.FullInformation())
 DATA = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2), order="iid"), jo.FullInformation())
 DESCENT = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.1, radius=1.0)
 BETTING, ANYTIME = jo.intervals.Betting(0.0, 1.0, Q), jo.intervals.Anytime()
@@ -83,56 +81,32 @@ def test_another_quantity_of_a_stopped_study_has_the_anytime_interval():
     np.testing.assert_array_equal(found.mean("queries").high, anytime.high)
 
 
-@pytest.mark.parametrize(
-    ("precision", "game", "interval"),
-    [
-        (jo.Precision(0.1, quantity=Q), ARMS, jo.intervals.Betting(0.0, 1.0, Q)),
-        (jo.Precision(0.1), ARMS, jo.intervals.Betting(-1.0, 1.0, "regret")),
-        (jo.Precision(0.1, quantity="queries"), ARMS, jo.intervals.Anytime()),
-        (jo.Precision(0.1, interval="anytime"), ARMS, jo.intervals.Anytime()),
-        (jo.Precision(0.1, quantity=Q), MODEL, jo.intervals.Anytime()),
-        (jo.Precision(0.1, quantity=Q, low=0.0, high=4.0), MODEL, jo.intervals.Betting(0.0, 4.0, Q)),
-    ],
-)
-def test_the_interval_is_chosen_by_the_limits_of_the_quantity(precision, game, interval):
-    assert precision.choose_interval(game, 10, 10_000) == interval
-
-
-def test_limits_of_predictions_choose_the_interval_where_they_show_how_many_runs_are_needed():
-    """Predictions lie in [-1, 1] and labels are 1, so losses are in [0, 4]; the predictor 0 loses 1."""
-
-    def choose(rule, most_runs=10_000, n_rounds=1):
-        return rule.choose_interval(DATA, n_rounds, most_runs, [DESCENT], jo.L2Ball(5.0))
-
-    assert choose(jo.Precision(0.5, quantity=Q)) == jo.intervals.Betting(0.0, 4.0, Q)
-    assert choose(jo.Precision(0.5)) == jo.intervals.Betting(-1.0, 4.0, "regret")
-    assert choose(jo.Precision(0.5, quantity="comparator_loss")) == jo.intervals.Betting(0.0, 1.0, "comparator_loss")
-    assert choose(jo.Precision(0.1, relative=True)) == ANYTIME
-    assert choose(jo.Precision(0.1, relative=True, interval="betting")) == jo.intervals.Betting(-1.0, 4.0, "regret")
-    assert choose(jo.UntilDecided(0.5)) == jo.intervals.Betting(-1.0, 4.0, "regret")
-    assert choose(jo.UntilDecided(0.0)) == ANYTIME
-    assert choose(jo.UntilDecided(0.5), n_rounds=1000) == ANYTIME
-    with pytest.warns(PrecisionWarning, match=r"at least 18,443 runs \(n_runs=10,000\)"):
-        assert choose(jo.Precision(0.4, quantity=Q), n_rounds=1000) == ANYTIME
-    assert jo.Precision(0.5).choose_interval(DATA, 1, 10_000, [DESCENT], None) == ANYTIME, "the comparator is unknown"
+def test_given_limits_choose_the_betting_interval():
+    assert jo.Precision(0.1, quantity=Q, low=0.0, high=4.0).choose_interval(10, 10_000) == jo.intervals.Betting(
+        0.0, 4.0, Q
+    )
+    assert jo.Precision(0.1, quantity=Q).choose_interval(10, 10_000) == ANYTIME
+    relative = jo.Precision(0.1, relative=True, low=-1.0, high=1.0)
+    assert relative.choose_interval(1000, 100) == jo.intervals.Betting(-1.0, 1.0, "regret")
 
 
 @pytest.mark.long
-def test_a_study_of_data_stops_with_the_limits_of_its_learners():
+def test_a_study_of_data_stops_with_given_limits():
+    """Predictions lie in [-1, 1] and labels are 1, so losses are in [0, 4]; the predictor 0 loses 1."""
     options = {"n_rounds": 2, "n_runs": 2000, "comparator": jo.L2Ball(5.0)}
-    result = jo.simulate(DATA, {"sgd": DESCENT}, precision=jo.Precision(0.3), **options)
+    result = jo.simulate(DATA, {"sgd": DESCENT}, precision=jo.Precision(0.3, low=-1.0, high=4.0), **options)
     assert result.interval == jo.intervals.Betting(-1.0, 4.0, "regret")
     assert result.meta["precision"]["reached"]
 
 
 def test_a_betting_interval_that_is_too_wide_names_the_number_of_runs():
     """Equal runs have the narrowest intervals: log(40) / -log(1 - 2 * 0.1 / 1000) = 18,442 runs at least."""
-    wanted = jo.Precision(0.1, quantity=Q)
+    wanted = jo.Precision(0.1, quantity=Q, low=0.0, high=1.0)
     with pytest.warns(PrecisionWarning, match=r"at least 18,443 runs \(n_runs=5,000\)"):
-        assert wanted.choose_interval(ARMS, 1000, 5000) == jo.intervals.Anytime()
-    assert wanted.choose_interval(ARMS, 1000, 20_000) == jo.intervals.Betting(0.0, 1.0, Q)
+        assert wanted.choose_interval(1000, 5000) == jo.intervals.Anytime()
+    assert wanted.choose_interval(1000, 20_000) == jo.intervals.Betting(0.0, 1.0, Q)
     runs = np.random.default_rng(1).random(200)
-    with pytest.warns(PrecisionWarning, match=r"about 2\d0 runs are needed \(about 2\d0 with interval=\"anytime\""):
+    with pytest.warns(PrecisionWarning, match=r"about 2\d0 runs are needed \(about 2\d0 without low and high"):
         stop(jo.Precision(0.06, quantity=Q), runs, BETTING)
 
 
@@ -142,25 +116,11 @@ def test_a_betting_interval_that_is_too_wide_names_the_number_of_runs():
         ({"low": 0.0}, "high: must be given together with low"),
         ({"high": 0.0}, "low: must be given together with high"),
         ({"low": 1.0, "high": 0.0}, r"low: must be at most high \(got 1.0 and 0.0\)"),
-        ({"interval": "student"}, "interval: must be"),
     ],
 )
 def test_wrong_limits_raise(arguments, message):
     with pytest.raises(ValueError, match=message):
         jo.Precision(0.1, **arguments)
-
-
-def test_a_betting_interval_needs_limits():
-    with pytest.raises(ValueError, match=r"interval: .*the limits of the regret are unknown"):
-        jo.Precision(0.1, interval="betting").choose_interval(MODEL, 10, 100)
-
-
-def test_limits_of_losses():
-    mistakes = jo.Game(MODEL.environment, jo.FullInformation(), loss=jo.losses.ZeroOne())
-    table = jo.environments.DataStream(None, np.array([[0.0, 3.0], [-1.0, 2.0]]))
-    assert loss_range(mistakes) == loss_range(ARMS) == (0.0, 1.0)
-    assert loss_range(jo.Game(table, jo.Bandit(), loss=jo.losses.ArmLoss())) == (-1.0, 3.0)
-    assert loss_range(MODEL) is None
 
 
 @pytest.mark.long

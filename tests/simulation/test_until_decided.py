@@ -9,7 +9,7 @@ from jaxonline.parameters.errors import UndecidedWarning, UnfinishedStudyWarning
 
 Q = "cumulative_loss"
 LEARNERS = {name: jo.learners.EpsilonGreedy(c) for name, c in (("greedy", 0.1), ("similar", 0.15), ("random", 1.0))}
-RULE = jo.UntilDecided(margin=0.1, quantity=Q, least_runs=32)
+RULE = jo.UntilDecided(margin=0.1, quantity=Q, least_runs=32, interval=jo.intervals.Betting(0.0, 1.0))
 
 
 def study(learners=LEARNERS, n_runs: int = 4096, **options) -> jo.Result:
@@ -84,7 +84,7 @@ def test_an_interrupted_study_resumes_from_its_store(tmp_path):
 
 @pytest.mark.long
 def test_more_runs_continue_an_undecided_study(tmp_path):
-    strict = jo.UntilDecided(margin=0.0, quantity=Q, least_runs=32, interval=jo.intervals.Anytime())
+    strict = jo.UntilDecided(margin=0.0, quantity=Q, least_runs=32)
     with pytest.warns(UndecidedWarning, match="1 of 3 pairs undecided after n_runs=64"):
         short = study(until=strict, n_runs=64, checkpoint=tmp_path / "study")
     assert not short.decisions.complete
@@ -96,7 +96,7 @@ def test_more_runs_continue_an_undecided_study(tmp_path):
 
 @pytest.mark.long
 def test_a_precision_is_a_rule_too():
-    precision = jo.Precision(0.15, relative=True, quantity=Q, least_runs=32)
+    precision = jo.Precision(0.15, relative=True, quantity=Q, least_runs=32, low=0.0, high=1.0)
     first, second = study(until=precision), study(precision=precision)
     np.testing.assert_array_equal(first.cumulative_loss, second.cumulative_loss)
     assert first.meta == second.meta

@@ -223,28 +223,16 @@ def test_each_game_equals_a_simulation_with_the_same_key(played):
     assert jo.cite(played).keys == ("jaxonline", "auer2002finite")
 
 
-def test_betting_tests_have_the_limits_of_the_losses_of_each_game(played):
-    """The limits of the regret of a round with losses in [0, 1] are -1 and 1; other losses have no limits."""
-    betting = jo.benchmark(BANDITS, LEARNERS, **SIZES, key=3, interval="betting")
-    wanted = Standings(played.results, interval=dict.fromkeys(BANDITS, jo.intervals.Betting(-1.0, 1.0)))
+def test_betting_tests_have_the_given_limits(played):
+    """The limits of the regret of a round with losses in [0, 1] are -1 and 1."""
+    interval = jo.intervals.Betting(-1.0, 1.0)
+    betting = jo.benchmark(BANDITS, LEARNERS, **SIZES, key=3, interval=interval)
+    wanted = Standings(played.results, interval=dict.fromkeys(BANDITS, interval))
     for game in BANDITS:
         np.testing.assert_array_equal(betting.p_values[game], wanted.p_values[game])
         np.testing.assert_array_equal(betting.estimates[game].high, wanted.estimates[game].high)
     assert "paired betting tests" in betting.caption
     assert "any number of runs" in betting.caption
-    with pytest.raises(ValueError, match=r"interval: .*limits of the cumulative_loss in the game 'r' are unknown"):
-        Benchmark({"r": REGRESSION}, {"sgd": DESCENT}, interval="betting")
-
-
-def test_betting_tests_have_the_limits_of_the_predictions_of_all_learners():
-    """Predictions in [-2, 2] with labels 1 have losses in [0, 9]; a function may build a learner without limits."""
-    data = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.FullInformation())
-    narrow, wide = (jo.GradientLearner(jo.estimators.FullGradient(), 0.1, radius) for radius in (1.0, 2.0))
-    learners = {"entrant": jo.Entrant(narrow, jo.FullInformation()), "sweep": jo.sweep([narrow, wide])}
-    benchmark = Benchmark({"r": data}, learners, interval="betting")
-    assert benchmark._intervals() == {"r": jo.intervals.Betting(0.0, 9.0)}
-    with pytest.raises(ValueError, match=r"interval: .*limits of the cumulative_loss in the game 'r' are unknown"):
-        Benchmark({"r": data}, learners | {"built": lambda task: wide}, interval="betting")
 
 
 def test_an_interrupted_benchmark_resumes(played, tmp_path):

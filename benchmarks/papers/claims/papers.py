@@ -28,7 +28,7 @@ PLACES: dict[str, list[Place]] = {
     "A": [
         Place("section 2", "oracles of noisy copies; the losses; the kernels",
               "feedback.NoisyCopies feedback.AdversarialCopies losses kernels"),
-        Place("Eq. 1", "the expected regret on the clean data", "game.CleanRegret study.ready.quickstart"),
+        Place("Eq. 1", "the expected regret on the clean data", "game.Game study.ready.quickstart"),
         Place("section 2 (remark on batches)", "online-to-batch conversion: a predictor with small risk on clean data",
               "learners.held_out_risk", reason="further-experiments.md reports an experiment"),
         Place("section 3.1", "online gradient descent, its bound; a linear loss needs one copy",
@@ -82,14 +82,14 @@ PLACES: dict[str, list[Place]] = {
         Place("Subroutine 3, Lemma 4, Subroutine 4", "Prod, inner products of estimates",
               "estimators.feature_maps.prod"),
         Place("section 6", "open questions", reason="the section states no result"),
-        Place("Appendix A, Eq. 5", "the other two notions of regret", "game.NoisyRegret game.NoisyLearnerRegret"),
+        Place("Appendix A, Eq. 5", "the other two notions of regret", "papers.studies.gaussian_noise_problem.OnCopies"),
         Place("Appendix B, Eq. 6, Subroutine 5, Lemma 5, Subroutine 6, Lemma 6, Subroutine 7",
               "Map_Estimate and Prod of the Gaussian kernel", "estimators.GaussianFeatureMap"),
         Place("Appendix C", "the series of Examples 3 and 4", "losses.SmoothedAbsolute losses.SmoothedHinge"),
     ],
     "B": [
         Place("section 2, Eq. 1", "the expected regret on the clean data, and regret with high probability",
-              "game.CleanRegret bounds.with_high_probability bounds.largest_copies "
+              "game.Game bounds.with_high_probability bounds.largest_copies "
               "results.statistics.quantiles.quantile_over_runs study.ready.games.quantiles"),
         Place("section 2 (remark on batches)", "online-to-batch conversion",
               "learners.held_out_risk", reason="further-experiments.md reports an experiment"),
@@ -250,7 +250,7 @@ PLACES: dict[str, list[Place]] = {
               "study.ready.games.sparse"),
         Place("regret, negative result", "learner and adversary; regret of at least T/2 of every deterministic "
               "learner against two constant experts",
-              "game.CleanRegret comparators.BestExpert environments.ContraryLabels environments.ContraryLosses",
+              "game.Game comparators.BestExpert environments.ContraryLabels environments.ContraryLosses",
               tests="environments/test_contrary.py::test_every_deterministic_learner_errs_in_every_round "
               "environments/test_contrary.py::test_every_deterministic_learner_of_arms_loses_every_round"),
         Place("Algorithm 1", "halving (as printed: lazy), and its bound",

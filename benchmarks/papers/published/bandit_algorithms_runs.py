@@ -9,7 +9,7 @@ from benchmarks.papers.published.explore_then_commit import commitment
 from jaxonline.comparators import BestArm
 from jaxonline.environments import GaussianArms
 from jaxonline.feedback import Bandit
-from jaxonline.game import Game, PseudoRegret
+from jaxonline.game import Game
 from jaxonline.learners import MOSS, AsymptoticUCB, ExploreThenCommit, FixedConfidenceUCB, GaussianThompson
 from jaxonline.losses import ArmLoss
 from jaxonline.simulation.sweeps import sweep
@@ -78,6 +78,6 @@ def thompson_regrets(context: Context, runs: int) -> Regrets:
 
 def _final_regrets(context: Context, means: list[float], learners: dict[str, Any], runs: int, rounds: int) -> Any:
     """Return the pseudo-regrets at the horizon [learners, runs]."""
-    game = Game(GaussianArms(means), Bandit(), loss=ArmLoss(), regret=PseudoRegret())
+    game = Game(GaussianArms(means), Bandit(), loss=ArmLoss(), pseudo=True)
     result = context.simulate(game, learners, n_runs=runs, n_rounds=rounds, comparator=BestArm(), record_at=[rounds])
     return np.asarray(result.regret[..., -1])

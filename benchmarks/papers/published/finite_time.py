@@ -12,7 +12,7 @@ from jaxonline.bounds import ucb1
 from jaxonline.comparators import BestArm
 from jaxonline.environments import BernoulliArms
 from jaxonline.feedback import Bandit
-from jaxonline.game import Game, PseudoRegret
+from jaxonline.game import Game
 from jaxonline.learners import UCB1, UCB2, EpsilonGreedy, UCB1Tuned
 from jaxonline.losses import ArmLoss
 from jaxonline.parameters.errors import ArgumentError
@@ -80,7 +80,7 @@ class FiniteTime(Study):
         gap = float(np.sort(means)[1] - means.min())
         greedy = {f"c = {c:g}": EpsilonGreedy.decreasing(n_arms, gap, c) for c in self.cs}
         learners = {FIRST: UCB1(), TUNED: UCB1Tuned(), SECOND: UCB2(self.alpha), "epsilon-greedy": sweep(greedy)}
-        game = Game(BernoulliArms(means), Bandit(), loss=ArmLoss(), regret=PseudoRegret())
+        game = Game(BernoulliArms(means), Bandit(), loss=ArmLoss(), pseudo=True)
         return context.simulate(
             game, learners, n_runs=self.runs, n_rounds=self.rounds, comparator=BestArm(), measures=[Pulls()],
             record_at=30, spacing="log",

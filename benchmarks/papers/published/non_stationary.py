@@ -12,7 +12,7 @@ from benchmarks.papers.published.statements import Statement, statements_table, 
 from jaxonline.comparators import BestOfEachRound
 from jaxonline.environments import SwitchingArms
 from jaxonline.feedback import Bandit
-from jaxonline.game import Game, PseudoRegret
+from jaxonline.game import Game
 from jaxonline.learners import EXP3, UCB1, DiscountedUCB, FixedShare, SlidingWindowUCB
 from jaxonline.losses import ArmLoss
 from jaxonline.results import Result
@@ -62,7 +62,7 @@ class NonStationary(Study):
             EXPONENTIAL: EXP3(FixedShare(gamma / K, min(1.0, math.e / T)), exploration=gamma),
         }
         environment = SwitchingArms(1.0 - np.asarray(REWARDS), starts=list(self.starts))
-        game = Game(environment, Bandit(), loss=ArmLoss(), regret=PseudoRegret())
+        game = Game(environment, Bandit(), loss=ArmLoss(), pseudo=True)
         return context.simulate(
             game, learners, n_runs=self.runs, n_rounds=T, comparator=BestOfEachRound(), measures=[Pulls()],
             record_at=sorted({max(1, T * i // 100) for i in range(1, 101)} | {start - 1 for start in self.starts}),

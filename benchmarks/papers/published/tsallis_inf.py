@@ -21,7 +21,7 @@ from benchmarks.papers.published.tsallis_inf_games import (
 )
 from jaxonline.comparators import BestArm
 from jaxonline.feedback import Bandit
-from jaxonline.game import Game, PseudoRegret
+from jaxonline.game import Game
 from jaxonline.learners import EXP3, UCB1, BernoulliThompson, TsallisINF
 from jaxonline.losses import ArmLoss
 from jaxonline.results import Result
@@ -67,7 +67,7 @@ class TsallisExperiments(Study):
         arms: Any = stochastic_arms(self.arms, self.gap)
         if losses == ADVERSARIAL:
             arms = adversarial_arms(self.arms, self.gap, self.rounds)
-        game = Game(arms, Bandit(), loss=ArmLoss(), regret=PseudoRegret())
+        game = Game(arms, Bandit(), loss=ArmLoss(), pseudo=True)
         span = max(1, self.rounds // SPAN)
         recorded = np.geomspace(max(1, self.rounds / 1000), self.rounds, 40).round().astype(int)
         return context.simulate(

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import numpy as np
@@ -14,11 +14,12 @@ from jaxonline.comparators import RKHSBall, positive_negative_angle, rkhs_norm
 from jaxonline.comparators.rkhs import gram_matrix
 from jaxonline.environments import DataStream
 from jaxonline.feedback import FullInformation, NoisyCopies, noise
-from jaxonline.game import Entrant, Game, NoisyLearnerRegret
+from jaxonline.game import Entrant, ForwardsToLearner, Game, Specs
 from jaxonline.kernels import Gaussian
 from jaxonline.losses import Squared
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.struct import replace
+from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Component
 from jaxonline.results import Result
 from jaxonline.results.tuned import Tuned
 from jaxonline.study import BestOf, Comparison, ComparisonResult, Context
@@ -34,6 +35,27 @@ FOURIER = {  # noise shrinks each mean feature by exp(-|omega|^2 sigma^2 / 2)
 }
 NOISY = (ALGORITHM_2, ALGORITHM_1, BOUND_TUNED, NAIVE, *MEANS, *FOURIER)
 SEGMENTS_PER_PASS = 32  # of one length, so that they share a program
+
+
+@struct
+class OnCopies(ForwardsToLearner):
+    """A learner that predicts on a noisy copy of the instance, so that its losses are those on noisy copies."""
+
+    learner: Annotated[Any, Component("learner")]
+    noise: noise.AnyNoise
+
+    def init(self, key: Any, specs: Specs) -> Any:
+        """Return the state of the learner."""
+        return self.learner.init(key, specs)
+
+    def predict(self, key: Any, state: Any, x: Any) -> Any:
+        """Predict on an own copy, which the oracle does not return; noise here is the same in all rounds."""
+        copy = x + self.noise.sample(jax.random.fold_in(key, 0), jax.numpy.int32(1), x)
+        return self.learner.predict(key, state, copy)
+
+    def update(self, key: Any, state: Any, oracle: Any) -> tuple[Any, Any]:
+        """Learn as the learner does."""
+        return self.learner.update(key, state, oracle)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -87,16 +109,12 @@ class Problem:
             return comparison.run(context, n_rounds=n_rounds, **sizes)
         with context.parts(3) as part:
             tuned: dict[str, Tuned] = {}
-            for tuning_game, own in (
-                (game, set(names) - {BOUND_TUNED}),
-                (replace(game, regret=NoisyLearnerRegret()), {BOUND_TUNED}),
-            ):
-                makers: dict[str, Any] = {name: comparison.learners[name] for name in names if name in own}
-                if makers:
-                    pilot_context = part(
-                        "steps by losses on " + ("noisy copies" if own == {BOUND_TUNED} else "clean instances")
-                    )
-                    tuned |= tune.choose(_pilots(tuning_game, **sizes), makers, pilot_context, n_rounds)
+            clean: dict[str, Any] = {name: makers[name] for name in names if name != BOUND_TUNED}
+            on_copies = {BOUND_TUNED: lambda step: OnCopies(makers[BOUND_TUNED](step), noise.gaussian(noise_std**2))}
+            for instances, pilots in (("clean instances", clean), ("noisy copies", on_copies)):
+                if pilots:
+                    pilot_context = part(f"steps by losses on {instances}")
+                    tuned |= tune.choose(_pilots(game, **sizes), pilots, pilot_context, n_rounds)
             etas = {name: search.choice["eta"] for name, search in tuned.items()}
             result = dataclasses.replace(comparison, tune=etas).run(part("best"), n_rounds=n_rounds, **sizes)
         return result._replace(at_edge=tune.at_edge(etas), tuned=tuned)

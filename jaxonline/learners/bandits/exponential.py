@@ -143,7 +143,7 @@ class EXP3IX(SumsLearner):
     gamma: NonNegative
     n_arms: Count | None = static(default=None)
 
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0), plays_probabilities=True)
+    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     @classmethod
     @validate_arguments
@@ -213,7 +213,7 @@ class EXP3P(SumsLearner):
     exploration: Probability
     n_arms: Count | None = static(default=None)
 
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0), plays_probabilities=True)
+    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     @classmethod
     @validate_arguments
@@ -363,7 +363,7 @@ class TsallisINF(LearnerDefaults):
 
     estimator: Literal["reduced_variance", "importance_weighted"] = static(default="reduced_variance")
 
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0), plays_probabilities=True)
+    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> TsallisState:
         """Return the state before the first draw; raise a ValueError if outcomes are not vectors."""

@@ -10,16 +10,14 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Key
 
 from jaxonline.feedback import FullOracle
-from jaxonline.game.defaults import ForwardsToLearner, LearnerDefaults, method_of
+from jaxonline.game.defaults import ForwardsToLearner, LearnerDefaults
 from jaxonline.game.protocols import Learner, Specs
 from jaxonline.game.traits import LearnerTraits
-from jaxonline.learners.checks import entry_range
 from jaxonline.learners.experts.weights import (
     AnyCombiner,
     add_losses,
     check_range,
     excess,
-    include_zero,
     initial_flag,
     nan_outside,
     next_flag,
@@ -35,7 +33,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Component, Convert, Count, Number, Positive, PyTree, host_float
+from jaxonline.parameters.types import Component, Convert, Count, Number, Positive, PyTree
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Prediction with expert advice: Cesa-Bianchi and Lugosi (2006), chapter 2.
@@ -86,10 +84,6 @@ class OverAdvice(LearnerDefaults):
     def traits(self) -> LearnerTraits:
         """Declare the loss of the experts."""
         return LearnerTraits(loss=self.loss)
-
-    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
-        """Return the smallest and the largest advice, with a late start also 0."""
-        return include_zero(entry_range(instances), self.late_start)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> OverAdviceState:
         """Return the combiner's state for all entries of an instance; raise a ValueError if it is no vector."""
@@ -227,11 +221,6 @@ class Truncated(ForwardsToLearner):
         """The traits of the learner, with the range of labels [low, high]."""
         return super().traits._replace(label_range=(self.low, self.high))
 
-    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
-        """Return the limits of the learner's predictions from the clipped experts."""
-        clipped = None if instances is None else np.clip(instances, self.low, self.high)
-        return method_of(self.learner, LearnerDefaults.prediction_range)(clipped)
-
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
         """Return the state of the learner."""
         return self.learner.init(key, specs)
@@ -311,11 +300,6 @@ class Aggregating(LearnerDefaults):
     def traits(self) -> LearnerTraits:
         """Declare the loss of the experts and the range of the labels."""
         return LearnerTraits(loss=self.loss, label_range=(self.low, self.high))
-
-    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
-        """Return the range of the labels, with a late start also 0."""
-        del instances
-        return include_zero((host_float("low", self.low), host_float("high", self.high)), self.late_start)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> AggregatingState:
         """Return zero losses, one for each entry of the instance; raise a ValueError if instances are not vectors."""

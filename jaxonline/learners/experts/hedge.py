@@ -46,7 +46,7 @@ class DrawnExpert(CombinerLearner):
     """
 
     combiner: AnyCombiner
-    traits: ClassVar[LearnerTraits] = LearnerTraits(plays_probabilities=True)
+    traits: ClassVar[LearnerTraits] = LearnerTraits()
 
     @classmethod
     def over_horizon(cls, n_experts: CountFrom2, n_rounds: Rounds) -> "DrawnExpert":
@@ -150,7 +150,7 @@ class LabelEfficientHedge(CombinerLearner):
 
     combiner: AnyCombiner
     epsilon: PositiveProbability
-    traits: ClassVar[LearnerTraits] = LearnerTraits(plays_probabilities=True)
+    traits: ClassVar[LearnerTraits] = LearnerTraits()
 
     @classmethod
     @validate_arguments

@@ -3,7 +3,6 @@
 from typing import Annotated, Any, NamedTuple
 
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from jaxonline.game.defaults import LearnerDefaults
@@ -70,11 +69,6 @@ class Halving(LearnerDefaults):
 
     lazy: bool = static(default=False)
 
-    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
-        """Return -1 and 1, the limits of a mean of votes."""
-        del instances
-        return -1.0, 1.0
-
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> HalvingState:
         """Return the state in which no expert has made a mistake; raise a ValueError if instances are not vectors."""
         del key
@@ -120,11 +114,6 @@ class WeightedMajority(LearnerDefaults):
     """
 
     beta: Annotated[Number, Interval(gt=0, lt=1)]
-
-    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
-        """Return -1 and 1, the limits of a mean of votes."""
-        del instances
-        return -1.0, 1.0
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Int[Array, "K"]:
         """Return the numbers of mistakes, all 0; raise a ValueError if instances are not vectors."""

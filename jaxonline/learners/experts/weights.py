@@ -77,9 +77,9 @@ class CombinerLearner(LearnerDefaults):
 
     @property
     def traits(self) -> LearnerTraits:
-        """The traits of the combiner, with the range of losses that the combiner's theorem needs; moves are weights."""
+        """The traits of the combiner, with the range of losses that the combiner's theorem needs."""
         traits = traits_of(self.combiner, LearnerTraits)
-        return traits._replace(uses_masks=self.uses_masks and traits.uses_masks, plays_probabilities=True)
+        return traits._replace(uses_masks=self.uses_masks and traits.uses_masks)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
         """Return the combiner's state for vectors of losses; raise a ValueError if outcomes are not vectors."""
@@ -173,11 +173,6 @@ def zero_before_start(started: Bool[Array, ""] | None, value: Float[Array, "..."
 def next_flag(started: Bool[Array, ""] | None) -> Bool[Array, ""] | None:
     """Return the flag `started` after a round; None without a late start."""
     return None if started is None else jnp.asarray(True)
-
-
-def include_zero(limits: tuple[float, float] | None, late_start: bool) -> tuple[float, float] | None:
-    """Return the limits of predictions, widened to contain 0 with a late start."""
-    return (min(limits[0], 0.0), max(limits[1], 0.0)) if limits is not None and late_start else limits
 
 
 # ---------------------------------------------------------------------------------------------------------------------

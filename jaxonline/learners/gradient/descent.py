@@ -5,7 +5,6 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, Key
 
@@ -14,7 +13,7 @@ from jaxonline.estimators.gradients import AnyEstimator, check_estimator
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import FeedbackTraits, LearnerTraits
-from jaxonline.learners.checks import linear_range, zeros_like_vector
+from jaxonline.learners.checks import zeros_like_vector
 from jaxonline.learners.gradient.step_sizes import Optimizer, StepSize
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
@@ -47,7 +46,6 @@ class EstimatorLearner(LearnerDefaults):
 
 Hypothesis = Literal["last", "average"]
 _SGD = optax.sgd(1.0)
-NORMS = {optax.projections.projection_l2_ball: 2.0, optax.projections.projection_l1_ball: 1.0}  # of their balls
 
 
 class GradientState(NamedTuple):
@@ -112,11 +110,6 @@ class GradientLearner(EstimatorLearner):
     )
     hypothesis: Hypothesis = static(default="last")
 
-    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
-        """Return the limits of <w, x> in the ball; None without a projection, and for a projection of your own."""
-        order = NORMS.get(self.projection)
-        return None if order is None else linear_range(instances, self.radius, order)
-
     def init(self, key: Key[Array, ""], specs: Specs) -> GradientState:
         """Return w_1 = 0; instances must be vectors."""
         del key
@@ -179,10 +172,6 @@ class AdaGrad(EstimatorLearner):
     estimator: AnyEstimator
     step_size: Positive
     radius: Positive
-
-    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
-        """Return the limits of <w, x> in the box."""
-        return linear_range(instances, self.radius, np.inf)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> AdaGradState:
         """Return w = 0 and no squares; instances must be vectors."""
@@ -254,10 +243,6 @@ class OnlineNewtonStep(EstimatorLearner):
     gamma: Positive
     epsilon: Positive
     radius: Positive
-
-    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
-        """Return the limits of <w, x> in the ball."""
-        return linear_range(instances, self.radius, 2.0)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> OnlineNewtonState:
         """Return w = 0 and A = epsilon I; instances must be vectors."""

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.estimators.gradients import AnyEstimator
 from jaxonline.game.protocols import Specs
-from jaxonline.learners.checks import linear_range, zeros_like_vector
+from jaxonline.learners.checks import zeros_like_vector
 from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.learners.gradient.descent import EstimatorLearner
 from jaxonline.learners.gradient.step_sizes import Optimizer, StepSize
@@ -250,12 +250,6 @@ class MirrorDescent(EstimatorLearner):
     def get_map(self) -> MirrorMap:
         """Return the mirror map."""
         raise NotImplementedError
-
-    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
-        """Return the limits of <w, x> on the simplex, or its multiple; None for other mirror maps."""
-        mirror_map = self.get_map()
-        scale = mirror_map.scale if isinstance(mirror_map, Entropy) else 1.0
-        return linear_range(instances, scale, 1.0) if isinstance(mirror_map, Entropy | LogBarrier) else None
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> MirrorState:
         """Return the point where R is smallest; instances must be vectors."""

@@ -3,7 +3,6 @@
 from typing import Annotated, Any, Literal, NamedTuple
 
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from jaxonline.game.defaults import LearnerDefaults
@@ -155,11 +154,6 @@ class VotedPerceptron(LearnerDefaults):
             capacity_hint=f"it stores one hypothesis for each mistake and has room for {self.max_mistakes:,}: "
             "increase max_mistakes"
         )
-
-    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
-        """Return -1 and 1, the limits of a mean of votes; None for a mean of scores."""
-        del instances
-        return None if self.averaged else (-1.0, 1.0)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> VotedPerceptronState:
         """Return an empty list of hypotheses; w = 0 does not vote. Instances must be vectors."""

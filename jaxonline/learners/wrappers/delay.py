@@ -4,10 +4,9 @@ from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Bool, Int, Key
 
-from jaxonline.game.defaults import ForwardsToLearner, LearnerDefaults, method_of
+from jaxonline.game.defaults import ForwardsToLearner
 from jaxonline.game.protocols import Learner, Specs
 from jaxonline.game.traits import FeedbackTraits
 from jaxonline.parameters import check
@@ -49,10 +48,6 @@ class UpdateOnArrival(ForwardsToLearner):
     """
 
     learner: AnyLearner
-
-    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
-        """Return the limits of the predictions of the base learner."""
-        return method_of(self.learner, LearnerDefaults.prediction_range)(instances)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> PyTree:
         """Return the state of the base learner."""
@@ -145,10 +140,6 @@ class BOLD(ForwardsToLearner):
                 "max_delay", f"must be at least the feedback's, {feedback.max_delay} (got {self.max_delay})"
             )
         super().check_feedback(feedback)
-
-    def prediction_range(self, instances: Float[np.ndarray, "n d"] | None) -> tuple[float, float] | None:
-        """Return the limits of the predictions of the base learner."""
-        return method_of(self.learner, LearnerDefaults.prediction_range)(instances)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> BOLDState:
         """Return all copies in the initial state of the base learner."""

@@ -19,7 +19,6 @@ from jaxonline.environments import DataStream
 from jaxonline.feedback.delays import Delay
 from jaxonline.feedback.noise import NoiseAdversary, NoiseLaw
 from jaxonline.game.protocols import Comparator, Environment, Feedback, HindsightComparator, Learner, Measure
-from jaxonline.game.regret import Regret
 from jaxonline.kernels import Kernel
 from jaxonline.learners import Combiner
 from jaxonline.losses import Loss
@@ -32,19 +31,19 @@ PACKAGES = (
     "learners", "environments", "feedback", "feedback.noise", "feedback.flipped_labels", "feedback.rare_errors",
     "losses", "estimators", "estimators.dictionary", "kernels", "kernels.radial", "comparators", "bounds",
     "simulation.measures", "simulation.awake_regret", "simulation.coverage", "simulation.stopping", "feedback.delays",
-    "game.regret", "environments.adversaries",
+    "environments.adversaries",
 )  # fmt: skip
 PROTOCOLS: dict[str, type] = {  # a class has the first kind whose protocol it satisfies
     "learner": Learner, "combiner": Combiner, "environment": Environment, "adversary": NoiseAdversary,
     "feedback": Feedback, "delay": Delay, "noise": NoiseLaw, "comparator": Comparator,
     "hindsight comparator": HindsightComparator,
-    "measure": Measure, "regret": Regret, "loss": Loss,
+    "measure": Measure, "loss": Loss,
 }  # fmt: skip
 HEADINGS = {
     "learner": "Learners", "combiner": "Combiners: weights of experts", "environment": "Environments",
     "feedback": "Feedback: what a learner observes", "noise": "Noise distributions", "delay": "Delays of answers",
     "adversary": "Adversaries",
-    "loss": "Losses", "regret": "Notions of regret", "estimator": "Estimators of gradients", "kernel": "Kernels",
+    "loss": "Losses", "estimator": "Estimators of gradients", "kernel": "Kernels",
     "comparator": "Comparators", "bound": "Bounds", "measure": "Measures", "step size": "Step sizes",
     "schedule": "Schedules (optax)", "optimizer": "Optimizers (optax)", "projection": "Projections (optax)",
     "part": "Parts of other components",

@@ -30,7 +30,7 @@ class StudyKeys:
         seed: seed of all random numbers.
         record_at: number of recorded rounds, or a list of the recorded rounds.
         spacing: spacing of the recorded rounds.
-        game: the game, with environment, feedback, loss and regret.
+        game: the game, with environment, feedback, loss and pseudo.
         learners: learners by name, each with its type and parameters; a list of values makes several learners.
         comparator: comparator of the regret; without a comparator, losses are compared.
         bounds: regret bounds of theorems, by learner.
@@ -116,6 +116,6 @@ def _keys(*makers: Callable[..., Any]) -> dict[str, Parameter]:
 
 
 STUDY, PRECISION, GAME, TUNE = _keys(StudyKeys), _keys(Precision, MostRuns), _keys(Game), _keys(TuneKeys)
-UNTIL = {name: key for name, key in _keys(UntilDecided, MostRuns).items() if name != "interval"}  # the game decides
+UNTIL = {name: key for name, key in _keys(UntilDecided, MostRuns).items() if name != "interval"}  # Anytime()
 SIZES = {"runs": None, "precision": (PRECISION, Precision), "until": (UNTIL, UntilDecided)}
 """The keys of which a study file has one: the number of runs, or a stopping rule with its keys and its class."""

@@ -108,7 +108,7 @@ def test_mean_regret_follows_the_exact_curve(name, problem):
     (false alarm 1e-6 for all five). The test detects a parameter that is 30 % too large (epsilon: twice as large)."""
     means, (learner, curve, mutant) = PROBLEMS[problem], POLICIES[name]
     grid = [5, 15, 30, 45, 60]
-    game = jo.Game(BernoulliArms(means), jo.Bandit(), jo.losses.ArmLoss(), jo.game.PseudoRegret())
+    game = jo.Game(BernoulliArms(means), jo.Bandit(), jo.losses.ArmLoss(), pseudo=True)
     result = jo.simulate(
         game, learner, n_runs=RUNS, n_rounds=T, key=3, record_at=grid, comparator=jo.BestArm(),
         mesh=default_mesh(jax.devices()[:1]),

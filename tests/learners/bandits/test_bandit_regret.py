@@ -38,8 +38,7 @@ ONE_DEVICE = default_mesh(jax.devices()[:1])
 
 
 def simulate(environment, learners, n_runs, n_rounds, record_at=1, pseudo=True, measures=()):
-    regret = jo.game.PseudoRegret() if pseudo else jo.game.CleanRegret()
-    game = jo.Game(environment, jo.Bandit(), jo.losses.ArmLoss(), regret)
+    game = jo.Game(environment, jo.Bandit(), jo.losses.ArmLoss(), pseudo)
     options = {"n_runs": n_runs, "n_rounds": n_rounds, "comparator": jo.BestArm(), "mesh": ONE_DEVICE}
     return jo.simulate(game, learners, key=1, record_at=record_at, measures=measures, **options)
 
@@ -285,7 +284,7 @@ def test_thompson_sampling_has_its_exact_regret_after_five_rounds():
 def test_linear_bandits_have_less_regret_in_the_second_half():
     """A learner that ignores contexts loses the mean gap between a random arm and the best arm in every round."""
     environment = ContextualLinearArms([0.8, -0.5, 0.3], n_arms=6, noise_std=0.1)
-    game = jo.Game(environment, jo.Bandit(), jo.losses.ArmLoss(), jo.game.PseudoRegret())
+    game = jo.Game(environment, jo.Bandit(), jo.losses.ArmLoss(), pseudo=True)
     learners = {"LinUCB": LinUCB(0.3), "Thompson": LinThompson(0.1), "blind": GaussianThompson(1.0)}
     result = jo.simulate(game, learners, n_runs=64, n_rounds=2000, key=1, record_at=[1000, 2000], mesh=ONE_DEVICE)
     best = -np.linalg.norm([0.8, -0.5, 0.3]) * np.mean(_largest_of_six())

@@ -50,7 +50,7 @@ def test_a_budget_that_is_too_small_is_an_error():
 
 def game_of(means):
     arms = jo.environments.BernoulliArms(means)
-    return jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss(), regret=jo.game.PseudoRegret())
+    return jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss(), pseudo=True)
 
 
 MEASURES = [jo.StoppingRound(), jo.SimpleRegret(), jo.WrongRecommendation(), jo.Pulls()]

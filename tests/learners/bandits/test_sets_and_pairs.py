@@ -14,7 +14,7 @@ import jaxonline as jo
 from jaxonline import bounds
 from jaxonline.environments import BernoulliArms, DataStream, PreferenceArms
 from jaxonline.feedback import DuelOracle
-from jaxonline.game import PseudoRegret, Specs
+from jaxonline.game import Specs
 from jaxonline.learners import CUCB, RUCB
 from jaxonline.losses import PairLoss, SmallestArms, SumOfArms
 
@@ -102,7 +102,7 @@ def test_bound_of_cucb_has_the_gaps_of_all_sets(m, means):
 def test_regret_of_cucb_satisfies_the_theorem(means, m):
     """200 runs of 2,000 rounds: the upper end of a 1 - 1e-6 interval of the mean is below the bound; greedy is above
     the mean of CUCB in the long run, since its regret is linear."""
-    game = jo.Game(BernoulliArms(means), jo.SemiBandit(), SumOfArms(), PseudoRegret())
+    game = jo.Game(BernoulliArms(means), jo.SemiBandit(), SumOfArms(), pseudo=True)
     learners = {"CUCB": CUCB(SmallestArms(m)), "greedy": CUCB(SmallestArms(m), exploration=0.0)}
     result = jo.simulate(game, learners, n_runs=200, n_rounds=2000, key=1, record_at=[1000, 2000],
                          comparator=jo.BestSet(SmallestArms(m)))  # fmt: skip
@@ -172,7 +172,7 @@ def test_regret_of_rucb_satisfies_the_theorem(alpha):
     """1,000 runs: an exact binomial test of the probability that the regret exceeds the bound at any of 20 rounds,
     against delta = 0.1, false alarm 1e-6. With alpha = 2 the bound is below the regret of the worst pair."""
     delta, n_rounds, n_runs = 0.1, 20_000, 1000
-    game = jo.Game(PreferenceArms(PREFERENCES), jo.Duel(), PairLoss(1), PseudoRegret())
+    game = jo.Game(PreferenceArms(PREFERENCES), jo.Duel(), PairLoss(1), pseudo=True)
     result = jo.simulate(game, RUCB(alpha), n_runs=n_runs, n_rounds=n_rounds, key=1, record_at=20,
                          comparator=jo.CondorcetWinner(PREFERENCES))  # fmt: skip
     limits = bounds.rucb(PREFERENCES, result.rounds, delta, alpha)

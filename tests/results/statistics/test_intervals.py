@@ -431,7 +431,7 @@ class TestPrecision:
         return jo.simulate(game, jo.learners.UCB1(), n_rounds=8, block_size=16, key=3, record_at=1, **options)
 
     def test_it_stops_when_the_interval_is_narrow(self, tmp_path):
-        wanted = jo.Precision(0.15, relative=True, quantity="cumulative_loss", least_runs=32)
+        wanted = jo.Precision(0.15, relative=True, quantity="cumulative_loss", least_runs=32, low=0.0, high=1.0)
         found = self.play(n_runs=4096, precision=wanted, checkpoint=tmp_path / "kept")
         of, n = found.mean("cumulative_loss"), len(found.runs)
         assert found.interval == jo.load_result(tmp_path / "kept").interval

@@ -155,21 +155,10 @@ def test_without_variance_a_pair_is_decided_only_in_a_deterministic_game():
     assert (exact.decisions.between("a", "b"), exact.decisions.runs) == ("better", 100)
 
 
-def test_the_default_interval_is_that_of_the_game():
-    """The limits of a difference of 100 rounds are -100 and 100, or -200 and 200 for the regret; if each run were 0,
-    the betting interval of a difference would be within 2 from about 370 runs on."""
-    arms, loss = [0.2, 0.8], jo.losses.ArmLoss()
-    bounded = jo.Game(jo.environments.BernoulliArms(arms), jo.Bandit(), loss=loss)
-    unbounded = jo.Game(jo.environments.GaussianArms(arms), jo.Bandit(), loss=loss)
-    betting, anytime = jo.intervals.Betting(0.0, 1.0, Q), jo.intervals.Anytime()
-    assert jo.UntilDecided(2.0, Q).choose_interval(bounded, 100, 1000) == betting
-    assert jo.UntilDecided(2.0, Q).choose_interval(bounded, 100, 100) == anytime, "too few runs"
-    assert jo.UntilDecided(0.0, Q).choose_interval(bounded, 100, 100) == betting
-    assert jo.UntilDecided(2.0).choose_interval(bounded, 100, 1000) == jo.intervals.Betting(-1.0, 1.0, "regret")
-    assert jo.UntilDecided(2.0, Q).choose_interval(unbounded, 100, 1000) == anytime
-    assert jo.UntilDecided(2.0, "queries").choose_interval(bounded, 100, 1000) == anytime
+def test_a_given_betting_interval_has_the_quantity_of_the_rule():
+    assert jo.UntilDecided(2.0, Q).choose_interval(100, 1000) == jo.intervals.Anytime()
     given = jo.UntilDecided(2.0, Q, interval=jo.intervals.Betting(0.0, 1.0))
-    assert given.choose_interval(unbounded, 100, 100) == betting
+    assert given.choose_interval(100, 100) == jo.intervals.Betting(0.0, 1.0, Q)
 
 
 def test_differences_are_adjusted_by_control_variates():

@@ -60,9 +60,7 @@ def test_run_prints_and_writes_everything(played):
 def test_run_gives_the_numbers_of_simulate(played):
     """The study that one would write in Python, bit for bit."""
     folder, _ = played
-    game = jo.Game(
-        jo.environments.BernoulliArms([0.2, 0.5, 0.8]), jo.Bandit(), jo.losses.ArmLoss(), jo.game.PseudoRegret()
-    )
+    game = jo.Game(jo.environments.BernoulliArms([0.2, 0.5, 0.8]), jo.Bandit(), jo.losses.ArmLoss(), pseudo=True)
     greedy = jo.learners.EpsilonGreedy
     learners = {"greedy": jo.sweep({f"epsilon={e:g}": greedy(e) for e in (0.05, 0.1)}), "best": greedy(0.2)}
     options = {"record_at": [10, 20], "comparator": jo.BestArm(), "measures": [jo.Switches()]}

@@ -34,7 +34,7 @@ def test_a_file_gives_the_same_game_as_python(folder, name):
     game, learners = study.comparison.game, study.comparison.learners
     assert isinstance(game.environment, jo.environments.BernoulliArms)
     np.testing.assert_allclose(game.environment.means, [0.2, 0.5, 0.8])
-    assert isinstance(game.regret, jo.game.PseudoRegret)
+    assert game.pseudo
     assert isinstance(study.comparison.comparator, jo.BestArm)
     assert [type(each).__name__ for each in study.options["measures"]] == ["Switches", "OfInfo"]
     assert study.families == {

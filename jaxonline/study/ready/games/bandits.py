@@ -9,7 +9,7 @@ from jaxonline import bounds
 from jaxonline.comparators import BestArm
 from jaxonline.environments import BernoulliArms, GaussianArms
 from jaxonline.feedback import Bandit
-from jaxonline.game import Game, PseudoRegret
+from jaxonline.game import Game
 from jaxonline.learners import (
     EXP3,
     EXP3IX,
@@ -75,6 +75,6 @@ class Bandits(ClassicalGame):
                 f"KL-UCB and Thompson sampling ({rate * np.log(T):.1f} at the horizon; at finite t less is possible).",
                 "The bounds of explore-then-commit, MOSS and EXP3 are those at the horizon.",
             ]
-        game = Game(environment, Bandit(), loss=ArmLoss(), regret=PseudoRegret())
+        game = Game(environment, Bandit(), loss=ArmLoss(), pseudo=True)
         limits = (-1.0, 1.0) if self.law == "bernoulli" else None
         return Setting(game, learners, theorem_bounds, sentences, BestArm(), [Switches()], limits=limits)

@@ -9,7 +9,7 @@ from jaxonline import bounds
 from jaxonline.comparators import BestArm
 from jaxonline.environments import BernoulliArms
 from jaxonline.feedback import Bandit
-from jaxonline.game import Game, PseudoRegret
+from jaxonline.game import Game
 from jaxonline.learners import SequentialHalving, SuccessiveElimination
 from jaxonline.losses import ArmLoss
 from jaxonline.parameters.errors import ArgumentError
@@ -47,7 +47,7 @@ class BestArmIdentification(ClassicalGame):
             f"Successive elimination stops after at most {pulls:,} pulls with probability at least {1 - self.delta:g}.",
             "The stopping round of a run that has not stopped is infinite, and so is a mean over such runs.",
         ]
-        game = Game(BernoulliArms(means), Bandit(), loss=ArmLoss(), regret=PseudoRegret())
+        game = Game(BernoulliArms(means), Bandit(), loss=ArmLoss(), pseudo=True)
         measures = [WrongRecommendation(), SimpleRegret(), StoppingRound()]
         quantity = WrongRecommendation.name
         return Setting(game, learners, theorems, sentences, BestArm(), measures, quantity, interval=ClopperPearson())

@@ -8,7 +8,7 @@ from pydantic import Field
 from jaxonline.comparators import BestOfEachRound
 from jaxonline.environments import ContextualLinearArms
 from jaxonline.feedback import Bandit
-from jaxonline.game import Game, PseudoRegret
+from jaxonline.game import Game
 from jaxonline.learners import EXP3, LinThompson, LinUCB
 from jaxonline.losses import ArmLoss
 from jaxonline.study.ready.games.classical import ClassicalGame, Setting
@@ -37,5 +37,5 @@ class Contextual(ClassicalGame):
             "EXP3, blind to features": EXP3(0.01),
         }
         sentences = ["A learner that ignores the features has linear regret here: no arm is best for long."]
-        game = Game(environment, Bandit(), loss=ArmLoss(), regret=PseudoRegret())
+        game = Game(environment, Bandit(), loss=ArmLoss(), pseudo=True)
         return Setting(game, learners, {}, sentences, BestOfEachRound())

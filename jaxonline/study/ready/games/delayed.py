@@ -10,7 +10,7 @@ from jaxonline import bounds
 from jaxonline.comparators import BestArm
 from jaxonline.environments import BernoulliArms
 from jaxonline.feedback import Bandit, Delayed
-from jaxonline.game import Entrant, Game, PseudoRegret
+from jaxonline.game import Entrant, Game
 from jaxonline.learners import BOLD, EXP3, UCB1, UpdateOnArrival
 from jaxonline.losses import ArmLoss
 from jaxonline.parameters.errors import ArgumentError
@@ -60,5 +60,5 @@ class DelayedBandits(ClassicalGame):
             "Delay adds d times the sum of the gaps to the bound of UCB1, and multiplies that of BOLD by about d + 1.",
             "The bound of EXP3 is that at the horizon, with the learning rate of the learner.",
         ]
-        game = Game(BernoulliArms(means), Bandit(), loss=ArmLoss(), regret=PseudoRegret())
+        game = Game(BernoulliArms(means), Bandit(), loss=ArmLoss(), pseudo=True)
         return Setting(game, learners, theorems, sentences, BestArm(), [Unanswered()], limits=(-1.0, 1.0))

@@ -9,7 +9,7 @@ from jaxonline import bounds
 from jaxonline.comparators import CondorcetWinner
 from jaxonline.environments import PreferenceArms
 from jaxonline.feedback import Duel
-from jaxonline.game import Game, PseudoRegret
+from jaxonline.game import Game
 from jaxonline.learners import RUCB
 from jaxonline.losses import PairLoss
 from jaxonline.parameters.errors import ArgumentError
@@ -41,5 +41,5 @@ class Duels(ClassicalGame):
             f"A bound holds with probability at least {1 - self.delta:g}, in all rounds at once.",
             "For alpha near 1/2 the theorem promises nothing at these horizons.",
         ]
-        game = Game(PreferenceArms(preferences), Duel(), loss=PairLoss(comparator.winner), regret=PseudoRegret())
+        game = Game(PreferenceArms(preferences), Duel(), loss=PairLoss(comparator.winner), pseudo=True)
         return Setting(game, learners, theorems, sentences, comparator, limits=(0.0, 0.5))

@@ -9,7 +9,7 @@ from jaxonline import bounds
 from jaxonline.comparators import BestSet
 from jaxonline.environments import BernoulliArms
 from jaxonline.feedback import SemiBandit
-from jaxonline.game import Game, PseudoRegret
+from jaxonline.game import Game
 from jaxonline.learners import CUCB
 from jaxonline.losses import SmallestArms, SumOfArms
 from jaxonline.parameters.errors import ArgumentError
@@ -42,5 +42,5 @@ class SemiBandits(ClassicalGame):
             "The bound of CUCB grows with the square of the number of arms in a set.",
             "The greedy learner plays the set with the smallest mean losses, and may never return to a good arm.",
         ]
-        game = Game(BernoulliArms(means), SemiBandit(), loss=SumOfArms(), regret=PseudoRegret())
+        game = Game(BernoulliArms(means), SemiBandit(), loss=SumOfArms(), pseudo=True)
         return Setting(game, learners, theorems, sentences, BestSet(select), [Switches()], limits=(-float(m), float(m)))

@@ -9,7 +9,7 @@ from jaxonline import bounds
 from jaxonline.comparators import BestOrdering
 from jaxonline.environments import BernoulliArms, Sleeping
 from jaxonline.feedback import Bandit, FullInformation
-from jaxonline.game import Entrant, Game, PseudoRegret
+from jaxonline.game import Entrant, Game
 from jaxonline.learners import EWA, EXP3, UCB1, Hedge
 from jaxonline.losses import ArmLoss, ExpectedLoss
 from jaxonline.parameters.errors import ArgumentError
@@ -46,7 +46,7 @@ class SleepingBandits(ClassicalGame):
             "UCB1 is AUER of Kleinberg, Niculescu-Mizil and Sharma: it pulls the available arm with the smallest "
             "index. EXP3 has no bound on the regret to an ordering; its bounds are those of `sleeping-experts`."
         ]
-        game = Game(environment, Bandit(), loss=ArmLoss(), regret=PseudoRegret())
+        game = Game(environment, Bandit(), loss=ArmLoss(), pseudo=True)
         return Setting(game, learners, theorem_bounds, sentences, BestOrdering(), [Switches()], limits=(-1.0, 1.0))
 
 

@@ -8,7 +8,7 @@ from pydantic import Field
 from jaxonline.comparators import BestArm
 from jaxonline.environments import BernoulliArms
 from jaxonline.feedback import Bandit
-from jaxonline.game import Game, PseudoRegret
+from jaxonline.game import Game
 from jaxonline.learners import (
     EXP3,
     EXP3IX,
@@ -64,7 +64,7 @@ class TextbookBandits(Suite):
 
 
 def _task(rewards: tuple[float, ...]) -> Task:
-    game = Game(BernoulliArms(1.0 - np.array(rewards)), Bandit(), loss=ArmLoss(), regret=PseudoRegret())
+    game = Game(BernoulliArms(1.0 - np.array(rewards)), Bandit(), loss=ArmLoss(), pseudo=True)
     return Task(game, BestArm())
 
 
