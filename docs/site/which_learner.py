@@ -77,8 +77,7 @@ GROUPS = (
         Row("KernelGradient"), Row("MultiKernel", "vaw_ewa"), Row("Raker"), Row("OMKLGF"),
     )),
     Group("Classification", ("FullInformation",), (
-        Row("Perceptron", "perceptron"), Row("KernelPerceptron", "perceptron"), Row("VotedPerceptron"),
-        Row("PNormPerceptron", "p_norm_perceptron"), Row("Winnow", "winnow"),
+        Row("Perceptron", "perceptron"), Row("PNormPerceptron", "p_norm_perceptron"), Row("Winnow", "winnow"),
         Row("PassiveAggressive", "passive_aggressive"),
     )),
     Group("Noisy data: copies of each instance", ("NoisyCopies", "Replicates", "CorrelatedCopies"), (
@@ -94,7 +93,6 @@ GROUPS = (
         Row("ExponentiatedGradient", "attribute_exponentiated_regret", "", "AttributeGradient"),
         Row("GradientLearner", "attribute_series_regret", "", "AttributeSeriesGradient"),
     )),
-    Group("Prediction sets", ("FullInformation",), (Row("AdaptiveConformal", "adaptive_conformal"),)),
 )  # fmt: skip
 WRAPPERS = ("Doubling", "Truncated", "WithFeatures")
 

@@ -7,7 +7,7 @@ The modules are `linear` (linear predictors, with `moments` of data and noise), 
 and experts that are not always available), `noisy_kernels` (kernels with any noise), `gaussian_noise` (kernels with
 Gaussian noise), `multikernel` (multi-kernel least squares), `attributes` (a few attributes of each instance),
 `attribute_gradients` (the same with other losses, and exponentiated gradient), `high_probability` (bounds that hold
-with high probability) and `conformal` (coverage of prediction sets).
+with high probability).
 """
 
 from jaxonline.bounds.attribute_gradients import attribute_exponentiated_regret, attribute_series_regret
@@ -40,7 +40,6 @@ from jaxonline.bounds.bandits import (
 from jaxonline.bounds.classifiers import p_norm_perceptron, passive_aggressive, perceptron, winnow
 from jaxonline.bounds.experts import (
     RateBound,
-    adaptive_conformal,
     boa,
     doubling,
     exponential_weights,
@@ -115,7 +114,6 @@ __all__ = [
     "RegretBound",
     "StronglyConvexBound",
     "adagrad",
-    "adaptive_conformal",
     "aer_regret",
     "aerr_regret",
     "aggregating",

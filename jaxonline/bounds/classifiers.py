@@ -17,7 +17,7 @@ from jaxonline.parameters.types import Count, Ge, Gt, NonNegativeFloat, Positive
 @assumes(quantity="mistakes")
 @validate_arguments
 def perceptron(radius: PositiveFloat, margin: PositiveFloat) -> float:
-    """Mistake bound of `Perceptron` and `KernelPerceptron` (Novikoff 1962): (r / gamma)^2.
+    """Mistake bound of `Perceptron` (Novikoff 1962): (r / gamma)^2.
 
     Args:
         radius: r, with |x| <= r for every instance x.

@@ -19,7 +19,6 @@ from jaxonline.parameters.types import (
     Ge,
     Horizon,
     Horizons,
-    Interval,
     NonNegativeInt,
     Numbers,
     OpenUnitFloat,
@@ -477,32 +476,7 @@ def sleeping_ucb1(gaps: Gaps, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Bounds on the error of the coverage of adaptive conformal prediction, in every run and for all scores.
-
-
-@cites("gibbs2021adaptive")
-@assumes(quantity="coverage error")
-@validate_arguments
-def adaptive_conformal(
-    start: Annotated[float, Interval(ge=0, le=1)], step_size: PositiveFloat, n_rounds: Rounds
-) -> float:
-    """Bound on |fraction of missed outcomes - alpha| of `AdaptiveConformal`: (max(a, 1 - a) + step) / (step T).
-
-    The bound holds for every sequence of scores and for every run, not only in the mean: Gibbs and Candes (2021),
-    Proposition 4.1. It needs thresholds that are infinite if alpha_t <= 0, and minus infinity if alpha_t >= 1. Then
-    alpha_t stays between -step and 1 + step, and step times the sum of (alpha - missed) is alpha_(T+1) - alpha_1.
-
-    Args:
-        start: a, the first level alpha_1; the learner starts at alpha.
-        step_size: step.
-        n_rounds: T.
-
-    Example:
-        >>> from jaxonline.bounds import adaptive_conformal
-        >>> round(adaptive_conformal(start=0.1, step_size=0.05, n_rounds=1000), 4)
-        0.019
-    """
-    return (max(start, 1.0 - start) + step_size) / (step_size * n_rounds)
+# A bound on the error of the coverage of a threshold, in every run and for all scores.
 
 
 @cites("angelopoulos2023conformal")

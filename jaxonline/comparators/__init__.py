@@ -2,8 +2,7 @@
 
 Most comparators sum `statistic(x, y)` over the rounds (inside the simulation, on any device). From these sums
 `best_loss(sums)` computes the loss of the best fixed predictor (on the host, in float64, batched over runs). The
-comparators in `rkhs` and `kernel_choice` need all instances and outcomes instead; `rkhs_geometry` computes norms and
-angles in an RKHS. The comparators in `time_varying` change from round to round.
+comparators in `rkhs` need all instances and outcomes instead.
 """
 
 from jaxonline.comparators.arms import (
@@ -19,11 +18,9 @@ from jaxonline.comparators.arms import (
 )
 from jaxonline.comparators.linear import L1Ball, L1Solution, L2Ball, QuadraticSums, best_in_l1_ball, best_in_l2_ball
 from jaxonline.comparators.rkhs import (
-    BestKernel,
     RKHSBall,
     RKHSPredictor,
     best_in_rkhs_ball,
-    best_kernel,
     positive_negative_angle,
     rkhs_norm,
 )
@@ -31,7 +28,6 @@ from jaxonline.comparators.rkhs import (
 __all__ = [
     "BestArm",
     "BestExpert",
-    "BestKernel",
     "BestOfEachRound",
     "BestOrdering",
     "BestSegments",
@@ -46,7 +42,6 @@ __all__ = [
     "best_in_l1_ball",
     "best_in_l2_ball",
     "best_in_rkhs_ball",
-    "best_kernel",
     "best_segments",
     "cumulative_statistic",
     "positive_negative_angle",

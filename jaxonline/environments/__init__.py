@@ -3,7 +3,7 @@
 from jaxonline.environments.adversaries import ChasingNoise, indistinguishable_pair, unavoidable_regret
 from jaxonline.environments.arms import BernoulliArms, DriftingArms, GaussianArms, HiddenBestArm, SwitchingArms
 from jaxonline.environments.bandit_games import ContextualLinearArms, PreferenceArms, Rewards
-from jaxonline.environments.data import Autoregressive, DataStream, DriftingModel, ShiftingScores
+from jaxonline.environments.data import Autoregressive, DataStream
 from jaxonline.environments.experts import FiniteClass, RandomWalkExperts, Sleeping, SwitchingExperts
 from jaxonline.environments.one_copy_games import indistinguishable_games, unavoidable_regret_of_games
 from jaxonline.environments.reacting import ContraryLabels, ContraryLosses, OppositeInstances, OppositeLabels
@@ -18,7 +18,6 @@ __all__ = [
     "ContraryLosses",
     "DataStream",
     "DriftingArms",
-    "DriftingModel",
     "FiniteClass",
     "GaussianArms",
     "HiddenAttribute",
@@ -30,7 +29,6 @@ __all__ = [
     "RandomWalkExperts",
     "Rewards",
     "SeparableData",
-    "ShiftingScores",
     "Sleeping",
     "SparseBooleans",
     "SwitchingArms",

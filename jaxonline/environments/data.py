@@ -1,4 +1,4 @@
-"""Environments that replay or generate series: data, autoregression, shifting scores, drift."""
+"""Environments that replay or generate series: data, autoregression."""
 
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -12,10 +12,9 @@ from jaxonline.environments.arms import ScalarOutcome
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters import check
-from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import set_field, static, struct
-from jaxonline.parameters.types import Convert, Count, Ge, Gt, JaxVector, NonNegative, Shape, jax_array
+from jaxonline.parameters.types import Convert, JaxVector, NonNegative, Shape
 from jaxonline.random.exact import shuffled_indices
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -188,113 +187,3 @@ class Autoregressive(ScalarOutcome):
         noise = random.normal(key, (), x.dtype)
         y = self.coefficients @ x + jnp.asarray(self.noise_std, x.dtype) * noise
         return y, jnp.concatenate([y[None], state[:-1]])
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# A stream of scores whose distribution changes, for conformal prediction.
-
-
-Scales = Annotated[Any, Shape("n"), Gt(0), Convert(lambda value, name: jax_array(name, check.array(name, value, gt=0)))]
-
-
-@struct
-class ShiftingScores(ScalarOutcome):
-    """Scores with a distribution that shifts: uniform on [0, scale], with another scale after every `every` rounds.
-
-    A score measures how badly a label fits a prediction, for example |y - f(x)|. A threshold q covers a score with
-    probability min(q / scale, 1). After the last scale the first one follows. The instance is the number 1.
-
-    Args:
-        scales: the largest score in each period [n].
-        every: rounds of a period.
-
-    Example:
-        >>> import jax, jaxonline as jo
-        >>> stream = jo.environments.ShiftingScores([1.0, 2.0], every=50)
-        >>> game = jo.Game(stream, jo.FullInformation(), jo.losses.Miscoverage())
-        >>> history = jo.play(game, jo.learners.AdaptiveConformal([0.5], 0.1, 0.1), jax.random.key(0), n_rounds=100)[1]
-        >>> bool(history.y[:50].max() <= 1), bool(1 < history.y[50:].max() <= 2)
-        (True, True)
-    """
-
-    scales: Scales
-    every: Annotated[int, Ge(1), Convert(lambda rounds, name: check.whole_number(name, rounds, ge=1))] = 500
-
-    @property
-    def instance_spec(self) -> jax.ShapeDtypeStruct:
-        return jax.ShapeDtypeStruct((1,), self.scales.dtype)
-
-    def instance(self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""]) -> tuple[Float[Array, "1"], tuple[()]]:
-        """Return the number 1."""
-        del key, t
-        return jnp.ones(1, self.scales.dtype), state
-
-    def answer(
-        self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: Array, y_hat: Any
-    ) -> tuple[Float[Array, ""], tuple[()]]:
-        """Draw the score."""
-        del y_hat
-        period = ((t - 1) // jnp.asarray(self.every, jnp.int32)) % len(self.scales)
-        return self.scales[period] * random.uniform(key, (), x.dtype), state
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Regression with a drifting target: Herbster and Warmuth (2001), "Tracking the best linear predictor".
-
-
-@cites("herbster2001tracking")
-@struct
-class DriftingModel(ScalarOutcome):
-    """Linear model with drifting weights: y = <w_t, x> + noise, with w_t a random walk in the unit ball.
-
-    Instances and w_1 are uniform on the unit sphere; w_(t+1) is w_t plus a Gaussian step, projected on the unit ball.
-    No fixed predictor is good for long, so use a comparator that changes over time.
-
-    Args:
-        dimension: d.
-        drift: root mean square length of a step of w_t; with 0 the weights are fixed.
-        noise_std: standard deviation of the Gaussian label noise.
-
-    Example:
-        >>> import jax, jaxonline as jo
-        >>> game = jo.Game(jo.environments.DriftingModel(3, drift=0.05), jo.FullInformation())
-        >>> learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5, radius=1.0)
-        >>> bool(jo.play(game, learner, jax.random.key(0), n_rounds=200)[1].loss[50:].mean() < 0.05)
-        True
-    """
-
-    dimension: Count = static()
-    drift: NonNegative = 0.01
-    noise_std: NonNegative = 0.0
-
-    @property
-    def instance_spec(self) -> jax.ShapeDtypeStruct:
-        return jax.ShapeDtypeStruct((self.dimension,), jnp.result_type(float))
-
-    def init(self, key: Key[Array, ""]) -> Float[Array, "d"]:
-        """Draw the weights w_1; the state of round t is w_t."""
-        return _draw_on_sphere(key, self.instance_spec)
-
-    def instance(
-        self, key: Key[Array, ""], state: Float[Array, "d"], t: Int[Array, ""]
-    ) -> tuple[Float[Array, "d"], Float[Array, "d"]]:
-        """Draw an instance."""
-        del t
-        return _draw_on_sphere(key, self.instance_spec), state
-
-    def answer(
-        self, key: Key[Array, ""], state: Float[Array, "d"], t: Int[Array, ""], x: Float[Array, "d"], y_hat: Array
-    ) -> tuple[Float[Array, ""], Float[Array, "d"]]:
-        """Return the label <w_t, x> + noise, and the next weights w_(t+1)."""
-        del y_hat
-        noise_key, step_key = jax.random.split(key)
-        noise = random.normal(noise_key, (), x.dtype)
-        y = state @ x + jnp.asarray(self.noise_std, x.dtype) * noise
-        length = jnp.asarray(self.drift, x.dtype) / jnp.sqrt(jnp.asarray(self.dimension, x.dtype))
-        moved = state + length * random.normal(step_key, x.shape, x.dtype)
-        return y, moved / jnp.maximum(jnp.linalg.norm(moved), 1.0)
-
-
-def _draw_on_sphere(key: Key[Array, ""], spec: jax.ShapeDtypeStruct) -> Float[Array, "d"]:
-    z = random.normal(key, spec.shape, spec.dtype)
-    return z / jnp.linalg.norm(z)

@@ -1,7 +1,6 @@
-"""Base class of distributions of the number of copies, and the conversion of a user's own distribution."""
+"""Base class of distributions of the number of copies, and the check of a user's own distribution."""
 
 import abc
-from collections.abc import Callable
 from typing import Annotated, Any
 
 import jax
@@ -11,7 +10,6 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
-from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Convert
 
 _TAIL_TERMS, _MEAN_TERMS = 4096, 1 << 16
@@ -22,21 +20,20 @@ _CHECKED_DRAWS = 4
 class CountDistribution(abc.ABC):
     """Distribution of the number N of copies that an estimator requests.
 
-    A subclass implements `sample` and `log_pmf`, as JAX code. Estimators also accept any object with `sample` and
-    `log_pmf` or `pmf` (a pytree, for instance a `jo.struct`), and use its other methods if it has them. They check a
-    table of the probabilities and a few draws (otherwise a ValueError). The estimates
-    are unbiased if P(N = n) > 0 for every n with a coefficient that is not 0, and if `sample` draws from `log_pmf`.
-    The other methods have defaults, which sum the first 4,096 (`tail`) or 65,536 probabilities (`mean`).
+    A subclass implements `sample` and `log_pmf`, as JAX code, and is a `jo.struct`. Estimators check a table of the
+    probabilities and a few draws of a class that is not from this package (otherwise a ValueError). The estimates are
+    unbiased if P(N = n) > 0 for every n with a coefficient that is not 0, and if `sample` draws from `log_pmf`. The
+    other methods have defaults, which sum the first 4,096 (`tail`) or 65,536 probabilities (`mean`).
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxonline as jo
         >>> @jo.struct
-        ... class FewOrMany:  # 1 or 4 copies
+        ... class FewOrMany(jo.estimators.CountDistribution):  # 1 or 4 copies
         ...     many: float
         ...     def sample(self, key):
         ...         return jnp.where(jax.random.bernoulli(key, self.many), 4, 1)
-        ...     def pmf(self, n):
-        ...         return jnp.where(n == 4, self.many, jnp.where(n == 1, 1 - self.many, 0.0))
+        ...     def log_pmf(self, n):
+        ...         return jnp.log(jnp.where(n == 4, self.many, jnp.where(n == 1, 1 - self.many, 0.0)))
         >>> estimator = jo.estimators.SeriesEstimator([0.0, 1.0, 0.0, 0.0, 0.5], FewOrMany(0.25))
         >>> round(jo.estimators.series_moments.expected_queries(estimator), 6)
         1.75
@@ -81,46 +78,21 @@ class CountDistribution(abc.ABC):
         return float(table @ np.arange(_MEAN_TERMS))
 
 
-@struct
-class OwnDistribution(CountDistribution):
-    """A user's distribution of N with `sample` and `log_pmf` or `pmf`, and defaults for the methods that it lacks."""
-
-    distribution: Any
-
-    def sample(self, key: Key[Array, ""]) -> Int[Array, ""]:
-        return jnp.asarray(self.distribution.sample(key)).astype(jnp.int32)
-
-    def log_pmf(self, n: ArrayLike) -> Float[Array, "*shape"]:
-        if hasattr(self.distribution, "log_pmf"):
-            return self.distribution.log_pmf(n)
-        return jnp.log(self.distribution.pmf(n))
-
-    def tail(self, n: ArrayLike) -> Float[Array, "*shape"]:
-        return self.distribution.tail(n) if hasattr(self.distribution, "tail") else super().tail(n)
-
-    def mean(self) -> float:
-        return float(self.distribution.mean()) if hasattr(self.distribution, "mean") else super().mean()
-
-
 def as_count_distribution(value: Any, name: str) -> CountDistribution:
-    """Return a distribution of N; raise a TypeError if the value lacks `sample`, or both `log_pmf` and `pmf`.
+    """Return a distribution of N; raise a TypeError for another value.
 
     Distributions from outside this package are checked (`check_own_distribution`).
     """
-    if isinstance(value, CountDistribution):
-        if not type(value).__module__.startswith(f"{__package__}."):
-            check_own_distribution(value, value.sample, name)
-        return value
-    has_methods = hasattr(value, "sample") and (hasattr(value, "log_pmf") or hasattr(value, "pmf"))
-    check.instance(name, value, has_methods, "a distribution with the methods sample and log_pmf (or pmf)")
-    if jax.tree_util.all_leaves([value]):
-        raise ArgumentTypeError(name, f"must be a pytree (got {check.quote(value)}); write @jo.struct above its class")
-    law = OwnDistribution(value)
-    check_own_distribution(law, value.sample, name)
-    return law
+    check.instance(name, value, CountDistribution, "a CountDistribution (jaxonline.estimators)")
+    if not type(value).__module__.startswith(f"{__package__}."):
+        if jax.tree_util.all_leaves([value]):
+            advice = "write @jo.struct above its class"
+            raise ArgumentTypeError(name, f"must be a pytree (got {check.quote(value)}); {advice}")
+        check_own_distribution(value, name)
+    return value
 
 
-def check_own_distribution(law: CountDistribution, sample: Callable[[Any], Any], name: str) -> None:
+def check_own_distribution(law: CountDistribution, name: str) -> None:
     """Check a table of the probabilities and a few draws of a distribution without traced numbers.
 
     A sum below 1 is allowed only if the last entries of the table show a long tail.
@@ -140,7 +112,7 @@ def check_own_distribution(law: CountDistribution, sample: Callable[[Any], Any],
     if rest < -_MAX_REST or (rest > _MAX_REST and end < _MAX_REST * rest):
         raise ArgumentError(name, f"must have probabilities with the sum 1 (got the sum {table.sum():.6g})")
     with jax.ensure_compile_time_eval():
-        draws = [np.asarray(sample(jax.random.key(seed))) for seed in range(_CHECKED_DRAWS)]
+        draws = [np.asarray(law.sample(jax.random.key(seed))) for seed in range(_CHECKED_DRAWS)]
     for draw in draws:
         if draw.shape or not np.issubdtype(draw.dtype, np.integer) or draw < 0:
             text = f"{draw} of dtype {draw.dtype}" if draw.shape == () else f"shape {draw.shape}"
@@ -153,7 +125,7 @@ AnyCountDistribution = Annotated[CountDistribution, Convert(as_count_distributio
 
 def as_law(value: Any, name: str) -> Any:
     """Return a distribution of N, or a function that makes one from the coefficients of a series."""
-    if callable(value) and not hasattr(value, "sample"):
+    if callable(value) and not isinstance(value, CountDistribution):
         return check.instance(name, value, True, "a distribution, or a function that makes one")
     return as_count_distribution(value, name)
 

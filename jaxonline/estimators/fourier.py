@@ -115,27 +115,6 @@ class FourierFeatures:
         return scale * jnp.concatenate([jnp.cos(angles), jnp.sin(angles)])
 
 
-@validate_arguments
-def single_frequency_variance(
-    kernel: ShiftInvariantKernel, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"], layout: Layout
-) -> Float[Array, ""]:
-    """Return the exact variance of <phi(x), phi(x')> for one frequency; m frequencies have 1/m of this variance.
-
-    For "pair" this variance is (k0^2 + k0 k(2x, 2x'))/2 - k(x, x')^2 with k0 = k(x, x); for "cosine" it is k0^2/2
-    larger.
-
-    Example:
-        >>> import jax.numpy as jnp, jaxonline as jo
-        >>> from jaxonline.estimators.fourier import single_frequency_variance
-        >>> float(single_frequency_variance(jo.kernels.Gaussian(1.0), jnp.ones(2), jnp.ones(2), "cosine"))
-        0.5
-    """
-    value = kernel(x, x2)
-    k0 = jnp.asarray(kernel.at_zero(), value.dtype)
-    pair = 0.5 * (k0**2 + k0 * kernel(2.0 * as_floating(x), 2.0 * as_floating(x2))) - value**2
-    return pair if layout == "pair" else pair + 0.5 * k0**2
-
-
 AnyFeatures = Annotated[
     Callable,
     Takes("an instance"),

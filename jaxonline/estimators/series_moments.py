@@ -69,38 +69,6 @@ def exact_variance(estimator: SeriesEstimator, second_moment: PositiveFloat, mea
     return _drawn_second_moment(estimator, second_moment) - drawn_mean**2
 
 
-class StratumMoments(NamedTuple):
-    """Moments of a series estimator given N = 0 .. K (float64 vectors); for N > K the estimate is the constant."""
-
-    pmf: np.ndarray
-    """P(N = n)."""
-    terms: np.ndarray
-    """P(N = n) E[theta | N = n]: a term of the series, plus P(N = n) times the constant."""
-    second_moments: np.ndarray
-    """E[theta^2 | N = n]; the square of the constant if P(N = n) = 0."""
-
-
-def stratum_moments(estimator: SeriesEstimator, second_moment: float, mean: float) -> StratumMoments:
-    """Return probabilities, means and second moments of the strata N = n, so that each term can be verified separately.
-
-    Example:
-        >>> import jaxonline as jo
-        >>> from jaxonline.estimators.series_moments import stratum_moments
-        >>> estimator = jo.estimators.SeriesEstimator([1.0, 2.0], jo.estimators.FiniteDistribution([0.5, 0.5]))
-        >>> stratum_moments(estimator, second_moment=1.0, mean=0.5).second_moments.round(9).tolist()
-        [4.0, 16.0]
-    """
-    gammas, constant = np.asarray(estimator.coefficients, np.float64), host_float("constant", estimator.constant)
-    n, logs = np.arange(len(gammas)), estimator.law.log_table(len(gammas))
-    drawn = gammas * (mean - host_float("centre", estimator.centre)) ** n
-    nonzero, pmf, sizes = gammas != 0.0, np.exp(logs), np.zeros(len(gammas))
-    sizes[nonzero] = np.exp(
-        2.0 * np.log(np.abs(gammas[nonzero])) + n[nonzero] * math.log(second_moment) - 2.0 * logs[nonzero]
-    )
-    cross = np.divide(drawn, pmf, out=np.zeros(len(gammas)), where=nonzero)
-    return StratumMoments(pmf, pmf * constant + drawn, constant**2 + 2.0 * constant * cross + sizes)
-
-
 def expected_queries(estimator: SeriesEstimator) -> float:
     """Return E N, the expected number of copies: 1/(p-1) for `Geometric(p)`."""
     return estimator.law.mean()

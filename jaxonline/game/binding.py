@@ -17,7 +17,7 @@ from jaxonline.game.protocols import Draw, Learner, Oracle
 from jaxonline.game.round import Entrant, Game, Round, States, check_classes, play_round, start
 from jaxonline.game.specs import check_instance, check_spec, format_spec
 from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, LearnerTraits, traits_of
-from jaxonline.losses import Loss, Miscoverage, ZeroOne
+from jaxonline.losses import Loss, ZeroOne
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError, LossMismatchWarning
 from jaxonline.parameters.struct import cast_leaves
@@ -146,9 +146,9 @@ def warn_about_loss_mismatch(game: Game, learners: Mapping[str, Any]) -> None:
     """Warn once, with the names of all learners that are made for another loss than the game's.
 
     Another loss can be intended (a surrogate loss), so the mismatch is not an error. There is no warning if no learner
-    can follow gradients of the game's loss: the zero-one loss, the miscoverage, or a loss without a gradient.
+    can follow gradients of the game's loss: the zero-one loss, or a loss without a gradient.
     """
-    if isinstance(game.loss, ZeroOne | Miscoverage) or not isinstance(game.loss, Loss):
+    if isinstance(game.loss, ZeroOne) or not isinstance(game.loss, Loss):
         return
     losses = {name: traits_of(learner, LearnerTraits).loss for name, learner in learners.items()}
     other = [

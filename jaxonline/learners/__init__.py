@@ -2,13 +2,12 @@
 
 `gradient`: gradient descent, with `step_sizes`, mirror descent (`mirror_descent`, `mirror_maps`), and
 `gradient_bandit`, which observes only the loss of the move. `linear`: classifiers, and `vaw`, the forecaster for the
-squared loss. `kernels`: kernel gradient descent and perceptron, many kernels (`multikernel`, `raker`, `omkl_gf`), and
+squared loss. `kernels`: kernel gradient descent, many kernels (`multikernel`, `raker`, `omkl_gf`), and
 noisy instances (`noisy_kernel`, `surrogate_kernel`). `experts`: combiners, learners built on them (such as
 `over_advice` and `hedge`), `aggregating`, and votes (`halving`, `weighted_majority`). `bandits`: learners that observe
 the loss of one arm (`exp4`, `lin_ucb` and `lin_thompson` also see contexts), the losses of a set of arms (`cucb`), or
-the winner of a pair (`rucb`). `attributes`: learners that observe a few attributes of each instance. `conformal`:
-thresholds of prediction sets. `wrappers`: learners for an unknown horizon (`doubling`) or with feature maps
-(`with_features`), and one predictor from all hypotheses (`batch_conversion`).
+the winner of a pair (`rucb`). `attributes`: learners that observe a few attributes of each instance. `wrappers`: learners for an unknown horizon (`doubling`) or with feature maps
+(`with_features`), and the risk of all hypotheses on held-out rows (`held_out`).
 """
 
 from jaxonline.learners.attributes import Baseline, aer, aerr
@@ -27,7 +26,6 @@ from jaxonline.learners.bandits.index_policies import (
 from jaxonline.learners.bandits.moving import DiscountedUCB, SlidingWindowUCB
 from jaxonline.learners.bandits.sets_and_duels import CUCB, RUCB
 from jaxonline.learners.bandits.thompson import BernoulliThompson, EpsilonGreedy, ExploreThenCommit, GaussianThompson
-from jaxonline.learners.conformal.adaptive_conformal import AdaptiveConformal
 from jaxonline.learners.experts.advice import Aggregating, OverAdvice, ThresholdAdvice, Truncated
 from jaxonline.learners.experts.combiners import (
     BOA,
@@ -60,7 +58,6 @@ from jaxonline.learners.gradient.mirror import (
 from jaxonline.learners.gradient.step_sizes import Constant, InverseSqrt, InverseTime, Schedule
 from jaxonline.learners.kernels.capacity import Storage
 from jaxonline.learners.kernels.kernel_gradient import KernelGradient
-from jaxonline.learners.kernels.kernel_perceptron import KernelPerceptron
 from jaxonline.learners.kernels.multikernel import MultiKernel
 from jaxonline.learners.kernels.noisy_kernel import NoisyKernel
 from jaxonline.learners.kernels.omkl_gf import OMKLGF
@@ -70,13 +67,12 @@ from jaxonline.learners.linear.classifiers import (
     PassiveAggressive,
     Perceptron,
     PNormPerceptron,
-    VotedPerceptron,
     Winnow,
 )
 from jaxonline.learners.linear.vaw import VAW
 from jaxonline.learners.wrappers.delay import BOLD, UpdateOnArrival
 from jaxonline.learners.wrappers.doubling import Doubling
-from jaxonline.learners.wrappers.held_out import BatchPredictor, HeldOutRisk, held_out_risk, online_to_batch
+from jaxonline.learners.wrappers.held_out import HeldOutRisk, held_out_risk
 from jaxonline.learners.wrappers.with_features import WithFeatures
 
 __all__ = [
@@ -96,11 +92,9 @@ __all__ = [
     "UCB2",
     "VAW",
     "AdaGrad",
-    "AdaptiveConformal",
     "Aggregating",
     "AsymptoticUCB",
     "Baseline",
-    "BatchPredictor",
     "BernoulliThompson",
     "Combiner",
     "Constant",
@@ -126,7 +120,6 @@ __all__ = [
     "InverseSqrt",
     "InverseTime",
     "KernelGradient",
-    "KernelPerceptron",
     "LabelEfficientHedge",
     "LinThompson",
     "LinUCB",
@@ -155,12 +148,10 @@ __all__ = [
     "TsallisINF",
     "UCB1Tuned",
     "UpdateOnArrival",
-    "VotedPerceptron",
     "WeightedMajority",
     "Winnow",
     "WithFeatures",
     "aer",
     "aerr",
     "held_out_risk",
-    "online_to_batch",
 ]

@@ -48,9 +48,10 @@ class Result:
         meta: metadata of the study: game, comparator and learners with their parameters, versions, key, block size,
             devices, "pseudo" (the flag of the game), and the probability of an overflow by learner
             ("overflow_probability"). The metadata of an unfinished study also contain the number of missing runs by
-            learner ("missing"), and under "comparator_loss" the number of runs without a comparator loss, whose regret
-            is NaN. If `simulate(precision=...)` chose the number of runs, "precision" says whether the mean is biased by stopping
-            ("biased_mean"), and below which probability events may be missing ("unseen_probability").
+            learner ("missing"), and under "comparator_loss" the number of runs without a comparator loss, whose
+            regret is NaN. If `simulate(precision=...)` chose the number of runs, "precision" says whether the mean is
+            biased by stopping ("biased_mean"), and below which probability events may be missing
+            ("unseen_probability").
         interval: the kind of interval that `mean` uses by default, one of `jo.intervals`: `Student`, or `Anytime` or
             `Betting` if `simulate(precision=...)` or `simulate(until=...)` chose the number of runs.
 

@@ -12,7 +12,9 @@ from jaxonline.parameters.types import Count, Interval, Number
 
 @struct
 class Coverage:
-    """Coverage: the fraction of the last rounds whose outcome is at most the move, a threshold (`AdaptiveConformal`).
+    """Coverage: the fraction of the last rounds whose outcome is at most the move, a threshold.
+
+    `GradientLearner` with the gradient of the loss `Pinball` learns such a threshold.
 
     Args:
         window: number of last rounds; the name of the measure is "coverage_of_last_W" for a window W. Before round W
@@ -20,12 +22,13 @@ class Coverage:
 
     Example:
         >>> import numpy as np, jaxonline as jo
-        >>> scores = jo.environments.DataStream(None, np.array([0.5, 2.0, 0.5, 0.5]))
-        >>> game = jo.Game(scores, jo.FullInformation(), jo.losses.Miscoverage())
-        >>> learner = jo.learners.AdaptiveConformal([1.0], alpha=0.5, step_size=0.0)
+        >>> scores = jo.environments.DataStream(np.ones((4, 1)), np.array([0.5, 2.0, 0.5, 0.5]))
+        >>> pinball = jo.losses.Pinball(0.5)
+        >>> game = jo.Game(scores, jo.FullInformation(), pinball)
+        >>> learner = jo.GradientLearner(jo.estimators.FullGradient(pinball), step_size=2.0)
         >>> result = jo.simulate(game, learner, n_runs=1, n_rounds=4, record_at=[2, 4], measures=[jo.Coverage(2)])
         >>> result.measures["coverage_of_last_2"].tolist()
-        [[[0.5, 1.0]]]
+        [[[0.0, 1.0]]]
     """
 
     window: Count = static()
@@ -62,12 +65,14 @@ class CoverageError:
 
     Example:
         >>> import numpy as np, jaxonline as jo
-        >>> scores = jo.environments.DataStream(None, np.array([0.5, 2.0, 0.5, 0.5]))
-        >>> game = jo.Game(scores, jo.FullInformation(), jo.losses.Miscoverage())
-        >>> learner = jo.learners.AdaptiveConformal([1.0], alpha=0.5, step_size=0.0)
-        >>> result = jo.simulate(game, learner, n_runs=1, n_rounds=4, record_at=1, measures=[jo.CoverageError(0.5)])
+        >>> scores = jo.environments.DataStream(np.ones((4, 1)), np.array([0.5, 2.0, 0.5, 0.5]))
+        >>> pinball = jo.losses.Pinball(0.5)
+        >>> game = jo.Game(scores, jo.FullInformation(), pinball)
+        >>> learner = jo.GradientLearner(jo.estimators.FullGradient(pinball), step_size=2.0)
+        >>> measures = [jo.CoverageError(0.5)]
+        >>> result = jo.simulate(game, learner, n_runs=1, n_rounds=4, record_at=[1, 4], measures=measures)
         >>> result.measures["coverage_error"].tolist()
-        [[[0.25]]]
+        [[[0.5, 0.0]]]
     """
 
     alpha: Annotated[Number, Interval(gt=0, lt=1)]

@@ -169,8 +169,6 @@ def test_bounds_of_experts():
         (bounds.sleeping_exp3(K, eta, HORIZONS), log(K) / eta + eta * HORIZONS / 2),
         (bounds.ewa(K, Y), 4 * Y**2 * log(K)),
         (bounds.aggregating(K, Y), Y**2 * log(K)),
-        (bounds.adaptive_conformal(0.3, 0.05, T), (0.7 + 0.05) / (0.05 * T)),
-        (bounds.adaptive_conformal(0.8, 0.05, T), (0.8 + 0.05) / (0.05 * T)),
         (bounds.quantile_tracking(D, 0.3, T), (D + 0.3) / (0.3 * T)),
     ])  # fmt: skip
     assert bounds.fixed_share(K, 11, 5).n_rounds == 11

@@ -11,7 +11,7 @@ from tiers import some
 
 from benchmarks.papers.claims.printed_bounds import printed_surrogate_radius
 from jaxonline.bounds import surrogate_radius
-from jaxonline.comparators import RKHSBall, best_in_rkhs_ball, best_kernel, positive_negative_angle, rkhs_norm
+from jaxonline.comparators import RKHSBall, best_in_rkhs_ball, positive_negative_angle, rkhs_norm
 from jaxonline.comparators.linear import MAX_NEWTON_STEPS, _minimise_quadratic, factorise, loss_terms, minimise
 from jaxonline.estimators.surrogates import Surrogate, radial_surrogate
 from jaxonline.kernels import ExponentialKernel, Gaussian, Laplacian, Linear
@@ -226,14 +226,6 @@ def test_a_slightly_indefinite_matrix_is_solved():
     w, mu = _minimise_quadratic(hessian, np.array([0.5, 0.0]), 2.0, 0.0, 1e-20)
     np.testing.assert_allclose(w, [0.5, 0.0], rtol=1e-9)
     assert mu < 1e-10
-
-
-def test_best_kernel_depends_on_the_loss():
-    X, y = data("logistic")
-    choice = best_kernel([Linear(), Gaussian(0.9)], X, y, 4.0, Logistic())
-    losses = [best_in_rkhs_ball(k, X, y, 4.0, Logistic()).loss for k in (Linear(), Gaussian(0.9))]
-    assert choice.losses.tolist() == losses
-    assert choice.index == np.argmin(losses)
 
 
 @pytest.mark.parametrize(

@@ -295,9 +295,6 @@ def learners_calls():
     yield from count("n_arms", lambda n: learners.EXP3.over_horizon(n, 10), 2)
     yield from thing("combiner", learners.OverAdvice, learners.EWA)
     yield from thing("loss", lambda loss: learners.OverAdvice(learners.EWA(1.0), loss), losses.Squared)
-    yield from rows(
-        "late_start", lambda yes: learners.OverAdvice(learners.EWA(1.0), late_start=yes), TypeError, "yes", 1
-    )
     yield from number("low", learners.Aggregating, 1.0, 2.0)
     yield from number("high", lambda high: learners.Aggregating(0.0, high), 0.0, -1.0)
     yield from positive("eta", lambda eta: learners.Aggregating(eta=eta), optional=True)
@@ -397,8 +394,6 @@ def comparators_calls():
     yield from rows(
         "rounds", lambda at: best(X, Y, at), (TypeError, ValueError), [], [0], [4], [2, 1], "a", None, [1.5]
     )
-    one = comparators.best_kernel
-    yield from rows("kernels", lambda ks: one(ks, X, Y, 1.0), (TypeError, ValueError), [], None, "gauss", GAUSS, [3])
     for measure in (comparators.rkhs_norm, comparators.positive_negative_angle):
         yield from thing("kernel", lambda kernel, measure=measure: measure(kernel, X, Y), kernels.Gaussian)
         yield from rows("coefficients", lambda a, measure=measure: measure(GAUSS, X, a), ValueError, Y[:2], Y * np.nan)

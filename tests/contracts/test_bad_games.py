@@ -8,8 +8,7 @@ import optax
 import pytest
 from bad_calls import MASKED, Row, check, count, grouped, number, option, positive, rows, thing, vector
 
-import jaxonline as jo
-from jaxonline import bounds, comparators, environments, estimators, feedback, kernels, learners, losses
+from jaxonline import bounds, comparators, environments, estimators, feedback, learners, losses
 
 X, Y = np.arange(6.0).reshape(3, 2) / 6, np.array([1.0, -1.0, 1.0])
 FULL, HALF = estimators.FullGradient(), learners.EWA(0.5)
@@ -92,11 +91,7 @@ def classifiers_and_steps_calls():
     yield from positive("threshold", lambda threshold: learners.Winnow(2.0, threshold), optional=True)
     yield from option("variant", learners.PassiveAggressive, "PA1")
     yield from positive("C", lambda C: learners.PassiveAggressive("PA-I", C))
-    yield from thing("kernel", lambda kernel: learners.KernelPerceptron(kernel, 3), kernels.Gaussian)
-    yield from count("max_mistakes", lambda n: learners.KernelPerceptron(kernels.Linear(), n))
-    yield from count("max_mistakes", learners.VotedPerceptron)
     yield from rows("lazy", learners.Halving, TypeError, *NOT_FLAGS)
-    yield from rows("averaged", lambda yes: learners.VotedPerceptron(3, yes), TypeError, *NOT_FLAGS)
     newton = learners.OnlineNewtonStep
     yield from thing("estimator", lambda e: newton(e, 1.0, 1.0, 1.0), estimators.FullGradient)
     yield from positive("gamma", lambda gamma: newton(FULL, gamma, 1.0, 1.0))
@@ -119,17 +114,6 @@ def classifiers_and_steps_calls():
     yield from rows("signed", lambda yes: entropic(FULL, 0.1, signed=yes), TypeError, *NOT_FLAGS)
     yield from thing("optimizer", lambda o: entropic(FULL, 0.1, optimizer=o), optax.adam, "adam")
     yield from positive("eta", learners.InverseTime)
-    conformal = learners.AdaptiveConformal
-    yield from vector("calibration", lambda scores: conformal(scores, 0.1, 0.1))
-    yield from number("alpha", lambda alpha: conformal([1.0], alpha, 0.1), 0.0, 1.0)
-    yield from not_negative("step_size", lambda step: conformal([1.0], 0.1, step))
-    yield from rows("rolling", lambda yes: conformal([1.0], 0.1, 0.1, yes), TypeError, *NOT_FLAGS)
-    descent = jo.GradientLearner(FULL, 0.1)
-    bad = "hypothesis", 3.0
-    yield from rows(
-        "hypothesis", lambda h: learners.online_to_batch(descent, X, Y, losses.Squared(), h), TypeError, *bad
-    )
-    yield from rows("X", lambda X: learners.online_to_batch(descent, X, Y, losses.Squared()), ValueError, X[:2], X[0])
 
 
 def environments_calls():
@@ -160,14 +144,9 @@ def environments_calls():
     yield from count("n_experts", environments.RandomWalkExperts)
     yield from positive("step", lambda step: environments.RandomWalkExperts(2, step))
     yield from fraction("start", lambda start: environments.RandomWalkExperts(2, 0.1, start))
-    yield from count("dimension", environments.DriftingModel)
-    yield from not_negative("drift", lambda drift: environments.DriftingModel(2, drift))
-    yield from not_negative("noise_std", lambda std: environments.DriftingModel(2, 0.1, std))
     yield from vector("direction", environments.SeparableData, [0.0, 0.0])
     yield from positive("margin", lambda margin: environments.SeparableData([1.0, 0.0], margin))
     yield from positive("radius", lambda radius: environments.SeparableData([1.0, 0.0], 0.1, radius))
-    yield from vector("scales", environments.ShiftingScores, [0.0], [1.0, -1.0])
-    yield from number("every", lambda n: environments.ShiftingScores([1.0], n), 0.0, -1.0)
     yield from count("dimension", lambda d: environments.SparseBooleans(d, 1), 2)
     yield from count("n_relevant", lambda k: environments.SparseBooleans(5, k))
     yield from count("n_required", lambda r: environments.SparseBooleans(5, 2, r))
@@ -226,8 +205,6 @@ def bounds_calls():
     yield from count("n_weights", lambda n: bounds.exponentiated_gradient(n, 1.0, 10), 2)
     yield from positive("exp_concavity", lambda a: bounds.online_newton_step(a, 1.0, 1.0, 2, 10))
     yield from count("dimension", lambda d: bounds.online_newton_step(1.0, 1.0, 1.0, d, 10))
-    yield from fraction("start", lambda a: bounds.adaptive_conformal(a, 0.1, 10))
-    yield from positive("step_size", lambda step: bounds.adaptive_conformal(0.1, step, 10))
     yield from positive("score_bound", lambda b: bounds.quantile_tracking(b, 0.1, 10))
     yield from positive("step_size", lambda step: bounds.quantile_tracking(1.0, step, 10))
     yield from positive("divergence", lambda D: bounds.mirror_descent(D, 1.0, 10))

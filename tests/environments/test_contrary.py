@@ -15,7 +15,6 @@ from jaxonline.comparators import BestExpert, BestOfEachRound, BestSegments, bes
 from jaxonline.environments import (
     ContraryLabels,
     ContraryLosses,
-    DriftingModel,
     FiniteClass,
     RandomWalkExperts,
     SwitchingExperts,
@@ -243,22 +242,6 @@ def test_switching_and_random_walk_experts_have_their_losses():
     assert np.diff(losses, axis=0)[inside].std() == pytest.approx(0.05, rel=0.1)
 
 
-@pytest.mark.long
-def test_drifting_targets_move_and_are_tracked():
-    """A constant step tracks; the average of all hypotheses does not."""
-    game = jo.Game(DriftingModel(3, drift=0.05), jo.FullInformation())
-    full = jo.estimators.FullGradient()
-    learners = [jo.GradientLearner(full, 0.4, radius=1.0), jo.GradientLearner(full, 0.4, 1.0, hypothesis="average")]
-    losses = [float(jo.play(game, learner, KEY, 2000)[1].loss.mean()) for learner in learners]
-    assert 3 * losses[0] < losses[1]
-    still = jo.play(jo.Game(DriftingModel(3, drift=0.0), jo.FullInformation()), learners[0], KEY, 500)[1].loss
-    assert float(still[-100:].max()) < 1e-6
-    X, y = play_constant(DriftingModel(2, drift=0.0, noise_std=0.3))
-    w = np.linalg.lstsq(X, y, rcond=None)[0]
-    assert np.linalg.norm(w) == pytest.approx(1.0, abs=0.05)
-    assert (y - X @ w).std() == pytest.approx(0.3, rel=0.1)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Comparators that change
 
@@ -318,8 +301,6 @@ def test_a_study_reports_regrets_against_changing_comparators():
         (lambda: SwitchingExperts(2, gap=0.0), "gap: must be above 0"),
         (lambda: RandomWalkExperts(2, step=0.0), "step: must be above 0"),
         (lambda: RandomWalkExperts(2, start=2.0), "start: must be at least 0 and at most 1"),
-        (lambda: DriftingModel(0), "dimension: must be at least 1"),
-        (lambda: DriftingModel(2, drift=-1.0), "drift: must be at least 0"),
         (lambda: BestSegments(0), "n_segments: must be at least 1"),
         (lambda: best_segments(np.zeros(3), 1), "losses: must have 2 dimensions"),
         (lambda: BestSegments(2).best_losses(None, np.zeros(3), np.array([1])), "outcomes: .*BestSegments"),

@@ -236,7 +236,7 @@ def test_an_evaluation_of_more_rounds_than_are_measured_raises_an_error():
     with pytest.raises(ValueError, match=r"n_rounds: must be at most 8, the rounds of Replicates .got 9"):
         jo.learners.held_out_risk(game, learner(TwoCopies()), X, Y, ROUNDS + 1)
     with pytest.raises(ValueError, match="environment: must have as many rows as Replicates, 7"):
-        jo.learners.online_to_batch(learner(TwoCopies()), X, Y, jo.losses.Squared(), feedback=jo.Replicates(COPIES[1:]))
+        jo.Game(STREAM, jo.Replicates(COPIES[1:]))
 
 
 def test_replicates_cannot_be_mirrored():

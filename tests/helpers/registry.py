@@ -31,7 +31,7 @@ from jaxonline.estimators import (
     radial_surrogate,
 )
 from jaxonline.estimators.dictionary import Dictionary
-from jaxonline.kernels import Gaussian, Inhomogeneous, Linear
+from jaxonline.kernels import Gaussian, Inhomogeneous
 from jaxonline.kernels.radial import Cauchy
 from jaxonline.learners.attributes import Baseline, aer, aerr
 from jaxonline.learners.bandits.contextual import LinThompson, LinUCB
@@ -48,7 +48,6 @@ from jaxonline.learners.bandits.index_policies import (
 from jaxonline.learners.bandits.moving import DiscountedUCB, SlidingWindowUCB
 from jaxonline.learners.bandits.sets_and_duels import CUCB, RUCB
 from jaxonline.learners.bandits.thompson import BernoulliThompson, EpsilonGreedy, ExploreThenCommit, GaussianThompson
-from jaxonline.learners.conformal.adaptive_conformal import AdaptiveConformal
 from jaxonline.learners.experts.advice import Aggregating, OverAdvice, Truncated
 from jaxonline.learners.experts.combiners import (
     BOA,
@@ -65,7 +64,6 @@ from jaxonline.learners.experts.votes import Halving, WeightedMajority
 from jaxonline.learners.gradient.descent import AdaGrad, GradientBandit, OnlineNewtonStep
 from jaxonline.learners.gradient.mirror import ExponentiatedGradient, LogBarrier, MirrorLearner, PNorm
 from jaxonline.learners.kernels.kernel_gradient import KernelGradient
-from jaxonline.learners.kernels.kernel_perceptron import KernelPerceptron
 from jaxonline.learners.kernels.multikernel import MultiKernel
 from jaxonline.learners.kernels.noisy_kernel import NoisyKernel, Storage
 from jaxonline.learners.kernels.omkl_gf import OMKLGF
@@ -75,7 +73,6 @@ from jaxonline.learners.linear.classifiers import (
     PassiveAggressive,
     Perceptron,
     PNormPerceptron,
-    VotedPerceptron,
     Winnow,
 )
 from jaxonline.learners.linear.vaw import VAW
@@ -85,7 +82,6 @@ from jaxonline.losses import (
     ArmLoss,
     ExpectedLoss,
     Exponential,
-    Miscoverage,
     PairLoss,
     SmallestArms,
     SmoothedAbsolute,
@@ -227,7 +223,6 @@ def bandit(learner: Any, **options: Any) -> Entry:
     return arms(learner, jo.Bandit(), ArmLoss(), **options)
 
 
-SCORES = np.linspace(-2.0, 2.0, 9, dtype=np.float32)
 DICTIONARY = Dictionary(np.array([[[0.5, -1.0, 0.2]], [[1.5, 0.3, -0.7]]], np.float32))
 FOURIER = FourierFeatures(np.array([[0.5, -1.0, 0.2], [1.5, 0.3, -0.7]], np.float32))
 
@@ -349,11 +344,6 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "LinUCB": lambda: bandit(LinUCB(0.5, 0.7), contexts=True),
     "linear Thompson": lambda: bandit(LinThompson(0.5, 0.7), contexts=True, randomised=True),
     "perceptron": lambda: expert(Perceptron(), loss=ZeroOne(), classes=True),
-    "kernel perceptron": lambda: expert(KernelPerceptron(Linear(), max_mistakes=8), loss=ZeroOne(), classes=True),
-    "voted perceptron": lambda: expert(VotedPerceptron(max_mistakes=8), loss=ZeroOne(), classes=True, coarse=True),
-    "voted perceptron, averaged": lambda: expert(
-        VotedPerceptron(max_mistakes=8, averaged=True), loss=ZeroOne(), classes=True
-    ),
     "p-norm perceptron": lambda: expert(PNormPerceptron(3.0), loss=ZeroOne(), classes=True),
     "Winnow": lambda: expert(Winnow(promotion=1.5, threshold=1.0), loss=ZeroOne(), classes=True),
     "PA-I": lambda: expert(PassiveAggressive("PA-I", 0.3), loss=ZeroOne(), classes=True),
@@ -367,7 +357,6 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "exponentiated gradient, signed": lambda: expert(
         ExponentiatedGradient(FullGradient(), step_size=0.1, scale=2.0, signed=True)
     ),
-    "adaptive conformal": lambda: expert(AdaptiveConformal(SCORES, 0.3, 0.05, rolling=True), loss=Miscoverage()),
     # advice of any size: its sign is what an expert says
     "halving": lambda: expert(Halving(), loss=ZeroOne(), classes=True, coarse=True),
     "halving, lazy": lambda: expert(Halving(lazy=True), loss=ZeroOne(), classes=True, coarse=True),

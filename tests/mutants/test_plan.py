@@ -21,8 +21,8 @@ def test_equivalent_mutants_are_those_of_present_lines():
 
 
 def test_tests_that_mention_the_source_come_first():
-    names = find_tests("jaxonline/learners/conformal/adaptive_conformal.py")
-    assert names[0] == "tests/learners/conformal/test_adaptive_conformal.py"
+    names = find_tests("jaxonline/learners/linear/vaw.py")
+    assert names[0] == "tests/learners/linear/test_vaw.py"
     assert "tests/learners/bandits/test_bandits.py" not in names
     assert "tests/environments/test_sparse_booleans.py" in find_tests("jaxonline/bounds/classifiers.py")
 
@@ -32,7 +32,7 @@ def test_mutants_change_one_place_and_depend_on_the_seed():
     pytest.importorskip("cosmic_ray", reason="cosmic-ray is in the extras `mutants` and `test-all`")
     from draw import draw_mutants
 
-    packages = ["jaxonline/learners/conformal"]
+    packages = ["jaxonline/learners/linear"]
     mutants = draw_mutants(ROOT, packages, 20, 0, set())
     assert len({(mutant.file, mutant.number, mutant.mutant) for mutant in mutants}) == 20
     assert draw_mutants(ROOT, packages, 20, 0, set()) == mutants != draw_mutants(ROOT, packages, 20, 1, set())

@@ -260,8 +260,8 @@ PLACES: dict[str, list[Place]] = {
         Place("Algorithm 4", "the perceptron, and its bound",
               "learners.Perceptron bounds.perceptron study.ready.games.perceptron"),
         Place("practical setup", "adaptive conformal prediction (named only in the lecture): Gibbs and Candes 2021",
-              "learners.AdaptiveConformal losses.Miscoverage environments.ShiftingScores bounds.adaptive_conformal "
-              "bounds.quantile_tracking study.ready.games.conformal"),
+              "learners.GradientLearner losses.Pinball bounds.quantile_tracking simulation.coverage.Coverage",
+              reason="how-do-i-games.md shows it"),
         Place("interesting materials", "convex optimisation, stochastic and adversarial bandits",
               "learners.GradientLearner learners.UCB1 learners.EXP3 study.ready.games.convex "
               "study.ready.games.bandits"),

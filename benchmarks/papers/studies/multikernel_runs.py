@@ -2,7 +2,7 @@
 
 import functools
 import operator
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,9 +17,11 @@ from jaxonline import datasets, learners
 from jaxonline._xla.compile_options import fast_compile_options, jit_with_options
 from jaxonline._xla.threads import run_parallel
 from jaxonline.estimators.dictionary import Dictionary
+from jaxonline.game import ForwardsToLearner, Specs
 from jaxonline.learners import Truncated
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.types import working_dtype
+from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Component, working_dtype
 from jaxonline.study import Context
 
 COMBINERS = ("VAW2", "VAW2-truncated", "EWA", "Aggregating", "BOA", "ML-Poly", "ML-Prod")
@@ -28,6 +30,35 @@ MIN_ROUNDS, WIDTH_MULTIPLE = 8192, 8  # padding: minimum of rounds, and multiple
 MAX_PADDED_FORECASTS = 2**24  # above it, rounds are not padded, to save memory
 DESCENT = ("Raker", "OMKL-GF")
 ALGORITHMS = (*COMBINERS, BEST, *DESCENT)
+
+
+@struct
+class LateStart(ForwardsToLearner):
+    """A learner that predicts 0 in round 1 and ignores this round, as in the experiments of the paper.
+
+    Its state is whether round 1 is over, and the state of the learner.
+    """
+
+    learner: Annotated[Any, Component("learner")]
+
+    def init(self, key: Any, specs: Specs) -> tuple[jax.Array, Any]:
+        """Return the state before round 1."""
+        return jnp.asarray(False), self.learner.init(key, specs)
+
+    def predict(self, key: Any, state: tuple[jax.Array, Any], x: jax.Array) -> jax.Array:
+        """Return the prediction of the learner, or 0 in round 1."""
+        started, inner = state
+        return jnp.where(started, self.learner.predict(key, inner, x), 0.0)
+
+    def update(self, key: Any, state: tuple[jax.Array, Any], oracle: Any) -> tuple[tuple[jax.Array, Any], Any]:
+        """Update the learner, except in round 1."""
+        started, inner = state
+        updated, info = self.learner.update(key, inner, oracle)
+        return (jnp.asarray(True), jax.tree.map(functools.partial(jnp.where, started), updated, inner)), info
+
+    def weights(self, state: tuple[jax.Array, Any]) -> jax.Array:
+        """Return the weights of the experts."""
+        return self.learner.weights(state[1])
 
 
 class SetResult(NamedTuple):
@@ -151,8 +182,8 @@ def _run_set(frequencies, X, y, *, n, key, sampler):
 
 def _rules() -> dict[str, Any]:
     return {
-        "EWA": Truncated(learners.OverAdvice(learners.EWA.over_range(0.0, 1.0), late_start=True)),
-        "Aggregating": Truncated(learners.Aggregating(0.0, 1.0, late_start=True)),
+        "EWA": Truncated(LateStart(learners.OverAdvice(learners.EWA.over_range(0.0, 1.0)))),
+        "Aggregating": Truncated(LateStart(learners.Aggregating(0.0, 1.0))),
         "BOA": Truncated(learners.BOA()),
         "ML-Poly": Truncated(learners.MLPoly()),
         "ML-Prod": Truncated(learners.MLProd()),

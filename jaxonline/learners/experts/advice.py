@@ -2,12 +2,12 @@
 
 import itertools
 import math
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Bool, Float, Key
+from jaxtyping import Array, ArrayLike, Float, Key
 
 from jaxonline.feedback import FullOracle
 from jaxonline.game.defaults import ForwardsToLearner, LearnerDefaults
@@ -18,13 +18,10 @@ from jaxonline.learners.experts.weights import (
     add_losses,
     check_range,
     excess,
-    initial_flag,
     nan_outside,
-    next_flag,
     require_combiner,
     vector_length,
     weights_of_sums,
-    zero_before_start,
     zero_sums,
 )
 from jaxonline.losses import Squared
@@ -37,13 +34,6 @@ from jaxonline.parameters.types import Component, Convert, Count, Number, Positi
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Prediction with expert advice: Cesa-Bianchi and Lugosi (2006), chapter 2.
-
-
-class OverAdviceState(NamedTuple):
-    """State of `OverAdvice`: the combiner's state, and whether round 1 is over (None without a late start)."""
-
-    combiner: PyTree
-    started: Bool[Array, ""] | None
 
 
 def _require_loss(loss: Any, name: str) -> Any:
@@ -64,8 +54,6 @@ class OverAdvice(LearnerDefaults):
         combiner: `EWA`, `BOA`, `MLPoly`, `MLProd`, or another `Combiner`.
         loss: the loss `loss(prediction, y)` of the experts and of their weighted mean. The bounds of the combiners hold
             for losses that are convex in the prediction.
-        late_start: whether to predict 0 in round 1 and ignore the losses of that round, as in the experiments of
-            Rokhlin and Gurtovaya (2025).
 
     Example:
         >>> import jax, jaxonline as jo, numpy as np
@@ -78,37 +66,29 @@ class OverAdvice(LearnerDefaults):
 
     combiner: AnyCombiner
     loss: AnyLoss = Squared()
-    late_start: bool = static(default=False)
 
     @property
     def traits(self) -> LearnerTraits:
         """Declare the loss of the experts."""
         return LearnerTraits(loss=self.loss)
 
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> OverAdviceState:
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
         """Return the combiner's state for all entries of an instance; raise a ValueError if it is no vector."""
-        del key
-        state = self.combiner.init(vector_length("instances", specs.instance), specs.instance.dtype)
-        return OverAdviceState(state, initial_flag(self.late_start))
+        return self.combiner.init(vector_length("instances", specs.instance), specs.instance.dtype)
 
-    def predict(self, key: Key[Array, ""] | None, state: OverAdviceState, x: Float[Array, "K"]) -> Float[Array, ""]:
+    def predict(self, key: Key[Array, ""] | None, state: PyTree, x: Float[Array, "K"]) -> Float[Array, ""]:
         """Return the weighted mean of the experts."""
-        del key
-        return zero_before_start(state.started, self.weights(state) @ x)
+        return self.weights(state) @ x
 
-    def update(
-        self, key: Key[Array, ""] | None, state: OverAdviceState, oracle: Any
-    ) -> tuple[OverAdviceState, tuple[()]]:
+    def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple[()]]:
         """Pass the losses of the experts and of their mean to the combiner."""
         losses = expert_losses(self.loss, oracle.x, oracle.y)
         own_loss = self.loss(self.predict(key, state, oracle.x), oracle.y)
-        losses, own_loss = (zero_before_start(state.started, loss) for loss in (losses, own_loss))
-        combiner_state = self.combiner.update(state.combiner, losses, own_loss)
-        return OverAdviceState(combiner_state, next_flag(state.started)), ()
+        return self.combiner.update(state, losses, own_loss), ()
 
-    def weights(self, state: OverAdviceState) -> Float[Array, "K"]:
+    def weights(self, state: PyTree) -> Float[Array, "K"]:
         """Return the weights of the next round."""
-        return self.combiner.weights(state.combiner)
+        return self.combiner.weights(state)
 
 
 def as_learner(combiner_or_learner: Any, loss: Any = None, name: str = "combiner") -> Any:
@@ -246,13 +226,6 @@ class Truncated(ForwardsToLearner):
 # Vovk's aggregating algorithm: Vovk (1990); Cesa-Bianchi and Lugosi (2006), sections 3.5 and 3.6.
 
 
-class AggregatingState(NamedTuple):
-    """State of `Aggregating`: sums of the losses [K], and whether round 1 is over (None without a late start)."""
-
-    losses: Compensated
-    started: Bool[Array, ""] | None
-
-
 @cites("vovk1990aggregating", "cesabianchi2006prediction")
 @struct
 class Aggregating(LearnerDefaults):
@@ -272,8 +245,6 @@ class Aggregating(LearnerDefaults):
         eta: rate for which the loss is mixable. For the squared loss None means the largest possible rate, 2 / (high -
             low)^2, and a larger rate raises a ValueError. For another loss None raises a ValueError. The log loss on
             [0, 1] is mixable for rates up to 1.
-        late_start: whether to predict 0 in round 1 and ignore the losses of that round, as in the experiments of
-            Rokhlin and Gurtovaya (2025).
 
     Example:
         >>> import jax.numpy as jnp, jaxonline as jo
@@ -286,7 +257,6 @@ class Aggregating(LearnerDefaults):
     high: Number = 1.0
     loss: AnyLoss = Squared()
     eta: Positive | None = None
-    late_start: bool = static(default=False)
 
     def __post_init__(self) -> None:
         check_range(self.low, self.high)
@@ -301,39 +271,31 @@ class Aggregating(LearnerDefaults):
         """Declare the loss of the experts and the range of the labels."""
         return LearnerTraits(loss=self.loss, label_range=(self.low, self.high))
 
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> AggregatingState:
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Compensated:
         """Return zero losses, one for each entry of the instance; raise a ValueError if instances are not vectors."""
-        del key
-        losses = zero_sums(vector_length("instances", specs.instance), specs.instance.dtype)
-        return AggregatingState(losses, initial_flag(self.late_start))
+        return zero_sums(vector_length("instances", specs.instance), specs.instance.dtype)
 
-    def predict(self, key: Key[Array, ""] | None, state: AggregatingState, x: Float[Array, "K"]) -> Float[Array, ""]:
+    def predict(self, key: Key[Array, ""] | None, state: Compensated, x: Float[Array, "K"]) -> Float[Array, ""]:
         """Return the prediction from the generalised losses at both ends of the range of labels."""
-        del key
-        (low, high, eta), differences = self._constants(x.dtype), excess(state.losses)
+        (low, high, eta), differences = self._constants(x.dtype), excess(state)
 
         def minus_eta_g(y):  # up to a constant that is the same at both ends
             return jax.nn.logsumexp(-eta * (differences + expert_losses(self.loss, x, y)))
 
         gap = minus_eta_g(high) - minus_eta_g(low)
         if isinstance(self.loss, Squared):
-            prediction = jnp.clip((low + high) / 2.0 + gap / (2.0 * eta * (high - low)), low, high)
-        else:
-            prediction = self._solve_for_prediction(gap / eta, low, high)
-        return zero_before_start(state.started, prediction)
+            return jnp.clip((low + high) / 2.0 + gap / (2.0 * eta * (high - low)), low, high)
+        return self._solve_for_prediction(gap / eta, low, high)
 
-    def update(
-        self, key: Key[Array, ""] | None, state: AggregatingState, oracle: Any
-    ) -> tuple[AggregatingState, tuple[()]]:
+    def update(self, key: Key[Array, ""] | None, state: Compensated, oracle: Any) -> tuple[Compensated, tuple[()]]:
         """Add the losses of the experts to the state."""
-        del key
         low, high, _ = self._constants(oracle.x.dtype)
-        losses = zero_before_start(state.started, expert_losses(self.loss, oracle.x, nan_outside(oracle.y, low, high)))
-        return AggregatingState(add_losses(state.losses, losses), next_flag(state.started)), ()
+        losses = expert_losses(self.loss, oracle.x, nan_outside(oracle.y, low, high))
+        return add_losses(state, losses), ()
 
-    def weights(self, state: AggregatingState) -> Float[Array, "K"]:
+    def weights(self, state: Compensated) -> Float[Array, "K"]:
         """Return the weights of the next round, before the predictions of that round are known."""
-        return weights_of_sums(state.losses, self._constants(state.losses.total.dtype)[2])
+        return weights_of_sums(state, self._constants(state.total.dtype)[2])
 
     def _constants(self, dtype: Any) -> tuple[Array, Array, Array]:
         low, high = jnp.asarray(self.low, dtype), jnp.asarray(self.high, dtype)

@@ -157,25 +157,6 @@ def excess(sums: Compensated, mask: Bool[Array, "K"] | None = None) -> Float[Arr
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Late start, as in Rokhlin and Gurtovaya (2025): the learner predicts 0 in round 1 and ignores that round's losses.
-
-
-def initial_flag(late_start: bool) -> Bool[Array, ""] | None:
-    """Return the flag `started` before round 1; None without a late start."""
-    return jnp.asarray(False) if late_start else None
-
-
-def zero_before_start(started: Bool[Array, ""] | None, value: Float[Array, "..."]) -> Float[Array, "..."]:
-    """Return `value`, or 0 in round 1 with a late start."""
-    return value if started is None else jnp.where(started, value, 0.0)
-
-
-def next_flag(started: Bool[Array, ""] | None) -> Bool[Array, ""] | None:
-    """Return the flag `started` after a round; None without a late start."""
-    return None if started is None else jnp.asarray(True)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
 # Combiners: weights of K experts from their losses, for learners such as `OverAdvice`, `Hedge` and `EXP3`.
 
 

@@ -24,7 +24,6 @@ STUDY_GROUPS = {
         "duels": "jaxonline.study.ready.games.duels:Duels",
         "contextual": "jaxonline.study.ready.games.contextual:Contextual",
         "adaptive": "jaxonline.study.ready.games.adaptive:AdaptiveAdversaries",
-        "conformal": "jaxonline.study.ready.games.conformal:Conformal",
         "quantiles": "jaxonline.study.ready.games.quantiles:Quantiles",
         "convex": "jaxonline.study.ready.games.convex:Convex",
         "strongly-convex": "jaxonline.study.ready.games.strongly_convex:StronglyConvex",

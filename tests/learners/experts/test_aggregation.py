@@ -15,16 +15,14 @@ from benchmarks.papers.engines.expert_sequences import aggregate
 from jaxonline import bounds
 from jaxonline.feedback import FullOracle
 from jaxonline.game import Specs
-from jaxonline.learners.experts.advice import Aggregating, OverAdvice, Truncated, as_learner
+from jaxonline.learners.experts.advice import Aggregating, Truncated, as_learner
 from jaxonline.learners.experts.combiners import BOA, EWA, MLPoly, MLProd
 from jaxonline.learners.linear.vaw import VAW
 
 T = 200
 RULES = {
     "ewa": EWA(0.5),
-    "ewa, late start": OverAdvice(EWA(0.5), late_start=True),
     "aggregating": Aggregating(0.0, 1.0),
-    "aggregating, late start": Aggregating(0.0, 1.0, late_start=True),
     "boa": BOA(),
     "ml-poly": MLPoly(),
     "ml-prod": MLProd(),
@@ -44,15 +42,13 @@ def game_of_experts(T=T, K=7, seed=0):
 # Independent loops: one expert and one round at a time, as in the papers
 
 
-def loop_aggregating(X, y, late=False, eta=2.0):
+def loop_aggregating(X, y, eta=2.0):
     L, out = np.zeros(X.shape[1], np.longdouble), []
     for t in range(len(y)):
-        first = late and t == 0
         at_one = np.sum(np.exp(-eta * L - eta * (X[t] - 1) ** 2))
         at_zero = np.sum(np.exp(-eta * L - eta * X[t] ** 2))
-        out.append(0.0 if first else float(np.clip(0.5 + np.log(at_one / at_zero) / (2 * eta), 0, 1)))
-        if not first:
-            L = L + (X[t] - y[t]) ** 2
+        out.append(float(np.clip(0.5 + np.log(at_one / at_zero) / (2 * eta), 0, 1)))
+        L = L + (X[t] - y[t]) ** 2
     return np.array(out)
 
 
@@ -67,9 +63,7 @@ def loop_vaw(X, y, forward=True):
 
 LOOPS = {
     "ewa": lambda X, y: predictions_of("ewa", X, y, eta=0.5),
-    "ewa, late start": lambda X, y: predictions_of("ewa", X, y, late=True, eta=0.5),
     "aggregating": loop_aggregating,
-    "aggregating, late start": lambda X, y: loop_aggregating(X, y, late=True),
     "boa": lambda X, y: predictions_of("boa", X, y),
     "ml-poly": lambda X, y: predictions_of("ml-poly", X, y),
     "ml-prod": lambda X, y: predictions_of("ml-prod", X, y),
@@ -78,7 +72,7 @@ LOOPS = {
 }
 
 
-@pytest.mark.parametrize("name", some(RULES, "ewa, late start", "aggregating", "boa", "ml-poly", "vaw"))
+@pytest.mark.parametrize("name", some(RULES, "ewa", "aggregating", "boa", "ml-poly", "vaw"))
 @pytest.mark.parametrize("K", some([1, 3, 7], 7))
 def test_predictions_equal_those_of_a_numpy_loop(x64, name, K):
     X, y = game_of_experts(K=7)
@@ -129,7 +123,7 @@ def test_truncated_plays_the_predictions_of_aggregate(x64, name):
     np.testing.assert_allclose(history.y_hat, result.predictions, rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize("name", some(RULES, "ewa, late start"))
+@pytest.mark.parametrize("name", some(RULES, "ewa"))
 def test_edge_cases_of_experts(x64, name):
     """One round, one expert, equal experts, constant experts, a perfect expert, and another order of experts."""
     rule = RULES[name]
@@ -142,10 +136,9 @@ def test_edge_cases_of_experts(x64, name):
         if weighted:
             assert np.sum(np.asarray(result.weights)) == pytest.approx(1.0, abs=1e-12)
             assert (np.asarray(result.weights) >= 0).all()
-        if name not in ("vaw", "ridge", "aggregating", "aggregating, late start"):
-            first = 1 if "late" in name else 0
-            low, high = experts.min(axis=1)[first:], experts.max(axis=1)[first:]
-            inside = np.asarray(result.predictions)[first:]
+        if name not in ("vaw", "ridge", "aggregating"):
+            low, high = experts.min(axis=1), experts.max(axis=1)
+            inside = np.asarray(result.predictions)
             assert ((inside >= low - 1e-12) & (inside <= high + 1e-12)).all()
     twice = np.asarray(aggregate(rule, np.column_stack([X[:, 0], X[:, 3], X[:, 0]]), y).weights)
     np.testing.assert_allclose(twice[2], twice[0], rtol=1e-12)

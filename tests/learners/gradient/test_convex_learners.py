@@ -23,8 +23,6 @@ from jaxonline.learners import (
     GradientLearner,
     Hedge,
     OnlineNewtonStep,
-    Perceptron,
-    online_to_batch,
 )
 from jaxonline.learners.gradient.descent import _project
 from jaxonline.losses import Absolute, ExpectedLoss, Hinge, Huber, Logistic, SquaredDistance
@@ -338,7 +336,6 @@ def test_gradient_bandit_is_below_its_bound():
         (lambda: bounds.gradient_bandit(1.0, 1.0, 1.0, 10, 5), r"^n_rounds\b"),
         (lambda: bounds.online_newton_step(1.0, 1.0, 1.0, 2, 3), r"^n_rounds\b"),
         (lambda: bounds.exponentiated_gradient(1, 1.0, 5), r"^n_weights\b"),
-        (lambda: online_to_batch(Perceptron(), np.ones((2, 2)), np.ones(3), Hinge()), "as many rows"),
     ],
 )
 def test_bad_arguments_are_named(call, message):

@@ -13,7 +13,7 @@ from benchmarks.papers.engines.expert_sequences import aggregate, play_sequence
 from benchmarks.papers.engines.kernel_forecasts import expert_forecasts
 from jaxonline import bounds
 from jaxonline.bounds import Features
-from jaxonline.comparators import best_in_rkhs_ball, best_kernel
+from jaxonline.comparators import best_in_rkhs_ball
 from jaxonline.estimators.dictionary import Dictionary, published_kernels
 from jaxonline.feedback import FullOracle
 from jaxonline.game import Specs
@@ -380,7 +380,3 @@ def test_best_in_an_rkhs_ball_agrees_with_a_constrained_minimiser():
         assert best.loss == pytest.approx(np.sum((K @ best.coefficients - y) ** 2), abs=1e-9)
         assert best.norm <= radius * (1 + 1e-9)
         assert best.norm**2 == pytest.approx(best.coefficients @ K @ best.coefficients, rel=1e-6)
-    choice = best_kernel([Gaussian(0.1), kernel, Laplacian(5.0)], X, y, 1.0)
-    assert choice.best.loss == choice.losses.min() == choice.losses[choice.index]
-    with pytest.raises(ValueError, match="at least one kernel"):
-        best_kernel([], X, y, 1.0)

@@ -16,11 +16,9 @@ import jaxonline as jo
 from jaxonline import bounds
 from jaxonline.environments import DataStream, SeparableData
 from jaxonline.learners import (
-    KernelPerceptron,
     PassiveAggressive,
     Perceptron,
     PNormPerceptron,
-    VotedPerceptron,
     Winnow,
 )
 from jaxonline.losses import ZeroOne
@@ -76,28 +74,6 @@ def winnow_loop(X, y, promotion, threshold):
     return scores, w
 
 
-def kernel_loop(X, y, kernel):
-    support, scores = [], []
-    for x, label in zip(X, y, strict=True):
-        scores.append(sum(z_label * kernel(z, x) for z, z_label in support))
-        if not label * scores[-1] > 0:
-            support.append((x, label))
-    return scores, len(support)
-
-
-def voted_loop(X, y, averaged):
-    hypotheses, votes, scores = [np.zeros(X.shape[1])], [0], []
-    for x, label in zip(X, y, strict=True):
-        each = [w @ x if averaged else np.sign(w @ x) for w in hypotheses]
-        scores.append(np.dot(votes, each) / max(sum(votes), 1))
-        if label * (hypotheses[-1] @ x) > 0:
-            votes[-1] += 1
-        else:
-            hypotheses.append(hypotheses[-1] + label * x)
-            votes.append(1)
-    return scores, votes
-
-
 def aggressive_loop(X, y, variant, C):
     w, scores = np.zeros(X.shape[1]), []
     for x, label in zip(X, y, strict=True):
@@ -130,37 +106,6 @@ def test_winnow_equals_its_numpy_loop(x64):
     np.testing.assert_allclose(history.y_hat, scores, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(learner.w(state), w, rtol=1e-12)
     assert 0 < int(history.loss.sum()) <= min(bounds.winnow(6, 2, 1.5, 4.0), T / 2)
-
-
-def test_kernel_perceptron_equals_its_numpy_loop(x64):
-    X, y = data(0.3)
-    y = y * np.where(np.abs(X[:, 2]) > 1, -1, 1)  # no half-space
-    scores, mistakes = kernel_loop(X, y, lambda a, b: np.exp(-np.sum((a - b) ** 2) / 1.5**2))
-    state, history = jo.play(game_of(X, y), KernelPerceptron(jo.kernels.Gaussian(1.5), max_mistakes=T), KEY, T)
-    np.testing.assert_allclose(history.y_hat, scores, rtol=1e-9, atol=1e-12)
-    assert int(state.t) == mistakes == int(history.info.mistake.sum()) < T
-    assert not history.info.overflow.any()
-
-
-@pytest.mark.long
-def test_linear_kernel_gives_the_perceptron_and_a_full_storage_overflows(x64):
-    X, y = data()
-    plain = jo.play(game_of(X, y), Perceptron(), KEY, T)[1]
-    kernel = jo.play(game_of(X, y), KernelPerceptron(jo.kernels.Linear(), max_mistakes=T), KEY, T)[1]
-    np.testing.assert_allclose(kernel.y_hat, plain.y_hat, rtol=1e-12, atol=1e-12)
-    at = np.flatnonzero(plain.info.mistake)[4]
-    for learner in (KernelPerceptron(jo.kernels.Linear(), max_mistakes=4), VotedPerceptron(max_mistakes=4)):
-        overflow = jo.play(game_of(X, y), learner, KEY, T)[1].info.overflow
-        assert np.flatnonzero(overflow)[0] == at
-        assert "max_mistakes" in learner.traits.capacity_hint
-
-
-@pytest.mark.parametrize("averaged", some([False, True], False))
-def test_voted_perceptron_equals_its_numpy_loop(x64, averaged):
-    scores, votes = voted_loop(*data(), averaged)
-    state, history = jo.play(game_of(*data()), VotedPerceptron(T, averaged), KEY, T)
-    np.testing.assert_allclose(history.y_hat, scores, rtol=1e-9, atol=1e-12)
-    assert state.votes[: int(state.mistakes)].tolist() == votes[1:]
 
 
 @pytest.mark.parametrize("variant", some(["PA", "PA-I", "PA-II"], "PA-I"))
@@ -322,9 +267,6 @@ def test_winnow_and_the_p_norm_perceptron_make_few_mistakes_on_sparse_targets():
         (lambda: Winnow(threshold=0.0), r"^threshold\b"),
         (lambda: PassiveAggressive("PA-III"), r"^variant\b"),
         (lambda: PassiveAggressive("PA-I", 0.0), r"^C\b"),
-        (lambda: KernelPerceptron(3, 5), r"^kernel\b.*got 3"),
-        (lambda: KernelPerceptron(jo.kernels.Linear(), 0), r"^max_mistakes\b"),
-        (lambda: VotedPerceptron(0), r"^max_mistakes\b"),
         (lambda: SeparableData([1.0]), r"^direction\b"),
         (lambda: SeparableData([1.0, 0.0], margin=2.0), r"^margin\b"),
         (lambda: bounds.winnow(3, 4), r"^n_relevant\b"),
@@ -339,7 +281,7 @@ def test_bad_arguments_are_named(call, message):
 
 @pytest.mark.parametrize(
     "learner",
-    [PNormPerceptron(), Winnow(), PassiveAggressive(), VotedPerceptron(3), KernelPerceptron(jo.kernels.Linear(), 3)],
+    [PNormPerceptron(), Winnow(), PassiveAggressive()],
     ids=lambda learner: type(learner).__name__,
 )
 def test_instances_must_be_vectors(learner):

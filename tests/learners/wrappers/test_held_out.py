@@ -8,7 +8,7 @@ from convex_rows import D, data
 import jaxonline as jo
 from jaxonline.environments import DataStream
 from jaxonline.estimators import FullGradient, TwoCopies
-from jaxonline.learners import GradientLearner, held_out_risk, online_to_batch
+from jaxonline.learners import GradientLearner, held_out_risk
 from jaxonline.losses import Squared
 
 pytestmark = pytest.mark.fast_compile
@@ -45,19 +45,6 @@ def test_risks_are_those_of_the_hypotheses_of_the_run(x64, feedback, estimator):
     before = np.concatenate([np.full((RUNS, 1), risks(np.zeros((1, D)))), found.last[:, :-1]], axis=1)
     np.testing.assert_allclose(found.random, np.cumsum(before, axis=1) / np.arange(1, T + 1), rtol=1e-10)
     assert np.all(found.mean[:, 1:] < found.random[:, 1:])
-
-
-@pytest.mark.long
-def test_online_to_batch_averages_the_hypotheses_of_a_noisy_run(x64):
-    """The same run as that of `held_out_risk` with the rows in file order has the same mean hypothesis."""
-    noisy, learner = jo.NoisyCopies(jo.noise.gaussian(0.2)), GradientLearner(TwoCopies(), 0.1, radius=1.0)
-    key = jax.random.key(5)
-    found = online_to_batch(learner, X, Y, Squared(), seed=jax.random.fold_in(key, 0), feedback=noisy)
-    game = jo.Game(DataStream(X, Y), noisy, loss=Squared())
-    risk = held_out_risk(game, learner, X_TEST, Y_TEST, T, seed=key)
-    np.testing.assert_allclose(risk.mean[0, -1], risks(found.hypothesis[None])[0], rtol=1e-10)
-    clean = online_to_batch(GradientLearner(FullGradient(Squared()), 0.1, radius=1.0), X, Y, Squared(), seed=key)
-    assert np.linalg.norm(clean.hypothesis - found.hypothesis) > 1e-3
 
 
 def test_bad_held_out_rows_and_moves_are_named():

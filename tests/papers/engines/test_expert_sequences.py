@@ -8,6 +8,7 @@ from tiers import some
 
 import jaxonline as jo
 from benchmarks.papers.engines.expert_sequences import aggregate, play_sequence
+from benchmarks.papers.studies.multikernel_runs import LateStart
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.learners import OMKLGF
 from jaxonline.learners.experts.advice import Aggregating, OverAdvice, Truncated, as_learner
@@ -18,9 +19,9 @@ T = 200
 TRUNCATED = Truncated(EWA(0.5))
 RULES = {
     "ewa": EWA(0.5),
-    "ewa, late start": OverAdvice(EWA(0.5), late_start=True),
+    "ewa, late start": LateStart(OverAdvice(EWA(0.5))),
     "aggregating": Aggregating(0.0, 1.0),
-    "aggregating, late start": Aggregating(0.0, 1.0, late_start=True),
+    "aggregating, late start": LateStart(Aggregating(0.0, 1.0)),
     "boa": BOA(),
     "ml-poly": MLPoly(),
     "ml-prod": MLProd(),
@@ -52,6 +53,14 @@ def test_play_sequence_matches_the_learner_in_the_game(x64, name):
     np.testing.assert_allclose(history.y_hat, result.predictions, rtol=0, atol=1e-14)
     np.testing.assert_allclose(learner.weights(state), result.weights, rtol=1e-13)
     assert np.ptp(np.asarray(result.weights)) > 0.1, "weights that have not moved would be no test"
+
+
+@pytest.mark.parametrize("rule", [OverAdvice(EWA(0.5)), Aggregating(0.0, 1.0)], ids=["ewa", "aggregating"])
+def test_a_late_start_predicts_zero_and_ignores_round_1(x64, rule):
+    X, y = game_of_experts()
+    late, wanted = aggregate(LateStart(rule), X, y), aggregate(rule, X[1:], y[1:])
+    np.testing.assert_allclose(late.predictions, np.append(0.0, wanted.predictions), rtol=0, atol=1e-14)
+    np.testing.assert_allclose(late.weights, wanted.weights, rtol=1e-13)
 
 
 @pytest.mark.long

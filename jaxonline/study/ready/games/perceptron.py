@@ -9,7 +9,7 @@ from jaxonline import bounds
 from jaxonline.environments import DataStream, SeparableData
 from jaxonline.feedback import FullInformation
 from jaxonline.game import Game
-from jaxonline.learners import PassiveAggressive, Perceptron, PNormPerceptron, VotedPerceptron
+from jaxonline.learners import PassiveAggressive, Perceptron, PNormPerceptron
 from jaxonline.losses import ZeroOne
 from jaxonline.simulation.measures import Mistakes
 from jaxonline.study.ready.games.classical import Bound, ClassicalGame, Setting
@@ -34,13 +34,12 @@ class Perceptrons(ClassicalGame):
         if self.data == "separable":
             environment: Any = SeparableData(np.ones(self.dimension), margin=self.margin)
             limit = bounds.perceptron(1.0, self.margin)
-            capacity, theorem_bounds = int(min(limit, self.rounds)) + 1, {"perceptron": lambda t: limit}
+            theorem_bounds = {"perceptron": lambda t: limit}
             sentences = [f"Novikoff: the perceptron makes at most (r / gamma)^2 = {limit:.0f} mistakes."]
         else:
-            environment, capacity = DataStream(*load_labelled(self.data), order="shuffled"), self.rounds
+            environment = DataStream(*load_labelled(self.data), order="shuffled")
         learners = {
             "perceptron": Perceptron(),
-            "voted perceptron": VotedPerceptron(capacity),
             "p-norm perceptron, p = 4": PNormPerceptron(4.0),
             "passive-aggressive I": PassiveAggressive("PA-I"),
             "passive-aggressive II": PassiveAggressive("PA-II"),

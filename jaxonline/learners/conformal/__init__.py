@@ -1,1 +1,0 @@
-"""Learners of prediction sets: thresholds of scores that cover a given fraction of the outcomes."""
