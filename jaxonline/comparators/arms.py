@@ -63,7 +63,6 @@ class BestArm:
 
     def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, "K"]:
         """Losses of all arms in one round; raises a TypeError if the outcome is not a vector."""
-        del x
         if getattr(y, "ndim", getattr(y, "shape", None) and len(y.shape)) != 1:
             raise ArgumentTypeError("outcomes", f"must be vectors of losses for BestArm (got {y})")
         return y
@@ -146,7 +145,6 @@ class BestSet:
         Raises a TypeError if the outcome is not a vector, and a ValueError if `select` does not return a set of at most
         K arms.
         """
-        del x
         if getattr(y, "ndim", getattr(y, "shape", None) and len(y.shape)) != 1:
             raise TypeError(f"y: BestSet needs vectors of losses as outcomes (got {y})")
         set_size(self.select, y.shape[0], y.dtype)
@@ -285,7 +283,6 @@ class CondorcetWinner:
 
     def statistic(self, x: PyTree, y: Float[Array, "K K"]) -> Float[Array, ""]:
         """Return the loss of the pair (c, c) in one round; raises a ValueError if the outcome is no matrix of duels."""
-        del x
         winner = jnp.full(2, self.winner, jnp.int32)
         return self.loss(winner, y)
 
@@ -329,7 +326,6 @@ class BestSegments:
         self, X: PyTree, y: Float[np.ndarray, "T K"], rounds: Int[np.ndarray, "G"]
     ) -> Float[np.ndarray, "G"]:
         """Return the smallest loss over the first t rounds, for each t of `rounds` (TypeError unless `y` is [T, K])."""
-        del X
         if y.ndim != 2:
             raise ArgumentTypeError("outcomes", f"must be vectors of losses for BestSegments (got shape {y.shape[1:]})")
         best, losses_so_far = np.full((self.n_segments, y.shape[1]), np.inf), np.empty(len(y))

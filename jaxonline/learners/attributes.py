@@ -148,13 +148,11 @@ class Baseline(LearnerDefaults):
 
     def init(self, key: Key[Array, ""], specs: Specs) -> BaselineState:
         """Return zero estimates and w_1 = 0; instances must be vectors."""
-        del key
         w = zeros_like_vector(self, specs.instance)
         return BaselineState(jnp.zeros((len(w), len(w)), w.dtype), w, w, jnp.int32(0))
 
     def predict(self, key: Key[Array, ""], state: BaselineState, x: Float[Array, "d"]) -> Float[Array, ""]:
         """Predict <w, x>."""
-        del key
         return state.w @ x
 
     def update(self, key: Key[Array, ""], state: BaselineState, oracle: Any) -> tuple[BaselineState, BaselineInfo]:

@@ -117,7 +117,6 @@ class ArmLoss:
 
     def gradient(self, y_hat: Any, y: Float[Array, "K"]) -> Float[Array, "K"]:
         """Return the losses of all arms: the gradient of <e, y> in the indicator vector e, for any arm."""
-        del y_hat
         return as_floating(y)
 
 
@@ -144,7 +143,6 @@ class ExpectedLoss:
 
     def gradient(self, y_hat: Any, y: Float[Array, "K"]) -> Float[Array, "K"]:
         """Return the losses of all arms: the gradient of <w, y> in the weights w, for any weights."""
-        del y_hat
         return as_floating(y)
 
 
@@ -180,7 +178,6 @@ class SumOfArms:
 
     def gradient(self, y_hat: Int[Array, "m"], y: Float[Array, "K"]) -> Float[Array, "K"]:
         """Return the losses of all arms: the gradient of <e, y> in the indicator vector e, for any set."""
-        del y_hat
         return as_floating(y)
 
 
@@ -265,7 +262,6 @@ class PairLoss:
 
     def gradient(self, y_hat: Int[Array, "2"], y: Float[Array, "K K"]) -> Float[Array, "K"]:
         """Return y[c] - 1/2, the gradient in the mean of the indicator vectors of the two arms, for any pair."""
-        del y_hat
         y = as_floating(y)
         self._n_arms(y)
         return y[self.winner] - 0.5

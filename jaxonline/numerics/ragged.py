@@ -206,12 +206,10 @@ class _Calls:
 
     def visible_consts(self, results: tuple[Array, ...], consts: Sequence[Array]) -> Sequence[Array]:
         """Constants that a chunk of calls sees."""
-        del results
         return consts
 
     def initial_results(self, size: int, consts: Sequence[Array]) -> tuple[Array, ...]:
         """Results before the first chunk, one run after the other."""
-        del consts
         return tuple(jnp.zeros((size * self.capacity, *s.shape), s.dtype) for s in self.shapes)
 
     def store_chunk(
@@ -259,13 +257,11 @@ class _Additions(_Calls):
         return (*results, *consts[len(self.shapes) :])
 
     def initial_results(self, size: int, consts: Sequence[Array]) -> tuple[Array, ...]:
-        del size
         return tuple(consts[: len(self.shapes)])
 
     def store_chunk(
         self, results: tuple[Array, ...], values: Sequence[Increment], run: Array, j: Array, real: Array
     ) -> tuple[Array, ...]:
-        del j
         run = jnp.where(real, run, len(results[0]))
         return tuple(_scatter_add(whole, run, each) for whole, each in zip(results, values, strict=True))
 

@@ -75,7 +75,6 @@ class SequentialHalving(LearnerDefaults):
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> SequentialHalvingState:
         """Return the state in which all arms are active."""
-        del key
         tally = Tally.empty(specs)
         n_arms = len(tally.pulls)
         if self.budget < n_arms * n_phases(n_arms):
@@ -85,14 +84,12 @@ class SequentialHalving(LearnerDefaults):
 
     def predict(self, key: Key[Array, ""] | None, state: SequentialHalvingState, x: Any) -> Int[Array, ""]:
         """Return the active arm with the fewest pulls in this phase."""
-        del key, x
         return state.tally.fewest_pulls(state.active)
 
     def update(
         self, key: Key[Array, ""] | None, state: SequentialHalvingState, oracle: Any
     ) -> tuple[SequentialHalvingState, Recommendation]:
         """Add the pull to the tally; at the end of a phase, keep the better half of the arms and reset the tally."""
-        del key
         tally, active = state.tally.add(oracle.move, oracle.loss()), state.active
         means = jnp.where(active, tally.means, jnp.inf)
         recommended = first_argmin(jnp.where(tally.pulls > 0, means, jnp.inf))  # among the arms pulled in this phase
@@ -160,20 +157,17 @@ class SuccessiveElimination(LearnerDefaults):
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> EliminationState:
         """Return the state in which all arms are active."""
-        del key
         tally = Tally.empty(specs)
         return EliminationState(tally, jnp.ones(len(tally.pulls), bool))
 
     def predict(self, key: Key[Array, ""] | None, state: EliminationState, x: Any) -> Int[Array, ""]:
         """Return the active arm with the fewest pulls."""
-        del key, x
         return state.tally.fewest_pulls(state.active)
 
     def update(
         self, key: Key[Array, ""] | None, state: EliminationState, oracle: Any
     ) -> tuple[EliminationState, Recommendation]:
         """Add the pull; after a pull of the last active arm, drop the arms worse than the best arm by 2 a(n)."""
-        del key
         tally = state.tally.add(oracle.move, oracle.loss())
         pulls = jnp.where(state.active, tally.pulls, 0)
         n = jnp.max(pulls)

@@ -28,7 +28,6 @@ class RidgeBandit(LearnerDefaults):
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> VAWState:
         """Return P = I / lambda and w = 0; raise a ValueError if instances are not matrices with a row for each arm."""
-        del key
         shape, arms = getattr(specs.instance, "shape", ()), getattr(specs.outcome, "shape", None)
         if len(shape) != 2 or shape[:1] != arms:
             problem = f"must be features [arms, d] for outcomes of shape {arms} (got {specs.instance})"
@@ -37,7 +36,6 @@ class RidgeBandit(LearnerDefaults):
 
     def update(self, key: Key[Array, ""] | None, state: VAWState, oracle: Any) -> tuple[VAWState, tuple[()]]:
         """Absorb the features and the loss of the arm pulled."""
-        del key
         return absorb(state, oracle.x[oracle.move][:, None], oracle.loss()[None])[0], ()
 
 
@@ -74,7 +72,6 @@ class LinUCB(RidgeBandit):
 
     def predict(self, key: Key[Array, ""] | None, state: VAWState, x: Float[Array, "K d"]) -> Int[Array, ""]:
         """Return the arm with the smallest lower bound on its mean loss."""
-        del key
         variances = jnp.sum(product(x, state.inverse) * x, axis=1)
         width = jnp.asarray(self.width, x.dtype)
         return first_argmin(product(x, state.w) - width * jnp.sqrt(jnp.maximum(variances, 0.0)))

@@ -105,7 +105,6 @@ class EXP3(CombinerLearner):
 
     def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple[()]]:
         """Pass to the combiner the estimated losses and their mean under p, which is the loss of the drawn arm."""
-        del key
         (arm, p), loss = oracle.move, oracle.loss()
         estimates = jnp.where(arm_indicator(arm, len(p)), loss / p[arm], 0.0)
         return self.update_combiner(state, estimates, loss, observed_mask(oracle)), ()
@@ -159,12 +158,10 @@ class EXP3IX(SumsLearner):
 
     def predict(self, key: Key[Array, ""], state: Compensated, x: Any) -> Draw:
         """Draw an arm from the weights."""
-        del x
         return draw_arm(key, self.weights(state))
 
     def update(self, key: Key[Array, ""] | None, state: Compensated, oracle: Any) -> tuple[Compensated, tuple[()]]:
         """Add the estimated losses to the sums."""
-        del key
         return add_losses(state, self.estimates(oracle.move, oracle.loss())), ()
 
     def estimates(self, move: Draw, loss: Float[Array, ""]) -> Float[Array, "K"]:
@@ -237,12 +234,10 @@ class EXP3P(SumsLearner):
 
     def predict(self, key: Key[Array, ""], state: Compensated, x: Any) -> Draw:
         """Draw an arm from (1 - gamma) weights + gamma / K."""
-        del x
         return draw_arm(key, mix_uniform(self.weights(state), self.exploration))
 
     def update(self, key: Key[Array, ""] | None, state: Compensated, oracle: Any) -> tuple[Compensated, tuple[()]]:
         """Subtract the estimated gains from the sums."""
-        del key
         return add_losses(state, -self.estimates(oracle.move, oracle.loss())), ()
 
     def estimates(self, move: Draw, loss: Float[Array, ""]) -> Float[Array, "K"]:
@@ -302,7 +297,6 @@ class EXP4(CombinerLearner):
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
         """Return the combiner's state; raise a ValueError if instances are not matrices with a column for each arm."""
-        del key
         shape, arms = getattr(specs.instance, "shape", ()), getattr(specs.outcome, "shape", None)
         if len(shape) != 2 or shape[1:] != arms:
             problem = f"must be advice [experts, arms] for outcomes of shape {arms} (got {specs.instance})"
@@ -316,7 +310,6 @@ class EXP4(CombinerLearner):
 
     def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple[()]]:
         """Pass the estimated losses of the experts to the combiner."""
-        del key
         loss = oracle.loss()
         return self.combiner.update(state, self.estimates(oracle.move, loss, oracle.x), loss), ()
 
@@ -367,17 +360,14 @@ class TsallisINF(LearnerDefaults):
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> TsallisState:
         """Return the state before the first draw; raise a ValueError if outcomes are not vectors."""
-        del key
         return TsallisState(jnp.int32(0), zero_sums(vector_length("outcomes", specs.outcome), specs.outcome.dtype))
 
     def predict(self, key: Key[Array, ""], state: TsallisState, x: Any) -> Draw:
         """Draw an arm from the weights."""
-        del x
         return draw_arm(key, tsallis_weights(excess(state.sums), self._rate(state)))
 
     def update(self, key: Key[Array, ""] | None, state: TsallisState, oracle: Any) -> tuple[TsallisState, tuple]:
         """Add the estimated losses to the sums."""
-        del key
         (arm, w), loss = oracle.move, oracle.loss()
         reduced = self.estimator == "reduced_variance"
         base = jnp.where(w >= self._rate(state) ** 2, 0.5, 0.0) if reduced else jnp.zeros_like(w)

@@ -100,12 +100,10 @@ class TallyPolicy(LearnerDefaults):
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
         """Return the state before the first pull; raise a ValueError if outcomes are not vectors."""
-        del key
         return Tally.empty(specs)
 
     def update(self, key: Key[Array, ""] | None, state: Tally, oracle: Any) -> tuple[Tally, tuple[()]]:
         """Add the pull and its loss to the tally."""
-        del key
         return state.add(oracle.move, oracle.loss()), ()
 
 
@@ -147,7 +145,6 @@ class UCB1(TallyPolicy):
 
     def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
         """Return the arm with the smallest lower confidence bound."""
-        del key
         growth = jnp.asarray(self.exploration, state.totals.dtype) * jnp.log(jnp.maximum(state.rounds, 1.0))
         return state.unpulled_or_argmin(state.means - jnp.sqrt(growth / state.positive_pulls), mask_of(x))
 
@@ -183,12 +180,10 @@ class UCB1Tuned(LearnerDefaults):
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> TunedState:
         """Return the state before the first pull; raise a ValueError if outcomes are not vectors."""
-        del key
         return TunedState(Tally.empty(specs), Tally.empty(specs))
 
     def predict(self, key: Key[Array, ""] | None, state: TunedState, x: Any) -> Int[Array, ""]:
         """Return the arm with the smallest lower confidence bound."""
-        del key, x
         tally, means = state.losses, state.losses.means
         rate = jnp.log(jnp.maximum(tally.rounds, 1.0)) / tally.positive_pulls
         variances = jnp.maximum(state.squares.means - means**2, 0.0) + jnp.sqrt(2.0 * rate)
@@ -196,7 +191,6 @@ class UCB1Tuned(LearnerDefaults):
 
     def update(self, key: Key[Array, ""] | None, state: TunedState, oracle: Any) -> tuple[TunedState, tuple]:
         """Add the pull, its loss and its squared loss to the tallies."""
-        del key
         loss = oracle.loss()
         return TunedState(state.losses.add(oracle.move, loss), state.squares.add(oracle.move, loss**2)), ()
 
@@ -248,12 +242,10 @@ class UCB2(LearnerDefaults):
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> UCB2State:
         """Return the state before the first pull; raise a ValueError if outcomes are not vectors."""
-        del key
         return UCB2State(Tally.empty(specs), jnp.int32(0), jnp.int32(0))
 
     def predict(self, key: Key[Array, ""] | None, state: UCB2State, x: Any) -> Int[Array, ""]:
         """Return the arm of the current epoch; after its end, return the arm with the smallest index."""
-        del key, x
         tally, tau = state.tally, state.tally.positive_pulls
         alpha = jnp.asarray(self.alpha, tau.dtype)
         share = 1.0 + jnp.log(jnp.maximum(tally.rounds, 1.0) / tau)  # ln(e t / tau)
@@ -262,7 +254,6 @@ class UCB2(LearnerDefaults):
 
     def update(self, key: Key[Array, ""] | None, state: UCB2State, oracle: Any) -> tuple[UCB2State, tuple]:
         """Add the pull to the tally; at the beginning of an epoch, also set its end."""
-        del key
         arm, pulls = oracle.move, state.tally.pulls
         end = jnp.where(pulls[state.arm] < state.end, state.end, self._epoch_end(pulls[arm], state.tally.totals.dtype))
         return UCB2State(state.tally.add(arm, oracle.loss()), arm, end), ()
@@ -304,7 +295,6 @@ class AsymptoticUCB(TallyPolicy):
 
     def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
         """Return the arm with the smallest lower confidence bound."""
-        del key, x
         t = state.rounds + 1.0
         width = jnp.sqrt(2.0 * jnp.log1p(t * jnp.log(t) ** 2) / state.positive_pulls)
         return state.unpulled_or_argmin(state.means - jnp.asarray(self.std, t.dtype) * width)
@@ -345,7 +335,6 @@ class FixedConfidenceUCB(TallyPolicy):
 
     def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
         """Return the arm with the smallest lower confidence bound."""
-        del key, x
         dtype = state.totals.dtype
         width = jnp.sqrt(-2.0 * jnp.log(jnp.asarray(self.delta, dtype)) / state.positive_pulls)
         return state.unpulled_or_argmin(state.means - jnp.asarray(self.std, dtype) * width)
@@ -383,7 +372,6 @@ class MOSS(TallyPolicy):
 
     def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
         """Return the arm with the smallest lower confidence bound."""
-        del key, x
         dtype = state.totals.dtype
         share = jnp.asarray(self.n_rounds).astype(dtype) / len(state.pulls)
         surplus = jnp.asarray(self.exploration, dtype) * jnp.maximum(jnp.log(share / state.positive_pulls), 0.0)
@@ -420,7 +408,6 @@ class KLUCB(TallyPolicy):
 
     def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
         """Return the arm with the smallest lower confidence bound q."""
-        del key, x
         log_t = jnp.log(jnp.maximum(state.rounds, 1.0))
         budget = log_t + jnp.asarray(self.c, log_t.dtype) * jnp.log(jnp.maximum(log_t, 1.0))
         return state.unpulled_or_argmin(kl_lower_bound(jnp.clip(state.means, 0.0, 1.0), budget / state.positive_pulls))

@@ -68,13 +68,11 @@ class DiscountedUCB(LearnerDefaults):
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> DiscountedTally:
         """Return the state before the first pull; raise a ValueError if outcomes are not vectors."""
-        del key
         zeros = jnp.zeros(vector_length("outcomes", specs.outcome), specs.outcome.dtype)
         return DiscountedTally(zeros, zeros)
 
     def predict(self, key: Key[Array, ""] | None, state: DiscountedTally, x: Any) -> Int[Array, ""]:
         """Return the arm with the smallest lower confidence bound."""
-        del key, x
         pulls = jnp.maximum(state.pulls, jnp.finfo(state.pulls.dtype).tiny)
         growth = jnp.log(jnp.maximum(jnp.sum(state.pulls), 1.0))
         width = 2.0 * jnp.sqrt(jnp.asarray(self.exploration, pulls.dtype) * growth / pulls)
@@ -82,7 +80,6 @@ class DiscountedUCB(LearnerDefaults):
 
     def update(self, key: Key[Array, ""] | None, state: DiscountedTally, oracle: Any) -> tuple[DiscountedTally, tuple]:
         """Discount the tally and add the pull and its loss."""
-        del key
         pulled, discount = arm_indicator(oracle.move, len(state.pulls)), jnp.asarray(self.discount, state.pulls.dtype)
         pulls = discount * state.pulls + jnp.where(pulled, 1.0, 0.0)
         return DiscountedTally(pulls, discount * state.totals + jnp.where(pulled, oracle.loss(), 0.0)), ()
@@ -145,7 +142,6 @@ class SlidingWindowUCB(LearnerDefaults):
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Window:
         """Return the state before the first pull; raise a ValueError if outcomes are not vectors."""
-        del key
         n_arms, dtype = vector_length("outcomes", specs.outcome), specs.outcome.dtype
         arms, losses = jnp.full(self.window, -1, jnp.int32), jnp.zeros(self.window, dtype)
         totals = Compensated.starting_at(jnp.zeros(n_arms, dtype))
@@ -153,7 +149,6 @@ class SlidingWindowUCB(LearnerDefaults):
 
     def predict(self, key: Key[Array, ""] | None, state: Window, x: Any) -> Int[Array, ""]:
         """Return the arm with the smallest lower confidence bound."""
-        del key, x
         dtype = state.losses.dtype
         pulls = jnp.maximum(state.pulls, 1).astype(dtype)
         growth = jnp.log(jnp.clip(state.rounds, 1, self.window).astype(dtype))
@@ -162,7 +157,6 @@ class SlidingWindowUCB(LearnerDefaults):
 
     def update(self, key: Key[Array, ""] | None, state: Window, oracle: Any) -> tuple[Window, tuple]:
         """Replace the oldest pull of the window by the pull of this round."""
-        del key
         arm, loss, n_arms = oracle.move, oracle.loss(), len(state.pulls)
         place = state.rounds % self.window
         entered, left = arm_indicator(arm, n_arms), arm_indicator(state.arms[place], n_arms)

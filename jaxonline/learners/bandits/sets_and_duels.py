@@ -64,14 +64,12 @@ class CUCB(LearnerDefaults):
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> CUCBState:
         """Return the state before round 1; raise a ValueError for outcomes other than vectors, or a wrong `select`."""
-        del key
         tally = Tally.empty(specs)
         set_size(self.select, len(tally.pulls), tally.totals.dtype)
         return CUCBState(jnp.int32(0), tally)
 
     def predict(self, key: Key[Array, ""] | None, state: CUCBState, x: Any) -> Int[Array, "m"]:
         """Return the set with the smallest sum of optimistic losses."""
-        del key, x
         tally, t = state.tally, (state.t + 1).astype(state.tally.totals.dtype)
         unpulled = tally.pulls == 0
         radius = jnp.sqrt(jnp.asarray(self.exploration, t.dtype) * jnp.log(t) / tally.positive_pulls)
@@ -79,7 +77,6 @@ class CUCB(LearnerDefaults):
 
     def update(self, key: Key[Array, ""] | None, state: CUCBState, oracle: Any) -> tuple[CUCBState, tuple[()]]:
         """Add the losses of the arms in the set."""
-        del key
         return CUCBState(state.t + 1, state.tally.add_set(oracle.move, oracle.losses())), ()
 
 
@@ -127,7 +124,6 @@ class RUCB(LearnerDefaults):
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> RUCBState:
         """Return the state before round 1; raise a ValueError if outcomes are not square matrices."""
-        del key
         shape = getattr(specs.outcome, "shape", ())
         if len(shape) != 2 or shape[0] != shape[1]:
             raise ArgumentError("outcomes", f"must be square matrices of duels (got {specs.outcome})")
@@ -135,7 +131,6 @@ class RUCB(LearnerDefaults):
 
     def predict(self, key: Key[Array, ""], state: RUCBState, x: Any) -> Int[Array, "2"]:
         """Return a drawn candidate, and the arm with the largest upper bound u against the candidate."""
-        del x
         upper, candidates = self._bounds(state)
         first_key, second_key = jax.random.split(key)
         first = draw_arm(first_key, _weights_of_first(candidates, state.favourite, upper.dtype)).arm
@@ -144,7 +139,6 @@ class RUCB(LearnerDefaults):
 
     def update(self, key: Key[Array, ""] | None, state: RUCBState, oracle: Any) -> tuple[RUCBState, tuple[()]]:
         """Count the win; a single candidate becomes the favourite, and a favourite that is no candidate is dropped."""
-        del key
         _, candidates = self._bounds(state)
         is_single = jnp.sum(candidates, dtype=jnp.int32) == 1
         favourite = candidates & (is_single | state.favourite)

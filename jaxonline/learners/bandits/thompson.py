@@ -50,7 +50,6 @@ class BernoulliThompson(TallyPolicy):
 
     def predict(self, key: Key[Array, ""], state: Tally, x: Any) -> Int[Array, ""]:
         """Return the arm with the smallest drawn mean loss."""
-        del x
         ones, dtype = state.sums, state.totals.dtype
         zeros = state.pulls.astype(dtype) - ones
         a, b = jnp.asarray(self.prior_ones, dtype) + ones, jnp.asarray(self.prior_zeros, dtype) + zeros
@@ -91,7 +90,6 @@ class GaussianThompson(TallyPolicy):
 
     def predict(self, key: Key[Array, ""], state: Tally, x: Any) -> Int[Array, ""]:
         """Return the arm with the smallest drawn mean loss."""
-        del x
         dtype = state.totals.dtype
         noise, prior = jnp.asarray(self.noise_std, dtype) ** -2, jnp.asarray(self.prior_std, dtype) ** -2
         precision = prior + noise * state.pulls.astype(dtype)
@@ -139,7 +137,6 @@ class EpsilonGreedy(TallyPolicy):
 
     def predict(self, key: Key[Array, ""], state: Tally, x: Any) -> Draw:
         """Draw the best arm so far with probability 1 - epsilon_t, or else a uniformly random arm."""
-        del x
         n_arms, dtype = len(state.pulls), state.totals.dtype
         t = state.rounds + 1
         epsilon = jnp.minimum(1.0, jnp.asarray(self.epsilon, dtype) * t ** -jnp.asarray(self.power, dtype))
@@ -148,7 +145,6 @@ class EpsilonGreedy(TallyPolicy):
 
     def update(self, key: Key[Array, ""] | None, state: Tally, oracle: Any) -> tuple[Tally, tuple[()]]:
         """Add the pull and its loss to the tally."""
-        del key
         return state.add(oracle.move.arm, oracle.loss()), ()
 
 
@@ -178,13 +174,11 @@ class ExploreThenCommit(TallyPolicy):
 
     def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
         """Return the next arm in turn; after the exploration, return the arm with the smallest mean."""
-        del key, x
         turn = jnp.sum(state.pulls, dtype=jnp.int32) % len(state.pulls)
         return jnp.where(self._explores(state), turn, first_argmin(state.means))
 
     def update(self, key: Key[Array, ""] | None, state: Tally, oracle: Any) -> tuple[Tally, tuple[()]]:
         """Add the pull to the tally during the exploration; keep the tally afterwards."""
-        del key
         after, explores = state.add(oracle.move, oracle.loss()), self._explores(state)
         return jax.tree.map(lambda new, old: jnp.where(explores, new, old), after, state), ()
 

@@ -179,7 +179,6 @@ class FixedShare:
 
     def update(self, state: Compensated, losses: Float[Array, "K"], own_loss: ArrayLike) -> Compensated:
         """Return ln w = ln((1 - share) v + share / K) for the normalised weights v after the losses."""
-        del own_loss
         log_w = state.value
         eta, share = (jnp.asarray(number, log_w.dtype) for number in (self.eta, self.share))
         log_sum = jax.nn.logsumexp(log_w - eta * losses)
@@ -428,7 +427,6 @@ class FollowThePerturbedLeader(SumsLearner):
 
     def predict(self, key: Key[Array, ""], state: Compensated, x: Any) -> Int[Array, ""]:
         """Return the expert that minimises L_k - Z_k / eta for a new draw of Z."""
-        del x
         differences = excess(state)
         shape, dtype = differences.shape, differences.dtype
         z = PERTURBATIONS[self.perturbation](word_pairs(key, shape, dtype), dtype)
@@ -436,7 +434,6 @@ class FollowThePerturbedLeader(SumsLearner):
 
     def update(self, key: Key[Array, ""] | None, state: Compensated, oracle: Any) -> tuple[Compensated, tuple[()]]:
         """Add the losses to L."""
-        del key
         return add_losses(state, nan_outside_unit(oracle.y)), ()
 
 

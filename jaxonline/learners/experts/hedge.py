@@ -55,13 +55,11 @@ class DrawnExpert(CombinerLearner):
 
     def predict(self, key: Key[Array, ""], state: PyTree, x: Any) -> Draw:
         """Draw an expert from the weights."""
-        del x
         weights = self.weights(state)
         return Draw(arm_unless_nan(random.weighted_index(key, weights), weights), weights)
 
     def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple[()]]:
         """Pass to the combiner all losses, and the expected loss of the draw as the loss of the move."""
-        del key
         losses = nan_outside_unit(oracle.y)
         return self.combiner.update(state, losses, jnp.vdot(self.weights(state), losses)), ()
 
@@ -105,12 +103,10 @@ class Hedge(CombinerLearner):
 
     def predict(self, key: Key[Array, ""] | None, state: PyTree, x: Any) -> Float[Array, "K"]:
         """Return the weights of the experts."""
-        del key
         return self.weights(state, mask_of(x))
 
     def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple[()]]:
         """Pass all losses to the combiner."""
-        del key
         losses, mask = oracle.y, observed_mask(oracle)
         return self.update_combiner(state, losses, jnp.vdot(self.weights(state, mask), losses), mask), ()
 
@@ -163,7 +159,6 @@ class LabelEfficientHedge(CombinerLearner):
 
     def predict(self, key: Key[Array, ""] | None, state: PyTree, x: Any) -> Float[Array, "K"]:
         """Return the weights of the experts."""
-        del key, x
         return self.weights(state)
 
     def update(self, key: Key[Array, ""], state: PyTree, oracle: Any) -> tuple[PyTree, LabelEfficientInfo]:

@@ -71,12 +71,10 @@ class Halving(LearnerDefaults):
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> HalvingState:
         """Return the state in which no expert has made a mistake; raise a ValueError if instances are not vectors."""
-        del key
         return HalvingState(jnp.ones(vector_length("instances", specs.instance), bool))
 
     def predict(self, key: Key[Array, ""] | None, state: HalvingState, x: Float[Array, "K"]) -> Float[Array, ""]:
         """Return the mean vote of the consistent experts."""
-        del key
         return vote(state.consistent.astype(x.dtype), x)
 
     def update(self, key: Key[Array, ""] | None, state: HalvingState, oracle: Any) -> tuple[HalvingState, VoteInfo]:
@@ -117,12 +115,10 @@ class WeightedMajority(LearnerDefaults):
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Int[Array, "K"]:
         """Return the numbers of mistakes, all 0; raise a ValueError if instances are not vectors."""
-        del key
         return jnp.zeros(vector_length("instances", specs.instance), jnp.int32)
 
     def predict(self, key: Key[Array, ""] | None, state: Int[Array, "K"], x: Float[Array, "K"]) -> Float[Array, ""]:
         """Return the weighted mean vote."""
-        del key
         return vote(jnp.exp(self._log_weights(state, x.dtype)), x)
 
     def update(

@@ -65,7 +65,6 @@ class SumsLearner(LearnerDefaults):
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Compensated:
         """Return zeros, one for each entry of the outcome; raise a ValueError if outcomes are not vectors."""
-        del key
         return zero_sums(vector_length("outcomes", specs.outcome), specs.outcome.dtype)
 
 
@@ -83,7 +82,6 @@ class CombinerLearner(LearnerDefaults):
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
         """Return the combiner's state for vectors of losses; raise a ValueError if outcomes are not vectors."""
-        del key
         return self.combiner.init(vector_length("outcomes", specs.outcome), specs.outcome.dtype)
 
     def weights(self, state: PyTree, mask: Bool[Array, "K"] | None = None) -> Float[Array, "K"]:
@@ -189,7 +187,6 @@ class SumsCombiner:
 
     def update(self, state: Compensated, losses: Float[Array, "K"], own_loss: ArrayLike) -> Compensated:
         """Add the losses to the state."""
-        del own_loss
         return add_losses(state, losses)
 
 

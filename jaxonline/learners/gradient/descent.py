@@ -112,13 +112,11 @@ class GradientLearner(EstimatorLearner):
 
     def init(self, key: Key[Array, ""], specs: Specs) -> GradientState:
         """Return w_1 = 0; instances must be vectors."""
-        del key
         w = zeros_like_vector(self, specs.instance)
         return GradientState(w, jnp.int32(0), self.optimizer.init(w), w if self.hypothesis == "average" else None)
 
     def predict(self, key: Key[Array, ""], state: GradientState, x: Float[Array, "d"]) -> Float[Array, ""]:
         """Predict <w, x> with the last or the average hypothesis."""
-        del key
         return (state.w if state.average is None else state.average) @ x
 
     def update(self, key: Key[Array, ""], state: GradientState, oracle: Any) -> tuple[GradientState, GradientInfo]:
@@ -175,13 +173,11 @@ class AdaGrad(EstimatorLearner):
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> AdaGradState:
         """Return w = 0 and no squares; instances must be vectors."""
-        del key
         zeros = zeros_like_vector(self, specs.instance)
         return AdaGradState(zeros, zeros)
 
     def predict(self, key: Key[Array, ""] | None, state: AdaGradState, x: Float[Array, "d"]) -> Float[Array, ""]:
         """Predict <w, x>."""
-        del key
         return state.w @ x
 
     def update(self, key: Key[Array, ""] | None, state: AdaGradState, oracle: Any) -> tuple[AdaGradState, GradientInfo]:
@@ -246,13 +242,11 @@ class OnlineNewtonStep(EstimatorLearner):
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> OnlineNewtonState:
         """Return w = 0 and A = epsilon I; instances must be vectors."""
-        del key
         w = zeros_like_vector(self, specs.instance)
         return OnlineNewtonState(w, jnp.asarray(self.epsilon, w.dtype) * jnp.eye(len(w), dtype=w.dtype))
 
     def predict(self, key: Key[Array, ""] | None, state: OnlineNewtonState, x: Float[Array, "d"]) -> Float[Array, ""]:
         """Predict <w, x>."""
-        del key
         return state.w @ x
 
     def update(
@@ -333,12 +327,10 @@ class GradientBandit(LearnerDefaults):
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Float[Array, "d"]:
         """Return w = 0; outcomes must be vectors."""
-        del key
         return zeros_like_vector(self, specs.outcome, "outcome")
 
     def predict(self, key: Key[Array, ""], state: Float[Array, "d"], x: Any) -> Float[Array, "d"]:
         """Play w + delta u for a uniform unit vector u."""
-        del x
         u = random.normal(key, state.shape, state.dtype)
         return state + jnp.asarray(self.delta, state.dtype) * u / jnp.linalg.norm(u)
 
@@ -346,7 +338,6 @@ class GradientBandit(LearnerDefaults):
         self, key: Key[Array, ""] | None, state: Float[Array, "d"], oracle: Any
     ) -> tuple[Float[Array, "d"], GradientBanditInfo]:
         """Set w to the projection of w - step (d / delta) loss u on the ball of radius `radius` - delta."""
-        del key
         delta, step, radius = (jnp.asarray(number, state.dtype) for number in (self.delta, self.step_size, self.radius))
         u = (oracle.move - state) / delta
         gradient = (len(state) / delta) * oracle.loss() * u

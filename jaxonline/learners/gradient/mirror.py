@@ -253,7 +253,6 @@ class MirrorDescent(EstimatorLearner):
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> MirrorState:
         """Return the point where R is smallest; instances must be vectors."""
-        del key
         theta = self.get_map().start(zeros_like_vector(self, specs.instance))
         return MirrorState(theta, jnp.int32(0), self.optimizer.init(theta))
 
@@ -307,7 +306,6 @@ class MirrorLearner(MirrorDescent):
 
     def predict(self, key: Key[Array, ""] | None, state: MirrorState, x: Float[Array, "d"]) -> Float[Array, ""]:
         """Predict <w, x>."""
-        del key
         return self.w(state) @ x
 
 
@@ -356,5 +354,4 @@ class ExponentiatedGradient(MirrorDescent):
 
     def predict(self, key: Key[Array, ""] | None, state: MirrorState, x: Float[Array, "d"]) -> Float[Array, ""]:
         """Predict <w, x>."""
-        del key
         return self.w(state) @ x

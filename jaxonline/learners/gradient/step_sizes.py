@@ -42,7 +42,6 @@ class Constant:
 
     def __call__(self, t: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
         """Return the step size of round t."""
-        del t
         return jnp.asarray(self.value, dtype)
 
 

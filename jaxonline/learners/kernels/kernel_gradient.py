@@ -70,17 +70,14 @@ class KernelGradient(LearnerDefaults):
 
     def init(self, key: Key[Array, ""], specs: Specs) -> Supports:
         """Return w = 0; instances must be vectors."""
-        del key
         return empty_supports(self, self.n_rounds, specs.instance)
 
     def predict(self, key: Key[Array, ""], state: Supports, x: Float[Array, "d"]) -> Float[Array, ""]:
         """Predict w(x) = sum_i alpha_i k(x_i, x)."""
-        del key
         return state.evaluate(self.kernel, x)
 
     def update(self, key: Key[Array, ""], state: Supports, oracle: Any) -> tuple[Supports, SupportsInfo]:
         """Add the point x with the coefficient alpha_t = -step l'(w(x)), and project w on the ball."""
-        del key
         x, y = self.estimator.example(oracle)
         w_at_x = state.evaluate(self.kernel, x)
         gradient = self.estimator.loss.gradient(w_at_x, y)

@@ -131,7 +131,6 @@ class NoisyKernel(LearnerDefaults):
 
     def init(self, key: Key[Array, ""], specs: Specs) -> NoisyKernelState:
         """Return w = 0; instances must be vectors."""
-        del key
         x, sizes = zeros_like_vector(self, specs.instance), self.storage
         parts = self.feature_map.component_shape
         w = expansion.empty(len(x), sizes.tensor_levels, sizes.n_chunks, sizes.deepest, x.dtype, parts)
@@ -139,7 +138,6 @@ class NoisyKernel(LearnerDefaults):
 
     def predict(self, key: Key[Array, ""], state: NoisyKernelState, x: Float[Array, "d"]) -> Float[Array, ""]:
         """Predict <w, Psi(x)> = sum_i alpha_i Prod(Psi~_i, x)."""
-        del key
         return expansion.sum_parts(expansion.evaluate(state.w, x) * jnp.exp(self.feature_map.log_clean(x)))
 
     def update(

@@ -86,7 +86,6 @@ class OMKLGF(LearnerDefaults):
 
     def predict(self, key: Key[Array, ""] | None, state: OMKLGFState, x: Float[Array, "d"]) -> Float[Array, ""]:
         """Predict the weighted mean of the kernels that are joined to the node."""
-        del key
         weights = softmax_weights(jnp.where(self._active(state), state.log_weights, -jnp.inf))
         return weights @ jnp.sum(state.theta * self.dictionary(x), axis=1)
 

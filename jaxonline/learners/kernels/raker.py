@@ -49,18 +49,15 @@ class Raker(LearnerDefaults):
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> RakerState:
         """Return theta = 0 and equal weights."""
-        del key
         z = jax.eval_shape(self.dictionary, specs.instance)
         return RakerState(jnp.zeros(z.shape, z.dtype), jnp.zeros(z.shape[0], z.dtype), jnp.int32(0))
 
     def predict(self, key: Key[Array, ""] | None, state: RakerState, x: Float[Array, "d"]) -> Float[Array, ""]:
         """Predict the weighted mean of the kernels' predictions."""
-        del key
         return self.weights(state) @ jnp.sum(state.theta * self.dictionary(x), axis=1)
 
     def update(self, key: Key[Array, ""] | None, state: RakerState, oracle: Any) -> tuple[RakerState, tuple[()]]:
         """Update theta -= step (2 (f - y) z + 2 lambda theta); ln w -= step ((f - y)^2 + lambda |theta|^2)."""
-        del key
         z, t = self.dictionary(oracle.x), state.t + 1
         steps = jnp.full(len(z), self.step_size(t, z.dtype))
         theta, losses = descend_each_kernel(state.theta, z, oracle.y, steps, self.penalty)

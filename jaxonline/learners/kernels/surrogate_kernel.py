@@ -74,7 +74,6 @@ class SurrogateKernel(LearnerDefaults):
 
     def init(self, key: Key[Array, ""], specs: Specs) -> Supports:
         """Return w = 0; instances must be vectors of the surrogate's dimension."""
-        del key
         instance = specs.instance
         if instance.shape != (self.surrogate.dimension,):
             raise ArgumentError(
@@ -85,12 +84,10 @@ class SurrogateKernel(LearnerDefaults):
 
     def predict(self, key: Key[Array, ""], state: Supports, x: Float[Array, "d"]) -> Float[Array, ""]:
         """Predict sum_i alpha_i k(x~_i, x), with the original kernel."""
-        del key
         return state.evaluate(self.surrogate.kernel, self.surrogate.rotate(x))
 
     def update(self, key: Key[Array, ""], state: Supports, oracle: Any) -> tuple[Supports, SupportsInfo]:
         """Add the point x~ with the coefficient alpha_t = -step 2 (w^(x~') - y~), and project w^ on the ball."""
-        del key
         x, x_other = (self.surrogate.rotate(oracle.copy(j)) for j in (0, 1))
         kernel = self.surrogate.in_eigenvectors(x.dtype)
         gradient = 2 * (state.evaluate(kernel, x_other) - oracle.label())

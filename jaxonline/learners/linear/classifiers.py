@@ -45,12 +45,10 @@ class Perceptron(LearnerDefaults):
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Float[Array, "d"]:
         """Return zeros; instances must be vectors."""
-        del key
         return zeros_like_vector(self, specs.instance)
 
     def predict(self, key: Key[Array, ""] | None, state: Float[Array, "d"], x: Float[Array, "d"]) -> Float[Array, ""]:
         """Predict the score <w, x>."""
-        del key
         return self.w(state) @ x
 
     def update(
@@ -142,7 +140,6 @@ class PassiveAggressive(Perceptron):
         self, key: Key[Array, ""] | None, state: Float[Array, "d"], oracle: Any
     ) -> tuple[Float[Array, "d"], PassiveAggressiveInfo]:
         """Add tau y x to w."""
-        del key
         x, y = oracle.x, oracle.y
         score, square = state @ x, x @ x
         loss, C = Hinge()(score, y), None if self.C is None else jnp.asarray(self.C, x.dtype)
@@ -186,7 +183,6 @@ class Winnow(Perceptron):
 
     def predict(self, key: Key[Array, ""] | None, state: Float[Array, "d"], x: Float[Array, "d"]) -> Float[Array, ""]:
         """Predict the score <w, x> - threshold."""
-        del key
         threshold = jnp.asarray(len(state) if self.threshold is None else self.threshold, x.dtype)
         return self.w(state) @ x - threshold
 

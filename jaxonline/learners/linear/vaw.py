@@ -73,21 +73,18 @@ class VAW(LearnerDefaults):
 
     def init(self, key: Key[Array, ""], specs: Specs) -> VAWState:
         """Return P = I / lambda, w = 0."""
-        del key
         require_float64("VAW", specs.instance.dtype, self.allow_float32)
         z = jax.eval_shape(self._features, specs.instance)
         return initial_state(z.shape[0], self.regularizer, specs.instance.dtype)
 
     def predict(self, key: Key[Array, ""], state: VAWState, x: Float[Array, "d"]) -> Float[Array, ""]:
         """Predict <w, z>, divided by the leverage of z if `forward`."""
-        del key
         z = self._features(x)
         ridge = state.w @ z
         return ridge / (1.0 + z @ (state.inverse @ z)) if self.forward else ridge
 
     def update(self, key: Key[Array, ""], state: VAWState, oracle: Any) -> tuple[VAWState, VAWInfo]:
         """Absorb one round."""
-        del key
         state, _, leverages = absorb(state, self._features(oracle.x)[:, None], oracle.y[None])
         return state, VAWInfo(leverages[0])
 
