@@ -18,7 +18,7 @@ def made_up(comparator: bool = True, failed: tuple = (), overflowed: tuple = ())
         first[learner, run] = 4
         loss[learner, run, 1:] = np.nan
     queries = np.broadcast_to(np.array([[[10.0]], [[20.0]]]) * np.array([1, 2, 3]), loss.shape)
-    meta = {"n_runs": RUNS, "key": [0, 3], "regret": "clean"}
+    meta = {"n_runs": RUNS, "key": [0, 3], "pseudo": False}
     full = np.zeros((2, RUNS), int)
     for learner, run in overflowed:
         full[learner, run] = 7

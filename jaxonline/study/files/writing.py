@@ -76,7 +76,7 @@ def study_to_toml(
     top |= {"measures": [_component_to_toml(measure, rounds) for measure in measures]} if measures else {}
     defaults = {name: to_toml(parameter.default) for name, parameter in keys.GAME.items() if not parameter.required}
     tables = {"game": {
-        name: _component_to_toml(getattr(game, name), rounds) for name in keys.GAME
+        name: _argument_to_toml(getattr(game, name), parameter, rounds) for name, parameter in keys.GAME.items()
         if name not in defaults or to_toml(getattr(game, name)) != defaults[name]
     }}  # fmt: skip
     for name, item in learners.items():
