@@ -358,7 +358,7 @@ def test_divergence_warns_once():
 
 @pytest.mark.long
 def test_full_storage_warns_once():
-    learner = jo.learners.KernelGradient(jo.kernels.Linear(), FullGradient(), 0.1, n_rounds=1)
+    learner = jo.learners.KernelGradient(jo.kernels.Linear(), jo.estimators.FullGradient(), 0.1, n_rounds=1)
     with pytest.warns(RuntimeWarning, match="ran out of storage in round 2") as told:
         rounds_with(jo.Live(learner), [1.0, -1.0, 1.0, -1.0])
     assert len(told) == 1
