@@ -16,7 +16,7 @@ def history(n_rounds: int = 12) -> Round:
     """Of a made-up bandit with two arms: the second arm, drawn with probability 3/4."""
     draws = Draw(np.ones(n_rounds, np.int32), np.tile([0.25, 0.75], (n_rounds, 1)))
     y, x = LOSSES[:n_rounds], np.zeros((n_rounds, 0))
-    return Round(y[:, 1], draws, y, x, x, y, np.ones(n_rounds, np.int32), np.ones(n_rounds, np.int32), ())
+    return Round(y[:, 1], draws, y, x, y, np.ones(n_rounds, np.int32), np.ones(n_rounds, np.int32), ())
 
 
 def test_a_long_history_prints_its_first_and_last_rounds():
