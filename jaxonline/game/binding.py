@@ -115,11 +115,6 @@ def bind(
     """
     entrant = as_entrant(game, learner)
     check_assumptions(game.environment, entrant)
-    if uses_copies(game.regret) and traits_of(entrant.feedback, FeedbackTraits).direct_products:
-        problem = (
-            f"must not be {type(game.regret).__name__}() with direct_products=True, as it uses copy 0 of each round"
-        )
-        raise ArgumentError("regret", problem)
     if isinstance(game.specs.instance, Available) and not traits_of(entrant.learner, LearnerTraits).uses_masks:
         problem = f"must support masks, as UCB1, EXP3 and Hedge with EWA do (got {type(entrant.learner).__name__})"
         raise ArgumentError("learner", problem)

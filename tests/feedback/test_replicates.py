@@ -246,5 +246,3 @@ def test_noise_of_the_comparator_is_measured_for_the_same_rounds():
     with pytest.raises(ValueError, match="n_rounds: must be at most 8"):
         jo.play(game, entrant, 0, ROUNDS + 1)
     assert jo.Replicates(COPIES).traits.max_rounds == ROUNDS
-    with pytest.raises(ValueError, match="mirrored"):
-        jo.Replicates(COPIES).mirrored(-1.0)
