@@ -7,7 +7,7 @@ another learner inherits from `ForwardsToLearner`.
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -16,8 +16,6 @@ from jaxtyping import Array, Float, Int, Key
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, LearnerTraits, traits_of
 from jaxonline.parameters.types import PyTree
-
-Self = TypeVar("Self")
 
 
 class LearnerDefaults:
