@@ -128,7 +128,6 @@ format: $(VENV)/.lint
 bench: $(VENV)/.dev
 	$(PYTEST) tests/simulation/test_golden.py
 	$(BIN)/python -m benchmarks
-	$(BIN)/python -m benchmarks.variance_reduction
 
 number ?= 300
 seed ?= 0

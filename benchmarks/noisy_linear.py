@@ -4,8 +4,6 @@ A round draws 40 normal numbers (two copies of 20), and needs about 8 d = 160 fl
 of state read and written, 160 bytes. Most of the time is for the normal numbers: each needs about 20 threefry rounds
 and an inverse error function, about 100 operations, 4,000 a round.
 
-A second workload draws <w, first copy> directly from its distribution: 21 normal numbers in all contenders.
-
     python -m benchmarks.noisy_linear
 """
 
@@ -43,27 +41,22 @@ def numpy_loop(X: np.ndarray, y: np.ndarray, runs: int) -> float:
     return runs * T
 
 
-def numpy_batched(X: np.ndarray, y: np.ndarray, runs: int, direct: bool = False) -> float:
+def numpy_batched(X: np.ndarray, y: np.ndarray, runs: int) -> float:
     """A Python loop over rounds, vectorised over runs."""
     rng = np.random.default_rng(1)
     w, loss = np.zeros((runs, D), np.float32), np.zeros(runs)
     for t in range(T):
-        noise = rng.standard_normal((1 if direct else 2, runs, D), dtype=np.float32)
-        copies, clean = X[t] + np.float32(STD) * noise, w @ X[t]
+        noise = rng.standard_normal((2, runs, D), dtype=np.float32)
+        (first, second), clean = X[t] + np.float32(STD) * noise, w @ X[t]
         loss += (clean - y[t]) ** 2
-        if direct:
-            along = np.sqrt(np.einsum("rd,rd->r", w, w)) * rng.standard_normal(runs, dtype=np.float32)
-            residual = clean + np.float32(STD) * along - y[t]
-        else:
-            residual = np.einsum("rd,rd->r", w, copies[0]) - y[t]
-        second = copies[-1]
+        residual = np.einsum("rd,rd->r", w, first) - y[t]
         w = w - (2 * STEP * residual)[:, None].astype(np.float32) * second
         norm = np.sqrt(np.einsum("rd,rd->r", w, w))
         w = w * np.minimum(1.0, RADIUS / np.maximum(norm, 1e-12))[:, None]
     return runs * T
 
 
-def numba_parallel(direct: bool = False):
+def numba_parallel():
     """Loops compiled by numba, with parallel runs."""
     import numba
 
@@ -74,17 +67,13 @@ def numba_parallel(direct: bool = False):
             np.random.seed(run)  # noqa: NPY002
             w, first, second = np.zeros(D), np.zeros(D), np.zeros(D)
             for t in range(T):
-                clean, noisy, square = 0.0, 0.0, 0.0
+                clean, noisy = 0.0, 0.0
                 for j in range(D):
                     second[j] = X[t, j] + STD * np.random.standard_normal()  # noqa: NPY002
                     clean += w[j] * X[t, j]
-                    square += w[j] * w[j]
-                if direct:
-                    noisy = clean + STD * np.sqrt(square) * np.random.standard_normal()  # noqa: NPY002
-                else:
-                    for j in range(D):
-                        first[j] = X[t, j] + STD * np.random.standard_normal()  # noqa: NPY002
-                        noisy += w[j] * first[j]
+                for j in range(D):
+                    first[j] = X[t, j] + STD * np.random.standard_normal()  # noqa: NPY002
+                    noisy += w[j] * first[j]
                 total[run] += (clean - y[t]) ** 2
                 norm = 0.0
                 for j in range(D):
@@ -119,17 +108,14 @@ def plain_jax(keys, X, y):
 
 
 def workloads(quick: bool) -> Iterator[Workload]:
-    """Yield the workloads with two whole copies, and with one product drawn directly."""
+    """Yield the workload."""
     runs = 64 if quick else RUNS
     X, y = data()
-    games = [
-        jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(jo.noise.gaussian(STD**2), direct_products=direct))
-        for direct in (False, True)
-    ]
+    game = jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(jo.noise.gaussian(STD**2)))
     learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=STEP, radius=RADIUS)
     device_X, device_y = jnp.asarray(X), jnp.asarray(y)
 
-    def ours(game: jo.Game) -> float:
+    def ours() -> float:
         jo.simulate(game, learner, n_runs=runs, n_rounds=T, block_size=-(-runs // parallel_blocks()))
         return runs * T
 
@@ -142,31 +128,24 @@ def workloads(quick: bool) -> Iterator[Workload]:
 
         return play
 
-    def many(game: jo.Game, name: str) -> ManyRuns:
-        def play(runs: int, width: int) -> dict[str, Callable[[], float]]:
-            rounds = shorten_horizon(T, runs)
+    def many(runs: int, width: int) -> dict[str, Callable[[], float]]:
+        rounds = shorten_horizon(T, runs)
 
-            def ours() -> float:
-                jo.simulate(game, learner, n_runs=runs, n_rounds=rounds, record_at=1, block_size=width)
-                return runs * rounds
+        def ours() -> float:
+            jo.simulate(game, learner, n_runs=runs, n_rounds=rounds, record_at=1, block_size=width)
+            return runs * rounds
 
-            return {"jaxonline": ours} | ({"plain jax vmap(scan)": plain(runs, rounds)} if game is games[0] else {})
+        return {"jaxonline": ours, "plain jax vmap(scan)": plain(runs, rounds)}
 
-        return ManyRuns(name, play)
-
-    whole = {"NumPy loop": lambda: numpy_loop(X, y, 8), "NumPy batched": lambda: numpy_batched(X, y, runs)}
-    direct = {"NumPy batched": lambda: numpy_batched(X, y, runs, True)}
+    jobs = {"NumPy loop": lambda: numpy_loop(X, y, 8), "NumPy batched": lambda: numpy_batched(X, y, runs)}
     if is_installed("numba"):
-        of_whole, of_direct = numba_parallel(), numba_parallel(True)
-        whole["numba, parallel"] = lambda: of_whole(X, y, runs).size * T
-        direct["numba, parallel"] = lambda: of_direct(X, y, runs).size * T
-    whole |= {"plain jax vmap(scan)": plain(runs), "jaxonline": lambda: ours(games[0])}
-    direct["jaxonline"] = lambda: ours(games[1])
-    title = f"noisy linear, d={D}, T={T:,}, {runs:,} runs"
-    of_two = {"normals": 2 * D, "bytes": 8 * D}
-    yield Workload(title, "round", whole, needs=of_two, many=many(games[0], f"noisy linear, d={D}"))
-    title, name = f"{title}, products drawn", f"noisy linear, d={D}, products drawn"
-    yield Workload(title, "round", direct, needs=of_two | {"normals": D + 1}, many=many(games[1], name))
+        compiled = numba_parallel()
+        jobs["numba, parallel"] = lambda: compiled(X, y, runs).size * T
+    jobs |= {"plain jax vmap(scan)": plain(runs), "jaxonline": ours}
+    yield Workload(
+        f"noisy linear, d={D}, T={T:,}, {runs:,} runs", "round", jobs, needs={"normals": 2 * D, "bytes": 8 * D},
+        many=ManyRuns(f"noisy linear, d={D}", many),
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

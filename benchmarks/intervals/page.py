@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchmarks.intervals import control_variates, curves, means, quantiles, rankings, sequential, stopping
+from benchmarks.intervals import curves, means, quantiles, rankings, sequential, stopping
 from benchmarks.intervals.distributions import STUDIES
 from jaxonline.parameters import check
 
@@ -17,7 +17,6 @@ SECTIONS = {
     "means": means,
     "stopping": stopping,
     "curves": curves,
-    "control variates": control_variates,
     "quantiles": quantiles,
     "rankings": rankings,
     "sequential": sequential,

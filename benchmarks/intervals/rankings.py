@@ -155,10 +155,7 @@ def power_of_rankings(
                 for _ in range(studies):
                     losses = rng.normal(size=(n_learners, n)) / 2**0.5
                     losses[0] += shift
-                    found += [
-                        np.mean(joint_p_values([(losses, None)], [kind])[0][0, 1:] < 0.05)
-                        for kind in (STUDENT, DEFAULT)
-                    ]
+                    found += [np.mean(joint_p_values([losses], [kind])[0][0, 1:] < 0.05) for kind in (STUDENT, DEFAULT)]
                 row[f"{shift:g} t"], row[f"{shift:g} default"] = 100 * found / studies
             rows.append(row)
     columns = [

@@ -53,7 +53,7 @@ def decide(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the decisions [S, P] about all pairs of learners in studies `runs` [S, L, R], and the runs used [S]."""
     studies, _, most = runs.shape
-    differences = np.concatenate([paired_differences(study, None, ANYTIME) for study in runs])
+    differences = np.concatenate([paired_differences(study) for study in runs])
     pairs = len(differences) // studies
     states = PairStates.begin(len(differences))
     for n in looks(rule.least_runs, GROUP, most):

@@ -14,7 +14,7 @@ var Scorer = {
     [/^docs\/(CHANGELOG|claims|papers|attributes)$|^papers\//, -8],
     [/^docs\/how-do-i$/, 8], // a list of answers; the answers are better
     [/^docs\/(how-do-i-|troubleshooting|bandits|noisy-data|games|which-learner|own-csv)/, 14],
-    [/^docs\/(how-it-works|how-fast|intervals|bounds|variance-reduction)$/, 2],
+    [/^docs\/(how-it-works|how-fast|intervals|bounds)$/, 2],
     [/^docs\/gallery$/, 6],
     [/^docs\//, 11],
     [/^index$/, 4],

@@ -8,7 +8,7 @@ of l'(a - y~) is not l'(a - y).
 """
 
 from collections.abc import Callable
-from typing import Annotated, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import Annotated, Any, ClassVar, Protocol, runtime_checkable
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,7 +18,6 @@ from jaxonline.feedback.correlated_copies import JointNoise
 from jaxonline.game.traits import FeedbackTraits
 from jaxonline.losses import Loss, Squared
 from jaxonline.losses.base import AnyLoss
-from jaxonline.numerics.triangular import product
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
@@ -45,38 +44,6 @@ class PlugInEstimator(Protocol):
 
     def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
         """Return the instance and the target at which the gradient is computed."""
-        ...
-
-
-class NoisyExample(NamedTuple):
-    """True example (instance `x` [d], target `y`) of a round, and the moments of the oracle's noise.
-
-    `covariance` [d, d] is the covariance of the noise of a copy of x; `label_variance` is the variance of the noise of
-    a label.
-    """
-
-    x: Float[Array, "d"]
-    y: Float[Array, ""]
-    covariance: Float[Array, "d d"]
-    label_variance: Float[Array, ""]
-
-
-class GradientMoments(NamedTuple):
-    """Exact moments of an estimate g at random w: `mean` E g [d], `with_w` E (w g' + g w'), `second` E g g' [d, d]."""
-
-    mean: Float[Array, "d"]
-    with_w: Float[Array, "d d"]
-    second: Float[Array, "d d"]
-
-
-@runtime_checkable
-class HasGradientMoments(Protocol):
-    """Protocol: an estimator that is affine in w and has exact moments, used by `simulate(control_variates=True)`."""
-
-    def gradient_moments(
-        self, mean: Float[Array, "d"], second: Float[Array, "d d"], example: NoisyExample
-    ) -> GradientMoments:
-        """Return the moments of the estimate at a random w, independent of noise: E w = `mean`, E w w' = `second`."""
         ...
 
 
@@ -150,21 +117,8 @@ class TwoCopies:
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
         """Return 2 (<w, x~> - y~) x~'."""
         del key
-        if getattr(oracle, "direct_products", False):
-            return 2 * (oracle.product(0, w) - oracle.label()) * oracle.copy(1)
         x, other = oracle.copies(0, 2)
         return squared_loss_gradient(w, x, oracle.label(), other)
-
-    def gradient_moments(
-        self, mean: Float[Array, "d"], second: Float[Array, "d d"], example: NoisyExample
-    ) -> GradientMoments:
-        """Compute the moments from E r w = E w w' x - y E w and E g g' = 4 E r^2 E x~' x~'', where r = <w, x~> - y~."""
-        x, y, covariance, label_variance = example
-        times_x, predicted = product(second, x), mean @ x
-        squared = times_x @ x + (second * covariance).sum() - 2 * y * predicted + y**2 + label_variance
-        with_residual = 2 * (times_x - y * mean)
-        with_w = jnp.outer(with_residual, x) + jnp.outer(x, with_residual)
-        return GradientMoments(2 * (predicted - y) * x, with_w, 4 * squared * (jnp.outer(x, x) + covariance))
 
 
 @cites("cesabianchi2010learning")
@@ -203,25 +157,6 @@ class PairsOfCopies:
         products = copies @ w
         of_others = (products.sum() - products) / (n - 1)
         return 2 * ((of_others - oracle.label()) @ copies) / n
-
-    def gradient_moments(
-        self, mean: Float[Array, "d"], second: Float[Array, "d d"], example: NoisyExample
-    ) -> GradientMoments:
-        """Compute the moments from g / 2 = (r - e) (x + z) + u x + (mean of u_i z_j over i != j).
-
-        Here r = <w, x> - y, e is the noise of the label, z the mean of the noise z_i of the copies, u_i = <w, z_i>, and
-        u is the mean of the u_i. The last term is uncorrelated with the others.
-        """
-        x, y, covariance, label_variance = example
-        n, times_x, predicted = self.n_copies, product(second, x), mean @ x
-        times_residual = times_x - y * mean  # E r w
-        residual = times_x @ x - 2 * y * predicted + y**2 + label_variance  # E (r - e)^2
-        spread = (second * covariance).sum()  # E w' Sigma w
-        square, across = jnp.outer(x, x), jnp.outer(x, product(covariance, times_residual))
-        of_pairs = spread * covariance + covariance @ second @ covariance
-        halves = residual * square + (residual * covariance + spread * square + across + across.T) / n
-        with_w = 2 * (jnp.outer(times_residual, x) + jnp.outer(x, times_residual))
-        return GradientMoments(2 * (predicted - y) * x, with_w, 4 * (halves + of_pairs / (n * (n - 1))))
 
 
 @cites("cesabianchi2010learning")

@@ -9,17 +9,16 @@ from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
-from jaxonline.feedback.noise import AnyNoise, Mirrored, NoiseAdversary, NoiseLaw, sample_together
-from jaxonline.feedback.products import has_products, product_with
+from jaxonline.feedback.noise import AnyNoise, NoiseAdversary, NoiseLaw, sample_together
 from jaxonline.game.defaults import FeedbackDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import FeedbackTraits
 from jaxonline.numerics.ragged import ragged_map
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
-from jaxonline.parameters.struct import replace, static, struct
+from jaxonline.parameters.errors import ArgumentTypeError
+from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Component, Convert, PyTree
 
 _FIRST_LABEL_INDEX = 1 << 30  # labels use the same key as copies, with indices beyond those of copies
@@ -47,25 +46,22 @@ class CopiesOracle:
         noises: Callable[[Sequence[Key[Array, ""]]], Array] | None = None,
         label_noise: NoiseLaw | None = None,
         covariance: Callable[[], Array] | None = None,
-        product: Callable[[Array, Key[Array, ""]], Array] | None = None,
     ):  # fmt: skip
         """Create the oracle from functions that draw noise.
 
         `noise(key, index)` returns the noise of a copy. `noises(keys)` returns the stacked noise of several copies, if
-        the noise does not depend on the index. `product(w, key)` returns <w, noise> for a copy that is not used
-        otherwise. `covariance()` returns the covariance of the noise, if the feedback reveals it.
+        the noise does not depend on the index. `covariance()` returns the covariance of the noise, if the feedback
+        reveals it.
         """
         self._noise = noise
         self._noises = noises
         self._label_noise = label_noise
         self._covariance = covariance
-        self._product = product
         self._key = key
         self._t = t
         self._x = x
         self._y = y
         self._asked: set[int] = set()
-        self._products: set[int] = set()
         self._asked_at_random: list[Array] = []
 
     def _draw(self, index: Int[Array, ""]) -> Array:
@@ -84,54 +80,8 @@ class CopiesOracle:
                 "copies(first, capacity, number)",
             )
         index = check.count("index", index, ge=0)
-        self._ask(index)
+        self._asked.add(index)
         return self._draw(jnp.int32(index))
-
-    def _ask(self, *indices: int) -> None:
-        if not self._products.isdisjoint(indices):
-            index = min(self._products.intersection(indices))
-            raise ValueError(
-                f"direct_products: copy {index} cannot be looked at after its product was drawn directly; pass "
-                "direct_products=False"
-            )
-        self._asked.update(indices)
-
-    @property
-    def direct_products(self) -> bool:
-        """Whether `product` draws the number <w, copy> directly instead of the copy."""
-        return self._product is not None
-
-    def product(self, index: int, w: Float[Array, "d"]) -> Float[Array, ""]:
-        """Return the product <w, copy(index)>; with `NoisyCopies(direct_products=True)` it is drawn without the copy.
-
-        A product that is drawn without the copy differs from the product with `copy(index)`, and nothing else of this
-        copy may be requested.
-
-        Raises:
-            ValueError: products are drawn directly, and something else of the same copy is requested.
-
-        Example:
-            >>> import jax, jax.numpy as jnp
-            >>> from jaxonline.feedback import NoisyCopies, noise
-            >>> round_1 = jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(3.0), 0.0
-            >>> w, oracle = jnp.array([1.0, -1.0]), NoisyCopies(noise.gaussian(1.0)).open(*round_1)
-            >>> bool(oracle.product(0, w) == w @ oracle.copy(0)), oracle.queries().item()
-            (True, 1)
-            >>> oracle = NoisyCopies(noise.gaussian(1.0), direct_products=True).open(*round_1)
-            >>> oracle.product(0, w).shape, oracle.copy(1).shape, oracle.queries().item()
-            ((), (2,), 2)
-        """
-        if self._product is None:
-            return w @ self.copy(index)
-        index = check.count("index", index, ge=0)
-        if index in self._asked or self._asked_at_random:
-            raise ValueError(
-                f"direct_products: the product of copy {index} cannot be drawn directly after a look at it; pass "
-                "direct_products=False"
-            )
-        self._ask(index)
-        self._products.add(index)
-        return w @ self._x + self._product(w, jax.random.fold_in(self._key, index))
 
     def copies(self, first: int, capacity: int, number: Int[Array, ""] | None = None) -> Float[Array, "capacity ..."]:
         """Return the `capacity` copies `first`, `first + 1`, ..., drawn together, which is faster than one by one.
@@ -141,7 +91,7 @@ class CopiesOracle:
         """
         if number is None:
             indices = range(check.count("first", first, ge=0), first + check.count("capacity", capacity))
-            self._ask(*indices)
+            self._asked.update(indices)
             if self._noises is None:
                 return jnp.stack([self._draw(jnp.int32(index)) for index in indices])
             return self._x[None] + self._noises([jax.random.fold_in(self._key, index) for index in indices])
@@ -164,8 +114,6 @@ class CopiesOracle:
             >>> bool((jax.vmap(draw)(jnp.arange(3))[1] == oracle.copy(1)).all()), oracle.queries().item()
             (True, 4)
         """
-        if self._products:
-            raise ValueError("direct_products: copies cannot be reserved after products; pass direct_products=False")
         self._asked_at_random.append(jnp.asarray(number, jnp.int32))
         return lambda index: self._draw(jnp.asarray(index, jnp.int32))
 
@@ -223,14 +171,9 @@ class NoisyCopies(FeedbackDefaults):
             and the instance.
         label_noise: the distribution of the label's noise, or None for clean labels.
         reveal_covariance: whether the learner observes the covariance of each round's noise (paper B, setting 2).
-        direct_products: whether <w, copy> is drawn as one normal number instead of d numbers, for estimators that use
-            nothing else of the copy (`TwoCopies`). Rounds with direct products take two thirds of the time. The results
-            of each learner keep their distribution, but learners no longer share this noise, so differences between
-            learners may vary more.
 
     Raises:
         TypeError: a distribution lacks the method `sample` or `covariance_at`.
-        ValueError: `direct_products` is True, and the noise is not Gaussian.
 
     Example:
         >>> from jaxonline.feedback import NoisyCopies, noise
@@ -241,16 +184,11 @@ class NoisyCopies(FeedbackDefaults):
     noise: AnyNoise
     label_noise: AnyNoise | None = None
     reveal_covariance: bool = static(default=False)
-    direct_products: bool = static(default=False)
-
-    def __post_init__(self) -> None:
-        if self.direct_products and not has_products(self.noise):
-            raise ArgumentError("noise", f"must be gaussian(...) for direct_products (got {check.quote(self.noise)})")
 
     @property
     def traits(self) -> FeedbackTraits:
         """Traits of the feedback: its oracles make copies, and the distributions of the noise are known."""
-        return FeedbackTraits(True, self.direct_products, self.noise, self.label_noise)
+        return FeedbackTraits(True, self.noise, self.label_noise)
 
     def open(self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> CopiesOracle:
         """Return the oracle of one round."""
@@ -263,16 +201,9 @@ class NoisyCopies(FeedbackDefaults):
             return sample_together(self.noise, keys, t, x)
 
         covariance = (lambda: self.noise.covariance_at(t, x)) if self.reveal_covariance else None
-        product = (lambda w, key: product_with(w, self.noise, key)) if self.direct_products else None
         return CopiesOracle(
-            key, t, x, y, noise=noise, noises=noises, label_noise=self.label_noise, covariance=covariance,
-            product=product,
-        )  # fmt: skip
-
-    def mirrored(self, sign: Float[ArrayLike, ""]) -> "NoisyCopies":
-        """Return this feedback with all noise times a sign; raise a ValueError for noise not declared symmetric."""
-        label_noise = None if self.label_noise is None else Mirrored(self.label_noise, sign)
-        return replace(self, noise=Mirrored(self.noise, sign), label_noise=label_noise)
+            key, t, x, y, noise=noise, noises=noises, label_noise=self.label_noise, covariance=covariance
+        )
 
 
 def _as_adversary(adversary: Any, name: str) -> NoiseAdversary:

@@ -8,15 +8,15 @@ from typing import Annotated, Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.feedback.copies import CopiesOracle
-from jaxonline.feedback.noise import AnyNoise, Mirrored, Noise, RareErrors, TwoPoints
+from jaxonline.feedback.noise import AnyNoise, Noise, RareErrors, TwoPoints
 from jaxonline.game.defaults import FeedbackDefaults
 from jaxonline.game.traits import FeedbackTraits
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentTypeError
-from jaxonline.parameters.struct import replace, static, struct
+from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Convert
 
 
@@ -42,15 +42,9 @@ class JointNoise:
     joint: AnyNoise
 
     def __post_init__(self) -> None:
-        law = self.joint.law if isinstance(self.joint, Mirrored) else self.joint
-        if not isinstance(law, Noise | TwoPoints | RareErrors):  # noise is drawn for the vector 0
+        if not isinstance(self.joint, Noise | TwoPoints | RareErrors):  # noise is drawn for the vector 0
             wanted = "must not depend on the instance: gaussian, laplace, uniform, student_t, TwoPoints or RareErrors"
             raise ArgumentTypeError("joint", f"{wanted} (got {check.quote(self.joint)})")
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether the noise and its negative have the same distribution (`Mirrored`)."""
-        return getattr(self.joint, "symmetric", False)
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, "d"]:
         """Return one draw of the noise of the instance `x`."""
@@ -160,7 +154,3 @@ class CorrelatedCopies(FeedbackDefaults):
         """Return the oracle of one round."""
         del y_hat
         return CorrelatedOracle(key, t, x, y, self.noise, self.reveal_covariance)
-
-    def mirrored(self, sign: Float[ArrayLike, ""]) -> "CorrelatedCopies":
-        """Return this feedback with all noise times a sign; raise a ValueError for noise not declared symmetric."""
-        return replace(self, noise=JointNoise(Mirrored(self.noise.joint, sign)))

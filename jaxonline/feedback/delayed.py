@@ -5,7 +5,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
+from jaxtyping import Array, Bool, Int, Key
 
 from jaxonline.feedback.delays import as_delay
 from jaxonline.game.defaults import FeedbackDefaults, method_of
@@ -13,7 +13,7 @@ from jaxonline.game.oracles import check_feedback, next_feedback_state, open_ora
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import FeedbackTraits, traits_of
 from jaxonline.numerics.ragged import batch_max
-from jaxonline.parameters.struct import replace, struct
+from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Component, Convert, PyTree
 
 S = TypeVar("S")
@@ -185,10 +185,6 @@ class Delayed(FeedbackDefaults):
     def check_specs(self, specs: Specs) -> None:
         """Check that the base feedback accepts these shapes and dtypes."""
         method_of(self.feedback, FeedbackDefaults.check_specs)(specs)
-
-    def mirrored(self, sign: Float[ArrayLike, ""]) -> "Delayed":
-        """Return this delayed feedback with the mirrored base feedback."""
-        return replace(self, feedback=method_of(self.feedback, FeedbackDefaults.mirrored)(sign))
 
     def init(self, key: Key[Array, ""], specs: Specs, move: PyTree) -> DelayedState:
         """Return the state before round 1, with an empty queue."""

@@ -7,7 +7,7 @@ the distribution of each copy from the learner's earlier rounds.
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -185,9 +185,6 @@ class Noise:
     student: StudentCoordinates | None = None
     factor: Float[ArrayLike, "..."] = dataclasses.field(init=False, default=None)  # type: ignore[assignment]
 
-    symmetric: ClassVar[bool] = True
-    """Noise and its negative have the same distribution (`Mirrored`)."""
-
     def __post_init__(self) -> None:
         if (self.law is None) == (self.student is None):
             raise ArgumentError("student", f"must be given if law is None, and only then (got law={self.law!r})")
@@ -302,9 +299,6 @@ class TwoPoints:
 
     vector: Numbers | list[Any]
 
-    symmetric: ClassVar[bool] = True
-    """Noise and its negative have the same distribution (`Mirrored`)."""
-
     def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
         """Return one draw of the noise, with the shape and dtype of `x`."""
         vector = jnp.asarray(self.vector, x.dtype)
@@ -353,47 +347,3 @@ class CustomNoise:
             problem = "must be given if a feedback reveals it (got None); write CustomNoise(draw, covariance)"
             raise ArgumentError("covariance", problem)
         return jnp.asarray(self.covariance(t, x), x.dtype)
-
-
-@struct
-class Mirrored:
-    """Symmetric noise times a sign; the sign -1 gives the opposite noise, which has the same distribution.
-
-    A distribution of your own declares its symmetry, given t and x, with an attribute `symmetric = True`.
-
-    Args:
-        law: a symmetric distribution.
-        sign: 1 or -1.
-
-    Raises:
-        ValueError: the distribution is not declared symmetric.
-
-    Example:
-        >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.feedback.noise import Mirrored, gaussian
-        >>> law, key = gaussian(1.0), jax.random.key(0)
-        >>> draws = [each.sample(key, jnp.int32(1), jnp.zeros(2)) for each in (law, Mirrored(law, -1.0))]
-        >>> bool((draws[0] == -draws[1]).all())
-        True
-    """
-
-    law: Annotated[Any, Component("noise")]
-    sign: Float[ArrayLike, ""]
-
-    def __post_init__(self) -> None:
-        if getattr(self.law, "symmetric", False) is not True:
-            raise ArgumentError("law", f"must have symmetric = True to be mirrored (got {check.quote(self.law)})")
-
-    def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
-        """Return one draw of the distribution, times the sign."""
-        return jnp.asarray(self.sign, x.dtype) * self.law.sample(key, t, x)
-
-    def sample_together(
-        self, keys: Sequence[Key[Array, ""]], t: Int[Array, ""], x: Float[Array, "..."]
-    ) -> Float[Array, "n ..."]:
-        """Return one draw of the distribution with each of n keys, stacked, times the sign."""
-        return jnp.asarray(self.sign, x.dtype) * sample_together(self.law, keys, t, x)
-
-    def covariance_at(self, t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "d d"]:
-        """Return the covariance of the distribution, which the sign does not change."""
-        return self.law.covariance_at(t, x)

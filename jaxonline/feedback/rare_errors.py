@@ -1,7 +1,5 @@
 """Noise that is large and rare, such as wrong entries in a table."""
 
-from typing import ClassVar
-
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
@@ -28,9 +26,6 @@ class RareErrors:
 
     size: Positive
     rate: Probability
-
-    symmetric: ClassVar[bool] = True
-    """Noise and its negative have the same distribution (`Mirrored`)."""
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
         """Return one draw of the noise, with the shape and dtype of `x`."""

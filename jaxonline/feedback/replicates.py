@@ -33,8 +33,6 @@ class ReplicatesOracle:
         [1.0, 2.0, 0.0, 0.0, 0.0]
     """
 
-    direct_products = False
-
     def __init__(
         self, copies: Float[Array, "m d"], labels: Float[Array, "k"] | None, y: Array, covariance: Array | None = None
     ):
@@ -56,10 +54,6 @@ class ReplicatesOracle:
         _check_measured("copies", index + 1, len(self._copies))
         self._asked.add(index)
         return self._copies[index]
-
-    def product(self, index: int, w: Float[Array, "d"]) -> Float[Array, ""]:
-        """<w, copy(index)>."""
-        return w @ self.copy(index)
 
     def copies(self, first: int, capacity: int, number: Int[Array, ""] | None = None) -> Float[Array, "capacity d"]:
         """The copies `first`, `first + 1`, ..., `capacity` of them.

@@ -7,17 +7,15 @@ another learner inherits from `ForwardsToLearner`.
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+import numpy as np
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, LearnerTraits, traits_of
-from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import PyTree
-
-Self = TypeVar("Self")
 
 
 class LearnerDefaults:
@@ -94,17 +92,6 @@ class FeedbackDefaults:
     def check_specs(self, specs: Specs) -> None:
         """Raise a ValueError, when a game is made, if the feedback does not suit these instances and outcomes."""
 
-    def mirrored(self: Self, sign: Float[ArrayLike, ""]) -> Self:
-        """Return the feedback with all its noise times 1 or -1, for runs with opposite noise (`simulate(antithetic=)`).
-
-        The default implementation is for feedbacks without noise, and returns the feedback unchanged. Raises a
-        ValueError for noisy copies that cannot be mirrored.
-        """
-        if traits_of(self, FeedbackTraits).makes_copies:
-            problem = f"must have noise that can be mirrored, such as NoisyCopies (got {type(self).__name__})"
-            raise ArgumentError("feedback", problem)
-        return self
-
 
 class OracleDefaults:
     """Optional methods of an oracle."""
@@ -146,8 +133,8 @@ def method_of(item: Any, default: Callable[..., Any]) -> Callable[..., Any]:
     Example:
         >>> import jaxonline as jo
         >>> from jaxonline.game.defaults import FeedbackDefaults, method_of
-        >>> method_of(jo.FullInformation(), FeedbackDefaults.mirrored)(-1.0)
-        FullInformation()
+        >>> method_of(jo.FullInformation(), FeedbackDefaults.init)(None, None, None)
+        ()
     """
     return getattr(item, default.__name__) if overrides(item, default) else functools.partial(default, item)
 

@@ -71,8 +71,6 @@ class FeedbackTraits(NamedTuple):
 
     Attributes:
         makes_copies: whether its oracles have `copy(j)`, each a noisy copy of the instance.
-        direct_products: whether the oracle draws products with copies without drawing the copies, so that the learner
-            has not used copy 0.
         noise: the distribution of the instances' noise; None without noise, or without a single distribution.
         label_noise: the distribution of the labels' noise; None for clean labels.
         reads_entries: whether `open` accepts a lazy outcome (`losses.lazy.LazyOutcome`) and reads single entries.
@@ -89,7 +87,6 @@ class FeedbackTraits(NamedTuple):
     """
 
     makes_copies: bool = False
-    direct_products: bool = False
     noise: Any = None
     label_noise: Any = None
     reads_entries: bool = False

@@ -127,10 +127,6 @@ class UnderflowWarning(RuntimeWarning):
     """Numbers that are not 0 are so small that they, or losses computed from them, are rounded to 0."""
 
 
-class ControlVariateWarning(RuntimeWarning):
-    """A control variate is not used, because its learner without projection diverges with these step sizes."""
-
-
 class SearchEdgeWarning(RuntimeWarning):
     """Tuning chose the smallest or the largest candidate of a parameter; a better value may lie beyond."""
 

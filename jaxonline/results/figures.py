@@ -126,8 +126,7 @@ def plot_final(
         The Matplotlib figure, or `ax` if it is given.
 
     Raises:
-        ValueError: an unknown quantity or style, `path` beside `ax`, or a result of antithetic runs, which has only the
-            means of pairs of runs.
+        ValueError: an unknown quantity or style, or `path` beside `ax`.
 
     Warns:
         SkewedRunsWarning: as in `Result.mean`.

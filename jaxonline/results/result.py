@@ -125,26 +125,8 @@ class Result:
         return quantities_of(self)
 
     def values(self, quantity: str = "regret") -> np.ndarray:
-        """Return a quantity [L, R, G, ...] before control variates; NaN in excluded runs, means of antithetic pairs."""
+        """Return a quantity [L, R, G, ...], with NaN in excluded runs."""
         return estimates.values(self, quantity)
-
-    def adjusted(self, quantity: str = "regret") -> np.ndarray:
-        """Return `values` of regret, loss or reward minus beta times the control variate; others unchanged.
-
-        Means, bands, rankings, differences and growth use these adjusted values. The coefficient beta of a run is
-        estimated from the other runs, so adjusted values have the same expectation as `values`
-        (`results.statistics.variance_reduction`).
-        """
-        return estimates.adjusted_values(self, quantity)
-
-    def variance_reduction(self, quantity: str = "regret") -> np.ndarray:
-        """Return by how much variance reduction divides the variance [L] at the horizon, per simulated run.
-
-        The returned factor is the variance of plain runs divided by the variance of the values that `mean` averages. An
-        antithetic run counts as two simulated runs. The ratio is NaN if runs do not vary. The method `table` includes
-        the ratio for studies with variance reduction.
-        """
-        return estimates.reduction(self, quantity)
 
     def mean(
         self, quantity: str = "regret", level: float = 0.95, interval: ConfidenceInterval | None = None
@@ -259,7 +241,7 @@ class Result:
             level: confidence level of each interval.
 
         Raises:
-            ValueError: the probability or the level is not between 0 and 1, or the runs are antithetic.
+            ValueError: the probability or the level is not between 0 and 1.
 
         Example:
             >>> import numpy as np, jaxonline as jo

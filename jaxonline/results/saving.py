@@ -15,7 +15,6 @@ import numpy as np
 from jaxonline.parameters.errors import ArgumentError, UnfinishedStudyWarning
 from jaxonline.results.quantities import REWARD_OF_LOSS, has_rewards, rounds_played
 from jaxonline.results.statistics.intervals import Student, interval_from_json
-from jaxonline.results.statistics.variance_reduction import CONTROL
 from jaxonline.store.atomic_files import (
     NEW,
     OLD,
@@ -57,7 +56,6 @@ from jaxonline.store.lazy_arrays import (
     finished_rounds,
     read_small_arrays,
     study_arrays,
-    zero_nonfinite_controls,
 )
 from jaxonline.store.zarr_format import (
     DOCUMENT,
@@ -337,8 +335,6 @@ def _load_study(place: Folder, marker: dict[str, Any], meta: dict[str, Any]) -> 
     if "pairs" in decisions:  # other runs were played at the same time as the last runs that were looked at
         runs = runs[runs < decisions["runs"]]
     numbers = study_arrays(blocks, finished, runs)
-    if CONTROL in layout.measures:
-        numbers[CONTROL], _ = zero_nonfinite_controls(numbers[CONTROL], finished_losses[:, runs] > 0)
     best = numbers.get(COMPARATOR_LOSS) if finished.get(COMPARATOR_LOSS, finished_losses)[:, runs].any() else None
     return dict(
         learners=layout.learners, runs=runs, rounds=np.array(layout.rounds), comparator_loss=best, meta=meta,

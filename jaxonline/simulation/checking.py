@@ -3,7 +3,7 @@
 import functools
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,6 @@ import numpy as np
 from jax.sharding import Mesh
 
 from jaxonline.game import Available, Game, check_rounds, same_loss, warn_about_loss_mismatch
-from jaxonline.game.defaults import FeedbackDefaults, method_of
 from jaxonline.game.protocols import Comparator, HindsightComparator
 from jaxonline.game.specs import format_spec
 from jaxonline.parameters import check
@@ -47,8 +46,6 @@ class SimulationOptions:
     runs: np.ndarray  # indices of the runs to simulate
     key: jax.Array
     until: Precision | UntilDecided | None  # the stopping rule
-    control_variates: bool
-    antithetic: bool
     width: int  # runs per block
     mesh: Mesh  # the devices
     progress: Progress
@@ -83,8 +80,8 @@ class SimulationOptions:
 
 def check_options(
     game: Any, learners: Any, workers: Workers | None, *, n_runs: Any, n_rounds: Any, key: Any, comparator: Any,
-    measures: Any, record_at: Any, spacing: Any, runs: Any, precision: Any, until: Any, control_variates: Any,
-    antithetic: Any, block_size: Any, mesh: Any, progress: Any, checkpoint: Any,
+    measures: Any, record_at: Any, spacing: Any, runs: Any, precision: Any, until: Any, block_size: Any,
+    mesh: Any, progress: Any, checkpoint: Any,
 ) -> SimulationOptions:  # fmt: skip
     """Check the arguments of `simulate`, whose cluster has the given `workers`. Raises the errors of `simulate`."""
     check_not_forked()
@@ -97,8 +94,6 @@ def check_options(
     rounds, selected = record_rounds(n_rounds, record_at, spacing), check_runs(runs, n_runs)
     root = check.as_key("key", key)
     check_progress(progress)
-    check.flag("control_variates", control_variates)
-    check.flag("antithetic", antithetic)
     store = None if checkpoint is None else Checkpoint.of(checkpoint)
     statistic = _check_comparator(game, comparator)
     counted = cast_leaves(with_defaults(measures), game.dtype)
@@ -112,18 +107,16 @@ def check_options(
         measure.init(team.record)  # raises an error if the learner's rounds lack the measured quantity
     options = SimulationOptions(
         game, learners, teams, comparator, counted, n_rounds, rounds, n_runs, selected, root, rule,
-        control_variates, antithetic, width, mesh, progress, store, workers,
+        width, mesh, progress, store, workers,
     )  # fmt: skip
     if workers is None:
         _check_memory(options, statistic)
     if isinstance(rule, UntilDecided):
         rule.check_study(len(options.members), n_runs)
     warn_about_loss_mismatch(game, options.members)
-    if antithetic:
-        _check_antithetic(game, teams)
     for team in teams:
         if can_stop(team.record):
-            _check_stopping(team.name, comparator, control_variates)
+            _check_stopping(team.name, comparator)
     return options
 
 
@@ -142,13 +135,11 @@ def _check_rule(precision: Any, until: Any, runs: Any) -> Precision | UntilDecid
     return rule
 
 
-def _check_stopping(name: str, comparator: Any, control_variates: bool) -> None:
+def _check_stopping(name: str, comparator: Any) -> None:
     if isinstance(comparator, HindsightComparator):
         kind = type(comparator).__name__
         problem = f"must be summed over rounds, such as BestArm, since {name!r} can stop (got {kind})"
         raise ArgumentError("comparator", problem)
-    if control_variates:
-        raise ArgumentError("control_variates", f"must be False, since {name!r} can stop (got True)")
 
 
 def _mesh_for(mesh: Mesh, n_blocks: int) -> Mesh:
@@ -226,13 +217,3 @@ def _check_comparator(game: Game, comparator: Any) -> Any:
                 f"{next(iter(str(error).splitlines()), '')[:250]}",
             ) from error
     return None
-
-
-def _check_antithetic(game: Game, teams: Iterable[Team]) -> None:
-    feedbacks = [team.entrant.feedback for team in teams]
-    mirrored = [method_of(feedback, FeedbackDefaults.mirrored)(-1.0) for feedback in feedbacks]  # raises if asymmetric
-    if all(after is before for after, before in zip(mirrored, feedbacks, strict=True)):
-        names = ", ".join(sorted({type(feedback).__name__ for feedback in feedbacks}))
-        raise ArgumentError(
-            "antithetic", f"needs a learner with noisy feedback, such as NoisyCopies (got only {names})"
-        )

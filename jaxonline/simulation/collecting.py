@@ -7,9 +7,7 @@ import numpy as np
 
 from jaxonline.game.traits import FeedbackTraits, traits_of
 from jaxonline.results import Result
-from jaxonline.results.statistics.variance_reduction import CONTROL
 from jaxonline.simulation.checking import SimulationOptions
-from jaxonline.simulation.control_variates import drop_diverged
 from jaxonline.simulation.execution import ComputedStudy
 from jaxonline.simulation.overflow import warn_of_divergence, warn_of_overflow
 from jaxonline.simulation.planning import StudyPlan
@@ -28,8 +26,6 @@ def collect_result(options: SimulationOptions, study: StudyPlan, computed: Compu
         numbers = study_arrays(computed.stored, finished_rounds(computed.stored, read=False), options.runs, positions)
     else:
         numbers = _in_memory(options, computed, recorded)
-    if options.control_variates:
-        numbers[CONTROL] = drop_diverged(options.members, numbers[CONTROL])
     result = Result(
         learners=tuple(options.members), runs=options.runs, rounds=rounds,
         comparator_loss=numbers.pop(COMPARATOR_LOSS, None),

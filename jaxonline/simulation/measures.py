@@ -22,7 +22,6 @@ from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Component, PyTree, Takes, Text
 from jaxonline.results.quantities import LOSS_OF_REWARD, ROUNDS_PLAYED
-from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
 
 
 @struct
@@ -294,7 +293,7 @@ def _arm_of(move: Any) -> Any:
 
 RESERVED_NAMES = (  # other entries of a result
     "regret", "comparator_loss", "first_nonfinite", "first_overflow", "learner", "run", "round", "blocks",
-    CONTROL, HALF_DIFFERENCE, *LOSS_OF_REWARD,
+    *LOSS_OF_REWARD,
 )  # fmt: skip
 _NUMBERS = int | float | np.ndarray | np.generic | jax.Array
 

@@ -45,8 +45,6 @@ def simulate(
     runs: RunIndices | None = None,
     precision: Precision | None = None,
     until: Precision | UntilDecided | None = None,
-    control_variates: bool = False,
-    antithetic: bool = False,
     block_size: int | None = None,
     mesh: Mesh | None = None,
     progress: Progress = False,
@@ -83,12 +81,6 @@ def simulate(
         precision: stop as soon as the intervals have this precision, or after `n_runs`; not together with `runs`.
         until: a stopping rule: `UntilDecided(margin)` stops as soon as all pairs of learners are decided
             (`Result.decisions`), or after `n_runs`; a `Precision` is as in `precision`.
-        control_variates: reduce the variance of regret and loss (`Result.adjusted`). The control variate is the loss of
-            the same learner without projection, whose expectation is known. This control variate exists for
-            `GradientLearner(TwoCopies())` with plain steps, on `NoisyCopies` with known covariance. Learners without a
-            control variate keep their numbers.
-        antithetic: whether a run is the mean of two simulations with opposite noise, in the same environment. The noise
-            must have a symmetric distribution. `n_runs` counts these pairs of simulations.
         block_size: number of runs per block, at most 2^20. By default it follows from the shapes of the game's
             instances and outcomes: 8 to 128 on a CPU, 16384 on an accelerator, at most `n_runs`. A core plays one block
             at a time, so a study of fewer blocks than cores leaves cores idle.
@@ -110,9 +102,8 @@ def simulate(
     Raises:
         ValueError: a size below 1, a block that does not fit into memory, unknown or repeated runs, a mesh with other
             axes, a checkpoint of a different study, a comparator for another loss, or a comparator with `best_losses`
-            for an adaptive environment; no learner has a control variate; antithetic noise is asymmetric, seen by no
-            learner, or part of the comparator's instances; a cluster has no checkpoint, or workers of more than one
-            kind; a learner can stop, and the comparator has `best_losses` or control variates are asked for.
+            for an adaptive environment; a cluster has no checkpoint, or workers of more than one kind; a learner can
+            stop, and the comparator has `best_losses`.
         TypeError: a learner, comparator or measure lacks methods, the feedback does not answer the learner's queries,
             the learner, loss or comparator cannot use the instances and outcomes, or the checkpoint cannot identify
             everything that decides the numbers.
@@ -130,7 +121,6 @@ def simulate(
         DivergedRunsWarning: a learner's losses were NaN or infinite in some runs.
         UnderflowWarning: all losses of a learner are 0, because the differences to the labels are too small.
         OverflowWarning: a learner ran out of storage in some runs, or probably will.
-        ControlVariateWarning: a control variate is not used, because the learner without projection diverges.
         DamagedStoreWarning: parts of the checkpoint were damaged and are computed again.
 
     Example:
@@ -142,14 +132,6 @@ def simulate(
         >>> result = jo.simulate(game, {"two copies": learner}, n_runs=64, n_rounds=200, comparator=jo.L2Ball(1.0))
         >>> result.table()[0]["queries_per_round"]
         2.0
-
-        The same precision with fewer runs (`docs/variance-reduction.md`), if runs differ mainly by the noise:
-
-        >>> game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
-        >>> options = dict(n_runs=64, n_rounds=50, comparator=jo.L2Ball(2.0), control_variates=True)
-        >>> learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=jo.InverseSqrt(0.3), radius=2.0)
-        >>> bool(jo.simulate(game, learner, **options).table()[0]["variance_reduction"] > 10)
-        True
     """
     if cluster is not None and checkpoint is None:
         raise ArgumentError(
@@ -159,8 +141,7 @@ def simulate(
         options = check_options(
             game, learners, workers, n_runs=n_runs, n_rounds=n_rounds, key=key, comparator=comparator,
             measures=measures, record_at=record_at, spacing=spacing, runs=runs, precision=precision, until=until,
-            control_variates=control_variates, antithetic=antithetic, block_size=block_size, mesh=mesh,
-            progress=progress, checkpoint=checkpoint,
+            block_size=block_size, mesh=mesh, progress=progress, checkpoint=checkpoint,
         )  # fmt: skip
         return _compute(options) if options.until is None else _compute_until(options, options.until)
 

@@ -17,8 +17,6 @@ class RunOptions(TypedDict, total=False):
     runs: RunIndices | None
     precision: Precision | None
     until: Precision | UntilDecided | None
-    control_variates: bool
-    antithetic: bool
     block_size: int | None
 
 

@@ -8,11 +8,10 @@ import jax
 import numpy as np
 
 from jaxonline._xla.barriers import user_code
-from jaxonline.game import Entrant, Game
+from jaxonline.game import Game
 from jaxonline.game.protocols import HindsightComparator
 from jaxonline.parameters.struct import cast_leaves
 from jaxonline.simulation.checking import SimulationOptions
-from jaxonline.simulation.control_variates import add_control_variates
 from jaxonline.simulation.hindsight import Hindsight
 from jaxonline.simulation.jobs import Job, Plan
 from jaxonline.simulation.metadata import describe_study
@@ -54,23 +53,20 @@ def plan_study(options: SimulationOptions) -> StudyPlan:
     # the comparator of a run that has stopped is judged on the rounds before: it belongs to the learner
     is_shared = summed is not None and game.oblivious and not any(can_stop(team.record) for team in teams)
     own = None if is_shared else summed
-    counted = add_control_variates(teams) if options.control_variates else [(team.entrant, {}) for team in teams]
     ends = accumulate(len(team.members) for team in teams)
     jobs = [
-        _job_of(team, entrant, own, options.measures | control, plan, options.antithetic, code, end)
-        for team, (entrant, control), end in zip(teams, counted, ends, strict=True)
+        _job_of(team, own, options.measures, plan, code, end) for team, end in zip(teams, ends, strict=True)
     ]  # fmt: skip
     shared = [_comparator_job(game, summed, plan, code)] if is_shared else []
     matchups = [job.matchup for job in (*jobs, *shared)]
-    antithetic = {"antithetic": True} if options.antithetic else {}
     inputs = study_inputs(
-        plan, options.device_kind, list(options.members), jobs, **antithetic,
+        plan, options.device_kind, list(options.members), jobs,
         game=[matchup.game for matchup in matchups], measures=options.measures,
         comparator=([matchup.comparator for matchup in matchups], hindsight and hindsight.comparator),
     )  # fmt: skip
     rows = [job.rows for job in (*jobs, *shared, hindsight) if job]
     layout = layout_of(teams, options.measures, rows, plan, int(options.runs.max()) + 1)
-    return StudyPlan((*shared, *jobs), hindsight, inputs, layout, _meta_of(options) | antithetic)
+    return StudyPlan((*shared, *jobs), hindsight, inputs, layout, _meta_of(options))
 
 
 def _meta_of(options: SimulationOptions) -> dict[str, Any]:
@@ -83,18 +79,14 @@ def _meta_of(options: SimulationOptions) -> dict[str, Any]:
         "device_kind": options.device_kind, "dtype": str(options.game.dtype),
         "key": np.asarray(jax.random.key_data(options.key)).tolist(), "jax": jax.__version__,
         "overflow_probability": overflow_probabilities(options.members, options.n_rounds),
-        **({"control_variates": True} if options.control_variates else {}),
     }  # fmt: skip
 
 
-def _job_of(
-    team: Team, entrant: Entrant, comparator: Any, measures: Mapping[str, Any], plan: Plan, antithetic: bool, code: str,
-    end: int,
-) -> Job:  # fmt: skip
+def _job_of(team: Team, comparator: Any, measures: Mapping[str, Any], plan: Plan, code: str, end: int) -> Job:
     """Return the job of a team with its measures and its own comparator (None if the learners share a comparator)."""
     comparator = cast_leaves(comparator, team.game.dtype)
-    matchup = Matchup(team.game, entrant, comparator, dict(measures), len(team.members), antithetic, code)
-    start, outputs = end - len(team.members), outputs_of(measures, antithetic, comparator)
+    matchup = Matchup(team.game, team.entrant, comparator, dict(measures), len(team.members), code)
+    start, outputs = end - len(team.members), outputs_of(measures, comparator)
     rows = JobArrays(f"learner {start}", f"learner {team.name}", outputs, (start, end), plan.width)
     return Job(team.name, rows, matchup, plan)
 

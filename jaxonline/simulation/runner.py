@@ -10,8 +10,6 @@ import jax
 import numpy as np
 
 from jaxonline._xla.threads import Cancelled, map_in_threads, share_cores
-from jaxonline.parameters.struct import replace
-from jaxonline.results.statistics.variance_reduction import HALF_DIFFERENCE
 from jaxonline.simulation import blocks
 from jaxonline.simulation.jobs import Job, Numbers, Plan, join_blocks
 from jaxonline.simulation.progress import Reporter
@@ -189,11 +187,6 @@ def _numbers_of(matchup: Matchup, totals: Totals) -> Numbers:
 
     Sums are converted to float64.
     """
-    if matchup.antithetic:
-        single = replace(matchup, antithetic=False)
-        return _average_mirrored(
-            *(_numbers_of(single, jax.tree.map(lambda leaf, i=i: leaf[:, :, :, i], totals)) for i in (0, 1))
-        )
 
     def order_axes(leaf: np.ndarray) -> np.ndarray:  # from [D, G, R, ...], or [D, G, R, S, ...] of several members
         return np.swapaxes(leaf, 1, 3) if matchup.members > 1 else np.swapaxes(leaf[:, None], 2, 3)
@@ -209,17 +202,3 @@ def _numbers_of(matchup: Matchup, totals: Totals) -> Numbers:
 
         numbers[COMPARATOR_LOSS] = np.stack([best_loss(i) for i in range(totals.first_nonfinite.shape[3])], axis=3)
     return numbers
-
-
-def _average_mirrored(first: Numbers, second: Numbers) -> Numbers:
-    """Return means of antithetic pairs, and half the difference of their losses (or regrets, with a comparator)."""
-    with np.errstate(invalid="ignore"):  # infinity minus infinity in a failed run
-        mean = {name: (array + second[name]) / 2 for name, array in first.items() if name not in FIRST_ROUND_ARRAYS}
-        half = {
-            name: (first[name] - second[name]) / 2 for name in ("cumulative_loss", COMPARATOR_LOSS) if name in first
-        }
-        mean[HALF_DIFFERENCE] = half["cumulative_loss"] - half.get(COMPARATOR_LOSS, 0.0)
-    for name in FIRST_ROUND_ARRAYS:
-        a, b = first[name], second[name]
-        mean[name] = np.where((a > 0) & (b > 0), np.minimum(a, b), np.maximum(a, b))
-    return mean

@@ -18,7 +18,6 @@ from jaxtyping import Array
 from jaxonline._xla.compile_options import Program, has_host_callbacks
 from jaxonline.game import Entrant, Round, Specs, States, StreamKeys, play_round, start, stream_keys
 from jaxonline.game.binding import overflow_flag
-from jaxonline.game.defaults import FeedbackDefaults, method_of
 from jaxonline.parameters.struct import replace, static, struct
 from jaxonline.parameters.types import PyTree
 from jaxonline.simulation import blocks
@@ -38,7 +37,6 @@ class Matchup:
     comparator: Any  # comparator with a summed statistic, or None
     measures: dict[str, Any]  # measures by name
     members: int = static(default=1)  # number of stacked learners
-    antithetic: bool = static(default=False)  # whether each run is a pair with opposite noise
     # version of the user's functions and classes; workers of a cluster compute in this version too
     code: str = static(default="")
 
@@ -87,25 +85,7 @@ def map_learners(function: Callable[..., Any], matchup: Matchup, *axes: Any) -> 
 
 def _with_learner(matchup: Matchup, learner: Any) -> Matchup:
     entrant = Entrant(learner, matchup.entrant.feedback)  # type: ignore[union-attr]
-    return replace(matchup, entrant=entrant, members=1, antithetic=False)
-
-
-def map_mirrored_runs(function: Callable[..., Any], matchup: Matchup, *axes: Any) -> Callable[..., Any]:
-    """Map as `map_learners` does, and also over both runs of an antithetic pair, along a new first axis.
-
-    The second run has the noise of the first one with the opposite sign; the noise is drawn once for both.
-    """
-    if not matchup.antithetic:
-        return map_learners(function, matchup, *axes)
-
-    def call(sign, keys, *rest):
-        entrant = matchup.entrant
-        entrant = Entrant(entrant.learner, method_of(entrant.feedback, FeedbackDefaults.mirrored)(sign))  # type: ignore[union-attr]
-        mirrored = replace(matchup, entrant=entrant, antithetic=False)
-        return map_learners(function, mirrored, *axes)(keys, *rest)
-
-    pair = jax.vmap(call, in_axes=(0, None, *axes))
-    return functools.partial(pair, jnp.array([1.0, -1.0], matchup.game.dtype))
+    return replace(matchup, entrant=entrant, members=1)
 
 
 def _play_round(matchup: Matchup, keys: StreamKeys, t: Array, states: States) -> tuple[States, Round]:
@@ -183,7 +163,7 @@ def begin(matchup: Matchup, keys: StreamKeys, *, mesh: Mesh) -> Carry:
     """Return the carries of one block per device before round 1, with leaves [devices, width, ...]."""
 
     def block(matchup, keys):
-        return jax.vmap(map_mirrored_runs(begin_run, matchup))(keys)
+        return jax.vmap(map_learners(begin_run, matchup))(keys)
 
     return blocks.map_blocks(block, mesh, n_shared=1, n_blockwise=1)(matchup, keys)
 
@@ -218,7 +198,7 @@ def advance(
     """
 
     def block(matchup, t, ends, keys, carry):
-        play, read = map_mirrored_runs(advance_run, matchup, 0, None), map_mirrored_runs(read_run, matchup, 0, None)
+        play, read = map_learners(advance_run, matchup, 0, None), map_learners(read_run, matchup, 0, None)
 
         def one_round(t, carry):
             return jax.vmap(lambda keys, carry: play(keys, carry, t))(keys, carry)

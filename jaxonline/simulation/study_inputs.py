@@ -7,20 +7,14 @@ import jax
 import numpy as np
 
 from jaxonline.numerics.elementwise import Compensated
-from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
 from jaxonline.simulation.jobs import Job, Plan
 from jaxonline.simulation.sweeps import Team
 from jaxonline.store.layout import COMPARATOR_LOSS, FIRST_ROUND_ARRAYS, JobArrays, StoreLayout
 
 
-def outputs_of(measures: Mapping[str, Any], antithetic: bool, comparator: Any) -> tuple[str, ...]:
+def outputs_of(measures: Mapping[str, Any], comparator: Any) -> tuple[str, ...]:
     """Return the names of the arrays that a learner's job computes."""
-    return (
-        *measures,
-        *((HALF_DIFFERENCE,) if antithetic else ()),
-        *FIRST_ROUND_ARRAYS,
-        *((COMPARATOR_LOSS,) if comparator is not None else ()),
-    )
+    return (*measures, *FIRST_ROUND_ARRAYS, *((COMPARATOR_LOSS,) if comparator is not None else ()))
 
 
 def layout_of(
@@ -28,8 +22,6 @@ def layout_of(
 ) -> StoreLayout:
     """Return the store's layout, from the `rows` of all jobs, the `plan` of learners' jobs, and the number of runs."""
     axes = {name: _axes(measure, teams[0].record) for name, measure in measures.items()}
-    own = next(job.outputs for job in rows if "learner" in job.axes)
-    axes |= {name: () for name in (CONTROL, HALF_DIFFERENCE) if name in own}
     names = [name for team in teams for name in team.members]
     return StoreLayout.new(names, runs, plan.rounds.tolist(), axes, rows)
 

@@ -111,12 +111,11 @@ class UntilDecided:
         named = {name: getattr(self, name) for name in ("margin", "quantity", "level", "least_runs")}
         return named | {"tests": interval.test}
 
-    def differences(self, result: Result, n_runs: int, interval: ConfidenceInterval) -> np.ndarray:
+    def differences(self, result: Result, n_runs: int) -> np.ndarray:
         """Return the differences of all pairs of learners [P, R] in the first `n_runs` runs of a result."""
         estimates.check_number(result, self.quantity)
         values = estimates.costs(result, self.quantity)[:, :n_runs]
-        controls = estimates.controls(result, self.quantity)
-        return paired_differences(values, None if controls is None else controls[:, :n_runs, -1], interval)
+        return paired_differences(values)
 
 
 def until_decided(
@@ -135,7 +134,7 @@ def until_decided(
         if n > computed:
             until = min(most_runs, _round_up(n, step))
             result, computed = play(range(computed, until), result), until
-        differences, between = rule.differences(result, n, interval), interval.after(result.rounds[-1]).of_difference()
+        differences, between = rule.differences(result, n), interval.after(result.rounds[-1]).of_difference()
         states = look(
             states or PairStates.begin(len(differences)), differences, rule, between, len(differences), is_deterministic
         )

@@ -65,7 +65,7 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
     ):  # fmt: skip
         self._digests, self._place, self._name, self._spec, self._first = digests, place, name, spec, first
         self._known, self._runs, self._rounds = known, np.asarray(runs), np.asarray(rounds)
-        self._learners, self._zero = np.arange(len(known)), ()
+        self._learners = np.arange(len(known))
         self._axes = axes_of(name)
         more = tuple(n for dim, n in zip(spec.dims, spec.shape, strict=True) if dim not in AXES)
         self.shape = (*known.shape, len(self._rounds))[: len(self._axes)] + more
@@ -101,12 +101,6 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
         selected.shape = (*selected._known.shape, len(selected._rounds))[: len(self._axes)] + self.shape[
             len(self._axes) :
         ]
-        return selected
-
-    def with_zeros(self, learners: Sequence[int]) -> "StoredArray":
-        """Return the lazy array with all known entries of some learners (given by position) set to 0."""
-        selected = copy(self)
-        selected._zero = tuple(self._learners[list(learners)])
         return selected
 
     def __len__(self) -> int:
@@ -158,8 +152,6 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
             numbers[_outer_index(into)] = self._chunk(index)[_outer_index(out_of)]
         self._check()  # after reading, since another process may replace the store at any moment
         numbers = np.expand_dims(numbers, here)
-        if self._zero:
-            numbers[np.isin(where["learner"], self._zero)] = 0
         if not whole:
             later = known[..., None] <= rounds
             numbers[later if len(at) > 2 else later[..., 0]] = FILL_VALUES[self.dtype.kind]
@@ -268,24 +260,6 @@ def read_small_arrays(
         name: (np.asarray(array) if read is None else read(name)) if whole[name] else array
         for name, array in arrays.items()
     }
-
-
-def zero_nonfinite_controls(controls: Any, known: np.ndarray) -> tuple[Any, list[int]]:
-    """Set all control variates [L, R, G] of a learner to 0 if one in the `known` runs [L, R] is not finite.
-
-    Returns the control variates, and the positions of the learners whose control variates are set to 0.
-    """
-    bad = [
-        i
-        for i, (values, is_known) in enumerate(zip(controls, known, strict=True))
-        if not np.isfinite(values[is_known]).all()
-    ]
-    if isinstance(controls, StoredArray):
-        return controls.with_zeros(bad), bad
-    zeroed = controls.copy() if bad else controls
-    for i in bad:
-        zeroed[i, known[i]] = 0.0
-    return zeroed, bad
 
 
 def working_slices(array: Any) -> list[tuple[slice, slice]]:

@@ -52,7 +52,6 @@ OWN_ARGUMENTS = {
             "type": "Storage", "tensor_levels": 1, "deepest": 6, "most_pairs": 4, "most_fresh": 12, "n_chunks": 20,
         },
     },
-    "Mirrored": {"law": {"type": "gaussian", "covariance": 0.1}},
     "SparseBooleans": {"dimension": 4},
     "passive_aggressive": {"variant": "PA-I"}, "warmup_cosine_decay_schedule": {"decay_steps": 10},
     "piecewise_interpolate_schedule": {"interpolate_type": "linear"},

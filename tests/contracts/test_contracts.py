@@ -45,8 +45,6 @@ def entry(request):
 class Poisoned:
     """Oracle that answers questions, with poison for hidden x and y, copies not charged and all other attributes."""
 
-    direct_products = False
-
     def __init__(self, copies, labels, covariance, poison):
         self.given = copies, labels
         self.covariance = covariance

@@ -12,13 +12,12 @@ from tiers import some
 
 import jaxonline as jo
 from benchmarks.papers.claims import PrintedKnownCovariance
-from jaxonline.estimators import KnownCovariance, TwoCopies
+from jaxonline.estimators import KnownCovariance
 from jaxonline.game import FeedbackTraits, LearnerDefaults, LearnerTraits, Specs, bind
 from jaxonline.game.defaults import FeedbackDefaults, method_of
 from jaxonline.game.traits import traits_of
 from jaxonline.learners import Doubling, MultiKernel, SurrogateKernel, Truncated, WithFeatures
 from jaxonline.parameters.struct import cast_leaves
-from jaxonline.simulation.control_variates import Shadowed
 
 ROUNDS = 4
 VAW = jo.learners.VAW(allow_float32=True)
@@ -57,21 +56,15 @@ def on_features(entry: Entry) -> bool:
     return good and not needs_covariance and not entry.losses_of_arms
 
 
-def on_two_copies(entry: Entry) -> bool:
-    return isinstance(getattr(entry.learner, "estimator", None), TwoCopies) and hasattr(entry.learner, "step_size")
-
-
 WRAPPERS = {
     "Doubling": Wrapper(lambda learner: Doubling(lambda n_rounds: learner), lambda entry: True),
     "WithFeatures": Wrapper(lambda learner: WithFeatures(learner, Same()), on_features),
     "Truncated": Wrapper(lambda learner: Truncated(learner, -9.0, 9.0), on_advice, {"label_range": (-9.0, 9.0)}),
     "MultiKernel": Wrapper(lambda learner: MultiKernel(DICTIONARY, learner, VAW), on_any_advice),
-    "Shadowed": Wrapper(Shadowed, on_two_copies),
 }  # fmt: skip
 PAIRS = [(wrapper, name) for wrapper in WRAPPERS for name in LEARNERS if WRAPPERS[wrapper].holds(LEARNERS[name]())]
 PLAYED = (  # played in `make test`; each needs one program
     ("Doubling", "EXP3"), ("WithFeatures", "two copies"), ("Truncated", "Aggregating"), ("MultiKernel", "EWA"),
-    ("Shadowed", "two copies, momentum, schedule"),
 )  # fmt: skip
 
 
@@ -145,7 +138,7 @@ class Probe:
         return state + 0.5
 
 
-@pytest.mark.parametrize("wrapper", [name for name in WRAPPERS if name != "Shadowed"])
+@pytest.mark.parametrize("wrapper", WRAPPERS)
 def test_every_trait_and_every_optional_method_is_forwarded(wrapper):
     wrap, _, own = WRAPPERS[wrapper]
     wrapped = wrap(Probe())
@@ -240,7 +233,7 @@ def test_assumptions_of_a_wrapped_learner_are_checked():
 
 def test_traits_of_feedbacks_have_copies_and_noise():
     distributions = jo.noise.gaussian(0.1), jo.noise.laplace(0.2)
-    assert jo.NoisyCopies(*distributions).traits == FeedbackTraits(True, False, *distributions)
+    assert jo.NoisyCopies(*distributions).traits == FeedbackTraits(True, *distributions)
     assert jo.FullInformation().traits == FeedbackTraits()
     assert method_of(object(), FeedbackDefaults.init)(None, None, None) == ()
 

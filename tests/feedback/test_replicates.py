@@ -72,7 +72,6 @@ def test_the_oracle_returns_the_measured_rows_and_counts_distinct_copies():
     oracle = jo.Replicates(COPIES, LABELS).open(None, jnp.int32(3), X[2], Y[2], 0.0)
     np.testing.assert_array_equal(oracle.copy(1), COPIES[2, 1])
     np.testing.assert_array_equal(oracle.copies(0, 3), COPIES[2, :3])
-    assert float(oracle.product(1, jnp.ones(D))) == pytest.approx(COPIES[2, 1].sum(), rel=1e-6)
     assert oracle.queries().item() == 3
     draw = oracle.reserve(jnp.int32(2))
     np.testing.assert_array_equal(jax.vmap(draw)(jnp.arange(4)), COPIES[2])
@@ -241,5 +240,3 @@ def test_an_evaluation_of_more_rounds_than_are_measured_raises_an_error():
 
 def test_replicates_cannot_be_mirrored():
     assert jo.Replicates(COPIES).traits.max_rounds == ROUNDS
-    with pytest.raises(ValueError, match="mirrored"):
-        jo.Replicates(COPIES).mirrored(-1.0)

@@ -30,7 +30,7 @@ PARTS = {
               "diameter=4.0, assumptions=Assumptions(environment='oblivious', quantity='regret', losses=None, "
               "prescribed_rate=True), noise_cost=0.0)"),
     "feedback": (jo.NoisyCopies(noise.gaussian(0.1)), "NoisyCopies(noise=Noise(covariance=0.1, law='gaussian'), "
-                 "reveal_covariance=False, direct_products=False)"),
+                 "reveal_covariance=False)"),
     "learner": (jo.GradientLearner(jo.estimators.TwoCopies(), step_size=jo.InverseSqrt(0.1), radius=2.0),
                 "GradientLearner(estimator=TwoCopies(), step_size=InverseSqrt(eta=0.1), radius=2.0, "
                 "hypothesis='last')"),

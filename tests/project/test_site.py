@@ -129,8 +129,8 @@ def test_formulas_and_outputs_of_notebooks_are_shown(site):
 
 GUIDES = (
     "games", "which-learner", "bandits", "noisy-data", "reading-a-result", "verifying", "study-files",
-    "troubleshooting", "store", "clusters", "live", "many-games", "bounds", "how-it-works", "variance-reduction",
-    "other-libraries", "policies",
+    "troubleshooting", "store", "clusters", "live", "many-games", "bounds", "how-it-works", "other-libraries",
+    "policies",
 )  # fmt: skip
 
 

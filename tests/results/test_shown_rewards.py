@@ -7,13 +7,12 @@ import warnings
 import jax
 import numpy as np
 import pytest
-from made_results import made_result
 
 import jaxonline as jo
 from jaxonline.parameters.errors import SkewedRunsWarning
 from jaxonline.results import Result, Standings
 from jaxonline.results.report.summary import horizon_table
-from jaxonline.results.statistics import estimates, mean_over_runs
+from jaxonline.results.statistics import mean_over_runs
 from jaxonline.results.statistics.missing_events import MissingEvents
 from jaxonline.results.tuned import Rung, Tuned
 from jaxonline.simulation.tuning_trials import horizon_values
@@ -280,24 +279,6 @@ def test_warnings_of_skewed_rewards_say_no_loss(name):
         SKEWED[name]()
     assert all("cumulative reward" in str(warning.message) for warning in caught)
     assert all("loss" not in str(warning.message) for warning in caught)
-
-
-def test_adjusted_rewards_have_control_variates():
-    """The control variate of the loss also reduces the variance of the reward."""
-    plain = made_result(n_learners=1, comparator=False)
-    noise = np.random.default_rng(0).normal(size=plain.cumulative_loss.shape)
-    control = plain.cumulative_loss - plain.cumulative_loss.mean(axis=1, keepdims=True) + 0.1 * noise
-    measures = {**plain.measures, "control_variate": control}
-    losses, rewards = (
-        Result(plain.learners, plain.runs, plain.rounds, measures, meta=meta) for meta in ({}, {"rewards": True})
-    )
-    np.testing.assert_allclose(
-        rewards.adjusted("cumulative_reward"), plain.rounds - losses.adjusted("cumulative_loss"), rtol=1e-9
-    )
-    assert (rewards.adjusted("cumulative_reward").std(axis=1) < 0.5 * plain.cumulative_loss.std(axis=1)).all()
-    reduction = rewards.variance_reduction("cumulative_reward")
-    np.testing.assert_allclose(reduction, losses.variance_reduction("cumulative_loss"), rtol=1e-6)
-    assert estimates.controls(rewards, "queries") is None
 
 
 def test_live_rewards_are_one_minus_losses():

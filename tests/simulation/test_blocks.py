@@ -108,10 +108,9 @@ def test_one_call_plays_many_recorded_rounds(calls, one_core):
     assert calls == [0]
 
 
-@pytest.mark.parametrize("options", [{}, {"antithetic": True}])
-def test_recorded_rounds_per_call_change_no_bit(monkeypatch, calls, one_core, options):
+def test_recorded_rounds_per_call_change_no_bit(monkeypatch, calls, one_core):
     learners = {"one": learner(), "two": jo.sweep([learner(0.1), learner(0.3)])}
-    options = {"n_runs": 5, "n_rounds": 20, "record_at": 10, "block_size": 5, **options}
+    options = {"n_runs": 5, "n_rounds": 20, "record_at": 10, "block_size": 5}
     results = []
     for number in (64, 3, 1):
         monkeypatch.setattr(segments, "MAX_RECORDS", number)

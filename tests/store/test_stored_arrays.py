@@ -4,7 +4,6 @@ import json
 import shutil
 import warnings
 
-import jax
 import numpy as np
 import pytest
 from fresh_python import run_python
@@ -12,8 +11,7 @@ from made_up import made_up
 from small_study import ROUNDS, RUNS, assert_same_bits, learner, study
 
 import jaxonline as jo
-from jaxonline.parameters.errors import ControlVariateWarning, PrecisionWarning
-from jaxonline.simulation.blocks import default_mesh
+from jaxonline.parameters.errors import PrecisionWarning
 from jaxonline.store import lazy_arrays as stored_arrays
 from jaxonline.store.lazy_arrays import StoredArray
 
@@ -111,7 +109,7 @@ def test_a_stored_result_is_saved_and_loaded(played, stored, tmp_path):
 
 
 def test_a_study_keeps_no_numbers_in_memory(played, nothing_held, tmp_path):
-    """Played anew, continued, with some of its runs, with control variates, and until it is precise."""
+    """Played anew, continued, with some of its runs, and until it is precise."""
     found = study(LEARNERS, checkpoint=tmp_path / "kept")
     assert isinstance(found.cumulative_loss, StoredArray)
     assert_same_bits(found, played[0])
@@ -122,23 +120,6 @@ def test_a_study_keeps_no_numbers_in_memory(played, nothing_held, tmp_path):
         precise = study(LEARNERS, checkpoint=tmp_path / "precise", precision=jo.Precision(1e-6, least_runs=4), n_runs=8)
     assert isinstance(precise.cumulative_loss, StoredArray)
     assert_same_bits(precise, played[0], runs=slice(8))
-
-
-@pytest.mark.long
-def test_control_variates_stay_in_the_store(nothing_held, tmp_path):
-    game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
-    learners = {"plain": learner(0.2), "too large": learner(30.0)}
-    options = {"n_runs": 12, "n_rounds": 20, "block_size": 4, "comparator": jo.L2Ball(1.0), "control_variates": True}
-    mesh = default_mesh(jax.devices()[:1])
-    results = []
-    for checkpoint in (tmp_path, None):
-        with pytest.warns(ControlVariateWarning, match="'too large'"):
-            results.append(jo.simulate(game, learners, mesh=mesh, checkpoint=checkpoint, **options))
-    results.append(jo.load_result(tmp_path))
-    for found in (results[0], results[2]):
-        np.testing.assert_allclose(found.adjusted(), results[1].adjusted(), rtol=1e-12)
-        np.testing.assert_allclose(found.mean().standard_error, results[1].mean().standard_error, rtol=1e-12)
-        assert isinstance(found.measures["control_variate"], StoredArray)
 
 
 def test_an_extended_study_leaves_earlier_results_unchanged(nothing_held, tmp_path):

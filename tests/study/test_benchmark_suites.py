@@ -112,19 +112,6 @@ def test_ranks_handle_ties_failures_and_gaps():
         table.differ("short", "a", "b")
 
 
-def test_control_variates_count_as_in_the_ranking_of_a_game():
-    rng = np.random.default_rng(1)
-    control = 3.0 * rng.normal(size=(2, 40, 1))
-    loss = np.array([1.0, 1.3])[:, None, None] + control + 0.1 * rng.normal(size=(2, 40, 1))
-    result = jo.Result(
-        ("a", "b"), np.arange(40), np.array([9]),
-        {"cumulative_loss": loss, "queries": 0 * loss, "control_variate": control},
-    )  # fmt: skip
-    table = Standings({"game": result})
-    np.testing.assert_array_equal(table.p_values["game"], result.ranking("cumulative_loss").p_values)
-    assert table.differ("game", "a", "b")
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Output
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results import parts
 from jaxonline.results.quantities import LOSS_OF_REWARD, best_first, label_of
 from jaxonline.results.report.formats import format_tick, shorten_names
@@ -26,7 +25,6 @@ from jaxonline.results.report.plotting import (
 from jaxonline.results.report.summary import default_quantity, format_runs
 from jaxonline.results.statistics import estimates
 from jaxonline.results.statistics.intervals import ConfidenceInterval
-from jaxonline.results.statistics.variance_reduction import HALF_DIFFERENCE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,9 +60,6 @@ def plot_final_values(
     sizes = STYLES[check.choice("style", style, STYLES)]
     quantity = default_quantity(result, quantity)
     estimates.check_number(result, quantity)
-    if HALF_DIFFERENCE in result.measures:
-        problem = "must be False for the distribution of runs (got True: the result has means of pairs of runs)"
-        raise ArgumentError("antithetic", problem)
     rows = _rows(result, quantity, level, interval)
     shown = rows[:MAX_ROWS]
     paper, each = style == "paper", (0.62 if len(rows) <= 8 else 0.42) * sizes.font / 10

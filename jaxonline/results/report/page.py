@@ -214,7 +214,7 @@ def chart_data(result: Any, bounds: Mapping[str, Any]) -> dict[str, Any]:
     )
     shown = result if len(learners) == len(result.learners) else result.select(*learners)
     shown = shown if len(rounds) == len(result.rounds) else parts.select_rounds(shown, rounds)
-    quantities = [first, *(name for name in summary.measured_quantities(result) if name != first)]
+    quantities = [first, *(name for name in result.quantities if name != first)]
     curves = []
     for name in quantities:
         is_vector = name in shown.measures and shown.measures[name].ndim > 3

@@ -31,11 +31,10 @@ from jaxonline.results.report.formats import (
 )
 from jaxonline.results.report.formulas import formulas_to_text
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Table, bounds_at_horizon
-from jaxonline.results.statistics.estimates import CONTROLLED, choose_test, missing_from
+from jaxonline.results.statistics.estimates import choose_test, missing_from
 from jaxonline.results.statistics.intervals import ConfidenceInterval
 from jaxonline.results.statistics.missing_events import MissingEvents
 from jaxonline.results.statistics.ranking import VALID
-from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
 
 if TYPE_CHECKING:
     import pandas
@@ -52,11 +51,6 @@ def default_quantity(result: Any, quantity: str | None = None) -> str:
     if result.comparator_loss is not None:
         return "regret"
     return "cumulative_reward" if has_rewards(result) else "cumulative_loss"
-
-
-def measured_quantities(result: Any) -> list[str]:
-    """Return the names of a result's quantities, except for the quantities of variance reduction."""
-    return [name for name in result.quantities if name not in (CONTROL, HALF_DIFFERENCE)]
 
 
 def format_runs(n_runs: int) -> str:
@@ -117,9 +111,7 @@ def horizon_table(
     """
     quantity = default_quantity(result, quantity)
     numbers = bounds_at_horizon(bounds, result.learners)
-    last = parts.select_rounds(
-        result, slice(-1, None), quantity, "cumulative_loss", "queries", ROUNDS_PLAYED, CONTROL, HALF_DIFFERENCE
-    )
+    last = parts.select_rounds(result, slice(-1, None), quantity, "cumulative_loss", "queries", ROUNDS_PLAYED)
     if last.measures.get(quantity, last.cumulative_loss).ndim > 3:
         raise ArgumentError("quantity", f"must be a number in each round (got {quantity!r}, which is a vector)")
     horizon, head = int(result.rounds[-1]), short_label_of(quantity, result.meta)
@@ -128,8 +120,6 @@ def horizon_table(
         estimate, queries = last.mean(quantity, level, interval), last.mean("queries", level)
         ranked = (for_paper or letters) and len(result.learners) > 1 and len(result.runs) > 1
         ranking = last.ranking(quantity, level, interval) if ranked else None
-    reduced = quantity in CONTROLLED and (CONTROL in result.measures or HALF_DIFFERENCE in result.measures)
-    reduction = last.variance_reduction(quantity) if reduced else None
     best = ranking is not None and all(ranking.differ(ranking.learners[0], other) for other in ranking.learners[1:])
     rows = []
     for i in best_first(estimate.mean[:, -1], is_reward(result, quantity))[:most]:
@@ -138,7 +128,6 @@ def horizon_table(
         row |= {"low": float(estimate.low[i, -1]), "high": float(estimate.high[i, -1])}
         row |= {"per_round": mean / horizon} if quantity in SUMMED_QUANTITIES else {}
         row |= {"bound": None if name not in numbers else float(numbers[name])} if numbers else {}
-        row |= {} if reduction is None else {"variance_reduction": float(reduction[i])}
         row |= {"failed": int(result.failed[i]), "overflowed": int(result.overflowed[i])}
         if letters and ranking is not None:
             row["letters"] = ranking.letters[ranking.learners.index(name)]
@@ -149,7 +138,6 @@ def horizon_table(
         Measured(quantity, f"{label}\n({100 * level:.6g} %)" if len(result.runs) > 1 else label),
         OptionalNumber("per_round", f"{head}\n/round", format_number),
         OptionalNumber("bound", "theorem's\nbound", format_number),
-        OptionalNumber("variance_reduction", "variance\nreduction", format_number),
         *([Text("letters", "same letter:\nno difference seen")] if rows and "letters" in rows[0] else []),
         *EXCLUDED_RUNS_COLUMNS,
     ]
@@ -181,7 +169,7 @@ def result_text(result: Any) -> str:
     table = horizon_table(result, most=MAX_PRINTED_LEARNERS)
     lines = [shorten(f"Result: {table.title}", WIDTH), *table.text(WIDTH).splitlines()]
     lines += [f"... and {n_learners - MAX_PRINTED_LEARNERS:,} more"] if n_learners > MAX_PRINTED_LEARNERS else []
-    others = ", ".join(to_one_line(name) for name in measured_quantities(result) if name != quantity)
+    others = ", ".join(to_one_line(name) for name in result.quantities if name != quantity)
     lines += [shorten(f"also measured: {others}", WIDTH)]
     lines += precision_notes(result.meta.get("precision")) + decision_notes(result.meta.get("decisions"))
     missing = formulas_to_text(reservation(result, quantity, widest=30))

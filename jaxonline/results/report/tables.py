@@ -13,7 +13,7 @@ import numpy as np
 
 from jaxonline.bounds.regret_bound import with_assumptions
 from jaxonline.parameters import check
-from jaxonline.results.report.columns import Count, Fixed, Interval, Number, OptionalNumber, Row, Text, interval_ends
+from jaxonline.results.report.columns import Count, Fixed, Interval, Number, Row, Text, interval_ends
 from jaxonline.results.report.formats import (
     escape_csv,
     escape_html,
@@ -27,7 +27,6 @@ from jaxonline.results.report.formats import (
     wrap_for_notebook,
 )
 from jaxonline.results.report.formulas import formulas_to_text
-from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
 
 EXCLUDED_RUNS_COLUMNS = (Count("failed", "failed\nruns"), Count("overflowed", "overflowed\nruns"))
 REGRET_COLUMNS = (  # of the rows of `Result.table`
@@ -36,7 +35,6 @@ REGRET_COLUMNS = (  # of the rows of `Result.table`
     Fixed("regret", "regret\n(95 %)", "{:.2f}"),
     Number("regret_per_round", "regret\n/round", partial(format_fixed, "{:.5f}")),
     Number("bound", "theorem's\nbound", partial(format_fixed, "{:,.0f}")),
-    OptionalNumber("variance_reduction", "variance\nreduction", "{:.3g}"),
     *EXCLUDED_RUNS_COLUMNS,
 )
 
@@ -62,8 +60,6 @@ def horizon_rows(result: Any, bounds: Mapping[str, float] | None, level: float, 
     numbers = bounds_at_horizon(bounds, result.learners)
     regret, queries = result.mean("regret", level, interval), result.mean("queries")
     horizon = int(result.rounds[-1])
-    reduced = CONTROL in result.measures or HALF_DIFFERENCE in result.measures
-    reduction = result.variance_reduction() if reduced else None
     return [
         {
             "learner": name,
@@ -76,7 +72,6 @@ def horizon_rows(result: Any, bounds: Mapping[str, float] | None, level: float, 
             "failed": int(result.failed[i]),
             "overflowed": int(result.overflowed[i]),
         }
-        | ({} if reduction is None else {"variance_reduction": float(reduction[i])})
         for i, name in enumerate(result.learners)
     ]
 

@@ -1,4 +1,4 @@
-"""Intervals (`jo.intervals`), bands, rankings and variance reduction."""
+"""Intervals (`jo.intervals`), bands and rankings."""
 
 from jaxonline.results.statistics.intervals import Estimate
 from jaxonline.results.statistics.means import (

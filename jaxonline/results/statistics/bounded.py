@@ -21,7 +21,7 @@ class Bounded(ConfidenceInterval):
     """Empirical Bernstein interval, for bounded quantities with any distribution and for any number of runs.
 
     Error rate: at most 1 - level, if the values of all runs lie between the limits. Values outside the limits raise an
-    error. Control variates are not used, because values adjusted by control variates may lie outside the limits.
+    error.
 
     Args:
         low: the smallest value that the quantity can have in one round.
@@ -45,7 +45,6 @@ class Bounded(ConfidenceInterval):
     """
 
     test: ClassVar[str] = "paired tests of bounded differences"
-    uses_controls: ClassVar[bool] = False
     holds_for_any_runs: ClassVar[bool] = True
 
     low: ArrayLike

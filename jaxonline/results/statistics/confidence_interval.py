@@ -21,7 +21,6 @@ class ConfidenceInterval(abc.ABC):
     """A two-sided confidence interval for a mean over independent runs."""
 
     test: ClassVar[str] = ""  # the name of its paired test
-    uses_controls: ClassVar[bool] = True  # whether values may be adjusted by control variates
     holds_for_any_runs: ClassVar[bool] = False  # whether it covers for any number of runs with any distribution
     quantity: str | None = None  # the quantity that the interval suits; None for any
 

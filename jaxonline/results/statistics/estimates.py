@@ -24,12 +24,6 @@ from jaxonline.results.statistics.intervals import Anytime, ConfidenceInterval, 
 from jaxonline.results.statistics.missing_events import MissingEvents, missing_events
 from jaxonline.results.statistics.quantiles import QuantileEstimate, quantile_over_runs
 from jaxonline.results.statistics.ranking import Ranking, rank
-from jaxonline.results.statistics.variance_reduction import (
-    CONTROL,
-    HALF_DIFFERENCE,
-    subtract_controls,
-    variance_reduction,
-)
 from jaxonline.store.lazy_arrays import working_slices
 
 NO_COMPARATOR = (
@@ -37,7 +31,6 @@ NO_COMPARATOR = (
     "jo.L2Ball(radius) for vectors"
 )
 ALL, LAST = slice(None), slice(-1, None)
-CONTROLLED = ("regret", "cumulative_loss", "cumulative_reward")  # quantities with control variates
 
 
 def recorded_array(result: Any, quantity: str) -> Any:
@@ -77,25 +70,11 @@ def costs(result: Any, quantity: str) -> np.ndarray:
     return -last if is_reward(result, quantity) else last
 
 
-def controls(result: Any, quantity: str) -> Any:
-    """Return the control variates [L, R, G] of a quantity, or None if it has none."""
-    return result.measures.get(CONTROL) if quantity in CONTROLLED else None
-
-
-def adjusted_values(result: Any, quantity: str, learners: slice = ALL, rounds: slice = ALL) -> np.ndarray:
-    """Return the part of `Result.adjusted` for some learners and rounds."""
-    plain_values, all_controls = values(result, quantity, learners, rounds), controls(result, quantity)
-    if all_controls is None:
-        return plain_values
-    selected = all_controls[learners, :, rounds]
-    return np.stack([subtract_controls(*pair) for pair in zip(plain_values, selected[:, None], strict=True)])
-
-
 def mean(result: Any, quantity: str, level: float, interval: ConfidenceInterval | None) -> Estimate:
     """See `Result.mean`."""
     interval = choose_interval(result, quantity, interval)
     if isinstance(interval, Student) and recorded_array(result, quantity).ndim == 3:
-        last = adjusted_values(result, quantity, rounds=LAST)[:, :, 0]
+        last = values(result, quantity, rounds=LAST)[:, :, 0]
         means.warn_of_skewness(last, result.learners, label_of(quantity))
     return _estimate(result, quantity, level, interval)
 
@@ -122,17 +101,16 @@ def missing_from(
     result: Any, quantity: str, level: float = 0.95, interval: ConfidenceInterval | None = None
 ) -> MissingEvents:
     """Return the attribute `missing` of `Result.ranking`."""
-    test, all_controls = choose_test(result, quantity, interval).after(result.rounds[-1]), controls(result, quantity)
-    last = costs(result, quantity), None if all_controls is None else all_controls[:, :, -1]
-    p_values = means.pairwise_p_values(*last, test)
-    return missing_events(result.learners, means.paired_differences(*last, test), p_values, level)
+    test, last = choose_test(result, quantity, interval).after(result.rounds[-1]), costs(result, quantity)
+    p_values = means.pairwise_p_values(last, test)
+    return missing_events(result.learners, means.paired_differences(last), p_values, level)
 
 
 def learners_with_skewed_runs(result: Any, quantity: str) -> tuple[str, ...]:
     """Return the learners for which `Result.mean` warns of skewed runs at the horizon (`SkewedRunsWarning`)."""
     if not isinstance(result.interval, Student) or recorded_array(result, quantity).ndim > 3:
         return ()
-    return tuple(means.skewed_learners(adjusted_values(result, quantity, rounds=LAST)[:, :, 0], result.learners))
+    return tuple(means.skewed_learners(values(result, quantity, rounds=LAST)[:, :, 0], result.learners))
 
 
 def bands(result: Any, quantity: str, level: float, interval: ConfidenceInterval | None) -> Estimate:
@@ -150,18 +128,18 @@ def bands(result: Any, quantity: str, level: float, interval: ConfidenceInterval
 
 
 def curves(result: Any, quantity: str, learner: int, since: int = 0) -> np.ndarray:
-    """Return the adjusted values [R, G] of a learner, from the recorded round at position `since` on."""
+    """Return the values [R, G] of a learner, from the recorded round at position `since` on."""
     parts = [
         rounds
         for learners, rounds in working_slices(recorded_array(result, quantity))
         if learners.start in (None, learner)
     ]
     if len(parts) == 1:
-        return adjusted_values(result, quantity, slice(learner, learner + 1), slice(since, None))[0]
+        return values(result, quantity, slice(learner, learner + 1), slice(since, None))[0]
     values_of_rounds = np.empty((len(result.runs), len(result.rounds) - since))
     for part in parts:
         shared = slice(max(part.start, since), max(part.stop, since))
-        values_of_rounds[:, shared.start - since : shared.stop - since] = adjusted_values(
+        values_of_rounds[:, shared.start - since : shared.stop - since] = values(
             result, quantity, slice(learner, learner + 1), shared
         )[0]
     return values_of_rounds
@@ -170,11 +148,10 @@ def curves(result: Any, quantity: str, learner: int, since: int = 0) -> np.ndarr
 def ranking(result: Any, quantity: str, level: float, interval: ConfidenceInterval | None) -> Ranking:
     """See `Result.ranking`."""
     check_number(result, quantity)
-    estimate, all_controls = result.mean(quantity, level, interval), controls(result, quantity)
-    last = None if all_controls is None else all_controls[:, :, -1]
+    estimate = result.mean(quantity, level, interval)
     tests = choose_test(result, quantity, interval).after(result.rounds[-1])
     label, order = label_of(quantity, result.meta), best_first(estimate.mean[:, -1], is_reward(result, quantity))
-    ranking = rank(result.learners, costs(result, quantity), label, level, estimate, last, tests, order)
+    ranking = rank(result.learners, costs(result, quantity), label, level, estimate, tests, order)
     if not ranking.holds_for_any_runs:
         ranking.missing.warn(ranking.quantity)
     return ranking
@@ -198,15 +175,11 @@ def paired_difference(
 ) -> Estimate:
     """See `Result.paired_difference`; here, the learners are given by position."""
     interval = Student() if interval is None else check_interval(interval)
-    all_controls = controls(result, quantity) if interval.uses_controls else None
 
     def estimate_part(_: slice, rounds: slice) -> Estimate:
         own, other = (values(result, quantity, slice(i, i + 1), rounds)[0] for i in (first, second))
-        difference = own - other
-        if all_controls is not None:
-            difference = subtract_controls(difference, np.stack([all_controls[i, :, rounds] for i in (first, second)]))
         between = _interval_at(result, quantity, interval, rounds).of_difference()
-        return means.mean_over_runs(difference[None], level, interval=between)
+        return means.mean_over_runs((own - other)[None], level, interval=between)
 
     rounds = {rounds.start: rounds for _, rounds in working_slices(recorded_array(result, quantity))}
     difference = zip(*(estimate_part(ALL, part) for part in rounds.values()), strict=True)
@@ -229,10 +202,6 @@ def quantiles(result: Any, probabilities: np.ndarray, quantity: str) -> np.ndarr
 def quantile_interval(result: Any, probability: float, quantity: str, level: float) -> QuantileEstimate:
     """See `Result.quantile_interval`."""
     check_number(result, quantity)
-    if HALF_DIFFERENCE in result.measures:
-        raise ArgumentError(
-            "antithetic", "must be False for quantiles (got True: the result has means of pairs of runs)"
-        )
     estimated = [
         (at, quantile_over_runs(values(result, quantity, *at), probability, level))
         for at in working_slices(recorded_array(result, quantity))
@@ -240,14 +209,6 @@ def quantile_interval(result: Any, probability: float, quantity: str, level: flo
     return QuantileEstimate(
         *(_concatenate([(at, part[i]) for at, part in estimated], axis=0) for i in range(len(QuantileEstimate._fields)))
     )
-
-
-def reduction(result: Any, quantity: str) -> np.ndarray:
-    """See `Result.variance_reduction`."""
-    check.choice("quantity", quantity, ("regret", "cumulative_reward" if has_rewards(result) else "cumulative_loss"))
-    plain, used = (read(result, quantity, rounds=LAST)[:, :, 0] for read in (values, adjusted_values))
-    half = result.measures.get(HALF_DIFFERENCE)
-    return variance_reduction(plain, used, None if half is None else half[:, :, -1])
 
 
 def growth_exponents(result: Any, first_round: int | None, quantity: str, level: float) -> dict[str, means.Growth]:
@@ -274,10 +235,9 @@ def _interval_at(result: Any, quantity: str, interval: ConfidenceInterval, round
 
 def _estimate(result: Any, quantity: str, level: float, interval: ConfidenceInterval, together: int = 1) -> Estimate:
     """Return means [L, G, ...] with intervals, computed for parts of the arrays one after the other."""
-    read = adjusted_values if interval.uses_controls else values
 
     def estimate_part(learners: slice, rounds: slice) -> Estimate:
-        runs = read(result, quantity, learners, rounds)
+        runs = values(result, quantity, learners, rounds)
         return means.mean_over_runs(runs, level, together, _interval_at(result, quantity, interval, rounds))
 
     estimated = [(at, estimate_part(*at)) for at in working_slices(recorded_array(result, quantity))]

@@ -47,8 +47,8 @@ class GameTests:
     def missing(self) -> MissingEvents:
         """Events that the runs may have missed, and the closest decision of all games."""
         events = {}
-        for game, (values, controls) in self._samples.items():
-            differences = means.paired_differences(values, controls, self.kinds[game])
+        for game, values in self._samples.items():
+            differences = means.paired_differences(values)
             learners = self.results[game].learners
             events[game] = missing_events(learners, differences, self.p_values[game], self.level)
         return closest_decision(events)
@@ -67,11 +67,6 @@ class GameTests:
         return f"{self.missing.sentence}{few if self.missing.is_fragile else ''}"
 
     @cached_property
-    def _samples(self) -> dict[str, tuple[np.ndarray, np.ndarray | None]]:
-        """The runs [L, R] and their control variates after the last round."""
-        samples = {}
-        for game, result in self.results.items():
-            quantity = self.quantities[game]
-            controls = estimates.controls(result, quantity)
-            samples[game] = estimates.costs(result, quantity), None if controls is None else controls[:, :, -1]
-        return samples
+    def _samples(self) -> dict[str, np.ndarray]:
+        """The runs [L, R] after the last round."""
+        return {game: estimates.costs(result, self.quantities[game]) for game, result in self.results.items()}

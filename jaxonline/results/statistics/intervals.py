@@ -108,7 +108,6 @@ class ClopperPearson(ConfidenceInterval):
     """
 
     test: ClassVar[str] = "paired tests of bounded differences"
-    uses_controls: ClassVar[bool] = False
     holds_for_any_runs: ClassVar[bool] = True
 
     def ends(self, values: np.ndarray, estimate: Estimate, level: float) -> tuple[Any, Any]:

@@ -14,7 +14,6 @@ from jaxonline.parameters.errors import ArgumentError, SkewedRunsWarning, to_one
 from jaxonline.results.statistics import bootstrap
 from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
 from jaxonline.results.statistics.skew_corrected import SkewCorrected, skewness
-from jaxonline.results.statistics.variance_reduction import subtract_controls
 
 STUDENT = Student()
 SKEW_CORRECTED = SkewCorrected()
@@ -183,22 +182,20 @@ def difference_of_means(
 
 
 def pairwise_p_values(
-    values: Float[np.ndarray, "L R"],
-    controls: Float[np.ndarray, "L R"] | None = None,
-    interval: ConfidenceInterval = SKEW_CORRECTED,
+    values: Float[np.ndarray, "L R"], interval: ConfidenceInterval = SKEW_CORRECTED
 ) -> Float[np.ndarray, "L L"]:
     """Return p-values of paired tests of all pairs of learners with Holm's correction (1979); 1 on the diagonal.
 
     If a learner has NaN in a run, the tests of this learner leave out this run. Equal learners, and pairs with fewer
-    than two runs, have p = 1. With control variates, differences are adjusted by the control variates of both learners.
+    than two runs, have p = 1.
     """
-    return joint_p_values([(values, controls)], [interval])[0]
+    return joint_p_values([values], [interval])[0]
 
 
 def joint_p_values(
-    games: Sequence[tuple[np.ndarray, np.ndarray | None]], intervals: Sequence[ConfidenceInterval] = ()
+    games: Sequence[Float[np.ndarray, "L R"]], intervals: Sequence[ConfidenceInterval] = ()
 ) -> list[np.ndarray]:
-    """Return `pairwise_p_values` for the (values, controls) of several games, corrected for all pairs of all games.
+    """Return `pairwise_p_values` for the values of several games, corrected for all pairs of all games.
 
     `intervals` has the kind of interval of each game, by default `SkewCorrected()`.
 
@@ -207,37 +204,29 @@ def joint_p_values(
         >>> from jaxonline.results.statistics import joint_p_values, pairwise_p_values
         >>> values, student = np.arange(6.0).reshape(2, 3) ** 2, jo.intervals.Student()
         >>> alone = pairwise_p_values(values, interval=student)
-        >>> first, second = joint_p_values([(values, None), (values, None)], [student, student])
+        >>> first, second = joint_p_values([values, values], [student, student])
         >>> bool(first[0, 1] == second[0, 1] == 2 * alone[0, 1])
         True
     """
     kinds = intervals or [SKEW_CORRECTED] * len(games)
-    p = [_paired_tests(*game, interval) for game, interval in zip(games, kinds, strict=True)]
+    p = [_paired_tests(values, interval) for values, interval in zip(games, kinds, strict=True)]
     corrected = iter(_holm(np.concatenate(p)))
-    matrices = [np.ones((len(values), len(values))) for values, _ in games]
+    matrices = [np.ones((len(values), len(values))) for values in games]
     for matrix in matrices:
         for i, j in zip(*np.triu_indices(len(matrix), 1), strict=True):
             matrix[i, j] = matrix[j, i] = next(corrected)
     return matrices
 
 
-def paired_differences(
-    values: Float[np.ndarray, "L R"], controls: Float[np.ndarray, "L R"] | None, interval: ConfidenceInterval
-) -> Float[np.ndarray, "P R"]:
-    """Return the differences of all pairs of learners, which the paired tests of `interval` compare with 0."""
+def paired_differences(values: Float[np.ndarray, "L R"]) -> Float[np.ndarray, "P R"]:
+    """Return the differences of all pairs of learners, which paired tests compare with 0."""
     first, second = np.triu_indices(len(values), 1)
-    differences = values[first] - values[second]
-    if controls is None or not interval.uses_controls:
-        return differences
-    pairs = zip(differences, controls[first], controls[second], strict=True)
-    return np.array(
-        [subtract_controls(difference, np.stack(pair_controls)) for difference, *pair_controls in pairs]
-    ).reshape(differences.shape)
+    return values[first] - values[second]
 
 
-def _paired_tests(values: np.ndarray, controls: np.ndarray | None, interval: ConfidenceInterval) -> np.ndarray:
+def _paired_tests(values: np.ndarray, interval: ConfidenceInterval) -> np.ndarray:
     """Return the p-values of paired tests of all pairs of learners, before Holm's correction."""
-    differences, between = paired_differences(values, controls, interval), interval.of_difference()
+    differences, between = paired_differences(values), interval.of_difference()
     p = between.p_values(differences, mean_over_runs(differences))
     return np.where(np.isnan(p), 1.0, p)
 

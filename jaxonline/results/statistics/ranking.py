@@ -83,18 +83,16 @@ class Ranking(NamedTuple):
 
 def rank(
     learners: Sequence[str], values: np.ndarray, quantity: str, level: float, estimate: Estimate,
-    controls: np.ndarray | None, interval: ConfidenceInterval, order: np.ndarray,
+    interval: ConfidenceInterval, order: np.ndarray,
 ) -> Ranking:  # fmt: skip
     """Rank learners by the means [L, G] of `estimate` at the last round, and test all pairs of learners.
 
-    `values` and `controls` [L, R] are the runs and their control variates at the last round; a smaller value is better.
-    `order` has the positions of the learners from the best to the worst. If a learner has NaN in a run, the tests of
-    this learner leave out the run.
+    `values` [L, R] are the runs at the last round; a smaller value is better. `order` has the positions of the learners
+    from the best to the worst. If a learner has NaN in a run, the tests of this learner leave out the run.
     """
     names, ordered = tuple(str(learners[i]) for i in order), values[order]
-    ordered_controls = None if controls is None else controls[order]
-    p_values = pairwise_p_values(ordered, ordered_controls, interval)
-    missing = missing_events(names, paired_differences(ordered, ordered_controls, interval), p_values, level)
+    p_values = pairwise_p_values(ordered, interval)
+    missing = missing_events(names, paired_differences(ordered), p_values, level)
     letters = compact_letters(p_values >= 1 - level)
     rows = [
         {"learner": learners[i]}

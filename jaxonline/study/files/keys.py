@@ -37,9 +37,6 @@ class StudyKeys:
         measures: further quantities to record.
         tune: step sizes eta / sqrt(t) for learners without step_size: one eta, one eta for each learner, or the best of
             several etas (best_of).
-        control_variates: whether to reduce the variance of losses with control variates, whose expectation is known
-            exactly.
-        antithetic: whether each run is the mean of two simulations with opposite noise.
         block_size: number of runs that are computed together; it changes the last bits of the numbers.
     """
 
@@ -57,8 +54,6 @@ class StudyKeys:
     bounds: dict[str, Any] | None = None
     measures: Sequence[Annotated[Any, Component("measure")]] = ()
     tune: Annotated[float | dict[str, Any] | None, Gt(0)] = None
-    control_variates: bool = False
-    antithetic: bool = False
     block_size: Annotated[int, Interval(ge=1, le=MAX_BLOCK_SIZE)] | None = None
 
 
@@ -79,8 +74,6 @@ class KeyOverrides(TypedDict, total=False):
     bounds: Mapping[str, Any] | None
     measures: Sequence[str | Mapping[str, Any]]
     tune: float | Mapping[str, Any] | None
-    control_variates: bool
-    antithetic: bool
     block_size: int | None
 
 

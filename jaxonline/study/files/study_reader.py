@@ -35,7 +35,7 @@ class StudyReader:
         game, resolved_game = self.top_table("game", keys.GAME, Game)
         self.check_record_at()
         values = {name: built.value for name, built in self.top.items()}
-        plain = ("record_at", "spacing", "control_variates", "antithetic", "block_size")
+        plain = ("record_at", "spacing", "block_size")
         options = {"n_runs": runs, "n_rounds": self.build.horizon, **rules,
                    "measures": list(values["measures"]), **{key: values[key] for key in plain}}  # fmt: skip
         tune, resolved_tune = self.tune()

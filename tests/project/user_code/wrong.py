@@ -28,7 +28,6 @@ jo.benchmark({"a": game}, {"b": learner}, n_runs=2, n_rounds=6, spacing="square"
 jo.benchmark({"a": game}, {"b": learner}, n_runs=2, n_rounds=6, comparator=None)  # reportCallIssue
 jo.Comparison(game, {"a": 3})  # reportArgumentType
 jo.Comparison(game, {"a": learner}).run(context, n_runs=2, n_rounds=6, blocks=3)  # reportCallIssue
-jo.Comparison(game, {"a": learner}).run(context, n_runs=2, n_rounds=6, antithetic="no")  # reportArgumentType
 context.simulate(game, learner, n_runs=2, n_rounds=6, key=3)  # reportCallIssue
 jo.sweep([1, 2])  # reportArgumentType
 jo.play(game, 3, 0, 6)  # reportArgumentType

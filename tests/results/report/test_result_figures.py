@@ -13,7 +13,6 @@ from PIL import Image
 import jaxonline as jo
 from jaxonline.results.report.parameter_axis import ParameterAxis
 from jaxonline.results.report.plotting import COLOURS, is_geometric
-from jaxonline.results.statistics.variance_reduction import HALF_DIFFERENCE
 
 pytestmark = pytest.mark.filterwarnings("ignore::jaxonline.parameters.errors.SkewedRunsWarning")
 
@@ -228,12 +227,6 @@ def test_final_values_are_readable(style, n_learners):
     assert len(figure.axes[0].get_yticklabels()) == min(n_learners, 40)
     if n_learners == 45 and style == "screen":
         assert figure.axes[0].get_title() == "distribution over 20 runs, the best 40 of 45 learners"
-
-
-def test_pairs_of_runs_have_no_distribution():
-    result = made(["a"], np.ones((1, 4)), **{HALF_DIFFERENCE: np.zeros((1, 4, 1))})
-    with pytest.raises(ValueError, match="antithetic: "):
-        result.plot_final()
 
 
 # ---------------------------------------------------------------------------------------------------------------------

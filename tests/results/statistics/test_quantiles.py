@@ -5,8 +5,6 @@ import pytest
 from made_up import made_up
 from scipy import stats
 
-import jaxonline as jo
-from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.statistics.quantiles import quantile_over_runs
 
 STUDIES, RUNS, P, LEVEL = 4000, 120, 0.9, 0.95
@@ -72,11 +70,3 @@ def test_results_exclude_failed_runs_and_have_all_rounds():
             np.testing.assert_array_equal(field[learner], runs[rank - 1])
     nothing = quantile_over_runs(np.full((1, 4), np.nan), 0.5, 0.9)
     assert np.isnan([nothing.value, nothing.low, nothing.high]).all()
-
-
-def test_antithetic_runs_have_no_quantiles():
-    game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
-    learner = jo.GradientLearner(jo.estimators.TwoCopies(), 0.1)
-    result = jo.simulate(game, learner, n_runs=4, n_rounds=4, antithetic=True)
-    with pytest.raises(ArgumentError, match="antithetic: must be False"):
-        result.quantile_interval(0.5, "cumulative_loss")

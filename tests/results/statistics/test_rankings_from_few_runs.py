@@ -67,10 +67,10 @@ def test_equal_runs_decide_nothing_below_a_number_of_runs():
 def test_corrected_levels_require_a_minimum_number_of_runs():
     """189 pairs: ten runs of clearly different learners do not suffice, and t-tests find all differences."""
     shifts = 100.0 * np.arange(7)[:, None]
-    games = [(shifts + np.random.default_rng(game).normal(size=(7, 10)), None) for game in range(9)]
+    games = [shifts + np.random.default_rng(game).normal(size=(7, 10)) for game in range(9)]
     assert min(p.min() for p in joint_p_values(games)) > 0.05
     assert max(np.triu(p, 1).max() for p in joint_p_values(games, [STUDENT] * 9)) < 1e-6
-    more = [(shifts + np.random.default_rng(game).normal(size=(7, 20)), None) for game in range(9)]
+    more = [shifts + np.random.default_rng(game).normal(size=(7, 20)) for game in range(9)]
     assert max(np.triu(p, 1).max() for p in joint_p_values(more)) < 0.01
 
 
@@ -101,7 +101,7 @@ def test_skewed_benchmarks_keep_their_level():
     rng, wrong = np.random.default_rng(0), np.zeros(2)
     draw = rankings.noise_and_event(10.0, 0.1)
     for _ in range(200):
-        games = [(np.concatenate([draw(rng, (1, 20)), rng.normal(size=(6, 20))]), None) for _ in range(9)]
+        games = [np.concatenate([draw(rng, (1, 20)), rng.normal(size=(6, 20))]) for _ in range(9)]
         for i, kind in enumerate((SKEW_CORRECTED, STUDENT)):
             wrong[i] += min(p.min() for p in joint_p_values(games, [kind] * 9)) < 0.05
     assert wrong[0] <= 19

@@ -10,7 +10,6 @@ from scipy import stats
 
 import jaxonline as jo
 from jaxonline.parameters.errors import UndecidedWarning
-from jaxonline.results.statistics.means import paired_differences
 from jaxonline.results.statistics.sequential import (
     BETTER,
     SIMILAR,
@@ -159,15 +158,6 @@ def test_a_given_betting_interval_has_the_quantity_of_the_rule():
     assert jo.UntilDecided(2.0, Q).choose_interval(100, 1000) == jo.intervals.Anytime()
     given = jo.UntilDecided(2.0, Q, interval=jo.intervals.Betting(0.0, 1.0))
     assert given.choose_interval(100, 100) == jo.intervals.Betting(0.0, 1.0, Q)
-
-
-def test_differences_are_adjusted_by_control_variates():
-    rng = np.random.default_rng(6)
-    controls = rng.normal(size=(2, 300))
-    values = 5 * controls + 0.1 * rng.normal(size=(2, 300))
-    plain, adjusted = (paired_differences(values, given, jo.intervals.Anytime()) for given in (None, controls))
-    np.testing.assert_array_equal(plain, values[:1] - values[1:])
-    assert adjusted.std() < 0.1 * plain.std()
 
 
 def test_looks():
