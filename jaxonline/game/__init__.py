@@ -1,9 +1,9 @@
 """The game of online learning: one round, and the interfaces of environments, feedbacks and learners.
 
 `round` has the game and one round, `protocols` the required methods, `defaults` the optional methods, `traits` the
-facts that classes state, `specs` the checks of shapes and dtypes, `oracles` the opening of a round's oracle, `masks`
-arms that are not always available, `loss_range` and `comparator_range` the limits of losses, `regret` the notions of
-regret, `keys` the random keys, `binding` the check of a learner against a game, `history` one run with all its rounds.
+facts that classes state, `specs` the checks of shapes and dtypes, `oracles` the opening of a round's oracle,
+`loss_range` and `comparator_range` the limits of losses, `regret` the notions of regret, `keys` the random keys,
+`binding` the check of a learner against a game, `history` one run with all its rounds.
 """
 
 from jaxonline.game.binding import (
@@ -20,7 +20,6 @@ from jaxonline.game.defaults import EnvironmentDefaults, FeedbackDefaults, Forwa
 from jaxonline.game.history import play
 from jaxonline.game.keys import StreamKeys, stream_keys
 from jaxonline.game.loss_limits import comparator_range, depends_on_predictions, loss_range
-from jaxonline.game.masks import Available
 from jaxonline.game.oracles import open_oracle
 from jaxonline.game.protocols import Draw, Environment, Feedback, Learner, Specs
 from jaxonline.game.regret import CleanRegret, NoisyLearnerRegret, NoisyRegret, PseudoRegret, Regret
@@ -28,7 +27,6 @@ from jaxonline.game.round import Entrant, Game, RewardRound, Round, States, play
 from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, LearnerTraits
 
 __all__ = [
-    "Available",
     "BoundGame",
     "CleanRegret",
     "Draw",

@@ -11,7 +11,6 @@ import numpy as np
 
 from jaxonline.game.defaults import LearnerDefaults, method_of
 from jaxonline.game.keys import stream_keys
-from jaxonline.game.masks import Available
 from jaxonline.game.oracles import check_feedback, check_feedback_specs, check_same_instances, check_state
 from jaxonline.game.protocols import Draw, Learner, Oracle
 from jaxonline.game.round import Entrant, Game, Round, States, check_classes, play_round, start, uses_copies
@@ -120,9 +119,6 @@ def bind(
             f"must not be {type(game.regret).__name__}() with direct_products=True, as it uses copy 0 of each round"
         )
         raise ArgumentError("regret", problem)
-    if isinstance(game.specs.instance, Available) and not traits_of(entrant.learner, LearnerTraits).uses_masks:
-        problem = f"must support masks, as UCB1, EXP3 and Hedge with EWA do (got {type(entrant.learner).__name__})"
-        raise ArgumentError("learner", problem)
     dtype, own_feedback = game.dtype, entrant.feedback is not game.feedback  # the game has checked its own
     game, entrant = cast_leaves(game, dtype, "game"), cast_leaves(entrant, dtype)
     what = type(entrant.learner).__name__

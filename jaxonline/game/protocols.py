@@ -147,10 +147,9 @@ class Draw(NamedTuple):
 class Comparator(Protocol):
     """The best fixed predictor of a class in hindsight, computed from sums over rounds.
 
-    A comparator for a single loss has an attribute `loss`; a game with another loss raises an error. Games with masks
-    (`game.Available`) need a comparator with the attribute `uses_masks = True`. The attribute `contains_zero = True`
-    says that the class contains the predictor 0, and `follows_advice = True` that it contains each entry of an
-    instance; they limit the comparator's loss (`game.comparator_range`).
+    A comparator for a single loss has an attribute `loss`; a game with another loss raises an error. The attribute
+    `contains_zero = True` says that the class contains the predictor 0, and `follows_advice = True` that it contains
+    each entry of an instance; they limit the comparator's loss (`game.comparator_range`).
     """
 
     def statistic(self, x: PyTree, y: PyTree, /) -> PyTree:

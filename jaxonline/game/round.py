@@ -21,7 +21,6 @@ from jaxtyping import Array, Int
 
 from jaxonline.game.defaults import OracleDefaults, has_expected_outcomes, is_adaptive, method_of
 from jaxonline.game.keys import ANSWER, INIT, INSTANCE, PREDICT, StreamKeys, update_key
-from jaxonline.game.masks import loss_if_available
 from jaxonline.game.oracles import (
     check_feedback,
     check_feedback_specs,
@@ -327,7 +326,6 @@ def _play_round(game, entrant, keys, t, states):
         raise ArgumentTypeError("update", f"must return the next state and an info (got {format_spec(updated)})")
     learner, info = updated
     loss = game.loss(y_hat, y_comparator if means else for_loss(game.loss, outcome))
-    loss = loss_if_available(x, y_hat, loss)
     queries, answers = oracle.queries(), method_of(oracle, OracleDefaults.answers)()
     ran_out = ran_out_of_copies(entrant.feedback, queries)
     if ran_out is not None:

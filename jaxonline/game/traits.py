@@ -24,7 +24,6 @@ class LearnerTraits(NamedTuple):
         label_range: the range (low, high) of the labels, which `aggregate` checks; None for any labels.
         capacity_hint: how to give the learner more storage, for warnings about runs that ran out of storage; without
             full stop.
-        uses_masks: whether the learner chooses only among available arms or experts (`game.Available`).
         plays_probabilities: whether a move that is a vector, or the `probabilities` of a `Draw`, is not negative and
             has the sum 1. Then the expected loss lies between the smallest and the largest loss of the arms.
 
@@ -38,7 +37,6 @@ class LearnerTraits(NamedTuple):
     loss_range: tuple[float, float] | None = None
     label_range: tuple[ArrayLike, ArrayLike] | None = None
     capacity_hint: str = "give it more capacity"
-    uses_masks: bool = False
     plays_probabilities: bool = False
 
 

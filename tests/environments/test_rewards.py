@@ -15,7 +15,6 @@ from jaxonline.environments import (
     HiddenBestArm,
     LinearModel,
     Rewards,
-    Sleeping,
     SwitchingArms,
 )
 from jaxonline.game import loss_range
@@ -90,13 +89,6 @@ def test_lazy_rewards_stay_lazy(monkeypatch):
     assert len(set(entries)) == 2
 
 
-def test_masks_hide_rewards():
-    """The arm that is not available has the loss 0 in the outcome, as without rewards."""
-    arms = Sleeping(Rewards(BernoulliArms([1.0, 0.0])), [[True, False], [True, True]])
-    assert arms.traits.rewards
-    np.testing.assert_array_equal(losses_of(arms, 2)[0], [[0.0, 0.0], [0.0, 1.0]])
-
-
 def test_traits_have_the_range_of_the_losses():
     table = DataStream(None, 4 * TABLE)
     game = jo.Game(Rewards(table), jo.Bandit(), loss=jo.losses.ArmLoss())
@@ -137,9 +129,6 @@ WRONG = {
     "no environment": (lambda: Rewards(3.0), TypeError, "environment: must be an environment"),
     "twice": (lambda: Rewards(Rewards(BernoulliArms([0.1, 0.2]))), ValueError, "must not have rewards already"),
     "scalars": (lambda: Rewards(LinearModel([1.0])), ValueError, "environment: must have vectors of rewards"),
-    "masks": (
-        lambda: Rewards(Sleeping(BernoulliArms([0.1, 0.2]), [[1, 1]])), ValueError,
-        "must not have masks.*Sleeping.Rew"),
     "a hidden arm": (lambda: Rewards(HiddenBestArm(3, 0.1)), ValueError, "must have rewards as outcomes"),
     "sets": (
         lambda: jo.Game(Rewards(BernoulliArms([0.1, 0.2])), jo.SemiBandit(), loss=jo.losses.SumOfArms()),
