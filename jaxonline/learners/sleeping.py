@@ -23,10 +23,11 @@ from jaxonline.parameters.types import Component, Convert, CountFrom2, Ge, NonNe
 
 
 def _as_table(values: Any, name: str) -> Array:
-    table = check.finite_array(name, values, ndim=2) != 0
-    if not table.any(axis=1).all():
-        raise ArgumentError(name, f"must have an available arm in each round (got {check.quote(values)})")
-    return jnp.asarray(table)
+    table = np.asarray(values)
+    if table.ndim != 2 or not np.isin(table, (0, 1)).all() or not table.any(axis=1).all():
+        problem = f"must be a table of booleans [T, K] with an available arm in each row (got {check.quote(values)})"
+        raise ArgumentError(name, problem)
+    return jnp.asarray(table, bool)
 
 
 @cites("freund1997specialize", "kleinberg2010sleeping")

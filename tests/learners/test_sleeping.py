@@ -140,9 +140,10 @@ def test_bounds_equal_formulas():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Sleeping(BernoulliArms([0.1, 0.2]), [[1, 0], [0, 0]]), "available: must have an available arm"),
+        (lambda: Sleeping(BernoulliArms([0.1, 0.2]), [[1, 0], [0, 0]]), "available: must be a table.*available arm"),
+        (lambda: Sleeping(BernoulliArms([0.1, 0.2]), [[1, 2]]), "available: must be a table"),
         (lambda: Sleeping(BernoulliArms([0.1, 0.2]), [[1, 0, 1]]), "available: must have 2 columns"),
-        (lambda: Sleeping(BernoulliArms([0.1, 0.2]), [1, 0]), "available: must have 2 dim"),
+        (lambda: Sleeping(BernoulliArms([0.1, 0.2]), [1, 0]), "available: must be a table"),
         (lambda: Sleeping(LinearModel([1.0]), [[1]]), "outcomes of the environment: must be vectors"),
         (lambda: sleeping_ucb([-0.1, 0.2], 500), "gaps"),
     ],
