@@ -7,7 +7,7 @@ import pytest
 from fresh_python import run_python
 
 import jaxonline as jo
-from jaxonline.learners.sleeping import Sleeping
+from benchmarks.papers.engines.sleeping import Sleeping
 
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is in the extras `gym` and `test-all`")
 

@@ -1,4 +1,9 @@
-"""Sleeping arms and experts: the instance x [K] says which arms are available, and other arms have the loss NaN."""
+"""Sleeping arms and experts: the instance x [K] says which arms are available, and other arms have the loss NaN.
+
+The file has an environment, two learners, a comparator and bounds, and the package needs nothing for it. Sources: Freund,
+Schapire, Singer and Warmuth, Using and combining predictors that specialize (STOC 1997); Kleinberg, Niculescu-Mizil and
+Sharma, Regret bounds for sleeping experts and bandits (Machine Learning 80, 2010).
+"""
 
 from typing import Annotated, Any, ClassVar
 
@@ -15,7 +20,6 @@ from jaxonline.learners.bandits.index_policies import Tally, TallyPolicy
 from jaxonline.learners.experts.weights import SumsLearner, add_losses, excess, softmax_weights, vector_length
 from jaxonline.numerics.elementwise import Compensated, first_argmin
 from jaxonline.parameters import check
-from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import struct
@@ -30,7 +34,6 @@ def _as_table(values: Any, name: str) -> Array:
     return jnp.asarray(table, bool)
 
 
-@cites("freund1997specialize", "kleinberg2010sleeping")
 @struct
 class Sleeping(ForwardsToEnvironment):
     """Arms or experts that are not available in every round.
@@ -41,7 +44,7 @@ class Sleeping(ForwardsToEnvironment):
 
     Example:
         >>> import jax, jaxonline as jo
-        >>> from jaxonline.learners.sleeping import Sleeping, SleepingUCB
+        >>> from benchmarks.papers.engines.sleeping import Sleeping, SleepingUCB
         >>> arms = Sleeping(jo.environments.BernoulliArms([0.0, 0.5]), [[1, 1], [0, 1]])
         >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss())
         >>> jo.play(game, SleepingUCB(), jax.random.key(0), n_rounds=8)[1].y_hat.tolist()
@@ -83,7 +86,6 @@ class Sleeping(ForwardsToEnvironment):
         return jnp.where(x, self.environment.expected_outcome(state, t, (), y), jnp.nan)
 
 
-@cites("kleinberg2010sleeping")
 @struct
 class SleepingUCB(TallyPolicy):
     """UCB1 among the available arms, like AUER of Kleinberg, Niculescu-Mizil and Sharma (2010).
@@ -102,7 +104,6 @@ class SleepingUCB(TallyPolicy):
         return first_argmin(jnp.where(x, index, jnp.inf))
 
 
-@cites("freund1997specialize")
 @struct
 class SleepingHedge(SumsLearner):
     """Exponential weights that draw one of the available experts; the loss of each available expert is observed.
@@ -133,7 +134,6 @@ class SleepingHedge(SumsLearner):
         return jnp.where(x, -jnp.asarray(self.eta, state.total.dtype) * excess(state), -jnp.inf)
 
 
-@cites("kleinberg2010sleeping")
 @struct
 class BestAvailable:
     """The best available arm of each round; for mean losses (`game.PseudoRegret`) that is the best ordering of arms."""
@@ -149,7 +149,6 @@ class BestAvailable:
         return np.asarray(sums)
 
 
-@cites("freund1997specialize")
 @validate_arguments
 def sleeping_hedge(
     n_experts: CountFrom2, eta: PositiveFloat, awake_rounds: Annotated[Float[ArrayLike, "..."], Ge(0)]
@@ -158,7 +157,6 @@ def sleeping_hedge(
     return np.log(n_experts) / eta + eta * np.asarray(awake_rounds, float) / 8
 
 
-@cites("kleinberg2010sleeping", "auer2002finite")
 @validate_arguments
 def sleeping_ucb(gaps: Annotated[Float[ArrayLike, "K"], Ge(0)], n_rounds: CountFrom2) -> float:
     """Pseudo-regret bound of `SleepingUCB` to `BestAvailable`, for availability that does not depend on the losses.
