@@ -1,8 +1,8 @@
 """Sleeping arms and experts: the instance x [K] says which arms are available, and other arms have the loss NaN.
 
-The file has an environment, two learners, a comparator and bounds, and the package needs nothing for it. Sources: Freund,
-Schapire, Singer and Warmuth, Using and combining predictors that specialize (STOC 1997); Kleinberg, Niculescu-Mizil and
-Sharma, Regret bounds for sleeping experts and bandits (Machine Learning 80, 2010).
+The file has an environment, two learners, a comparator and bounds, and the package needs nothing for it. Sources:
+Freund, Schapire, Singer and Warmuth, Using and combining predictors that specialize (STOC 1997); Kleinberg,
+Niculescu-Mizil and Sharma, Regret bounds for sleeping experts and bandits (Machine Learning 80, 2010).
 """
 
 from typing import Annotated, Any, ClassVar
