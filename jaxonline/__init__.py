@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from jaxonline.results import Result, load_result
     from jaxonline.results.statistics import intervals
     from jaxonline.simulation import Checkpoint, Precision, Range, UntilDecided, measures, simulate, sweep, tune
-    from jaxonline.simulation.awake_regret import AwakeRegret
     from jaxonline.simulation.coverage import Coverage, CoverageError
     from jaxonline.simulation.measures import Mistakes, OfInfo, Pulls, Switches, Unanswered
     from jaxonline.simulation.stopping import SimpleRegret, StoppingRound, WrongRecommendation
@@ -96,7 +95,6 @@ _NAMES_BY_MODULE = {
     "results": ("Result", "load_result"),
     "results.statistics": ("intervals",),
     "simulation": ("Checkpoint", "Precision", "Range", "UntilDecided", "measures", "simulate", "sweep", "tune"),
-    "simulation.awake_regret": ("AwakeRegret",),
     "simulation.coverage": ("Coverage", "CoverageError"),
     "simulation.measures": ("Mistakes", "OfInfo", "Pulls", "Switches", "Unanswered"),
     "simulation.stopping": ("SimpleRegret", "StoppingRound", "WrongRecommendation"),
@@ -114,7 +112,7 @@ _NAMES_BY_TASK = {  # also for the site
     ),
     "Simulate": ("simulate", "sweep", "tune", "Range", "Precision", "UntilDecided", "Checkpoint"),
     "Measure": (
-        "Pulls", "Switches", "Mistakes", "Unanswered", "OfInfo", "AwakeRegret", "SimpleRegret", "WrongRecommendation",
+        "Pulls", "Switches", "Mistakes", "Unanswered", "OfInfo", "SimpleRegret", "WrongRecommendation",
         "StoppingRound", "Coverage", "CoverageError",
     ),
     "Read and save a result": ("Result", "load_result", "cite"),
@@ -130,7 +128,7 @@ _MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() fo
 
 # a literal list, since type checkers read no other
 __all__ = [
-    "AdversarialCopies", "Attributes", "AwakeRegret", "Bandit", "BanditEnv", "BestArm", "BestSegments", "BestSet",
+    "AdversarialCopies", "Attributes", "Bandit", "BanditEnv", "BestArm", "BestSegments", "BestSet",
     "Checkpoint", "Comparison", "CondorcetWinner", "Constant", "Context", "CorrelatedCopies", "Coverage",
     "CoverageError", "Delayed", "Duel", "Entrant", "FullInformation", "Game", "GradientLearner", "InverseSqrt",
     "L2Ball", "Live", "LossOfMove", "Mistakes", "NoisyCopies", "OfInfo", "OnRequest", "OnlineClassifier",

@@ -22,8 +22,8 @@ FIGURES = {
     "sparse": "figure",
     "bandits": "figure", "delayed": "figure", "best-arm": "figure", "sets": "figure",
     "delayed-gradient": "figure", "adaptive": "figure", "quantiles": "figure", "duels": "figure",
-    "sleeping-bandits": "figure", "sleeping-experts": "figure", "contextual": "figure",
-    "convex": "figure", "strongly-convex": "figure",
+    "contextual": "figure",
+    "conformal": "figure", "convex": "figure", "strongly-convex": "figure",
     "bandit-algorithms": "figure", "finite-time-bandits": "figure", "non-stationary-bandits": "figure",
     "tsallis-inf": "figure",
 }  # fmt: skip

@@ -3,11 +3,10 @@
 The modules are `linear` (linear predictors, with `moments` of data and noise), `convex` (other gradient descent),
 `adaptive_steps` (steps 1/t and AdaGrad), `classifiers` (mistakes of classifiers), `experts` (expert advice),
 `second_order` (the same, from a run's regrets), `bandits`, `combinatorial` (bandits with sets of arms), `duelling`
-(bandits with pairs of arms), `best_arm` (identification of the best arm), `delayed` (late answers), `sleeping` (arms
-and experts that are not always available), `noisy_kernels` (kernels with any noise), `gaussian_noise` (kernels with
-Gaussian noise), `multikernel` (multi-kernel least squares), `attributes` (a few attributes of each instance),
-`attribute_gradients` (the same with other losses, and exponentiated gradient), `high_probability` (bounds that hold
-with high probability).
+(bandits with pairs of arms), `best_arm` (identification of the best arm), `delayed` (late answers), `noisy_kernels`
+(kernels with any noise), `gaussian_noise` (kernels with Gaussian noise), `multikernel` (multi-kernel least squares),
+`attributes` (a few attributes of each instance), `attribute_gradients` (the same with other losses, and exponentiated
+gradient) and `high_probability` (bounds that hold with high probability).
 """
 
 from jaxonline.bounds.attribute_gradients import attribute_exponentiated_regret, attribute_series_regret
@@ -51,9 +50,6 @@ from jaxonline.bounds.experts import (
     perturbed_leader,
     quantile_tracking,
     regularized_leader,
-    sleeping_exp3,
-    sleeping_hedge,
-    sleeping_ucb1,
     weighted_majority,
 )
 from jaxonline.bounds.gradient import (
@@ -167,9 +163,6 @@ __all__ = [
     "regularized_leader",
     "rucb",
     "sequential_halving",
-    "sleeping_exp3",
-    "sleeping_hedge",
-    "sleeping_ucb1",
     "strongly_convex",
     "successive_elimination",
     "surrogate_kernel",

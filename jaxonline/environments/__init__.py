@@ -4,7 +4,7 @@ from jaxonline.environments.adversaries import ChasingNoise, indistinguishable_p
 from jaxonline.environments.arms import BernoulliArms, DriftingArms, GaussianArms, HiddenBestArm, SwitchingArms
 from jaxonline.environments.bandit_games import ContextualLinearArms, PreferenceArms, Rewards
 from jaxonline.environments.data import Autoregressive, DataStream
-from jaxonline.environments.experts import FiniteClass, RandomWalkExperts, Sleeping, SwitchingExperts
+from jaxonline.environments.experts import FiniteClass, RandomWalkExperts, SwitchingExperts
 from jaxonline.environments.one_copy_games import indistinguishable_games, unavoidable_regret_of_games
 from jaxonline.environments.reacting import ContraryLabels, ContraryLosses, OppositeInstances, OppositeLabels
 from jaxonline.environments.regression import HiddenAttribute, LinearModel, SeparableData, SparseBooleans, three_bits
@@ -29,7 +29,6 @@ __all__ = [
     "RandomWalkExperts",
     "Rewards",
     "SeparableData",
-    "Sleeping",
     "SparseBooleans",
     "SwitchingArms",
     "SwitchingExperts",

@@ -20,7 +20,6 @@ from jaxonline.environments.arms import (
 from jaxonline.feedback import Bandit
 from jaxonline.game import Game
 from jaxonline.game.defaults import EnvironmentDefaults, ForwardsToEnvironment
-from jaxonline.game.masks import Available
 from jaxonline.game.protocols import AnyFeedback, Environment
 from jaxonline.game.traits import EnvironmentTraits, traits_of
 from jaxonline.losses import ArmLoss
@@ -70,13 +69,12 @@ class Rewards(ForwardsToEnvironment):
     that are linear in the features, without the constant 1; use losses with negated weights for them.
 
     Args:
-        environment: an environment whose outcomes are the rewards of K arms. To hide arms, put the rewards inside:
-            `Sleeping(Rewards(environment), availability)`.
+        environment: an environment whose outcomes are the rewards of K arms.
 
     Raises:
         TypeError: `environment` is no environment.
-        ValueError: outcomes are not vectors, `environment` has masks or rewards already, or it is a `HiddenBestArm`,
-            whose best arm has the smallest outcome.
+        ValueError: outcomes are not vectors, `environment` has rewards already, or it is a `HiddenBestArm`, whose best
+            arm has the smallest outcome.
 
     Example:
         >>> import jaxonline as jo
@@ -95,9 +93,6 @@ class Rewards(ForwardsToEnvironment):
         inner = check.instance("environment", self.environment, Environment, "an environment")
         if traits_of(inner, EnvironmentTraits).rewards:
             raise ArgumentError("environment", f"must not have rewards already (got {type(inner).__name__})")
-        if isinstance(inner.instance_spec, Available):
-            problem = f"must not have masks (got {type(inner).__name__}); use Sleeping(Rewards(...), availability)"
-            raise ArgumentError("environment", problem)
         if isinstance(inner, HiddenBestArm):
             problem = "must have rewards as outcomes (got HiddenBestArm, whose best arm has the smallest outcome)"
             raise ArgumentError("environment", problem)

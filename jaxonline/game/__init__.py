@@ -19,14 +19,12 @@ from jaxonline.game.binding import (
 from jaxonline.game.defaults import EnvironmentDefaults, FeedbackDefaults, ForwardsToLearner, LearnerDefaults
 from jaxonline.game.history import play
 from jaxonline.game.keys import StreamKeys, stream_keys
-from jaxonline.game.masks import Available
 from jaxonline.game.oracles import open_oracle
 from jaxonline.game.protocols import Draw, Environment, Feedback, Learner, Specs
 from jaxonline.game.round import Entrant, Game, RewardRound, Round, States, play_round, start
 from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, LearnerTraits
 
 __all__ = [
-    "Available",
     "BoundGame",
     "Draw",
     "Entrant",

@@ -11,7 +11,6 @@ import numpy as np
 
 from jaxonline.game.defaults import LearnerDefaults, method_of
 from jaxonline.game.keys import stream_keys
-from jaxonline.game.masks import Available
 from jaxonline.game.oracles import check_feedback, check_feedback_specs, check_same_instances, check_state
 from jaxonline.game.protocols import Draw, Learner, Oracle
 from jaxonline.game.round import Entrant, Game, Round, States, check_classes, play_round, start

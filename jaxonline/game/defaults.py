@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.game.protocols import Specs

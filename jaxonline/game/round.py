@@ -21,7 +21,6 @@ from jaxtyping import Array, Int
 
 from jaxonline.game.defaults import OracleDefaults, has_expected_outcomes, method_of
 from jaxonline.game.keys import ANSWER, INIT, INSTANCE, PREDICT, StreamKeys, update_key
-from jaxonline.game.masks import loss_if_available
 from jaxonline.game.oracles import (
     check_feedback,
     check_feedback_specs,

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxonline.game import Available, Game, check_rounds, same_loss, warn_about_loss_mismatch
+from jaxonline.game import Game, check_rounds, same_loss, warn_about_loss_mismatch
 from jaxonline.game.protocols import Comparator, HindsightComparator
 from jaxonline.game.specs import format_spec
 from jaxonline.parameters import check
@@ -201,8 +201,6 @@ def _check_comparator(game: Game, comparator: Any) -> Any:
         return None
     check_comparator_type(comparator)
     name = type(comparator).__name__
-    if isinstance(game.specs.instance, Available) and not getattr(comparator, "uses_masks", False):
-        raise ArgumentError("comparator", f"{name} does not support masks; BestOrdering and BestOfEachRound do")
     loss = getattr(comparator, "loss", None)
     if loss is not None and not same_loss(game, loss):
         raise ArgumentError("comparator", f"{name} must have the loss of the game, {game.loss} (got {loss})")

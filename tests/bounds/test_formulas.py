@@ -165,8 +165,6 @@ def test_bounds_of_experts():
         (bounds.doubling(R, 11), R * (1 + sqrt(2) + 2 + sqrt(8))),
         (bounds.halving(9, 5), 5 * (3 + 1) + 3),
         (bounds.weighted_majority(K, 0.3, 11), (11 * log(1 / 0.3) + log(K)) / log(2 / 1.3)),
-        (bounds.sleeping_hedge(K, eta, HORIZONS), log(K) / eta + eta * HORIZONS / 8),
-        (bounds.sleeping_exp3(K, eta, HORIZONS), log(K) / eta + eta * HORIZONS / 2),
         (bounds.ewa(K, Y), 4 * Y**2 * log(K)),
         (bounds.aggregating(K, Y), Y**2 * log(K)),
         (bounds.quantile_tracking(D, 0.3, T), (D + 0.3) / (0.3 * T)),
@@ -185,11 +183,6 @@ def test_bounds_of_bandits():
     means = np.array([0.4, 0.2, 0.7])
     least, others = 0.2, np.array([0.4, 0.7])
     kl = others * np.log(others / least) + (1 - others) * np.log((1 - others) / (1 - least))
-    ordered = np.sort(gaps)
-    sleeping = sum(
-        ((ordered[j] - ordered[i]) - max(ordered[j] - ordered[i + 1], 0)) / (ordered[j] - ordered[i]) ** 2
-        for i in range(3) for j in range(i + 1, 4)
-    )  # fmt: skip
     H = max(i / gap**2 for i, gap in enumerate(positive, start=2))
     assert_equal([
         (
@@ -199,10 +192,6 @@ def test_bounds_of_bandits():
         (bounds.explore_then_commit(GAPS, 11, 44), 11 * gaps.sum()),
         (bounds.ucb1(GAPS, T), ucb1),
         (bounds.delayed_ucb1(GAPS, 11, T), ucb1 + 11 * gaps.sum()),
-        (
-            bounds.sleeping_ucb1(GAPS, T),
-            8 * logs * sleeping + (1 + pi**2 / 3) * gaps.sum(),
-        ),
         (bounds.lai_robbins(means), ((others - least) / kl).sum()),
         (bounds.moss(K, T), 49 * np.sqrt(K * T)),
         (bounds.minimax(K, np.array([3.0, 300.0])), [3 / 20, sqrt(2100) / 20]),

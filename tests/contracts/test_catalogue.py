@@ -27,13 +27,12 @@ JOINT = {"type": "JointNoise", "joint": {"type": "gaussian", "covariance": [[1.0
 PAIRS = {"preferences": [[0.5, 0.8], [0.2, 0.5]]}
 OWN_ARGUMENTS = {
     "Autoregressive": {"coefficients": [0.5]}, "data": {"set": "diabetes"}, "DataStream": {"X": [[1.0], [2.0]]},
-    "explore_then_commit": {"gaps": [0.0, 0.5]}, "ucb1": {"gaps": [0.0, 0.5]}, "sleeping_ucb1": {"gaps": [0.0, 0.5]},
+    "explore_then_commit": {"gaps": [0.0, 0.5]}, "ucb1": {"gaps": [0.0, 0.5]},
     "delayed_ucb1": {"gaps": [0.0, 0.5]}, "sequential_halving": {"gaps": [0.0, 0.5]},
     "successive_elimination": {"gaps": [0.0, 0.5]}, "delayed_exp3": {"eta": 0.01},
     "PreferenceArms": PAIRS, "CondorcetWinner": PAIRS, "rucb": PAIRS, "cucb": {"m": 2},
     "JointNoise": {"joint": JOINT["joint"]}, "CorrelatedCopies": {"noise": JOINT},
     "GivenDelays": {"rounds": [1, 0]}, "Replicates": {"X": [[[1.0], [2.0]]]},
-    "Sleeping": {"environment": {"type": "BernoulliArms", "means": [0.2, 0.4]}, "availability": [[1, 0]]},
     "Rewards": {"environment": {"type": "BernoulliArms", "means": [0.2, 0.4]}},
     "FiniteDistribution": {"probabilities": [0.5, 0.5]}, "DebiasedFourierFeatures": {"covariance": 0.1},
     "PolynomialFeatures": {"kernel": "Linear"}, "DebiasedPolynomialFeatures": {"covariance": 0.1},

@@ -116,7 +116,7 @@ def test_traits_and_optional_methods_of_the_registry_are_forwarded(wrapper):
 class Probe:
     """A learner with every trait and every optional method."""
 
-    traits: ClassVar = LearnerTraits(jo.losses.Absolute(), (0.0, 2.0), (-1.0, 1.0), "ask for less", True, True)
+    traits: ClassVar = LearnerTraits(jo.losses.Absolute(), (0.0, 2.0), (-1.0, 1.0), "ask for less", True)
 
     def init(self, key, specs):
         return jnp.zeros(3)

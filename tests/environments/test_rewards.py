@@ -15,7 +15,6 @@ from jaxonline.environments import (
     HiddenBestArm,
     LinearModel,
     Rewards,
-    Sleeping,
     SwitchingArms,
 )
 from jaxonline.losses.arms import LazyOutcome, as_vector
@@ -78,7 +77,7 @@ class OwnArms(BernoulliArms):
 
 
 def test_lazy_rewards_stay_lazy(monkeypatch):
-    monkeypatch.setattr("jaxonline.environments.arms.ARMS_WITH_MEANS", ())
+    monkeypatch.setattr("jaxonline.environments.bandit_games.ARMS_WITH_MEANS", ())
     arms, key = OwnArms([0.5, 0.5, 0.5, 0.5]), jax.random.key(3)
     plain = arms.answer(key, (), jnp.int32(1), None, None)[0]
     shown = Rewards(arms).answer(key, (), jnp.int32(1), None, None)[0]
@@ -86,13 +85,6 @@ def test_lazy_rewards_stay_lazy(monkeypatch):
     entries = [float(shown[jnp.int32(k)]) for k in range(4)]
     assert entries == (1 - np.asarray(plain.vector())).tolist() == shown.vector().tolist()
     assert len(set(entries)) == 2
-
-
-def test_masks_hide_rewards():
-    """The arm that is not available has the loss 0 in the outcome, as without rewards."""
-    arms = Sleeping(Rewards(BernoulliArms([1.0, 0.0])), [[True, False], [True, True]])
-    assert arms.traits.rewards
-    np.testing.assert_array_equal(losses_of(arms, 2)[0], [[0.0, 0.0], [0.0, 1.0]])
 
 
 def test_traits_have_the_losses():
@@ -130,9 +122,6 @@ WRONG = {
     "no environment": (lambda: Rewards(3.0), TypeError, "environment: must be an environment"),
     "twice": (lambda: Rewards(Rewards(BernoulliArms([0.1, 0.2]))), ValueError, "must not have rewards already"),
     "scalars": (lambda: Rewards(LinearModel([1.0])), ValueError, "environment: must have vectors of rewards"),
-    "masks": (
-        lambda: Rewards(Sleeping(BernoulliArms([0.1, 0.2]), [[1, 1]])), ValueError,
-        "must not have masks.*Sleeping.Rew"),
     "a hidden arm": (lambda: Rewards(HiddenBestArm(3, 0.1)), ValueError, "must have rewards as outcomes"),
     "sets": (
         lambda: jo.Game(Rewards(BernoulliArms([0.1, 0.2])), jo.SemiBandit(), loss=jo.losses.SumOfArms()),

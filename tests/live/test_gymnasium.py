@@ -7,6 +7,7 @@ import pytest
 from fresh_python import run_python
 
 import jaxonline as jo
+from benchmarks.papers.engines.sleeping import Sleeping
 
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is in the extras `gym` and `test-all`")
 
@@ -155,7 +156,7 @@ def test_bad_calls_of_environments():
     ended.reset(seed=0)
     ended.step(0)
     fresh = jo.BanditEnv(ARMS, ROUNDS)
-    masked = bandit_game(jo.environments.Sleeping(jo.environments.BernoulliArms([0.2, 0.5]), [0.5, 0.5]))
+    masked = bandit_game(Sleeping(jo.environments.BernoulliArms([0.2, 0.5]), [[1, 1]]))
     for message, kind, call in [
         ("game: must be a Game", TypeError, lambda: jo.BanditEnv(3, ROUNDS)),
         ("n_rounds: must be at least 1", ValueError, lambda: jo.BanditEnv(ARMS, 0)),

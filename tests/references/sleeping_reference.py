@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def ucb1(losses, masks, exploration=2.0):
+def ucb(losses, masks, exploration=2.0):
     """The arms of UCB1 among the available arms; the first available arm that was never pulled comes first."""
     n_arms = losses.shape[1]
     pulls, sums, arms = np.zeros(n_arms), np.zeros(n_arms), []
@@ -23,47 +23,15 @@ def ucb1(losses, masks, exploration=2.0):
     return arms
 
 
-class SleepingWeights:
-    """Freund, Schapire, Singer and Warmuth (1997): multiply the awake weights, and keep their sum."""
-
-    def __init__(self, n_experts, eta):
-        self.all, self.eta = np.full(n_experts, 1.0 / n_experts), eta
-
-    def awake(self, mask):
-        """The weights of a round."""
-        weights = np.zeros(len(mask))
-        weights[mask] = self.all[mask] / self.all[mask].sum()
-        return weights
-
-    def update(self, losses, mask):
-        """Update the awake experts."""
-        before = self.all[mask].sum()
-        self.all[mask] *= np.exp(-self.eta * losses[mask])
-        self.all[mask] *= before / self.all[mask].sum()
-
-
 def hedge(losses, masks, eta, delay=0):
-    """The weights of each round [T, K], if losses arrive `delay` rounds late."""
-    weights, moves = SleepingWeights(losses.shape[1], eta), []
+    """Freund, Schapire, Singer and Warmuth (1997): multiply the awake weights, and keep their sum. The weights of each
+    round [T, K], if losses arrive `delay` rounds late."""
+    weights, moves = np.full(losses.shape[1], 1.0 / losses.shape[1]), []
     for t, mask in enumerate(masks):
-        moves.append(weights.awake(mask))
+        moves.append(np.where(mask, weights, 0.0) / weights[mask].sum())
         if t >= delay:
-            weights.update(losses[t - delay], masks[t - delay])
+            row, awake = losses[t - delay], masks[t - delay]
+            before = weights[awake].sum()
+            weights[awake] *= np.exp(-eta * row[awake])
+            weights[awake] *= before / weights[awake].sum()
     return np.array(moves)
-
-
-def exp3(losses, masks, eta, exploration, arms):
-    """The probabilities of each round [T, K] of EXP3 that draws these arms."""
-    weights, moves = SleepingWeights(losses.shape[1], eta), []
-    for row, mask, arm in zip(losses, masks, arms, strict=True):
-        p = (1 - exploration) * weights.awake(mask) + exploration * mask / mask.sum()
-        moves.append(p)
-        estimates = np.zeros(len(row))
-        estimates[arm] = row[arm] / p[arm]
-        weights.update(estimates, mask)
-    return np.array(moves)
-
-
-def awake_regret(learner_losses, losses, masks):
-    """The regret to each expert over its awake rounds [K]."""
-    return np.array([(learner_losses - losses[:, k])[masks[:, k]].sum() for k in range(losses.shape[1])])

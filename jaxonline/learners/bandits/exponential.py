@@ -4,11 +4,10 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
+from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline import random
 from jaxonline.game.defaults import LearnerDefaults
-from jaxonline.game.masks import mask_of, observed_mask
 from jaxonline.game.protocols import Draw, Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.index_policies import arm_indicator
@@ -43,13 +42,10 @@ from jaxonline.parameters.types import (
 # Random arms: distributions over arms, and draws from them.
 
 
-def mix_uniform(p: Float[Array, "K"], gamma: ArrayLike, mask: Bool[Array, "K"] | None = None) -> Float[Array, "K"]:
-    """Return the distribution (1 - gamma) p + gamma / K, or the analogous distribution on the available arms."""
+def mix_uniform(p: Float[Array, "K"], gamma: ArrayLike) -> Float[Array, "K"]:
+    """Return the distribution (1 - gamma) p + gamma / K."""
     gamma = jnp.asarray(gamma, p.dtype)
-    weighted, share = (1.0 - gamma) * p, gamma / len(p)
-    if mask is not None:
-        share = jnp.where(mask, share * (len(p) / jnp.sum(mask, dtype=p.dtype)), 0.0)
-    return weighted + share
+    return (1.0 - gamma) * p + gamma / len(p)
 
 
 def draw_arm(key: Key[Array, ""], p: Float[Array, "K"]) -> Draw:
@@ -71,13 +67,9 @@ class EXP3(CombinerLearner):
     losses. Instances are ignored. If the combiner's theorem assumes losses in [0, 1], losses known before the game must
     lie in [0, 1] (otherwise a ValueError).
 
-    With masks (`environments.Sleeping`) p is a distribution over the available arms, with the weights that `Hedge`
-    gives to awake experts. The regret against each arm is bounded over the rounds in which this arm is available
-    (`bounds.sleeping_exp3`).
-
     Args:
         combiner: the rate eta of exponential weights (EXP3 itself), or another `Combiner`.
-        exploration: gamma in p = (1 - gamma) weights + gamma / K, where K counts the available arms.
+        exploration: gamma in p = (1 - gamma) weights + gamma / K.
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxonline as jo
@@ -90,7 +82,6 @@ class EXP3(CombinerLearner):
 
     combiner: RateOrCombiner
     exploration: Probability = 0.0
-    uses_masks: ClassVar[bool] = True
 
     @classmethod
     @validate_arguments
@@ -100,14 +91,14 @@ class EXP3(CombinerLearner):
 
     def predict(self, key: Key[Array, ""], state: PyTree, x: Any) -> Draw:
         """Draw an arm from (1 - gamma) weights + gamma / K."""
-        mask = mask_of(x)
-        return draw_arm(key, mix_uniform(self.weights(state, mask), self.exploration, mask))
+        del x
+        return draw_arm(key, mix_uniform(self.weights(state), self.exploration))
 
     def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple[()]]:
         """Pass to the combiner the estimated losses and their mean under p, which is the loss of the drawn arm."""
         (arm, p), loss = oracle.move, oracle.loss()
         estimates = jnp.where(arm_indicator(arm, len(p)), loss / p[arm], 0.0)
-        return self.update_combiner(state, estimates, loss, observed_mask(oracle)), ()
+        return self.combiner.update(state, estimates, loss), ()
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from jaxonline.game.defaults import LearnerDefaults
-from jaxonline.game.masks import mask_of, where_available
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.weights import vector_length
@@ -86,9 +85,9 @@ class Tally(NamedTuple):
         """The mean losses; 0 for an arm that was never pulled."""
         return self.sums / self.positive_pulls
 
-    def unpulled_or_argmin(self, index: Float[Array, "K"], mask: Bool[Array, "K"] | None = None) -> Int[Array, ""]:
-        """Return the first available arm that was never pulled, or else the arm with the smallest value in `index`."""
-        return first_argmin(where_available(mask, jnp.where(self.pulls == 0, -jnp.inf, index), jnp.inf))
+    def unpulled_or_argmin(self, index: Float[Array, "K"]) -> Int[Array, ""]:
+        """Return the first arm that was never pulled, or else the arm with the smallest value in `index`."""
+        return first_argmin(jnp.where(self.pulls == 0, -jnp.inf, index))
 
     def fewest_pulls(self, among: Bool[Array, "K"]) -> Int[Array, ""]:
         """Return the arm with the fewest pulls among the given arms; ties go to the first arm."""
@@ -125,9 +124,6 @@ class UCB1(TallyPolicy):
     once; ties go to the first arm. Theorem 1 (`bounds.ucb1`) assumes losses in [0, 1]; losses known before the game
     must lie in [0, 1] (otherwise a ValueError).
 
-    With masks (`environments.Sleeping`) the learner pulls the available arm with the smallest lower confidence bound,
-    like AUER of Kleinberg, Niculescu-Mizil and Sharma (2010); see `bounds.sleeping_ucb1`.
-
     Args:
         exploration: factor of ln t / n under the root; 2 in Theorem 1. For Gaussian losses of variance s^2 the
             equivalent factor is 8 s^2.
@@ -141,12 +137,12 @@ class UCB1(TallyPolicy):
 
     exploration: NonNegative = 2.0
 
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0), uses_masks=True)
+    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
         """Return the arm with the smallest lower confidence bound."""
         growth = jnp.asarray(self.exploration, state.totals.dtype) * jnp.log(jnp.maximum(state.rounds, 1.0))
-        return state.unpulled_or_argmin(state.means - jnp.sqrt(growth / state.positive_pulls), mask_of(x))
+        return state.unpulled_or_argmin(state.means - jnp.sqrt(growth / state.positive_pulls))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
+from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
@@ -50,14 +50,13 @@ from jaxonline.random.threefry import WordPairs, word_pairs
 # Exponential weights: Cesa-Bianchi and Lugosi (2006), Proposition 3.1; Rokhlin and Gurtovaya (2025), Eq. 29.
 
 
-@cites("cesabianchi2006prediction", "freund1997specialize")
+@cites("cesabianchi2006prediction")
 @struct
 class EWA(SumsCombiner):
     """Exponentially weighted average (EWA): weights proportional to exp(-eta cumulative loss).
 
-    Sleeping experts have the weight 0. In a round in which an expert sleeps, its cumulative loss grows by the mix loss
-    of the awake experts, so that the total weight of the awake experts stays the same (Freund et al., 1997). In Eq. 29
-    of Rokhlin and Gurtovaya the weights of round t contain the loss of round t instead of round t-1 (erratum E50).
+    In Eq. 29 of Rokhlin and Gurtovaya the weights of round t contain the loss of round t instead of round t-1 (erratum
+    E50).
 
     Args:
         eta: the rate. If the loss is eta-exp-concave, the regret of the weighted mean is at most ln(K) / eta;
@@ -75,7 +74,7 @@ class EWA(SumsCombiner):
 
     eta: Positive
     n_experts: Count | None = static(default=None)
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0), uses_masks=True)
+    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     @classmethod
     @validate_arguments
@@ -88,26 +87,9 @@ class EWA(SumsCombiner):
         check_prescribed_number("n_experts", self.n_experts, n_experts)
         return super().init(n_experts, dtype)
 
-    def weights(self, state: Compensated, mask: Bool[Array, "K"] | None = None) -> Float[Array, "K"]:
+    def weights(self, state: Compensated) -> Float[Array, "K"]:
         """Return the weights of the next round."""
-        return weights_of_sums(state, self.eta, mask)
-
-    def update(
-        self,
-        state: Compensated,
-        losses: Float[Array, "K"],
-        own_loss: ArrayLike,
-        mask: Bool[Array, "K"] | None = None,
-    ) -> Compensated:
-        """Add to each awake expert its loss, and to each sleeping expert the mix loss of the awake experts."""
-        if mask is not None:
-            losses = jnp.where(mask, losses, self._mix_loss(excess(state, mask), losses))
-        return super().update(state, losses, own_loss)
-
-    def _mix_loss(self, differences: Float[Array, "K"], losses: Float[Array, "K"]) -> Float[Array, ""]:
-        """Return -ln(sum of weights exp(-eta losses)) / eta."""
-        eta = jnp.asarray(self.eta, differences.dtype)
-        return -jax.nn.logsumexp(jax.nn.log_softmax(-eta * differences) - eta * losses) / eta
+        return weights_of_sums(state, self.eta)
 
 
 def _as_combiner(rate_or_combiner: Any, name: str) -> Any:

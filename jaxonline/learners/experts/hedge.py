@@ -7,7 +7,6 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
 from jaxonline import random
-from jaxonline.game.masks import mask_of, observed_mask
 from jaxonline.game.protocols import Draw
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.combiners import EWA
@@ -68,17 +67,13 @@ class DrawnExpert(CombinerLearner):
 # Hedge: Freund and Schapire (1997); Cesa-Bianchi and Lugosi (2006), section 2.2.
 
 
-@cites("freund1997decision", "cesabianchi2006prediction", "freund1997specialize")
+@cites("freund1997decision", "cesabianchi2006prediction")
 @struct
 class Hedge(CombinerLearner):
     """Hedge: predicts the vector of weights of K experts. The learner observes the outcome, the vector of all losses.
 
     The loss of a round is the weighted mean of the losses. Instances are ignored. If the combiner's theorem assumes
     losses in [0, 1], losses known before the game must lie in [0, 1] (otherwise a ValueError).
-
-    With sleeping experts (`environments.Sleeping`, with `EWA`) the experts that are not available have the weight 0,
-    and keep their share of the total weight: Freund, Schapire, Singer and Warmuth (1997), section 3. The regret against
-    each expert is bounded over the rounds in which this expert is awake (`bounds.sleeping_hedge`).
 
     Args:
         combiner: `EWA` for Hedge itself; `BOA`, `MLPoly`, `MLProd`, or another `Combiner`.
@@ -93,7 +88,6 @@ class Hedge(CombinerLearner):
     """
 
     combiner: AnyCombiner
-    uses_masks: ClassVar[bool] = True
 
     @classmethod
     @validate_arguments
@@ -103,12 +97,11 @@ class Hedge(CombinerLearner):
 
     def predict(self, key: Key[Array, ""] | None, state: PyTree, x: Any) -> Float[Array, "K"]:
         """Return the weights of the experts."""
-        return self.weights(state, mask_of(x))
+        return self.weights(state)
 
     def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple[()]]:
         """Pass all losses to the combiner."""
-        losses, mask = oracle.y, observed_mask(oracle)
-        return self.update_combiner(state, losses, jnp.vdot(self.weights(state, mask), losses), mask), ()
+        return self.combiner.update(state, oracle.y, jnp.vdot(self.weights(state), oracle.y)), ()
 
 
 # ---------------------------------------------------------------------------------------------------------------------

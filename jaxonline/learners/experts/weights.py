@@ -1,13 +1,12 @@
 """Weights of experts: the base class of combiners, cumulative losses, and functions of vectors of weights."""
 
-from typing import Annotated, Any, ClassVar, Protocol, runtime_checkable
+from typing import Annotated, Any, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Bool, Float, Key
+from jaxtyping import Array, ArrayLike, Float, Key
 
 from jaxonline.game.defaults import LearnerDefaults
-from jaxonline.game.masks import where_available
 from jaxonline.game.protocols import Learner, Specs
 from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.numerics.elementwise import Compensated
@@ -72,28 +71,19 @@ class CombinerLearner(LearnerDefaults):
     """Base of a learner that passes losses or estimates to a combiner; a subclass implements `predict` and `update`."""
 
     combiner: Any
-    uses_masks: ClassVar[bool] = False  # a subclass that uses masks needs a combiner that uses masks
 
     @property
     def traits(self) -> LearnerTraits:
         """The traits of the combiner, with the range of losses that the combiner's theorem needs."""
-        traits = traits_of(self.combiner, LearnerTraits)
-        return traits._replace(uses_masks=self.uses_masks and traits.uses_masks)
+        return traits_of(self.combiner, LearnerTraits)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
         """Return the combiner's state for vectors of losses; raise a ValueError if outcomes are not vectors."""
         return self.combiner.init(vector_length("outcomes", specs.outcome), specs.outcome.dtype)
 
-    def weights(self, state: PyTree, mask: Bool[Array, "K"] | None = None) -> Float[Array, "K"]:
-        """Return the combiner's weights of the next round, for the available experts if there is a mask."""
-        return self.combiner.weights(state) if mask is None else self.combiner.weights(state, mask)
-
-    def update_combiner(
-        self, state: PyTree, losses: Float[Array, "K"], own_loss: Float[Array, ""], mask: Bool[Array, "K"] | None
-    ) -> PyTree:
-        """Return the combiner's next state, from the losses of the available experts if there is a mask."""
-        masks = () if mask is None else (mask,)
-        return self.combiner.update(state, losses, own_loss, *masks)
+    def weights(self, state: PyTree) -> Float[Array, "K"]:
+        """Return the combiner's weights of the next round."""
+        return self.combiner.weights(state)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -110,9 +100,9 @@ def softmax_weights(log_weights: Float[Array, "K"]) -> Float[Array, "K"]:
     return _divide_or_uniform(weights)
 
 
-def weights_of_sums(sums: Compensated, eta: ArrayLike, mask: Bool[Array, "K"] | None = None) -> Float[Array, "K"]:
-    """Return weights proportional to exp(-eta sums), 0 for experts that are not available."""
-    differences = excess(sums, mask)  # from the smallest sum, so that exponents are at most about 0
+def weights_of_sums(sums: Compensated, eta: ArrayLike) -> Float[Array, "K"]:
+    """Return weights proportional to exp(-eta sums)."""
+    differences = excess(sums)  # from the smallest sum, so that exponents are at most about 0
     exponents = -jnp.asarray(eta, differences.dtype) * differences
     return _divide_or_uniform(jnp.exp(jnp.minimum(exponents, LARGEST_EXPONENT)))
 
@@ -144,14 +134,10 @@ def add_losses(sums: Compensated, losses: Float[Array, "K"]) -> Compensated:
     return Compensated(total, jnp.where(jnp.isinf(total), 0.0, correction))
 
 
-def excess(sums: Compensated, mask: Bool[Array, "K"] | None = None) -> Float[Array, "K"]:
-    """Return the sums minus a number close to the smallest sum: the differences of the sums lose no digits.
-
-    Experts that are not available have the excess infinity.
-    """
-    total = where_available(mask, sums.total, jnp.inf)
-    least = jnp.min(total)
-    return (total - jnp.where(least == jnp.inf, 0.0, least)) - sums.correction
+def excess(sums: Compensated) -> Float[Array, "K"]:
+    """Return the sums minus a number close to the smallest sum: the differences of the sums lose no digits."""
+    least = jnp.min(sums.total)
+    return (sums.total - jnp.where(least == jnp.inf, 0.0, least)) - sums.correction
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -160,10 +146,7 @@ def excess(sums: Compensated, mask: Bool[Array, "K"] | None = None) -> Float[Arr
 
 @runtime_checkable
 class Combiner(Protocol):
-    """Protocol of combiners: three functions give weights of experts; `traits` declares the range of the losses.
-
-    With `LearnerTraits(uses_masks=True)` the last argument of `weights` and `update` is the mask of the awake experts.
-    """
+    """Protocol of combiners: three functions give weights of experts; `traits` declares the range of the losses."""
 
     def init(self, n_experts: int, dtype: Any) -> PyTree:
         """Return the state before round 1."""

@@ -30,7 +30,7 @@ from jaxonline.study.files.docstrings import documented_parameters, first_line
 PACKAGES = (
     "learners", "environments", "feedback", "feedback.noise", "feedback.flipped_labels", "feedback.rare_errors",
     "losses", "estimators", "estimators.dictionary", "kernels", "kernels.radial", "comparators", "bounds",
-    "simulation.measures", "simulation.awake_regret", "simulation.coverage", "simulation.stopping", "feedback.delays",
+    "simulation.measures", "simulation.coverage", "simulation.stopping", "feedback.delays",
     "environments.adversaries",
 )  # fmt: skip
 PROTOCOLS: dict[str, type] = {  # a class has the first kind whose protocol it satisfies

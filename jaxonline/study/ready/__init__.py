@@ -15,8 +15,6 @@ STUDY_GROUPS = {
         "sparse": "jaxonline.study.ready.games.sparse:SparseAttributes",
         "perceptron": "jaxonline.study.ready.games.perceptron:Perceptrons",
         "bandits": "jaxonline.study.ready.games.bandits:Bandits",
-        "sleeping-bandits": "jaxonline.study.ready.games.sleeping:SleepingBandits",
-        "sleeping-experts": "jaxonline.study.ready.games.sleeping:SleepingExperts",
         "delayed": "jaxonline.study.ready.games.delayed:DelayedBandits",
         "delayed-gradient": "jaxonline.study.ready.games.delayed_gradient:DelayedGradient",
         "best-arm": "jaxonline.study.ready.games.best_arm:BestArmIdentification",

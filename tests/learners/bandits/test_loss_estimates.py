@@ -10,13 +10,13 @@ import pytest
 
 from jaxonline import verify
 from jaxonline.feedback import BanditOracle
-from jaxonline.game import Available, Draw
+from jaxonline.game import Draw
 from jaxonline.learners import EXP3, EXP3IX, EXP3P, EXP4
 from jaxonline.numerics.elementwise import Compensated
 
 LOSSES, SUMS = np.array([0.3, 0.9, 0.0, 1.0]), np.array([0.5, 0.0, 1.5, 1.0])
 WEIGHTS = np.exp(-SUMS) / np.exp(-SUMS).sum()
-MASK, ADVICE = np.array([1.0, 0.0, 1.0, 1.0]), np.array([[0.7, 0.1, 0.1, 0.1], [0, 0, 0, 1.0], [0.25] * 4])
+ADVICE = np.array([[0.7, 0.1, 0.1, 0.1], [0, 0, 0, 1.0], [0.25] * 4])
 GAMMA, BETA, SHARE = 0.02, 0.03, 0.2
 EXPLORED = (1 - SHARE) * WEIGHTS + SHARE / 4
 EXPERT_WEIGHTS = np.exp(-SUMS[:3]) / np.exp(-SUMS[:3]).sum()
@@ -26,9 +26,6 @@ MIXED = (1 - SHARE) * EXPERT_WEIGHTS @ ADVICE + SHARE / 4
 CASES = {
     "EXP3": (EXP3(1.0), (), WEIGHTS, LOSSES, WEIGHTS**1.05),
     "EXP3, exploration": (EXP3(1.0, exploration=SHARE), (), EXPLORED, LOSSES, WEIGHTS),
-    "EXP3, masks": (
-        EXP3(1.0), Available(jnp.asarray(MASK == 1), ()), WEIGHTS * MASK / (WEIGHTS @ MASK), LOSSES * MASK, WEIGHTS
-    ),
     "EXP4, exploration": (
         EXP4(1.0, exploration=SHARE), ADVICE, MIXED, ADVICE @ LOSSES, EXPERT_WEIGHTS @ ADVICE
     ),
@@ -50,8 +47,6 @@ def mean_of_estimates(name: str, divisors: np.ndarray | None = None) -> verify.V
     else:
         oracles = [BanditOracle(x, Draw(jnp.int32(arm), drawn), jnp.asarray(LOSSES)) for arm in np.flatnonzero(p)]
         estimates = [learner.update(None, state, oracle)[0].value - state.value for oracle in oracles]
-    if isinstance(x, Available):  # only the available arms have losses
-        target, estimates = target[MASK == 1], [estimate[MASK == 1] for estimate in estimates]
     support = list(zip(p[p > 0], map(np.asarray, estimates), strict=True))
     return verify.unbiased(None, target, support=support, detect=1e-6)
 
@@ -59,6 +54,6 @@ def mean_of_estimates(name: str, divisors: np.ndarray | None = None) -> verify.V
 @pytest.mark.parametrize("name", CASES)
 def test_loss_estimates_have_their_mean_and_wrong_divisors_are_found(name, x64):
     """EXP3 and EXP4: the losses; EXP3-IX: losses p/(p + gamma); EXP3.P: gains + beta/p. A wrong divisor: the weights
-    without exploration or without division by the sum of available arms, another power, and gamma twice."""
+    without exploration, another power, and gamma twice."""
     assert mean_of_estimates(name).verdict == "within tolerance"
     assert mean_of_estimates(name, CASES[name][4]).verdict == "biased"

@@ -20,8 +20,6 @@ SMALL = {
     "sparse": {"attributes": 8},
     "perceptron": {"margin": 0.2, "dimension": 4},
     "bandits": {"means": (0.2, 0.5, 0.6)},
-    "sleeping-bandits": {"means": (0.2, 0.5, 0.6)},
-    "sleeping-experts": {"means": (0.2, 0.5, 0.6), "block": 7},
     "contextual": {"arms": 3, "dimension": 2},
     "convex": {"dimension": 2},
     "strongly-convex": {},
