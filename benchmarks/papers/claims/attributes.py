@@ -13,12 +13,12 @@ from jaxtyping import Array, Float, Int, Key
 
 from benchmarks.papers.claims.printed_gradients import printed_attribute_support, printed_pair_loss
 from benchmarks.papers.claims.registry import SamplingOptions, claim, control
+from benchmarks.papers.estimators.attributes import AttributeSeriesGradient
+from benchmarks.papers.estimators.limits import limit_bias
+from benchmarks.papers.estimators.series import PolynomialSequenceEstimator, chebyshev
 from jaxonline.estimators.attribute_pairs import AttributePairs, PairMoments, pair_loss, project_psd
-from jaxonline.estimators.attribute_series import AttributeSeriesGradient
 from jaxonline.estimators.attributes import AttributeGradient
 from jaxonline.estimators.count_distributions import minimum_variance
-from jaxonline.estimators.query_limits import limit_bias
-from jaxonline.estimators.sequences import PolynomialSequenceEstimator, chebyshev
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.linalg.programs import run_compiled
 from jaxonline.losses import Logistic, SmoothedHinge

@@ -6,9 +6,14 @@ import numpy as np
 
 from benchmarks.papers.claims.noise import COVARIANCE, W, X, Y, gradient_sample
 from benchmarks.papers.claims.registry import SamplingOptions, claim, control
-from jaxonline.bounds import known_joint_covariance, two_copies
-from jaxonline.estimators.gradients import GradientEstimator, KnownCovariance, KnownJointCovariance, TwoCopies
-from jaxonline.feedback.correlated_copies import CorrelatedCopies, JointNoise
+from benchmarks.papers.estimators.copies import (
+    CorrelatedCopies,
+    JointNoise,
+    KnownJointCovariance,
+    known_joint_covariance,
+)
+from jaxonline.bounds import two_copies
+from jaxonline.estimators.gradients import GradientEstimator, KnownCovariance, TwoCopies
 from jaxonline.feedback.noise import gaussian
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound

@@ -10,9 +10,9 @@ from scipy import special
 from benchmarks.papers.claims.registry import SamplingOptions, claim, control
 from benchmarks.papers.claims.series import MEAN, SPREAD, P, series_strata
 from benchmarks.papers.claims.taylor import taylor_terms
+from benchmarks.papers.estimators.limits import limit_bias
+from benchmarks.papers.estimators.series import DiscreteLomax
 from jaxonline.estimators.count_distributions import Geometric
-from jaxonline.estimators.polynomial_counts import DiscreteLomax
-from jaxonline.estimators.query_limits import limit_bias
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.linalg.programs import run_compiled
 from jaxonline.losses import SmoothedHinge

@@ -9,10 +9,13 @@ import numpy as np
 
 from benchmarks.papers.claims.printed_bounds import printed_exponential_weights
 from benchmarks.papers.claims.registry import SamplingOptions, claim, control
+from benchmarks.papers.estimators.kernels_under_noise import (
+    DebiasedFourierFeatures,
+    DebiasedPolynomialFeatures,
+    PolynomialFeatures,
+)
 from jaxonline.bounds import exponential_weights
-from jaxonline.estimators.debiased_fourier import DebiasedFourierFeatures
 from jaxonline.estimators.fourier import FourierFeatures
-from jaxonline.estimators.polynomial_features import DebiasedPolynomialFeatures, PolynomialFeatures
 from jaxonline.feedback.full import FullOracle
 from jaxonline.game import Specs
 from jaxonline.kernels import Gaussian, Inhomogeneous, Kernel, Laplacian, Scaled, ShiftInvariantKernel

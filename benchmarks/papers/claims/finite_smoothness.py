@@ -24,12 +24,10 @@ import numpy as np
 from scipy import special
 
 from benchmarks.papers.claims.registry import SamplingOptions, claim, control
+from benchmarks.papers.estimators.series import DiscreteLomax, PolynomialSequence, SemicircleAbsolute, chebyshev
 from jaxonline.estimators.count_distributions import minimum_variance
 from jaxonline.estimators.gradient_length import GradientLength
-from jaxonline.estimators.polynomial_counts import DiscreteLomax
-from jaxonline.estimators.sequences import PolynomialSequence, chebyshev
 from jaxonline.linalg.programs import run_compiled
-from jaxonline.losses import SemicircleAbsolute
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound
 from jaxonline.verify.result import Verification
@@ -47,7 +45,7 @@ def huber_length() -> tuple[PolynomialSequence, GradientLength]:
     """Return the polynomials for Huber's loss, and the estimator of the length of the gradient."""
     sequence, residuals = chebyshev(huber_slope, DEGREE, -1.0, 1.0), VALUES - LABEL
     moment, mean = float(np.mean(residuals**2)), float(np.mean(residuals))
-    return sequence, GradientLength.for_sequence(sequence, "regression", moment, mean)
+    return sequence, SequenceLength.for_sequence(sequence, "regression", moment, mean)
 
 
 @claim(

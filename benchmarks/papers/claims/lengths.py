@@ -15,12 +15,11 @@ from benchmarks.papers.claims.printed_bounds import printed_noisy_kernel
 from benchmarks.papers.claims.printed_kernels import printed_gradient_length, printed_projection
 from benchmarks.papers.claims.printed_proofs import printed_calls_of_prod
 from benchmarks.papers.claims.registry import SamplingOptions, claim, control
+from benchmarks.papers.estimators.limits import round_bias_bound, round_query_probabilities
 from jaxonline.bounds import noisy_kernel_geometric
 from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric, limit_counts, minimum_variance
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, FeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
-from jaxonline.estimators.query_counts import round_query_probabilities
-from jaxonline.estimators.query_limits import round_bias_bound
 from jaxonline.estimators.series_moments import lemma1_bound
 from jaxonline.kernels import ExponentialKernel, Gaussian, Linear
 from jaxonline.learners import NoisyKernel, Storage

@@ -18,6 +18,7 @@ from benchmarks.papers.claims.printed_bounds import (
 from benchmarks.papers.claims.printed_gradients import PrintedKnownCovariance
 from benchmarks.papers.claims.printed_kernels import printed_lemma7_bound, printed_radial_surrogate
 from benchmarks.papers.claims.registry import SamplingOptions, claim, control
+from benchmarks.papers.estimators.kernels_under_noise import LaplaceSurrogate
 from jaxonline.bounds import (
     MomentBounds,
     known_covariance,
@@ -27,7 +28,6 @@ from jaxonline.bounds import (
     two_copies,
 )
 from jaxonline.estimators.gradients import GradientEstimator, KnownCovariance, PairsOfCopies, TwoCopies
-from jaxonline.estimators.laplace_surrogates import LaplaceSurrogate
 from jaxonline.estimators.surrogates import Surrogate, lemma7_bound, radial_surrogate
 from jaxonline.feedback import NoisyCopies
 from jaxonline.feedback.noise import Noise, TwoPoints, gaussian, laplace, student_t, uniform

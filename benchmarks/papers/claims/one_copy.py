@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from benchmarks.papers.claims.registry import SamplingOptions, claim
-from jaxonline.environments import unavoidable_regret_of_games
+from benchmarks.papers.estimators.games import unavoidable_regret_of_games
 from jaxonline.kernels import Gaussian
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.result import Verification

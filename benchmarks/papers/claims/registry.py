@@ -34,7 +34,6 @@ TOPICS = (
     "series",
     "counts",
     "kernels",
-    "combined_kernels",
     "lengths",
     "finite_smoothness",
     "reacting",

@@ -24,8 +24,8 @@ from benchmarks.papers.claims.printed_losses import (
 )
 from benchmarks.papers.claims.registry import SamplingOptions, claim
 from benchmarks.papers.claims.taylor import taylor_terms
+from benchmarks.papers.estimators.series import PolynomialSequenceEstimator, chebyshev
 from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric, cost_aware, minimum_variance
-from jaxonline.estimators.sequences import PolynomialSequenceEstimator, chebyshev
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.estimators.series_moments import exact_second_moment, lemma1_bound
 from jaxonline.linalg.programs import run_compiled
