@@ -35,17 +35,18 @@ PLACES: dict[str, list[Place]] = {
               "learners.GradientLearner bounds.gradient_descent"),
         Place("section 3.2, footnote 1", "the general estimator, polynomials Q_n -> f, and better distributions of N, "
               "also with polynomial tails (section 4.2)",
-              "estimators.PolynomialSequenceEstimator estimators.chebyshev estimators.minimum_variance "
-              "estimators.cost_aware estimators.DiscreteLomax"),
+              "papers.estimators.series.PolynomialSequenceEstimator papers.estimators.series.chebyshev "
+              "estimators.minimum_variance "
+              "estimators.cost_aware papers.estimators.series.DiscreteLomax"),
         Place("section 3.2 (impossibility)", "no unbiased estimate of a function that is no polynomial from a fixed "
               "number of samples; finite variance needs derivatives; none of a discontinuous function",
               reason="these are theorems of Paninski (2003) and of Bhandari and Bose (1990), which the paper cites"),
         Place("Lemma 1", "the series estimator, its queries and its second moment",
               "estimators.SeriesEstimator estimators.Geometric estimators.series_moments.lemma1_bound "
-              "estimators.query_limits.limit_bias papers.studies.variance"),
+              "papers.estimators.limits.limit_bias papers.studies.variance"),
         Place("section 3.3", "explicit features; those of <r, s>^2 from two copies", "estimators.DotProductFeatureMap"),
         Place("Algorithm 1", "kernel learning from noisy copies, also with a limit on the queries (section 2)",
-              "learners.NoisyKernel estimators.query_limits.round_bias_bound papers.studies.noisy_kernels"),
+              "learners.NoisyKernel papers.estimators.limits.round_bias_bound papers.studies.noisy_kernels"),
         Place("section 4.1", "an unknown horizon; regret with high probability if noise is bounded or sub-Gaussian "
               "(after Theorem 1), for two copies, and for kernels under Gaussian noise of known covariance",
               "learners.InverseSqrt learners.Doubling bounds.with_high_probability bounds.largest_copies "
@@ -54,7 +55,7 @@ PLACES: dict[str, list[Place]] = {
               "learners/kernels/test_surrogate_kernel.py::"
               "test_the_regret_is_below_the_bound_with_high_probability_although_noise_is_unbounded"),
         Place("Theorem 1, Theorem 2, Example 1", "its regret and its queries, for dot-product kernels and for the "
-              "Gaussian kernel", "bounds.noisy_kernel_geometric estimators.round_query_probabilities"),
+              "Gaussian kernel", "bounds.noisy_kernel_geometric papers.estimators.limits.round_query_probabilities"),
         Place("Theorem 1 (running time)", "expected time O(T^3 (1 + d p/(p-1)^2)), also in Theorem 2",
               "learners.NoisyKernel",
               tests="learners/kernels/test_noisy_kernel_storage.py::"
@@ -65,20 +66,21 @@ PLACES: dict[str, list[Place]] = {
         Place("Example 4", "the smoothed hinge loss", "losses.SmoothedHinge"),
         Place("section 4.2, Figure 1", "the smoothed losses approximate the absolute and the hinge loss; losses with "
               "finitely many derivatives",
-              "losses.SmoothedAbsolute losses.SmoothedHinge losses.SemicircleAbsolute estimators.DiscreteLomax "
-              "estimators.GradientLength estimators.chebyshev"),
+              "losses.SmoothedAbsolute losses.SmoothedHinge papers.estimators.series.SemicircleAbsolute "
+              "papers.estimators.series.DiscreteLomax "
+              "estimators.GradientLength papers.estimators.series.chebyshev"),
         Place("footnote 2", "two copies are enough for the squared loss and the linear kernel",
               "estimators.TwoCopies study.ready.quickstart"),
         Place("section 4.3, Theorem 3, section 5.3, Theorem 5, Eq. 3, Eq. 4, Appendix E, Eq. 7, Appendix F, Eq. 8, "
               "Eq. 9, Eq. 10, Eq. 11", "one noisy copy is not enough",
               "environments.indistinguishable_pair environments.unavoidable_regret "
-              "environments.indistinguishable_games environments.unavoidable_regret_of_games "
+              "papers.estimators.games.indistinguishable_games papers.estimators.games.unavoidable_regret_of_games "
               "papers.studies.impossibility"),
         Place("section 5.1, Theorem 4, Appendix D", "regret with any unbiased g~ and Psi~",
               "bounds.unbiased_steps bounds.noisy_kernel environments.OppositeLabels environments.OppositeInstances "
               "study.ready.games.adaptive"),
         Place("section 5.2, Eq. 2, Subroutine 2, Lemma 3", "Map_Estimate of a dot-product kernel",
-              "estimators.DotProductFeatureMap estimators.CombinedFeatureMap"),
+              "estimators.DotProductFeatureMap"),
         Place("Subroutine 3, Lemma 4, Subroutine 4", "Prod, inner products of estimates",
               "estimators.feature_maps.prod"),
         Place("section 6", "open questions", reason="the section states no result"),
@@ -106,9 +108,10 @@ PLACES: dict[str, list[Place]] = {
               "estimators.TwoCopies estimators.KnownCovariance bounds.moment_bounds"),
         Place("Theorem 1", "regret with two copies", "bounds.two_copies study.ready.quickstart"),
         Place("section 5, Lemma 2", "one copy and its covariance",
-              "estimators.KnownCovariance estimators.KnownJointCovariance feedback.CorrelatedCopies"),
+              "estimators.KnownCovariance papers.estimators.copies.KnownJointCovariance "
+              "papers.estimators.copies.CorrelatedCopies"),
         Place("Theorem 2", "regret with one copy and its covariance, also with the better step B_w / sqrt(G T)",
-              "bounds.known_covariance bounds.known_joint_covariance study.ready.quickstart "
+              "bounds.known_covariance papers.estimators.copies.known_joint_covariance study.ready.quickstart "
               "study.ready.games.quantiles"),
         Place("section 6, Eq. 5, Algorithm 2", "a Gaussian kernel and Gaussian noise, also with measured copies",
               "estimators.Surrogate learners.SurrogateKernel feedback.Replicates papers.studies.gaussian_noise",
@@ -119,7 +122,8 @@ PLACES: dict[str, list[Place]] = {
         Place("section 6.1, Theorem 4, footnote 2, Eq. 6", "radial kernels as mixtures of Gaussian ones (Schoenberg)",
               "kernels.radial papers.studies.radial_kernels"),
         Place("Lemma 4, Eq. 7", "the surrogate kernel k^ with E k^(a, x~) = k(a, x)",
-              "estimators.Surrogate estimators.LaplaceSurrogate estimators.DebiasedPolynomialFeatures"),
+              "estimators.Surrogate papers.estimators.kernels_under_noise.LaplaceSurrogate "
+              "papers.estimators.kernels_under_noise.DebiasedPolynomialFeatures"),
         Place("Lemma 5, Eq. 8, Lemma 6, Eq. 9, Lemma 9, Eq. 21", "the angle beta, and the radius W that it gives",
               "comparators.positive_negative_angle bounds.surrogate_radius"),
         Place("Appendix E, Eq. 16, Eq. 17, Lemma 8, Eq. 20", "surrogates of radial kernels, the worked case "
@@ -184,14 +188,16 @@ PLACES: dict[str, list[Place]] = {
         Place("Figure 1", "images of which four pixels are seen", "papers.studies.attributes_figures.images"),
         Place("Figure 2", "test errors by examples and by attributes", "papers.studies.attributes_figures.prefixes"),
         Place("section 5", "other losses, from a random number of attributes; p-norm descent",
-              "estimators.AttributeSeriesGradient bounds.attribute_series_regret learners.MirrorLearner "
+              "papers.estimators.attributes.AttributeSeriesGradient "
+              "papers.estimators.attributes.attribute_series_regret learners.MirrorLearner "
               "learners.PNorm"),
     ],
     "D": [
         Place("Eq. 1, Eq. 2", "functions of the RKHS as integrals of features, and their norm",
               "estimators.FourierFeatures", reason="they define what Lemma 1 uses"),
         Place("section 2, Eq. 3, Eq. 4, Eq. 5", "random Fourier features",
-              "estimators.FourierFeatures estimators.DebiasedFourierFeatures kernels.Gaussian kernels.Laplacian"),
+              "estimators.FourierFeatures papers.estimators.kernels_under_noise.DebiasedFourierFeatures "
+              "kernels.Gaussian kernels.Laplacian"),
         Place("Lemma 1, Eq. 6, Eq. 7", "the approximation of f by m features: no bias (Eq. 7), variance and E |w^|^2 "
               "(Eq. 6)", "bounds.Features estimators.dictionary.Dictionary",
               tests="learners/kernels/test_multikernel.py::"
