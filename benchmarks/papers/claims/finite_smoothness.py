@@ -24,7 +24,13 @@ import numpy as np
 from scipy import special
 
 from benchmarks.papers.claims.registry import SamplingOptions, claim, control
-from benchmarks.papers.estimators.series import DiscreteLomax, PolynomialSequence, SemicircleAbsolute, chebyshev
+from benchmarks.papers.estimators.series import (
+    DiscreteLomax,
+    PolynomialSequence,
+    SemicircleAbsolute,
+    SequenceLength,
+    chebyshev,
+)
 from jaxonline.estimators.count_distributions import minimum_variance
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.linalg.programs import run_compiled

@@ -1,11 +1,10 @@
 """Claims on kernels and on estimates of feature vectors (paper A, sections 2 and 5 and appendix B).
 
 The mean of the inner product of an estimate Psi~ and the exact Psi(x') is the kernel value k(x, x'). The check of a
-feature map has one stratum for each number of copies (for the Gaussian map, for each pair of numbers). The points x and
-x' are the example of erratum E6.
+feature map has one term for each number of copies (for the Gaussian map, for each pair of numbers). The points x and x'
+are the example of erratum E6.
 """
 
-import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -26,6 +25,7 @@ from benchmarks.papers.claims.printed_kernels import (
 )
 from benchmarks.papers.claims.printed_proofs import GaussianCopies, printed_lemma5_step, printed_prod
 from benchmarks.papers.claims.registry import SamplingOptions, claim
+from benchmarks.papers.claims.terms import all_signs, check_terms
 from jaxonline.estimators.count_distributions import Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, FeatureMap, GaussianFeatureMap, copy_moments, prod
 from jaxonline.kernels import Binomial, DotProductKernel, ExponentialKernel, Gaussian, Inhomogeneous, Kernel, Linear
@@ -34,11 +34,10 @@ from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound, second_moment
 from jaxonline.verify.result import Verification
 from jaxonline.verify.sampling import Capped
-from jaxonline.verify.strata import Strata
 
 X, X2, VARIANCE, P, CAPACITY = np.array([0.6, 0.5]), np.array([0.5, 0.7]), 0.05, 2.0, 16
 WIDTH = 1.3
-_MIN_TERM, _MAX_COPIES, _MAX_SAMPLES = 1e-5, 16, 1 << 19  # relative to the largest term; of a stratum; of a check
+_MIN_TERM = 1e-5  # relative to the largest term
 
 
 def noisy_point(x: Float[Array, "d"], key: Key[Array, ""]) -> Float[Array, "d"]:
@@ -56,31 +55,29 @@ def kernel_value(kernel: Kernel) -> float:
         return float(run_compiled(kernel, X, X2))
 
 
-def map_strata(
-    feature_map: FeatureMap,
-    exact: FeatureMap,
-    counts: Sequence[tuple[int, ...]],
-    terms: Sequence[float],
-    remainder: float,
-) -> Strata:
-    """Return the strata of <Psi~, Psi(x')> for a feature map, one stratum for each entry of `counts`.
+def _map_means(feature_map: FeatureMap, counts: Sequence[tuple[int, ...]]) -> np.ndarray:
+    """Return P(counts) E[<Psi~, Psi(x')> | counts] for the copies x + v and x - v, with equal probabilities.
 
-    `exact` is the feature map without misprints, which computes the second moments. `counts` lists the numbers of
-    copies, (N,) or (N1, N2), in a box, in lexicographic order. `terms` are the terms of the series of k(x, x') for
-    these counts, from an independent source. `remainder` bounds the sum of the other terms.
+    `counts` lists numbers of copies, (N,) or (N1, N2).
     """
-    sizes = [max(column) + 1 for column in zip(*counts, strict=True)]
-    laws = [feature_map.law] * len(sizes)  # type: ignore[attr-defined]
-    logs = [law.log_table(size) for law, size in zip(laws, sizes, strict=True)]
-    capacity = max(1, *(2 * sum(count[:-1]) + count[-1] for count in counts))
-    return Strata(
-        pmf=[math.exp(sum(log[n] for log, n in zip(logs, count, strict=True))) for count in counts],
-        given=jax.tree_util.Partial(_given(capacity), feature_map, np.asarray(counts, np.int32), _draw()),
-        terms=terms,
-        second_moments=[exact.second_moment_given(count, X, X2, VARIANCE) for count in counts],
-        draw=jax.tree_util.Partial(_stratum, feature_map, np.asarray(sizes, np.int32)),
-        remainder=remainder,
-    )
+    law = feature_map.law  # type: ignore[attr-defined]
+    copies = [2 * sum(count[:-1]) + count[-1] for count in counts]
+    size, noise = max(1, *copies), math.sqrt(VARIANCE) * np.array([1.0, -1.0])
+    signs = [all_signs(n, size) for n in copies]
+    row = np.repeat(np.arange(len(counts)), [len(rows) for rows in signs])
+    with jax.enable_x64(True):
+        drawn = jnp.asarray(X + np.concatenate(signs)[..., None] * noise)
+        values = np.asarray(run_compiled(_products, feature_map, jnp.asarray(np.asarray(counts, np.int32)[row]), drawn))
+    logs = law.log_table(max(map(max, counts)) + 1)
+    return np.exp([sum(logs[n] for n in count) for count in counts]) * np.bincount(row, values) / np.bincount(row)
+
+
+def _products(feature_map, counts, copies):
+    def one(count, rows):
+        psi = feature_map.assemble(tuple(count) if len(count) == 2 else count[0], rows)
+        return feature_map.prod_clean(psi, jnp.asarray(X2))
+
+    return jax.vmap(one)(counts, copies)
 
 
 # beta_n of the papers' kernels: 1/n!, binomial coefficients, (alpha)_n / n!.
@@ -92,57 +89,35 @@ _BETAS: dict[type, Callable[[Any, int], float]] = {
 }
 
 
-@functools.cache
-def _given(capacity: int) -> Callable[..., jax.Array]:
-    """Return a sampler of <Psi~, Psi(x')> for the numbers of copies of a stratum, with room for `capacity` copies."""
-
-    def given(feature_map, counts, draw, key, n):
-        is_pair = counts.shape[1] == 2
-        psi = feature_map.estimate_given(key, (counts[n, 0], counts[n, 1]) if is_pair else counts[n, 0], draw, capacity)
-        return feature_map.prod_clean(psi, jnp.asarray(X2, jnp.float32))
-
-    return given
-
-
-def _stratum(feature_map, sizes, key):
-    """Draw the numbers of copies; return the index of their stratum, or the number of strata if outside the box."""
-    drawn = jnp.stack(jax.tree.leaves(feature_map.sample_counts(key)))
-    index = drawn[0] if len(drawn) == 1 else drawn[0] * sizes[1] + drawn[1]
-    return jnp.where(jnp.all(drawn < sizes), index, jnp.prod(sizes))
-
-
-def _dot_product(
-    kernel: DotProductKernel, options: SamplingOptions, p: float = P, target: float | None = None
-) -> Verification:
+def _dot_product(kernel: DotProductKernel, p: float = P, target: float | None = None) -> Verification:
     feature_map = DotProductFeatureMap(kernel, Geometric(p))
     terms = np.array([_BETAS[type(kernel)](kernel, n) * float(X @ X2) ** n for n in range(100)])
-    last = min(int(np.flatnonzero(terms > _MIN_TERM * terms.max())[-1]), _MAX_COPIES)
+    last = int(np.flatnonzero(terms > _MIN_TERM * terms.max())[-1])
     target = kernel_value(kernel) if target is None else target
-    counts, rest = [(n,) for n in range(last + 1)], float(terms[last + 1 :].sum()) * (1 + 1e-9)
-    strata = map_strata(feature_map, feature_map, counts, list(terms[: last + 1]), rest)
-    return unbiased(None, target, strata=strata, max_samples=_MAX_SAMPLES, **options.sampling())
+    means = _map_means(feature_map, [(n,) for n in range(last + 1)])
+    return check_terms(means, target, terms[: last + 1], float(terms[last + 1 :].sum()))
 
 
 @claim("feature map, linear kernel", "A, Subroutine 2", printed="within tolerance")
 def _linear(form: str, options: SamplingOptions) -> Verification:
-    return _dot_product(Linear(), options)
+    return _dot_product(Linear())
 
 
 @claim("feature map, kernel (1 + <x, x'>)^3", "A, Subroutine 2", printed="within tolerance")
 def _inhomogeneous(form: str, options: SamplingOptions) -> Verification:
-    return _dot_product(Inhomogeneous(3), options)
+    return _dot_product(Inhomogeneous(3))
 
 
 @claim("feature map, exponential kernel", "A, Subroutine 2", printed="within tolerance")
 def _exponential(form: str, options: SamplingOptions) -> Verification:
-    return _dot_product(ExponentialKernel(), options)
+    return _dot_product(ExponentialKernel())
 
 
 @claim("feature map, binomial kernel", "A, section 2", erratum=5, printed="biased", corrected="within tolerance")
 def _binomial(form: str, options: SamplingOptions) -> Verification:
     """Features with weights sqrt(beta_n) > 0 give the kernel (1 - <x, x'>)^-alpha, not the one printed in paper A."""
     target = float(run_compiled(printed_binomial, float(X @ X2), 0.5)) if form == "printed" else None
-    return _dot_product(Binomial(0.5), options, 1.3, target)
+    return _dot_product(Binomial(0.5), 1.3, target)
 
 
 @claim(
@@ -172,17 +147,16 @@ def _binomial_definite(form: str, options: SamplingOptions) -> Verification:
     "feature map, Gaussian kernel", "A, Eq. 6, Subroutine 5", erratum=6, printed="biased", corrected="within tolerance"
 )
 def _gaussian(form: str, options: SamplingOptions) -> Verification:
-    right = GaussianFeatureMap(Gaussian(WIDTH), Geometric(P))
-    feature_map = PrintedGaussianFeatureMap(Gaussian(WIDTH), Geometric(P)) if form == "printed" else right
+    kind = PrintedGaussianFeatureMap if form == "printed" else GaussianFeatureMap
+    feature_map = kind(Gaussian(WIDTH), Geometric(P))
     counts = list(itertools.product(range(5), range(6)))
     # (-|x|^2/w^2)^n1 / n1! of e^(-|x|^2/w^2), (2 <x, x'>/w^2)^n2 / n2! of e^(2 <x, x'>/w^2), and e^(-|x'|^2/w^2)
     square, inner, clean = (float(v) / WIDTH**2 for v in (X @ X, 2 * X @ X2, X2 @ X2))
     first, second = ([a**n / math.factorial(n) for n in range(60)] for a in (-square, inner))
     terms = [first[n1] * second[n2] * math.exp(-clean) for n1, n2 in counts]
-    all_terms = math.exp(square + inner - clean)  # in absolute value
-    strata = map_strata(feature_map, right, counts, terms, all_terms - float(np.abs(terms).sum()) + 1e-12)
+    rest = sum(map(math.prod, itertools.product(first, second))) * math.exp(-clean) - sum(terms)
     target = math.exp(-float(np.sum((X - X2) ** 2)) / WIDTH**2)
-    return unbiased(None, target, strata=strata, max_samples=_MAX_SAMPLES, **options.sampling())
+    return check_terms(_map_means(feature_map, counts), target, np.array(terms), rest)
 
 
 @claim(

@@ -1,8 +1,7 @@
 """Claims on losses and on the series estimator of their derivative (paper A, Lemma 1 and Examples 2 to 4).
 
-The copies of X have Gaussian noise of variance 0.05, so that every moment is known exactly. Each number N of copies is
-a stratum and belongs to one term of the Taylor series. All estimators with the same kind of distribution of N share a
-compiled program.
+The copies of X have noise of variance 0.05: Gaussian noise in samples, so that every moment is known exactly, and two
+values in checks of all outcomes. Each number N of copies belongs to one term of the Taylor series.
 """
 
 import dataclasses
@@ -24,6 +23,7 @@ from benchmarks.papers.claims.printed_losses import (
 )
 from benchmarks.papers.claims.registry import SamplingOptions, claim
 from benchmarks.papers.claims.taylor import taylor_terms
+from benchmarks.papers.claims.terms import all_signs, check_terms
 from benchmarks.papers.estimators.series import PolynomialSequenceEstimator, chebyshev
 from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric, cost_aware, minimum_variance
 from jaxonline.estimators.series import SeriesEstimator
@@ -34,10 +34,9 @@ from jaxonline.parameters.numbers import host_float
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound, queries, second_moment
 from jaxonline.verify.result import Verification
-from jaxonline.verify.strata import Strata
 
 MEAN, SPREAD, P = 0.8, math.sqrt(0.05), 2.0
-_MIN_TERM, _TABLE_LENGTH = 1e-6, 96  # relative to the largest term; of padded tables
+_MIN_TERM = 1e-6  # relative to the largest term
 
 
 def noisy_number(mean: float, key: jax.Array) -> jax.Array:
@@ -45,48 +44,34 @@ def noisy_number(mean: float, key: jax.Array) -> jax.Array:
     return mean + SPREAD * jax.random.normal(key)
 
 
-def one_program(estimator: SeriesEstimator) -> SeriesEstimator:
-    """Pad the tables of an estimator with zeros, so that all estimators share a compiled program."""
-    table, law = np.asarray(estimator.coefficients), estimator.law
-    if isinstance(law, FiniteDistribution):
-        law = FiniteDistribution(
-            np.pad(np.asarray(law.probabilities), (0, max(_TABLE_LENGTH - len(law.probabilities), 0)))
-        )
-    return SeriesEstimator(
-        np.pad(table, (0, max(_TABLE_LENGTH - len(table), 0))), law, estimator.centre, estimator.constant
-    )
+def series_means(estimator: Any, mean: float, law: Any, size: int) -> np.ndarray:
+    """Return P(N = n) E[theta | N = n] for n < size, for copies `mean` +- sqrt(0.05) and N of `law`."""
+    signs = [all_signs(n, size) for n in range(size)]
+    n = np.repeat(np.arange(size), [len(rows) for rows in signs])
+    with jax.enable_x64(True):
+        copies = jnp.asarray(mean + SPREAD * np.concatenate(signs))
+        values = np.asarray(run_compiled(_estimates, estimator, copies, jnp.asarray(n, jnp.int32)))
+    return np.exp(law.log_table(size)) * np.bincount(n, values) / np.bincount(n)
 
 
-def _given(estimator, mean, key, n):
-    return estimator.estimate_given(key, n, functools.partial(noisy_number, mean))
+def _estimates(estimator, copies, n):
+    return jax.vmap(estimator.estimate_from)(copies, n)
 
 
-def series_strata(estimator: SeriesEstimator, mean: float, terms: np.ndarray | None = None) -> Strata:
-    """Return the strata of a series estimator, with the exact term and second moment of each stratum.
+def check_series(
+    estimator: SeriesEstimator, mean: float, target: float, terms: np.ndarray | None = None, drawn: Any = None
+) -> Verification:
+    """Check the terms of a series estimator and their sum.
 
     `terms` are gamma_n (mean - centre)^n from an independent source (`taylor_terms`), one for each coefficient of the
-    estimator. If `terms` is None, the estimator's own coefficients are used: then only its weights and its sum are
-    tested.
+    estimator; if they are None, only the sum is checked. `drawn` is the distribution of N, `estimator.law` when None.
     """
-    estimator, offset = one_program(estimator), mean - host_float("centre", estimator.centre)
-    if terms is None:
-        gammas = np.asarray(estimator.coefficients, float)
-        terms = gammas * offset ** np.arange(len(gammas))
-    else:
-        gammas = terms / offset ** np.arange(len(terms))
-    # Strata of relevant terms only; the half-width includes the remainder.
-    m = 1 + int(np.flatnonzero(np.abs(terms) > _MIN_TERM * np.abs(terms).max())[-1])
-    n = np.arange(m)
-    pmf = np.exp(estimator.law.log_table(m))
-    live = np.where(pmf > 0, pmf, 1.0)
-    return Strata(
-        pmf=pmf,
-        given=jax.tree_util.Partial(_given, estimator, mean),
-        terms=terms[:m],
-        second_moments=(gammas[:m] / live) ** 2 * (offset**2 + SPREAD**2) ** n,
-        draw=jax.tree_util.Partial(_draw_n, estimator.law),
-        remainder=float(np.abs(terms[m:]).sum()) + 1e-12,
-    )
+    table = np.asarray(estimator.coefficients, float)
+    own = table * (mean - host_float("centre", estimator.centre)) ** np.arange(len(table))
+    known = own if terms is None else terms
+    size = 1 + int(np.flatnonzero(np.abs(known) > _MIN_TERM * np.abs(known).max())[-1])
+    means = series_means(estimator, mean, estimator.law if drawn is None else drawn, size)
+    return check_terms(means, target, None if terms is None else terms[:size], float(known[size:].sum()))
 
 
 def _draw_n(law, key):
@@ -97,16 +82,13 @@ def _second(mean: float, centre: float = 0.0) -> float:
     return (mean - centre) ** 2 + SPREAD**2
 
 
-def _by_strata(
-    loss: SeriesLoss, law: Any, options: SamplingOptions, mean: float = MEAN, centre: float = 0.0
-) -> Verification:
+def _by_terms(loss: SeriesLoss, law: Any, mean: float = MEAN, centre: float = 0.0) -> Verification:
     """Compare the mean of the series estimator at `mean` with l'(mean), which is computed without the series."""
     estimator = SeriesEstimator.for_loss(loss, law, _second(mean, centre), centre=centre)
     with jax.enable_x64(True):
         target = float(run_compiled(type(loss).derivative, loss, np.float64(mean)))
     terms = taylor_terms(loss, centre, mean - centre, len(np.asarray(estimator.coefficients)))
-    strata = series_strata(estimator, mean, terms)
-    result = unbiased(None, target, strata=strata, **options.sampling())
+    result = check_series(estimator, mean, target, terms)
     moment = _second(mean, centre)
     return dataclasses.replace(
         result,
@@ -124,14 +106,14 @@ def _by_strata(
 )
 def _exponential(form: str, options: SamplingOptions) -> Verification:
     if form == "corrected":
-        return _by_strata(Exponential(), Geometric(P), options)
+        return _by_terms(Exponential(), Geometric(P))
     estimator = SeriesEstimator(printed_exponential_coefficients(20), Geometric(P))
-    return unbiased(None, -math.exp(-MEAN), strata=series_strata(estimator, MEAN), **options.sampling())
+    return check_series(estimator, MEAN, -math.exp(-MEAN))
 
 
 @claim("series estimate of l', smoothed absolute loss", "A, Lemma 1, Example 3", printed="within tolerance")
 def _smoothed_absolute(form: str, options: SamplingOptions) -> Verification:
-    return _by_strata(SmoothedAbsolute(1.3), Geometric(P), options, mean=0.5)
+    return _by_terms(SmoothedAbsolute(1.3), Geometric(P), mean=0.5)
 
 
 @claim(
@@ -159,15 +141,15 @@ def _antiderivative(form: str, options: SamplingOptions) -> Verification:
 )
 def _hinge(form: str, options: SamplingOptions) -> Verification:
     if form == "corrected":
-        return _by_strata(SmoothedHinge(0.8), Geometric(P), options, mean=0.3)
+        return _by_terms(SmoothedHinge(0.8), Geometric(P), mean=0.3)
     estimator = SeriesEstimator(printed_hinge_coefficients(40, scale=0.8), Geometric(P))
     target = (math.erf(0.8 * (0.3 - 1)) - 1) / 2
-    return unbiased(None, target, strata=series_strata(estimator, 0.3), **options.sampling())
+    return check_series(estimator, 0.3, target)
 
 
 @claim("smoothed hinge loss about 1", "A, Lemma 1, Example 4", erratum=3, improved="within tolerance")
 def _hinge_about_one(form: str, options: SamplingOptions) -> Verification:
-    return _by_strata(SmoothedHinge(0.8), Geometric(P), options, mean=0.3, centre=1.0)
+    return _by_terms(SmoothedHinge(0.8), Geometric(P), mean=0.3, centre=1.0)
 
 
 def _majorant(loss: SeriesLoss, a: float, n_terms: int) -> float:
@@ -228,27 +210,27 @@ def _absolute_majorant_appendix(form: str, options: SamplingOptions) -> Verifica
 
 @claim("series estimate of l', logistic loss inside its disc", "A, Lemma 1", improved="within tolerance")
 def _logistic(form: str, options: SamplingOptions) -> Verification:
-    return _by_strata(Logistic(), Geometric(P), options)
+    return _by_terms(Logistic(), Geometric(P))
 
 
 @claim("minimum-variance distribution of N", "A, section 3.2", improved="within tolerance")
 def _minimum_variance(form: str, options: SamplingOptions) -> Verification:
-    return _by_strata(Exponential(), minimum_variance, options)
+    return _by_terms(Exponential(), minimum_variance)
 
 
 @claim("cost-aware distribution of N", "A, section 3.2", improved="within tolerance")
 def _cost_aware(form: str, options: SamplingOptions) -> Verification:
-    return _by_strata(Exponential(), cost_aware, options)
+    return _by_terms(Exponential(), cost_aware)
 
 
 @claim("expansion about a guess of E X", "A, section 3.2", improved="within tolerance")
 def _about_a_guess(form: str, options: SamplingOptions) -> Verification:
-    return _by_strata(Exponential(), minimum_variance, options, centre=0.7)
+    return _by_terms(Exponential(), minimum_variance, centre=0.7)
 
 
 @claim("exact distribution for a polynomial: squared loss", "A, section 3.2", improved="within tolerance")
 def _polynomial(form: str, options: SamplingOptions) -> Verification:
-    return _by_strata(Squared(), minimum_variance, options)
+    return _by_terms(Squared(), minimum_variance)
 
 
 def _erf(z: np.ndarray) -> np.ndarray:
@@ -263,17 +245,11 @@ def _sequence(form: str, options: SamplingOptions) -> Verification:
     sequence = chebyshev(_erf, degree, low, high)
     estimator = PolynomialSequenceEstimator.for_sequence(sequence, _second(mean, centre), mean)
     c = np.polynomial.chebyshev.chebinterpolate(lambda z: _erf(centre + scale * z), 60)  # type: ignore[arg-type]
-    n, angle = np.arange(degree + 1), math.acos((mean - centre) / scale)
-    pmf = np.exp(estimator.law.log_table(degree + 1))
-    strata = Strata(
-        pmf=pmf,
-        given=jax.tree_util.Partial(_given, estimator, mean),
-        terms=c[: degree + 1] * np.cos(n * angle),
-        second_moments=(sequence.magnitudes(_second(mean, centre), mean) / np.where(pmf > 0, pmf, 1.0)) ** 2,
-        draw=jax.tree_util.Partial(_draw_n, estimator.law),
-        remainder=float(np.abs(c[degree + 1 :]).sum()),
-    )
-    return unbiased(None, float(_erf(np.asarray(mean))), strata=strata, **options.sampling())
+    angle = math.acos((mean - centre) / scale)
+    means = series_means(estimator, mean, estimator.law, degree + 1)
+    terms = c * np.cos(np.arange(len(c)) * angle)
+    rest = float(terms[degree + 1 :].sum())
+    return check_terms(means, float(_erf(np.asarray(mean))), terms[: degree + 1], rest)
 
 
 @claim("second moment of the polynomial sequence", "A, section 3.2", few=True, improved="respected")
@@ -386,4 +362,4 @@ for _name in _SERIES:
 def _any_law(form: str, options: SamplingOptions) -> Verification:
     estimator = SeriesEstimator([1.0, -2.0, 0.5, 0.25], FiniteDistribution([0.1, 0.2, 0.3, 0.4]))
     target = float(np.polynomial.polynomial.polyval(MEAN, [1.0, -2.0, 0.5, 0.25]))
-    return unbiased(None, target, strata=series_strata(estimator, MEAN), **options.sampling())
+    return check_series(estimator, MEAN, target)

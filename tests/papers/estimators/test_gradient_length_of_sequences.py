@@ -15,6 +15,7 @@ from benchmarks.papers.estimators.series import (
     PolynomialSequence,
     PolynomialSequenceEstimator,
     SemicircleAbsolute,
+    SequenceLength,
     chebyshev,
 )
 from jaxonline.estimators import FiniteDistribution, GradientLength
