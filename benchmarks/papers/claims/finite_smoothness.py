@@ -105,7 +105,7 @@ def _lomax_queries(form: str, options: SamplingOptions) -> Verification:
     improved="within tolerance",
 )
 def _semicircle(form: str, options: SamplingOptions) -> Verification:
-    """Residuals 0.4 +- 0.5: the sum over N of the means of the strata is l'(0.4)."""
+    """Residuals 0.4 +- 0.5: the sum over N of the means given N is l'(0.4)."""
     return _semicircle_mean(DiscreteLomax(3.0), DiscreteLomax(3.0))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import jaxonline as jo
 from benchmarks.papers.estimators.limits import limit_bias, limited_regret, round_bias_bound
-from benchmarks.papers.estimators.series import chebyshev
+from benchmarks.papers.estimators.series import SequenceLength, chebyshev
 from jaxonline.estimators import (
     DotProductFeatureMap,
     FiniteDistribution,
