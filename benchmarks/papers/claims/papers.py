@@ -1,7 +1,4 @@
-"""Page docs/papers.md, which lists the files and claims for each section, equation and theorem of the papers.
-
-`python -m benchmarks.papers.claims.papers > docs/papers.md` writes the page; its links lead to the defining files.
-"""
+"""Page of the site that lists the files and claims for each section, equation and theorem of the papers."""
 
 import importlib
 import importlib.util
@@ -12,6 +9,9 @@ from typing import NamedTuple
 from benchmarks.papers.claims.errata import ERRATA, PAPERS
 from benchmarks.papers.claims.registry import Claim, all_claims
 from benchmarks.papers.claims.report import as_text
+
+
+_UP = "../../../"  # from the folder of the page to the root of the repository
 
 
 class Place(NamedTuple):
@@ -331,28 +331,22 @@ def defining_file(name: str) -> Path:
 
 
 def papers_page() -> str:
-    """Return the page docs/papers.md in Markdown."""
+    """Return the page of places in Markdown, with links to the defining files; the page is in benchmarks/papers/docs."""
     lines = [
         "# Where is each paper in the code?",
         "",
-        "`python -m benchmarks.papers.claims.papers > docs/papers.md` generates this page. [claims.md](claims.md) "
-        "explains the "
-        f"claims and the notes E1 to E{len(ERRATA)}. A study (`study.ready`) shows the statements of its row in "
-        "simulations. A test compares the code of its row with an independent program. "
+        f"[Claims](claims.md) explains the claims and the notes E1 to E{len(ERRATA)}. A study (`papers.studies`) shows "
+        "the statements of its row in simulations. A test compares the code of its row with an independent program. "
         "[Further experiments](further-experiments.md) reports experiments whose code has been deleted.",
     ]
     for letter, places in PLACES.items():
-        lines += ["", f"## {letter}", "", f"{PAPERS[letter]}.", ""]
+        lines += ["", f"## {letter}: {PAPERS[letter].title}", "", f"{PAPERS[letter]}.", ""]
         lines += ["| place | what | in the code | claims and tests |", "| --- | --- | --- | --- |"]
         for place in places:
-            code = ", ".join(f"[`{name}`](../{defining_file(name).as_posix()})" for name in place.names.split())
+            code = ", ".join(f"[`{name}`]({_UP}{defining_file(name).as_posix()})" for name in place.names.split())
             claims = [as_text(name) for name in dict.fromkeys(claim.name for claim in claims_at(letter, place))]
-            tests = [f"[`{name}`](../tests/{file})" for file, name in named_tests(place)]
+            tests = [f"[`{name}`]({_UP}tests/{file})" for file, name in named_tests(place)]
             shown = "; ".join(claims + tests) or as_text(f"not shown, because {place.reason}" if place.reason else "")
             cells = (place.where, as_text(place.what), code or "not in the code", shown)
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
-
-
-if __name__ == "__main__":
-    print(papers_page(), end="")

@@ -11,7 +11,7 @@ are removed. (A learner that sees four pixels of each image does not know these 
 to see all d attributes of a few more images.)
 
 The median errors of ridge (0.117; printed in Paper C: 0.110) and of the Baseline on raw pixels (0.799; printed: 0.815)
-agree with the paper within 7 %. The errors of two learners do not agree with the paper (docs/attributes.md):
+agree with the paper within 7 %. The errors of two learners do not agree with the paper (benchmarks/papers/docs/attributes.md):
 
 * Lasso has about the error of ridge here (0.117), not the printed error 0.222.
 * AER has the error 0.404 and 5.1 % of wrong signs on centred pixels, and 0.574 and 8.1 % on raw pixels, instead of the
