@@ -45,7 +45,13 @@ def _list() -> None:
 
     claims = Counter(claim.paper[:1] for claim in all_claims())
     lines = [f"{name:24} {SOURCES[name]}: {study_title(location)}" for name, location in STUDIES.items()]
-    lines += ["", *(f"{claims[letter]:4} claims, {paper}" for letter, paper in PAPERS.items())]
+    lines += [
+        "",
+        *(
+            f"{claims[letter]:4} claims, {paper.authors}: {paper.title}, {paper.published}"
+            for letter, paper in PAPERS.items()
+        ),
+    ]
     lines += [f"{claims['']:4} planted errors, which the checks must find"]
     screen = console()
     for line in lines:

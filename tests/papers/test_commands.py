@@ -56,7 +56,7 @@ class Fails(Works):
 def test_all_studies_run_if_data_are_missing_or_one_fails(last, code, monkeypatch, tmp_path, capsys):
     studies = {"first": last, "data": LacksData, "second": Works}
     monkeypatch.setattr(reproduce, "STUDIES", {name: name for name in studies})
-    monkeypatch.setattr(reproduce, "QUICK", dict.fromkeys(studies, {"runs": 2}))
+    monkeypatch.setattr(reproduce, "QUICK", {name: {"runs": 2} for name in studies})
     monkeypatch.setattr(reproduce, "load_study", studies.get)
     assert reproduce.reproduce_all(tmp_path, True, 0, Console()) == code
     lines = capsys.readouterr().out.splitlines()

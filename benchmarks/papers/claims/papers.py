@@ -10,7 +10,6 @@ from benchmarks.papers.claims.errata import ERRATA, PAPERS
 from benchmarks.papers.claims.registry import Claim, all_claims
 from benchmarks.papers.claims.report import as_text
 
-
 _UP = "../../../"  # from the folder of the page to the root of the repository
 
 
@@ -331,7 +330,7 @@ def defining_file(name: str) -> Path:
 
 
 def papers_page() -> str:
-    """Return the page of places in Markdown, with links to the defining files; the page is in benchmarks/papers/docs."""
+    """Return the page of places in Markdown, which is in benchmarks/papers/docs, with links to the defining files."""
     lines = [
         "# Where is each paper in the code?",
         "",
